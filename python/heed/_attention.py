@@ -67,7 +67,7 @@ def attention(
     softcap : scores become ``softcap tanh(score / softcap)``; 0 is none
     alibi : slopes [H]
     sink : logits [H], one more term in the denominator of the softmax
-    dropout, seed, dropout_offset : the rate in [0, 1), and what the pattern is drawn from
+    dropout, seed, dropout_offset : the rate in [0, 1], and what the pattern is drawn from
     query_length, key_begin, key_length : what exists, one number a batch or one for all; padding is
         never read
     q_offset, key_offset : the position of query 0 and of key 0. By default the last query stands
@@ -93,6 +93,7 @@ def attention(
         for a ``kernel`` that does not serve the problem, or does not exist
     """
     seen = flag("attention", "seen", seen)
+    library = library_of(q)
     asked = _core.Problem(
         q,
         k,
@@ -103,7 +104,9 @@ def attention(
             query_starts, key_starts, page_table, ring_begin, k_scales, v_scales, kernel,
         ),
     )  # fmt: skip
-    library = library_of(q)
+    target = None
+    if out is not None and library.is_negated(out):
+        target, out = out, library.empty(out.shape, out)
     if out is None:
         shape = asked.out_shape
         out = None if shape is None else library.empty(shape, q)
@@ -112,6 +115,8 @@ def attention(
         out = library.taken(memory)
     else:
         core = _core.attend_into(asked, out, seen)
+    if target is not None:
+        out = target.copy_(out)
     return (out, Seen(core, library)) if seen else out
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from .errors import Unsupported, made
 
 
 class NumPy:
@@ -16,6 +17,11 @@ class NumPy:
     @staticmethod
     def empty(shape: tuple[int, ...], like: Any) -> Any:
         return np.empty(shape, like.dtype)
+
+    @staticmethod
+    def is_negated(array: Any) -> bool:
+        """Whether the memory has the opposite sign of the values."""
+        return False
 
     @staticmethod
     def taken(array: Any) -> Any:
@@ -40,12 +46,18 @@ class Torch:
         return like.new_empty(shape)
 
     @staticmethod
+    def is_negated(array: Any) -> bool:
+        return hasattr(array, "is_neg") and array.is_neg()
+
+    @staticmethod
     def taken(array: Any) -> Any:
         return sys.modules["torch"].from_dlpack(array)
 
 
 class ArrayApi:
     """A library of the array API standard, such as JAX; its arrays are not written to."""
+
+    is_negated = staticmethod(NumPy.is_negated)
 
     def __init__(self, namespace: Any):
         self._namespace = namespace
@@ -69,7 +81,23 @@ def library_of(array: Any) -> Any:
         return _NUMPY
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
+        if _is_traced(torch._C):
+            raise made(
+                Unsupported, op="heed", found="called inside of a tracer or a transform of PyTorch",
+                expected="heed.torch.scaled_dot_product_attention, which they see",
+            )  # fmt: skip
         return _TORCH
     if hasattr(array, "__array_namespace__"):
         return ArrayApi(array.__array_namespace__())
     return _BUFFERS
+
+
+def _is_traced(of_torch: Any) -> bool:
+    """Whether PyTorch records or transforms operators. It does not see heed's functions."""
+    if of_torch._get_tracing_state() or of_torch._functorch.peek_interpreter_stack():
+        return True
+    if not of_torch._len_torch_dispatch_stack():
+        return False
+    kinds = of_torch._TorchDispatchModeKey
+    recording = (kinds.FAKE, kinds.PROXY, kinds.FUNCTIONAL)
+    return any(of_torch._get_dispatch_mode(kind) is not None for kind in recording)

@@ -16,7 +16,7 @@ __all__ = ["Mask", "band", "blocks", "causal", "custom", "edges", "keep", "prefi
 
 
 def causal() -> Mask:
-    """No key behind the query's own position: ``band(-1, 0)``.
+    """No key after the query's own position: ``band(-1, 0)``.
 
     The last query stands where the last key does; with ``attention(..., q_offset=0)`` the first
     ones stand together, as with PyTorch's ``is_causal``.

@@ -17,7 +17,7 @@ import numpy as np
 from . import _core
 from ._models import Model, load
 from ._checks import kind_of
-from .errors import FileMissing, InvalidArgument, WrongType, made, refused
+from .errors import Corrupt, FileMissing, InvalidArgument, WrongType, made, refused
 
 _log = logging.getLogger("heed.train")
 
@@ -166,6 +166,9 @@ def _configuration(config: Any, keys: dict[str, Any], resumed: Path | None) -> t
                    expected=expected)  # fmt: skip
     elif isinstance(config, (str, PathLike)):
         origin = str(config)
+        if Path(config).exists() and not Path(config).is_file():  # a pipe would block
+            raise made(Corrupt, op="train", file=origin, found="a folder, a pipe or a device",
+                       expected="a file")  # fmt: skip
         text = Path(config).read_text(encoding="utf-8")
         if not keys:
             return text, origin

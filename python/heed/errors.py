@@ -1,11 +1,14 @@
-"""What heed raises: each error has its parts as data, and is one of Python's own kinds too."""
+"""What heed raises: each error has its parts as data, and is one of Python's own kinds too.
+
+Each is a ``RuntimeError`` as well, which is what PyTorch raises for the same mistakes.
+"""
 
 from __future__ import annotations
 
 from typing import Any, TypeVar
 
 
-class Error(Exception):
+class Error(RuntimeError):
     """What went wrong.
 
     ``str(error)`` is one line for people. The parts are for programs: ``op`` (which operator),
@@ -53,7 +56,7 @@ class SystemRefused(Error, OSError):
     """The system refused: a full disk, a missing permission."""
 
 
-class Failed(Error, RuntimeError):
+class Failed(Error):
     """The work itself failed."""
 
 

@@ -9,28 +9,40 @@ torch.Size([1, 2, 3, 4])
 
 from __future__ import annotations
 
+import inspect
+import math
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import wraps
+from types import FunctionType
 from typing import Any, NoReturn
 
 import torch
 import torch.nn.functional
 from torch import Tensor
+from torch.nn.attention.bias import CausalBias, CausalVariant
+from torch.overrides import handle_torch_function, has_torch_function
 
 from . import _core
-from ._libraries import Torch
-from ._masks import causal, keep
 from ._checks import kind_of
-from .errors import Error, InvalidArgument, Unsupported, WrongType, made, renamed
+from ._masks import causal
+from ._torch_attention import attend, grad_enabled, is_direct, requires_gradient
+from .errors import Error, InvalidArgument, OutOfRange, Unsupported, WrongType, made, renamed
 
 __all__ = ["scaled_dot_product_attention", "use"]
 
 _OP = "scaled_dot_product_attention"
-grad_enabled = torch.is_grad_enabled
 is_autocast_enabled = torch.is_autocast_enabled
-_GRADIENTS = ("q", "k", "v", "bias", "sink")
+_any_autocast = torch._C._is_any_autocast_enabled
+_function_modes = torch._C._len_torch_function_stack
 _NAMES = {"q": "query", "k": "key", "v": "value", "bias": "attn_mask", "mask.keep": "attn_mask",
           "keep": "attn_mask", "dropout": "dropout_p"}  # fmt: skip
+_PREPARED = {
+    hides: _core.PreparedAttention({"mask": causal(), "q_offset": 0} if hides else {}, ungrouped=True)
+    for hides in (False, True)
+}
+"""By ``is_causal``: the settings of a call without a mask, read once."""
 
 
 def scaled_dot_product_attention(
@@ -47,138 +59,145 @@ def scaled_dot_product_attention(
 
     Parameters
     ----------
-    query : [..., H, Tq, D]; the axes before H are batch axes
+    query : [..., H, Tq, D]; the axes before Tq broadcast
     key : [..., H, Tk, D]; with ``enable_gqa`` [..., G, Tk, D], H a multiple of G
-    value : as key, with its own last axis
-    attn_mask : broadcasts to [..., H, Tq, Tk]; a boolean one says where a query *may* attend, a
-        floating one is added to the scores and may require a gradient
+    value : like key, with its own last axis and, with ``enable_gqa``, its own G
+    attn_mask : broadcasts to [..., H, Tq, Tk]; a boolean mask is true where a query *may* attend; a
+        floating mask is added to the scores and may require a gradient. Or
+        ``torch.nn.attention.bias.causal_upper_left``, ``causal_lower_right``
     dropout_p : the seed is drawn from PyTorch's generator; the pattern is heed's own
     is_causal : query i sees keys 0 to i (top-left), whatever their number; not with ``attn_mask``
     scale : 1 / sqrt(D) by default
 
     Returns
     -------
-    [..., H, Tq, Dv]. A query that sees no key gets 0, and what is masked has no influence, even
-    if it is NaN.
+    [..., H, Tq, Dv], in the memory order of the query. A query that sees no key gets 0, and what
+    is masked has no influence, even if it is NaN.
 
     Raises
     ------
     ValueError, TypeError
-        as ``heed.attention``; tensors have to be in the host's memory
+        like ``heed.attention``, each a RuntimeError too; tensors have to be in the host's memory
     """
-    _refuse_transforms()
-    if is_autocast_enabled("cpu"):
-        query, key, value = autocast(query, key, value)
-    query4, key4, value4, mask4 = query, key, value, attn_mask
-    if attn_mask is not None or not _is_plain(query, key, value):
-        _check(query, key, value, attn_mask, is_causal, enable_gqa)
-        query4, key4, value4, mask4 = _of_rank_4(query, key, value, attn_mask)
-    settings: dict[str, Any] = {"scale": scale}
-    if is_causal:
-        settings |= {"mask": causal(), "q_offset": 0}
-    if dropout_p:
-        seed = int(torch.randint(2**63 - 1, (), dtype=torch.int64))
-        settings |= {"dropout": dropout_p, "seed": seed}
-    bias = None
-    if mask4 is not None and mask4.dtype == torch.bool:
-        settings["mask"] = keep(mask4)
-    elif mask4 is not None:
-        bias = mask4
-    if dropout_p == 1:  # everything is dropped, which is a product with 0 for the gradients too
-        out = (query4.sum() + key4.sum()) * 0 + value4.new_zeros(
-            (*query4.shape[:3], value4.shape[3])
-        )
-    else:
-        try:
-            out = attend(query4, key4, value4, bias=bias, settings=settings)
-        except Error as error:
-            raise renamed(error, _NAMES) from None
-    return out.reshape((*query.shape[:-1], value.shape[-1])) if query.dim() != 4 else out
-
-
-@contextmanager
-def use() -> Iterator[None]:
-    """Inside, ``torch.nn.functional.scaled_dot_product_attention`` is heed's.
-
-    Code that looks the function up when it calls it gets heed's; what imported it by name before
-    keeps PyTorch's. It holds for all threads.
-    """
-    functional = torch.nn.functional
-    before = functional.scaled_dot_product_attention
-    functional.scaled_dot_product_attention = scaled_dot_product_attention
-    try:
-        yield
-    finally:
-        functional.scaled_dot_product_attention = before
-
-
-class _Attention(torch.autograd.Function):
-    """Attention of rank 4, with gradients by query, key, value, a floating mask and sinks."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, query: Tensor, key: Tensor, value: Tensor, bias: Any, sink: Any,
-        settings: dict[str, Any], by_token: bool, kept: list[_core.Seen] | None,
-    ) -> Tensor:  # fmt: skip
-        memory = _memory(query, value, by_token)
-        asked = _core.Problem(query, key, value, _with_tensors(settings, bias, sink))
-        # Of `out` itself, whose graph holds ctx, it would make a circle that nobody frees.
-        ctx.seen = _core.attend_into(asked, memory.detach(), True, by_token)
-        out = memory.transpose(1, 2) if by_token else memory
-        if kept is not None:
-            kept.append(ctx.seen)
-        ctx.save_for_backward(query, key, value, bias, sink, out)
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, dout: Tensor) -> tuple[Any, ...]:
-        saved = ctx.saved_tensors  # raises where one of them was written to in the meantime
-        of = tuple(name for name, asked in zip(_GRADIENTS, ctx.needs_input_grad) if asked)
-        with torch.no_grad():
-            found = [Torch.taken(each) for each in ctx.seen.backward(dout.detach(), None, of)]
-        if grad_enabled():  # create_graph: they depend on these, even where dout does not
-            found = _Once.apply(len(found), *found, dout, *(t for t in saved if t is not None))
-        gradients = dict(zip(of, found))
-        return (*(gradients.get(name) for name in _GRADIENTS), None, None, None)
-
-
-class _Once(torch.autograd.Function):
-    """Hands gradients on, and refuses to differentiate them again."""
-
-    @staticmethod
-    def forward(ctx: Any, count: int, *tensors: Tensor) -> tuple[Tensor, ...]:
-        return tuple(tensor.view_as(tensor) for tensor in tensors[:count])
-
-    @staticmethod
-    def backward(ctx: Any, *_: Tensor) -> NoReturn:
-        raise made(
-            Unsupported, op="heed.torch", found="a gradient is differentiated again",
-            expected="first derivatives alone",
-            hint="PyTorch's own attention has second ones, under "
-            "torch.nn.attention.sdpa_kernel(SDPBackend.MATH)",
+    if attn_mask is None and not dropout_p and _is_simple(query, key, value, scale):
+        prepared = _PREPARED.get(is_causal)
+        out = None if prepared is None else _called(prepared, query, key, value, scale)
+        if out is not None:
+            return out
+    overriding = (query, key, value, None if type(attn_mask) is CausalBias else attn_mask)
+    if has_torch_function(overriding) and not _any_nested(overriding):
+        return handle_torch_function(
+            scaled_dot_product_attention, overriding, query, key, value, attn_mask=attn_mask,
+            dropout_p=dropout_p, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa,
         )  # fmt: skip
+    _check_kinds(query, key, value, attn_mask, is_causal)
+    if _any_autocast() and is_autocast_enabled("cpu"):
+        query, key, value = autocast(query, key, value)
+    offset = 0 if is_causal else None
+    if isinstance(attn_mask, CausalBias):
+        attn_mask, offset = None, _offset_of(attn_mask, query, key)
+    others = dropout_p, offset, _number("scale", scale)
+    if _is_rank_4(query, key, value, attn_mask, enable_gqa) and not dropout_p:
+        return _attended(query, key, value, attn_mask, *others)
+    _check(query, key, value, attn_mask, dropout_p, enable_gqa)
+    out = _attended(*_of_rank_4(query, key, value, attn_mask, enable_gqa), *others)
+    return out.reshape(_out_shape(query, key, value, enable_gqa))
 
 
-def attend(
-    query: Tensor, key: Tensor, value: Tensor, *, bias: Tensor | None = None,
-    sink: Tensor | None = None, settings: dict[str, Any], by_token: bool = False,
-    kept: list[_core.Seen] | None = None,
+_NO_SCRIPT = f"heed.torch.{_OP} is not TorchScript, expected torch.jit.trace or torch.export"
+scaled_dot_product_attention.__script_unsupported = _NO_SCRIPT  # torch.jit.script raises it
+
+
+def _is_simple(query: Any, key: Any, value: Any, scale: Any) -> bool:
+    """Whether heed may be called as it is: no gradient, no autocast, nothing that traces."""
+    return (
+        is_direct(query, key, value)
+        and not _function_modes()
+        and not _any_autocast()
+        and (scale is None or type(scale) is float)
+        and not (grad_enabled() and requires_gradient(query, key, value))
+    )
+
+
+def _called(
+    prepared: _core.PreparedAttention, query: Tensor, key: Tensor, value: Tensor,
+    scale: float | None,
+) -> Tensor | None:  # fmt: skip
+    try:
+        return prepared(query, key, value, scale, False)
+    except (InvalidArgument, WrongType):  # the general way names it better
+        return None
+
+
+def _attended(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float,
+    offset: int | None, scale: float | None,
 ) -> Tensor:  # fmt: skip
-    """Attention of rank 4, with autograd where an input requires a gradient.
+    """Attention of tensors of rank 4."""
+    if query.shape[-1] == 0:  # all scores are 0
+        query, key = (torch.nn.functional.pad(each, (0, 1)) for each in (query, key))
+    if dropout_p == 1:  # no weight is left: the same result and gradients as those of zeros
+        everything = query.new_ones((), dtype=torch.bool)
+        query, key, value = (each.masked_fill(everything, 0) for each in (query, key, value))
+        dropout_p = 0.0
+    seed = torch.randint(2**63 - 1, (), dtype=torch.int64) if dropout_p else None
+    keep, bias = hidden_or_added(mask, query, key, scale)
+    settings = {"scale": scale, "dropout": dropout_p}
+    try:
+        return attend(
+            query, key, value, bias=bias, keep=keep, seed=seed, offset=offset, settings=settings
+        )
+    except Error as error:
+        raise renamed(error, _NAMES) from None
 
-    ``settings`` are the other arguments of ``heed.attention``. With ``by_token`` the result is
-    [B, Tq, H, Dv]. ``kept`` gets what the weights are computed from.
+
+# --- masks ---------------------------------------------------------------------------------------
+
+
+def hidden_or_added(
+    mask: Tensor | None, query: Tensor, key: Tensor, scale: float | None
+) -> tuple[Tensor | None, Tensor | None]:
+    """A mask as what may be seen and as what is added to the scores, one of them None.
+
+    Eager code hides with large negative numbers. Where no score could make up for them, their
+    weights are exactly 0, and a boolean mask says the same without an addition.
     """
-    if grad_enabled() and requires_gradient(query, key, value, bias, sink):
-        out = _Attention.apply(query, key, value, bias, sink, settings, by_token, kept)
-        return out.transpose(1, 2) if by_token else out
-    settings = _with_tensors(settings, bias, sink)
-    if kept is None:
-        return _core.attend_tensors(query, key, value, settings, by_token)
-    memory = _memory(query, value, by_token)
-    asked = _core.Problem(query, key, value, settings)
-    kept.append(_core.attend_into(asked, memory, True, by_token))
-    return memory
+    if mask is None or mask.dtype == torch.bool:
+        return mask, None
+    if mask.requires_grad or mask.numel() < _WORTH_READING or not is_direct(query, key, mask):
+        return None, mask
+    visible = mask == 0
+    rest = mask.masked_fill(visible, -torch.inf)
+    if not rest.amax() < -_reach(query, key, scale):
+        return None, mask
+    is_seen = visible.any(-1)
+    if not (is_seen | (rest.amax(-1) == -torch.inf)).all():  # a row of large numbers has weights
+        return None, mask
+    return visible, None
+
+
+_WORTH_READING = 64 * 64
+"""Elements of a mask from which on reading it takes less than adding it in each head."""
+
+
+def _reach(query: Tensor, key: Tensor, scale: float | None) -> float:
+    """How far below the row's largest score a score is without weight, by Cauchy and Schwarz."""
+    with torch.no_grad():
+        norms = [each.float().norm(dim=-1).amax().item() for each in (query, key)]
+    scale = query.shape[-1] ** -0.5 if scale is None else abs(scale)
+    return 2 * scale * norms[0] * norms[1] + 800  # exp(-800) is 0 in float64 too
+
+
+def _offset_of(bias: CausalBias, query: Tensor, key: Tensor) -> int:
+    """The key that is at the position of query 0."""
+    found, expected = [bias.seq_len_q, bias.seq_len_kv], [query.shape[-2], key.shape[-2]]
+    if found != expected:
+        _refuse("attn_mask", f"a causal bias of {found}", f"{expected} (query's and key's lengths)")
+    is_lower_right = bias.variant == CausalVariant.LOWER_RIGHT
+    return bias.seq_len_kv - bias.seq_len_q if is_lower_right else 0
+
+
+# --- autocast ------------------------------------------------------------------------------------
 
 
 def autocast(*tensors: Tensor) -> tuple[Tensor, ...]:
@@ -190,99 +209,284 @@ def autocast(*tensors: Tensor) -> tuple[Tensor, ...]:
     )
 
 
-def requires_gradient(*tensors: Tensor | None) -> bool:
-    return any(tensor is not None and tensor.requires_grad for tensor in tensors)
+# --- checks --------------------------------------------------------------------------------------
 
 
-def _with_tensors(
-    settings: dict[str, Any], bias: Tensor | None, sink: Tensor | None
-) -> dict[str, Any]:
-    if bias is None and sink is None:
-        return settings
-    return {**settings, "bias": bias, "sink": sink}
-
-
-def _memory(query: Tensor, value: Tensor, by_token: bool) -> Tensor:
-    batch, heads, tokens, _ = query.shape
-    first, second = (tokens, heads) if by_token else (heads, tokens)
-    return query.new_empty((batch, first, second, value.shape[-1]))
-
-
-def _refuse_transforms() -> None:
-    """vmap, grad and their like show tensors without memory."""
-    if torch._C._functorch.peek_interpreter_stack() is not None:
-        raise NotImplementedError(
-            f"heed.torch.{_OP} does not run inside torch.func's transforms (vmap, grad, jvp); give "
-            "it a mapped axis as a batch axis, of which query, key and value may have any number"
-        )
-
-
-def _is_plain(query: Tensor, key: Tensor, value: Tensor) -> bool:
-    """Rank 4 with one batch, as many heads and one type: the common case, which costs no more."""
-    try:
-        of_q, of_k, of_v = query.shape, key.shape, value.shape
-    except AttributeError:  # a list
-        return False
-    return (
-        len(of_q) == len(of_k) == len(of_v) == 4
-        and of_q[0] == of_k[0] == of_v[0]
-        and of_q[1] == of_k[1] == of_v[1]
-        and query.dtype == key.dtype == value.dtype
-        and type(query.dtype) is torch.dtype
-    )
+_PYTORCHS = {
+    False: "Explicit attn_mask should not be set when is_causal=True",
+    True: "CausalBias should not be used with causal=True",
+}
+"""PyTorch's own lines, which code may look for."""
 
 
 def _refuse(argument: str, found: Any, expected: str) -> NoReturn:
     raise made(InvalidArgument, op=_OP, argument=argument, found=str(found), expected=expected)
 
 
+def _refuse_kind(argument: str, found: str, expected: str) -> NoReturn:
+    raise made(WrongType, op=_OP, argument=argument, found=found, expected=expected)
+
+
+def _any_nested(tensors: tuple[Any, ...]) -> bool:
+    return any(getattr(tensor, "is_nested", False) for tensor in tensors)
+
+
+def _number(argument: str, given: Any) -> float | None:
+    """A number; of a tensor that requires grad the gradient would be lost."""
+    if not isinstance(given, Tensor):
+        return given
+    if grad_enabled() and given.requires_grad:
+        _refuse(argument, "a tensor that requires grad", "a number, or scale query by the tensor")
+    return float(given)
+
+
+def _check_tensor(name: str, given: Any) -> None:
+    if not isinstance(given, Tensor):
+        _refuse_kind(name, kind_of(given), "a tensor of PyTorch")
+    if given.is_nested:
+        raise made(
+            Unsupported, op=_OP, argument=name, found="a nested tensor",
+            expected="a padded tensor with a boolean attn_mask",
+        )  # fmt: skip
+
+
+def _check_kinds(query: Any, key: Any, value: Any, mask: Any, is_causal: Any) -> None:
+    """The arguments are of PyTorch, and they go together."""
+    _check_tensor("query", query)
+    _check_tensor("key", key)
+    _check_tensor("value", value)
+    if mask is not None:
+        _check_tensor("attn_mask", mask)
+    if isinstance(is_causal, Tensor):
+        _refuse_kind("is_causal", "a Tensor", "True or False")
+    if mask is not None and is_causal:
+        raise made(
+            InvalidArgument, op=_OP, argument="attn_mask", found="given beside is_causal",
+            expected="one of them", hint=_PYTORCHS[isinstance(mask, CausalBias)],
+        )  # fmt: skip
+
+
 def _check(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool, gqa: bool
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, gqa: bool
 ) -> None:
-    tensors = {"query": query, "key": key, "value": value}
-    for name, tensor in (tensors if mask is None else tensors | {"attn_mask": mask}).items():
-        if not isinstance(tensor, Tensor):
-            found = kind_of(tensor)
-            raise made(WrongType, op=_OP, argument=name, found=found, expected="a tensor of PyTorch")
-    for name, tensor in tensors.items():
+    for name, tensor in {"query": query, "key": key, "value": value}.items():
         if tensor.dim() < 2:
             _refuse(f"{name}.shape", list(tensor.shape), "at least two axes")
         if tensor.dtype != query.dtype:
-            _refuse(name, tensor.dtype, f"{query.dtype} (query's)")
-    if mask is not None and is_causal:
-        _refuse("attn_mask", "given beside is_causal", "one of them")
+            _refuse_kind(name, str(tensor.dtype), f"{query.dtype} (query's)")
+    _check_axis("key", key, -1, query.shape[-1], "query's head size")
+    _check_axis("value", value, -2, key.shape[-2], "key's length")
+    _check_heads(query, key, value, gqa)
+    try:
+        _batch_and_heads(query, key, value, gqa=gqa)
+    except ValueError:
+        shapes = [list(tensor.shape) for tensor in (query, key, value)]
+        _refuse("query, key and value", f"of {shapes}", "axes before the last two that broadcast")
+    if not 0 <= dropout_p <= 1:
+        _refuse("dropout_p", dropout_p, "from 0 to 1")
+    if mask is not None:
+        _check_mask(mask, query, key, gqa)
+
+
+def _check_axis(name: str, tensor: Tensor, axis: int, expected: int, of: str) -> None:
+    if tensor.shape[axis] != expected:
+        _refuse(f"{name}.shape[{tensor.dim() + axis}]", tensor.shape[axis], f"{expected} ({of})")
+
+
+def _check_heads(query: Tensor, key: Tensor, value: Tensor, gqa: bool) -> None:
     heads = _heads(query)
     for name, tensor in (("key", key), ("value", value)):
         found = _heads(tensor)
+        if gqa and min(query.dim(), tensor.dim()) < 3:
+            raise made(
+                OutOfRange, op=_OP, argument=f"{name}.shape", found=str(list(tensor.shape)),
+                expected="an axis of heads in query, key and value, as enable_gqa is True",
+            )  # fmt: skip
         if gqa and (found == 0 or heads % found):
             _refuse(f"{name}.shape[-3]", found, f"a divisor of {heads} (query's heads)")
         if not gqa and found != heads and 1 not in (found, heads):
             _refuse(f"{name}.shape[-3]", found, f"{heads} (query's heads), as enable_gqa is False")
 
 
+def _check_mask(mask: Tensor, query: Tensor, key: Tensor, gqa: bool) -> None:
+    if mask.dtype not in (torch.bool, torch.float32, query.dtype):
+        expected = f"torch.bool, torch.float32 or {query.dtype} (query's)"
+        _refuse_kind("attn_mask", str(mask.dtype), expected)
+    if mask.dim() < 2:
+        raise made(
+            OutOfRange, op=_OP, argument="attn_mask.shape", found=str(list(mask.shape)),
+            expected="at least two axes",
+        )  # fmt: skip
+    scores = (*_batch_and_heads(query, key, gqa=gqa), query.shape[-2], key.shape[-2])
+    own = scores[len(scores) - mask.dim() :] if mask.dim() <= len(scores) else ()
+    if not own or any(n not in (1, m) for n, m in zip(mask.shape, own)):
+        _refuse("attn_mask.shape", list(mask.shape), f"a shape that broadcasts to {list(scores)}")
+
+
+# --- shapes --------------------------------------------------------------------------------------
+
+
+def _is_rank_4(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, gqa: bool) -> bool:
+    """Whether nothing broadcasts but the mask. Checks the common case in a few microseconds."""
+    of_q, of_k, of_v = query.shape, key.shape, value.shape
+    return (
+        len(of_q) == len(of_k) == len(of_v) == 4
+        and of_q[0] == of_k[0] == of_v[0]
+        and of_k[1:3] == of_v[1:3]
+        and of_q[3] == of_k[3] > 0
+        and (of_q[1] == of_k[1] or gqa and of_k[1] > 0 and of_q[1] % of_k[1] == 0)
+        and query.dtype == key.dtype == value.dtype
+        and (mask is None or (mask.dim() == 2 and mask.shape == (of_q[2], of_k[2])
+                              and mask.dtype in (torch.bool, query.dtype)))
+    )  # fmt: skip
+
+
 def _heads(tensor: Tensor) -> int:
     return tensor.shape[-3] if tensor.dim() > 2 else 1
 
 
+def _batch_and_heads(query: Tensor, *tensors: Tensor, gqa: bool) -> tuple[int, ...]:
+    """The axes before the last two, of all together."""
+    heads = (query.shape[-3],) if gqa else ()
+    each = ((*t.shape[:-3], *heads) if gqa else t.shape[:-2] for t in tensors)
+    return _broadcast(query.shape[:-2], *each)
+
+
+def _broadcast(*shapes: Any) -> tuple[int, ...]:
+    """torch.broadcast_shapes, which takes 10 us, of which a short text takes 15."""
+    rank = max(map(len, shapes))
+    common = [1] * rank
+    for shape in shapes:
+        for axis, extent in enumerate(shape, rank - len(shape)):
+            if extent != 1 and common[axis] not in (1, extent):
+                raise ValueError(f"{list(shape)} does not broadcast")
+            common[axis] = extent if common[axis] == 1 else common[axis]
+    return tuple(common)
+
+
+def _out_shape(query: Tensor, key: Tensor, value: Tensor, gqa: bool) -> tuple[int, ...]:
+    return (*_batch_and_heads(query, key, value, gqa=gqa), query.shape[-2], value.shape[-1])
+
+
 def _of_rank_4(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, gqa: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """The same with one batch axis. Batch axes broadcast, and heads where one of them is 1."""
-    if query.dim() == key.dim() == value.dim() == 4 and (mask is None or mask.dim() <= 4):
-        same_batch = query.shape[0] == key.shape[0] == value.shape[0]
-        if same_batch and query.shape[1] >= key.shape[1] == value.shape[1]:
-            return query, key, value, mask
-    tensors = (query, key, value) if mask is None else (query, key, value, mask)
-    batch = torch.broadcast_shapes(*(t.shape[:-3] for t in tensors))
-    most = max(map(_heads, (key, value)))
+    """The same with one batch axis: all axes before the last two broadcast."""
+    axes = _batch_and_heads(query, key, value, gqa=gqa)
+    *batch, heads = axes or (1,)
+    groups = max(_heads(key), _heads(value))
+    if gqa and _heads(key) != _heads(value):  # each divides the number of heads
+        groups = math.lcm(_heads(key), _heads(value))
 
-    def flat(tensor: Tensor) -> Tensor:
-        while tensor.dim() < 3:
-            tensor = tensor.unsqueeze(0)
-        heads = most if tensor.shape[-3] == 1 and tensor is not mask else tensor.shape[-3]
+    def flat(tensor: Tensor, heads: int) -> Tensor:
+        if tensor.dim() == 4 == len(batch) + 3 and tensor.shape[:2] == (batch[0], heads):
+            return tensor
+        if gqa and tensor.shape[-3] != heads:
+            tensor = tensor.repeat_interleave(heads // tensor.shape[-3], -3)
         full = tensor.expand(*batch, heads, *tensor.shape[-2:])
-        return full.reshape(-1, heads, *tensor.shape[-2:])
+        return full.reshape(math.prod(batch), heads, *tensor.shape[-2:])
 
-    if mask is not None and mask.dim() > 3:
-        mask = flat(mask)
-    return flat(query), flat(key), flat(value), mask
+    if mask is not None and mask.dim() > 3 and len(batch) > 1:
+        full = mask.expand(*batch, *mask.shape[-3:])
+        mask = full.reshape(math.prod(batch), *mask.shape[-3:])
+    return flat(query, heads), flat(key, groups), flat(value, groups), mask
+
+
+# --- in the place of PyTorch's functions ---------------------------------------------------------
+
+
+_lock = threading.Lock()
+_uses = 0
+"""How many ``use()`` are active, in all threads."""
+_before: dict[str, Any] = {}
+"""The functions and the setting that they replaced."""
+
+
+@contextmanager
+def use() -> Iterator[None]:
+    """Inside, ``torch.nn.functional.scaled_dot_product_attention`` is heed's.
+
+    Code that looks the function up when it calls it gets heed's; what imported it by name before
+    keeps PyTorch's. ``torch.nn.MultiheadAttention`` and ``TransformerEncoder`` use it too, with
+    ``need_weights=True`` and in evaluation. It holds for all threads, until the last of several
+    overlapping contexts ends.
+    """
+    _replace()
+    try:
+        yield
+    finally:
+        _put_back()
+
+
+def _replace() -> None:
+    global _uses
+    with _lock:
+        if _uses == 0:
+            _before["fast"] = torch.backends.mha.get_fastpath_enabled()
+            torch.backends.mha.set_fastpath_enabled(False)  # it does not call the function
+            for name, own in _OWN.items():
+                _before[name] = getattr(torch.nn.functional, name)
+                setattr(torch.nn.functional, name, own)
+        _uses += 1
+
+
+def _put_back() -> None:
+    global _uses
+    with _lock:
+        _uses -= 1
+        if _uses == 0:
+            torch.backends.mha.set_fastpath_enabled(_before["fast"])
+            for name, own in _OWN.items():
+                if getattr(torch.nn.functional, name) is own:  # somebody else's replacement stays
+                    setattr(torch.nn.functional, name, _before[name])
+
+
+_multi_head_attention = torch.nn.functional.multi_head_attention_forward
+_signature = inspect.signature(_multi_head_attention)
+
+
+@wraps(_multi_head_attention)
+def _with_weights(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor | None]:
+    """multi_head_attention_forward, whose weights are heed's where they are asked for."""
+    given = _signature.bind(*args, **kwargs)
+    given.apply_defaults()
+    if not given.arguments["need_weights"] or torch.compiler.is_dynamo_compiling():
+        return _multi_head_attention(*args, **kwargs)
+    given.arguments["need_weights"] = False
+    seen: list[Tensor] = []
+
+    def attended(query: Tensor, key: Tensor, *others: Any) -> Tensor:
+        seen.append(_weights(query, key, *others[1:]))
+        return scaled_dot_product_attention(query, key, *others)
+
+    out, _ = _calling(attended)(*given.args, **given.kwargs)
+    weights = seen[0].mean(dim=1) if given.arguments["average_attn_weights"] else seen[0]
+    return out, weights if given.arguments["query"].dim() == 3 else weights.squeeze(0)
+
+
+_with_weights.__script_unsupported = _NO_SCRIPT
+
+
+def _calling(attended: Any) -> Any:
+    """multi_head_attention_forward with another attention, whatever other threads call."""
+    names = dict(vars(torch.nn.functional))
+    copy = FunctionType(
+        _multi_head_attention.__code__, names, argdefs=_multi_head_attention.__defaults__
+    )
+    names.update({_OP: attended, "multi_head_attention_forward": copy})
+    return copy
+
+
+def _weights(query: Tensor, key: Tensor, *others: Any) -> Tensor:
+    """[B, H, Tq, Tk], with gradients: what unit vectors as values give."""
+    units = torch.eye(key.shape[-2], dtype=key.dtype).expand(*key.shape[:-1], -1)
+    before = torch.get_rng_state()  # dropout drops the same weights of the values
+    weights = scaled_dot_product_attention(query, key, units, *others)
+    torch.set_rng_state(before)
+    return weights
+
+
+_OWN = {
+    _OP: scaled_dot_product_attention,
+    "multi_head_attention_forward": _with_weights,
+}

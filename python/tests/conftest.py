@@ -6,6 +6,7 @@ import importlib
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +14,17 @@ import numpy as np
 import pytest
 
 import heed
+
+
+PATIENCE = 300  # seconds; a machine may be busy with other things
+
+
+def wait_for_a_step(folder: Path, child: subprocess.Popen) -> None:
+    """Until a training that runs has written the losses of a step."""
+    losses = folder / "loss.csv"
+    while not losses.exists() or losses.read_text().count("\n") < 2:
+        assert child.poll() is None, "the training has ended"
+        time.sleep(0.05)
 
 
 def pytest_addoption(parser):

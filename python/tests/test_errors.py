@@ -120,12 +120,12 @@ CASES = {
     "dropout, no seed": (
         dict(dropout=1.5),
         ValueError,
-        "attention: dropout is 1.5, expected 0 to below 1",
+        "attention: dropout is 1.5, expected 0 to 1",
     ),
     "dropout": (
-        dict(dropout=1.0, seed=0),
+        dict(dropout=-0.5, seed=0),
         ValueError,
-        "attention: dropout is 1, expected 0 to below 1",
+        "attention: dropout is -0.5, expected 0 to 1",
     ),
     "seed": (
         dict(dropout=0.1),

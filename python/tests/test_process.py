@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import heed
+from conftest import PATIENCE, wait_for_a_step
 
 
 def arrays(length, dtype=np.float32):
@@ -22,21 +23,28 @@ def arrays(length, dtype=np.float32):
 
 
 def test_other_threads_run_while_it_computes():
+    """As often as it takes: on a busy machine this thread may not be woken during a call."""
     q, k, v = arrays(2048, np.float64)
     counted = 0
-    done = threading.Event()
+    stop = threading.Event()
 
-    def compute():
-        heed.attention(q, k, v)
-        done.set()
+    def count():
+        nonlocal counted
+        while not stop.wait(0.001):
+            counted += 1
 
-    worker = threading.Thread(target=compute)
+    worker = threading.Thread(target=count)
     worker.start()
-    while not done.is_set():
-        counted += 1
-        time.sleep(0.001)
+    most = 0
+    for _ in range(1000):
+        before = counted
+        heed.attention(q, k, v)
+        most = max(most, counted - before)
+        if most > 3:
+            break
+    stop.set()
     worker.join()
-    assert counted > 3
+    assert most > 3
 
 
 def test_threads_at_once_get_the_bits_of_one():
@@ -101,8 +109,8 @@ def test_a_child_that_was_forked_while_a_thread_computes_computes_too():
             queue = context.Queue()
             child = context.Process(target=_in_a_child, args=(queue,))
             child.start()
-            assert queue.get(timeout=60) == wanted
-            child.join(60)
+            assert queue.get(timeout=PATIENCE) == wanted
+            child.join(PATIENCE)
             assert child.exitcode == 0
     finally:
         stop.set()
@@ -114,8 +122,8 @@ import signal, sys, time, heed, numpy as np
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 rng = np.random.default_rng(0)
 q = rng.normal(size=(1, {heads}, {length}, 64))
-print("computing", flush=True)
 try:
+    print("computing", flush=True)
     {call}
 except KeyboardInterrupt:
     print("interrupted", flush=True)
@@ -129,20 +137,28 @@ CALLS = {
 }
 
 
+def cpu_seconds(child):
+    """Of a process that runs."""
+    with open(f"/proc/{child.pid}/stat") as file:
+        user, system = file.read().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_ctrl_c_ends_a_long_call(name):
     code = CTRL_C.format(call=CALLS[name], heads=64, length=6000)
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "computing\n"
-    time.sleep(0.5)
-    begun = time.monotonic()
+    before = cpu_seconds(child)
+    while cpu_seconds(child) < before + 0.5:
+        time.sleep(0.01)
+    sent = cpu_seconds(child)
     child.send_signal(signal.SIGINT)
-    rest = child.stdout.read()
-    took = time.monotonic() - begun
-    assert rest == "interrupted\nTrue\n"
-    assert child.wait() == 0
-    assert took < 5
+    assert child.stdout.read() == "interrupted\nTrue\n"
+    _, status, used = os.wait4(child.pid, 0)
+    assert status == 0
+    assert used.ru_utime + used.ru_stime - sent < 5  # not of the clock: the machine may be busy
 
 
 def test_a_signals_handler_that_does_not_raise_changes_nothing():
@@ -152,13 +168,11 @@ def test_a_signals_handler_that_does_not_raise_changes_nothing():
     before = signal.signal(signal.SIGALRM, lambda *_: calls.append(1))
     signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
     try:
-        end = time.monotonic() + 0.5
-        while time.monotonic() < end:
+        while len(calls) < 5:
             assert np.array_equal(heed.attention(q, k, v), wanted)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert calls
 
 
 def test_a_script_that_keeps_its_own_mask_ends_quietly(tmp_path):
@@ -216,9 +230,9 @@ def test_a_forked_child_has_the_session_too(tales):
         queue = context.Queue()
         child = context.Process(target=_look_in_a_child, args=(session, queue))
         child.start()
-        assert queue.get(timeout=60) == np.asarray(session.weights[0, 0]).tobytes()
-        assert queue.get(timeout=60) == session.to_json()
-        child.join(60)
+        assert queue.get(timeout=PATIENCE) == np.asarray(session.weights[0, 0]).tobytes()
+        assert queue.get(timeout=PATIENCE) == session.to_json()
+        child.join(PATIENCE)
         assert child.exitcode == 0
     finally:
         stop.set()
@@ -228,7 +242,6 @@ def test_a_forked_child_has_the_session_too(tales):
 TRAINING = """
 import signal, sys, heed
 signal.signal(signal.SIGINT, signal.default_int_handler)
-print("computing", flush=True)
 try:
     heed.train(folder=sys.argv[1], data=sys.argv[2], steps=100000, layers=2, width=64, block=32)
 except KeyboardInterrupt:
@@ -241,8 +254,7 @@ def test_ctrl_c_ends_a_training_with_a_checkpoint(tmp_path):
     text.write_text(LONG * 20)
     child = subprocess.Popen([sys.executable, "-c", TRAINING, folder, text],
                              stdout=subprocess.PIPE, text=True)  # fmt: skip
-    assert child.stdout.readline() == "computing\n"
-    time.sleep(2)
+    wait_for_a_step(folder, child)
     child.send_signal(signal.SIGINT)
-    assert child.stdout.read() == "interrupted\n" and child.wait(60) == 0
+    assert child.stdout.read() == "interrupted\n" and child.wait(PATIENCE) == 0
     assert list(folder.glob("checkpoint-*.safetensors"))

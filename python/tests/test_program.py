@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 
 import heed
+from conftest import PATIENCE, wait_for_a_step
 
 COMMAND = Path(sys.executable).parent / "heed"
 VERBS = ("look", "serve", "generate", "train", "attend", "explain", "check", "bench", "tokenize",
@@ -132,7 +132,7 @@ def test_it_leaves_when_nobody_reads():
     )  # fmt: skip
     endless.stdout.read(1)
     endless.stdout.close()
-    assert endless.wait(60) == -signal.SIGPIPE and endless.stderr.read() == b""
+    assert endless.wait(PATIENCE) == -signal.SIGPIPE and endless.stderr.read() == b""
     endless.stderr.close()
 
 
@@ -142,10 +142,10 @@ def test_it_serves_until_it_is_stopped(sent):
                               stdout=subprocess.PIPE, text=True)  # fmt: skip
     try:
         address = re.search(r"http://\S+", server.stdout.readline()).group()
-        with urllib.request.urlopen(address, timeout=30) as page:
+        with urllib.request.urlopen(address, timeout=PATIENCE) as page:
             assert page.status == 200 and b"<html" in page.read().lower()
         server.send_signal(sent)
-        assert server.wait(30) in (0, 130)
+        assert server.wait(PATIENCE) in (0, 130)
     finally:
         server.kill()
         server.stdout.close()
@@ -157,12 +157,9 @@ def test_ctrl_c_leaves_a_checkpoint_of_a_training(tmp_path):
     train = ("train", "--data", str(text), "-o", str(folder), "--layers", "1", "--width", "32")
     child = subprocess.Popen([COMMAND, *train, "--steps", "100000"],
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
-    deadline = time.monotonic() + 60
-    while not (folder / "loss.csv").exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    time.sleep(0.5)
+    wait_for_a_step(folder, child)
     child.send_signal(signal.SIGINT)
-    child.communicate(timeout=60)
+    child.communicate(timeout=PATIENCE)
     assert child.returncode == 130
     files = folder.glob("checkpoint-*.safetensors")
     kept = [int(re.search(r"\d+", file.name)[0]) for file in files]

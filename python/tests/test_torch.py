@@ -220,15 +220,6 @@ def test_says_what_does_not_fit_in_pytorchs_names(tensors, name):
     assert line in str(caught.value)
 
 
-@pytest.mark.parametrize("of", [torch.Tensor.sum, lambda out: out.square().sum()])
-def test_second_derivatives_are_refused(tensors, of):
-    """Of a sum, too, whose gradient is a constant: a penalty on it would count for nothing."""
-    q = tensors[0].requires_grad_()
-    (gradient,) = torch.autograd.grad(of(ours(q, *tensors[1:])), q, create_graph=True)
-    with pytest.raises(NotImplementedError, match="heed.torch: a gradient is differentiated again"):
-        gradient.sum().backward()
-
-
 def test_autocast_is_followed(tensors):
     q, k, v = (each.float() for each in tensors)
     with torch.autocast("cpu", torch.bfloat16):
@@ -246,18 +237,6 @@ def test_a_write_between_forward_and_backward_is_found(tensors):
     k.zero_()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
-
-
-@pytest.mark.parametrize("transform", ["vmap", "grad", "jvp"])
-def test_functional_transforms_are_refused_clearly(tensors, transform):
-    q, k, v = tensors
-    call = {
-        "vmap": lambda: torch.func.vmap(ours)(q, k, v),
-        "grad": lambda: torch.func.grad(lambda q: ours(q, k, v).sum())(q),
-        "jvp": lambda: torch.func.jvp(lambda q: ours(q, k, v), (q,), (q,)),
-    }[transform]
-    with pytest.raises(NotImplementedError, match="does not run inside torch.func's transforms"):
-        call()
 
 
 def test_use_puts_heeds_in_the_place_of_pytorchs(tensors):

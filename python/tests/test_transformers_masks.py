@@ -180,3 +180,91 @@ def test_what_would_change_the_result_is_refused(name):
     with pytest.raises(NotImplementedError, match=f"{name} is given, expected None"):
         attention(torch.nn.Module(), *tensors(), None, **{name: object()})
     attention(torch.nn.Module(), *tensors(), None, **{name: None})
+
+
+def test_a_mask_copies_what_it_is_made_of():
+    """A static cache adds to its position in place, and a packed batch may be filled again."""
+    offset, padding, ids = torch.tensor(5), LEFT.clone(), NUMBERS.clone()
+    one = mask(1, 1, 7, q_offset=offset)
+    others = [
+        mask(2, 8, 8, attention_mask=padding),
+        mask(2, 8, 8, mask_function=masking_utils.packed_sequence_mask_function(ids)),
+        mask(2, 8, 8, mask_function=masking_utils.chunked_causal_mask_function(2, ids[:, 0])),
+    ]
+    wanted = [mask(2, 8, 8, attention_mask=padding), *others[1:]]
+    wanted = [visible(each) for each in wanted]
+    offset.add_(1), padding.logical_not_(), ids.add_(torch.arange(8))
+    assert one.queries == range(5, 6) and visible(one).sum() == 6
+    assert one.dense().sum() == 6
+    for found, before in zip(others, wanted):
+        assert torch.equal(visible(found), before) and torch.equal(found.dense(), before)
+
+
+@pytest.mark.parametrize("hidden", [torch.finfo(torch.float32).min, -1e9, -torch.inf])
+def test_a_mask_of_large_negative_numbers_is_boolean(monkeypatch, hidden):
+    monkeypatch.setattr(heed.torch, "_WORTH_READING", 1)
+    given = []
+    attend = heed.transformers._attention.attend
+    monkeypatch.setattr(
+        heed.transformers._attention, "attend",
+        lambda *args, **named: given.append(named) or attend(*args, **named),
+    )  # fmt: skip
+    model = DECODERS["llama"].made()
+    ids = torch.arange(10).reshape(2, 5)
+    keep = torch.ones(2, 1, 5, 5, dtype=torch.bool).tril()
+    added = torch.zeros(keep.shape).masked_fill(~keep, hidden)
+    model.set_attn_implementation("heed")
+    with torch.no_grad():
+        wanted = model(ids).logits
+        with heed.transformers.watch(model) as seen:
+            torch.testing.assert_close(model(ids, attention_mask=added).logits, wanted)
+    assert given and all(named["bias"] is None for named in given)
+    assert all(torch.equal(named["keep"], keep) for named in given)
+    assert (seen.attention(0).weights[0, 0, 1, 2:] == 0).all()
+
+
+@pytest.mark.parametrize("tracer", ["trace", "export"])
+def test_tracers_see_the_attention_of_a_model(tracer):
+    model = DECODERS["llama"].made()
+    model.set_attn_implementation("heed")
+
+    class Logits(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, ids):
+            return self.model(ids, use_cache=False).logits
+
+    ids, others = torch.arange(10).reshape(2, 5), torch.arange(10).flip(0).reshape(2, 5)
+    with torch.no_grad():
+        traced = {
+            "trace": lambda: torch.jit.trace(Logits(), ids),
+            "export": lambda: torch.export.export(Logits(), (ids,), strict=False).module(),
+        }[tracer]()
+        torch.testing.assert_close(traced(others), Logits()(others))
+
+
+def test_a_model_is_compiled_around_the_attention():
+    model = DECODERS["llama"].made()
+    model.set_attn_implementation("heed")
+    ids = torch.arange(10).reshape(2, 5)
+    with torch.no_grad():
+        wanted = model(ids, use_cache=False).logits
+        found = torch.compile(model, backend="eager")(ids, use_cache=False).logits
+    torch.testing.assert_close(found, wanted)
+
+
+def test_forward_mode_through_a_model():
+    from torch.autograd import forward_ad
+
+    model = DECODERS["llama"].made().double()
+    x = torch.randn(1, 5, model.config.hidden_size, dtype=torch.float64)
+
+    def tangent(implementation):
+        model.set_attn_implementation(implementation)
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(x, torch.ones_like(x))
+            return forward_ad.unpack_dual(model(inputs_embeds=dual, use_cache=False).logits).tangent
+
+    torch.testing.assert_close(tangent("heed"), tangent("eager"))

@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from .. import _core
-from .._masks import causal, keep
+from .._masks import causal
+from .._torch_attention import attend, grad_enabled, is_direct, requires_gradient
 from ..errors import Error, Unsupported, made, renamed
-from ..torch import attend, autocast, grad_enabled, is_autocast_enabled, requires_gradient
+from ..torch import autocast, hidden_or_added, is_autocast_enabled
 from ._calls import Call
 from ._pattern import Pattern
 from ._watching import Watch, watchers
@@ -24,7 +25,7 @@ _REFUSED = {"sinks", "indices", "block_indices", "cache"}
 _OF_NONE: dict[bool, dict[str, Any]] = {False: {}, True: {"mask": causal(), "q_offset": 0}}
 """What no mask says: nothing is hidden; or causal, where the first query and the first key stand
 together, as PyTorch has it."""
-_PREPARED = {hides: _core.PreparedAttention(of, None, None) for hides, of in _OF_NONE.items()}
+_PREPARED = {hides: _core.PreparedAttention(of) for hides, of in _OF_NONE.items()}
 
 
 def attention(
@@ -53,11 +54,12 @@ def attention(
         query, key, value = autocast(query, key, value)
     watching = watchers(module)
     is_plain = position_bias is None is s_aux and not (softcap or dropout or watching)
+    is_plain = is_plain and is_direct(query, key, value)
     if is_plain and not (grad_enabled() and requires_gradient(query, key, value)):
         prepared = _prepared(attention_mask, is_causal, module, query.shape[2])
         if prepared is not None:
             try:
-                out = prepared(query, key, value, scaling)
+                out = prepared(query, key, value, scaling, True)
             except Error as error:
                 raise renamed(error, _NAMES) from None
             if out is not None:  # of the lengths that it was prepared for
@@ -87,36 +89,39 @@ def _attend(
     batch, _, queries, _ = query.shape
     if batch == 1 < sequences:
         query = query.expand(sequences, -1, -1, -1)
-    mask, settings, added = _visible(mask, is_causal, module, queries, keys)
-    bias = added if position_bias is None else _bias(position_bias, added, keys)
+    mask, settings = _rule(mask, is_causal, module, queries, keys)
     settings |= {name: value for name, value in given.items() if value is not None}
-    if given["dropout"]:
-        settings["seed"] = int(torch.randint(2**63 - 1, ()))
-    kept: list[Any] | None = [] if watching else None
+    added = None if isinstance(mask, Pattern) else mask
+    keep, bias = hidden_or_added(added, query, key, settings.get("scale"))
+    if position_bias is not None:
+        keep, bias = _with_bias(added, position_bias[..., :keys])
+    seed = torch.randint(2**63 - 1, (), dtype=torch.int64) if given["dropout"] else None
+    kept: list[Tensor] | None = [] if watching else None
     try:
         out = attend(
-            query, key, value, bias=bias, sink=sink, settings=settings, by_token=True, kept=kept
-        )
+            query, key, value, bias=bias, sink=sink, keep=keep, seed=seed, settings=settings,
+            by_token=True, kept=kept,
+        )  # fmt: skip
     except Error as error:
-        bias_name = "position_bias" if added is None else "attention_mask"
-        raise renamed(error, _NAMES | {"bias": bias_name}) from None
+        bias_name = "attention_mask" if position_bias is None else "position_bias"
+        raise renamed(error, _NAMES | {"bias": bias_name, "keep": "attention_mask"}) from None
+    mask = mask if keep is None else keep
     for watch in watching:
-        watch.note(module, Call.of(query, key, value, mask, bias, sink, settings, kept[0]))
-    return out, None
+        watch.note(module, Call.of(query, key, value, mask, bias, sink, settings, *kept[0]))
+    return out.transpose(1, 2), None
 
 
-def _visible(
+def _rule(
     mask: Tensor | None, is_causal: bool | None, module: torch.nn.Module, queries: int, keys: int
-) -> tuple[Tensor | None, dict[str, Any], Tensor | None]:
-    """The mask, what says it to heed, and what is added to the scores."""
+) -> tuple[Tensor | None, dict[str, Any]]:
+    """The mask, and what heed has to know about it. A tensor says everything itself."""
     if isinstance(mask, Pattern):
         if len(mask.queries) == queries and len(mask.keys) == keys and not mask.was_opened:
-            return mask, mask.settings.copy(), None
+            return mask, mask.settings.copy()
         mask = mask.dense()
     if mask is None:
-        return None, _OF_NONE[_hides(is_causal, module, queries)].copy(), None
-    mask = mask[..., :keys]
-    return (mask, {"mask": keep(mask)}, None) if mask.dtype == torch.bool else (mask, {}, mask)
+        return None, _OF_NONE[_hides(is_causal, module, queries)].copy()
+    return mask[..., :keys], {}
 
 
 def _hides(is_causal: bool | None, module: torch.nn.Module, queries: int) -> bool:
@@ -126,9 +131,11 @@ def _hides(is_causal: bool | None, module: torch.nn.Module, queries: int) -> boo
     return bool(is_causal) and queries > 1
 
 
-def _bias(position_bias: Tensor, added: Tensor | None, keys: int) -> Tensor:
-    position_bias = position_bias[..., :keys]
-    return position_bias if added is None else position_bias + added
+def _with_bias(mask: Tensor | None, bias: Tensor) -> tuple[Tensor | None, Tensor]:
+    """The boolean mask, and the sum of the position bias and an added mask."""
+    if mask is None or mask.dtype == torch.bool:
+        return mask, bias
+    return None, bias + mask
 
 
 def _refuse(others: dict[str, Any]) -> None:

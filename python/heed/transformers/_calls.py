@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .. import _core
 from ._pattern import Pattern
 from ._rules import CAUSAL, EVERYTHING
 
@@ -38,13 +37,12 @@ class Call:
     @classmethod
     def of(
         cls, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None,
-        sink: Tensor | None, settings: dict[str, Any], core: _core.Seen,
+        sink: Tensor | None, settings: dict[str, Any], lse: Tensor, lse_low: Tensor,
     ) -> Call:  # fmt: skip
-        lse, lse_low = (torch.from_dlpack(core.lse(low)) for low in (False, True))
         queries, keys = _positions(mask, settings, q.shape[2], k.shape[2])
         if len(keys) < k.shape[2]:  # memory of a static cache, which will be written to
             k, v = (each[:, :, : len(keys)].clone() for each in (k, v))
-        q, k, v = (each.detach() for each in (q, k, v))
+        q, k, v, lse, lse_low = (each.detach() for each in (q, k, v, lse, lse_low))
         bias, sink = (each if each is None else each.detach() for each in (bias, sink))
         return cls(q, k, v, lse, lse_low, mask, bias, sink, settings, queries, keys)
 

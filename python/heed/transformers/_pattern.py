@@ -13,6 +13,7 @@ from torch import Tensor
 from transformers import masking_utils as theirs
 
 from .. import _core, _masks
+from .._torch_attention import is_direct
 from ..errors import InvalidArgument, made
 from ._rules import EVERYTHING, Unknown, is_causal, rule_of
 
@@ -48,11 +49,9 @@ class Pattern(Tensor):
         keys: range,
         rule: Any,
         padding: Tensor | None,
-        make: Callable[[], Tensor],
     ):
         self.rule, self.padding = rule, padding
         self.queries, self.keys = queries, keys
-        self._make = make
         self._made: Tensor | None = None
 
     @cached_property
@@ -74,13 +73,20 @@ class Pattern(Tensor):
         one = slice(sequence, sequence + 1)
         rule = self.rule if self.rule is EVERYTHING else self.rule.of_one(sequence)
         padding = None if self.padding is None else self.padding[one]
-        return Pattern(1, self.queries, self.keys, rule, padding, lambda: self.dense()[one])
+        return Pattern(1, self.queries, self.keys, rule, padding)
 
     def dense(self) -> Tensor:
         """The boolean tensor, which counts from now on, since a model may write to it."""
         if self._made is None:
-            self._made = self._make()
+            self._made = self._computed()
         return self._made
+
+    def _computed(self) -> Tensor:
+        mask = _masks.band(-1, -1) if self.rule is EVERYTHING else self.rule.mask(self.queries, self.keys)
+        visible = torch.from_numpy(
+            mask.to_array(tuple(self.shape), self.queries.start, self.keys.start)
+        )
+        return visible if self.padding is None else visible & self.padding[:, None, None, :]
 
     @property
     def was_opened(self) -> bool:
@@ -155,22 +161,28 @@ def mask(
             found=f"on {device}", expected="the host's memory",
             hint='use model.to("cpu") or another attn_implementation',
         )  # fmt: skip
-    make = partial(
-        theirs.sdpa_mask, *sizes, mask_function, attention_mask, allow_is_causal_skip=False,
-        use_vmap=use_vmap, device=device,
-    )  # fmt: skip
-    if use_vmap or (attention_mask is not None and attention_mask.dim() != 2):
-        return make()
-    try:
-        rule = rule_of(mask_function)
-    except Unknown:
-        return make()
+    rule = _rule_for(mask_function, attention_mask, use_vmap)
+    if rule is Unknown:
+        return theirs.sdpa_mask(
+            *sizes, mask_function, attention_mask, allow_is_causal_skip=False, use_vmap=use_vmap,
+            device=device,
+        )  # fmt: skip
     queries = range(int(q_offset), int(q_offset) + q_length)
     keys = range(kv_offset, kv_offset + kv_length)
     padding = _padding(attention_mask, keys)
     if rule is EVERYTHING and padding is None and allow_is_bidirectional_skip:
         return None
-    return Pattern(batch_size, queries, keys, rule, padding, make)
+    return Pattern(batch_size, queries, keys, rule, padding)
+
+
+def _rule_for(function: Callable[..., Any], attention_mask: Tensor | None, use_vmap: bool) -> Any:
+    """The rule of a mask, or Unknown where it has to be a tensor."""
+    if not is_direct() or use_vmap or (attention_mask is not None and attention_mask.dim() != 2):
+        return Unknown
+    try:
+        return rule_of(function)
+    except Unknown:
+        return Unknown
 
 
 @cache
@@ -190,4 +202,4 @@ def _padding(attention_mask: Tensor | None, keys: range) -> Tensor | None:
     if padding is None:
         return None
     padding = padding[:, keys.start : keys.stop].bool()
-    return None if bool(padding.all()) else padding
+    return None if bool(padding.all()) else padding.clone()  # the caller may write to its own

@@ -83,7 +83,8 @@ class Chunks:
         return (
             isinstance(other, Chunks)
             and self.size == other.size
-            and self.positions is other.positions
+            and (self.positions is None) == (other.positions is None)
+            and (self.positions is None or torch.equal(self.positions, other.positions))
             and torch.equal(self.left, other.left)
         )
 
@@ -121,7 +122,10 @@ def is_causal(rule: Any) -> bool:
 
 
 def rule_of(function: Callable[..., Any]) -> Any:
-    """The rule of a mask function that transformers made; raises Unknown for anybody else's."""
+    """The rule of a mask function that transformers made; raises Unknown for any other function.
+
+    Rules have copies of the function's tensors, which a model may write to afterwards.
+    """
     if not _reads_this_version():
         raise Unknown
     return _rule(function)
@@ -167,7 +171,7 @@ def _remapped(held: dict[str, Any]) -> Any:
 
 def _at_positions(rule: Any, positions: Tensor) -> Any:
     if isinstance(rule, Chunks):
-        return Chunks(rule.size, rule.left, positions)
+        return Chunks(rule.size, rule.left, positions.clone())
     if rule is EVERYTHING or isinstance(rule, Band):
         return rule
     raise Unknown
@@ -178,9 +182,9 @@ _READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "or_masks": _or_masks,
     "sliding_window_overlay": lambda held: Band(held["sliding_window"] - 1, -1),
     "sliding_window_bidirectional_overlay": lambda held: Band(*[held["sliding_window"]] * 2),
-    "chunked_overlay": lambda held: Chunks(held["chunk_size"], held["left_padding"]),
-    "blockwise_overlay": lambda held: Groups(held["block_sequence_ids"]),
-    "packed_sequence_mask_function": lambda held: Groups(held["packed_sequence_mask"]),
+    "chunked_overlay": lambda held: Chunks(held["chunk_size"], held["left_padding"].clone()),
+    "blockwise_overlay": lambda held: Groups(held["block_sequence_ids"].clone()),
+    "packed_sequence_mask_function": lambda held: Groups(held["packed_sequence_mask"].clone()),
     "remap_positions_for_packed_sequence": _remapped,
 }
 

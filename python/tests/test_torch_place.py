@@ -1,0 +1,789 @@
+"""heed in every place where PyTorch's attention works: tracers, transforms, subclasses, modules."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="skipped: PyTorch is not installed")
+
+import heed  # noqa: E402
+import heed.torch  # noqa: E402
+from torch.autograd import forward_ad  # noqa: E402
+from torch.nn.attention import bias as biases  # noqa: E402
+
+functional = torch.nn.functional
+theirs = functional.scaled_dot_product_attention
+ours = heed.torch.scaled_dot_product_attention
+
+
+def made(*shape, dtype=torch.float64, seed=0):
+    return torch.randn(*shape, dtype=dtype, generator=torch.Generator().manual_seed(seed))
+
+
+def qkv(*batch, tq=5, tk=7, d=8, dv=6, dtype=torch.float64):
+    shapes = (*batch, tq, d), (*batch, tk, d), (*batch, tk, dv)
+    return [made(*shape, dtype=dtype, seed=seed) for seed, shape in enumerate(shapes)]
+
+
+def close(found, wanted, atol=1e-12):
+    torch.testing.assert_close(found, wanted, atol=atol, rtol=1e-9)
+
+
+# --- derivatives ---------------------------------------------------------------------------------
+
+
+def masks(tq=5, tk=7):
+    bias = made(tq, tk, seed=9)
+    return {
+        "none": {},
+        "causal": {"is_causal": True},
+        "boolean": {"attn_mask": bias > -0.5},
+        "floating": {"attn_mask": bias},
+    }
+
+
+@pytest.mark.parametrize("name", masks())
+def test_forward_mode_gives_the_tangent(name):
+    tensors = qkv(2, 3)
+    tangents = [made(*t.shape, seed=20 + i) for i, t in enumerate(tensors)]
+
+    def tangent(function):
+        with forward_ad.dual_level():
+            duals = [forward_ad.make_dual(t, d) for t, d in zip(tensors, tangents)]
+            return forward_ad.unpack_dual(function(*duals, **masks()[name]))
+
+    found, wanted = tangent(ours), tangent(theirs)
+    close(found.primal, wanted.primal)
+    close(found.tangent, wanted.tangent)
+
+
+def test_forward_mode_over_the_backward_pass():
+    """The product of the Hessian with a vector."""
+    q, k, v = qkv(1, 2)
+
+    def product(function):
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(q.clone().requires_grad_(), torch.ones_like(q))
+            (gradient,) = torch.autograd.grad(
+                function(dual, k, v).square().sum(), dual, create_graph=True
+            )
+            return forward_ad.unpack_dual(gradient).tangent
+
+    close(product(ours), product(lambda *a: formula(*a)))
+
+
+def formula(q, k, v):
+    return (q @ k.mT * q.shape[-1] ** -0.5).softmax(-1) @ v
+
+
+def test_forward_mode_over_a_backward_pass_of_an_ordinary_forward_pass():
+    q, k, v = qkv(1, 2)
+    v.requires_grad_()
+    dout = made(1, 2, 5, 6, seed=4)
+    tangent = made(1, 2, 5, 6, seed=5)
+
+    def product(function):
+        out = function(q, k, v)
+        with forward_ad.dual_level():
+            (dv,) = torch.autograd.grad(out, v, forward_ad.make_dual(dout, tangent))
+            return forward_ad.unpack_dual(dv).tangent
+
+    close(product(ours), product(formula))
+
+
+def test_an_operator_of_heed_refuses_a_tangent():
+    q, k, v = qkv(1, 2)
+    with forward_ad.dual_level(), pytest.raises(ValueError, match="k is a tensor with a forward-"):
+        heed.attention(q, forward_ad.make_dual(k, k), v)
+
+
+@pytest.mark.parametrize("name", masks())
+def test_second_derivatives_are_pytorchs(name):
+    settings = masks()[name]
+
+    def gradients(function):
+        q, k, v = (t.requires_grad_() for t in qkv(2, 3))
+        first = torch.autograd.grad(function(q, k, v, **settings).pow(3).sum(), (q, k, v),
+                                    create_graph=True)  # fmt: skip
+        return torch.autograd.grad(sum(each.pow(2).sum() for each in first), (q, k, v))
+
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        wanted = gradients(theirs)
+    for mine, other in zip(gradients(ours), wanted):
+        close(mine, other, atol=1e-9)
+
+
+def test_gradgradcheck():
+    q, k, v = (t.requires_grad_() for t in qkv(1, 1, tq=2, tk=3, d=2, dv=2))
+    assert torch.autograd.gradgradcheck(ours, (q, k, v))
+    assert torch.autograd.gradcheck(ours, (q, k, v), check_forward_ad=True)
+    assert torch.autograd.gradcheck(ours, (q, k, v), check_batched_grad=True)
+
+
+def test_second_derivatives_through_dropout_are_refused():
+    q, k, v = qkv(1, 2)
+    q.requires_grad_()
+    (first,) = torch.autograd.grad(ours(q, k, v, dropout_p=0.5).sum(), q, create_graph=True)
+    with pytest.raises(NotImplementedError, match="dropout_p is 0.5, expected 0 for forward-mode"):
+        first.sum().backward()
+
+
+@pytest.mark.parametrize("is_batched", [False, True])
+def test_jacobians(is_batched):
+    q, k, v = qkv(1, 1, tq=2, tk=3, d=2, dv=2)
+    found = torch.autograd.functional.jacobian(lambda q: ours(q, k, v), q, vectorize=is_batched)
+    close(found, torch.autograd.functional.jacobian(lambda q: theirs(q, k, v), q))
+    q.requires_grad_()
+    out = ours(q, k, v)
+    units = torch.eye(out.numel(), dtype=q.dtype).view(-1, *out.shape)
+    if is_batched:
+        (rows,) = torch.autograd.grad(out, q, units, is_grads_batched=True)
+        close(rows.view(found.shape), found)
+
+
+@pytest.mark.parametrize("name", ["vmap", "vmap of one", "grad", "jvp", "jacrev", "jacfwd", "hessian",
+                                  "vmap of grad"])  # fmt: skip
+def test_functional_transforms(name):
+    q, k, v = qkv(3, 2, tq=2, tk=3, d=2, dv=2)
+    transform = {
+        "vmap": lambda f: torch.func.vmap(f)(q[None], k[None], v[None]),
+        "vmap of one": lambda f: torch.func.vmap(f, in_dims=(None, 1, None))(q, k[:, None], v),
+        "grad": lambda f: torch.func.grad(lambda q: f(q, k, v).square().sum())(q),
+        "jvp": lambda f: torch.func.jvp(lambda q: f(q, k, v), (q,), (k[:, :, :2],))[1],
+        "jacrev": lambda f: torch.func.jacrev(lambda q: f(q, k, v))(q),
+        "jacfwd": lambda f: torch.func.jacfwd(lambda q: f(q, k, v))(q),
+        "hessian": lambda f: torch.func.hessian(lambda q: f(q, k, v).square().sum())(q),
+        "vmap of grad": lambda f: torch.func.vmap(
+            torch.func.grad(lambda q, k, v: f(q[None], k[None], v[None]).square().sum())
+        )(q, k, v),
+    }[name]
+    close(transform(ours), transform(formula), atol=1e-10)
+
+
+# --- tracers -------------------------------------------------------------------------------------
+
+
+class Layer(torch.nn.Module):
+    def __init__(self, function, **settings):
+        super().__init__()
+        self.function, self.settings = function, settings
+
+    def forward(self, q, k, v):
+        return self.function(q * 2, k, v, **self.settings) + 1
+
+
+TRACERS = [
+    (tracer, name)
+    for tracer in ("trace", "make_fx", "fake make_fx", "export", "aot_eager")
+    for name in masks()
+    if tracer != "fake make_fx" or name in ("none", "causal")  # it takes no constant tensors
+]
+
+
+@pytest.mark.parametrize("tracer, name", TRACERS)
+def test_tracers_see_the_attention(tracer, name):
+    tensors, others = qkv(2, 3, dtype=torch.float32), [made(*t.shape, dtype=torch.float32, seed=7)
+                                                       for t in qkv(2, 3)]  # fmt: skip
+    settings = masks()[name]
+    if name == "floating":
+        settings["attn_mask"] = settings["attn_mask"].float()
+    layer = Layer(ours, **settings)
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    traced = {
+        "trace": lambda: torch.jit.trace(layer, tuple(tensors)),
+        "make_fx": lambda: make_fx(layer)(*tensors),
+        "fake make_fx": lambda: make_fx(layer, tracing_mode="symbolic")(*tensors),
+        "export": lambda: torch.export.export(layer, tuple(tensors)).module(),
+        "aot_eager": lambda: torch.compile(layer, fullgraph=True, backend="aot_eager"),
+    }[tracer]()
+    close(traced(*others), Layer(theirs, **settings)(*others), atol=1e-5)
+    if tracer == "make_fx":
+        assert "heed.attention" in traced.code
+
+
+@pytest.mark.parametrize("is_dynamic", [False, True])
+def test_compiled_gradients(is_dynamic):
+    layer = torch.compile(Layer(ours, is_causal=True), fullgraph=True, backend="aot_eager",
+                          dynamic=is_dynamic)  # fmt: skip
+    for tq in (5, 6):
+        found, wanted = [], []
+        for function, answers in ((layer, found), (Layer(theirs, is_causal=True), wanted)):
+            tensors = [t.requires_grad_() for t in qkv(2, 3, tq=tq, dtype=torch.float32)]
+            function(*tensors).square().sum().backward()
+            answers += [t.grad for t in tensors]
+        for mine, other in zip(found, wanted):
+            close(mine, other, atol=1e-4)
+
+
+def test_compiled_inside_of_use():
+    def called(q, k, v):
+        return functional.scaled_dot_product_attention(q, k, v) * 2
+
+    tensors = qkv(2, 3, dtype=torch.float32)
+    graphs = []
+
+    def backend(graph, _):
+        graphs.append(graph.code)
+        return graph.forward
+
+    with heed.torch.use():
+        found = torch.compile(called, fullgraph=True, backend=backend)(*tensors)
+    assert "heed" in graphs[0]
+    close(found, called(*tensors), atol=1e-5)
+
+
+def test_dropout_of_a_compiled_function_is_drawn_anew():
+    tensors = qkv(2, 3, dtype=torch.float32)
+    layer = torch.compile(Layer(ours, dropout_p=0.5), fullgraph=True, backend="aot_eager")
+    assert not torch.equal(layer(*tensors), layer(*tensors))
+
+
+def test_the_operators_are_registered_completely():
+    q, k, v = (t.requires_grad_() for t in qkv(1, 2, dtype=torch.float32))
+    keep = torch.ones(5, 7, dtype=torch.bool)
+    for by_token in (False, True):
+        given = (q, k, v, None, None, keep, None, None, 0.0, None, 0.0, by_token)
+        torch.library.opcheck(torch.ops.heed.attention.default, given)
+    saved = [q.detach(), k.detach(), v.detach(), None, None, keep, None]
+    out = torch.ops.heed.attention(*saved, None, 0.0, None, 0.0, False)
+    given = (out[0], *saved, *out, None, 0.0, None, 0.0, [True, False, True, False, False])
+    torch.library.opcheck(torch.ops.heed.attention_backward.default, given)
+
+
+def test_a_script_is_refused():
+    def scripted(q, k, v):
+        return heed.torch.scaled_dot_product_attention(q, k, v)
+
+    with pytest.raises(RuntimeError, match="heed.torch.scaled_dot_product_attention is not Torch"):
+        torch.jit.script(scripted)
+    with pytest.raises(RuntimeError, match="heed.torch.scaled_dot_product_attention is not Torch"):
+        torch.jit.script(ours)
+    layer = torch.nn.MultiheadAttention(8, 2)
+    with heed.torch.use(), pytest.raises(RuntimeError, match="heed.torch.scaled_dot_product_att"):
+        torch.jit.script(layer)
+
+
+@pytest.mark.parametrize("tracer", ["trace", "make_fx", "vmap", "fake"])
+def test_heed_attention_says_that_a_tracer_does_not_see_it(tracer):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    tensors = qkv(1, 2)
+
+    def fake():
+        with FakeTensorMode() as mode:
+            heed.attention(*(mode.from_tensor(t) for t in tensors))
+
+    traced = {
+        "trace": lambda: torch.jit.trace(lambda *a: heed.attention(*a), tuple(tensors)),
+        "make_fx": lambda: make_fx(lambda *a: heed.attention(*a))(*tensors),
+        "vmap": lambda: torch.func.vmap(lambda *a: heed.attention(*a))(*(t[None] for t in tensors)),
+        "fake": fake,
+    }[tracer]
+    with pytest.raises(heed.errors.Error, match="heed.torch.scaled_dot_product_attention"):
+        traced()
+
+
+# --- tensors whose bytes are not their values ----------------------------------------------------
+
+
+def negative(tensor):
+    view = torch.complex(torch.zeros_like(tensor), -tensor).conj().imag
+    assert view.is_neg() and torch.equal(view, tensor)
+    return view
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_the_negative_bit_is_resolved(place):
+    tensors = [*qkv(2, 3), made(5, 7, seed=9)]
+    wanted, attended = ours(*tensors), heed.attention(*tensors[:3], bias=tensors[3])
+    tensors[place] = negative(tensors[place])
+    close(ours(*tensors), wanted)
+    close(heed.attention(*tensors[:3], bias=tensors[3]), attended)
+    for t in tensors:
+        t.requires_grad_()
+    ours(*tensors).sum().backward()
+    assert all(t.grad.isfinite().all() for t in tensors)
+
+
+def test_a_negative_cotangent_is_resolved():
+    gradients = []
+    for dout in (made(2, 3, 5, 6), negative(made(2, 3, 5, 6))):
+        q, k, v = (t.requires_grad_() for t in qkv(2, 3))
+        gradients.append(torch.autograd.grad(ours(q, k, v), (q, k, v), dout))
+    for mine, other in zip(*gradients):
+        close(mine, other)
+
+
+def test_an_output_with_the_negative_bit_gets_the_values():
+    q, k, v = qkv(2, 3)
+    out = torch.zeros(2, 3, 5, 6, dtype=torch.complex128).conj().imag
+    assert heed.attention(q, k, v, out=out) is out
+    close(out.resolve_neg(), heed.attention(q, k, v))
+    out.zero_()
+    _, seen = heed.attention(q, k, v, out=out, seen=True)
+    close(out.resolve_neg(), heed.attention(q, k, v))
+    assert seen.backward(torch.ones(2, 3, 5, 6, dtype=torch.float64))[0].isfinite().all()
+
+
+def test_zeros_without_memory():
+    q, k, v = qkv(2, 3)
+    zeros = torch._efficientzerotensor(k.shape, dtype=k.dtype)
+    close(ours(q, zeros, v), ours(q, torch.zeros_like(k), v))
+    close(heed.attention(q, zeros, v), heed.attention(q, torch.zeros_like(k), v))
+
+
+# --- subclasses ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("made_bias", [biases.causal_upper_left, biases.causal_lower_right])
+@pytest.mark.parametrize("tq, tk", [(5, 7), (6, 6)])
+@pytest.mark.parametrize("is_in_use", [False, True])
+def test_causal_biases(made_bias, tq, tk, is_in_use):
+    tensors = [t.requires_grad_() for t in qkv(2, 3, tq=tq, tk=tk)]
+    wanted = theirs(*tensors, made_bias(tq, tk)._materialize())
+    if is_in_use:
+        with heed.torch.use():
+            found = functional.scaled_dot_product_attention(*tensors, made_bias(tq, tk))
+    else:
+        found = ours(*tensors, attn_mask=made_bias(tq, tk))
+    close(found, wanted)
+    found.sum().backward()
+    with pytest.raises(RuntimeError, match="attn_mask is a causal bias of"):
+        ours(*tensors, made_bias(tq + 1, tk + 1))
+    with pytest.raises(RuntimeError, match="attn_mask is given beside is_causal"):
+        ours(*tensors, made_bias(tq, tk), is_causal=True)
+    with pytest.raises(RuntimeError, match="Explicit attn_mask should not be set when is_causal"):
+        ours(*tensors, torch.ones(tq, tk, dtype=torch.bool), is_causal=True)
+
+
+def test_an_operator_of_heed_refuses_a_causal_bias():
+    with pytest.raises(TypeError, match="bias is of the tensor class CausalBias"):
+        heed.attention(*qkv(2, 3), bias=biases.causal_upper_left(5, 7))
+
+
+class Plain(torch.Tensor):
+    pass
+
+
+def test_a_subclass_without_functions_of_its_own():
+    q, k, v = qkv(2, 3)
+    found = ours(q.as_subclass(Plain), k, v)
+    assert type(found) is Plain
+    close(found.as_subclass(torch.Tensor), ours(q, k, v))
+    close(heed.attention(q.as_subclass(Plain), k, v).as_subclass(torch.Tensor), ours(q, k, v))
+
+
+def test_subclasses_that_dispatch():
+    from torch.testing._internal.two_tensor import TwoTensor
+
+    q, k, v = qkv(2, 3)
+    two = TwoTensor(q, q * 2)
+    found = ours(two, TwoTensor(k, k), TwoTensor(v, v))
+    close(found.a, ours(q, k, v))
+    close(found.b, ours(q * 2, k, v))
+    with pytest.raises(TypeError, match="q is of the tensor class TwoTensor"):
+        heed.attention(two, k, v)
+
+
+def test_a_subclass_that_overrides_functions_decides():
+    class Mine(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return "mine" if function is ours else super().__torch_function__(function, types, args, kwargs)
+
+    q, k, v = qkv(2, 3)
+    assert ours(q, k.as_subclass(Mine), v) == "mine"
+    with pytest.raises(TypeError, match="k is of the tensor class Mine"):
+        heed.attention(q, k.as_subclass(Mine), v)
+
+
+def test_function_modes_and_dispatch_modes_see_the_call():
+    from torch.utils.flop_counter import FlopCounterMode
+
+    tensors = qkv(2, 3)
+    wanted = ours(*tensors)
+    with torch.device("cpu"):
+        close(ours(*tensors), wanted)
+    with FlopCounterMode(display=False):
+        close(ours(*tensors), wanted)
+        close(heed.attention(*tensors), wanted)
+
+
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+def test_nested_tensors_are_refused(layout):
+    parts = [torch.randn(n, 3, 8) for n in (4, 5)]
+    nested = torch.nested.nested_tensor(parts, layout=layout).transpose(1, 2)
+    for function in (ours, heed.attention):
+        with pytest.raises(heed.errors.Error):
+            function(nested, nested, nested)
+    with pytest.raises(NotImplementedError, match="query is a nested tensor"):
+        ours(nested, nested, nested)
+
+
+def test_masked_arrays_are_refused():
+    q, k, v = (t.numpy() for t in qkv(1, 2))
+    with pytest.raises(TypeError, match="k is a MaskedArray, expected an array without a mask"):
+        heed.attention(q, np.ma.masked_array(k, k > 0), v)
+    one = torch.ones(1, 1, 1, 1)
+    masked = torch.masked.masked_tensor(one, one > 0)
+    with pytest.raises(TypeError, match="q is of the tensor class MaskedTensor"):
+        heed.attention(masked, one, one)
+    with pytest.raises(TypeError):
+        ours(masked, one, one)
+
+
+# --- what is kept for the backward pass ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["boolean", "floating"])
+def test_a_mask_that_is_written_to_is_found(name):
+    q, k, v = qkv(2, 3)
+    mask = masks()[name]["attn_mask"].clone()
+    out = ours(q.requires_grad_(), k, v, mask)
+    mask.fill_(True)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+
+
+def test_hooks_see_every_tensor_that_is_kept():
+    q, k, v = (t.requires_grad_() for t in qkv(2, 3))
+    packed = []
+
+    def pack(tensor):
+        packed.append(tensor.shape)
+        return tensor.detach().clone()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        out = ours(q, k, v, torch.ones(5, 7, dtype=torch.bool))
+    shapes = {q.shape, k.shape, v.shape, out.shape, torch.Size([2, 2, 3, 5]), torch.Size([5, 7])}
+    assert shapes <= set(packed)
+    wanted = torch.autograd.grad(theirs(q, k, v).sum(), (q, k, v))
+    for mine, other in zip(torch.autograd.grad(out.sum(), (q, k, v)), wanted):
+        close(mine, other)
+
+
+def test_nothing_is_kept_after_the_backward_pass():
+    q, k, v = (t.requires_grad_() for t in qkv(2, 3))
+    held = []
+
+    class Held:
+        def __init__(self, tensor):
+            self.tensor = tensor
+
+    def pack(tensor):
+        box = Held(tensor)
+        held.append(weakref.ref(box))
+        return box
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda box: box.tensor):
+        out = ours(q, k, v)
+    out.sum().backward()
+    assert held and all(each() is None for each in held)
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_checkpoints_have_the_same_gradients(use_reentrant):
+    from torch.utils.checkpoint import checkpoint
+
+    def gradients(run):
+        q, k, v = (t.requires_grad_() for t in qkv(2, 3))
+        torch.manual_seed(1)
+        return torch.autograd.grad(run(q, k, v).sum(), (q, k, v)) if not use_reentrant else backward(
+            run(q, k, v), q, k, v
+        )
+
+    def backward(out, *tensors):
+        out.sum().backward()
+        return [t.grad for t in tensors]
+
+    def layer(q, k, v):
+        return ours(q, k, v, dropout_p=0.5)
+
+    found = gradients(lambda *a: checkpoint(layer, *a, use_reentrant=use_reentrant))
+    for mine, other in zip(found, gradients(layer)):
+        assert torch.equal(mine, other)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_everything_dropped(dtype):
+    q, k, v = (t.to(dtype).mul(300).requires_grad_() for t in qkv(2, 3))
+    bias = torch.zeros(5, 7, dtype=dtype, requires_grad=True)
+    out = ours(q, k, v, bias, dropout_p=1.0)
+    assert out.dtype == dtype and out.shape == (2, 3, 5, 6) and (out == 0).all()
+    out.sum().backward()
+    assert all((t.grad == 0).all() for t in (q, k, v, bias))
+    with pytest.raises(ValueError, match=r"key.shape\[3\] is 7, expected 8"):
+        ours(q, k[..., :7], v, dropout_p=1.0)
+    with pytest.raises(ValueError, match=r"attn_mask.shape is \[5, 6\]"):
+        ours(q, k, v, bias[:, :6], dropout_p=1.0)
+
+
+# --- numbers -------------------------------------------------------------------------------------
+
+
+def test_a_scale_that_requires_grad_is_refused():
+    q, k, v = qkv(2, 3)
+    scale = torch.tensor(0.5, requires_grad=True)
+    with pytest.raises(RuntimeError, match="scale is a tensor that requires grad"):
+        ours(q, k, v, scale=scale)
+    for name in ("scale", "softcap", "dropout"):
+        with pytest.raises(ValueError, match=f"{name} is a tensor that requires grad"):
+            heed.attention(q, k, v, seed=1, **{name: scale})
+    with pytest.raises(ValueError, match="scale is a tensor that requires grad"):
+        heed.attention(q, k, v, scale=[scale] * 3)
+    close(ours(q, k, v, scale=scale.detach()), ours(q, k, v, scale=0.5))
+    with torch.no_grad():
+        close(heed.attention(q, k, v, softcap=scale), heed.attention(q, k, v, softcap=0.5))
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4), ()], ids=str)
+def test_head_size_0(shape):
+    q, k, v = (t.requires_grad_() for t in qkv(*shape, d=0))
+    close(ours(q, k, v, masks()["floating"]["attn_mask"]), theirs(q, k, v, masks()["floating"]["attn_mask"]))
+    ours(q, k, v).sum().backward()
+    assert q.grad.shape == q.shape
+    close(v.grad, torch.full_like(v, 5 / 7))
+
+
+# --- shapes --------------------------------------------------------------------------------------
+
+BROADCAST = [
+    ((5, 8), (2, 3, 7, 8), (2, 3, 7, 6)),
+    ((1, 3, 5, 8), (2, 3, 7, 8), (2, 3, 7, 6)),
+    ((3, 5, 8), (2, 1, 7, 8), (2, 3, 7, 6)),
+    ((4, 1, 3, 5, 8), (2, 3, 7, 8), (2, 1, 7, 6)),
+    ((2, 1, 5, 8), (2, 1, 7, 8), (2, 3, 7, 6)),
+    ((5, 8), (7, 8), (3, 7, 6)),
+    ((1, 1, 1, 5, 8), (7, 8), (2, 1, 1, 7, 6)),
+    ((0, 3, 5, 8), (1, 3, 7, 8), (1, 7, 6)),
+]
+
+
+@pytest.mark.parametrize("shapes", BROADCAST, ids=str)
+@pytest.mark.parametrize("has_mask", [False, True])
+def test_all_axes_before_the_last_two_broadcast(shapes, has_mask):
+    mask = {"attn_mask": made(5, 7, seed=8)} if has_mask else {}
+    answers = []
+    for function in (ours, theirs):
+        tensors = [made(*s, seed=i).requires_grad_() for i, s in enumerate(shapes)]
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+            out = function(*tensors, **mask)
+            out.square().sum().backward()
+        answers.append([out, *(t.grad for t in tensors)])
+    for mine, other in zip(*answers):
+        close(mine, other)
+
+
+@pytest.mark.parametrize(
+    "shape, of",
+    [((3, 1, 5, 7), (3, 2)), ((3, 1, 1, 5, 7), (3, 2, 4)), ((2, 4, 5, 1), (3, 2, 4)), ((4, 1, 7), (3, 2, 4)),
+     ((1, 7), (2,)), ((2, 5, 7), (2,)), ((3, 2, 1, 1, 7), (3, 2, 4))],
+    ids=str,
+)  # fmt: skip
+def test_masks_that_broadcast(shape, of):
+    tensors = qkv(*of)
+    mask = made(*shape)
+    close(ours(*tensors, mask), theirs(*tensors, mask))
+    close(ours(*tensors, mask > -1), theirs(*tensors, mask > -1).nan_to_num(0))
+
+
+def test_masks_that_do_not_broadcast_are_refused():
+    for shape in ((1, 3, 5, 7), (2, 5, 7), (4, 7)):
+        with pytest.raises(RuntimeError, match="attn_mask.shape is"):
+            ours(*qkv(3), made(*shape))
+        with pytest.raises(RuntimeError):
+            theirs(*qkv(3), made(*shape))
+    with pytest.raises(RuntimeError, match="attn_mask.shape is"):
+        ours(*qkv(1, 3), made(2, 3, 5, 7))
+    with pytest.raises(IndexError, match="attn_mask.shape is"):
+        ours(*qkv(3), made(7))
+
+
+@pytest.mark.parametrize("heads", [(8, 2, 4), (8, 4, 2), (6, 3, 2), (8, 8, 1), (4, 1, 4)], ids=str)
+@pytest.mark.parametrize("batch", [(), (2,), (2, 3)], ids=str)
+def test_key_and_value_may_have_different_head_counts(heads, batch):
+    shapes = zip(heads, (5, 7, 7), (8, 8, 6))
+    tensors = [made(*batch, *s, seed=i) for i, s in enumerate(shapes)]
+    close(ours(*tensors, enable_gqa=True), theirs(*tensors, enable_gqa=True))
+
+
+def test_grouped_heads_that_broadcast():
+    tensors = made(8, 5, 8), made(2, 2, 7, 8, seed=1), made(1, 4, 7, 6, seed=2)
+    close(ours(*tensors, enable_gqa=True), theirs(*tensors, enable_gqa=True))
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("has_mask", [False, True])
+def test_the_output_has_the_memory_order_of_the_query(requires_grad, dtype, has_mask):
+    mask = torch.ones(5, 5, dtype=torch.bool) if has_mask else None
+    by_token = made(2, 5, 3, 8, dtype=torch.float32).to(dtype).transpose(1, 2).requires_grad_(requires_grad)
+    by_head = by_token.detach().contiguous().requires_grad_(requires_grad)
+    for q in (by_token, by_head):
+        out = ours(q, q, q, mask)
+        assert out.stride() == theirs(q, q, q, mask).stride()
+    assert ours(by_token, by_head, by_head, mask).transpose(1, 2).view(2, 5, 24).shape == (2, 5, 24)
+    assert ours(by_head, by_token, by_token, mask).view(6, 5, 8).shape == (6, 5, 8)
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+
+ERRORS = {
+    "a mask beside is_causal": lambda q, k, v: ours(q, k, v, torch.ones(5, 7) > 0, is_causal=True),
+    "types": lambda q, k, v: ours(q.float(), k, v),
+    "rank": lambda q, k, v: ours(q[0, 0, 0], k, v),
+    "head size": lambda q, k, v: ours(q[..., :7], k, v),
+    "key's length": lambda q, k, v: ours(q, k[:, :, :3], v),
+    "heads": lambda q, k, v: ours(q, k[:, :2], v[:, :2]),
+    "batch": lambda q, k, v: ours(q.expand(2, 3, 5, 8), k.expand(2, 3, 7, 8)[:, :, :], made(3, 3, 7, 6)),
+    "integers": lambda q, k, v: ours(q.int(), k.int(), v.int()),
+    "a mask of float64 beside float32": lambda q, k, v: ours(q.float(), k.float(), v.float(), made(5, 7)),
+    "a mask of uint8": lambda q, k, v: ours(q, k, v, torch.ones(5, 7, dtype=torch.uint8)),
+    "a complex mask": lambda q, k, v: ours(q, k, v, torch.ones(5, 7, dtype=torch.complex64)),
+    "complex": lambda q, k, v: ours(*(torch.complex(t, t).conj() for t in (q, k, v))),
+    "dropout": lambda q, k, v: ours(q, k, v, dropout_p=1.5),
+    "grouped heads": lambda q, k, v: ours(q, k[:, :2], v[:, :2], enable_gqa=True),
+    "nothing": lambda q, k, v: ours(None, k, v),
+    "is_causal": lambda q, k, v: ours(q, k, v, is_causal=torch.tensor(True)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_are_runtime_errors(name):
+    with pytest.raises(RuntimeError) as caught:
+        ERRORS[name](*qkv(1, 3))
+    assert isinstance(caught.value, heed.errors.Error), caught.value
+
+
+def test_every_error_of_heed_is_a_runtime_error():
+    kinds = [each for each in vars(heed.errors).values() if isinstance(each, type)]
+    assert all(issubclass(kind, RuntimeError) for kind in kinds if issubclass(kind, Exception))
+    with pytest.raises(RuntimeError):
+        heed.attention(np.ones((1, 1, 1, 2)), np.ones((1, 1, 1, 3)), np.ones((1, 1, 1, 3)))
+
+
+# --- use() ---------------------------------------------------------------------------------------
+
+
+def test_overlapping_uses_in_threads_put_pytorchs_back():
+    inside, leave = threading.Event(), threading.Event()
+
+    def other():
+        with heed.torch.use():
+            inside.set()
+            leave.wait(10)
+
+    first = heed.torch.use()
+    first.__enter__()
+    thread = threading.Thread(target=other)
+    thread.start()
+    inside.wait(10)
+    first.__exit__(None, None, None)
+    assert functional.scaled_dot_product_attention is ours  # the thread is inside
+    leave.set()
+    thread.join()
+    assert functional.scaled_dot_product_attention is theirs
+    assert torch.backends.mha.get_fastpath_enabled()
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """How often heed attended."""
+    counted = []
+    attend = heed.torch.attend
+
+    def counting(*args, **kwargs):
+        counted.append(1)
+        return attend(*args, **kwargs)
+
+    monkeypatch.setattr(heed.torch, "attend", counting)
+    monkeypatch.setattr(heed.torch, "_is_simple", lambda *_: False)
+    return counted
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("is_evaluated", [False, True])
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("is_batched", [False, True])
+def test_multi_head_attention(calls, need_weights, is_evaluated, average, is_batched):
+    layer = torch.nn.MultiheadAttention(8, 2, batch_first=True, dtype=torch.float64)
+    layer.train(not is_evaluated)
+    x = made(2, 5, 8) if is_batched else made(5, 8)
+    keep = torch.ones(5, 5, dtype=torch.bool).triu(1)
+    settings = {"need_weights": need_weights, "average_attn_weights": average, "attn_mask": keep}
+    with torch.no_grad():
+        wanted, their_weights = layer(x, x, x, **settings)
+        with heed.torch.use():
+            found, weights = layer(x, x, x, **settings)
+    assert calls
+    close(found, wanted)
+    close(weights, their_weights) if need_weights else None
+    assert (weights is None) == (not need_weights)
+
+
+def test_weights_of_multi_head_attention_have_gradients_and_dropout():
+    layer = torch.nn.MultiheadAttention(8, 2, dropout=0.5, dtype=torch.float64)
+    x = made(5, 2, 8)
+    with heed.torch.use():
+        out, weights = layer(x, x, x, average_attn_weights=False)
+    assert (weights == 0).any() and weights.requires_grad
+    v = functional.linear(x, *(each.chunk(3)[2] for each in (layer.in_proj_weight, layer.in_proj_bias)))
+    v = v.view(5, 2, 2, 4).permute(1, 2, 0, 3)
+    by_hand = layer.out_proj((weights @ v).permute(2, 0, 1, 3).reshape(5, 2, 8))
+    close(out, by_hand)
+
+
+@pytest.mark.parametrize("has_padding", [False, True])
+def test_the_transformer_encoder(calls, has_padding):
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, dtype=torch.float64)
+    encoder = torch.nn.TransformerEncoder(layer, 2).eval()
+    x = made(2, 5, 8)
+    padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2]) if has_padding else None
+    with torch.no_grad():
+        wanted = encoder(x, src_key_padding_mask=padding)
+        with heed.torch.use():
+            found = encoder(x, src_key_padding_mask=padding)
+    assert len(calls) == 2
+    rows = slice(None) if padding is None else ~padding
+    close(found[rows], wanted[rows])
+
+
+# --- masks that are added ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hidden", [torch.finfo(torch.float32).min, -1e9, -1e18, -torch.inf])
+def test_large_negative_numbers_hide(monkeypatch, hidden):
+    monkeypatch.setattr(heed.torch, "_WORTH_READING", 1)
+    q, k, v = qkv(2, 3, dtype=torch.float32)
+    visible = made(2, 1, 5, 7) > 0
+    visible[..., 0] = True
+    added = torch.zeros(2, 1, 5, 7).masked_fill(~visible, hidden)
+    keep, bias = heed.torch.hidden_or_added(added, q, k, None)
+    assert bias is None and torch.equal(keep, visible)
+    close(ours(q, k, v, added), theirs(q, k, v, added), atol=2e-6)
+    v[:, :, 3] = torch.nan  # nothing of a hidden value is seen
+    seen = visible[..., 3].expand(2, 3, 5)
+    assert torch.equal(ours(q, k, v, added).isnan().any(-1), seen)
+
+
+def test_other_numbers_are_added(monkeypatch):
+    monkeypatch.setattr(heed.torch, "_WORTH_READING", 1)
+    q, k, _ = qkv(2, 3, dtype=torch.float32)
+    low = torch.finfo(torch.float32).min
+    mask = torch.zeros(5, 7)
+    mask[:, 5:] = low
+    assert heed.torch.hidden_or_added(mask, q, k, None)[1] is None
+    for change in (lambda m: m[2].fill_(low), lambda m: m[2, 5].fill_(-5), lambda m: m[2, 5].fill_(torch.nan),
+                   lambda m: m[1, 1].fill_(0.1)):  # fmt: skip
+        other = mask.clone()
+        change(other)
+        assert heed.torch.hidden_or_added(other, q, k, None) == (None, other)
+    assert heed.torch.hidden_or_added(mask, q * 1e20, k * 1e20, None)[0] is None
+    assert heed.torch.hidden_or_added(mask.requires_grad_(), q, k, None)[0] is None
