@@ -25,7 +25,7 @@ using Edge = std::pair<std::string, std::string>;
 const std::vector<std::string> kRoomsOfInspect = {"golden",   "session", "map",     "rows",
                                                   "evidence", "heads",   "answers", "saved"};
 
-/// As an include names it: "heed/io/npy.h", "io/file.h", "bench/repeat.h".
+/// As an include names it: "heed/io/npy.h", "base/file.h", "bench/repeat.h".
 std::string included_as(const SourceFile& file) {
   for (const std::string top : {"include/", "src/"})
     if (file.path.starts_with(top)) return file.path.substr(top.size());

@@ -68,7 +68,7 @@ def whole(answer, request):
 
 
 class Server:
-    def __init__(self, program, patience=30.0):
+    def __init__(self, program, patience):
         self.patience = patience
         state = tempfile.mkdtemp(prefix="heed-fuzz-")
         self.process = subprocess.Popen([program, "serve", "--port", "0"], stdout=subprocess.PIPE, text=True,
@@ -83,9 +83,9 @@ class Server:
         with open(f"/proc/{self.process.pid}/status") as status:
             return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmRSS"))
 
-    def exchange(self, request, leave=False, patience=None):
+    def exchange(self, request, leave=False):
         """What the server says to the bytes, until it closes or has said one whole answer; None when we leave."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=patience or self.patience) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=self.patience) as connection:
             try:
                 connection.sendall(request)
                 if leave:
@@ -217,7 +217,7 @@ class Fuzz:
         content = json.dumps({"text": choose.choice(TEXTS[:1] + TEXTS[3:4] + TEXTS[6:])}).encode()
         head = f"POST /api/v1/sessions HTTP/1.1\r\nHost: localhost:{self.server.port}\r\n" \
                f"Authorization: Bearer {self.server.token}\r\nContent-Length: {len(content)}\r\nConnection: close\r\n\r\n"
-        answer = self.server.exchange(head.encode() + content, patience=2 * self.server.patience) or b""
+        answer = self.server.exchange(head.encode() + content) or b""
         if found := re.search(rb'"session":"(\w+)"', answer):
             self.sessions = (self.sessions + [found[1].decode()])[-8:]
         else:
@@ -227,7 +227,7 @@ class Fuzz:
         """200 connections: some say nothing, some leave at once."""
         connections = []
         for _ in range(200):
-            connection = socket.create_connection(("127.0.0.1", self.server.port), timeout=30)
+            connection = socket.create_connection(("127.0.0.1", self.server.port), timeout=self.server.patience)
             connection.sendall(request(choose, self.server, self.sessions)[0][:choose.choice([0, 10, 10000])])
             connections.append(connection)
         for connection in connections:
@@ -244,7 +244,7 @@ class Fuzz:
             (begin, b"X: " + b"a" * 2**20 + b"\r\n"),
             (begin, b"X: " + b"a" * 2**20)])
         before = self.server.resident_megabytes()
-        with socket.create_connection(("127.0.0.1", self.server.port), timeout=30) as connection:
+        with socket.create_connection(("127.0.0.1", self.server.port), timeout=self.server.patience) as connection:
             try:
                 connection.sendall(head.encode())
                 for _ in range(megabytes):
@@ -259,7 +259,7 @@ class Fuzz:
     def alive(self):
         wanted = f"GET /api/v1/models HTTP/1.1\r\nHost: localhost:{self.server.port}\r\n" \
                  f"Authorization: Bearer {self.server.token}\r\nConnection: close\r\n\r\n"
-        answer = self.server.exchange(wanted.encode(), patience=2 * self.server.patience) or b""
+        answer = self.server.exchange(wanted.encode()) or b""
         if self.server.process.poll() is not None:
             self.problem = self.problem or f"the server ended with {self.server.process.returncode}"
         elif not answer.startswith(b"HTTP/1.1 200"):
@@ -272,7 +272,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--megabytes", type=float, default=1500, help="bound of resident memory (default 1500)")
-    parser.add_argument("--patience", type=float, default=30, help="seconds for an answer, more on a busy machine (default 30)")
+    parser.add_argument("--patience", type=float, default=300, help="seconds for an answer; a machine may be busy (default 300)")
     options = parser.parse_args()
     server = Server(options.program, options.patience)
     fuzz = Fuzz(server, options.seed)
@@ -300,7 +300,7 @@ def main():
           f"at most {most:.0f} MB resident")
     if server.process.poll() is None:
         server.process.send_signal(signal.SIGINT)
-        status = server.process.wait(timeout=30)
+        status = server.process.wait(timeout=options.patience)
         if status != 130:
             fuzz.problem = fuzz.problem or f"Ctrl-C ended the server with {status}, expected 130"
     if fuzz.problem:

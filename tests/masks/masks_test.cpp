@@ -214,7 +214,7 @@ TEST(Keep, RefusesAFloat) {
 
 TEST(Keep, RefusesATensorWithoutMemory) {
   EXPECT_HEED_ERROR(keep(ConstView(nullptr, DType::kBool, {4, 4})), ErrorCode::kInvalidArgument,
-                    "keep: keep is a view without memory");
+                    "keep: keep.data is null");
 }
 
 TEST(Keep, RefusesAShapeThatDoesNotBroadcast) {

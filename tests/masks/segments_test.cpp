@@ -36,7 +36,7 @@ TEST(Segments, RefuseFloats) {
 
 TEST(Segments, RefuseIdsWithoutMemory) {
   EXPECT_HEED_ERROR(segments(ConstView(nullptr, DType::kI32, {4})), ErrorCode::kInvalidArgument,
-                    "segments: query_ids is a view without memory");
+                    "segments: query_ids.data is null");
 }
 
 TEST(Segments, RefuseRankThree) {

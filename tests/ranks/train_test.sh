@@ -30,7 +30,7 @@ if said=$(together 2 train "${small[@]}" -o on2 2>&1); then fail "a folder that 
 # A rank that is killed ends the run; what was kept is whole, and the run goes on from there.
 long=("${shape[@]}" --batch 6 --steps 100000 --checkpoint-every 5 --evaluate-every 100000)
 wait_for() { # STEP: until a checkpoint of it or a later one is there
-  for _ in $(seq 600); do
+  while kill -0 "$run" 2>/dev/null; do
     for file in killed/checkpoint-*.safetensors; do
       file=${file#*-}
       [[ ${file%.safetensors} =~ ^[0-9]+$ ]] && ((${file%.safetensors} >= $1)) && return

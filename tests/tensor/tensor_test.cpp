@@ -2,10 +2,27 @@
 
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 #include "support/expect_error.h"
 
 namespace heed {
 namespace {
+
+// A view of a tensor that is about to go would outlive its memory.
+static_assert(std::is_convertible_v<Tensor&, View> && std::is_convertible_v<Tensor&, ConstView> &&
+              std::is_convertible_v<const Tensor&, ConstView>);
+static_assert(!std::is_convertible_v<Tensor, View> && !std::is_convertible_v<Tensor, ConstView> &&
+              !std::is_convertible_v<const Tensor, ConstView> &&
+              !std::is_assignable_v<ConstView&, Tensor>);
+
+TEST(Tensor, ATypeThatIsNoneIsRefused) {
+  const auto none = static_cast<DType>(77);
+  EXPECT_HEED_ERROR(Tensor::empty({1}, none), ErrorCode::kInvalidArgument,
+                    "tensor: dtype is 77, expected an enumerator from 0 to 8");
+  EXPECT_HEED_ERROR(ConstView(nullptr, none, {1}), ErrorCode::kInvalidArgument,
+                    "view: dtype is 77, expected an enumerator from 0 to 8");
+}
 
 TEST(Tensor, AShapeThatNoMemoryHoldsIsRefused) {
   const std::int64_t large = std::int64_t{1} << 40;

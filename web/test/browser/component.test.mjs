@@ -4,7 +4,7 @@ import {dirname, join} from 'node:path';
 import {test} from 'node:test';
 import {fileURLToPath} from 'node:url';
 import {build} from 'esbuild';
-import {withPages} from './harness.mjs';
+import {quiet, soon, withPages} from './harness.mjs';
 
 const {state, blank} = withPages();
 const source = join(dirname(fileURLToPath(import.meta.url)), '../../src');
@@ -40,6 +40,7 @@ async function two() {
     await page.waitForSelector(`#${side} .next-row`);
     await page.waitForSelector(`#${side} .under`);
   }
+  await quiet(page);
   return page;
 }
 
@@ -49,23 +50,23 @@ const token = (page, side, index) => page.locator(`#${side} .token[data-index="$
 test('two pages in one document show a view each, one of them dark', async () => {
   const page = await two();
   for (const [side, view] of Object.entries(kViews)) {
-    assert.equal(await page.locator(`#${side} .address`).textContent(), view);
-    assert.ok(await page.locator(`#${side} canvas.matrix`).isVisible());
+    await soon.equal(() => page.locator(`#${side} .address`).textContent(), view);
+    await soon.ok(() => page.locator(`#${side} canvas.matrix`).isVisible());
   }
   const ground = (side) => page.locator(`#${side}`).evaluate((root) => getComputedStyle(root).backgroundColor);
-  assert.deepEqual([await ground('left'), await ground('right')], ['rgb(253, 253, 251)', 'rgb(20, 22, 26)']);
+  await soon.deepEqual(async () => [await ground('left'), await ground('right')], ['rgb(253, 253, 251)', 'rgb(20, 22, 26)']);
   await page.evaluate(() => window.pages.left.setTheme('dark'));
-  assert.equal(await ground('left'), 'rgb(20, 22, 26)');
+  await soon.equal(() => ground('left'), 'rgb(20, 22, 26)');
   if (process.env.HEED_KEEP_PICTURE) await page.screenshot({path: process.env.HEED_KEEP_PICTURE, fullPage: true});
 });
 
 test('a click in one page changes its address alone, and none of the document', async () => {
   const page = await two();
   await token(page, 'left', 40).click();
-  assert.deepEqual([await address(page, 'left'), await address(page, 'right')], ['#look/L1.H3/i=40', kViews.right]);
+  await soon.deepEqual(async () => [await address(page, 'left'), await address(page, 'right')], ['#look/L1.H3/i=40', kViews.right]);
   await token(page, 'right', 90).click();
-  assert.deepEqual([await address(page, 'left'), await address(page, 'right')], ['#look/L1.H3/i=40', '#look/L2.H1/i=90']);
-  assert.deepEqual(await page.evaluate(() => [location.hash, document.title]), ['', 'A notebook']);
+  await soon.deepEqual(async () => [await address(page, 'left'), await address(page, 'right')], ['#look/L1.H3/i=40', '#look/L2.H1/i=90']);
+  await soon.deepEqual(() => page.evaluate(() => [location.hash, document.title]), ['', 'A notebook']);
   await page.evaluate(() => window.pages.left.show('#look/L0.H5/i=7'));
   await page.waitForSelector('#left .token.pinned[data-index="7"]');
 });
@@ -74,14 +75,14 @@ test('keys are heard by the page under the pointer or with the focus, and by no 
   const page = await two();
   await page.locator('#right .wordmark').hover();
   await page.keyboard.press('.');
-  assert.deepEqual([await address(page, 'left'), await address(page, 'right')], [kViews.left, '#look/L2.H2/i=100']);
+  await soon.deepEqual(async () => [await address(page, 'left'), await address(page, 'right')], [kViews.left, '#look/L2.H2/i=100']);
   await page.locator('#left .chip[data-head="3"]').focus();  // the focus counts more than the pointer
   await page.keyboard.press(']');
-  assert.deepEqual([await address(page, 'left'), await address(page, 'right')], ['#look/L2.H3/i=60', '#look/L2.H2/i=100']);
+  await soon.deepEqual(async () => [await address(page, 'left'), await address(page, 'right')], ['#look/L2.H3/i=60', '#look/L2.H2/i=100']);
   await page.evaluate(() => document.activeElement.blur());
   await page.locator('h1').hover();
   await page.keyboard.press('.');
-  assert.deepEqual([await address(page, 'left'), await address(page, 'right')], ['#look/L2.H3/i=60', '#look/L2.H2/i=100']);
+  await soon.deepEqual(async () => [await address(page, 'left'), await address(page, 'right')], ['#look/L2.H3/i=60', '#look/L2.H2/i=100']);
 });
 
 test('each page has the size of its root, and follows it', async () => {
@@ -94,7 +95,7 @@ test('each page has the size of its root, and follows it', async () => {
   assert.deepEqual([left.narrow, right.narrow, left.within, right.within], [true, false, true, true]);
   await page.locator('#left').evaluate((root) => { root.style.width = '390px'; });
   await page.waitForFunction((old) => document.querySelector('#left canvas.matrix').getBoundingClientRect().width < old - 200, left.side);
-  assert.equal((await shape('right')).side, right.side);
+  await soon.equal(async () => (await shape('right')).side, right.side);
 });
 
 test('the style of the page stays inside of its root', async () => {
@@ -109,11 +110,11 @@ test('the style of the page stays inside of its root', async () => {
 test('a page that is taken away leaves its root as it was, and the other one working', async () => {
   const page = await two();
   await page.evaluate(() => window.pages.right.destroy());
-  assert.deepEqual(await page.locator('#right').evaluate((root) => [root.childNodes.length, root.className, root.dataset.theme]), [0, '', undefined]);
+  await soon.deepEqual(() => page.locator('#right').evaluate((root) => [root.childNodes.length, root.className, root.dataset.theme]), [0, '', undefined]);
   await page.locator('#right').hover({force: true}).catch(() => undefined);
   await token(page, 'left', 50).click();
   await page.keyboard.press('.');
-  assert.deepEqual([await address(page, 'left'), await address(page, 'right')], ['#look/L1.H4/i=50', kViews.right]);
+  await soon.deepEqual(async () => [await address(page, 'left'), await address(page, 'right')], ['#look/L1.H4/i=50', kViews.right]);
 });
 
 test('two pages with the same text ask under names of their own', async () => {

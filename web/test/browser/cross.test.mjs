@@ -4,7 +4,7 @@ import {execFileSync} from 'node:child_process';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {test} from 'node:test';
-import {hash, quiet, scratch, shared, startServer, withPages} from './harness.mjs';
+import {eventually, hash, quiet, scratch, shared, soon, startServer, withPages} from './harness.mjs';
 
 const folder = shared('models/aren-transliteration');
 const kSource = '\u0622 \u062a \u0632 \u0645 \u0648 \u0646';  // atzmon
@@ -21,32 +21,31 @@ const drawn = (page) => page.waitForFunction(() => {
 test('without an address the head that follows the source most closely is shown', async () => {
   const page = await open();
   await page.waitForFunction(() => location.hash.startsWith('#look/cross.L2.H1'));
-  assert.match(await page.locator('.chip.chosen').textContent(), /^H1\.79in order/);
+  await soon.match(() => page.locator('.chip.chosen').textContent(), /^H1\.79in order/);
 });
 
 test('rows are a token and what it writes, columns the source', async () => {
   const page = await open('#look/cross.L2.H1/i=3/j=3');
   await drawn(page);
   await quiet(page);
-  assert.deepEqual(await texts(page, '.asker-token'), ['<s>', 'a', 't', 'z', 'm', 'o', 'n']);
-  assert.deepEqual(await texts(page, '.written-token'), ['a', 't', 'z', 'm', 'o', 'n', '</s>']);
-  assert.deepEqual(await texts(page, '.read-token'), kLetters);
-  assert.deepEqual(await texts(page, '.row-token'),
+  await soon.deepEqual(() => texts(page, '.asker-token'), ['<s>', 'a', 't', 'z', 'm', 'o', 'n']);
+  await soon.deepEqual(() => texts(page, '.written-token'), ['a', 't', 'z', 'm', 'o', 'n', '</s>']);
+  await soon.deepEqual(() => texts(page, '.read-token'), kLetters);
+  await soon.deepEqual(() => texts(page, '.row-token'),
     ['<s> \u2192 a', 'a \u2192 t', 't \u2192 z', 'z \u2192 m', 'm \u2192 o', 'o \u2192 n', 'n \u2192 </s>']);
-  assert.equal(await page.locator('.large').textContent(), '0.830');
-  assert.equal(await page.locator('.arc-number').textContent(), '.830');
-  assert.deepEqual(await texts(page, '.figure b'), ['z', kLetters[3]]);
-  assert.equal(await page.locator('.rank').textContent(), 'largest of the 6 in its row');
-  assert.match(await page.locator('.chip.chosen').textContent(), /^H1\.79in orderpeak \.82$/);
+  await soon.equal(() => page.locator('.large').textContent(), '0.830');
+  await soon.equal(() => page.locator('.arc-number').textContent(), '.830');
+  await soon.deepEqual(() => texts(page, '.figure b'), ['z', kLetters[3]]);
+  await soon.equal(() => page.locator('.rank').textContent(), 'largest of the 6 in its row');
+  await soon.match(() => page.locator('.chip.chosen').textContent(), /^H1\.79in orderpeak \.82$/);
 });
 
 test('beside it stands what hiding each source token does to the word', async () => {
   const page = await open('#look/cross.L2.H1/i=3/j=3');
-  await page.waitForFunction(() => document.querySelectorAll('.side .flow-test tbody tr').length === 7);
-  const rows = await page.locator('.side .flow-test tbody tr').evaluateAll((all) => all.map((each) => [...each.children].map((cell) => cell.textContent)));
-  assert.deepEqual(rows.map(([name]) => name), [...kLetters, 'as it is']);
-  assert.deepEqual(rows[3].slice(1), ['.830', '\u221212.72', '<.001']);
-  assert.equal(rows[6][3], '.639');
+  const rows = () => page.locator('.side .flow-test tbody tr').evaluateAll((all) => all.map((each) => [...each.children].map((cell) => cell.textContent)));
+  await soon.deepEqual(async () => (await rows()).map(([name]) => name), [...kLetters, 'as it is']);
+  await soon.deepEqual(async () => (await rows())[3].slice(1), ['.830', '\u221212.72', '<.001']);
+  await soon.equal(async () => (await rows())[6][3], '.639');
 });
 
 test('the matrix has as many rows as tokens are written, and columns as are read', async () => {
@@ -56,27 +55,27 @@ test('the matrix has as many rows as tokens are written, and columns as are read
   const box = await page.locator('canvas.matrix').boundingBox();
   assert.ok(Math.abs(box.height / box.width - 7 / 6) < 0.01, `${box.width} x ${box.height}`);
   await page.mouse.click(box.x + box.width * 5.5 / 6, box.y + box.height * 6.5 / 7);
-  assert.equal(await hash(page), '#look/cross.L2.H1/i=6/j=5');
+  await soon.equal(() => hash(page), '#look/cross.L2.H1/i=6/j=5');
   await page.locator('canvas.matrix').focus();
   for (const key of ['ArrowDown', 'ArrowRight', 'ArrowUp', 'Enter']) await page.keyboard.press(key);
-  assert.equal(await hash(page), '#look/cross.L2.H1/i=5/j=5');
+  await soon.equal(() => hash(page), '#look/cross.L2.H1/i=5/j=5');
 });
 
 test('e and the switch go from one attention to the next', async () => {
   const page = await open('#look/cross.L2.H1/i=3');
   const chosen = () => page.locator('.edges .option[aria-pressed=true]').textContent();
-  assert.equal(await chosen(), 'cross');
+  await soon.equal(() => chosen(), 'cross');
   await page.keyboard.press('e');
-  assert.equal(await chosen(), 'encoder');
-  assert.equal(await hash(page), '#look/L2.H1/i=5');
+  await soon.equal(() => chosen(), 'encoder');
+  await soon.equal(() => hash(page), '#look/L2.H1/i=5');
   await page.waitForSelector('.token');
-  assert.deepEqual((await texts(page, '.token')).map((each) => each[0]), kLetters);
+  await soon.deepEqual(async () => (await texts(page, '.token')).map((each) => each[0]), kLetters);
   await page.locator('.edges .option', {hasText: 'decoder'}).click();
-  assert.equal(await hash(page), '#look/decoder.L2.H1/i=6');
+  await soon.equal(() => hash(page), '#look/decoder.L2.H1/i=6');
   await page.waitForSelector('.next-row');
-  assert.equal(await page.locator('.side h2').first().textContent(), 'Next word');
+  await soon.equal(() => page.locator('.side h2').first().textContent(), 'Next word');
   await page.goBack();
-  assert.equal(await chosen(), 'encoder');
+  await soon.equal(() => chosen(), 'encoder');
 });
 
 test('without an edge of the encoder what is written changes, and beside it stands where', async () => {
@@ -84,18 +83,18 @@ test('without an edge of the encoder what is written changes, and beside it stan
   await page.goto(`${state.server.address}#look/L2.H1/i=5/j=2`);
   const without = page.locator('.why-short .why-note', {hasText: 'goes from'});
   await without.waitFor();
-  assert.match(await without.textContent(), /^without this edge \u201c.+\u201d, written after \u201c.+\u201d, goes from \S+ to \S+$/);
+  await soon.match(() => without.textContent(), /^without this edge \u201c.+\u201d, written after \u201c.+\u201d, goes from \S+ to \S+$/);
   await page.keyboard.press('w');
   await page.locator('.why-row.test .value').first().waitFor();
-  assert.match(await page.locator('.heading', {hasText: 'Test it'}).innerText(), /what is written after .+, where it changes most/);
+  await soon.match(() => page.locator('.heading', {hasText: 'Test it'}).innerText(), /what is written after .+, where it changes most/);
 });
 
 test('it begins with the attention that was asked for, and says what of an address is not there', async () => {
   const page = await open();
   await page.waitForSelector('.asker');
-  assert.match(await hash(page), /^(#look\/cross\.L\d\.H\d\/i=6)?$/);
+  await soon.match(() => hash(page), /^(#look\/cross\.L\d\.H\d\/i=6)?$/);
   const wrong = await open('#look/cross.L2.H1+decoder.L0.H0/i=7/j=6');
-  assert.equal(await wrong.locator('.notice').textContent(),
+  await soon.equal(() => wrong.locator('.notice').textContent(),
     'Heads of one attention are shown at once: decoder is left out. There is no query token 7, the last one is 6: it is not pinned. '
     + 'There is no key token 6, the last one is 5: it is not pinned.');
 });
@@ -103,9 +102,9 @@ test('it begins with the attention that was asked for, and says what of an addre
 test('all heads stand below, and a click shows one', async () => {
   const page = await open('#look/cross.L2.H1/i=3');
   await page.waitForFunction(() => document.querySelectorAll('.below canvas').length === 48);
-  assert.equal(await page.locator('.below .most').textContent(), 'most 2\u00b71 .79, then 3\u00b71 .78');
+  await soon.equal(() => page.locator('.below .most').textContent(), 'most 2\u00b71 .79, then 3\u00b71 .78');
   await page.locator('.all-head').nth(25).click();
-  assert.equal(await hash(page), '#look/cross.L3.H1/i=3');
+  await soon.equal(() => hash(page), '#look/cross.L3.H1/i=3');
 });
 
 test('a target of one\u2019s own is read, and without one the model writes', async () => {
@@ -114,7 +113,7 @@ test('a target of one\u2019s own is read, and without one the model writes', asy
   await page.getByLabel('Target').fill('a t s');
   await page.keyboard.press('Control+Enter');
   await page.waitForFunction(() => document.querySelectorAll('.asker').length === 4);
-  assert.deepEqual(await texts(page, '.asker-token'), ['<s>', 'a', 't', 's']);
+  await soon.deepEqual(() => texts(page, '.asker-token'), ['<s>', 'a', 't', 's']);
 });
 
 test('a target that is too long can be edited, and no part of the source is offered', async () => {
@@ -123,19 +122,19 @@ test('a target that is too long can be edited, and no part of the source is offe
   await page.getByLabel('Target').fill('a t '.repeat(2000));
   await page.keyboard.press('Control+Enter');
   await page.waitForSelector('.failed');
-  assert.match(await page.locator('.failed').textContent(), /^The target is too long.*Nothing was run\.edit the targetbefore the change$/);
+  await soon.match(() => page.locator('.failed').textContent(), /^The target is too long.*Nothing was run\.edit the targetbefore the change$/);
 });
 
 test('in the other direction the number is of a source token, and a target token turns back', async () => {
   const page = await open('#look/cross.L2.H1/i=4/to=1');
   await drawn(page);
   const pinned = (name) => page.locator(`${name}.pinned`).evaluateAll((all) => all.map(({dataset}) => dataset.index));
-  assert.deepEqual([await pinned('.asker'), await pinned('.read-row')], [[], ['4']]);
+  await soon.deepEqual(async () => [await pinned('.asker'), await pinned('.read-row')], [[], ['4']]);
   await page.locator('.read-row').nth(2).click();
-  assert.equal(await hash(page), '#look/cross.L2.H1/i=2/to=1');
+  await soon.equal(() => hash(page), '#look/cross.L2.H1/i=2/to=1');
   await page.locator('.asker').nth(6).click();
-  assert.equal(await hash(page), '#look/cross.L2.H1/i=6');
-  assert.deepEqual([await pinned('.asker'), await pinned('.read-row')], [['6'], []]);
+  await soon.equal(() => hash(page), '#look/cross.L2.H1/i=6');
+  await soon.deepEqual(async () => [await pinned('.asker'), await pinned('.read-row')], [['6'], []]);
 });
 
 test('the bar of the row under the pointer stands out, and the focus stays in its row', async () => {
@@ -143,14 +142,14 @@ test('the bar of the row under the pointer stands out, and the focus stays in it
   await drawn(page);
   await quiet(page);
   const shown = () => page.locator('.asker.shown').evaluateAll((all) => all.map(({dataset}) => dataset.index));
-  assert.deepEqual(await shown(), ['3']);
+  await soon.deepEqual(() => shown(), ['3']);
   await page.locator('.asker').nth(5).hover();
-  assert.deepEqual(await shown(), ['5']);
+  await soon.deepEqual(() => shown(), ['5']);
   await page.locator('.asker').nth(3).focus();
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press(']');
   await quiet(page);
-  assert.equal(await page.evaluate(() => document.activeElement.dataset.index), '4');
+  await soon.equal(() => page.evaluate(() => document.activeElement.dataset.index), '4');
 });
 
 test('of long texts a part is drawn, which the heading says and the arrow keys leave', async () => {
@@ -160,14 +159,14 @@ test('of long texts a part is drawn, which the heading says and the arrow keys l
   await page.getByLabel('Target').fill('a t '.repeat(50));
   await page.keyboard.press('Control+Enter');
   await page.waitForFunction(() => document.querySelectorAll('.asker').length === 64);
-  assert.match(await page.locator('.edges .heading .quiet').first().textContent(), /, 64 of 101 rows, 64 of 70 keys, every edge/);
+  await soon.match(() => page.locator('.edges .heading .quiet').first().textContent(), /, 64 of 101 rows, 64 of 70 keys, every edge/);
   await page.locator('.asker').first().click();
   await quiet(page);
   const first = Number(await page.locator('.asker').first().getAttribute('data-index'));
   await page.locator('.asker').first().focus();
   for (let step = 0; step < 3; ++step) await page.keyboard.press('ArrowUp');
   await quiet(page);
-  assert.equal(await page.evaluate(() => document.activeElement.dataset.index), String(Math.max(0, first - 3)));
+  await soon.equal(() => page.evaluate(() => document.activeElement.dataset.index), String(Math.max(0, first - 3)));
 });
 
 test('saved, it shows the same, and as svg from the command line', async () => {
@@ -180,14 +179,14 @@ test('saved, it shows the same, and as svg from the command line', async () => {
   await drawn(saved);
   for (const one of [page, saved]) await quiet(one);
   for (const name of ['.asker', '.read-row', '.chip', '.row-token', '.large', '.next-row']) {
-    assert.deepEqual(await texts(saved, name), await texts(page, name), name);
+    await eventually(async () => assert.deepEqual(await texts(saved, name), await texts(page, name), name));
   }
 });
 
 test('a narrow page does not scroll sideways', async () => {
   const page = await open('#look/cross.L2.H1/i=3/j=3', {viewport: {width: 390, height: 844}});
   await drawn(page);
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+  await soon.equal(() => page.evaluate(() => document.documentElement.scrollWidth), 390);
 });
 
 for (const address of ['look/cross.L2.H1/i=3/j=3', 'why/cross.L2.H1/i=3/j=3', 'words/decoder.L2.H1', 'flow/cross.L2.H1/i=3']) {
@@ -196,7 +195,7 @@ for (const address of ['look/cross.L2.H1/i=3/j=3', 'why/cross.L2.H1/i=3/j=3', 'w
     await page.evaluate((to) => { location.hash = `#${to}`; }, address);
     await page.waitForSelector({look: '.between-line, .flow-test', why: '.why-row.test .value', words: '.branch .branch-end b', flow: '.flow-node'}[address.split('/')[0]]);
     await quiet(page);
-    assert.equal(await page.evaluate(() => document.documentElement.scrollHeight), 900);
+    await soon.equal(() => page.evaluate(() => document.documentElement.scrollHeight), 900);
     const cut = await page.locator('main .heading .quiet').evaluateAll((all) => all.filter((each) => each.checkVisibility() && each.scrollWidth > each.clientWidth + 1).map((each) => each.textContent));
     assert.deepEqual(cut, []);
   });
@@ -207,12 +206,12 @@ test('Heads ranks between two texts by their order', async () => {
   await page.evaluate(() => { location.hash = '#heads/cross.L2.H1'; });
   await page.waitForFunction(() => document.querySelector('.heads-names [aria-pressed=true]')?.textContent === 'in order');
   await quiet(page);
-  assert.match(await page.locator('.heads-sheet [role=row]').first().textContent(), /^2\u00b71\.79/);
-  assert.match(await page.locator('.heads-evidence').textContent(), /head 2\u00b71, in order.*runner-up, 3\u00b71/);
+  await soon.match(() => page.locator('.heads-sheet [role=row]').first().textContent(), /^2\u00b71\.79/);
+  await soon.match(() => page.locator('.heads-evidence').textContent(), /head 2\u00b71, in order.*runner-up, 3\u00b71/);
   await page.locator('.heads-names button', {hasText: 'confidence'}).click();
-  assert.match(await hash(page), /sort=confidence$/);
+  await soon.match(() => hash(page), /sort=confidence$/);
   await page.locator('.heads-names button', {hasText: 'in order'}).click();
-  assert.equal(await hash(page), '#heads/cross.L2.H1');
+  await soon.equal(() => hash(page), '#heads/cross.L2.H1');
 });
 
 test('without a choice the page begins between the two texts', async () => {
@@ -221,6 +220,6 @@ test('without a choice the page begins between the two texts', async () => {
   await page.goto(server.address);
   await page.waitForFunction(() => location.hash.startsWith('#look/cross.'));
   await page.locator('.written-token', {hasText: /^m$/}).click();
-  assert.equal(await page.locator('.figure b').first().textContent(), 'z');
+  await soon.equal(() => page.locator('.figure b').first().textContent(), 'z');
   await server.stop();
 });

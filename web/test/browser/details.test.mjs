@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {hash, quiet, ready, run, scratch, settled, startServer, token, touching, withPages} from './harness.mjs';
+import {eventually, hash, quiet, ready, run, scratch, settled, soon, startServer, token, touching, withPages} from './harness.mjs';
 import {writeModel} from './model.mjs';
 
 const {state, blank, open} = withPages();
@@ -22,46 +22,46 @@ test('there is no address until a head is chosen, and no step back to before', a
   await page.route('**/events?*', () => undefined);  // no news
   await page.goto(state.server.address);
   await page.waitForSelector('.token');
-  assert.equal(await hash(page), '');
-  assert.equal(await page.locator('.address').textContent(), '');
+  await soon.equal(() => hash(page), '');
+  await soon.equal(() => page.locator('.address').textContent(), '');
   const before = await page.evaluate(() => history.length);
   await page.unroute('**/events?*');
   await page.reload();
   await ready(page);
   await page.waitForFunction(() => location.hash !== '');
-  assert.match(await hash(page), /^#look\/L\d\.H\d\/i=\d+$/);
-  assert.equal(await page.locator('.address').textContent(), await hash(page));
-  assert.equal(await page.evaluate(() => history.length), before);
+  await soon.match(() => hash(page), /^#look\/L\d\.H\d\/i=\d+$/);
+  await eventually(async () => assert.equal(await page.locator('.address').textContent(), await hash(page)));
+  await soon.equal(() => page.evaluate(() => history.length), before);
 });
 
 test('what an address names and is not there is said, until the next choice', async () => {
   const page = await open('#look/L9.H3/i=500');
-  assert.equal(await page.locator('.notice').textContent(),
+  await soon.equal(() => page.locator('.notice').textContent(),
     'There is no layer 9, the last one is 2: layer 2 is shown. There is no token 500, the last one is 193: it is not pinned.');
   await page.keyboard.press('.');
-  assert.equal(await page.locator('.notice').textContent(), '');
+  await soon.equal(() => page.locator('.notice').textContent(), '');
   await follow(page, '#look/L1.H44');
-  assert.equal(await page.locator('.notice').textContent(), 'There is no head 44, the last one is 7: head 0 is shown.');
+  await soon.equal(() => page.locator('.notice').textContent(), 'There is no head 44, the last one is 7: head 0 is shown.');
 });
 
 test('a part of the address that is not known is said and left out, until the next choice', async () => {
   const page = await open('#look/L1.H3/units=pink/scale=sqrt');
   const notice = page.locator('.notice');
-  assert.equal(await notice.textContent(), '\u201cunits=pink\u201d is left out, units= is token, character, word or sentence.');
-  assert.equal(await hash(page), '#look/L1.H3/scale=sqrt');
+  await soon.equal(() => notice.textContent(), '\u201cunits=pink\u201d is left out, units= is token, character, word or sentence.');
+  await soon.equal(() => hash(page), '#look/L1.H3/scale=sqrt');
   await follow(page, '#look/L1.H3/scores=previous+nothing');
-  assert.match(await notice.textContent(), /^There is no score nothing, /);
+  await soon.match(() => notice.textContent(), /^There is no score nothing, /);
   await page.keyboard.press('.');
-  assert.equal(await notice.textContent(), '');
+  await soon.equal(() => notice.textContent(), '');
 });
 
 test('an address that names no head is said, and a head is chosen', async () => {
   const page = await open('#map/L0.H0');
   await page.waitForFunction(() => location.hash.startsWith('#look/'));
-  assert.equal(await page.locator('.notice').textContent(),
+  await soon.equal(() => page.locator('.notice').textContent(),
     '\u201c#map/L0.H0\u201d names no head, expected an address as in #look/L2.H4/i=17.');
   await page.keyboard.press('.');
-  assert.equal(await page.locator('.notice').textContent(), '');
+  await soon.equal(() => page.locator('.notice').textContent(), '');
 });
 
 test('what is too long is said until one moves on, and leaves the view in sight', async () => {
@@ -72,9 +72,9 @@ test('what is too long is said until one moves on, and leaves the view in sight'
   await page.keyboard.press('Control+Enter');
   await page.waitForSelector('.failed');
   await quiet(page);
-  assert.ok((await page.locator('.heads').boundingBox()).y - before < 90);
+  await soon.ok(async () => (await page.locator('.heads').boundingBox()).y - before < 90);
   await page.locator('.chip').nth(2).click();
-  assert.equal(await page.locator('.failed').count(), 0);
+  await soon.equal(() => page.locator('.failed').count(), 0);
 });
 
 test('the table of the matrix stays within its column', async () => {
@@ -84,7 +84,7 @@ test('the table of the matrix stays within its column', async () => {
   await quiet(page);
   const room = await page.locator('.table').evaluate(({scrollWidth, clientWidth}) => ({scrollWidth, clientWidth}));
   assert.ok(room.scrollWidth <= room.clientWidth, JSON.stringify(room));
-  assert.equal(await page.locator('.table thead th').count(), 12);
+  await soon.equal(() => page.locator('.table thead th').count(), 12);
 });
 
 for (const text of ['', 'Lily', 'Lily saw', 'Lily saw a ball']) {
@@ -111,7 +111,7 @@ test('nothing fails while the page loads', async () => {
   page.on('response', (response) => response.status() >= 400 && said.push(response.url()));
   await page.goto(state.server.address);
   await ready(page);
-  assert.equal(await page.evaluate(async () => (await fetch('/favicon.ico')).status), 204);
+  assert.equal((await page.request.get(new URL('/favicon.ico', state.server.address).href)).status(), 204);
   assert.deepEqual(said, []);
 });
 
@@ -119,8 +119,8 @@ test('no number of the text touches another, and none is cut', async () => {
   const page = await open('#look/L1.H3/i=60');
   for (const [head, query] of [[0, 40], [1, 99], [3, 120], [5, 184], [2, 184], [7, 150]]) {
     await follow(page, `#look/L1.H${head}/i=${query}`);
-    assert.ok(await page.locator('.under').count() > 0);
-    assert.deepEqual(await touching(page, '.under'), [], `head ${head}, token ${query}`);
+    await soon.ok(async () => await page.locator('.under').count() > 0);
+    await soon.deepEqual(() => touching(page, '.under'), [], `head ${head}, token ${query}`);
     const cut = await page.locator('.under').evaluateAll((all) => {
       const room = document.querySelector('.tokens').getBoundingClientRect();
       return all.map((each) => each.getBoundingClientRect()).filter((box) => box.left < room.left - 1 || box.right > room.right + 1).length;
@@ -144,7 +144,7 @@ test('the cross-hair passes beside the numbers of large cells', async () => {
       + [4, 5, 6].filter((query) => accent(2.5 * cell, (query + 0.2) * cell)).length;
   });
   assert.equal(struck, 0);
-  assert.deepEqual(await touching(page, '.figure > div, .use-name'), []);
+  await soon.deepEqual(() => touching(page, '.figure > div, .use-name'), []);
   const [figure, plot] = await page.evaluate(() => ['.figure', '.plot'].map((name) => {
     const parts = document.querySelectorAll(`${name}, ${name} *`);
     return Math.max(...[...parts].map((part) => part.getBoundingClientRect().right));

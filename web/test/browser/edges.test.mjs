@@ -1,7 +1,7 @@
 // The chips and the edges: heads chosen and added, keys with their weights, arcs, folds, small multiples.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {frames, hash, row, token, withPages} from './harness.mjs';
+import {eventually, frames, hash, quiet, row, soon, token, withPages} from './harness.mjs';
 
 const {open} = withPages();
 const written = (weight) => weight < 0.9995 ? weight.toFixed(3).slice(1) : '1.00';
@@ -10,26 +10,26 @@ test('a chip shows one head, Shift adds, a double click shows it alone', async (
   const page = await open('#look/L1.H3/i=60');
   const chip = (head) => page.locator(`.chip[data-head="${head}"]`);
   await chip(1).click();
-  assert.equal(await hash(page), '#look/L1.H1/i=60');
+  await soon.equal(() => hash(page), '#look/L1.H1/i=60');
   await chip(4).click({modifiers: ['Shift']});
-  assert.equal(await hash(page), '#look/L1.H1+H4/i=60');
+  await soon.equal(() => hash(page), '#look/L1.H1+H4/i=60');
   await page.waitForSelector('.arc.head-2', {state: 'attached'});
   await chip(4).dblclick({modifiers: ['Shift']});
-  assert.equal(await hash(page), '#look/L1.H4/i=60');
+  await soon.equal(() => hash(page), '#look/L1.H4/i=60');
 });
 
 test('a chip names its scores', async () => {
   const page = await open('#look/L1.H3/i=60');
-  assert.match(await page.locator('.chip[data-head="0"]').textContent(), /H0.*prev \.\d\d.*\d+\.\d back/);
+  await soon.match(() => page.locator('.chip[data-head="0"]').textContent(), /H0.*prev \.\d\d.*\d+\.\d back/);
 });
 
 test('the keys of a row stand with their weights and what is left over', async () => {
   const page = await open('#look/L1.H3/i=60');
   await page.waitForSelector('.key');
   const {edges, weights} = await row(page, 1, 3, 60);
-  assert.deepEqual(await page.locator('.key .value').allTextContents(), edges.map((edge) => written(edge.weight)));
+  await soon.deepEqual(() => page.locator('.key .value').allTextContents(), edges.map((edge) => written(edge.weight)));
   const rest = weights.filter((weight) => weight !== null).length - edges.length;
-  assert.match(await page.locator('.keys .rest').textContent(), new RegExp(`^\\+ \\.\\d{3} in ${rest} others$`));
+  await soon.match(() => page.locator('.keys .rest').textContent(), new RegExp(`^\\+ \\.\\d{3} in ${rest} others$`));
 });
 
 test('of two heads each has a drawing of its own, in its colour, with its weights', async () => {
@@ -38,10 +38,10 @@ test('of two heads each has a drawing of its own, in its colour, with its weight
   for (const [head, colour] of [[3, 1], [1, 2]]) {
     const {edges} = await row(page, 1, head, 60);
     const own = page.locator(`.small.head-${colour}[data-head="${head}"]`);
-    assert.deepEqual(await own.locator('.value').allTextContents(), edges.map((edge) => written(edge.weight)));
-    assert.equal(await own.locator(`.arc.head-${colour}`).count(), edges.filter((edge) => edge.weight >= 0.01).length);
+    await soon.deepEqual(() => own.locator('.value').allTextContents(), edges.map((edge) => written(edge.weight)));
+    await soon.equal(() => own.locator(`.arc.head-${colour}`).count(), edges.filter((edge) => edge.weight >= 0.01).length);
   }
-  assert.ok(!await page.locator('.queries').isVisible());
+  await soon.ok(async () => !await page.locator('.queries').isVisible());
 });
 
 test('a token stands beside itself, so that attention to itself is a horizontal line', async () => {
@@ -52,7 +52,8 @@ test('a token stands beside itself, so that attention to itself is a horizontal 
     await page.mouse.move(700, 5);  // the rows have moved under it
     await page.waitForFunction((index) => document.querySelector('.query.pinned')?.dataset.index === String(index), query);
     const {edges} = await row(page, 1, 3, query);
-    await page.waitForFunction((count) => document.querySelectorAll('.key').length === count, edges.length);
+    await soon.equal(() => page.locator('.key').count(), edges.length);
+    await quiet(page);
     const [self, left, right] = await page.evaluate((index) => {
       const middle = (element) => {
         const {top, height} = element.getBoundingClientRect();
@@ -72,7 +73,7 @@ test('a fold opens with a click', async () => {
   const before = await page.locator('.key').count();
   const count = Number((await fold.textContent()).split(' ')[0]);
   await fold.click();
-  assert.equal(await page.locator('.key').count(), before + count);
+  await soon.equal(() => page.locator('.key').count(), before + count);
 });
 
 test('hovering an edge puts its number on the arc, a click pins it', async () => {
@@ -80,11 +81,11 @@ test('hovering an edge puts its number on the arc, a click pins it', async () =>
   const key = page.locator('.key').first();
   const index = Number(await key.getAttribute('data-index'));
   await key.hover();
-  assert.equal(await page.locator('.arc-number').textContent(), await key.locator('.value').textContent());
-  assert.match(await token(page, index).getAttribute('class'), /hovered/);
+  await eventually(async () => assert.equal(await page.locator('.arc-number').textContent(), await key.locator('.value').textContent()));
+  await soon.match(() => token(page, index).getAttribute('class'), /hovered/);
   await key.click();
-  assert.equal(await hash(page), `#look/L1.H3/i=60/j=${index}`);
-  assert.match(await key.getAttribute('class'), /pinned/);
+  await soon.equal(() => hash(page), `#look/L1.H3/i=60/j=${index}`);
+  await soon.match(() => key.getAttribute('class'), /pinned/);
 });
 
 test('an arc itself can be pointed at and clicked', async () => {
@@ -99,16 +100,16 @@ test('an arc itself can be pointed at and clicked', async () => {
   await page.mouse.move(at.x, at.y);
   await page.waitForSelector('.arc-number', {state: 'attached'});
   await page.mouse.click(at.x, at.y);
-  assert.match(await hash(page), new RegExp(`/j=${key}$`));
+  await soon.match(() => hash(page), new RegExp(`/j=${key}$`));
 });
 
 test('a query can be clicked, walked to with arrows, and scrolled with the wheel', async () => {
   const page = await open('#look/L1.H3/i=60');
   await page.locator('.query[data-index="62"]').click();
-  assert.equal(await hash(page), '#look/L1.H3/i=62');
+  await soon.equal(() => hash(page), '#look/L1.H3/i=62');
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
-  assert.equal(await hash(page), '#look/L1.H3/i=63');
+  await soon.equal(() => hash(page), '#look/L1.H3/i=63');
   await frames(page);  // the rows around 63
   const first = () => page.locator('.query').first().getAttribute('data-index');
   const before = Number(await first());
@@ -120,34 +121,34 @@ test('from the second head on arcs are dashed, each head in its own way', async 
   const page = await open('#look/L1.H1+H2+H3+H4/i=100');
   await page.waitForSelector('.arc.head-4', {state: 'attached'});
   const dashes = (head) => page.locator(`.arc.head-${head}`).first().evaluate((arc) => getComputedStyle(arc).strokeDasharray);
-  assert.deepEqual([await dashes(1), await dashes(2), await dashes(3), await dashes(4)],
+  await soon.deepEqual(async () => [await dashes(1), await dashes(2), await dashes(3), await dashes(4)],
     ['none', '6px, 3px', '2px, 2px', '8px, 2px, 2px, 2px']);
 });
 
 test('five heads are five small drawings', async () => {
   const page = await open('#look/L1.H0+H1+H2+H3/i=100');
   await page.locator('.chip[data-head="5"]').click({modifiers: ['Shift']});
-  assert.equal(await hash(page), '#look/L1.H0+H1+H2+H3+H5/i=100');
+  await soon.equal(() => hash(page), '#look/L1.H0+H1+H2+H3+H5/i=100');
   await page.waitForFunction(() => document.querySelectorAll('.small .small-keys').length === 5
     && [...document.querySelectorAll('.small-keys')].every((keys) => keys.children.length > 0));
   const {edges, rest} = await row(page, 1, 5, 100);
   const own = page.locator('.small[data-head="5"]');
-  assert.deepEqual(await own.locator('.value').allTextContents(), edges.map((edge) => written(edge.weight)));
-  assert.match(await own.locator('.small-rest').textContent(), new RegExp(`in ${rest.count} others$`));
-  assert.equal(await own.locator('.arc').count(), edges.filter((edge) => edge.weight >= 0.01).length);
-  assert.ok(!await page.locator('.queries').isVisible());
+  await soon.deepEqual(() => own.locator('.value').allTextContents(), edges.map((edge) => written(edge.weight)));
+  await soon.match(() => own.locator('.small-rest').textContent(), new RegExp(`in ${rest.count} others$`));
+  await soon.equal(() => own.locator('.arc').count(), edges.filter((edge) => edge.weight >= 0.01).length);
+  await soon.ok(async () => !await page.locator('.queries').isVisible());
   await own.locator('.key').first().hover();
   await page.waitForSelector(`.token.hovered[data-index="${edges[0].key}"]`);
   await own.locator('.key').first().click();
-  assert.equal(await hash(page), `#look/L1.H0+H1+H2+H3+H5/i=100/j=${edges[0].key}`);
+  await soon.equal(() => hash(page), `#look/L1.H0+H1+H2+H3+H5/i=100/j=${edges[0].key}`);
   await page.locator('.small-name[data-head="3"]').click({modifiers: ['Shift']});
-  assert.equal(await hash(page), `#look/L1.H0+H1+H2+H5/i=100/j=${edges[0].key}`);
+  await soon.equal(() => hash(page), `#look/L1.H0+H1+H2+H5/i=100/j=${edges[0].key}`);
 });
 
 test('a small drawing shows its head alone with a click on its name', async () => {
   const page = await open('#look/L1.H0+H1+H2+H3+H4/i=100');
   await page.locator('.small-name[data-head="2"]').click();
-  assert.equal(await hash(page), '#look/L1.H2/i=100');
+  await soon.equal(() => hash(page), '#look/L1.H2/i=100');
 });
 
 test('which two scores the chips show is a setting, by keyboard, kept in the address', async () => {
@@ -157,11 +158,11 @@ test('which two scores the chips show is a setting, by keyboard, kept in the add
   await page.keyboard.press('Enter');
   await page.locator('.setting .choice').last().locator('[data-option=entropy]').focus();
   await page.keyboard.press('Enter');
-  assert.equal(await hash(page), '#look/L1.H3/i=60/scores=sink+entropy');
+  await soon.equal(() => hash(page), '#look/L1.H3/i=60/scores=sink+entropy');
   await page.keyboard.press('Escape');
-  assert.match(await page.locator('.chip[data-head="0"]').textContent(), /sink (\.\d\d|1\.0)entropy \d\.\d\d$/);
+  await soon.match(() => page.locator('.chip[data-head="0"]').textContent(), /sink (\.\d\d|1\.0)entropy \d\.\d\d$/);
   const again = await open(await hash(page));
-  assert.match(await again.locator('.chip[data-head="0"]').textContent(), /sink .*entropy/);
+  await soon.match(() => again.locator('.chip[data-head="0"]').textContent(), /sink .*entropy/);
 });
 
 test('an arc to a folded key ends at the fold', async () => {
@@ -207,10 +208,10 @@ for (const unit of ['word', 'sentence']) {
     const queries = await page.locator('.query').evaluateAll((rows) => rows.map((each) => Number(each.dataset.index)));
     assert.ok(queries.every((first) => starts.includes(first)));
     const rows = span.length === 1 ? 'largest edges, up to 90 % of the row' : `mean of ${span.length} rows, up to 90 % of it`;
-    assert.equal(await page.locator('.edges .heading .quiet').textContent(), `head 1\u00b73, ${rows}`);
-    assert.equal(await page.locator('.switches > .quiet').textContent(), `shaded by ${unit}`);
+    await soon.equal(() => page.locator('.edges .heading .quiet').textContent(), `head 1\u00b73, ${rows}`);
+    await soon.equal(() => page.locator('.switches > .quiet').textContent(), `shaded by ${unit}`);
     await page.locator('.key').first().click();
-    assert.equal(await hash(page), `#look/L1.H3/i=60/j=${shown[0][0]}/units=${unit}`);
+    await soon.equal(() => hash(page), `#look/L1.H3/i=60/j=${shown[0][0]}/units=${unit}`);
   });
 }
 
@@ -220,7 +221,7 @@ test('a span is named by its beginning and its end', async () => {
   const words = (await page.locator('.token.together').allTextContents()).map((word) => word.replace(/\.\d\d$/, ''));
   const name = await page.locator('.switches [data-option=from]').textContent();
   assert.ok(name.startsWith(`from ${words[0]}`) && name.includes(' \u2026 '), name);
-  assert.equal(await page.locator('.switches [data-option=to]').textContent(), 'to it');
+  await soon.equal(() => page.locator('.switches [data-option=to]').textContent(), 'to it');
 });
 
 test('a dragged span stays while its keys are pointed at', async () => {
@@ -229,10 +230,10 @@ test('a dragged span stays while its keys are pointed at', async () => {
   await page.waitForSelector('.key');
   await page.locator('.key').nth(1).hover();
   await page.waitForSelector('.token.hovered');
-  assert.equal(await about(), 'head 1\u00b73, mean of 4 rows, up to 90 % of it');
-  assert.equal(await page.locator('.token.pinned').count(), 4);
-  assert.equal(await page.locator('.query.pinned').count(), 4);
-  assert.equal(await page.locator('.arc-span').count(), 1);
+  await soon.equal(() => about(), 'head 1\u00b73, mean of 4 rows, up to 90 % of it');
+  await soon.equal(() => page.locator('.token.pinned').count(), 4);
+  await soon.equal(() => page.locator('.query.pinned').count(), 4);
+  await soon.equal(() => page.locator('.arc-span').count(), 1);
 });
 
 test('with nothing pinned the largest of each row are drawn, and how many of how many is said', async () => {
@@ -254,5 +255,5 @@ test('with nothing pinned the largest of each row are drawn, and how many of how
     assert.deepEqual(own, best.slice(0, own.length));
     sum += own.reduce((total, weight) => total + weight, 0);
   }
-  assert.equal(await page.locator('.keys .rest').textContent(), `not drawn: ${written(1 - sum / rows)} of a row on average`);
+  await soon.equal(() => page.locator('.keys .rest').textContent(), `not drawn: ${written(1 - sum / rows)} of a row on average`);
 });

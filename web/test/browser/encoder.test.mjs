@@ -1,7 +1,7 @@
 // An encoder without words: what an edge is worth is how far its token and the vector of the text move.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {withPages} from './harness.mjs';
+import {soon, withPages} from './harness.mjs';
 import {tinyBert} from './tiny_bert.mjs';
 
 const kText = 'time flies like an arrow';
@@ -12,7 +12,7 @@ test('without an edge the output and the text\u2019s vector move, in short and i
   await page.goto(`${state.server.address}#look/L1.H1/i=2/j=5`);
   const without = page.locator('.why-short .why-note', {hasText: 'moves by'});
   await without.waitFor();
-  assert.match(await without.textContent(), /^without this edge the output at .+ moves by \d[\d.]* %, the text\u2019s vector by \d[\d.]* %$/);
+  await soon.match(() => without.textContent(), /^without this edge the output at .+ moves by \d[\d.]* %, the text\u2019s vector by \d[\d.]* %$/);
   await page.keyboard.press('w');
   await page.locator('.why-row.test', {hasText: 'text\u2019s vector moved'}).waitFor();
 });

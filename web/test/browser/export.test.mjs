@@ -7,7 +7,7 @@ import {pathToFileURL} from 'node:url';
 import {test} from 'node:test';
 import {promisify} from 'node:util';
 import {PNG} from 'pngjs';
-import {browserPath, frames, kText, modelPath, quiet, ready, run, scratch as folder, settled, token, withPages} from './harness.mjs';
+import {browserPath, eventually, frames, kText, modelPath, quiet, ready, run, scratch as folder, settled, soon, token, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const heed = promisify(execFile);
@@ -109,7 +109,7 @@ test('hints for the pointer are not in the picture', async () => {
 test('nothing is beyond the right edge at any width', async () => {
   for (const width of [320, 390, 600, 900, 1200, 1300, 1440, 1800]) {
     const page = await open(`#${kView}`, {viewport: {width, height: 900}});
-    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
+    await soon.equal(() => page.evaluate(() => document.documentElement.scrollWidth), width);
     await page.context().close();
   }
 });
@@ -212,8 +212,8 @@ test('the page looks as before once it was saved', async () => {
   await settled(page);
   const before = await read(page);
   await saved(page, 'svg');
-  assert.deepEqual(await read(page), before);
-  assert.equal(await page.evaluate(() => document.documentElement.className), '');
+  await soon.deepEqual(() => read(page), before);
+  await soon.equal(() => page.evaluate(() => document.documentElement.className), '');
 });
 
 test('the png has two pixels for each of the page', async () => {
@@ -232,7 +232,7 @@ test('a saved page shows offline what the page shows', async () => {
   const file = await look('same.html', '--view', kView, '--format', 'html');
   const own = await openFile(file);
   await settled(own);
-  assert.deepEqual(await read(own), await read(page));
+  await eventually(async () => assert.deepEqual(await read(own), await read(page)));
 });
 
 test('a saved page can be hovered, pinned, zoomed and turned to another head', async () => {
@@ -248,7 +248,7 @@ test('a saved page can be hovered, pinned, zoomed and turned to another head', a
   await settled(page);
   await own.locator('.wordmark').hover();
   await frames(own);
-  assert.deepEqual(await read(own), await read(page));
+  await eventually(async () => assert.deepEqual(await read(own), await read(page)));
 });
 
 test('a saved page asks nobody for anything', async () => {
@@ -258,8 +258,8 @@ test('a saved page asks nobody for anything', async () => {
   await frames(own);
   const asked = state.requests.slice(begun).filter((url) => !url.startsWith('file:') && !url.startsWith('blob:'));
   assert.deepEqual(asked, []);
-  assert.equal(await own.locator('.header-text').isDisabled(), true);
-  assert.deepEqual(await own.locator('.foot-save .option').allTextContents(), ['svg', 'png']);
+  await soon.equal(() => own.locator('.header-text').isDisabled(), true);
+  await soon.deepEqual(() => own.locator('.foot-save .option').allTextContents(), ['svg', 'png']);
 });
 
 test('a saved page can be saved as a picture', async () => {
@@ -290,8 +290,8 @@ test('heads that a file does not hold are said, not missed', async () => {
   writeFileSync(file, whole.replace(/heed-snapshot">.*?<\/script>/s,
     () => `heed-snapshot">${JSON.stringify(data).replace(/</g, '\\u003c')}</script>`));
   const page = await openFile(file);
-  assert.equal(await page.locator('.chip:disabled').count(), 6);
-  assert.equal(await page.locator('.chip[data-head="2"]').getAttribute('title'), 'this file does not hold the head');
+  await soon.equal(() => page.locator('.chip:disabled').count(), 6);
+  await soon.equal(() => page.locator('.chip[data-head="2"]').getAttribute('title'), 'this file does not hold the head');
   await page.keyboard.press('.');
   await page.waitForFunction(() => location.hash.startsWith('#look/L1.H5'));
   await page.evaluate(() => { location.hash = '#look/L2.H0/i=3'; });
@@ -314,8 +314,8 @@ test('a file saved beside an edit has both sides, their difference, and no other
   const file = await look('edited.html', '--view', view, '--format', 'html');
   const page = await openFile(file);
   const live = await open(`#${view}`);
-  assert.equal(await both(page), await both(live));
-  assert.match(await page.locator('.compare-about').innerText(), /B: without head 0\u00b71/);
+  await eventually(async () => assert.equal(await both(page), await both(live)));
+  await soon.match(() => page.locator('.compare-about').innerText(), /B: without head 0\u00b71/);
   await page.keyboard.press('c');
   await page.waitForFunction(() => location.hash.endsWith('/show=A'));
   await page.keyboard.press('c');
@@ -325,7 +325,8 @@ test('a file saved beside an edit has both sides, their difference, and no other
   const [again] = await Promise.all([live.waitForEvent('download'), live.locator('.foot-save .option', {hasText: 'html'}).click()]);
   const path = join(folder, 'edited-too.html');
   await again.saveAs(path);
-  assert.equal(await both(await openFile(path)), await both(live));
+  const other = await openFile(path);
+  await eventually(async () => assert.equal(await both(other), await both(live)));
 });
 
 test('a file saved with Heads has the evidence of its head and the heads that are like it', async () => {
@@ -334,7 +335,7 @@ test('a file saved with Heads has the evidence of its head and the heads that ar
   await page.context().setOffline(true);
   await page.goto(pathToFileURL(file).href);
   await page.waitForSelector('.heads-evidence .evidence-rows');
-  assert.equal(await page.locator('.heads-worst li').count(), 3);
+  await soon.equal(() => page.locator('.heads-worst li').count(), 3);
   await page.keyboard.press('/');
   await page.keyboard.type('L1.H3');
   await page.keyboard.press('Enter');
@@ -358,7 +359,7 @@ for (const view of ['why', 'anatomy']) {
       await quiet(each);
       return (await each.locator('.view').innerText()).trim();
     };
-    assert.equal(await said(page), await said(live));
+    await eventually(async () => assert.equal(await said(page), await said(live)));
   });
 }
 
@@ -369,9 +370,9 @@ test('markup in a text stays text, in the html and in the svg', async () => {
   const svg = (await saved(page, 'svg')).bytes.toString();
   assert.ok(!svg.includes('<script') && !svg.includes('<img'));
   const own = await openFile((await saved(page, 'html')).file);
-  assert.equal(await own.evaluate(() => window.broken), undefined);
-  assert.equal(await own.locator('main script, main img').count(), 0);
-  assert.equal(await own.locator('.token:not(.special)').first().textContent().then((first) => text.startsWith(first[0])), true);
+  await soon.equal(() => own.evaluate(() => window.broken), undefined);
+  await soon.equal(() => own.locator('main script, main img').count(), 0);
+  await soon.equal(() => own.locator('.token:not(.special)').first().textContent().then((first) => text.startsWith(first[0])), true);
 });
 
 test('the file stands in a frame that was made of its text, as a notebook shows it', async () => {
@@ -382,6 +383,6 @@ test('the file stands in a frame that was made of its text, as a notebook shows 
   const frame = page.frameLocator('iframe');
   await frame.locator('.token').first().waitFor();
   await frame.locator('.token').nth(3).click();
-  assert.ok(await frame.locator('.key').count() > 0);
-  assert.deepEqual(await frame.locator('body').evaluate((body) => /was not run/.test(body.innerText)), false);
+  await soon.ok(async () => await frame.locator('.key').count() > 0);
+  await soon.deepEqual(() => frame.locator('body').evaluate((body) => /was not run/.test(body.innerText)), false);
 });

@@ -7,7 +7,7 @@ import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {test} from 'node:test';
 import {promisify} from 'node:util';
-import {browserPath, frames, hash, kText, modelPath, quiet, scratch as folder, withPages} from './harness.mjs';
+import {browserPath, eventually, frames, hash, kText, modelPath, quiet, scratch as folder, soon, withPages} from './harness.mjs';
 
 const {state, blank} = withPages();
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -51,7 +51,7 @@ const written = (value) => value >= 0.995 ? '1.0' : value.toFixed(2).slice(1);
 test('every head is there, by number, with its largest share', async () => {
   const page = await open();
   const all = await scores(page);
-  assert.equal(await page.locator('.grid-heading h2').textContent(), `All ${all.length} heads`);
+  await soon.equal(() => page.locator('.grid-heading h2').textContent(), `All ${all.length} heads`);
   for (const {layer, head: index, previous, current, sink} of all.slice(0, 8)) {
     const text = await head(page, layer, index).locator('.grid-score b').textContent();
     assert.equal(text, written(Math.max(previous, current, sink)), `${layer} ${index}`);
@@ -64,6 +64,7 @@ test('a choice sorts the heads of each layer', async () => {
   const page = await open();
   await page.locator('.grid-sort [data-option=sink]').click();
   await page.waitForFunction(() => location.hash.endsWith('/sort=sink'));
+  await drawn(page);
   const all = await scores(page);
   const line = await page.locator('.grid-line').first().locator('.grid-head').evaluateAll((heads) =>
     heads.map(({dataset, textContent}) => ({layer: Number(dataset.layer), head: Number(dataset.head), text: textContent})));
@@ -71,7 +72,7 @@ test('a choice sorts the heads of each layer', async () => {
   assert.deepEqual(line.map(({head: index}) => index), own.map(({head: index}) => index));
   assert.ok(line[0].text.includes(written(own[0].sink)));
   const mean = all.filter(({layer}) => layer === 0).reduce((sum, {sink}, _, {length}) => sum + sink / length, 0);
-  assert.equal(await page.locator('.grid-layer .quiet').first().textContent(), ` mean ${written(mean)}`);
+  await soon.equal(() => page.locator('.grid-layer .quiet').first().textContent(), ` mean ${written(mean)}`);
 });
 
 test('a filter fades the others, which keep their places, and stands in the address', async () => {
@@ -83,27 +84,27 @@ test('a filter fades the others, which keep their places, and stands in the addr
   await page.keyboard.press('/');
   await page.keyboard.type(`prev>${bound}  layer 0-1`);
   await page.waitForFunction((text) => document.querySelector('.grid-count').textContent === text, `${passing} of ${all.length}`);
-  assert.equal(decodeURIComponent(await hash(page)), `#grid/L1.H3/filter=prev>${bound}+layer+0-1`);
+  await soon.equal(async () => decodeURIComponent(await hash(page)), `#grid/L1.H3/filter=prev>${bound}+layer+0-1`);
   const {layer, head: index} = all.find(({previous}) => previous <= Number(bound));
-  assert.match(await head(page, layer, index).getAttribute('class'), /filtered|pinned/);
-  assert.deepEqual(await head(page, 0, 0).boundingBox(), before);
+  await soon.match(() => head(page, layer, index).getAttribute('class'), /filtered|pinned/);
+  await soon.deepEqual(() => head(page, 0, 0).boundingBox(), before);
 });
 
 test('of a filter that does not parse it is said what, and where', async () => {
   const page = await open('#grid/L1.H3/filter=sink<2');
   const says = async (typed, said) => {
     await page.locator('.grid-filter').fill(typed);
-    assert.equal(await page.locator('.grid-count').textContent(), said);
-    assert.equal(await page.locator('.grid-filter').getAttribute('aria-invalid'), 'true');
-    assert.equal(decodeURIComponent(await hash(page)), '#grid/L1.H3/filter=sink<2');
+    await soon.equal(() => page.locator('.grid-count').textContent(), said);
+    await soon.equal(() => page.locator('.grid-filter').getAttribute('aria-invalid'), 'true');
+    await soon.equal(async () => decodeURIComponent(await hash(page)), '#grid/L1.H3/filter=sink<2');
   };
   await says('sink<2 prev', 'the end at character 12: expected >, >=, < or <=');
   await says('sink<2 nose>1', '"nose>1" at character 8: expected previous, current, sink, distance, entropy, elsewhere, normalised_entropy, confidence, local, duplicate, induction, delimiter, same_word, value_weighted, value_sink, probe_induction, probe_duplicate, without, direct, layer or head'
     .replace('previous, current', await page.evaluate(async () => (await (await fetch('/api/v1/models')).json()).scores.map(({name}) => name).join(', '))
       .then((names) => names.split(', sink')[0])));
   await page.locator('.grid-filter').fill('');
-  assert.equal(await page.locator('.grid-count').textContent(), '');
-  assert.equal(await hash(page), '#grid/L1.H3');
+  await soon.equal(() => page.locator('.grid-count').textContent(), '');
+  await soon.equal(() => hash(page), '#grid/L1.H3');
 });
 
 test('a link with a filter is read as it is written, and Back leads from view to view', async () => {
@@ -115,12 +116,12 @@ test('a link with a filter is read as it is written, and Back leads from view to
   await page.waitForFunction(() => location.hash.includes('L1.H2'));
   await page.keyboard.press('1');
   await page.waitForSelector('canvas.matrix');
-  assert.ok((await hash(page)).startsWith('#look/L1.H2'));
-  assert.equal(await page.evaluate(() => history.length), steps + 2);
+  await soon.ok(async () => (await hash(page)).startsWith('#look/L1.H2'));
+  await soon.equal(() => page.evaluate(() => history.length), steps + 2);
   await page.goBack();
   await drawn(page);
-  assert.equal(await page.locator('.tokens').count(), 0);
-  assert.equal(await page.locator('nav [aria-current=page]').textContent(), 'Grid');
+  await soon.equal(() => page.locator('.tokens').count(), 0);
+  await soon.equal(() => page.locator('nav [aria-current=page]').textContent(), 'Grid');
 });
 
 test('hovering fills the foot line, a click pins, Shift adds', async () => {
@@ -128,38 +129,38 @@ test('hovering fills the foot line, a click pins, Shift adds', async () => {
   const {previous} = (await scores(page)).find(({layer, head: index}) => layer === 1 && index === 1);
   await head(page, 1, 1).hover();
   await page.waitForFunction(() => document.querySelector('.said').textContent.startsWith('1\u00b71 '));
-  assert.ok((await page.locator('.said').textContent()).includes(`previous ${written(previous)}`));
-  assert.equal(await page.locator('.grid-head.hovered').count(), 1);
+  await soon.ok(async () => (await page.locator('.said').textContent()).includes(`previous ${written(previous)}`));
+  await soon.equal(() => page.locator('.grid-head.hovered').count(), 1);
   await head(page, 1, 1).click();
-  assert.equal(await hash(page), '#grid/L1.H1');
+  await soon.equal(() => hash(page), '#grid/L1.H1');
   await head(page, 0, 2).click({modifiers: ['Shift']});
-  assert.equal(await hash(page), '#grid/L1.H1+L0.H2');
-  assert.deepEqual(await page.locator('.grid-head.pinned').evaluateAll((all) => all.map((each) => each.className.match(/head-\d/)[0]).sort()), ['head-1', 'head-2']);
+  await soon.equal(() => hash(page), '#grid/L1.H1+L0.H2');
+  await soon.deepEqual(() => page.locator('.grid-head.pinned').evaluateAll((all) => all.map((each) => each.className.match(/head-\d/)[0]).sort()), ['head-1', 'head-2']);
 });
 
 test('arrows move from head to head, Enter pins', async () => {
   const page = await open('#grid/L1.H1');
   const focused = () => page.evaluate(() => [document.activeElement.dataset.layer, document.activeElement.dataset.head].join('.'));
   await page.keyboard.press('ArrowRight');
-  assert.equal(await focused(), '1.2');
+  await soon.equal(() => focused(), '1.2');
   await page.keyboard.press('ArrowUp');
-  assert.equal(await focused(), '0.2');
+  await soon.equal(() => focused(), '0.2');
   await page.keyboard.press('ArrowUp');
-  assert.equal(await focused(), '0.2');
+  await soon.equal(() => focused(), '0.2');
   await page.keyboard.press('ArrowLeft');
   await page.keyboard.press('Enter');
-  assert.equal(await hash(page), '#grid/L0.H1');
-  assert.equal(await focused(), '0.1', 'a head that was pinned lost the focus');
+  await soon.equal(() => hash(page), '#grid/L0.H1');
+  await soon.equal(() => focused(), '0.1', 'a head that was pinned lost the focus');
 });
 
 test('what is out of sight is drawn when it is scrolled to', async () => {
   const page = await open('#grid/L0.H0', {viewport: {width: 700, height: 420}});
   const last = (await scores(page)).at(-1);
-  assert.equal(await head(page, last.layer, last.head).count(), 0);
+  await soon.equal(() => head(page, last.layer, last.head).count(), 0);
   await page.locator('.grid-scroller').evaluate((scroller) => { scroller.scrollTop = scroller.scrollHeight; });
   await head(page, last.layer, last.head).waitFor();
   await drawn(page);
-  assert.equal(await head(page, 0, 0).count(), 0);
+  await soon.equal(() => head(page, 0, 0).count(), 0);
 });
 
 test('page and command line write the same grid and the same zoomed matrix', async () => {
@@ -189,7 +190,7 @@ test('a saved file has the grid', async () => {
   const pictures = (each) => each.locator('.grid-picture').evaluateAll((all) => all.slice(0, 4).map((canvas) =>
     [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data]));
   const said = (each) => each.locator('.grid-numbers').allTextContents();
-  assert.deepEqual(await said(page), await said(live));
+  await eventually(async () => assert.deepEqual(await said(page), await said(live)));
   const [own, other] = [await pictures(page), await pictures(live)];
   own.forEach((picture, at) => {
     assert.equal(picture.length, other[at].length);
@@ -205,7 +206,7 @@ for (const [name, options] of [['wide', {}], ['dark', {colorScheme: 'dark'}], ['
     const {violations} = await page.evaluate(() => window.axe.run(document));
     const serious = violations.filter(({impact}) => ['serious', 'critical'].includes(impact));
     assert.deepEqual(serious.map(({id, nodes}) => `${id}: ${nodes[0].html}`), []);
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page scrolls sideways');
+    await soon.ok(() => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page scrolls sideways');
   });
 }
 

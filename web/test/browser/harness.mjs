@@ -1,10 +1,13 @@
 // Starts heed serve and a browser for a test file, and ends both.
 // HEED_PROGRAM is the program; HEED_PAGE_MODEL a model (default: that of model.mjs); CHROMIUM a browser.
+// HEED_PAGE_LATE: milliseconds. Each request waits a random time below it, which shows tests that do not wait.
 import assert from 'node:assert/strict';
 import {spawn} from 'node:child_process';
 import {existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {createServer} from 'node:net';
 import {tmpdir} from 'node:os';
 import {dirname, join} from 'node:path';
+import {setTimeout as sleep} from 'node:timers/promises';
 import {fileURLToPath} from 'node:url';
 import {after, afterEach, before} from 'node:test';
 import {chromium} from 'playwright-core';
@@ -46,6 +49,18 @@ process.on('exit', () => rmSync(scratch, {recursive: true, force: true}));
 export const modelPath = process.env.HEED_PAGE_MODEL ?? join(scratch, 'tiny');
 if (!process.env.HEED_PAGE_MODEL) writeModel(modelPath, kText);
 
+/** A port below those that the system gives to whoever asks for any: a test can listen on it a second time. */
+export async function ownPort() {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const isFree = await new Promise((resolve) => {
+      const probe = createServer().once('error', () => resolve(false));
+      probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+    });
+    if (isFree) return port;
+  }
+}
+
 /** The program, listening on a port that is free; `address` holds the token. */
 export async function startServer(port = 0, {text = kText, folder = modelPath, more = []} = {}) {
   const args = ['serve', '--port', String(port), '--text', text, '--model', folder, ...more];
@@ -85,21 +100,46 @@ export async function serveDist(page) {
 }
 
 const kQuietFrames = 3;  // an answer is drawn in the next frame, and what is drawn may ask again
-const unanswered = new WeakMap();  // by page: the requests on their way, but for streams of events
+const unanswered = new WeakMap();  // by page: the requests on their way
+const isStream = (request) => request.url().includes('/events?');
 
-function countRequests(page) {
+export function countRequests(page) {
   const open = new Set();
   unanswered.set(page, open);
-  page.on('request', (request) => { if (!request.url().includes('/events?')) open.add(request); });
+  let next = null;  // the request of another document
+  page.on('request', (request) => {
+    open.add(request);
+    if (request.isNavigationRequest() && request.frame() === page.mainFrame()) next = request;
+  });
   for (const name of ['requestfinished', 'requestfailed']) page.on(name, (request) => open.delete(request));
+  page.on('framenavigated', (frame) => {
+    if (frame !== page.mainFrame() || !next) return;
+    for (const request of open) if (request !== next) open.delete(request);  // of the document that is gone: no event ends them
+    next = null;
+  });
 }
 
-/** Until no request is on its way and what has come is drawn. */
-export async function quiet(page) {
-  for (let still = 0; still < kQuietFrames; still = unanswered.get(page).size === 0 ? still + 1 : 0) await frames(page);
+async function until(page, isQuiet) {
+  for (let still = 0; still < kQuietFrames; still = isQuiet([...unanswered.get(page)]) ? still + 1 : 0) await frames(page);
 }
 
-/** Registers start and end with the test runner; `open()` gives a page that has looked at the text. */
+/** Until no request is on its way, except streams of events, and what has come is drawn. */
+export const quiet = (page) => until(page, (open) => open.every(isStream));
+
+/** Until the streams have ended, too: the page knows all scores, and the head that heed chose. */
+export const told = (page) => until(page, (open) => open.length === 0);
+
+/** HEED_PAGE_LATE: holds every request for a random time. */
+async function holdRequests(page) {
+  const most = Number(process.env.HEED_PAGE_LATE ?? 0);
+  if (most === 0) return;
+  await page.route('**/api/v1/**', async (route) => {
+    await sleep(Math.random() * most);
+    await route.fallback().catch(() => undefined);  // the page has closed, or asks something else by now
+  });
+}
+
+/** Registers start and end with the test runner; `open()` gives a page that has looked at the text and drawn it. */
 export function withPages(served = {}) {
   const state = {server: null, browser: null, requests: [], problems: []};
   before(async () => {
@@ -146,6 +186,7 @@ export function withPages(served = {}) {
     page.setDefaultTimeout(kWaitMilliseconds);
     countRequests(page);
     await serveDist(page);
+    await holdRequests(page);
     page.on('request', (request) => state.requests.push(request.url()));
     page.on('pageerror', (error) => state.problems.push(String(error)));
     return page;
@@ -154,6 +195,7 @@ export function withPages(served = {}) {
     const page = await blank(options);
     await page.goto(state.server.address + hash);
     await ready(page);
+    await quiet(page);
     return page;
   };
   return {state, blank, open};
@@ -180,6 +222,25 @@ export async function settled(page) {
   await quiet(page);
 }
 
+const kLookMilliseconds = 20;
+
+/** Repeats an assertion about the page until it holds; fails as the last time it did. */
+export async function eventually(assertion) {
+  const end = Date.now() + kWaitMilliseconds;
+  for (;;) {
+    try {
+      return await assertion();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+    await sleep(kLookMilliseconds);
+  }
+}
+
+/** The assertions on what `read` gives, which is read again until they hold: a page draws after an action has returned. */
+export const soon = Object.fromEntries(['ok', 'equal', 'notEqual', 'deepEqual', 'notDeepEqual', 'match', 'doesNotMatch'].map((name) =>
+  [name, (read, ...expected) => eventually(async () => assert[name](await read(), ...expected))]));
+
 /** Two frames: what was asked for before the first is drawn when the second begins. */
 export function frames(page) {
   return page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
@@ -205,7 +266,9 @@ export async function run(page, text) {
   await page.locator('textarea').fill(text);
   await page.keyboard.press('Control+Enter');
   await page.waitForFunction((wanted) => sessionStorage.getItem('heed.text') === wanted, text);
+  await quiet(page);  // until then the text before is there, ready
   await ready(page);
+  await quiet(page);
 }
 
 export const hash = (page) => page.evaluate(() => location.hash);

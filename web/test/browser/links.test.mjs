@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {dirname, join} from 'node:path';
 import {test} from 'node:test';
 import {fileURLToPath} from 'node:url';
-import {hash, ready, row, withPages} from './harness.mjs';
+import {hash, ready, row, soon, withPages} from './harness.mjs';
 
 process.env.HEED_MODELS = join(dirname(fileURLToPath(import.meta.url)), '../../../models');
 const {open, blank, state} = withPages();
@@ -18,10 +18,10 @@ test('the header changes the model, and the text stays', async () => {
   await page.locator('button.model').click();
   const list = page.locator('.models-list');
   await list.locator('li').first().waitFor();
-  assert.equal(await list.locator('[aria-current=true]').textContent(), model);
+  await soon.equal(() => list.locator('[aria-current=true]').textContent(), model);
   await list.locator('button', {hasText: 'tales'}).click();
   await page.waitForFunction(() => document.querySelector('.model b').textContent === 'tales');
-  assert.equal(await textOf(page), text);
+  await soon.equal(() => textOf(page), text);
   await page.waitForSelector('.key');
 });
 
@@ -29,17 +29,17 @@ test('a link opens its model, its text and its view, and leaves the address shor
   const page = await blank();
   await page.goto(`${state.server.address}#look/L2.H4/i=7/m=tales/x=${encodeURIComponent(kKing)}`);
   await ready(page);
-  assert.equal(await nameOf(page), 'tales');
-  assert.equal(await textOf(page), 'The king ha');
-  assert.equal(await page.locator('.token.pinned').getAttribute('data-index'), '7');
-  assert.match(await page.locator('.foot .address').textContent(), /^(#look\/L2\.H4\/i=7)?$/);
+  await soon.equal(() => nameOf(page), 'tales');
+  await soon.equal(() => textOf(page), 'The king ha');
+  await soon.equal(() => page.locator('.token.pinned').getAttribute('data-index'), '7');
+  await soon.match(() => page.locator('.foot .address').textContent(), /^(#look\/L2\.H4\/i=7)?$/);
 });
 
 test('a link that is pasted into an open page is followed', async () => {
   const page = await open('#look/L1.H3/i=20');
   await page.evaluate((text) => { location.hash = `#look/L0.H1/i=3/x=${encodeURIComponent(text)}`; }, kKing);
   await page.waitForFunction(() => document.querySelector('.header-text .beginning').textContent.includes('The king'));
-  assert.equal(await page.locator('.token.pinned').getAttribute('data-index'), '3');
+  await soon.equal(() => page.locator('.token.pinned').getAttribute('data-index'), '3');
 });
 
 test('of a link to a model that this machine does not have that is said, with those that it has', async () => {
@@ -47,8 +47,8 @@ test('of a link to a model that this machine does not have that is said, with th
   await page.goto(`${state.server.address}#look/L2.H4/i=7/m=gpt9/x=One%20day`);
   const failed = page.locator('.failed');
   await failed.waitFor();
-  assert.equal(await failed.locator('h2').textContent(), 'This machine does not have the model');
-  assert.match(await failed.textContent(), /"gpt9".*expected one of .*tales/);
+  await soon.equal(() => failed.locator('h2').textContent(), 'This machine does not have the model');
+  await soon.match(() => failed.textContent(), /"gpt9".*expected one of .*tales/);
 });
 
 test('the link of a view holds the model and the text', async () => {
@@ -61,7 +61,7 @@ test('the link of a view holds the model and the text', async () => {
   const link = await page.evaluate(() => window.copied);
   assert.match(link, /^http:\/\/127\.0\.0\.1:\d+\/#look\/L1\.H3\/i=20\/m=.+\/x=Once%20upon/);
   assert.ok(!link.includes('token='));
-  assert.equal(await hash(page), '#look/L1.H3/i=20');
+  await soon.equal(() => hash(page), '#look/L1.H3/i=20');
 });
 
 test('the weights of the text are there for those who do not see its colours', async () => {
@@ -92,8 +92,8 @@ test('what a page shows is marked by its language where the script tells it', as
   const page = await blank();
   await page.goto(`${state.server.address}#look/L0.H0/m=tales/x=${encodeURIComponent('日本語です')}`);
   await ready(page);
-  assert.equal(await page.locator('.tokens').getAttribute('lang'), 'ja');
-  assert.equal(await page.locator('.queries').getAttribute('lang'), 'ja');
+  await soon.equal(() => page.locator('.tokens').getAttribute('lang'), 'ja');
+  await soon.equal(() => page.locator('.queries').getAttribute('lang'), 'ja');
 });
 
 test('bytes of a character stand under it, and the page begins with characters', async () => {
@@ -101,7 +101,7 @@ test('bytes of a character stand under it, and the page begins with characters',
   await page.goto(`${state.server.address}#look/L0.H0/m=tales/x=${encodeURIComponent('日本語です')}/units=character`);
   await ready(page);
   await page.waitForSelector('.query');
-  assert.deepEqual(await page.locator('.query-token').allTextContents(), ['<s>', '日', '本', '語', 'で', 'す']);
+  await soon.deepEqual(() => page.locator('.query-token').allTextContents(), ['<s>', '日', '本', '語', 'で', 'す']);
   await page.locator('[data-option=token]').click();
   await page.waitForFunction(() => document.querySelectorAll('.query').length > 6);
   const [first, ...bytes] = await page.locator('.query-token').allTextContents();

@@ -1,23 +1,23 @@
 // Look: the foot line, edited texts, brackets, frames, and the other direction.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {hash, ready, row, run, textOf, token, tokenCount, withPages} from './harness.mjs';
+import {hash, quiet, ready, row, run, soon, textOf, token, tokenCount, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const written = (weight) => weight.toFixed(3).slice(1);
 
 test('the foot line has the address and at most four keys', async () => {
   const page = await open('#look/L1.H3/i=60');
-  assert.equal(await page.locator('.address').textContent(), '#look/L1.H3/i=60');
-  assert.ok(await page.locator('.foot-keys > *').count() <= 4);
+  await soon.equal(() => page.locator('.address').textContent(), '#look/L1.H3/i=60');
+  await soon.ok(async () => await page.locator('.foot-keys > *').count() <= 4);
 });
 
 test('the text is edited from the header and run with Ctrl+Enter', async () => {
   const page = await open('#look/L1.H3/i=60');
   await run(page, 'Tom and the old dog');
-  assert.equal(await textOf(page), 'Tom and the old dog');
+  await soon.equal(() => textOf(page), 'Tom and the old dog');
   const last = await tokenCount(page) - 1;
-  assert.equal(await hash(page), `#look/L1.H3/i=${last}`);
+  await soon.equal(() => hash(page), `#look/L1.H3/i=${last}`);
 });
 
 test('a text that scrolls shows whole lines, and what is pinned at every width', async () => {
@@ -29,6 +29,7 @@ test('a text that scrolls shows whole lines, and what is pinned at every width',
       const box = document.querySelector('.token.pinned')?.getBoundingClientRect();
       return box && box.top >= room.top && box.bottom <= room.bottom;
     });
+    await quiet(page);
     const {top, line} = await page.locator('.scroller').evaluate((scroller) => ({
       top: scroller.scrollTop, line: Number.parseFloat(getComputedStyle(scroller.firstChild).lineHeight),
     }));
@@ -46,10 +47,10 @@ test('heads that share keys and values stand over a bracket that says so', async
   });
   await page.goto(state.server.address);
   await ready(page);
-  assert.deepEqual(await page.locator('.bracket').allTextContents(), ['share kv 0', 'share kv 1']);
-  assert.equal(await page.locator('.bracket').nth(1).getAttribute('title'),
+  await soon.deepEqual(() => page.locator('.bracket').allTextContents(), ['share kv 0', 'share kv 1']);
+  await soon.equal(() => page.locator('.bracket').nth(1).getAttribute('title'),
     'heads 4 to 7 have their queries each, and share the keys and values of kv head 1');
-  assert.equal(await page.locator('.layer-heads').getAttribute('title'),
+  await soon.equal(() => page.locator('.layer-heads').getAttribute('title'),
     '2 heads of keys and values (kv), each shared by 4 heads of queries');
 });
 
@@ -58,7 +59,10 @@ for (const width of [1440, 1000, 800]) {
     const page = await open('#look/L1.H3', {viewport: {width, height: 900}});
     for (const text of ['Lily saw a ball', 'Lily saw a big red ball. She wanted to play with it, but the ball was under the old tree in']) {
       await run(page, text);
-      const top = async () => (await page.locator('.columns').boundingBox()).y;
+      const top = async () => {
+        await quiet(page);
+        return (await page.locator('.columns').boundingBox()).y;
+      };
       await page.keyboard.press('Escape');
       await page.locator('.wordmark').hover();
       const tops = new Set([await top()]);
@@ -81,12 +85,12 @@ test('Escape leaves no frame around what was clicked', async () => {
   for (const place of ['.token[data-index="20"]', 'canvas.matrix', '.query[data-index="5"]']) {
     await page.locator(place).click({position: {x: 5, y: 5}});
     await page.keyboard.press('Escape');
-    assert.equal(await framed(), 0, place);
+    await soon.equal(() => framed(), 0, place);
   }
   await token(page, 20).focus();
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('Escape');
-  assert.equal(await framed(), 1, 'who came by keys stays where he is');
+  await soon.equal(() => framed(), 1, 'who came by keys stays where he is');
 });
 
 test('who attends to a token is one thing in text, list, arcs and read-out', async () => {
@@ -95,20 +99,20 @@ test('who attends to a token is one thing in text, list, arcs and read-out', asy
   const {edges, weights} = await row(page, 1, 3, 60, 'column');
   const shown = () => page.locator('.key').evaluateAll((all) => all.map((each) => Number(each.dataset.index)));
   await page.waitForFunction((count) => document.querySelectorAll('.key').length === count, edges.length);
-  assert.deepEqual(await shown(), edges.map(({query}) => query));
-  assert.deepEqual(await page.locator('.key .value').allTextContents(), edges.map(({weight}) => written(weight)));
-  assert.deepEqual(await page.locator('.arc-target').evaluateAll((all) => all.map(({dataset}) => [Number(dataset.query), Number(dataset.key)])),
+  await soon.deepEqual(() => shown(), edges.map(({query}) => query));
+  await soon.deepEqual(() => page.locator('.key .value').allTextContents(), edges.map(({weight}) => written(weight)));
+  await soon.deepEqual(() => page.locator('.arc-target').evaluateAll((all) => all.map(({dataset}) => [Number(dataset.query), Number(dataset.key)])),
     edges.map(({query}) => [query, 60]));
   const rest = weights.filter((weight) => weight !== null).length - edges.length;
-  assert.match(await page.locator('.keys .rest').textContent(), new RegExp(`^\\+ \\d?\\.\\d+ in ${rest} others$`));
-  assert.match(await page.locator('.edges .heading .quiet').textContent(), /^head 1\u00b73, to .*, the 8 largest$/);
+  await soon.match(() => page.locator('.keys .rest').textContent(), new RegExp(`^\\+ \\d?\\.\\d+ in ${rest} others$`));
+  await soon.match(() => page.locator('.edges .heading .quiet').textContent(), /^head 1\u00b73, to .*, the 8 largest$/);
   await page.locator('.key').nth(1).click();
-  assert.equal(await hash(page), `#look/L1.H3/i=${edges[1].query}/j=60/to=1`);
+  await soon.equal(() => hash(page), `#look/L1.H3/i=${edges[1].query}/j=60/to=1`);
   await page.waitForFunction((text) => document.querySelector('.large').textContent === text, edges[1].weight.toFixed(3));
-  assert.deepEqual(await shown(), edges.map(({query}) => query));
+  await soon.deepEqual(() => shown(), edges.map(({query}) => query));
   await page.locator('.wordmark').hover();
   await page.keyboard.press('Escape');
-  assert.equal(await hash(page), '#look/L1.H3/i=60/to=1');
+  await soon.equal(() => hash(page), '#look/L1.H3/i=60/to=1');
 });
 
 test('while Alt is held the list turns with the text', async () => {

@@ -1,7 +1,7 @@
 // The matrix: read-out, margins, scales, zoom, box, arrows, table, numbers.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {cell, frames, hash, quiet, row, settled, token, withPages} from './harness.mjs';
+import {cell, frames, hash, quiet, row, settled, soon, token, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const pixel = (page, at) => page.evaluate(({x, y}) => {
@@ -18,9 +18,9 @@ test('the read-out tells the exact weight of the cell under the pointer', async 
   const {weights} = await row(page, 1, 3, 150);
   const expected = weights[20] < 0.0005 ? '<0.001' : weights[20].toFixed(3);
   await page.waitForFunction((text) => document.querySelector('.large').textContent === text, expected);
-  assert.match(await page.locator('.figure').textContent(), /from .* 150to .* 20, 130 back/);
+  await soon.match(() => page.locator('.figure').textContent(), /from .* 150to .* 20, 130 back/);
   const rank = weights.filter((weight) => weight !== null && weight > weights[20]).length + 1;
-  assert.match(await page.locator('.rank').textContent(),
+  await soon.match(() => page.locator('.rank').textContent(),
     rank === 1 ? /^largest of the 151 in its row$/ : new RegExp(`^${rank}(st|nd|rd|th) largest of 151$`));
 });
 
@@ -28,15 +28,15 @@ test('a click on a cell pins query and key', async () => {
   const page = await open('#look/L1.H3');
   const at = await cell(page, 150, 20);
   await page.mouse.click(at.x, at.y);
-  assert.equal(await hash(page), '#look/L1.H3/i=150/j=20');
+  await soon.equal(() => hash(page), '#look/L1.H3/i=150/j=20');
 });
 
 test('a cell that may not be seen can be neither pointed at nor pinned', async () => {
   const page = await open('#look/L1.H3');
   const at = await cell(page, 20, 150);
   await page.mouse.click(at.x, at.y);
-  assert.equal(await hash(page), '#look/L1.H3');
-  assert.equal((await pixel(page, await cell(page, 80, 180)))[3], 0);
+  await soon.equal(() => hash(page), '#look/L1.H3');
+  await soon.equal(async () => (await pixel(page, await cell(page, 80, 180)))[3], 0);
 });
 
 test('a change of scale needs no new tile', async () => {
@@ -46,12 +46,12 @@ test('a change of scale needs no new tile', async () => {
   state.requests.length = 0;
   for (const scale of ['linear', 'sqrt', 'rank']) {
     await page.locator(`[data-option=${scale}]`).click();
-    assert.equal(await hash(page), `#look/L1.H3/scale=${scale}`);
+    await soon.equal(() => hash(page), `#look/L1.H3/scale=${scale}`);
   }
   await frames(page);
   assert.deepEqual(state.requests.filter((url) => url.includes('/tile/')), []);
-  assert.notDeepEqual(await pixel(page, await cell(page, 100, 60)), before);
-  assert.deepEqual(await page.locator('.ticks span').allTextContents(), ['lowest', 'half', 'highest']);
+  await soon.notDeepEqual(async () => await pixel(page, await cell(page, 100, 60)), before);
+  await soon.deepEqual(() => page.locator('.ticks span').allTextContents(), ['lowest', 'half', 'highest']);
 });
 
 test('the wheel zooms, a drag moves, 0 fits again', async () => {
@@ -76,24 +76,25 @@ test('a drag moves and does not pin', async () => {
   const at = await cell(page, 150, 100);
   await page.mouse.move(at.x, at.y);
   await page.mouse.wheel(0, -600);
+  await page.waitForSelector('.matrix-frame.covered');
   await page.mouse.down();
   await page.mouse.move(at.x - 40, at.y - 60, {steps: 4});
   await page.mouse.up();
   await page.waitForFunction(() => location.hash.includes('zoom='));
-  assert.match(await hash(page), /^#look\/L1\.H3\/zoom=\d+-\d+,\d+-\d+$/);
+  await soon.match(() => hash(page), /^#look\/L1\.H3\/zoom=\d+-\d+,\d+-\d+$/);
 });
 
 test('the zoom stands in the address: a link brings the same cells in sight, another head keeps them, 0 ends it', async () => {
   const page = await open('#look/L1.H3/zoom=120-140,90-110');
   const names = () => page.locator('.row-ticks').textContent();
   const first = await names();
-  assert.ok((await page.locator('.row-ticks span').count()) > 15, 'no tokens stand at the rows');
+  await soon.ok(async () => (await page.locator('.row-ticks span').count()) > 15, 'no tokens stand at the rows');
   await page.keyboard.press('.');
-  assert.equal(await hash(page), '#look/L1.H4/zoom=120-140,90-110');
-  assert.equal(await names(), first);
+  await soon.equal(() => hash(page), '#look/L1.H4/zoom=120-140,90-110');
+  await soon.equal(() => names(), first);
   const at = await page.locator('canvas.matrix').boundingBox();
   await page.mouse.click(at.x + 40, at.y + 40);
-  assert.match(await hash(page), /^#look\/L1\.H4\/i=\d+\/j=\d+\/zoom=120-140,90-110$/, 'a click moved the matrix');
+  await soon.match(() => hash(page), /^#look\/L1\.H4\/i=\d+\/j=\d+\/zoom=120-140,90-110$/, 'a click moved the matrix');
   await page.keyboard.press('0');
   await page.waitForFunction(() => !location.hash.includes('zoom='));
 });
@@ -102,9 +103,9 @@ test('the Matrix view is large, zooms by its buttons, and says what is in sight'
   const page = await blank();
   await page.goto(`${state.server.address}#matrix/L1.H3/i=150/j=140`);
   await page.waitForFunction(() => /\d/.test(document.querySelector('.large')?.textContent ?? ''));
-  assert.ok((await page.locator('canvas.matrix').boundingBox()).width > 600);
-  assert.equal(await page.locator('.tokens').count(), 0);
-  assert.match(await page.locator('.matrix-sight').textContent(), /^all (\d+) \u00d7 \1$/);
+  await soon.ok(async () => (await page.locator('canvas.matrix').boundingBox()).width > 600);
+  await soon.equal(() => page.locator('.tokens').count(), 0);
+  await soon.match(() => page.locator('.matrix-sight').textContent(), /^all (\d+) \u00d7 \1$/);
   await page.locator('.matrix-zooms .option', {hasText: '+'}).click();
   await page.waitForFunction(() => location.hash.includes('zoom='));
   const [, first, last] = /zoom=(\d+)-(\d+),/.exec(await hash(page)).map(Number);
@@ -137,7 +138,7 @@ test('arrows move a cell and the cell is spoken', async () => {
   await page.waitForFunction((value) => document.querySelector('[aria-live=polite]').textContent.endsWith(value),
     weights[21] < 0.0005 ? '<0.001' : weights[21].toFixed(3));
   await page.keyboard.press('Enter');
-  assert.equal(await hash(page), '#look/L1.H3/i=149/j=21');
+  await soon.equal(() => hash(page), '#look/L1.H3/i=149/j=21');
 });
 
 test('t gives a table of the cells around the chosen one', async () => {
@@ -146,16 +147,16 @@ test('t gives a table of the cells around the chosen one', async () => {
   await page.waitForSelector('.table table');
   const {weights} = await row(page, 1, 3, 150);
   const line = page.locator('.table tbody tr', {has: page.locator('th', {hasText: / 150$/})});
-  const values = await line.locator('td').allTextContents();
-  assert.equal(values.length, 12);
-  assert.equal(values[6], weights[20] < 0.0005 ? '<.001' : weights[20].toFixed(3).slice(1));
+  const values = line.locator('td');
+  await soon.equal(() => values.count(), 12);
+  await soon.equal(() => values.nth(6).textContent(), weights[20] < 0.0005 ? '<.001' : weights[20].toFixed(3).slice(1));
   await page.keyboard.press('t');
-  assert.ok(await page.locator('canvas.matrix').isVisible());
+  await soon.ok(() => page.locator('canvas.matrix').isVisible());
 });
 
 test('the foot line tells the check that holds', async () => {
   const page = await open('#look/L1.H3');
-  assert.match(await page.locator('.check').textContent(), /^every row sums to 1 within \de-\d$/);
+  await soon.match(() => page.locator('.check').textContent(), /^every row sums to 1 within \de-\d$/);
 });
 
 test('the margins have a bar for each key and each query', async () => {
@@ -163,8 +164,8 @@ test('the margins have a bar for each key and each query', async () => {
   await settled(page);
   const inked = (name) => page.locator(`canvas.${name}`).evaluate((canvas) =>
     canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value > 0));
-  assert.ok(await inked('received'));
-  assert.ok(await inked('use'));
+  await soon.ok(() => inked('received'));
+  await soon.ok(() => inked('use'));
 });
 
 test('plus and minus zoom, and the read-out stands under the matrix while it is zoomed', async () => {
@@ -172,11 +173,11 @@ test('plus and minus zoom, and the read-out stands under the matrix while it is 
   await settled(page);
   const under = () => page.evaluate(() => document.querySelector('.read-out').getBoundingClientRect().top
     >= document.querySelector('canvas.matrix').getBoundingClientRect().bottom);
-  assert.equal(await under(), false);
+  await soon.equal(() => under(), false);
   await page.locator('canvas.matrix').focus();
   await page.keyboard.press('+');
   await page.waitForSelector('.matrix-frame.covered');
-  assert.equal(await under(), true);
+  await soon.equal(() => under(), true);
   await page.keyboard.press('-');
   await page.waitForSelector('.matrix-frame:not(.covered)');
 });
@@ -185,10 +186,10 @@ test('the cross-hair runs only over data', async () => {
   const page = await open('#look/L1.H3/i=150/j=40');
   await settled(page);
   const accent = ([red, green, blue]) => red > 180 && green < 140 && blue < 60;
-  assert.ok(accent(await pixel(page, await cell(page, 90, 40))), 'down the column, from the mask to the cell');
-  assert.ok(accent(await pixel(page, await cell(page, 150, 100))), 'along the row');
+  await soon.ok(async () => accent(await pixel(page, await cell(page, 90, 40))), 'down the column, from the mask to the cell');
+  await soon.ok(async () => accent(await pixel(page, await cell(page, 150, 100))), 'along the row');
   for (const [query, key] of [[20, 40], [150, 170], [180, 40], [150, 10]]) {
-    assert.ok(!accent(await pixel(page, await cell(page, query, key))), `${query} ${key}`);
+    await soon.ok(async () => !accent(await pixel(page, await cell(page, query, key))), `${query} ${key}`);
   }
 });
 
@@ -200,12 +201,12 @@ test('a hovered token draws its row', async () => {
   await token(page, 100).hover();
   await page.waitForFunction(() => document.querySelector('.token.hovered'));
   await frames(page);
-  assert.notDeepEqual(await pixel(page, at), before);
+  await soon.notDeepEqual(() => pixel(page, at), before);
 });
 
 test('the legend tells the scale', async () => {
   const page = await open('#look/L1.H3');
-  assert.deepEqual(await page.locator('.ticks span').allTextContents(), ['0.001', '0.01', '0.1', '1']);
+  await soon.deepEqual(() => page.locator('.ticks span').allTextContents(), ['0.001', '0.01', '0.1', '1']);
 });
 
 test('a touch holds the cross-hair, lifting pins', async () => {
@@ -221,14 +222,15 @@ test('a touch holds the cross-hair, lifting pins', async () => {
   }, [type, points]);
   await touch('touchstart', [at]);
   await page.waitForFunction(() => /150/.test(document.querySelector('.figure').textContent));
-  assert.equal(await hash(page), '#look/L1.H3');
+  await soon.equal(() => hash(page), '#look/L1.H3');
   await touch('touchend', [at]);
-  assert.equal(await hash(page), '#look/L1.H3/i=150/j=60');
+  await soon.equal(() => hash(page), '#look/L1.H3/i=150/j=60');
 });
 
 test('beside the full matrix stand the largest of the row and of the column', async () => {
   const page = await open('#matrix/L1.H3/i=60/j=20');
   await page.waitForFunction(() => document.querySelectorAll('.matrix-lists section:not([hidden]) .next-row').length > 20);
+  await quiet(page);
   const lists = await page.locator('.matrix-lists section').evaluateAll((all) => all.map((each) => ({
     title: each.querySelector('h2').textContent, first: Number(each.querySelector('.index').textContent),
     rest: each.querySelector('.rest').textContent,
@@ -261,10 +263,11 @@ test('at 390 px the lists of row and column stand under the whole matrix', async
   const page = await blank({viewport: {width: 390, height: 844}});
   await page.goto(`${state.server.address}#matrix/L1.H3/i=60/j=20`);
   await page.waitForSelector('.matrix-lists .next-row');
+  await quiet(page);
   const [list, below] = await page.evaluate(() => [document.querySelector('.matrix-lists .next-row'), document.querySelector('canvas.matrix')]
     .map((each) => each.getBoundingClientRect()).map(({top, bottom}) => ({top, bottom})));
   assert.ok(list.top > below.bottom, `${list.top} under ${below.bottom}`);
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+  await soon.equal(() => page.evaluate(() => document.documentElement.scrollWidth), 390);
 });
 
 test('the legend names what the cells are', async () => {
@@ -279,10 +282,10 @@ test('text and margin say that shares are shown, and weights again', async () =>
     .map((name) => document.querySelector(name)).map((each) => each.ariaLabel ?? each.textContent));
   await page.goto(`${state.server.address}#look/L1.H3/i=60/j=20/of=carried`);
   await page.waitForFunction(() => document.querySelector('.legend .quiet')?.textContent === 'carried');
-  assert.deepEqual(await labels(), ['shaded by carried', 'share received', 'share received by each key']);
+  await soon.deepEqual(() => labels(), ['shaded by carried', 'share received', 'share received by each key']);
   await page.evaluate(() => { location.hash = '#look/L1.H3/i=60/j=20'; });
   await page.waitForFunction(() => document.querySelector('.legend .quiet')?.textContent === 'weight');
-  assert.deepEqual(await labels(), ['shaded by weight', 'weight received', 'weight received by each key']);
+  await soon.deepEqual(() => labels(), ['shaded by weight', 'weight received', 'weight received by each key']);
 });
 
 test('tokens at the rows of a part of the matrix are whole where the page has one column', async () => {

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {after, before, test} from 'node:test';
-import {kText} from './harness.mjs';
+import {frames, kText, soon} from './harness.mjs';
 import {home, openNotebook} from './jupyter.mjs';
 
 const cells = [
@@ -42,12 +42,12 @@ async function drawn(at) {
 
 async function show(at) {
   await page.locator('.jp-Cell').nth(at).evaluate((cell) => cell.scrollIntoView({block: 'start'}));
-  await page.waitForTimeout(500);
+  await frames(page);
 }
 
 test('two cells show a live page each, as wide as the cell', async () => {
   for (const at of [1, 2]) await drawn(at);
-  assert.equal(await page.locator('.heed').count(), 2);
+  await soon.equal(() => page.locator('.heed').count(), 2);
   for (const at of [1, 2]) {
     const [own, output] = await Promise.all([view(at), page.locator('.jp-Cell').nth(at).locator('.jp-OutputArea-output')]
       .map((each) => each.boundingBox()));
@@ -63,7 +63,7 @@ test('a third cell shows the saved page, in a frame', async () => {
   await page.locator('.jp-Cell').nth(3).scrollIntoViewIfNeeded();
   const frame = page.locator('.jp-Cell').nth(3).frameLocator('iframe');
   await frame.locator('.next-row').first().waitFor();
-  assert.match(await frame.locator('.check').textContent(), /sums to 1/);
+  await soon.match(() => frame.locator('.check').textContent(), /sums to 1/);
   await show(3);
   await picture('saved-light');
 });
@@ -75,7 +75,7 @@ test('each view has a selection of its own', async () => {
   const before = await pinned(2);
   await view(1).locator('.token[data-index="12"]').click();
   await view(1).locator('.token.pinned[data-index="12"]').waitFor();
-  assert.equal(await pinned(2), before);
+  await soon.equal(() => pinned(2), before);
 });
 
 test('keys go to the page that was clicked, and to the notebook otherwise', async () => {
@@ -84,13 +84,13 @@ test('keys go to the page that was clicked, and to the notebook otherwise', asyn
   const first = await layer();
   await page.keyboard.press('[');
   await page.keyboard.press(']');
-  assert.equal(await layer(), first);
+  await soon.equal(() => layer(), first);
   const count = () => page.evaluate(() => window.jupyterapp.shell.currentWidget.content.widgets.length);
   await page.keyboard.press('b');  // the notebook would add a cell
-  assert.equal(await count(), 4);
+  await soon.equal(() => count(), 4);
   await page.locator('.jp-Cell').nth(0).locator('.jp-InputPrompt').click();
   await page.keyboard.press('b');
-  assert.equal(await count(), 5);
+  await soon.equal(() => count(), 5);
   await execute('notebook:delete-cell');
 });
 
@@ -114,7 +114,7 @@ test('a kernel that has stopped is said, and the saved page takes its place', as
   const cell = page.locator('.jp-Cell').nth(1);
   await cell.locator('.heed-lost', {hasText: 'Run the cell again'}).waitFor();
   await cell.frameLocator('iframe').locator('.next-row').first().waitFor();
-  assert.equal(await page.locator('.heed').count(), 0);
+  await soon.equal(() => page.locator('.heed').count(), 0);
   await show(1);
   await picture('stopped');
 });
@@ -134,7 +134,7 @@ test('without a kernel the saved notebook shows its saved pages', async () => {
     await shown.locator('.jp-Cell').nth(at).scrollIntoViewIfNeeded();
     await shown.locator('.jp-Cell').nth(at).frameLocator('iframe').locator('.next-row').first().waitFor();
   }
-  assert.equal(await page.evaluate(() => window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel ?? null), null);
+  await soon.equal(() => page.evaluate(() => window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel ?? null), null);
   await execute('apputils:change-theme', {theme: 'JupyterLab Dark'});
   for (const at of [1, 2, 3]) {
     await shown.locator('.jp-Cell').nth(at).scrollIntoViewIfNeeded();

@@ -4,7 +4,7 @@ import {execFileSync} from 'node:child_process';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {test} from 'node:test';
-import {hash, quiet, scratch, withPages} from './harness.mjs';
+import {eventually, hash, quiet, scratch, soon, withPages} from './harness.mjs';
 import {tinyBert} from './tiny_bert.mjs';
 
 const kFirst = 'time flies like an arrow';
@@ -33,32 +33,32 @@ const drawn = (page) => page.waitForFunction(() => {
 
 test('the header names both texts, and d goes through the filters', async () => {
   const page = await open('#look/L1.H2/i=2');
-  assert.deepEqual(await texts(page, '.header-text .beginning'), [`\u201c${kFirst}\u201d`, `\u201c${kSecond}\u201d`]);
+  await soon.deepEqual(() => texts(page, '.header-text .beginning'), [`\u201c${kFirst}\u201d`, `\u201c${kSecond}\u201d`]);
   for (const pair of ['A-A', 'A-B', 'B-A', 'B-B']) {
     await page.keyboard.press('d');
-    assert.equal(await hash(page), `#look/L1.H2/i=2/pair=${pair}`);
-    assert.equal(await page.locator('.edges .option[aria-pressed=true]').textContent(), pair.replace('-', '\u2192'));
+    await soon.equal(() => hash(page), `#look/L1.H2/i=2/pair=${pair}`);
+    await soon.equal(() => page.locator('.edges .option[aria-pressed=true]').textContent(), pair.replace('-', '\u2192'));
   }
   await page.keyboard.press('d');
-  assert.equal(await hash(page), '#look/L1.H2/i=2');
+  await soon.equal(() => hash(page), '#look/L1.H2/i=2');
   await page.keyboard.press('?');
-  assert.ok((await texts(page, '.keys-list dt')).includes('d'));
+  await soon.ok(async () => (await texts(page, '.keys-list dt')).includes('d'));
 });
 
 test('the columns and the chips tell the shares that the rows have', async () => {
   const page = await open('#look/L1.H2/i=2/pair=A-B');
   await drawn(page);
-  assert.deepEqual(await texts(page, '.asker-token'), ['[CLS]', ...kFirst.split(' '), '[SEP]']);
-  assert.deepEqual(await texts(page, '.read-token'), [...kSecond.split(' '), '[SEP]']);
+  await soon.deepEqual(() => texts(page, '.asker-token'), ['[CLS]', ...kFirst.split(' '), '[SEP]']);
+  await soon.deepEqual(() => texts(page, '.read-token'), [...kSecond.split(' '), '[SEP]']);
   const rows = (await rowsOf(page, 1, 2)).slice(0, 7);
   const shares = rows.map((row) => row.slice(7).reduce((sum, weight) => sum + weight, 0));
-  assert.deepEqual(await texts(page, '.asker .share-value'), shares.map(short));
+  await soon.deepEqual(() => texts(page, '.asker .share-value'), shares.map(short));
   const means = rows[0].slice(7).map((_, key) => rows.reduce((sum, row) => sum + row[7 + key], 0) / 7);
-  assert.deepEqual(await texts(page, '.read-row .share-value'), means.map(short));
+  await soon.deepEqual(() => texts(page, '.read-row .share-value'), means.map(short));
   const mean = shares.reduce((sum, share) => sum + share, 0) / 7;
-  assert.equal(await page.locator('.chip.chosen .chip-name').textContent(), `H2${short(mean)}`);
-  assert.equal(await page.locator('.layer-heads').textContent(), 'A to B, share');
-  assert.equal(await page.locator('.below h2').textContent(), 'Head 2 in every layer');
+  await soon.equal(() => page.locator('.chip.chosen .chip-name').textContent(), `H2${short(mean)}`);
+  await soon.equal(() => page.locator('.layer-heads').textContent(), 'A to B, share');
+  await soon.equal(() => page.locator('.below h2').textContent(), 'Head 2 in every layer');
   await page.waitForFunction(() => [...document.querySelectorAll('.between-small')].every((each) => each.querySelector('.arc')));
   const strokes = await page.locator('.between-small .arc').evaluateAll((all) => all.map((arc) => getComputedStyle(arc).stroke));
   assert.deepEqual(new Set(strokes).size, 1);
@@ -73,24 +73,24 @@ test('only edges of the filter are drawn, and a click on one pins it', async () 
     arcs.map(({dataset}) => [Number(dataset.query), Number(dataset.key)]));
   assert.ok(ends.length > 0 && ends.every(([query, key]) => query >= 7 && key < 7));
   await page.locator('.asker').first().click();
-  assert.equal(await hash(page), '#look/L1.H2/i=7/pair=B-A');
+  await soon.equal(() => hash(page), '#look/L1.H2/i=7/pair=B-A');
   await page.locator('.read-row').nth(1).click();
-  assert.equal(await hash(page), '#look/L1.H2/i=7/j=1/pair=B-A');
+  await soon.equal(() => hash(page), '#look/L1.H2/i=7/j=1/pair=B-A');
   await quiet(page);
-  assert.equal(await page.locator('.figure b').allTextContents().then((names) => names.join(' ')), 'fruit time');
+  await soon.equal(() => page.locator('.figure b').allTextContents().then((names) => names.join(' ')), 'fruit time');
 });
 
 test('from the fifth head on each has its own drawing', async () => {
   const page = await open('#look/L0.H0+H1+H2+H3+L1.H0/pair=A-B');
   await page.waitForSelector('.edges .between-small path.arc');
-  assert.equal(await page.locator('.edges .between-small').count(), 5);
-  assert.equal(await page.locator('.between-body').isVisible(), false);
+  await soon.equal(() => page.locator('.edges .between-small').count(), 5);
+  await soon.equal(() => page.locator('.between-body').isVisible(), false);
 });
 
 test('a second text can be typed, and goes with the first', async () => {
   const page = await open();
   await page.locator('.header-text').click();
-  assert.equal(await page.getByLabel('Second text').inputValue(), kSecond);
+  await soon.equal(() => page.getByLabel('Second text').inputValue(), kSecond);
   await page.getByLabel('Second text').fill('a fruit');
   await page.keyboard.press('Control+Enter');
   await page.waitForFunction(() => document.querySelectorAll('.header-text .beginning')[1]?.textContent === '\u201ca fruit\u201d');
@@ -98,7 +98,7 @@ test('a second text can be typed, and goes with the first', async () => {
   await page.getByLabel('Second text').fill('');
   await page.keyboard.press('Control+Enter');
   await page.waitForFunction(() => document.querySelectorAll('.header-text .beginning').length === 1);
-  assert.equal(await page.locator('.edges .choice').count(), 0);
+  await soon.equal(() => page.locator('.edges .choice').count(), 0);
 });
 
 test('a saved page of a pair shows the same', async () => {
@@ -111,7 +111,7 @@ test('a saved page of a pair shows the same', async () => {
   await drawn(saved);
   await quiet(saved);
   for (const name of ['.asker', '.read-row', '.chip', '.largest .value', '.where .value']) {
-    assert.deepEqual(await texts(saved, name), await texts(page, name), name);
+    await eventually(async () => assert.deepEqual(await texts(saved, name), await texts(page, name), name));
   }
 });
 
@@ -123,14 +123,14 @@ test('m covers the token of a model that fills masks, and uncovers it', async ()
   const words = () => texts(page, '.words-row .value');
   await quiet(page);
   const before = await words();
-  assert.equal(await covered.getAttribute('aria-pressed'), 'true');
+  await soon.equal(() => covered.getAttribute('aria-pressed'), 'true');
   await page.keyboard.press('m');
   await quiet(page);
-  assert.equal(await covered.getAttribute('aria-pressed'), 'false');
-  assert.notDeepEqual(await words(), before);
+  await soon.equal(() => covered.getAttribute('aria-pressed'), 'false');
+  await soon.notDeepEqual(() => words(), before);
   await page.keyboard.press('m');
   await quiet(page);
-  assert.deepEqual(await words(), before);
+  await soon.deepEqual(() => words(), before);
 });
 
 for (const address of ['', '/i=2/pair=A-B', '/vs=ablate:self.L0.H1', '/i=2/j=9/pair=A-B/vs=ablate:self.L0.H1']) {
@@ -138,9 +138,9 @@ for (const address of ['', '/i=2/pair=A-B', '/vs=ablate:self.L0.H1', '/i=2/j=9/p
     const page = await open(`#look/L1.H2${address}`);
     if (address.includes('vs=')) await page.waitForFunction(() => document.querySelector('.compare-line [data-option="A-B"][aria-pressed=true]'));
     await quiet(page);
-    assert.equal(await page.evaluate(() => document.documentElement.scrollHeight), 900);
+    await soon.equal(() => page.evaluate(() => document.documentElement.scrollHeight), 900);
     const about = page.locator('.edges .heading .quiet').first();
-    assert.ok(await about.evaluate((each) => each.scrollWidth <= each.clientWidth), await about.textContent());
+    await soon.ok(() => about.evaluate((each) => each.scrollWidth <= each.clientWidth), 'the heading is cut');
   });
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {createRequire} from 'node:module';
 import {request} from 'node:http';
 import {test} from 'node:test';
-import {hash, quiet, run, settled, textOf, withPages} from './harness.mjs';
+import {eventually, hash, quiet, run, settled, soon, textOf, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -12,9 +12,9 @@ test('markup in a text shows as text', async () => {
   const page = await open('#look/L1.H3');
   const text = '<script>window.broken = 1</script><img src=x onerror="window.broken = 2">&amp;';
   await run(page, text);
-  assert.equal(await page.evaluate(() => window.broken), undefined);
-  assert.equal(await page.locator('main script, main img').count(), 0);
-  assert.equal((await textOf(page)).replaceAll('\u00b7', ' '), text);  // a token that is a space shows as a dot
+  await soon.equal(() => page.evaluate(() => window.broken), undefined);
+  await soon.equal(() => page.locator('main script, main img').count(), 0);
+  await soon.equal(async () => (await textOf(page)).replaceAll('\u00b7', ' '), text);  // a token that is a space shows as a dot
 });
 
 test('controls and bidirectional marks are shown in hex', async () => {
@@ -27,7 +27,7 @@ test('controls and bidirectional marks are shown in hex', async () => {
 test('a cut emoji shows its bytes', async () => {
   const page = await open('#look/L1.H3');
   await run(page, 'a \u{1F600} b');
-  assert.ok(!(await page.locator('.tokens').textContent()).includes('\uFFFD'));
+  await soon.ok(async () => !(await page.locator('.tokens').textContent()).includes('\uFFFD'));
 });
 
 test('a foreign Host is refused', async () => {
@@ -56,6 +56,7 @@ for (const [name, options] of Object.entries(kPages)) {
     await assertAccessible(page);
     await page.keyboard.press('t');
     await page.waitForSelector('.table');
+    await quiet(page);
     await assertAccessible(page);
   });
 }
@@ -112,35 +113,35 @@ test('Tab reaches every part', async () => {
 
 test('the page is narrow enough for a phone', async () => {
   const page = await open('#look/L1.H3/i=60/j=20', {viewport: {width: 390, height: 844}});
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
-  assert.ok(await page.locator('.query.pinned').isVisible());
-  assert.ok(!await page.locator('canvas.received').isVisible());
+  await soon.equal(() => page.evaluate(() => document.documentElement.scrollWidth), 390);
+  await soon.ok(() => page.locator('.query.pinned').isVisible());
+  await soon.ok(async () => !await page.locator('canvas.received').isVisible());
 });
 
 test('on a narrow page the views are a menu, and none scrolls sideways', async () => {
   const page = await open('#look/L1.H3/i=60/j=20', {viewport: {width: 390, height: 844}});
   const menu = page.getByRole('combobox', {name: 'View', exact: true});
-  assert.equal(await page.locator('nav .option:visible').count(), 0);
-  assert.ok((await menu.boundingBox()).height >= 24);
+  await soon.equal(() => page.locator('nav .option:visible').count(), 0);
+  await soon.ok(async () => (await menu.boundingBox()).height >= 24);
   for (let steps = 0; steps < 4 && !await menu.evaluate((each) => each === document.activeElement); ++steps) await page.keyboard.press('Tab');
   await page.keyboard.press('g');  // as in every menu, its first letter
-  assert.equal(await hash(page), '#grid/L1.H3/i=60/j=20');
+  await soon.equal(() => hash(page), '#grid/L1.H3/i=60/j=20');
   for (const view of await menu.locator('option').evaluateAll((all) => all.map((each) => each.value))) {
     await menu.selectOption(view);
     for (const width of [390, 320]) {
       await page.setViewportSize({width, height: 844});
       await quiet(page);
-      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, view);
+      await soon.equal(() => page.evaluate(() => document.documentElement.scrollWidth), width, view);
     }
   }
   await page.setViewportSize({width: 1000, height: 844});
   await quiet(page);
-  assert.equal(await page.locator('nav .option:visible').count(), await page.locator('nav .option').count());
-  assert.equal(await menu.count(), 0);
+  await eventually(async () => assert.equal(await page.locator('nav .option:visible').count(), await page.locator('nav .option').count()));
+  await soon.equal(() => menu.count(), 0);
 });
 
 test('the page without JavaScript says what to do', async () => {
   const page = await blank({javaScriptEnabled: false});
   await page.goto(state.server.address);
-  assert.match(await page.locator('body').textContent(), /heed look shows the same in a terminal/);
+  await soon.match(() => page.locator('body').textContent(), /heed look shows the same in a terminal/);
 });

@@ -1,7 +1,7 @@
 // Nothing yet, working, failed; a server that forgets, stops, and comes back.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {hash, ready, startServer, textOf, waitForText, withPages} from './harness.mjs';
+import {hash, ownPort, quiet, ready, soon, startServer, textOf, waitForText, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const json = (value, status = 200) => ({status, contentType: 'application/json', body: JSON.stringify(value)});
@@ -20,8 +20,8 @@ async function empty() {
 test('with no text the field has the focus and three examples stand below', async () => {
   const page = await empty();
   await page.waitForSelector('textarea:focus');
-  assert.equal(await page.locator('.examples button').count(), 3);
-  assert.match(await page.locator('.field').textContent(), /at most [\d,]+ tokens/);
+  await soon.equal(() => page.locator('.examples button').count(), 3);
+  await soon.match(() => page.locator('.field').textContent(), /at most [\d,]+ tokens/);
   await page.locator('.examples button').first().click();
   await page.waitForSelector('.token');
 });
@@ -31,8 +31,8 @@ test('while heads are scored one line tells how many, and their scores are dashe
   await page.route('**/events*', (route) => route.fulfill({contentType: 'text/event-stream', body: 'event: next\ndata: {}\n\n'}));
   await page.goto(state.server.address);
   await page.waitForSelector('.progress');
-  assert.match(await page.locator('.progress').textContent(), /^Scoring heads0 of \d+, the layer in view first$/);
-  assert.match(await page.locator('.chip').first().textContent(), /prev \u2013/);
+  await soon.match(() => page.locator('.progress').textContent(), /^Scoring heads0 of \d+, the layer in view first$/);
+  await soon.match(() => page.locator('.chip').first().textContent(), /prev \u2013/);
 });
 
 test('a text that is too long is refused and can be cut', async () => {
@@ -41,13 +41,13 @@ test('a text that is too long is refused and can be cut', async () => {
   await page.locator('textarea').fill('the old dog and the cat went home. '.repeat(60));
   await page.keyboard.press('Control+Enter');
   await page.waitForSelector('.failed');
-  assert.match(await page.locator('.failed').textContent(),
+  await soon.match(() => page.locator('.failed').textContent(),
     /^The text is [\d,]+ tokens too longIt has [\d,]+; tiny reads 512\. Nothing was run\.Keep the first 512 or the last 512, or edit the text\.before the change$/);
-  assert.match(await textOf(page), /Lily/);
+  await soon.match(() => textOf(page), /Lily/);
   await page.locator('.failed .link', {hasText: 'the last 512'}).click();
   await waitForText(page, 't');
-  assert.equal(await page.locator('.failed').count(), 0);
-  assert.equal(await page.locator('.header-text .quiet').textContent(), '512 tokens');
+  await soon.equal(() => page.locator('.failed').count(), 0);
+  await soon.equal(() => page.locator('.header-text .quiet').textContent(), '512 tokens');
 });
 
 test('a session that was dropped is opened again in the same view', async () => {
@@ -61,25 +61,25 @@ test('a session that was dropped is opened again in the same view', async () => 
     page.waitForRequest((each) => each.method() === 'POST'), page.locator('.query[data-index="64"]').hover()]);
   assert.match(request.url(), /\/api\/v1\/sessions$/);
   await ready(page);
-  assert.equal(await hash(page), '#look/L1.H3/i=60/j=3');
+  await soon.equal(() => hash(page), '#look/L1.H3/i=60/j=3');
 });
 
 test('when heed stops the page says so, and comes back when the address of the new run is opened', async () => {
-  const server = await startServer();
+  const server = await startServer(await ownPort());
   const page = await blank();
   await page.goto(server.address + '#look/L1.H3/i=60');
   await ready(page);
   await server.stop();
   await page.locator('.token[data-index="70"]').hover();
   await page.waitForSelector('.failed');
-  assert.match(await page.locator('.failed').textContent(), /^heed has stopped.*heed serve --model tiny --port \d+.*try now$/);
+  await soon.match(() => page.locator('.failed').textContent(), /^heed has stopped.*heed serve --model tiny --port \d+.*try now$/);
   const again = await startServer(server.port);
   await page.waitForFunction(() => /^This page has no token/.test(document.querySelector('.failed')?.textContent));
   const other = await page.context().newPage();
   await other.goto(again.address);
   await page.waitForFunction(() => !document.querySelector('.failed'));
   await ready(page);
-  assert.equal(await hash(page), '#look/L1.H3/i=60');
+  await soon.equal(() => hash(page), '#look/L1.H3/i=60');
   await again.stop();
 });
 
@@ -97,7 +97,7 @@ test('a page without a token says where to get one', async () => {
   const page = await blank();
   await page.goto(new URL('/', state.server.address).href);
   await page.waitForSelector('.failed');
-  assert.match(await page.locator('.failed').textContent(), /^This page has no token.*Open the address that heed serve prints\.$/);
+  await soon.match(() => page.locator('.failed').textContent(), /^This page has no token.*Open the address that heed serve prints\.$/);
 });
 
 test('a text that takes long to cut says so, and only then', async () => {
@@ -112,10 +112,10 @@ test('a text that takes long to cut says so, and only then', async () => {
   await page.locator('textarea').fill('Tom and the old dog');
   await page.keyboard.press('Control+Enter');
   await page.waitForSelector('.notice .progress');
-  assert.equal(await page.locator('.notice').textContent(), 'Cutting the text into tokens19 characters');
+  await soon.equal(() => page.locator('.notice').textContent(), 'Cutting the text into tokens19 characters');
   release();
   await waitForText(page, 'T');
-  assert.equal(await page.locator('.notice').textContent(), '');
+  await soon.equal(() => page.locator('.notice').textContent(), '');
 });
 
 test('a pass that fails says how, where the result would stand', async () => {
@@ -124,7 +124,7 @@ test('a pass that fails says how, where the result would stand', async () => {
   await page.route('**/events*', (route) => route.fulfill({contentType: 'text/event-stream', body: `event: failed\ndata: ${data}\n\n`}));
   await page.goto(state.server.address);
   await page.waitForSelector('main .failed');
-  assert.match(await page.locator('main .failed').textContent(), /^The model could not read the textout of memory/);
+  await soon.match(() => page.locator('main .failed').textContent(), /^The model could not read the textout of memory/);
 });
 
 test('a session that was refused tells why', async () => {
@@ -134,15 +134,15 @@ test('a session that was refused tells why', async () => {
   await page.locator('textarea').fill('Tom');
   await page.locator('.field .link').click();
   await page.waitForSelector('.failed');
-  assert.match(await page.locator('.failed').textContent(), /^The text was not runbyte 3 of the text is not UTF-8edit the textbefore the change$/);
+  await soon.match(() => page.locator('.failed').textContent(), /^The text was not runbyte 3 of the text is not UTF-8edit the textbefore the change$/);
   await page.locator('.failed .link').click();
-  assert.equal(await page.locator('textarea').inputValue(), 'Tom');
+  await soon.equal(() => page.locator('textarea').inputValue(), 'Tom');
   await page.keyboard.press('Escape');
-  assert.equal(await page.locator('textarea').count(), 0);
+  await soon.equal(() => page.locator('textarea').count(), 0);
 });
 
 test('of a head that heed cannot be asked for any more nothing is drawn, and least of all another head', async () => {
-  const server = await startServer();
+  const server = await startServer(await ownPort());
   const page = await blank();
   await page.goto(server.address + '#look/L1.H0/i=60');
   await ready(page);
@@ -150,19 +150,19 @@ test('of a head that heed cannot be asked for any more nothing is drawn, and lea
   await server.stop();
   await page.locator('.chip[data-head="5"]').click();
   await page.waitForSelector('.failed');
-  assert.equal(await hash(page), '#look/L1.H5/i=60');
+  await soon.equal(() => hash(page), '#look/L1.H5/i=60');
   await page.waitForFunction(() => !document.querySelector('.under'));
-  const drawn = await page.evaluate(() => ({
+  const drawn = () => page.evaluate(() => ({
     shaded: [...document.querySelectorAll('.token')].filter((each) => Number(each.style.getPropertyValue('--weight')) > 0).length,
     numbers: [...document.querySelectorAll('.key .value')].filter((each) => each.textContent).length,
     arcs: document.querySelectorAll('.arc').length, check: document.querySelector('.check').textContent,
   }));
-  assert.deepEqual(drawn, {shaded: 0, numbers: 0, arcs: 0, check: ''});
-  assert.match(await page.locator('.failed code').textContent(), new RegExp(`^heed serve --model tiny --port ${server.port}$`));
+  await soon.deepEqual(drawn, {shaded: 0, numbers: 0, arcs: 0, check: ''});
+  await soon.match(() => page.locator('.failed code').textContent(), new RegExp(`^heed serve --model tiny --port ${server.port}$`));
   const again = await startServer(server.port);
   await (await page.context().newPage()).goto(again.address);  // its cookie is another
   await page.waitForSelector('.under');
-  assert.equal(await hash(page), '#look/L1.H5/i=60');
+  await soon.equal(() => hash(page), '#look/L1.H5/i=60');
   await again.stop();
 });
 
@@ -202,16 +202,18 @@ test('a new text has its own head, with the reason, unless a head was pinned', a
   const place = async () => /L\d\.H\d/.exec(await hash(page))?.[0];
   const reason = () => page.locator('.reason').textContent();
   await page.waitForFunction(() => location.hash.includes('L1.H4'));
-  assert.equal(await reason(), 'heed chose the head: looks hardest, 1 4');
+  await soon.equal(() => reason(), 'heed chose the head: looks hardest, 1 4');
   await page.locator('.token[data-index="9"]').click();  // a token is no head
   await replaceText(page, 'Tom and the old dog');
   await page.waitForFunction(() => location.hash.includes('L2.H5'));
-  assert.equal(await reason(), 'heed chose the head: looks hardest, 2 5');
+  await soon.equal(() => reason(), 'heed chose the head: looks hardest, 2 5');
   await page.keyboard.press(',');
-  assert.equal(await place(), 'L2.H4');
-  assert.equal(await reason(), '');
+  await soon.equal(() => place(), 'L2.H4');
+  await soon.equal(() => reason(), '');
   await replaceText(page, 'Tom and the new dog');
+  await soon.equal(() => heads.length, 0);
+  await quiet(page);
   await page.waitForSelector('.next-row');
-  assert.equal(await place(), 'L2.H4');
-  assert.equal(await reason(), '');
+  await soon.equal(() => place(), 'L2.H4');
+  await soon.equal(() => reason(), '');
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {hash, kText, quiet, run, scratch, settled, startServer, token, touching, withPages} from './harness.mjs';
+import {hash, kText, quiet, run, scratch, settled, soon, startServer, token, touching, withPages} from './harness.mjs';
 import {writeModel} from './model.mjs';
 
 const {blank, open} = withPages();
@@ -26,11 +26,11 @@ async function withModel(name, text, heads, look) {
 test('a text from right to left stays readable', async () => {
   const text = 'ילדה קטנה רצה אל הים. היא ראתה דג קטן, והדג ראה ילדה. הים היה כחול.';
   await withModel('hebrew', text, 8, async (page) => {
-    assert.equal(await page.locator('.tokens').getAttribute('dir'), 'rtl');
+    await soon.equal(() => page.locator('.tokens').getAttribute('dir'), 'rtl');
     await token(page, 9).click();
     await settled(page);
-    assert.equal(await page.locator('.query.pinned .index').textContent(), '9');
-    assert.deepEqual(await touching(page, '.under'), []);
+    await soon.equal(() => page.locator('.query.pinned .index').textContent(), '9');
+    await soon.deepEqual(() => touching(page, '.under'), []);
     for (const [name, ...parts] of [['.query', '.index', '.query-token'], ['.key', '.context', '.index', '.value']]) {
       const rows = await page.locator(name).evaluateAll((all, parts) => all.map((row) => parts.map((part) => {
         const {left, right} = row.querySelector(part).getBoundingClientRect();
@@ -42,7 +42,7 @@ test('a text from right to left stays readable', async () => {
     const [first, second] = await page.locator('.token').evaluateAll((all) =>
       [1, 2].map((index) => all[index].getBoundingClientRect().toJSON()));
     assert.ok(second.right <= first.left + 1, 'the second word stands left of the first');
-    assert.deepEqual(await touching(page, '.token'), []);
+    await soon.deepEqual(() => touching(page, '.token'), []);
     const numbers = await page.locator('.under').evaluateAll((all) => all.map((each) => getComputedStyle(each).direction));
     assert.ok(numbers.length > 0 && numbers.every((direction) => direction === 'ltr'), 'a point stays before its digits');
   });
@@ -50,35 +50,35 @@ test('a text from right to left stays readable', async () => {
 
 test('more than 16 heads have a name and one score each, wrapped', async () => {
   await withModel('heads', kText, 20, async (page) => {
-    assert.equal(await page.locator('.chip').count(), 20);
-    assert.equal(await page.locator('.chip .profile').count(), 0);
+    await soon.equal(() => page.locator('.chip').count(), 20);
+    await soon.equal(() => page.locator('.chip .profile').count(), 0);
     const scores = await page.locator('.chip-scores').evaluateAll((all) => all.map((each) => each.childElementCount));
     assert.deepEqual([...new Set(scores)], [1]);
     const rows = await page.locator('.chip').evaluateAll((all) => new Set(all.map((each) => each.offsetTop)).size);
     assert.ok(rows > 1);
-    assert.deepEqual(await touching(page, '.chip'), []);
+    await soon.deepEqual(() => touching(page, '.chip'), []);
     await page.locator('.chip[data-head="19"]').click();
     await quiet(page);
-    assert.match(await hash(page), /^#look\/L\d\.H19/);
+    await soon.match(() => hash(page), /^#look\/L\d\.H19/);
   });
 });
 
 test('a text that is mostly bytes to the model says so under it, and others do not', async () => {
   const page = await open();
-  assert.equal(await page.locator('.bytes').count(), 0);
+  await soon.equal(() => page.locator('.bytes').count(), 0);
   const remark = 'Most tokens here are single bytes: the vocabulary of tiny lacks most of these characters, '
     + 'each of which takes several tokens.';
   for (const width of [1440, 800, 390]) {
     await page.setViewportSize({width, height: 900});
     await run(page, '\u56fd\u738b\u6709\u4e00\u4e2a\u5973\u513f\uff0c\u4ed6\u7231\u5979\u3002'.slice(0, width === 390 ? 5 : 12));
     await quiet(page);
-    assert.deepEqual(await page.locator('.bytes').allTextContents(), [remark]);
+    await soon.deepEqual(() => page.locator('.bytes').allTextContents(), [remark]);
     const [line, text] = await Promise.all(['.bytes', '.tokens'].map((name) => page.locator(name).boundingBox()));
     assert.ok(line.y >= text.y + text.height && line.x + line.width <= width - 16, JSON.stringify({text, line}));
-    assert.deepEqual(await touching(page, '.bytes, .switches .option'), []);
+    await soon.deepEqual(() => touching(page, '.bytes, .switches .option'), []);
   }
   await run(page, 'Lily saw a ball. \u56fd');
-  assert.equal(await page.locator('.bytes').count(), 0);
+  await soon.equal(() => page.locator('.bytes').count(), 0);
 });
 
 test('the margin of the matrix and its name stand together', async () => {
@@ -150,6 +150,6 @@ test('of a text that scrolls no number is cut', async () => {
   for (const lines of [0, 3, 9, 12, 15]) {
     await page.locator('.scroller').evaluate((scroller, lines) => { scroller.scrollTop = 35 * lines; }, lines);
     await quiet(page);
-    assert.deepEqual(await cut(), [], `${lines} lines down`);
+    await soon.deepEqual(() => cut(), [], `${lines} lines down`);
   }
 });

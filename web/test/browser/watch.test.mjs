@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {spawn} from 'node:child_process';
 import {after, before, test} from 'node:test';
 import {join} from 'node:path';
-import {ready, scratch, serveDist, startBrowser} from './harness.mjs';
+import {countRequests, ready, scratch, serveDist, soon, startBrowser, told} from './harness.mjs';
 
 const kWords = 'w1 w3 w2 w5';
 let run, browser, address;
@@ -29,36 +29,41 @@ after(async () => {
   run.kill('SIGINT');
 });
 
+async function newPage() {
+  const page = await browser.newPage({viewport: {width: 1440, height: 900}});
+  countRequests(page);
+  await serveDist(page);
+  return page;
+}
+
 const nameOf = (page) => page.locator('.model b').textContent();
 const shows = (page, name) => page.waitForFunction((wanted) => document.querySelector('.model b')?.textContent === wanted, name);
 
 test('the page begins with the last step, and the slider goes to the others', async () => {
-  const page = await browser.newPage({viewport: {width: 1440, height: 900}});
-  await serveDist(page);
+  const page = await newPage();
   await page.goto(address);
   await ready(page);
-  assert.equal(await nameOf(page), 'step-60');
+  await soon.equal(() => nameOf(page), 'step-60');
   const slider = page.locator('.steps input');
-  assert.equal(await page.locator('.steps output').textContent(), 'after 60 steps');
-  assert.deepEqual(await slider.evaluate(({min, max, value}) => [min, max, value]), ['0', '3', '3']);
+  await soon.equal(() => page.locator('.steps output').textContent(), 'after 60 steps');
+  await soon.deepEqual(() => slider.evaluate(({min, max, value}) => [min, max, value]), ['0', '3', '3']);
   await page.goto(`${new URL(address).origin}/#look/L1.H1/i=2`);
   await ready(page);
   await slider.focus();
   await page.keyboard.press('Home');
   await shows(page, 'step-1');
-  assert.equal(await page.locator('.steps output').textContent(), 'after 1 step');
+  await soon.equal(() => page.locator('.steps output').textContent(), 'after 1 step');
   await ready(page);
-  assert.equal(await page.locator('.token.pinned').getAttribute('data-index'), '2');
-  assert.match(await page.locator('.chip.chosen').getAttribute('data-head'), /^1$/);
+  await soon.equal(() => page.locator('.token.pinned').getAttribute('data-index'), '2');
+  await soon.match(() => page.locator('.chip.chosen').getAttribute('data-head'), /^1$/);
   await page.keyboard.press('ArrowRight');  // the slider still has the focus
   await shows(page, 'step-20');
-  assert.match(await page.locator('.header-text .beginning').textContent(), new RegExp(kWords));
+  await soon.match(() => page.locator('.header-text .beginning').textContent(), new RegExp(kWords));
   await page.close();
 });
 
 test('the head that heed has chosen at one step is the one that the others show', async () => {
-  const page = await browser.newPage({viewport: {width: 1440, height: 900}});
-  await serveDist(page);
+  const page = await newPage();
   await page.goto(address);
   await ready(page);
   await page.waitForFunction(() => location.hash !== '');
@@ -69,15 +74,14 @@ test('the head that heed has chosen at one step is the one that the others show'
     await page.keyboard.press(key);
     await shows(page, `step-${step}`);
     await ready(page);
-    await page.waitForTimeout(300);  // time enough to choose another one
+    await told(page);  // now it would have chosen another one
     assert.equal(head(), chosen, `at step ${step}`);
   }
   await page.close();
 });
 
 test('a page of a model that nobody trains has no slider', async () => {
-  const page = await browser.newPage({viewport: {width: 1440, height: 900}});
-  await serveDist(page);
+  const page = await newPage();
   await page.route('**/api/v1/models', async (route) => {
     const answer = await route.fetch();
     const {steps, ...rest} = await answer.json();
@@ -85,6 +89,6 @@ test('a page of a model that nobody trains has no slider', async () => {
   });
   await page.goto(address);
   await ready(page);
-  assert.equal(await page.locator('.steps').count(), 0);
+  await soon.equal(() => page.locator('.steps').count(), 0);
   await page.close();
 });

@@ -1,7 +1,7 @@
 // Why and Anatomy in a browser: the weight in parts, tests of its edge, a session without it, and a head step by step.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {withPages} from './harness.mjs';
+import {soon, withPages} from './harness.mjs';
 
 const {state, blank} = withPages();
 
@@ -20,9 +20,9 @@ test('w opens Why for the pinned edge, whose sums say what they leave over', asy
   await page.keyboard.press('w');
   await page.locator('.why-title .large').waitFor();
   assert.match(page.url(), /#why\/L0\.H1\/i=9\/j=3/);
-  assert.match(await text(page, '.why-note'), /terms sum to the score, residual/);
+  await soon.match(() => text(page, '.why-note'), /terms sum to the score, residual/);
   await page.locator('.why-origins tbody tr').first().waitFor();
-  assert.ok(await page.locator('.why-row.dim').count() >= 2);
+  await soon.ok(async () => await page.locator('.why-row.dim').count() >= 2);
 });
 
 test('arrows go to the next key, and v changes what it is held against', async () => {
@@ -38,7 +38,7 @@ test('x runs the text without the edge beside it, and Esc leads back', async () 
   await page.locator('.why-row.test .value').first().waitFor();
   await page.keyboard.press('x');
   await page.locator('.why-where', {hasText: 'masked'}).waitFor();
-  assert.match(await text(page, '.compare-about'), /B: without edge 0\u00b71 9 \u2192 3/);
+  await soon.match(() => text(page, '.compare-about'), /B: without edge 0\u00b71 9 \u2192 3/);
   assert.match(page.url(), /vs=remove:self\.L0\.H1:9:3\/show=B$/);
   await page.keyboard.press('Escape');
   await page.locator('.compare').waitFor({state: 'hidden'});
@@ -49,7 +49,7 @@ test('a switch recomputes what stands behind it, and a dot picks a cell', async 
   const page = await open('#anatomy/L0.H1/i=9/j=3', '.anatomy-dots');
   const before = await text(page, '.anatomy-line');
   await page.locator('[data-option="100"]').click();
-  assert.notEqual(await text(page, '.anatomy-line'), before);
+  await soon.notEqual(() => text(page, '.anatomy-line'), before);
   await page.keyboard.press('ArrowUp');
   await page.waitForFunction(() => location.hash.includes('i=8'));
 });

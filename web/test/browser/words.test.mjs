@@ -1,7 +1,7 @@
 // Words and Flow: what they show is what the server answers, and what a click and a key do.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {hash, kText, quiet, withPages} from './harness.mjs';
+import {hash, kText, quiet, soon, withPages} from './harness.mjs';
 
 const {open, blank, state} = withPages();
 const short = (value) => value.toFixed(2).replace(/^0/, '');
@@ -30,28 +30,27 @@ test('Words underlines each token by its surprise, and sums it up', async () => 
     .evaluate((element) => Number(element.style.getPropertyValue('--weight')));
   const bits = -Math.log2(probability);
   assert.ok(Math.abs(weight - (bits < 0.25 ? 0 : Math.min(9, bits))) < 0.002);
-  assert.match(await page.locator('.words-sum').textContent(), new RegExp(`${(nats / Math.LN2).toFixed(2)} bits a token`));
+  await soon.match(() => page.locator('.words-sum').textContent(), new RegExp(`${(nats / Math.LN2).toFixed(2)} bits a token`));
 });
 
 test('the next words are drawn anew under another temperature without a request', async () => {
   const page = await view('#words/L0.H0/i=5');
   const next = await answer(page, 'next?position=5&top=12');
   const words = page.locator('.words-row[data-id]');
-  assert.equal(await words.count(), 12);
-  assert.equal(await words.first().getAttribute('data-id'), String(next.words[0].id));
+  await soon.equal(() => words.count(), 12);
+  await soon.equal(() => words.first().getAttribute('data-id'), String(next.words[0].id));
   const before = state.requests.length;
   await page.locator('.words-setting [data-option="0.5"]').click();
-  const drawn = (await words.first().locator('.value').last().textContent());
+  await soon.ok(async () => Number(`0${await words.first().locator('.value').last().textContent()}`) > next.words[0].probability);
   assert.equal(state.requests.length, before, 'a temperature asked the server');
-  assert.ok(Number(`0${drawn}`) > next.words[0].probability);
-  assert.match(await hash(page), /t=0\.5/);
+  await soon.match(() => hash(page), /t=0\.5/);
 });
 
 test('top-k cuts words: they show a dash, and how many are cut is said', async () => {
   const page = await view('#words/L0.H0/i=5/k=3');
   const values = await page.locator('.words-row[data-id] .value:last-child').allTextContents();
   assert.deepEqual(values.slice(3), new Array(9).fill('\u2013'));
-  assert.match(await page.locator('.words-next').textContent(), /\d+ words cut/);
+  await soon.match(() => page.locator('.words-next').textContent(), /\d+ words cut/);
 });
 
 test('four branches are written, a click on another word writes one more', async () => {
@@ -62,38 +61,38 @@ test('four branches are written, a click on another word writes one more', async
   await page.locator(`.words-row[data-id="${last}"]`).click();
   await page.waitForFunction((id) => document.querySelector('.branch')?.dataset.id === String(id), last);
   await quiet(page);
-  assert.equal(await page.locator('.branch').count(), 4);
+  await soon.equal(() => page.locator('.branch').count(), 4);
 });
 
 test('the arrows go from token to token, and a click in the text chooses what came there', async () => {
   const page = await view('#words/L0.H0/i=5');
   await page.keyboard.press('ArrowRight');
-  assert.match(await hash(page), /i=6/);
+  await soon.match(() => hash(page), /i=6/);
   await page.locator('.words-text .token[data-index="4"]').first().click();
-  assert.match(await hash(page), /i=3/);
+  await soon.match(() => hash(page), /i=3/);
   await quiet(page);
-  assert.equal(await page.locator('.words-text .token.pinned').first().getAttribute('data-index'), '4');
+  await soon.equal(() => page.locator('.words-text .token.pinned').first().getAttribute('data-index'), '4');
 });
 
 test('the lens has a row for each layer and the embedding, and says what the server says', async () => {
   const page = await view('#words/L0.H0/i=5');
   const lens = await answer(page, 'lens?begin=0&end=8&at=5');
-  assert.equal(await page.locator('.lens tbody tr').count(), lens.levels.length);
+  await soon.equal(() => page.locator('.lens tbody tr').count(), lens.levels.length);
   const first = page.locator('.lens tbody tr').first().locator('td').first();
   const {came} = lens.levels.at(-1).cells[0];
-  assert.equal(await first.locator('.lens-chance').textContent(), came >= 0.995 ? '1' : came < 0.005 ? '' : short(came));
-  assert.match(await page.locator('.check').textContent(), /lens of the last layer is the answer itself/);
+  await soon.equal(() => first.locator('.lens-chance').textContent(), came >= 0.995 ? '1' : came < 0.005 ? '' : short(came));
+  await soon.match(() => page.locator('.check').textContent(), /lens of the last layer is the answer itself/);
 });
 
 test('Flow shows every layer with its edges and rest, and the test beside it', async () => {
   const page = await view('#flow/L0.H0/i=30');
   const flow = await answer(page, 'flow?position=30');
-  assert.equal(await page.locator('.flow-layer').count(), flow.layers.length);
+  await soon.equal(() => page.locator('.flow-layer').count(), flow.layers.length);
   await page.waitForSelector('.flow-test');
   const effects = await answer(page, 'effects?position=30');
-  assert.match(await page.locator('.flow-part').nth(1).textContent(), new RegExp(short(effects.rank_correlation).replace('-', '\u2212').replace('.', '\\.')));
-  assert.equal(await page.locator('.trust-dot').count(), effects.hidden.length);
-  assert.match(await page.locator('.check').textContent(), /sum to 1 within/);
+  await soon.match(() => page.locator('.flow-part').nth(1).textContent(), new RegExp(short(effects.rank_correlation).replace('-', '\u2212').replace('.', '\\.')));
+  await soon.equal(() => page.locator('.trust-dot').count(), effects.hidden.length);
+  await soon.match(() => page.locator('.check').textContent(), /sum to 1 within/);
 });
 
 test('a click on a token shows its path, a second one takes it away', async () => {
@@ -101,15 +100,15 @@ test('a click on a token shows its path, a second one takes it away', async () =
   const foot = page.locator('button.flow-foot').nth(2);
   await foot.click();
   await page.waitForSelector('.flow-way', {state: 'attached'});
-  assert.match(await hash(page), /i=30\/j=\d+/);
+  await soon.match(() => hash(page), /i=30\/j=\d+/);
   await page.locator('button.flow-foot.chosen').click();
-  assert.doesNotMatch(await hash(page), /j=/);
+  await soon.doesNotMatch(() => hash(page), /j=/);
 });
 
 test('by effect the same graph is weighed anew, and the address says so', async () => {
   const page = await view('#flow/L0.H0/i=12');
   await page.keyboard.press('e');
-  assert.match(await hash(page), /by=effect/);
+  await soon.match(() => hash(page), /by=effect/);
   await page.waitForFunction(() => document.querySelector('.flow-graph .quiet')?.textContent.startsWith('By effect'));
 });
 
@@ -117,7 +116,7 @@ test('Look has the lens in short', async () => {
   const page = await open('#look/L0.H0/i=5');
   await page.waitForSelector('.lens-short');
   const {levels, answers} = await answer(page, 'lens?begin=5&end=6&at=5&blocks=1');
-  assert.equal(await page.locator('.lens-short .first circle').count(), levels.length);
+  await soon.equal(() => page.locator('.lens-short .first circle').count(), levels.length);
   const words = answers.slice(0, 2).map(({text}) => text.trim()), ends = levels.at(-1).chances;
   const said = await page.locator('.lens-short').getAttribute('aria-label');
   for (const [at, word] of words.entries()) assert.ok(said.includes(`${word}: `), `${said} names ${word}`);
