@@ -196,8 +196,6 @@ TEST(Arguments, AListHasNoGaps) {
 TEST(Arguments, TooFewAndTooManyAreNamed) {
   refused({"look", "abc", "--who"},
           "--who is given no value, expected a word of the text, or the index of a token");
-  refused({"look", "abc", "--who", "a", "--who", "b"},
-          "--who is given several values, expected a word of the text, or the index of a token");
   refused({"attend", "q", "k", "v", "--window", "3"},
           "--window is given too few values, expected L,R");
   refused({"generate", "abc", "--temperature"},

@@ -114,9 +114,7 @@ TEST(ServerGate, AMissingOrWrongTokenIsRefusedOnEveryPathOfTheApi) {
                  "unauthorized");
   }
   expect_error(client.Get("/?token=wrong"), 401, "unauthorized");
-  for (const char* other : {"x", test::kToken.c_str()})
-    expect_error(client.Get(fmt::format("/?token={}&token={}", test::kToken, other)), 401,
-                 "unauthorized");
+  expect_error(client.Get(fmt::format("/?token={}&token=x", test::kToken)), 401, "unauthorized");
   httplib::Client other = served.client(false);
   expect_error(other.Post("/api/v1/sessions", R"({"text":"a"})", "application/json"), 401,
                "unauthorized");
