@@ -118,7 +118,7 @@ TEST(Effects, KeysOfATrainingThatDoNothingAreNamed) {
     refused(options, message);
   };
   train({"--vocabulary", "300"},
-        "--vocabulary is without effect, expected --tokenizer byte-bpe beside it");
+        "--vocabulary is without effect, expected --tokenizer byte-bpe or word-piece beside it");
   train({"--sample-prompt", "The"},
         "--sample-prompt is without effect, expected --sample-every beside it");
   train({"--validation", "0", "--evaluate-batches", "3"},
