@@ -185,7 +185,7 @@ std::vector<Bad> bad_inputs() {
       {{"abc", "--temperature", "0", "--top-k", "3"},
        "--top-k is without effect, expected --temperature above 0 beside it"},
       {{"abc", "--stop", ""}, "--stop is empty, expected at least one character"},
-      {{"abcabcabcabcabcabcabcabca"},
+      {{"abcabcabcabcabcabcabcabca", "--no-crop"},
        "PROMPT is 25 tokens long, expected at most 24 (the model's positions)"},
       {{""},
        "PROMPT is empty, expected at least one character (the model has no first token to start "
