@@ -107,7 +107,7 @@ TEST(GenerateProgram, ASeedLeavesTheSamplingOfTheFolderAsItIs) {
 }
 
 TEST(GenerateProgram, AnErrorStandsOnALineOfItsOwn) {
-  const std::filesystem::path path = letters_folder("broken");
+  const std::filesystem::path path = letters_folder("not-finite");
   LoadedModel model = load_model(path);
   model.model->parameters().back()->value.data<float>()[0] = NAN;
   save_model(path, *model.model, model.tokenizer.get(), DType::kF32);
