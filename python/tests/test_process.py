@@ -12,9 +12,9 @@ import time
 
 import numpy as np
 import pytest
+from conftest import PATIENCE, wait_for_a_step
 
 import heed
-from conftest import PATIENCE, wait_for_a_step
 
 
 def arrays(length, dtype=np.float32):

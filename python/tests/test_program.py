@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import PATIENCE, wait_for_a_step
 
 import heed
-from conftest import PATIENCE, wait_for_a_step
 
 COMMAND = Path(sys.executable).parent / "heed"
 VERBS = ("look", "serve", "generate", "train", "attend", "explain", "check", "bench", "tokenize",

@@ -19,7 +19,7 @@ import {Recent} from './recent';
 import type {Requests} from './requests';
 import {kMostBlocks, RowBlocks} from './row_blocks';
 import type {About, HeadScores, LayerScores, TilePlace} from './shapes';
-import {asLine, withView} from './shapes';
+import {asLine} from './shapes';
 import {answer, ApiError, drop, json, kApi, open} from './ask';
 import type {Input} from './transport';
 
@@ -57,8 +57,7 @@ export class SessionApi {
     if (info.key_tokens) joinBytes(info.key_tokens, info.key_units?.characters);
     this.path = `${kApi}/sessions/${info.session}`;
     this.hasWeights = info.state === 'ready';
-    const page = Math.random().toString(36).slice(2, 8);
-    const recent = <Value>(most: number) => new Recent<Value>(most, requests, page);
+    const recent = <Value>(most: number) => new Recent<Value>(most, requests);
     this.lines = recent(500);
     this.blocks = recent(kMostBlocks);
     this.windows = recent(50);
@@ -73,8 +72,8 @@ export class SessionApi {
     this.atlases = recent(8);
     // Asked for ahead of time, so what goes wrong with it is nobody's concern.
     const sizeOf = ({stack}: Place) => this.side(stack).attention;
-    this.rows = new RowBlocks(sizeOf, this.blocks, async (place, begin, end, signal, view) =>
-      (await answer(this.requests, withView(`${this.path}/${this.at(place)}/rows?begin=${begin}&end=${end}`, view), {signal})).arrayBuffer());
+    this.rows = new RowBlocks(sizeOf, this.blocks, async (place, begin, end, signal) =>
+      (await answer(this.requests, `${this.path}/${this.at(place)}/rows?begin=${begin}&end=${end}`, {signal})).arrayBuffer());
   }
 
   /** An attention by its name, or the first. */
@@ -143,8 +142,8 @@ export class SessionApi {
   line(place: Place, first: number, end: number, to: boolean): Question<Line> {
     const span = end > first + 1 ? `?end=${end}` : '';
     const name = this.weighed(`${this.at(place)}/${to ? 'column' : 'row'}/${first}${span}`);
-    const far = this.question(this.lines, name, async (signal, view) =>
-      asLine(await this.json(withView(name, view), signal), to ? {key: first} : {query: first}));
+    const far = this.question(this.lines, name, async (signal) =>
+      asLine(await this.json(name, signal), to ? {key: first} : {query: first}));
     if (to || end > first + 1 || this.requests.carried()) return far;
     const near = () => this.rows.line(place, first);
     return {name, now: () => near() ?? far.now(), get: far.get};
@@ -157,8 +156,8 @@ export class SessionApi {
   edges(place: Place, begin: number, end: number): Question<EdgeRow[]> {
     const {layer, head} = place;
     const name = this.weighed(`${this.stackOf(place)}/${layer}/edges?heads=${head}&begin=${begin}&end=${end}`);
-    const far = this.question(this.windows, name, async (signal, view) => {
-      const {heads: [found]} = await this.json<{heads: {rows: EdgeRow[]}[]}>(withView(name, view), signal);
+    const far = this.question(this.windows, name, async (signal) => {
+      const {heads: [found]} = await this.json<{heads: {rows: EdgeRow[]}[]}>(name, signal);
       return found!.rows.map((row) => ({...row, edges: row.edges.map((edge) => ({...edge, query: row.query}))}));
     });
     return {name, now: () => (this.requests.carried() ? null : this.rows.edges(place, begin, end)) ?? far.now(), get: far.get};
@@ -166,35 +165,35 @@ export class SessionApi {
 
   /** Rows [begin, end) of a head as numbers, one behind the other; NaN where masked. */
   matrix(place: Place, begin: number, end: number): Question<Float32Array> {
-    return this.question(this.matrices, this.weighed(`${this.at(place)}/rows?begin=${begin}&end=${end}`), (signal, view) =>
-      wholeRows(begin, end, this.side(place.stack).keys.length, this.askRows(place, signal, view)));
+    return this.question(this.matrices, this.weighed(`${this.at(place)}/rows?begin=${begin}&end=${end}`), (signal) =>
+      wholeRows(begin, end, this.side(place.stack).keys.length, this.askRows(place, signal)));
   }
 
   /** What is read out of rows [begin, end) of a head, which are not kept where they are many; `what` names it. */
   looks(place: Place, begin: number, end: number, what: string, make: () => LooksReader): Question<Looks> {
     const name = this.weighed(`${this.at(place)}/${what}/${begin}/${end}`);
-    const get = (lane: string) => this.read.get(name, lane, (signal, view) =>
-      looksOf(make(), begin, end, this.side(place.stack).keys.length, this.askRows(place, signal, view),
+    const get = (lane: string) => this.read.get(name, lane, (signal) =>
+      looksOf(make(), begin, end, this.side(place.stack).keys.length, this.askRows(place, signal),
         () => this.matrix(place, begin, end).get(lane)));
     return {name, now: () => this.read.now(name), get};
   }
 
-  private askRows(place: Place, signal: AbortSignal, view: string): AskMany {
+  private askRows(place: Place, signal: AbortSignal): AskMany {
     return async (begin, end) => {
       const name = this.weighed(`${this.at(place)}/rows?begin=${begin}&end=${end}`);
-      return new Float32Array(await (await this.get(withView(name, view), signal)).arrayBuffer());
+      return new Float32Array(await (await this.get(name, signal)).arrayBuffer());
     };
   }
 
   marginals(place: Place): Question<Marginals> {
     const name = this.weighed(`${this.at(place)}/marginals`);
-    return this.question(this.margins, name, (signal, view) => this.json(withView(name, view), signal));
+    return this.question(this.margins, name, (signal) => this.json(name, signal));
   }
 
   /** What is asked of one head with one answer: `why/197/67`, `anatomy?query=3`. */
   ofHead<Value>(place: Place, what: string): Question<Value> {
     const name = `${this.at(place)}/${what}`;
-    return this.question(this.asked as Recent<Value>, name, (signal, view) => this.json(withView(name, view), signal));
+    return this.question(this.asked as Recent<Value>, name, (signal) => this.json(name, signal));
   }
 
   /** The words after a position of what is written; of a long text after its last token, whatever was asked. */
@@ -221,19 +220,19 @@ export class SessionApi {
 
   /** What a path behind the session answers, as its name says. */
   ask<Answer>(name: string): Question<Answer> {
-    return this.question(this.asked as Recent<Answer>, name, (signal, view) => this.json(withView(name, view), signal));
+    return this.question(this.asked as Recent<Answer>, name, (signal) => this.json(name, signal));
   }
 
   floats(name: string): Question<Float32Array> {
-    return this.question(this.asked as Recent<Float32Array>, name, async (signal, view) =>
-      new Float32Array(await (await this.get(withView(name, view), signal)).arrayBuffer()));
+    return this.question(this.asked as Recent<Float32Array>, name, async (signal) =>
+      new Float32Array(await (await this.get(name, signal)).arrayBuffer()));
   }
 
   /** What a score of a head rests on, beside the head that comes next. */
   evidence(place: Place, score: string, form: string, against: Place | null): Question<Evidence> {
     const other = against ? `&against=${against.layer},${against.head}` : '';
     const name = `${this.at(place)}/evidence/${score}?form=${form}${other}`;
-    return this.question(this.proofs, name, (signal, view) => this.json(withView(name, view), signal));
+    return this.question(this.proofs, name, (signal) => this.json(name, signal));
   }
 
   /** Every head of a stack by how much it resembles an example. */
@@ -261,15 +260,15 @@ export class SessionApi {
 
   tile(place: TilePlace, as: 'u8' | 'f32'): Question<ArrayBuffer> {
     const name = this.weighed(`${this.at(place)}/tile/${place.z}/${place.y}/${place.x}?as=${as}`);
-    return this.question(this.tiles, name, async (signal, view) =>
-      (await this.get(withView(name, view), signal)).arrayBuffer());
+    return this.question(this.tiles, name, async (signal) =>
+      (await this.get(name, signal)).arrayBuffer());
   }
 
   /** Thumbnails of at most `cells` a side; the heads of a stack are numbered layer after layer. */
   atlas(stack: string, heads: number[], cells: number): Question<Atlas> {
     const name = `${stack}/atlas?heads=${heads.join(',')}&cells=${cells}`;
-    return this.question(this.atlases, name, async (signal, view) =>
-      readAtlas(await (await this.get(withView(name, view), signal)).arrayBuffer(), heads.length));
+    return this.question(this.atlases, name, async (signal) =>
+      readAtlas(await (await this.get(name, signal)).arrayBuffer(), heads.length));
   }
 
   /** Asks for scores until all are there; `changed` is called at each step. */

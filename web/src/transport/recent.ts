@@ -4,8 +4,8 @@ import type {Requests} from './requests';
 
 interface Kept<Value> { value: Promise<Value>; stop: AbortController; settled: boolean }
 
-/** `view` names the lane for the server; `signal` ends the request on this side. */
-export type Ask<Value> = (signal: AbortSignal, view: string) => Promise<Value>;
+/** `signal` ends the request: its connection closes, which ends the work of the server. */
+export type Ask<Value> = (signal: AbortSignal) => Promise<Value>;
 
 /**
  * The answers used last, so that memory stays bounded however long one looks.
@@ -16,10 +16,8 @@ export class Recent<Value> {
   private readonly kept = new Map<string, Kept<Value>>();
   private readonly known = new Map<string, Value>();
   private readonly lanes = new Map<string, string>();
-  private readonly turns = new Map<string, number>();
 
-  /** `page` is a name of the page alone: others may ask the same session. */
-  constructor(private readonly most: number, private readonly requests: Requests, private readonly page: string) {}
+  constructor(private readonly most: number, private readonly requests: Requests) {}
 
   now(name: string): Value | undefined { return this.known.get(name); }
 
@@ -33,7 +31,7 @@ export class Recent<Value> {
       return found.value;
     }
     const stop = new AbortController();
-    const value = this.requests.notQuietUntil(this.ask(lane, stop.signal, ask));
+    const value = this.requests.notQuietUntil(ask(stop.signal));
     const kept: Kept<Value> = {value, stop, settled: false};
     this.kept.set(name, kept);
     kept.value.then((value) => {
@@ -46,39 +44,19 @@ export class Recent<Value> {
     return kept.value;
   }
 
-  /** A question asked before may reach the server after this one, which it then ends: it is asked once more, by another name. */
-  private async ask(lane: string, signal: AbortSignal, ask: Ask<Value>): Promise<Value> {
-    try {
-      return await ask(signal, this.viewOf(lane));
-    } catch (error) {
-      if (signal.aborted || !(error instanceof TypeError)) throw error;  // an answer that was cut is a TypeError
-      this.turn(lane);
-      return ask(signal, this.viewOf(lane));
-    }
-  }
-
   /** Ends everything that is on its way. */
   stop(): void {
     for (const {stop, settled} of this.kept.values()) if (!settled) stop.abort();
   }
-
-  /** The server ends what was asked under the same name: one that is still wanted keeps its own. */
-  private viewOf(lane: string): string { return `${this.page}.${lane}.${this.turns.get(lane) ?? 0}`; }
-
-  private turn(lane: string): void { this.turns.set(lane, (this.turns.get(lane) ?? 0) + 1); }
 
   private leave(lane: string, next: string): void {
     const before = this.lanes.get(lane);
     if (before === undefined || before === next) return;
     this.lanes.delete(lane);
     const kept = this.kept.get(before);
-    if (!kept || kept.settled) return;
-    if ([...this.lanes.values()].includes(before)) {
-      this.turn(lane);
-    } else {
-      this.drop(before);
-      kept.stop.abort();
-    }
+    if (!kept || kept.settled || [...this.lanes.values()].includes(before)) return;
+    this.drop(before);
+    kept.stop.abort();
   }
 
   private drop(name: string): void {

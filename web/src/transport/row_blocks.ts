@@ -13,7 +13,7 @@ const kTopP = 0.9;
 const kMostArcs = 8;
 
 export type AskRows = (
-  place: Place, begin: number, end: number, signal: AbortSignal, view: string) => Promise<ArrayBuffer>;
+  place: Place, begin: number, end: number, signal: AbortSignal) => Promise<ArrayBuffer>;
 
 export class RowBlocks {
   private readonly lines = new Map<string, Line>();
@@ -40,9 +40,9 @@ export class RowBlocks {
     const last = Math.min(Math.ceil(end / rows), first + kMostBlocks / 2);
     for (let block = first; block < last; ++block) {
       const from = block * rows;
-      this.blocks.get(this.name(place, block), `rows-${block - first}`, async (signal, view) => {
+      this.blocks.get(this.name(place, block), `rows-${block - first}`, async (signal) => {
         const to = Math.min(this.sizeOf(place).queries, from + rows);
-        return new Float32Array(await this.ask(place, from, to, signal, view));
+        return new Float32Array(await this.ask(place, from, to, signal));
       }).catch(() => undefined);  // only ahead of time: who needs a row asks for it
     }
   }

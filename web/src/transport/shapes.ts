@@ -16,7 +16,3 @@ export interface TilePlace extends Place { z: number; y: number; x: number }
 export function asLine(answer: Omit<Line, 'edges'> & {edges: Partial<Edge>[]}, own: Partial<Edge>): Line {
   return {...answer, edges: answer.edges.map((edge) => ({...own, ...edge}) as Edge)};
 }
-
-export function withView(path: string, view: string): string {
-  return `${path}${path.includes('?') ? '&' : '?'}view=${view}`;
-}

@@ -116,15 +116,3 @@ test('a page that is taken away leaves its root as it was, and the other one wor
   await page.keyboard.press('.');
   await soon.deepEqual(async () => [await address(page, 'left'), await address(page, 'right')], ['#look/L1.H4/i=50', kViews.right]);
 });
-
-test('two pages with the same text ask under names of their own', async () => {
-  const page = await two();
-  state.requests.length = 0;
-  await token(page, 'left', 130).click();
-  await token(page, 'right', 130).click();
-  await page.waitForSelector('#right .token.pinned[data-index="130"]');
-  const views = (layer) => state.requests.filter((url) => url.includes(`/self/${layer}/`))
-    .map((url) => new URL(url).searchParams.get('view')?.split('.')[0]).filter(Boolean);
-  const [left, right] = [new Set(views(1)), new Set(views(2))];
-  assert.deepEqual([...left].filter((name) => right.has(name)), []);
-});

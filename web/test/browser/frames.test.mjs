@@ -5,7 +5,7 @@ import {readFileSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {after, before, test} from 'node:test';
 import {fileURLToPath, pathToFileURL} from 'node:url';
-import {modelPath, scratch, startBrowser} from './harness.mjs';
+import {kWaitMilliseconds, modelPath, scratch, startBrowser} from './harness.mjs';
 
 const script = readFileSync(join(dirname(fileURLToPath(import.meta.url)), '../../dist/frames.js'), 'utf8');
 const saved = join(scratch, 'saved.html');
@@ -22,6 +22,7 @@ async function opened(name, head, body, colorScheme) {
   const file = join(scratch, `${name}.html`);
   writeFileSync(file, `<!doctype html><html>${head}<body>${body}</body></html>`);
   const page = await (await browser.newContext({colorScheme})).newPage();
+  page.setDefaultTimeout(kWaitMilliseconds);
   page.on('pageerror', (error) => assert.fail(error));
   await page.goto(pathToFileURL(file).href);
   return page;

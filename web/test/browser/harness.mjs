@@ -22,7 +22,7 @@ I didn't know what to do. Let us look for the ball under the old tree."
 Lily took her mom by the hand. They looked and looked, but the ball was gone. \
 Lily didn't want to help her mom, so she`;
 
-const kWaitMilliseconds = 60_000;  // a machine may be busy with other things
+export const kWaitMilliseconds = 300_000;  // a machine may be busy with other things
 const kBrowsers = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 export const browserPath = [process.env.CHROMIUM, ...kBrowsers].find((path) => path && existsSync(path));
@@ -162,6 +162,7 @@ export function withPages(served = {}) {
     const known = contexts.get(kind);
     if (known && !fresh) return known.context;
     const context = await state.browser.newContext({viewport: {width: 1440, height: 900}, reducedMotion: 'reduce', ...options});
+    context.setDefaultTimeout(kWaitMilliseconds);
     if (fresh) return context;
     context.once('close', () => contexts.delete(kind));
     const idle = await context.newPage();
@@ -183,7 +184,6 @@ export function withPages(served = {}) {
   const blank = async (options = {}) => {
     const context = await contextWith(options);
     const page = await context.newPage();
-    page.setDefaultTimeout(kWaitMilliseconds);
     countRequests(page);
     await serveDist(page);
     await holdRequests(page);

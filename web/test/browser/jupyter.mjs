@@ -6,7 +6,7 @@ import {dirname, join, resolve} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {scratch, startBrowser} from './harness.mjs';
 
-const kWaitMilliseconds = 120_000;
+const kWaitMilliseconds = 300_000;
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../..');
 const python = process.env.HEED_JUPYTER_PYTHON ?? join(root, 'build/python-peers/bin/python');
 

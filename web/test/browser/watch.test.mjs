@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {spawn} from 'node:child_process';
 import {after, before, test} from 'node:test';
 import {join} from 'node:path';
-import {countRequests, ready, scratch, serveDist, soon, startBrowser, told} from './harness.mjs';
+import {countRequests, kWaitMilliseconds, ready, scratch, serveDist, soon, startBrowser, told} from './harness.mjs';
 
 const kWords = 'w1 w3 w2 w5';
 let run, browser, address;
@@ -31,6 +31,7 @@ after(async () => {
 
 async function newPage() {
   const page = await browser.newPage({viewport: {width: 1440, height: 900}});
+  page.setDefaultTimeout(kWaitMilliseconds);
   countRequests(page);
   await serveDist(page);
   return page;
