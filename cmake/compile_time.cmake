@@ -18,6 +18,13 @@ function(heed_precompile target)
   endif()
 endfunction()
 
+# How a target of heed's own compiles: with the shared headers, at a level, in folders.
+function(heed_compile target level)
+  heed_precompile(${target})
+  heed_optimise(${target} ${level})
+  heed_unity(${target})
+endfunction()
+
 # -O3 stays where arithmetic is done; the level is given last, so it holds.
 function(heed_optimise target level)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)

@@ -41,7 +41,7 @@ make_base() {
     /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null | head -n 1 || true)
   echo "making an empty Debian 12 in $base"
   debootstrap --variant=minbase --include=ca-certificates bookworm "$base.new" \
-    "${mirror:-http://deb.debian.org/debian}" >"$logs/debootstrap.log" 2>&1 ||
+    ${mirror:+"$mirror"} >"$logs/debootstrap.log" 2>&1 ||
     die "debootstrap failed; see $logs/debootstrap.log"
   rm -f "$base.new/etc/apt/sources.list"
   for path in "${taken[@]}"; do

@@ -327,7 +327,8 @@ def _gradients(dout: Tensor, *given: Any) -> list[Tensor]:
 
 @_gradients.register_fake
 def _(dout: Tensor, *given: Any) -> list[Tensor]:
-    memory = (*map(torch.empty_like, given[:3]), *(t if t is None else t.new_empty(t.shape) for t in given[3:5]))
+    others = (t if t is None else t.new_empty(t.shape) for t in given[3:5])
+    memory = (*map(torch.empty_like, given[:3]), *others)
     return [each for each, asked in zip(memory, given[-1]) if asked]
 
 

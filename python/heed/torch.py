@@ -136,10 +136,6 @@ def _attended(
     """Attention of tensors of rank 4."""
     if query.shape[-1] == 0:  # all scores are 0
         query, key = (torch.nn.functional.pad(each, (0, 1)) for each in (query, key))
-    if dropout_p == 1:  # no weight is left: the same result and gradients as those of zeros
-        everything = query.new_ones((), dtype=torch.bool)
-        query, key, value = (each.masked_fill(everything, 0) for each in (query, key, value))
-        dropout_p = 0.0
     seed = torch.randint(2**63 - 1, (), dtype=torch.int64) if dropout_p else None
     keep, bias = hidden_or_added(mask, query, key, scale)
     settings = {"scale": scale, "dropout": dropout_p}

@@ -138,7 +138,7 @@ CALLS = {
 
 
 def cpu_seconds(child):
-    """Of a process that runs."""
+    """The state of a running process."""
     with open(f"/proc/{child.pid}/stat") as file:
         user, system = file.read().rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")

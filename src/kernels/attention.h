@@ -26,7 +26,7 @@ namespace heed::kernels {
 // itself, whose product with it may be infinite. The log-sum-exp is maximum + log(sum) as a sum of
 // two T (LogSum). From 2^25 log(sum) on, lse is the maximum itself, a score to the last bit, and
 // lse_low is log(sum): so weights are as exact at 10^38 as at 1. Kept in base 2, with log2(e) in
-// the factor of q, the pair would need 80 bits at 10^18; what that saves, one product a score, is
+// the factor of q, the pair would need 80 bits at 10^18; the product per score that this saves is
 // measured in cpu/attention_block-inl.h.
 
 /// A score of this magnitude is as the accumulator holds it, in the reference too: what two f32

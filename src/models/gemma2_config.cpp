@@ -79,22 +79,7 @@ Gemma2Config Gemma2Config::read(const Config& config) {
   return read;
 }
 
-ModelInfo Gemma2Config::info() const {
-  return {.family = "gemma2",
-          .title = "Gemma 2",
-          .layers = layers,
-          .heads = heads,
-          .kv_heads = kv_heads,
-          .width = width,
-          .head_dim = head_dim,
-          .vocabulary = vocabulary,
-          .positions = positions,
-          .first_token = bos,
-          .end_tokens = eos,
-          .bad_words = bad_words,
-          .causal = causal,
-          .stacks = {stack_shape(Stack::kSelf, causal, {layers, heads, kv_heads, head_dim})}};
-}
+ModelInfo Gemma2Config::info() const { return decoder_info("gemma2", "Gemma 2", *this); }
 
 namespace {
 

@@ -137,21 +137,9 @@ LlamaConfig LlamaConfig::read(const Config& config) {
 }
 
 ModelInfo LlamaConfig::info() const {
-  return {.family = "llama",
-          .title = title(),
-          .layers = layers,
-          .heads = heads,
-          .kv_heads = kv_heads,
-          .width = width,
-          .head_dim = head_dim,
-          .vocabulary = vocabulary,
-          .positions = positions,
-          .first_token = bos,
-          .end_tokens = eos,
-          .bad_words = bad_words,
-          .causal = causal,
-          .has_logits = has_words || tied,
-          .stacks = {stack_shape(Stack::kSelf, causal, {layers, heads, kv_heads, head_dim})}};
+  ModelInfo info = decoder_info("llama", title(), *this);
+  info.has_logits = has_words || tied;
+  return info;
 }
 
 std::string LlamaConfig::title() const {

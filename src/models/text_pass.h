@@ -1,7 +1,9 @@
-// What every family does around its layers: checks, masks, positions, the last position's logits.
+// Shared by all families around their layers: checks, masks, positions, the last position's logits.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
 
 #include "heed/masks/mask.h"
 #include "heed/models/model.h"
@@ -18,6 +20,26 @@ struct StackNumbers {
   std::int64_t head_dim = 0;
 };
 StackShape stack_shape(Stack stack, bool causal, const StackNumbers& numbers);
+
+/// Describes a decoder by the fields that the configurations of decoders share.
+template <typename DecoderConfig>
+ModelInfo decoder_info(std::string family, std::string title, const DecoderConfig& config) {
+  const StackNumbers numbers = {config.layers, config.heads, config.kv_heads, config.head_dim};
+  return {.family = std::move(family),
+          .title = std::move(title),
+          .layers = config.layers,
+          .heads = config.heads,
+          .kv_heads = config.kv_heads,
+          .width = config.width,
+          .head_dim = config.head_dim,
+          .vocabulary = config.vocabulary,
+          .positions = config.positions,
+          .first_token = config.bos,
+          .end_tokens = config.eos,
+          .bad_words = config.bad_words,
+          .causal = config.causal,
+          .stacks = {stack_shape(Stack::kSelf, config.causal, numbers)}};
+}
 
 /// Whether the tokens of a decoder see only the tokens before them: `is_causal` of config.json.
 /// Like transformers, null means false.

@@ -66,10 +66,10 @@ std::string completed(Json json, const Family& family, const TrainingShape& shap
   for (const auto& [key, value] : more.root().members()) json.set(key, value);
   const Config whole = Config::parse(json.dump(), "config");
   const ModelInfo info = family.describe(whole);
-  if (shape.trained_for == TrainedFor::kNextToken && !info.causal)
-    whole.refuse("is_causal", "false", "true: the next token would be seen",
-                 ErrorCode::kUnsupported);
-  if (shape.trained_for == TrainedFor::kTranslation && !info.stacks.at(1).causal)
+  const bool sees_next =
+      (shape.trained_for == TrainedFor::kNextToken && !info.causal) ||
+      (shape.trained_for == TrainedFor::kTranslation && !info.stacks.at(1).causal);
+  if (sees_next)
     whole.refuse("is_causal", "false", "true: the next token would be seen",
                  ErrorCode::kUnsupported);
   require_known(more, whole);

@@ -42,14 +42,14 @@ void check_scales_of(const KeyInput& input) {
   const bool integers = values.view.dtype() == DType::kI8;
   if (!integers && scales.view.given())
     fail("attention", scales.name, "given",
-         fmt::format("none ({} is {}; scales belong to i8)", values.name.substr(5),
+         fmt::format("none ({} is {}; scales belong to i8)", short_name(values),
                      name(values.view.dtype())));
   if (!integers) return;
   const Shape wanted = scales_shape(values.view.shape());
   if (scales.view.shape() != wanted || scales.view.dtype() != DType::kF32)
     fail("attention", scales.name, to_string(scales.view),
          fmt::format("f32 {} ({} is i8: one for each {} elements of a row)", wanted,
-                     values.name.substr(5), kElementsPerScale));
+                     short_name(values), kElementsPerScale));
 }
 
 std::int64_t entry(const ConstView& table, std::int64_t b, std::int64_t n) {

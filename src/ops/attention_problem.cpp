@@ -31,12 +31,6 @@ void check_operand(const Operand& operand, bool packed) {
          is_query ? "f64, f32, f16 or bf16" : "f64, f32, f16, bf16 or i8");
 }
 
-// As a sentence has it: k of keys.k.
-std::string_view short_name(const Operand& operand) {
-  return operand.name == "keys.k" || operand.name == "keys.v" ? operand.name.substr(5)
-                                                              : operand.name;
-}
-
 // Axes count from the end: a packed operand lacks the first.
 void check_same(const Operand& a, const Operand& b, int axis, std::string_view what) {
   if (a.view.dim(axis) != b.view.dim(axis))

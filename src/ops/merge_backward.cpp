@@ -11,7 +11,7 @@
 namespace heed {
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 template <typename T>
 double dot(const T* a, const T* b, std::int64_t width) {
@@ -86,7 +86,7 @@ class Backward {
       const double through_out = empty ? 0 : dot(row_of(dout_, row), row_of(out_, row), width);
       const double weight = std::exp(lse_.at(row).below(sinks_.at(row)));
       sink_terms_[static_cast<std::size_t>(row)] =
-          sinks_.at(row) == -kInfinite ? 0 : weight * (dlse_at(row) - through_out);
+          sinks_.at(row) == -kInfinity ? 0 : weight * (dlse_at(row) - through_out);
     });
     Tensor sums = Tensor::zeros({dout_.view().dim(-3)}, DType::kF64);
     for (std::size_t row = 0; row < sink_terms_.size(); ++row)

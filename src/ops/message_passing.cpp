@@ -15,13 +15,6 @@ namespace heed {
 namespace {
 
 // Rows as one batch of one head.
-ConstView as_head(const ConstView& rows) {
-  return {rows.raw(),
-          rows.dtype(),
-          {1, 1, rows.dim(0), rows.dim(1)},
-          {0, 0, rows.stride(0), rows.stride(1)}};
-}
-
 AttentionArgs attention_of(const MessagePassingArgs& args) {
   if (!args.x.given() || args.x.rank() != 2)
     fail("message_passing", "x", to_string(args.x), "[N, C]");

@@ -11,6 +11,11 @@
 
 namespace heed {
 
+std::string_view short_name(const Operand& operand) {
+  constexpr std::string_view kOfKeys = "keys.";
+  return operand.name.starts_with(kOfKeys) ? operand.name.substr(kOfKeys.size()) : operand.name;
+}
+
 void require_shape(std::string_view op, const Operand& operand, const Shape& wanted,
                    std::string_view legend) {
   if (!operand.view.given()) fail(op, operand.name, {}, fmt::format("{} = {}", legend, wanted));

@@ -8,11 +8,22 @@
 
 namespace heed {
 
+/// Rows [N, D] as the q, k or v of one head: [1, 1, N, D].
+inline ConstView as_head(const ConstView& rows) {
+  return {rows.raw(),
+          rows.dtype(),
+          {1, 1, rows.dim(0), rows.dim(1)},
+          {0, 0, rows.stride(0), rows.stride(1)}};
+}
+
 /// "[B, H, Tq, Dv]" and the like stand in messages.
 struct Operand {
   std::string_view name;
   ConstView view;
 };
+
+/// The name within a sentence: k of keys.k.
+std::string_view short_name(const Operand& operand);
 
 void require_shape(std::string_view op, const Operand& operand, const Shape& wanted,
                    std::string_view legend);

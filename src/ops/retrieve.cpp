@@ -27,13 +27,6 @@ void check(const RetrieveArgs& args) {
 }
 
 // A matrix as one batch of one head.
-ConstView as_one_head(const ConstView& rows) {
-  return {rows.raw(),
-          rows.dtype(),
-          {1, 1, rows.dim(0), rows.dim(1)},
-          {0, 0, rows.stride(0), rows.stride(1)}};
-}
-
 std::vector<double> squares(const ConstView& rows) {
   const Tensor values = Tensor::converted(rows, DType::kF64);
   std::vector<double> sums(static_cast<std::size_t>(rows.dim(0)));
@@ -70,10 +63,9 @@ class Retrieval {
  private:
   // Attention of the states over the patterns; notes the energy of where they stand.
   Attended step() {
-    AttentionArgs args = {
-        .q = as_one_head(state_),
-        .keys = {.k = as_one_head(args_.patterns), .v = as_one_head(args_.patterns)},
-        .kernel = args_.kernel};
+    AttentionArgs args = {.q = as_head(state_),
+                          .keys = {.k = as_head(args_.patterns), .v = as_head(args_.patterns)},
+                          .kernel = args_.kernel};
     args.scores.scale = {args_.beta};
     Attended attended = attention(args);
     const std::vector<double> lengths = squares(state_);

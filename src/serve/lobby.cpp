@@ -19,14 +19,12 @@ namespace heed::serve {
 
 namespace {
 
-constexpr std::size_t kMostWaiting = 1000;
-
-// The system gives the lowest free number, so a number near its limit means that few are left.
-bool is_one_of_the_last(int descriptor) {
-  constexpr rlim_t kForWork = 32;  // files of models
+// How many connections may wait: descriptors are left for requests at work and files of models.
+std::size_t most_waiting() {
+  constexpr rlim_t kMost = 1000, kForWork = 64;
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
-  return static_cast<rlim_t>(descriptor) + kForWork >= limit.rlim_cur;
+  return limit.rlim_cur > kForWork ? std::min(kMost, limit.rlim_cur - kForWork) : 1;
 }
 
 }  // namespace
@@ -97,14 +95,13 @@ void Lobby::take_in_new() {
   }
   for (const Guest& guest : fresh) {
     if (!stays(guest)) continue;
-    if (waiting_.size() >= kMostWaiting || is_one_of_the_last(guest->descriptor())) make_room();
+    if (waiting_.size() >= most_waiting()) make_room();
     waiting_.push_back(guest);
   }
 }
 
 // Closes the oldest stranger, else the oldest connection.
 void Lobby::make_room() {
-  if (waiting_.empty()) return;
   const auto stranger =
       std::ranges::find_if(waiting_, [](const Guest& guest) { return !guest->is_known(); });
   waiting_.erase(stranger == waiting_.end() ? waiting_.begin() : stranger);

@@ -28,7 +28,6 @@
 namespace heed {
 namespace {
 
-constexpr std::size_t kAlignment = 64;  // one cache line, one AVX-512 vector
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kSlabBytes = 8 * kHugePage;
 constexpr std::size_t kMostHeldBytes = std::size_t{256} << 20;

@@ -6,7 +6,9 @@
 
 namespace heed {
 
-/// 64-byte aligned; `bytes` a multiple of 64. Null when there is no memory.
+inline constexpr std::size_t kAlignment = 64;  // one cache line, one AVX-512 vector
+
+/// Aligned to kAlignment; `bytes` a multiple of it. Null when there is no memory.
 std::byte* take_block(std::size_t bytes);
 /// On any thread.
 void give_block(std::byte* memory, std::size_t bytes);

@@ -17,8 +17,6 @@
 namespace heed {
 namespace {
 
-constexpr std::size_t kTensorAlignment = 64;  // one cache line, one AVX-512 vector
-
 std::size_t checked_bytes(const Shape& shape, DType dtype) {
   require_enumerator("tensor", "dtype", dtype, DType::kBool);
   auto bytes = static_cast<std::int64_t>(size_bytes(dtype));
@@ -61,9 +59,9 @@ To round_to(From value) {
 
 Tensor Tensor::empty(const Shape& shape, DType dtype) {
   const std::size_t bytes = checked_bytes(shape, dtype);
-  const std::size_t rounded = (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   Tensor tensor;
-  const std::size_t taken = std::max(rounded, kTensorAlignment);
+  const std::size_t taken = std::max(rounded, kAlignment);
   std::byte* memory = take_block(taken);
   if (memory == nullptr)
     fail({.code = ErrorCode::kFailed,

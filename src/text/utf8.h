@@ -8,6 +8,9 @@
 
 namespace heed {
 
+/// U+2581, which SentencePiece writes for a space.
+inline constexpr std::string_view kSpaceMark = "▁";
+
 struct Character {
   char32_t code = 0;
   std::size_t bytes = 0;  // 0: not valid UTF-8

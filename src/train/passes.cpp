@@ -9,12 +9,12 @@
 #include "train/crops.h"
 
 namespace heed {
-namespace {
 
-double now_seconds() {
+double steady_seconds() {
   using namespace std::chrono;
   return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
+namespace {
 
 // Larger products run nearer to the peak, since weights are packed once a piece, and that outweighs
 // the second-level cache. Tokens a second of one core of Zen 5, by the tokens of a piece:
@@ -124,7 +124,7 @@ void Passes::fill(ExampleBatch& batch, std::int64_t step, const Piece& piece) co
 
 double Passes::forward_backward(std::int64_t step, const Piece& piece, ExampleBatch& batch,
                                 Gradients& gradients, Seconds& seconds) const {
-  const double begin = now_seconds();
+  const double begin = steady_seconds();
   fill(batch, step, piece);
   const auto counted = static_cast<double>(batch.counted());
   Saved saved;
@@ -144,10 +144,10 @@ double Passes::forward_backward(std::int64_t step, const Piece& piece, ExampleBa
                                      .gradient_scale = counted / counted_,
                                      .smoothing = config_.label_smoothing})
                           .mean;
-  const double middle = now_seconds();
+  const double middle = steady_seconds();
   model_.backward(logits, batch.batch(), run, gradients);
   seconds.forward += middle - begin;
-  seconds.backward += now_seconds() - middle;
+  seconds.backward += steady_seconds() - middle;
   return counted * loss;
 }
 

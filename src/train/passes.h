@@ -16,6 +16,9 @@
 
 namespace heed {
 
+/// Seconds of a clock that only goes forward.
+double steady_seconds();
+
 /// What an evaluation finds, over the answers that its examples ask for.
 struct Evaluation {
   double loss = 0;      // mean, in nats, without smoothing

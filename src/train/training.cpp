@@ -18,11 +18,6 @@
 namespace heed {
 namespace {
 
-double steady_seconds() {
-  using namespace std::chrono;
-  return duration<double>(steady_clock::now().time_since_epoch()).count();
-}
-
 std::optional<double> loss_of(const std::optional<Evaluation>& found) {
   return found ? std::optional(found->loss) : std::nullopt;
 }

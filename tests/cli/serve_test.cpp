@@ -114,7 +114,7 @@ TEST(ServeProgram, APipeInAModelsFolderHoldsNobody) {
   for (const char* name : {"config.json", "model.safetensors", "tokenizer.json", "README.md"}) {
     std::filesystem::create_directories(models / name);
     std::filesystem::copy(test::tiny_model(), models / name,
-                          std::filesystem::copy_options::overwrite_existing);
+                          std::filesystem::copy_options::recursive);
     std::filesystem::remove(models / name / name);
     ASSERT_EQ(::mkfifo((models / name / name).c_str(), 0600), 0);
   }

@@ -79,7 +79,7 @@ case $how in
       'find_package(heed 0.2 COMPONENTS ${asked})' 'message("found ${heed_FOUND} ${heed_NOT_FOUND_MESSAGE}")' \
       >"$work/project/CMakeLists.txt"
     for asked in cpp "c;cpp" other; do
-      cmake -S "$work/project" -B "$work/$asked" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" \
+      cmake -S "$work/project" -B "$work/${asked//;/_and_}" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" \
         -DCMAKE_PREFIX_PATH="$prefix" "-Dasked=$asked" >"$work/log" 2>&1
       case $asked in
         other) grep -F "heed has the components c and cpp, not other" "$work/log" ;;

@@ -55,7 +55,7 @@ double held(double x, DType dtype) {
   return test::values(Tensor::converted(ConstView(&x, DType::kF64, Shape{1}), dtype))[0];
 }
 
-// What the level adds to the score of row i and key j: 0 or `magnitude` or half of that.
+// The level's part of the score of row i and key j: 0 or `magnitude` or half of that.
 double far_part(const Level& level, std::int64_t i, std::int64_t j) {
   if (level.where == Where::kWhole) return level.magnitude;
   if (level.where == Where::kPadding) return j < 66 ? level.magnitude : 0;

@@ -10,9 +10,6 @@
 namespace heed::cli {
 namespace {
 
-constexpr int kIndexEnd = 4;   // indices end at this cell
-constexpr int kWhoColumn = 6;  // tokens of queries begin here
-
 std::string explanation(const Look& look, const LookColumn& column) {
   const std::size_t count = column.from.size();
   std::string queries = column.rest_count == 0 ? "every query that sees it" : "the largest query";

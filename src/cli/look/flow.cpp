@@ -16,8 +16,6 @@
 namespace heed::cli {
 namespace {
 
-constexpr int kFlowIndexEnd = 4;  // indices end at this cell
-constexpr int kTokenColumn = 6;   // tokens begin here
 constexpr int kFlowBarCells = 24;
 
 class FlowText {
@@ -74,17 +72,17 @@ class FlowText {
     double rest = 1;
     for (const std::int64_t node : std::span(nodes).first(static_cast<std::size_t>(shown))) {
       Line line(terminal_);
-      line.right(kFlowIndexEnd, std::to_string(index(node)), Style::kDim).to(kTokenColumn);
+      line.right(kIndexEnd, std::to_string(index(node)), Style::kDim).to(kWhoColumn);
       line.put(name(node), Style::kBold)
-          .to(kTokenColumn + 18)
-          .right(kTokenColumn + 24, weight_text(share(node)));
-      line.to(kTokenColumn + 25).put(bar(terminal_, share(node), kFlowBarCells), Style::kBar);
+          .to(kWhoColumn + 18)
+          .right(kWhoColumn + 24, weight_text(share(node)));
+      line.to(kWhoColumn + 25).put(bar(terminal_, share(node), kFlowBarCells), Style::kBar);
       text += line.str();
       rest -= share(node);
     }
     if (shown == std::ssize(nodes)) return text;
     return text + Line(terminal_)
-                      .to(kTokenColumn)
+                      .to(kWhoColumn)
                       .put(fmt::format("+{} in {}", weight_text(std::max(rest, 0.0)),
                                        number_of(std::ssize(nodes) - shown, "other")),
                            Style::kDim)
@@ -102,15 +100,14 @@ class FlowText {
       }
       if (path.nodes.size() == 1) hops += " stays";
       Line line(terminal_);
-      line.right(kTokenColumn + 1, weight_text(path.share)).to(kTokenColumn + 3).put(hops);
+      line.right(kWhoColumn + 1, weight_text(path.share)).to(kWhoColumn + 3).put(hops);
       text += line.str();
     }
-    return text +
-           Line(terminal_)
-               .right(kTokenColumn + 1, weight_text(std::max(flow_.others, 0.0)), Style::kDim)
-               .to(kTokenColumn + 3)
-               .put("all others", Style::kDim)
-               .str();
+    return text + Line(terminal_)
+                      .right(kWhoColumn + 1, weight_text(std::max(flow_.others, 0.0)), Style::kDim)
+                      .to(kWhoColumn + 3)
+                      .put("all others", Style::kDim)
+                      .str();
   }
 
   // Shares beside what hiding does.
@@ -119,15 +116,15 @@ class FlowText {
     const bool words = test_.outcome.has_word;
     const auto end = [&](Line line, const std::string& share, const std::string& effect,
                          const std::string& then, Style style) {
-      line.right(kTokenColumn + 24, share, style).right(kTokenColumn + 34, effect, style);
-      if (words) line.right(kTokenColumn + 43, then, Style::kDim);
+      line.right(kWhoColumn + 24, share, style).right(kWhoColumn + 34, effect, style);
+      if (words) line.right(kWhoColumn + 43, then, Style::kDim);
       return line.str();
     };
     std::string text =
         end(Line(terminal_), "share", words ? "effect" : "change", "then", Style::kDim);
     for (const HiddenToken& one : hidden) {
       Line line(terminal_);
-      line.right(kFlowIndexEnd, std::to_string(index(one.node)), Style::kDim).to(kTokenColumn);
+      line.right(kIndexEnd, std::to_string(index(one.node)), Style::kDim).to(kWhoColumn);
       line.put(name(one.node), Style::kBold);
       text += end(std::move(line), weight_text(one.share), fmt::format("{:+.3f}", one.effect),
                   weight_text(one.probability), Style::kPlain);

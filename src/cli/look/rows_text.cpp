@@ -10,8 +10,6 @@
 namespace heed::cli {
 namespace {
 
-constexpr int kRowIndexEnd = 4;   // indices end at this cell
-constexpr int kRowWhoColumn = 6;  // tokens of queries begin here
 constexpr int kLeastWhoCells = 5;
 constexpr int kLeastWritesCells = 6;
 constexpr int kWeightCells = 5;  // `<.001`
@@ -48,7 +46,7 @@ Columns lay_out(const Terminal& terminal, const Look& look, const TokenNames& na
     for (const LookKey& key : row.attends)
       columns.key_cells = std::max(columns.key_cells, names.width(key.key));
   }
-  columns.arrow = kRowWhoColumn + who + 1;
+  columns.arrow = kWhoColumn + who + 1;
   if (writes > 0) {
     columns.writes = columns.arrow + 1;
     columns.arrow = columns.writes + std::max(writes, kLeastWritesCells) + 1;
@@ -64,7 +62,7 @@ Columns lay_out(const Terminal& terminal, const Look& look, const TokenNames& na
 
 std::string column_heads(const Terminal& terminal, const Columns& columns, bool with_rest) {
   Line line(terminal);
-  line.right(kRowIndexEnd, "i", Style::kDim).to(kRowWhoColumn).put("who", Style::kDim);
+  line.right(kIndexEnd, "i", Style::kDim).to(kWhoColumn).put("who", Style::kDim);
   if (columns.writes > 0) line.to(columns.writes).put("writes", Style::kDim);
   line.to(columns.keys).put("to whom", Style::kDim);
   if (with_rest) line.right(terminal.width, "rest", Style::kDim);
@@ -84,7 +82,7 @@ void put_key(Line& line, const Terminal& terminal, const Columns& columns, const
 std::string row_lines(const Terminal& terminal, const Columns& columns, const TokenNames& names,
                       const LookRow& row) {
   Line line(terminal);
-  line.right(kRowIndexEnd, std::to_string(row.query), Style::kDim).to(kRowWhoColumn);
+  line.right(kIndexEnd, std::to_string(row.query), Style::kDim).to(kWhoColumn);
   line.put(names.query(row.query), Style::kBold);
   if (columns.writes > 0) line.to(columns.writes).put(names.written(row.query));
   line.to(columns.arrow).put("->", Style::kDim);

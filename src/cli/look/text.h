@@ -10,6 +10,9 @@
 
 namespace heed::cli {
 
+inline constexpr int kIndexEnd = 4;   // indices of rows end at this cell
+inline constexpr int kWhoColumn = 6;  // their tokens begin here
+
 /// Tokens as the terminal shows them: trimmed of spaces, one short line each.
 class TokenNames {
  public:

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t kMostText = 6000;  // characters of an encoded text or name
 constexpr std::size_t kDigits = 9;
-constexpr std::size_t kPlaceDigits = 4;
 
 using Fields = std::vector<std::string_view>;
 

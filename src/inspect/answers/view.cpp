@@ -14,7 +14,6 @@ namespace heed {
 namespace {
 
 constexpr std::size_t kMostHeads = 16;
-constexpr std::size_t kViewPlaceDigits = 4;
 constexpr const char* kPlaces = "a head as in L2.H4, L2.H4+H1 or cross.L2.H4";
 constexpr std::string_view kViews[] = {
     "look", "grid", "matrix", "why", "anatomy", "words", "heads", "flow",
@@ -51,7 +50,7 @@ std::optional<ViewPlace> read_place(std::string_view part, const ViewPlace* befo
   const std::size_t head_at = part.rfind('.') + 1;  // 0 without a dot
   const std::string_view head = part.substr(head_at);
   const auto number =
-      head.starts_with('H') ? address_number(head.substr(1), kViewPlaceDigits) : std::nullopt;
+      head.starts_with('H') ? address_number(head.substr(1), kPlaceDigits) : std::nullopt;
   if (!number || (head_at == 0 && before == nullptr)) return {};
   place.head = static_cast<int>(*number);
   if (head_at == 0) return place;
@@ -62,7 +61,7 @@ std::optional<ViewPlace> read_place(std::string_view part, const ViewPlace* befo
     rest.remove_prefix(dot + 1);
   }
   const auto layer =
-      rest.starts_with('L') ? address_number(rest.substr(1), kViewPlaceDigits) : std::nullopt;
+      rest.starts_with('L') ? address_number(rest.substr(1), kPlaceDigits) : std::nullopt;
   if (!layer) return {};
   place.layer = static_cast<int>(*layer);
   return place;

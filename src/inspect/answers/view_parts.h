@@ -22,6 +22,7 @@ struct ViewPart {
 /// In the order in which addresses have them.
 std::span<const ViewPart> view_parts();
 
+inline constexpr std::size_t kPlaceDigits = 4;  // of the number of a layer or a head
 /// A number of at most so many digits, without a sign.
 std::optional<std::int64_t> address_number(std::string_view text, std::size_t digits);
 

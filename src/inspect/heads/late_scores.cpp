@@ -16,15 +16,13 @@
 namespace heed {
 namespace {
 
-constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
-
 std::tuple<Stack, int, int> key_of(const Place& place) {
   return {place.stack, place.layer, place.head};
 }
 
 double mean(const LateRows& rows) {
   return rows.empty()
-             ? kNothing
+             ? kNoScore
              : std::accumulate(rows.begin(), rows.end(), 0.0) / static_cast<double>(rows.size());
 }
 
@@ -37,7 +35,7 @@ ProbeOptions usual_probe(const LoadedModel& model) {
 }
 
 std::vector<double> LateScores::values(const Place& place, ScoreFrom from, Cancel& cancel) {
-  std::vector<double> values(all_scores().size(), kNothing);
+  std::vector<double> values(all_scores().size(), kNoScore);
   if (model_ == nullptr) return values;
   const auto lock = lock_unless(cancel, guard_);
   const std::function<bool()> asked = [&] { return cancel.asked(); };
@@ -55,7 +53,7 @@ std::vector<double> LateScores::values(const Place& place, ScoreFrom from, Cance
 void LateScores::keep(const Place& place, const std::vector<double>& values) {
   const std::scoped_lock lock(guard_known_);
   std::vector<double>& known = known_[key_of(place)];
-  known.resize(values.size(), kNothing);
+  known.resize(values.size(), kNoScore);
   for (std::size_t i = 0; i < values.size(); ++i)
     if (!std::isnan(values[i])) known[i] = values[i];
 }
@@ -63,7 +61,7 @@ void LateScores::keep(const Place& place, const std::vector<double>& values) {
 std::vector<double> LateScores::known(const Place& place) const {
   const std::scoped_lock lock(guard_known_);
   const auto found = known_.find(key_of(place));
-  return found != known_.end() ? found->second : std::vector<double>(all_scores().size(), kNothing);
+  return found != known_.end() ? found->second : std::vector<double>(all_scores().size(), kNoScore);
 }
 
 LateRows LateScores::rows(std::size_t score, const Place& place, Cancel& cancel) {

@@ -4,12 +4,6 @@
 #include <limits>
 
 namespace heed {
-namespace {
-
-constexpr double kNoScore = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
-
 void RowScores::begin(const ObservedShape& shape) {
   sums_.assign(static_cast<std::size_t>(shape.heads) * scores_, {});
   kept_.assign(kept_head_ >= 0 ? scores_ : 0, {});

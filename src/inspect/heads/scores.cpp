@@ -17,8 +17,6 @@ namespace {
 using enum ScoreUnit;
 using enum ScoreFrom;
 
-constexpr double kUnscored = std::numeric_limits<double>::quiet_NaN();
-
 // A new score is a line here, and a file of its own beside distance_score.cpp.
 constexpr std::array kScores = {
     Score{{.name = "previous",
@@ -224,7 +222,7 @@ std::vector<double> ScoreSweep::values(std::int64_t head, ScoreForm form) const 
   std::vector<double> values;
   for (std::size_t i = 0; i < kScores.size(); ++i)
     values.push_back(of_score_[i] != nullptr ? of_score_[i]->score(head, kScores[i].which, form)
-                                             : kUnscored);
+                                             : kNoScore);
   return values;
 }
 

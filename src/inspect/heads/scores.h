@@ -1,6 +1,7 @@
 // The registry of scores: what is computed of a head, and under which name.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "inspect/heads/scored_layer.h"
 
 namespace heed {
+
+/// A score that a head or a row does not have.
+inline constexpr double kNoScore = std::numeric_limits<double>::quiet_NaN();
 
 /// Of the two forms of a score.
 enum class ScoreForm : std::uint8_t { kRaw, kSinkAdjusted };

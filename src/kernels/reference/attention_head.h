@@ -17,9 +17,9 @@ std::int64_t index(const Operand& x, std::int64_t b, std::int64_t h, std::int64_
   return b * x.batch + h * x.head + row * x.row + column * x.column;
 }
 
-// A score on its way: z = softcap(scale * sim) + bias + alibi, in double. What f32 cannot tell
-// apart is no difference between scores far from 0: there z is rounded to f32 (held_by_f32), unless
-// the problem is of f64. So a row whose every key has the bias -3.4e38 is the mean of the values.
+// A score on its way: z = softcap(scale * sim) + bias + alibi, in double. Far from 0, z
+// is rounded to f32 (held_by_f32) unless the problem is of f64: scores that f32 cannot tell apart
+// are equal. So a row whose every key has the bias -3.4e38 is the mean of the values.
 struct Score {
   double similarity = 0;
   double capped_slope = 1;  // d softcap(x) / dx

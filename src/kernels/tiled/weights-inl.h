@@ -93,7 +93,7 @@ void weigh(const RowLse<T>& lse, std::int64_t keys, const T* scores, T* weights)
                 weights + j * kRows + i);
 }
 
-// e^x for x that is 0 or less but for rounding; below the normal numbers 0.
+// e^x for x <= 0, or above 0 by rounding alone; 0 below the normal numbers.
 template <class Tag>
 HWY_INLINE hn::Vec<Tag> weight_of(Tag tag, hn::Vec<Tag> x) {
   if constexpr (std::is_same_v<hn::TFromD<Tag>, float>) {

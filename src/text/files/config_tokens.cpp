@@ -15,10 +15,6 @@ TokenId id_of_key(const std::string& key) {
   return error == std::errc() && end == key.data() + key.size() ? id_of(Json(id)) : -1;
 }
 
-}  // namespace
-
-namespace {
-
 // The names of a config's special tokens: {"eos_token": "</s>", "additional_special_tokens":
 // [...]}.
 void collect_names(const Json& value, std::vector<std::string>& names) {

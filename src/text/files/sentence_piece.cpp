@@ -21,7 +21,6 @@ namespace {
 using Model = SentencePieceModel;
 using Type = Model::Type;
 
-constexpr float kUnknownPenalty = 10;  // below the lowest score of a piece
 constexpr TokenId kExtraOfT5 = 100;
 constexpr std::int64_t kMostExtra = 10000;
 constexpr std::string_view kFairseq = "sentencepiece.bpe.model";  // of XLM-R and CamemBERT

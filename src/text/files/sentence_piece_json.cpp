@@ -12,8 +12,6 @@ namespace {
 
 using Type = SentencePieceModel::Type;
 
-constexpr const char* kPieceMark = "▁";
-
 Json replace_json(const Json& pattern, const char* content) {
   return Json({{"type", "Replace"}, {"pattern", pattern}, {"content", content}});
 }
@@ -49,7 +47,7 @@ Json unigram_json(const SentencePieceModel& model, const Vocabulary& vocabulary)
     const auto found = scores.find(piece);
     const float score = found == scores.end() ? lowest : found->second;
     entries.push(
-        Json::array({piece.empty() ? Json(kPieceMark) : Json(piece), Json(double{score})}));
+        Json::array({piece.empty() ? Json(kSpaceMark) : Json(piece), Json(double{score})}));
   }
   const std::string& unknown = model.pieces[static_cast<std::size_t>(model.unknown)].text;
   return Json({{"type", "Unigram"},
@@ -102,10 +100,10 @@ std::string sentence_piece_json(const SentencePieceModel& model, const Vocabular
                                 const std::vector<AddedToken>& added,
                                 const SentencePieceFrame& frame) {
   const Json metaspace = Json({{"type", "Metaspace"},
-                               {"replacement", kPieceMark},
+                               {"replacement", kSpaceMark},
                                {"prepend_scheme", model.add_dummy_prefix ? "always" : "never"},
                                {"split", model.algorithm != SentencePieceModel::Algorithm::kBpe}});
-  const Json decoders = Json::array({replace_json(Json({{"String", kPieceMark}}), " "),
+  const Json decoders = Json::array({replace_json(Json({{"String", kSpaceMark}}), " "),
                                      Json({{"type", "ByteFallback"}}), Json({{"type", "Fuse"}}),
                                      Json({{"type", "Strip"},
                                            {"content", " "},

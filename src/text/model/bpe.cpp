@@ -12,8 +12,6 @@
 namespace heed {
 namespace {
 
-constexpr std::string_view kSpaceMark = "▁";
-
 class BpeRun final : public ModelRun {
  public:
   explicit BpeRun(const Bpe& model) : model_(model) {}

@@ -10,8 +10,6 @@
 namespace heed {
 namespace {
 
-constexpr double kUnigramPenalty = 10;  // below the lowest score of a piece
-
 class Unigram final : public TokenModel {
  public:
   Unigram(const std::vector<ScoredPiece>& pieces, UnigramOptions options)
@@ -156,7 +154,7 @@ std::unique_ptr<TokenModel> read_unigram(const TokenizerFile& file, const Vocabu
   if (!unknown.is_null() && (id < 0 || id >= std::ssize(pieces)))
     file.refuse(unknown, "model.unk_id", fmt::format("null or an id below {}", pieces.size()));
   UnigramOptions options = {.unknown = static_cast<TokenId>(id),
-                            .unknown_score = lowest - kUnigramPenalty};
+                            .unknown_score = lowest - kUnknownPenalty};
   if (file.model()["byte_fallback"].as_flag().value_or(false)) options.bytes = byte_ids(vocabulary);
   return make_unigram(pieces, std::move(options));
 }

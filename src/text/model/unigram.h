@@ -11,6 +11,9 @@
 
 namespace heed {
 
+/// How far the score of an unknown character is below the lowest score of a piece.
+inline constexpr float kUnknownPenalty = 10;
+
 /// A piece that a text may be cut into, and its log-probability.
 struct ScoredPiece {
   std::string text;
@@ -19,10 +22,10 @@ struct ScoredPiece {
 };
 
 struct UnigramOptions {
-  TokenId unknown = -1;             // -1: a text with a character that is no piece is an error
-  double unknown_score = 0;         // of a character that is no piece
+  TokenId unknown = -1;             // -1: an unknown character is an error
+  double unknown_score = 0;         // of an unknown character
   bool single_precision = false;    // sums are rounded to f32, as SentencePiece has them
-  std::vector<TokenId> bytes = {};  // of all 256, -1: none; what is no piece becomes those
+  std::vector<TokenId> bytes = {};  // of all 256, -1: none; unknown characters become these
 };
 
 std::unique_ptr<TokenModel> make_unigram(const std::vector<ScoredPiece>& pieces,

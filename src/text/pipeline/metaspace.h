@@ -5,12 +5,13 @@
 #include <string_view>
 
 #include "text/tokenizer_file.h"
+#include "text/utf8.h"
 
 namespace heed {
 
 struct Metaspace {
   enum class Prepend { kAlways, kFirst, kNever };  // a mark in front: of each stretch, of the text
-  std::string mark = "▁";
+  std::string mark = std::string(kSpaceMark);
   Prepend prepend = Prepend::kAlways;
   bool split = true;
 };

@@ -6,8 +6,6 @@
 namespace heed {
 namespace {
 
-constexpr std::string_view kSpaceSign = "▁";
-
 /// The text that is written, and where in the old one each of its bytes begins.
 struct Written {
   std::string text;
@@ -63,7 +61,7 @@ class SentencePieceNormalizer final : public Normalizer {
   }
 
   void add_space(Written& out, std::size_t begin) const {
-    out.add(spaces_.escape ? kSpaceSign : " ", begin);
+    out.add(spaces_.escape ? kSpaceMark : " ", begin);
   }
 
   // Returns where in `text` the last byte that counts ends.
@@ -92,7 +90,7 @@ class SentencePieceNormalizer final : public Normalizer {
   }
 
   std::size_t drop_trailing_spaces(Written& out, std::size_t end) const {
-    const std::string_view space = spaces_.escape ? kSpaceSign : " ";
+    const std::string_view space = spaces_.escape ? kSpaceMark : " ";
     while (out.text.ends_with(space)) {
       const std::size_t size = out.text.size() - space.size();
       end = out.begins[size];
@@ -132,9 +130,9 @@ class SentencePieceDecoder final : public Decoder {
  private:
   // Returns whether the text still has to begin.
   bool decode(std::string& piece, bool at_begin) const {
-    const bool drops = at_begin && piece.starts_with(kSpaceSign);
-    if (drops) piece.erase(0, kSpaceSign.size());
-    piece = replaced(piece, kSpaceSign, " ");
+    const bool drops = at_begin && piece.starts_with(kSpaceMark);
+    if (drops) piece.erase(0, kSpaceMark.size());
+    piece = replaced(piece, kSpaceMark, " ");
     return at_begin && piece.empty() && (!drops || spaces_.remove_extra);
   }
 

@@ -15,7 +15,7 @@ import {Late} from './late';
 import {type Atlas, readAtlas} from './atlas';
 import type {AskMany} from './many_rows';
 import {looksOf, wholeRows} from './many_rows';
-import {Recent} from './recent';
+import {type Ask, Recent} from './recent';
 import type {Requests} from './requests';
 import {kMostBlocks, RowBlocks} from './row_blocks';
 import type {About, HeadScores, LayerScores, TilePlace} from './shapes';
@@ -133,7 +133,7 @@ export class SessionApi {
   }
 
   private question<Value>(
-    kept: Recent<Value>, name: string, read: (signal: AbortSignal, view: string) => Promise<Value>
+    kept: Recent<Value>, name: string, read: Ask<Value>
   ): Question<Value> {
     return {name, now: () => kept.now(name), get: (lane) => kept.get(name, lane, read)};
   }
