@@ -1,1 +1,2 @@
-// Nothing of its own: compile_time.cmake has the headers that all targets share compiled with it, once.
+// Nothing of its own: compile_time.cmake has the headers that all targets share compiled with it,
+// once.

@@ -143,7 +143,7 @@ def add_validation(figures, program, model, config, data):
         figures.missing.append(f"no {data / missing[0]}: its losses are not measured")
         return
     still = ["--steps", 1, "--batch", 1, "--accumulate", 1, "--learning-rate", 0, "--final-learning-rate", 0, "--warmup", 0,
-             "--sample-every", 0, "--evaluate-batches", 0, "--decay", 0]
+             "--sample-every", 0, "--evaluate-sequences", 0, "--decay", 0]
     if config.get("stories"):
         still += ["--stories", 0]
     with tempfile.TemporaryDirectory() as folder:

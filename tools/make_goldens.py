@@ -182,7 +182,7 @@ class Variant:
 
     def inputs(self, model):
         ids = torch.tensor([[3, 5, 1, 7, 2, 5, 9]])
-        if model.config.is_encoder_decoder:
+        if model.config.is_encoder_decoder and not self.kind.endswith("Classification"):
             return {"input_ids": ids, "decoder_input_ids": torch.tensor([[1, 4, 8, 4, 6]])}
         return {"input_ids": ids}
 
@@ -260,6 +260,15 @@ VARIANTS = {
         "hidden_size": 8.0, "num_hidden_layers": 2.0, "eos_token_id": 2.0, "bos_token_id": [1]}),
     # Derived buffers and heads for other tasks.
     "gpt2-double-heads": Variant("GPT2DoubleHeadsModel", GPT2),
+    # Labels of texts and of their tokens.
+    "classes-t5": Variant("T5ForSequenceClassification", T5),
+    "classes-t5-tokens": Variant("T5ForTokenClassification", T5),
+    "classes-mt5": Variant("MT5ForSequenceClassification", T5 | {"model_type": "mt5"}),
+    "classes-bert": Variant("BertForSequenceClassification", {"model_type": "bert"} | BERT),
+    "classes-roberta": Variant("RobertaForSequenceClassification", {"model_type": "roberta"} | BERT
+                               | {"type_vocab_size": 1}),
+    "classes-llama": Variant("LlamaForSequenceClassification",
+                             {"model_type": "llama"} | LLAMA | {"pad_token_id": 0}),
 }
 
 

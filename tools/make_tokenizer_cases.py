@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 """Writes tests/text/cases.json: what `tokenizers` gives on texts for each file in tests/text/tokenizers; and
-tests/text/rules.json: tiny tokenizers, each with one rule at its edge, and what it gives for them.
+tests/text/rules.json: tiny tokenizers, each with one rule at its edge, and what it gives for them; and
+tests/text/settings.json: what `transformers` gives where a tokenizer_config.json lies beside the tokenizer.json.
 
 Offsets are bytes of the UTF-8 text. Where a normaliser composes characters, heed gives a token all bytes that it
 stands for, and the library those of the first character: such offsets are left out.
 
-    pip install tokenizers==0.23.3 && tools/make_tokenizer_cases.py
+    pip install tokenizers==0.23.3 transformers==5.23.0 && tools/make_tokenizer_cases.py
 """
 
 import json
 import pathlib
+import shutil
+import tempfile
 
 import tokenizers
+import transformers
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "text"
 COMPOSING = {"unigram", "albert", "words"}
@@ -138,6 +142,45 @@ def write_rules():
     (FOLDER / "rules.json").write_text(json.dumps(entries, ensure_ascii=False, indent=1) + "\n")
 
 
+# --- settings: a tokenizer_config.json that says otherwise than the tokenizer.json beside it
+
+def settings():
+    """(tokenizer, tokenizer_config.json, texts)"""
+    size = len(json.loads((FOLDER / "tokenizers" / "llama2.json").read_text())["model"]["vocab"])
+    llama = ["the cat", " the", "the</s>cat", "the</s> cat", "</s>the", "▁the", "a <m> a"]
+    for config in ({}, {"legacy": True}, {"legacy": False}, {"add_prefix_space": False}, {"add_bos_token": False}):
+        for name in ("LlamaTokenizer", "LlamaTokenizerFast", "PreTrainedTokenizerFast"):
+            yield "llama2", {"tokenizer_class": name, **config}, llama
+    for name in ("GPT2Tokenizer", "GPT2TokenizerFast", "PreTrainedTokenizerFast"):
+        yield "bytes-gpt2", {"tokenizer_class": name, "add_prefix_space": True}, ["the cat", " the", "the<m>cat"]
+    for name in ("BertTokenizer", "BertTokenizerFast", "DistilBertTokenizer", "PreTrainedTokenizerFast"):
+        for config in ({"do_lower_case": False}, {"do_lower_case": True, "strip_accents": False},
+                       {"do_lower_case": True, "tokenize_chinese_chars": False}):
+            yield "bert", {"tokenizer_class": name, **config}, ["The the", "thé cat", "a日a"]
+    for name in ("LlamaTokenizer", "PreTrainedTokenizerFast"):
+        for flags in ({}, {"lstrip": True}, {"rstrip": True}, {"special": False, "normalized": True}):
+            added = {"2": token(2, "</s>"), str(size): token(size, "<m>", **flags)}
+            for entry in added.values():
+                del entry["id"]
+            yield "llama2", {"tokenizer_class": name, "added_tokens_decoder": added}, llama
+        added = {"2": token(2, "</s>", lstrip=True, rstrip=True)}
+        del added["2"]["id"]
+        yield "llama2", {"tokenizer_class": name, "added_tokens_decoder": added}, llama
+
+
+def write_settings():
+    entries = []
+    for name, config, texts in settings():
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(FOLDER / "tokenizers" / f"{name}.json", f"{folder}/tokenizer.json")
+            pathlib.Path(folder, "tokenizer_config.json").write_text(json.dumps(config))
+            reference = transformers.AutoTokenizer.from_pretrained(folder)
+            cases = [{"text": text, "ids": reference(text).input_ids} for text in texts]
+        entries.append({"tokenizer": name, "config": config, "cases": cases})
+    (FOLDER / "settings.json").write_text(json.dumps(entries, ensure_ascii=False, indent=1) + "\n")
+
+
 if __name__ == "__main__":
     main()
     write_rules()
+    write_settings()

@@ -177,7 +177,7 @@ TrainConfig checked_config(const Given& given, const Arguments& arguments) {
     fail({.found = "--initial-positions and --start-from both say what the run begins with",
           .expected = "one of them"});
   given.require_beside("--sample-prompt", config.sample_every > 0, "--sample-every");
-  given.require_beside("--evaluate-batches", config.validation > 0, "--validation above 0");
+  given.require_beside("--evaluate-sequences", config.validation > 0, "--validation above 0");
   for (const char* beside : {"--watch-every", "--watch-port"})
     given.require_beside(beside, given.has("--watch"), "--watch");
   return config;

@@ -31,6 +31,10 @@ constexpr Head kHeads[] = {
     {"xlm-roberta", "XLMRoberta", "classifier.dense", "classifier.out_proj", "classifier", true,
      true},
     {"distilbert", "DistilBert", "pre_classifier", "classifier", "classifier", false, true},
+    {"t5", "T5", "classification_head.dense", "classification_head.out_proj", "classifier", true,
+     true},
+    {"mt5", "MT5", "classification_head.dense", "classification_head.out_proj", "classifier", true,
+     true},
     {"gpt2", "GPT2", nullptr, "score", "classifier", false, false},
     {"llama", "Llama", nullptr, "score", "score", false, false},
     {"mistral", "Mistral", nullptr, "score", "score", false, false},
@@ -111,24 +115,56 @@ Classifier::Classifier(std::unique_ptr<Model> base, ClassifierConfig config)
       base_(std::move(base)),
       info_(base_->info()),
       out_(out_layer(config_, info_.width)) {
-  info_.has_logits = false;  // of words
+  info_.has_logits = false;                              // of words
+  info_.source_positions = info_.source_vocabulary = 0;  // its source is the text
   const Head& head = head_of(config_);
   if (!config_.by_text || head.middle == nullptr) return;
   middle_.emplace(head.middle, LinearShape{.in = info_.width, .out = info_.width});
   activation_ = head.tanh ? Middle::kTanh : Middle::kRelu;
 }
 
-// An encoder's first token stands for its text, a decoder's last one has seen all of it.
+// An encoder's first token stands for its text, a decoder's last one has seen all of it, and an
+// encoder-decoder's stands where it has read the text's last end token.
 std::vector<std::int64_t> Classifier::places(const Batch& batch, const Run& run) const {
   std::vector<std::int64_t> rows = run.row_lengths(batch.ids.dim(0), batch.ids.dim(1));
   const bool decodes = head_of(config_).middle == nullptr;  // also one that is not causal
-  for (std::int64_t& row : rows) row = decodes ? std::max<std::int64_t>(row - 1, 0) : 0;
+  for (std::size_t b = 0; b < rows.size(); ++b) {
+    std::int64_t& row = rows[b];
+    if (!base_->info().reads_source()) {
+      row = decodes ? std::max<std::int64_t>(row - 1, 0) : 0;
+      continue;
+    }
+    const auto* ids = batch.ids.select(0, static_cast<std::int64_t>(b)).data<std::int32_t>();
+    do --row;
+    while (row >= 0 && !info_.ends_with(ids[row]));
+    if (row < 0)
+      fail({.op = "classifier",
+            .argument = fmt::format("ids[{}]", b),
+            .found = "without an end token",
+            .expected = "one: the state that follows it stands for the text"});
+  }
   return rows;
+}
+
+Classifier::Pass::Pass(const Model& base, const Batch& batch, const Run& run) : batch_(batch) {
+  if (!base.info().reads_source()) return;
+  ids_ = Tensor::empty(batch.ids.shape(), batch.ids.dtype());
+  for (std::int64_t b = 0; b < ids_.dim(0); ++b) {
+    const auto* from = batch.ids.select(0, b).data<std::int32_t>();
+    auto* to = ids_.view().select(0, b).data<std::int32_t>();
+    to[0] = static_cast<std::int32_t>(base.info().first_token);
+    std::copy(from, from + ids_.dim(1) - 1, to + 1);
+  }
+  batch_ = {.ids = ids_,
+            .source = batch.ids,
+            .source_lengths = run.row_lengths(batch.ids.dim(0), batch.ids.dim(1))};
 }
 
 Tensor Classifier::forward(const Batch& batch, Run& run) const {
   const Shown show{run};
-  const Tensor states = base_->states(batch, run);
+  const Pass pass(*base_, batch, run);
+  const Tensor states =
+      base_->info().reads_source() ? base_->forward(pass.batch(), run) : base_->states(batch, run);
   if (!config_.by_text) return show(TapKind::kLogits, out_.forward(states, run));
   Tensor all = states.share();
   Tensor x = Tensor::empty({states.dim(0), 1, states.dim(2)}, states.dtype());
@@ -158,7 +194,10 @@ void Classifier::backward(const Tensor& dlogits, const Batch& batch, Run& run,
     copy_rows(places(batch, run), dstates, dx, /*back=*/true);
     dx = std::move(dstates);
   }
-  base_->states_backward(dx, batch, run, gradients);
+  if (base_->info().reads_source())
+    base_->backward(dx, Pass(*base_, batch, run).batch(), run, gradients);
+  else
+    base_->states_backward(dx, batch, run, gradients);
 }
 
 std::vector<Parameter*> Classifier::head_parameters() {

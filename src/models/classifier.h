@@ -49,6 +49,17 @@ class Classifier : public Model {
 
  private:
   enum class Middle : std::uint8_t { kNone, kTanh, kRelu };
+  // What the base reads: the batch; of an encoder-decoder the text as the source, and the text
+  // behind the start token as what is written.
+  class Pass {
+   public:
+    Pass(const Model& base, const Batch& batch, const Run& run);
+    const Batch& batch() const { return batch_; }
+
+   private:
+    Tensor ids_;
+    Batch batch_;
+  };
   std::vector<std::int64_t> places(const Batch& batch, const Run& run) const;
 
   ClassifierConfig config_;

@@ -64,6 +64,10 @@ bool is_encoder_alone(const Config& config) {
   return says(config, "EncoderModel") || says(config, "ForTokenClassification");
 }
 
+bool writes_words(const Config& config) {
+  return !says(config, "ForSequenceClassification") && !says(config, "ForQuestionAnswering");
+}
+
 void check_buckets(const T5Config& read, const Config& config) {
   if (read.buckets < 4 || read.buckets % 4 != 0)
     config.refuse("relative_attention_num_buckets", read.buckets, "a multiple of 4");
@@ -94,8 +98,7 @@ T5Config T5Config::read(const Config& config) {
   read.causal = is_causal(config);
   read_projection(config, kin, read);
   read.has_decoder = !is_encoder_alone(config);
-  read.has_words = read.has_decoder && !says(config, "ForSequenceClassification") &&
-                   !says(config, "ForQuestionAnswering");
+  read.has_words = read.has_decoder && writes_words(config);
   // Until version 5 of transformers, one key told both.
   read.tied = config.flag("tie_word_embeddings", true);
   read.scaled_head = kin.scales && config.flag("scale_decoder_outputs", read.tied);
@@ -190,35 +193,39 @@ std::unique_ptr<Model> make_t5(const Config& config, std::uint64_t seed) {
   return model;
 }
 
-std::unique_ptr<Model> load_t5(const Config& config, const Weights& weights,
-                               const Reading& reading) {
-  constexpr const char* kWords = "shared.weight";
-  constexpr const char* kOfEncoder = "encoder.embed_tokens.weight";
-  constexpr const char* kOfDecoder = "decoder.embed_tokens.weight";
-  T5Config read = T5Config::read(config);
+constexpr const char* kWords = "shared.weight";
+constexpr const char* kCopies[] = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"};
+
+// How the file calls the parameters. Like transformers: what the file holds counts where it
+// contradicts the configuration.
+Spelling spelling_of(T5Config& read, const Config& config, const Weights& weights,
+                     const Reading& reading) {
   Spelling spelling = {
       .wrapper = "transformer.",
-      .otherwise = {{kWords, kOfEncoder}, {kWords, kOfDecoder}},
+      .otherwise = {{kWords, kCopies[0]}, {kWords, kCopies[1]}},
       // Copies of the words, and a bias that the first files have in the cross-attention.
       .unused = {"embed_tokens.weight",
                  "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"}};
-  if (config.texts("architectures").empty() &&
-      !StoredWeights(weights, spelling).holds("decoder.final_layer_norm.weight"))
+  const StoredWeights stored(weights, spelling);
+  if (config.texts("architectures").empty() && !stored.holds("decoder.final_layer_norm.weight"))
     read.has_decoder = read.has_words = false;
   if (!read.has_decoder) spelling.unused.emplace_back("decoder.");
-  // Like transformers: what the file holds counts where it contradicts the configuration.
-  const StoredWeights copies(weights, spelling);
-  read.tied = !copies.holds("lm_head.weight") || reading.headers_only ||
-              !copies.differ("lm_head.weight", kWords);
+  read.tied = !stored.holds("lm_head.weight") || reading.headers_only ||
+              !stored.differ("lm_head.weight", kWords);
   if (read.tied || !read.has_words) spelling.unused.emplace_back("lm_head.weight");
   if (read.tied) spelling.otherwise.emplace_back(kWords, "lm_head.weight");
-  const StoredWeights stored(weights, spelling);
-  const std::int64_t all = read.heads * read.head_dim;
-  for (const char* copy : {kOfEncoder, kOfDecoder})
-    if (!reading.headers_only) stored.require_copy(copy, kWords);
-  stored.require("shared.weight", {read.vocabulary, read.width});
+  return spelling;
+}
+
+std::unique_ptr<Model> load_t5(const Config& config, const Weights& weights,
+                               const Reading& reading) {
+  T5Config read = T5Config::read(config);
+  const StoredWeights stored(weights, spelling_of(read, config, weights, reading));
+  if (!reading.headers_only)
+    for (const char* copy : kCopies) stored.require_copy(copy, kWords);
+  stored.require(kWords, {read.vocabulary, read.width});
   stored.require(fmt::format("encoder.block.{}.layer.0.SelfAttention.q.weight", read.layers - 1),
-                 {all, read.width});
+                 {read.heads * read.head_dim, read.width});
   if (read.has_decoder)
     stored.require(
         fmt::format("decoder.block.{}.layer.2.DenseReluDense.wo.weight", read.decoder_layers - 1),

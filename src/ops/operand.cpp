@@ -12,8 +12,8 @@
 namespace heed {
 
 std::string_view short_name(const Operand& operand) {
-  constexpr std::string_view kOfKeys = "keys.";
-  return operand.name.starts_with(kOfKeys) ? operand.name.substr(kOfKeys.size()) : operand.name;
+  return operand.name == "keys.k" || operand.name == "keys.v" ? operand.name.substr(5)
+                                                              : operand.name;
 }
 
 void require_shape(std::string_view op, const Operand& operand, const Shape& wanted,

@@ -141,16 +141,15 @@ std::vector<AddedToken> TokenizerFile::added_tokens() const {
   return tokens;
 }
 
+Json json_of(const AddedToken& token) {
+  return {{"id", token.id},          {"content", token.content}, {"single_word", token.single_word},
+          {"lstrip", token.lstrip},  {"rstrip", token.rstrip},   {"normalized", token.normalized},
+          {"special", token.special}};
+}
+
 std::string write_tokenizer_json(const TokenizerParts& parts) {
   Json added = Json::array();
-  for (const AddedToken& token : parts.added_tokens)
-    added.push({{"id", token.id},
-                {"content", token.content},
-                {"single_word", token.single_word},
-                {"lstrip", token.lstrip},
-                {"rstrip", token.rstrip},
-                {"normalized", token.normalized},
-                {"special", token.special}});
+  for (const AddedToken& token : parts.added_tokens) added.push(json_of(token));
   const Json json = {{"version", "1.0"},
                      {"truncation", nullptr},
                      {"padding", nullptr},

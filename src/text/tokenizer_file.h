@@ -56,7 +56,8 @@ class TokenizerFile {
 
   const std::string& name() const { return json_.file(); }
   const std::string& text() const { return json_.text(); }
-  const Json& model() const { return json_.root()["model"]; }
+  const Json& root() const { return json_.root(); }
+  const Json& model() const { return root()["model"]; }
 
   /// The component, null where the file has none.
   const Json& component(std::string_view name) const { return json_.root()[name]; }
@@ -116,6 +117,9 @@ std::unique_ptr<T> read_component(const TokenizerFile& file, const Json& compone
   }
   file.refuse_type(component, argument, "one of " + known);
 }
+
+/// An entry of `added_tokens`.
+Json json_of(const AddedToken& token);
 
 /// A content in the form of `tokenizer.json`; the text that heed writes.
 struct TokenizerParts {

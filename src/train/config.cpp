@@ -14,35 +14,37 @@
 namespace heed {
 namespace {
 
+// What other programs call them.
+constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
+    {"lr", "learning_rate"},
+    {"min_lr", "final_learning_rate"},
+    {"n_layer", "layers"},
+    {"n_layers", "layers"},
+    {"num_layers", "layers"},
+    {"n_head", "heads"},
+    {"n_heads", "heads"},
+    {"n_embd", "width"},
+    {"d_model", "width"},
+    {"hidden_size", "width"},
+    {"block_size", "block"},
+    {"context", "block"},
+    {"max_iters", "steps"},
+    {"max_steps", "steps"},
+    {"iters", "steps"},
+    {"batch_size", "batch"},
+    {"warmup_iters", "warmup"},
+    {"warmup_steps", "warmup"},
+    {"eval_interval", "evaluate_every"},
+    {"eval_iters", "evaluate_sequences"},
+    {"evaluate_batches", "evaluate_sequences"},
+    {"grad_clip", "clip"},
+    {"gradient_accumulation_steps", "accumulate"},
+    {"vocab_size", "vocabulary"}};
+
 const TrainKey& find_key(const JsonText& file, const Json::Member& member) {
   const auto keys = train_keys();
   const auto found = std::ranges::find(keys, member.first, &TrainKey::name);
   if (found != keys.end()) return *found;
-  // What other programs call them.
-  constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
-      {"lr", "learning_rate"},
-      {"min_lr", "final_learning_rate"},
-      {"n_layer", "layers"},
-      {"n_layers", "layers"},
-      {"num_layers", "layers"},
-      {"n_head", "heads"},
-      {"n_heads", "heads"},
-      {"n_embd", "width"},
-      {"d_model", "width"},
-      {"hidden_size", "width"},
-      {"block_size", "block"},
-      {"context", "block"},
-      {"max_iters", "steps"},
-      {"max_steps", "steps"},
-      {"iters", "steps"},
-      {"batch_size", "batch"},
-      {"warmup_iters", "warmup"},
-      {"warmup_steps", "warmup"},
-      {"eval_interval", "evaluate_every"},
-      {"eval_iters", "evaluate_batches"},
-      {"grad_clip", "clip"},
-      {"gradient_accumulation_steps", "accumulate"},
-      {"vocab_size", "vocabulary"}};
   for (const auto& [theirs, ours] : kElsewhere)
     if (theirs == member.first)
       fail({.file = file.file(),

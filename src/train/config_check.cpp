@@ -115,7 +115,7 @@ void check_least(const TrainConfig& c) {
   at_least(c.generate_length, 0, "generate_length");
   at_least(c.seed, 0, "seed");
   at_least(c.evaluate_every, 1, "evaluate_every");
-  at_least(c.evaluate_batches, 0, "evaluate_batches");
+  at_least(c.evaluate_sequences, 0, "evaluate_sequences");
   at_least(c.checkpoint_every, 1, "checkpoint_every");
   at_least(c.sample_every, 0, "sample_every");
 }

@@ -77,8 +77,7 @@ class GeneratedTask : public Task {
   }
   std::int64_t validation_examples() const override {
     if (config_.validation == 0) return 0;
-    return config_.evaluate_batches > 0 ? config_.evaluate_batches * config_.batch
-                                        : kValidationExamples;
+    return config_.evaluate_sequences > 0 ? config_.evaluate_sequences : kValidationExamples;
   }
   void make_validation(std::int64_t index, std::int64_t /*count*/,
                        Example& example) const override {

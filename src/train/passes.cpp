@@ -154,7 +154,7 @@ double Passes::forward_backward(std::int64_t step, const Piece& piece, ExampleBa
 std::optional<Evaluation> Passes::evaluate() {
   const std::int64_t all = task_.validation_examples();
   if (all == 0) return std::nullopt;
-  const std::int64_t asked = config_.evaluate_batches * config_.batch;
+  const std::int64_t asked = config_.evaluate_sequences;
   const std::int64_t examples = asked == 0 ? all : std::min(asked, all);
   const std::int64_t piece = piece_rows(config_, task_);
   std::vector<Sums> pieces(static_cast<std::size_t>((examples + piece - 1) / piece));

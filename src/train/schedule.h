@@ -10,8 +10,8 @@ namespace heed {
 
 struct Schedule {
   /// After the warm-up, from `peak` at step = warmup on:
-  ///   cosine        along half a cosine to `last` at the last step, steps - 1 (Loshchilov & Hutter, "SGDR",
-  ///                 2017, equation 5, without restarts)
+  ///   cosine        along half a cosine to `last` at the last step, steps - 1 (Loshchilov &
+  ///                 Hutter, "SGDR", 2017, equation 5, without restarts)
   ///   linear        along a line to `last`
   ///   inverse-sqrt  peak sqrt(warmup / step) (Vaswani et al. 2017, section 5.3)
   ///   constant      peak

@@ -63,6 +63,14 @@ void Training::require_alike() const {
       });
 }
 
+// Parameters and moments, which rank 0 has read.
+void Training::take_from_first() {
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    for (Tensor* tensor :
+         {&parameters_[i]->value, &optimizer_.moments()[i].first, &optimizer_.moments()[i].second})
+      peers_.take_from_first(writable_bytes_of(*tensor));
+}
+
 void Training::go_on_from(const std::optional<RunFolder::Found>& found) {
   const std::string text = peers_.text_of_first(found ? to_json(found->state) : "");
   if (text.empty()) return;
@@ -73,19 +81,14 @@ void Training::go_on_from(const std::optional<RunFolder::Found>& found) {
       fail({.op = "train",
             .argument = "data",
             .found = "not what the run to resume was started with (its tokens differ)"});
-    if (found) read_tensors(found->path, {parameters_, optimizer_});
-  });
-  for (std::size_t i = 0; i < parameters_.size(); ++i)
-    for (Tensor* tensor :
-         {&parameters_[i]->value, &optimizer_.moments()[i].first, &optimizer_.moments()[i].second})
-      peers_.take_from_first(writable_bytes_of(*tensor));
-  peers_.together([&] {
     if (state.step > config_.steps)
       fail({.op = "train",
             .argument = "steps",
             .found = config_.steps,
             .expected = fmt::format("at least {}, which the run has done", state.step)});
+    if (found) read_tensors(found->path, {parameters_, optimizer_});
   });
+  take_from_first();
   tell_differences(state, state_, listener_);
   optimizer_.set_steps(state.step);
   saved_step_ = state.step;

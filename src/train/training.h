@@ -28,6 +28,7 @@ class Training {
   /// What every process must have alike.
   void require_alike() const;
   /// The checkpoint is the first process's; the others get all from it.
+  void take_from_first();
   void go_on_from(const std::optional<RunFolder::Found>& found);
   TrainResult run();
 

@@ -121,8 +121,8 @@ TEST(Effects, KeysOfATrainingThatDoNothingAreNamed) {
         "--vocabulary is without effect, expected --tokenizer byte-bpe or word-piece beside it");
   train({"--sample-prompt", "The"},
         "--sample-prompt is without effect, expected --sample-every beside it");
-  train({"--validation", "0", "--evaluate-batches", "3"},
-        "--evaluate-batches is without effect, expected --validation above 0 beside it");
+  train({"--validation", "0", "--evaluate-sequences", "3"},
+        "--evaluate-sequences is without effect, expected --validation above 0 beside it");
   train({"--initial-positions", "sinusoidal", "--start-from", "x"},
         "--initial-positions and --start-from both say what the run begins with, expected one of "
         "them");

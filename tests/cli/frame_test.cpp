@@ -56,7 +56,7 @@ TEST(Program, ReportsAFullDisk) {
 TEST(Program, AFileOverTheLimitIsAnErrorAndLeavesNothing) {
   const std::string folder = (test::scratch() / "limited").string();
   const std::string trains = HEED_BINARY_DIR "/heed train --data " + folder +
-                             "/text --steps 1 --batch 1 --block 8 --evaluate-batches 1 -o " +
+                             "/text --steps 1 --batch 1 --block 8 --evaluate-sequences 1 -o " +
                              folder + "/run";
   const std::string command = "mkdir " + folder + " && seq 500 > " + folder +
                               "/text && (ulimit -f 64; " + trains + ") 2> " + folder + "/error";

@@ -57,8 +57,8 @@ TEST(Largest, AreTheFirstOfTheSortedRow) {
 }
 
 TEST(Largest, WhatTheShareLeavesOutIsTheRest) {
-  const Largest found =
-      largest_of(std::vector<float>{.1F, .4F, kHiddenWeight, .3F, .2F}, {.top_p = .6, .at_most = 3});
+  const Largest found = largest_of(std::vector<float>{.1F, .4F, kHiddenWeight, .3F, .2F},
+                                   {.top_p = .6, .at_most = 3});
   EXPECT_EQ(places(found), (std::vector<std::int64_t>{1, 3}));
   EXPECT_EQ(found.rest_count, 2);
   EXPECT_NEAR(found.rest_weight, .3, 1e-7);

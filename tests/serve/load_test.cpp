@@ -20,9 +20,10 @@ using test::Served;
 using test::text_of;
 
 std::string request(const Served& served, const std::string& path) {
-  return fmt::format("GET {} HTTP/1.1\r\nHost: localhost:{}\r\nAuthorization: Bearer {}\r\n"
-                     "Connection: close\r\n\r\n",
-                     path, served.server.port(), test::kToken);
+  return fmt::format(
+      "GET {} HTTP/1.1\r\nHost: localhost:{}\r\nAuthorization: Bearer {}\r\n"
+      "Connection: close\r\n\r\n",
+      path, served.server.port(), test::kToken);
 }
 
 std::string session_path(const Served& served, const std::string& text) {

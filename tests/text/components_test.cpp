@@ -1,5 +1,5 @@
 // Small tokenizers of every kind, tests/text/tokenizers, against what `tokenizers` gives for them:
-// tools/make_tokenizer_cases.py wrote cases.json.
+// tools/make_tokenizer_cases.py wrote cases.json, rules.json and settings.json.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -7,6 +7,7 @@
 #include "heed/text/tokenizer.h"
 #include "io/atomic_file.h"
 #include "support/places.h"
+#include "support/scratch.h"
 #include "text/pipeline_tokenizer.h"
 
 namespace heed {
@@ -100,6 +101,28 @@ TEST(TokenizerRules, GiveTheIdsOfTokenizers) {
       for (const TokenSpan& span : encoding.spans) ends.push_back(span.end);
       EXPECT_EQ(ends, entry["ends"].get<std::vector<std::int64_t>>()) << text;
     }
+  }
+}
+
+// A tokenizer_config.json that says otherwise than the tokenizer.json beside it, as transformers
+// reads the two.
+TEST(TokenizerSettings, GiveTheIdsOfTransformers) {
+  const test::Scratch scratch;
+  for (const json& setting : json::parse(read_file(folder() / "settings.json"))) {
+    SCOPED_TRACE(setting["config"].dump());
+    const std::string name = setting["tokenizer"].get<std::string>() + ".json";
+    write_file(scratch / "tokenizer.json", read_file(folder() / "tokenizers" / name));
+    write_file(scratch / "tokenizer_config.json", setting["config"].dump());
+    const auto tokenizer = load_tokenizer(scratch.folder());
+    for (const json& entry : setting["cases"]) {
+      const auto text = entry["text"].get<std::string>();
+      EXPECT_EQ(tokenizer->encode(text).ids, entry["ids"].get<Ids>()) << text;
+    }
+    // What heed writes holds the settings.
+    write_file(scratch / "written.json", tokenizer->to_json());
+    const auto written = load_tokenizer(scratch / "written.json");
+    for (const json& entry : setting["cases"])
+      EXPECT_EQ(written->encode(entry["text"].get<std::string>()).ids, entry["ids"].get<Ids>());
   }
 }
 

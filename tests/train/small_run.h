@@ -25,7 +25,7 @@ class SmallRun : public testing::Test {
     config_.steps = 20;
     config_.warmup = 3;
     config_.evaluate_every = 10;
-    config_.evaluate_batches = 2;
+    config_.evaluate_sequences = 8;
     config_.checkpoint_every = 5;
   }
 

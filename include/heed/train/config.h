@@ -61,8 +61,9 @@ struct TrainConfig {
   double clip = 1;            // largest norm of the whole gradient; 0: no limit
   std::int64_t seed = 1337;
 
-  std::int64_t evaluate_every = 250;   // steps
-  std::int64_t evaluate_batches = 20;  // spread evenly over the validation part; 0: all of it
+  std::int64_t evaluate_every = 250;  // steps
+  /// In one evaluation, spread evenly over the validation part; 0: all of it.
+  std::int64_t evaluate_sequences = 240;
   std::int64_t patience = 0;  // evaluations without a better loss that end the run; 0: none does
   std::int64_t checkpoint_every = 250;
   std::int64_t sample_every = 0;  // steps between samples of what the model writes; 0: none

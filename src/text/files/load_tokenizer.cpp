@@ -1,6 +1,7 @@
 // Which of a folder's files hold its tokenizer.
 #include "base/file.h"
 #include "heed/text/tokenizer.h"
+#include "text/files/config_settings.h"
 #include "text/files/readers.h"
 #include "text/pipeline_tokenizer.h"
 
@@ -13,10 +14,18 @@ std::unique_ptr<Tokenizer> read_json(const fs::path& path) {
   return read_tokenizer(TokenizerFile(path.string(), content_of(path)));
 }
 
+std::unique_ptr<Tokenizer> read_json_with_settings(const fs::path& folder) {
+  const fs::path path = folder / "tokenizer.json";
+  TokenizerFile file(path.string(), content_of(path));
+  if (auto text = with_settings(file.root(), read_tokenizer_config(folder), folder))
+    file = TokenizerFile(path.string(), *std::move(text));
+  return read_tokenizer(std::move(file));
+}
+
 // In the order in which transformers prefers them.
 std::unique_ptr<Tokenizer> read_folder(const fs::path& folder) {
   const auto has = [&](const char* name) { return fs::exists(folder / name); };
-  if (has("tokenizer.json")) return read_json(folder / "tokenizer.json");
+  if (has("tokenizer.json")) return read_json_with_settings(folder);
   if (has("source.spm") && has("vocab.json"))
     return read_sentence_piece(folder / "source.spm", folder / "vocab.json");
   if (has("vocab.json") && has("merges.txt"))

@@ -90,8 +90,8 @@ TokenId Bpe::first_id(std::string_view word, std::size_t begin, std::size_t end)
 // in between come before it.
 void Bpe::first_symbols(std::string_view word, std::vector<Symbol>& symbols) const {
   std::optional<Symbol> waiting;
-  const auto add = [&](TokenId id, std::size_t from, std::size_t to) {
-    symbols.push_back({id, static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to)});
+  const auto symbol = [](TokenId id, std::size_t from, std::size_t to) {
+    return Symbol{id, static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to)};
   };
   const auto flush = [&] {
     if (waiting) symbols.push_back(*waiting);
@@ -105,16 +105,15 @@ void Bpe::first_symbols(std::string_view word, std::vector<Symbol>& symbols) con
     const TokenId id = whole.id >= 0 ? whole.id : first_id(word, begin, end);
     if (id >= 0) {
       flush();
-      add(id, begin, end);
+      symbols.push_back(symbol(id, begin, end));
     } else if (has_all_bytes(options_.bytes, word.substr(begin, end - begin))) {
       for (std::size_t i = begin; i < end; ++i)
-        add(options_.bytes[static_cast<unsigned char>(word[i])], i, i + 1);
+        symbols.push_back(symbol(options_.bytes[static_cast<unsigned char>(word[i])], i, i + 1));
     } else if (waiting && options_.fuse_unknown) {
       waiting->end = static_cast<std::uint32_t>(end);
     } else if (options_.unknown >= 0) {
       flush();
-      waiting = {options_.unknown, static_cast<std::uint32_t>(begin),
-                 static_cast<std::uint32_t>(end)};
+      waiting = symbol(options_.unknown, begin, end);
     }
   }
   flush();

@@ -46,12 +46,8 @@ std::vector<Segment> AddedTokens::split(const Piece& piece) const {
   for (std::size_t at = 0; at < text.size();) {
     const AddedToken* token =
         begins_[static_cast<unsigned char>(text[at])] ? match(text, at) : nullptr;
-    if (token == nullptr) {
-      ++at;
-      continue;
-    }
-    const std::size_t end = at + token->content.size();
-    if (token->single_word && touches_words(text, at, end)) {
+    const std::size_t end = at + (token == nullptr ? 1 : token->content.size());
+    if (token == nullptr || (token->single_word && touches_words(text, at, end))) {
       at = end;
       continue;
     }

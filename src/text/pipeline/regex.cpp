@@ -381,15 +381,13 @@ class Search {
     }
     if (now.op == Op::kLineBegin && at > 0 && text_[at - 1] != '\n') return false;
     if (now.op == Op::kLineEnd && at < text_.size() && text_[at] != '\n') return false;
-    if (now.op == Op::kAhead && (end_of(step + 1, at) == kNowhere) != (now.second == 1))
+    ++step;
+    if (now.op != Op::kAhead && now.op != Op::kAtomic) return true;
+    const std::size_t end = end_of(step, at);
+    if (now.op == Op::kAhead ? (end == kNowhere) != (now.second == 1) : end == kNowhere)
       return false;
-    if (now.op == Op::kAtomic) {
-      const std::size_t end = end_of(step + 1, at);
-      if (end == kNowhere) return false;
-      at = end;
-    }
-    step +=
-        1 + static_cast<std::size_t>(now.op == Op::kAhead || now.op == Op::kAtomic ? now.first : 0);
+    if (now.op == Op::kAtomic) at = end;
+    step += static_cast<std::size_t>(now.first);
     return true;
   }
 
