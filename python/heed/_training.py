@@ -156,8 +156,8 @@ def _heard(on_step: Callable[[TrainStep], Any] | None) -> Callable[[dict[str, An
 
 
 def _configuration(config: Any, keys: dict[str, Any], resumed: Path | None) -> tuple[str, str]:
-    """The configuration as JSON, and what errors call it."""
-    origin = "config"
+    """The configuration as JSON, and the file that it is from (empty: it is from none)."""
+    origin = ""
     if config is None and resumed is not None and (resumed / "run.json").exists():
         config = json.loads(_core.stored_config(str(resumed)))
     elif config is None and resumed is not None and not keys:
@@ -173,6 +173,7 @@ def _configuration(config: Any, keys: dict[str, Any], resumed: Path | None) -> t
         if not keys:
             return text, origin
         config = json.loads(text)
+        origin = ""
     merged = {**(config or {}), **keys}
     if isinstance(merged.get("data"), (str, PathLike)):
         merged["data"] = [merged["data"]]

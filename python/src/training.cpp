@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/reworded.h"
 #include "computing.h"
 #include "generation.h"
 #include "heed/base/error.h"
@@ -111,11 +112,22 @@ nb::object as_dict(const TrainResult& result) {
   return dict;
 }
 
+// Keywords and a dict have no lines: a place in them says nothing.
+TrainConfig parsed(const std::string& config, const std::string& origin) {
+  if (!origin.empty()) return parse_train_config(config, origin);
+  return reworded([&] { return parse_train_config(config, "config"); },
+                  [](ErrorParts& parts) {
+                    parts.op = "train";
+                    parts.file = parts.place = {};
+                    if (parts.found.text() == R"(unknown key "threads")")
+                      parts.hint = "heed.set_thread_count sets how many threads compute";
+                  });
+}
+
 // None where `on_step` ended the run by returning False.
 nb::object run(const std::string& config, const std::string& origin, const std::string& folder,
                bool resume, const nb::object& on_step, const nb::object& on_note) {
-  const TrainArgs args = {
-      .config = parse_train_config(config, origin), .folder = folder, .resume = resume};
+  const TrainArgs args = {.config = parsed(config, origin), .folder = folder, .resume = resume};
   Caller caller(on_step, on_note);
   try {
     return as_dict(computing([&] { return train(args, caller); }));

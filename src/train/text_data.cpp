@@ -170,7 +170,7 @@ void check_lengths(const TrainConfig& config, const TextData& data) {
     if (tokens < wanted)
       fail({.op = "train",
             .argument = "data",
-            .found = fmt::format("{} for {}", number_of(tokens, "token"), part),
+            .found = number_of(tokens, fmt::format("{} token", part)),
             .expected = fmt::format("at least block + 1 = {}{}", wanted, or_else)});
   };
   check(data.train.size(), "training", "");

@@ -166,8 +166,7 @@ TEST_F(ExplainKeys, ThatAreNotThereHaveNoForm) {
     const Answer answer =
         test::heed({"explain", "--shape", "1,2,2,4,4,8,8", option, list_of("begin.npy", {0})});
     EXPECT_EQ(answer.status, 2);
-    EXPECT_EQ(answer.error, std::string("heed explain: ") + option +
-                                " is without effect, expected Q.npy K.npy V.npy beside it\n");
+    EXPECT_EQ(answer.error, std::string("heed explain: ") + option + " needs Q.npy K.npy V.npy\n");
   };
   for (const char* option : {"--page-table", "--ring-begin", "--k-scales", "--v-scales"})
     refused(option);

@@ -71,6 +71,10 @@ TEST(GenerateProgram, JsonHasEveryTokenAndWhyItStopped) {
   EXPECT_EQ(generate({"abc", "-n", "7"}).out, "abc" + text + "\n");
 }
 
+TEST(GenerateProgram, AnOptionThatIsGivenTwiceCountsAsGivenLast) {
+  EXPECT_EQ(generate({"abc", "-n", "7", "-n", "3"}).out, generate({"abc", "-n", "3"}).out);
+}
+
 TEST(GenerateProgram, TheSeedDecidesTheTextOnAnyNumberOfThreads) {
   const std::string first = generate({"abc", "--seed", "1", "--threads", "1"}).out;
   EXPECT_EQ(generate({"abc", "--seed", "1", "--threads", "2"}).out, first);
@@ -178,12 +182,9 @@ std::vector<Bad> bad_inputs() {
       {{"abc", "--repetition-penalty", "0"}, "--repetition-penalty is 0, expected above 0"},
       {{"abc", "-n", "0"}, "-n is 0, expected at least 1"},
       {{"abc", "--beams", "0"}, "--beams is 0, expected 1 to 4096"},
-      {{"abc", "--length-penalty", "2"},
-       "--length-penalty is without effect, expected --beams above 1 beside it"},
-      {{"abc", "--beams", "2", "--seed", "1"},
-       "--seed is without effect, expected no --beams beside it"},
-      {{"abc", "--temperature", "0", "--top-k", "3"},
-       "--top-k is without effect, expected --temperature above 0 beside it"},
+      {{"abc", "--length-penalty", "2"}, "--length-penalty needs --beams above 1"},
+      {{"abc", "--beams", "2", "--seed", "1"}, "--seed cannot be used with --beams"},
+      {{"abc", "--temperature", "0", "--top-k", "3"}, "--top-k needs --temperature above 0"},
       {{"abc", "--stop", ""}, "--stop is empty, expected at least one character"},
       {{"abcabcabcabcabcabcabcabca", "--no-crop"},
        "PROMPT is 25 tokens long, expected at most 24 (the model's positions)"},

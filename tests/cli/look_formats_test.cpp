@@ -65,7 +65,7 @@ TEST(LookFormats, UnitsAreRowsOfTheTerminalAlone) {
   EXPECT_EQ(words.status, 0) << words.error;
   EXPECT_NE(words.out.find("sums of keys, means of rows"), std::string::npos);
   EXPECT_EQ(look({kText, "--units", "word", "--format", "json"}).error,
-            "heed look: --units is without effect, expected --format text beside it\n");
+            "heed look: --units needs --format text\n");
 }
 
 TEST(LookFormats, NpyHoldsTheWeightsOfJson) {

@@ -29,7 +29,7 @@ TEST(Mistyped, WhatIsNoModelIsNamedWithWhatThereIs) {
   EXPECT_THAT(file.error,
               testing::HasSubstr("LICENSE', which is a file, expected a model's folder, "
                                  "or one of "));
-  refused({"models", "--threads", "2"}, "--threads is without effect, expected NAME beside it");
+  refused({"models", "--threads", "2"}, "--threads needs NAME");
 }
 
 TEST(Mistyped, ATokenizerThatIsNotThereIsNamed) {

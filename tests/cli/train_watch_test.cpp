@@ -62,6 +62,18 @@ TEST_F(TrainWatch, ServesTheStepsOfARunAndStaysUntilCtrlC) {
   EXPECT_TRUE(std::filesystem::exists(scratch_ / "run/model/card.md"));
 }
 
+// The first step, and every second of 60: at most fifty and the first.
+TEST_F(TrainWatch, KeepsAtMostFiftyModelsWhereNobodySaysHowMany) {
+  auto words = arguments("run");
+  words.insert(words.end(), {"--steps", "60", "--watch", "after 3 comes 4."});
+  begin(words);
+  wait_until_said("the page stays");
+  std::vector<std::int64_t> wanted = {1};
+  for (std::int64_t step = 2; step <= 60; step += 2) wanted.push_back(step);
+  EXPECT_EQ(watched_steps(scratch_ / "run/watch"), wanted);
+  EXPECT_EQ(end(SIGINT), 0) << said();
+}
+
 TEST_F(TrainWatch, LossesAreThoseOfARunThatNobodyWatches) {
   ASSERT_EQ(run(arguments("alone")), 0);
   begin(watched("run"));
@@ -84,7 +96,7 @@ TEST_F(TrainWatch, ItsOptionsNeedIt) {
   auto words = arguments("run");
   words.insert(words.end(), {"--watch-every", "10"});
   EXPECT_EQ(run(words), 2);
-  EXPECT_EQ(last_line(), "heed train: --watch-every is without effect, expected --watch beside it");
+  EXPECT_EQ(last_line(), "heed train: --watch-every needs --watch");
 }
 
 }  // namespace

@@ -69,6 +69,18 @@ TEST(StartFrom, TakesEveryWeightOfAFolder) {
       ASSERT_EQ(found[i]->value.data<float>()[e], wanted[i]->value.data<float>()[e]);
 }
 
+// The default of 64 tokens is more than the folder's 4 positions.
+TEST(StartFrom, ARunWithoutABlockHasThePositionsOfTheFolder) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / "start_from_short";
+  save_model(folder, *model_of(8, 1), nullptr, DType::kF32);
+  TrainConfig config{.start_from = folder.string()};
+  EXPECT_EQ(settled(config).block, 4);
+  config.block = 3;
+  EXPECT_EQ(settled(config).block, 3);
+  config.block = 6;
+  EXPECT_EQ(settled(config).block, 6);  // which is refused by its name
+}
+
 TEST(StartFrom, RefusesAnotherShape) {
   const auto folder = std::filesystem::path(testing::TempDir()) / "start_from_wide";
   save_model(folder, *model_of(12, 1), nullptr, DType::kF32);

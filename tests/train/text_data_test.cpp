@@ -92,7 +92,7 @@ TEST(TextData, TooShortForOneCropIsAnError) {
   config.validation = 0;
   config.block = 16;
   EXPECT_HEED_ERROR(load_text_data(config), ErrorCode::kInvalidArgument,
-                    "train: data is 7 tokens for training, expected at least block + 1 = 17");
+                    "train: data is 7 training tokens, expected at least block + 1 = 17");
 }
 
 TEST(TextData, AByteOrderMarkIsNoText) {

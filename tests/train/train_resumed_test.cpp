@@ -45,6 +45,16 @@ TEST_F(TrainResumed, AResumedRunFollowsTheSameLossesBitForBit) {
   EXPECT_EQ(read_file(scratch_ / "parts" / "gradient_norms.csv"), norms);
 }
 
+TEST_F(TrainResumed, TheFirstStepTellsTheTokensASecond) {
+  run_until(5, "a");
+  recorder_.at_step = [&](std::int64_t step) {
+    if (step == 6) {
+      EXPECT_GT(recorder_.last.tokens_per_second, 0);
+    }
+  };
+  run("a", /*resume=*/true);
+}
+
 TEST_F(TrainResumed, ARunWhoseRateDoesNotFallCanBeMadeLonger) {
   config_.schedule = "constant";
   run("whole");

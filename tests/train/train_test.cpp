@@ -150,6 +150,14 @@ TEST_F(Train, WritesTheModelInTheAskedType) {
   EXPECT_EQ(file.tensor(file.names().front()).dtype(), DType::kBF16);
 }
 
+// As many sequences in other batches give the same steps, and the same loss.
+TEST_F(Train, TheValidationLossDoesNotDependOnTheBatch) {
+  const double whole = run("whole").validation_loss.value();
+  config_.batch = 2;
+  config_.accumulate = 2;
+  EXPECT_NEAR(run("halves").validation_loss.value(), whole, 1e-4);
+}
+
 TEST_F(Train, SamplesShowWhatTheModelWrites) {
   config_.sample_every = 10;
   config_.sample_prompt = "after ";

@@ -18,8 +18,10 @@ bool is_flag(const Option& option) { return std::holds_alternative<bool*>(option
 
 // Of an option that was given and changes nothing.
 ErrorParts without_effect(std::string_view name, std::string_view needed) {
-  return {
-      .argument = name, .found = "without effect", .expected = fmt::format("{} beside it", needed)};
+  constexpr std::string_view kNo = "no ";
+  if (needed.starts_with(kNo))
+    return {.found = fmt::format("{} cannot be used with {}", name, needed.substr(kNo.size()))};
+  return {.found = fmt::format("{} needs {}", name, needed)};
 }
 
 // The option that CLI11's message names: "--layer: ...", "Could not convert: --json = x".
