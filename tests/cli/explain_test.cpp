@@ -167,7 +167,7 @@ TEST_F(ExplainKeys, ThatAreNotThereHaveNoForm) {
         test::heed({"explain", "--shape", "1,2,2,4,4,8,8", option, list_of("begin.npy", {0})});
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.error, std::string("heed explain: ") + option +
-                                " is without effect, expected Q.npy K.npy V.npy beside it\n");
+                                " has no effect without Q.npy K.npy V.npy\n");
   };
   for (const char* option : {"--page-table", "--ring-begin", "--k-scales", "--v-scales"})
     refused(option);

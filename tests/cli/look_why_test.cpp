@@ -25,8 +25,8 @@ Answer why(std::vector<std::string> arguments) {
 TEST(LookWhy, ExplainsTheWeightOfTwoWords) {
   const Answer answer = why({"--who", "tired", "--to", "mat"});
   ASSERT_EQ(answer.status, 0) << answer.error;
-  for (const char* part : {"Why ", "The sum", "score", "By dimension", "Against whom", "residual",
-                           "What its value did", "Without it"})
+  for (const char* part : {"Why ", "The sum", "score", "By dimension", "Competing keys", "residual",
+                           "Effect of its value", "Without it"})
     EXPECT_THAT(answer.out, HasSubstr(part));
 }
 

@@ -19,8 +19,8 @@ void refused(const std::vector<std::string>& arguments, const std::string& messa
 
 TEST(Mistyped, TheBeginningOfAnOptionIsNotIt) {
   refused({"train", "--vocab", "5", "-o", "x"},
-          "--vocab is no option; the nearest is --vocabulary");
-  refused({"look", "-hi"}, "-hi is no option; a text that begins with a hyphen stands behind --");
+          "unknown option --vocab; the nearest is --vocabulary");
+  refused({"look", "-hi"}, "unknown option -hi; put -- before a text that begins with a hyphen");
 }
 
 TEST(Mistyped, WhatIsNoModelIsNamedWithWhatThereIs) {
@@ -29,7 +29,7 @@ TEST(Mistyped, WhatIsNoModelIsNamedWithWhatThereIs) {
   EXPECT_THAT(file.error,
               testing::HasSubstr("LICENSE', which is a file, expected a model's folder, "
                                  "or one of "));
-  refused({"models", "--threads", "2"}, "--threads is without effect, expected NAME beside it");
+  refused({"models", "--threads", "2"}, "--threads has no effect without NAME");
 }
 
 TEST(Mistyped, ATokenizerThatIsNotThereIsNamed) {

@@ -84,7 +84,7 @@ TEST_F(TrainWatch, ItsOptionsNeedIt) {
   auto words = arguments("run");
   words.insert(words.end(), {"--watch-every", "10"});
   EXPECT_EQ(run(words), 2);
-  EXPECT_EQ(last_line(), "heed train: --watch-every is without effect, expected --watch beside it");
+  EXPECT_EQ(last_line(), "heed train: --watch-every has no effect without --watch");
 }
 
 }  // namespace
