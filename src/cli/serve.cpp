@@ -68,7 +68,7 @@ void tell_of_texts(const Options& options, const LoadedModel& model, const Serve
   if (writes) texts.target = "";  // it is written when the page is opened
   try {
     const Session session = tokenize_session(model, texts);
-    tell_of_lost_texts("serve", model, texts);
+    tell_of_lost_texts("serve", model, texts, session);
     check_texts(texts, session);
   } catch (const Error& error) {
     ErrorParts parts = error.parts();

@@ -225,7 +225,7 @@ TEST(LookFile, SaysThatTheBrowserEnded) {
                               (test::scratch() / "error").string();
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);
   EXPECT_EQ(test::content(test::scratch() / "error"),
-            "heed look: the browser /bin/false ended before it had drawn the view: it said "
+            "heed look: the browser /bin/false ended before it had drawn the view: it printed "
             "nothing\n");
   EXPECT_FALSE(std::filesystem::exists(file));
 }

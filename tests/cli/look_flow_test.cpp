@@ -58,8 +58,8 @@ TEST(LookFlow, TheFormatIsThatOfTheFilesName) {
 
 TEST(LookFlow, WhatItCannotShowIsRefused) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
-      {{kText, "--flow", "--layer", "1"}, "--layer is given beside --flow"},
-      {{kText, "--flow", "--heads", "all"}, "--heads is given beside --flow"},
+      {{kText, "--flow", "--layer", "1"}, "--layer cannot be used with --flow"},
+      {{kText, "--flow", "--heads", "all"}, "--heads cannot be used with --flow"},
       {{kText, "--flow", "--format", "tsv"}, "text, json, graphml or dot"},
       {{kText, "--format", "graphml"}, "has no effect without --flow"},
       {{kText, "--by", "effect"}, "--flow"},

@@ -262,8 +262,8 @@ TEST(LookCross, UnitsAreOfOneText) {
   EXPECT_EQ(test::heed({"look", "the cat sat", "--target", "a mat", "--model",
                         test::tiny_translator(), "--units", "word"})
                 .error,
-            "heed look: --units is word, expected token: rows and keys of cross-attention are of "
-            "two texts\n");
+            "heed look: --units is word, expected token: the rows and keys of cross-attention "
+            "belong to two texts\n");
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ TEST(LookCommand, WhoAndToShowEveryPlace) {
   const Answer answer = look({kText, "--layer", "0", "--head", "0", "--who", "cat", "--to", "cat"});
   ASSERT_EQ(answer.status, 0) << answer.error;
   EXPECT_THAT(answer.out, testing::StartsWith("\"cat\" is at "));
-  EXPECT_THAT(answer.out, testing::HasSubstr("The three that the mask lets see, of 4, layer 0"));
+  EXPECT_THAT(answer.out, testing::HasSubstr("The three that the mask lets see, of 4, L0.H0:"));
 }
 
 TEST(LookCommand, WhoAloneKeepsItsRows) {

@@ -40,10 +40,11 @@ TEST(LookWhy, ItsTermsSumToTheScore) {
 }
 
 TEST(LookWhy, NeedsBothWordsAndNothingThatShowsMore) {
-  EXPECT_THAT(why({"--who", "tired"}).error, HasSubstr("--why explains one weight"));
+  EXPECT_THAT(why({"--who", "tired"}).error,
+              HasSubstr("--why has no effect without --who and --to"));
   EXPECT_EQ(why({"--who", "tired"}).status, 2);
   EXPECT_THAT(why({"--who", "tired", "--to", "mat", "--flow"}).error,
-              HasSubstr("--flow is given beside --why"));
+              HasSubstr("--flow cannot be used with --why"));
   EXPECT_EQ(why({"--who", "tired", "--to", "mat", "--format", "tsv"}).status, 2);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/number_of.h"
 #include "base/reworded.h"
@@ -14,6 +15,17 @@
 namespace heed::cli {
 
 namespace {
+
+// The tokens of the text `which` without those that the tokenizer added.
+Encoding tokens_of_text(std::span<const SessionToken> tokens, int which) {
+  Encoding encoding;
+  for (const SessionToken& token : tokens) {
+    if (token.begin == token.end || token.text != which) continue;
+    encoding.ids.push_back(token.id);
+    encoding.spans.push_back({token.begin, token.end});
+  }
+  return encoding;
+}
 
 // How many tokens of a pair are of the text `which`, without those that the tokenizer added.
 std::int64_t tokens_of(const Session& session, int which) {
@@ -102,10 +114,16 @@ void check_texts(const SessionTexts& texts, const Session& session) {
 }
 
 void tell_of_lost_texts(std::string_view command, const LoadedModel& model,
-                        const SessionTexts& texts) {
-  tell_of_lost_text(command, "text", *model.tokenizer, texts.text);
-  if (texts.pair) tell_of_lost_text(command, "second text", *model.tokenizer, *texts.pair);
-  if (texts.target) tell_of_lost_text(command, "target", *model.writing_tokenizer(), *texts.target);
+                        const SessionTexts& texts, const Session& session) {
+  const bool reads_source = session.info.reads_source();
+  const auto& read = reads_source ? session.key_tokens : session.tokens;
+  tell_of_lost_text(command, "text", *model.tokenizer, texts.text, tokens_of_text(read, 0));
+  if (texts.pair)
+    tell_of_lost_text(command, "second text", *model.tokenizer, *texts.pair,
+                      tokens_of_text(read, 1));
+  if (texts.target)
+    tell_of_lost_text(command, "target", *model.writing_tokenizer(), *texts.target,
+                      tokens_of_text(session.tokens, 0));
 }
 
 Session cut_text(const LoadedModel& model, const SessionTexts& texts) {
@@ -121,7 +139,7 @@ Session cut_text(const LoadedModel& model, const SessionTexts& texts) {
     if ((text == "pair" || text == "target") && is_long)
       parts.hint = "--cut cuts the first text alone";
   });
-  tell_of_lost_texts("look", model, texts);
+  tell_of_lost_texts("look", model, texts, session);
   return session;
 }
 

@@ -49,6 +49,6 @@ Session cut_text(const LoadedModel& model, const SessionTexts& texts);
 void check_texts(const SessionTexts& texts, const Session& session);
 /// Says on stderr what the tokenizers lose of the texts.
 void tell_of_lost_texts(std::string_view command, const LoadedModel& model,
-                        const SessionTexts& texts);
+                        const SessionTexts& texts, const Session& session);
 
 }  // namespace heed::cli

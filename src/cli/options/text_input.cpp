@@ -58,8 +58,7 @@ std::string given_text(const std::string& text, const std::string& file) {
 }
 
 void tell_of_lost_text(std::string_view command, std::string_view name, const Tokenizer& tokenizer,
-                       std::string_view text) {
-  const Encoding encoding = tokenizer.encode(text, /*add_special=*/false);
+                       std::string_view text, const Encoding& encoding) {
   tell_of_dropped_letters(command, name, text, encoding.spans);
   const TokenId unknown = tokenizer.unknown_token();
   const auto count = std::ranges::count(encoding.ids, unknown);

@@ -23,9 +23,9 @@ std::string given_text(const std::string& text, const std::string& file);
 
 /// Says on stderr where the tokenizer loses a text: where no token of it is in the vocabulary
 /// ("heed look: no token of the text is in the vocabulary (4 of 4 tokens are <unk>)"), and where
-/// characters get no token. `name` of the text: "text", "prompt".
+/// characters get no token. `name` of the text: "text", "prompt". `encoding` has no special tokens.
 void tell_of_lost_text(std::string_view command, std::string_view name, const Tokenizer& tokenizer,
-                       std::string_view text);
+                       std::string_view text, const Encoding& encoding);
 
 /// Says on stderr which letters of the text no token stands for; false where there are none. White
 /// space, marks and controls do not count: normalisers drop them on purpose.
