@@ -153,7 +153,7 @@ def add_validation(figures, program, model, config, data):
         heed(program, "train", quiet, "-o", pathlib.Path(folder) / "run", *still, cwd=data)
         last = (pathlib.Path(folder) / "run/loss.csv").read_text().split()[-1].split(",")
         card = (pathlib.Path(folder) / "run/model/card.md").read_text()
-    figures.add("validation loss, nats a token", float(last[2]), f"{float(last[2]):.4f}", 0.005)
+    figures.add("validation loss, nats per token", float(last[2]), f"{float(last[2]):.4f}", 0.005)
     if config["task"] == "lm":
         tokens = int(re.search(r"(\d+) for validation", card).group(1))
         for of, as_read in (("files", False), ("text with its lines joined", True)):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Puts what the examples of README.md, docs/python.md and the notebooks print today into them.
+"""Puts what the examples of README.md, docs/look.md, docs/python.md and the notebooks print today into them.
 
     build/python-peers/bin/python tools/refresh_docs.py build/release
 
-To be run when a built-in model changed. Docs.TheReadmeShowsWhatItsCommandsPrint, python/tests/test_docs.py and
+To be run when a built-in model changed. Docs.TheyShowWhatTheirCommandsPrint, python/tests/test_docs.py and
 test_notebooks.py compare what stands there; this writes it, so read the difference: what the text around an example says
 of its numbers is not changed. docs/notebooks take some minutes; --fast leaves them out.
 """
@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BLOCK = re.compile(r"^```\n\$ \./dev (heed [^\n]*)\n.*?^```$", re.M | re.S)
+BLOCK = re.compile(r"^```\n\$ (heed [^\n]*)\n.*?^```$", re.M | re.S)
 
 
 def printed(command, build):
@@ -25,9 +25,8 @@ def printed(command, build):
     return subprocess.run(command, shell=True, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
 
 
-def refresh_readme(build):
-    path = ROOT / "README.md"
-    block = lambda match: f"```\n$ ./dev {match[1]}\n\n{printed(match[1], build)}```"
+def refresh_commands(path, build):
+    block = lambda match: f"```\n$ {match[1]}\n\n{printed(match[1], build)}```"
     path.write_text(BLOCK.sub(block, path.read_text()))
 
 
@@ -72,7 +71,8 @@ def main():
     build = options.build.resolve()
     sys.path[:0] = [str(build / "python-site"), str(ROOT / "python/tests")]
     os.environ["PYTHONPATH"] = sys.path[0]
-    refresh_readme(build)
+    for page in ("README.md", "docs/look.md"):
+        refresh_commands(ROOT / page, build)
     refresh_doctests(ROOT / "docs/python.md")
     if not options.fast:
         import notebooks

@@ -1,4 +1,4 @@
-"""What a session answers: tokens, rows, columns, cells, words."""
+"""The answers of a session: tokens, rows, columns, cells, words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Token:
     index: int
     id: int
     text: str
-    """What it stands for; bytes that are no whole character as <0xE3>."""
+    """The text of the token; bytes that are not a whole character as <0xE3>."""
     bytes: bytes
     begin: int
     """Its characters are ``text[begin:end]``; none of a special token, and of ids and arrays."""
@@ -50,14 +50,14 @@ class Weight:
 
 @dataclass(frozen=True)
 class Row:
-    """Whom one token attends to."""
+    """The keys that one token attends to."""
 
     query: int
     token: str
     entropy: float
     """In nats."""
     attends: list[Weight]
-    """The largest weights, falling."""
+    """The largest weights, in descending order."""
     rest_count: int
     """Visible keys that are not listed."""
     rest_weight: float
@@ -82,9 +82,9 @@ class Column:
     key: int
     token: str
     sum: float
-    """Of the weights of all queries."""
+    """The sum of the weights of all queries."""
     attended_by: list[Weight]
-    """The largest weights, falling."""
+    """The largest weights, in descending order."""
     rest_count: int
     rest_weight: float
 
@@ -128,7 +128,7 @@ class NextWord:
 
 
 class NextWords(list[NextWord]):
-    """The most probable words, falling; ``rest_count`` others share ``rest_probability``."""
+    """The most probable words first; ``rest_count`` others share ``rest_probability``."""
 
     def __init__(self, words: Sequence[NextWord], rest_count: int, rest_probability: float):
         super().__init__(words)

@@ -60,7 +60,7 @@ def attention(
     v : [B, G, Tk, Dv] likewise
     mask : who may attend to whom: ``causal()``, ``band(left, right)``, ``keep(array)``,
         ``prefix``, ``segments``, ``blocks``, ``edges``, ``custom``, and ``&`` and ``|`` of them
-    scale : one number, or one a head; 1 / sqrt(D) for "dot" and 1 otherwise by default
+    scale : one number, or one per head; 1 / sqrt(D) for "dot" and 1 otherwise by default
     bias : floating array that broadcasts to [B, H, Tq, Tk]; -inf hides
     similarity : "dot", "cosine", "gaussian" (-|q - k|^2) or "absolute" (-|q - k|_1)
     normaliser : "softmax", "sigmoid" or "none"

@@ -9,7 +9,7 @@ from .errors import WrongType, made, refused
 
 
 def kind_of(value: Any) -> str:
-    """What an error calls a value by: "a str", "an int"."""
+    """The name of a value in errors: "a str", "an int"."""
     name = type(value).__name__
     return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
 

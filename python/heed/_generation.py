@@ -30,14 +30,14 @@ class GeneratedToken:
     """One token that a model wrote."""
 
     text: str
-    """What it adds to the text. Empty while a character is not whole, or a stop text may come."""
+    """The text that it adds. Empty while a character is not whole, or a stop text may come."""
     id: int
     probability: float
     """In the model's own distribution: before penalty, temperature and filters."""
     entropy: float
-    """Of that distribution, in nats."""
+    """The entropy of that distribution, in nats."""
     bytes: bytes
-    """What the token alone stands for."""
+    """The text of the token alone."""
     row: int
     """The index of its prompt."""
 
@@ -102,7 +102,7 @@ class Generation(Iterator[GeneratedToken]):
 
     @property
     def texts(self) -> list[str]:
-        """Of every prompt."""
+        """The text of every prompt."""
         return [text for text, _, _ in self._state]
 
     @property
@@ -114,7 +114,7 @@ class Generation(Iterator[GeneratedToken]):
 
     @property
     def scores(self) -> list[float | None]:
-        """Of a beam search: each text's log-probability / tokens ** length_penalty."""
+        """The scores of a beam search: each log-probability / tokens ** length_penalty."""
         return [score for _, _, score in self._state]
 
     def __repr__(self) -> str:

@@ -160,7 +160,7 @@ class Work:
         self._owned = True
 
     def _give_up(self, error: BaseException) -> None:
-        """What was counted stays; the rest is left out."""
+        """Keeps what was counted and leaves the rest out."""
         missing = sorted(self._suspects + [index for each in self._batches for index in each])
         self._batches, self._suspects = [], []
         for index in missing:

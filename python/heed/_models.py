@@ -44,7 +44,7 @@ class StackInfo:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a model is. ``layers``, ``heads``, ``kv_heads``, ``causal`` are of its first stack."""
+    """A model's shape. ``layers``, ``heads``, ``kv_heads``, ``causal`` are of its first stack."""
 
     family: str
     title: str
@@ -106,12 +106,12 @@ class Model:
 
     @cached_property
     def tokenizer(self) -> Tokenizer | None:
-        """Of what the model reads; None where its folder has none."""
+        """The tokenizer of the text that the model reads; None where its folder has none."""
         return Tokenizer(self._core) if self._core.has_tokenizer else None
 
     @cached_property
     def target_tokenizer(self) -> Tokenizer | None:
-        """Of what the model writes."""
+        """The tokenizer of the text that the model writes."""
         return Tokenizer(self._core, target=True) if self._core.has_tokenizer else None
 
     def logits(self, ids: Any, source: Any = None) -> np.ndarray:

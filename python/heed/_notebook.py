@@ -1,4 +1,4 @@
-"""What a notebook shows of a session.
+"""The display of a session in a notebook.
 
 The output of a cell is html that holds the page as a file in a frame, so that a notebook which
 nobody runs shows it: one that is opened without a kernel, a page of documentation. Where a kernel

@@ -1,4 +1,4 @@
-"""What a call would run, and what it costs."""
+"""The kernel that a call would run, and its cost."""
 
 from __future__ import annotations
 

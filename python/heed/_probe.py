@@ -25,9 +25,9 @@ class Probe:
     scores: np.ndarray
     """[layers, heads, 4] float64, in the order "previous", "sink", "duplicate", "induction"."""
     loss_first: float | None
-    """Nats a token, of those that nothing announces; None where the model writes no text."""
+    """Nats per token of the tokens that nothing announces; None where the model writes no text."""
     loss_repeated: float | None
-    """Of those that the repetition announces."""
+    """The loss of the tokens that the repetition announces."""
 
     def of(self, name: str) -> np.ndarray:
         """One score of every head, [layers, heads]."""
@@ -60,7 +60,7 @@ class Probe:
 def probe(
     model: Model | str | Path, *, sequences: int = 16, period: int = 0, seed: int = 0
 ) -> Probe:
-    """What every head does on random tokens that are written twice (Olsson et al. 2022).
+    """Scores of every head on random tokens that are written twice (Olsson et al. 2022).
 
     In the second half the answer is known: the token that followed the same token before comes
     again. The scores are means over the rows of the second half, of the weight on the token before

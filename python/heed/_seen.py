@@ -1,4 +1,4 @@
-"""What can be asked about an attention, after it was computed."""
+"""Questions about an attention that was computed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Seen:
     def of(
         cls, q: Any, k: Any, v: Any = None, *, lse: Any = None, lse_low: Any = None, **settings: Any
     ) -> Seen:
-        """Of q, k and the settings of ``attention``, which somebody else may have computed.
+        """Makes one of q, k and the settings of ``attention``, computed here or elsewhere.
 
         Without ``lse`` it is computed here. Without ``v`` nothing that depends on values can be
         asked (``value_norm``, ``backward``).
@@ -98,7 +98,7 @@ class Seen:
         return self._ask("entropy")
 
     def top_k(self, k: int, *, value_norm: bool = False) -> tuple[Any, Any]:
-        """The ``k`` largest weights of each query, falling, and their keys: two [B, H, Tq, k].
+        """The ``k`` largest weights per query, largest first, with their keys: two [B, H, Tq, k].
 
         Ties go to the lower key. Where fewer keys are visible the key is -1.
         """
@@ -202,7 +202,7 @@ class Seen:
 
     def __repr__(self) -> str:
         batch, heads, queries, keys = self.shape
-        return f"<heed.Seen of {batch} x {heads} heads, {queries} queries, {keys} keys>"
+        return f"<heed.Seen of batch {batch}, {heads} heads, {queries} queries, {keys} keys>"
 
     def _need_values(self, op: str) -> None:
         if not self._has_values:

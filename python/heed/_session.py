@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """A text that a model has read, or attention that somebody else has computed.
+    """A text that a model has read, or attention computed elsewhere.
 
     It keeps Q, K, V, the log-sum-exp and the residual stream of each layer, which is linear in the
     length, and its model for as long as it lives. Weights are computed where they are asked for.
@@ -47,7 +47,7 @@ class Session:
 
     @classmethod
     def from_arrays(cls, q: Any, k: Any, v: Any = None, **settings: Any) -> Session:
-        """A session of anybody's attention over one sequence.
+        """A session of attention computed elsewhere, over one sequence.
 
         Parameters
         ----------
@@ -102,14 +102,14 @@ class Session:
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """Of what was read; of an encoder-decoder of what it writes."""
+        """The tokens that were read; of an encoder-decoder those that it writes."""
         of_source = bool(self._core.key_tokens)
         text = (self._core.target or "") if of_source else self.text
         return tokens_of(self._core.tokens, text, self.pair)
 
     @cached_property
     def key_tokens(self) -> list[Token]:
-        """Of the keys where these are other tokens, as those of a source; else ``tokens``."""
+        """The tokens of the keys if they differ, such as those of a source; else ``tokens``."""
         found = self._core.key_tokens
         return tokens_of(found, self.text, None) if found else self.tokens
 
@@ -174,7 +174,7 @@ class Session:
         who: Who | None = None,
         top: int | None = 3,
     ) -> list[Row]:
-        """Whom each token attends to, the largest weights first.
+        """The keys that each token attends to, the largest weights first.
 
         ``layer`` and ``head`` that are not named are the ones that look hardest past the first
         token, their own and its neighbours. ``who`` names the tokens whose rows are wanted; ``top``
@@ -222,7 +222,7 @@ class Session:
         return Cell.of_answer(found["cells"][-1])
 
     def heads(self, stack: str | None = None) -> Any:
-        """What each head does on this text, in the mean over its rows: a pandas DataFrame where
+        """Scores of each head on this text, averaged over its rows: a pandas DataFrame where
         pandas is installed, else a small table with ``columns`` and ``["entropy"]``.
 
         A row a head with ``stack``, ``layer``, ``head`` and the scores (docs/api.md has the list:
@@ -327,7 +327,7 @@ class Session:
         return page_of(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """What a notebook shows: the page, and the table for where there is no page."""
+        """The display in a notebook: the page, or the table where the page cannot be shown."""
         return shown_in_a_notebook(self)
 
     def _repr_html_(self) -> str | None:

@@ -1,4 +1,4 @@
-"""Sessions of arrays that somebody else computed."""
+"""Sessions of arrays computed elsewhere."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def of_arrays(
     lists = {each: list(a) for each, a in layers.items() if isinstance(a, (list, tuple))}
     if lists and not {"q", "k"} <= lists.keys():
         single = "k" if "q" in lists else "q"
-        raise refused("session", single, "one array", "a list with one a layer, as the others")
+        raise refused("session", single, "one array", "a list with one per layer, as the others")
     count = len(lists["q"]) if lists else 1
     for each, given in layers.items():
         found = lists.get(each, [None] if given is None else [given])
         if given is not None and len(found) != count:
-            raise refused("session", each, f"a list of {len(found)}", f"{count}, one a layer")
+            raise refused("session", each, f"a list of {len(found)}", f"{count}, one per layer")
         layers[each] = [None] * count if given is None else [_of_batch(each, a) for a in found]
     seen = [
         Seen.of(*arrays[:3], lse=arrays[3], lse_low=arrays[4], **settings)
@@ -56,7 +56,7 @@ def _of_batch(name: str, array: Any) -> Any:
             op="session",
             argument=name,
             found=kind_of(array),
-            expected="an array, or a list with one a layer",
+            expected="an array, or a list with one per layer",
         )
     rank = 3 if name.startswith("lse") else 4
     return array[None] if array.ndim == rank - 1 else array

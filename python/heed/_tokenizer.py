@@ -53,7 +53,7 @@ class Tokenizer:
         return Encoding(ids, token_offsets(text, pair, spans, texts), texts)
 
     def decode(self, ids: Any, *, skip_special: bool = True) -> str:
-        """The text of ids; what is no whole character becomes U+FFFD."""
+        """The text of ids; bytes that are not a whole character become U+FFFD."""
         return self._core.decode(ids, skip_special).decode(errors="replace")
 
     def token(self, id: int) -> bytes:

@@ -24,7 +24,7 @@ _log = logging.getLogger("heed.train")
 
 @dataclass(frozen=True)
 class TrainStep:
-    """What a callback hears after each step."""
+    """The state that a callback gets after each step."""
 
     step: int
     """Steps done."""
@@ -84,7 +84,7 @@ class Trained:
 
     @property
     def loss(self) -> float:
-        """Of the last step."""
+        """The loss of the last step."""
         return float(self.losses["train_loss"][-1])
 
     @property

@@ -43,7 +43,7 @@ class Weights:
 
     @classmethod
     def of(cls, core: _core.Seen, library: Any, kind: str, shape: tuple[int, ...]) -> Weights:
-        """Of an attention that was seen."""
+        """The weights of an attention that was seen."""
         number = KINDS[kind]
         return cls(lambda selected: core.select(selected, number), library, shape)
 

@@ -1,4 +1,4 @@
-"""What the heads of a model do over many texts.
+"""Scores of a model's heads over many texts.
 
 >>> scores = heed.heads.score(heed.load(), ["The cat sat.", "A dog ran home."])
 >>> scores.count
@@ -46,7 +46,7 @@ class CorpusScores:
     heads: list[tuple[str, int, int]]
     """(stack, layer, head) of each row."""
     names: list[str]
-    """Of the scores, which are the columns."""
+    """The names of the scores, which are the columns."""
     count: int = 0
     """How many texts were scored; each counts once."""
     sum: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
@@ -78,7 +78,7 @@ class CorpusScores:
         return self.mean - half, self.mean + half
 
     def roles(self, threshold: float = 0.4, *, confidence: float = 0.95) -> Any:
-        """What each head is, with the runner-up: a row a head.
+        """The kind of each head, with the runner-up: one row per head.
 
         ``role`` is the largest of the shares ("previous", "current", "next", "sink"), or "none"
         where even the lower end of its interval, ``low``, does not reach the threshold. ``score``

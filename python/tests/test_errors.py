@@ -244,7 +244,7 @@ def test_strides_within_an_element_are_refused():
         (
             lambda: heed.prefix([]),
             ValueError,
-            "prefix: lengths is not given, expected one entry, or one a batch",
+            "prefix: lengths is not given, expected one entry, or one per batch",
         ),
     ],
 )

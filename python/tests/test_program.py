@@ -107,7 +107,7 @@ def test_arguments_are_bytes():
 @pytest.mark.parametrize(
     "arguments, status, line",
     [(("look", "--no-such-option"), 2, "--no-such-option"),
-     (("no-such-command",), 2, "is no command"),
+     (("no-such-command",), 2, "unknown command"),
      (("look", "The cat.", "--model", "nowhere"), 2, "nowhere"),
      (("look", "The cat.", "--format", "npy", "-o", "/dev/full"), 1, "/dev/full")],
 )  # fmt: skip

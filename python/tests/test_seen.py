@@ -160,7 +160,7 @@ def test_heatmap(seen, weights, pool):
         (
             lambda seen: seen.mass([0]),
             ValueError,
-            "mass: classes is a list of 1, expected 7 entries (one a key)",
+            "mass: classes is a list of 1, expected 7 entries (one per key)",
         ),
         (
             lambda seen: seen.mass("abcdefg"),

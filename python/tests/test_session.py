@@ -114,7 +114,7 @@ def test_tokens_know_their_place(tales):
 
 def test_words_name_tokens(session):
     assert session.find("cat") == session.find(2) == session.find(-10)
-    with pytest.raises(ValueError, match="who: .dog. is no word of the text"):
+    with pytest.raises(ValueError, match="who: .dog. is not in the text"):
         session.row("dog")
     with pytest.raises(ValueError, match="who is 12, expected a word of the text, or -12 to 11"):
         session.row(12)

@@ -36,7 +36,7 @@ def test_what_it_says_of_itself(llama, ids):
     with watch(llama) as seen, torch.no_grad():
         assert repr(seen) == "<heed.transformers.SeenModel of LlamaForCausalLM: nothing ran>"
         llama(ids)
-    assert repr(seen) == "<heed.transformers.SeenModel of LlamaForCausalLM: 2 layers of decoder>"
+    assert repr(seen) == "<heed.transformers.SeenModel of LlamaForCausalLM: 2 decoder layers>"
 
 
 def test_memory_is_linear_in_the_length():

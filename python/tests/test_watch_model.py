@@ -160,7 +160,7 @@ def test_of_several_stacks_one_is_named():
         model(**PAIRS["bart"].inputs())
     with pytest.raises(
         LookupError,
-        match='stack is not given, expected one of "encoder", "decoder", "cross"',
+        match='this model has the stacks "encoder", "decoder" and "cross": pass stack="decoder"',
     ):
         seen.attention(0)
 

@@ -97,7 +97,7 @@ bool ProtobufReader::next(ProtobufField& field) {
   const std::uint64_t tag = varint();
   const std::uint64_t number = tag >> 3;
   if (number == 0 || number > 0x1FFFFFFF)
-    source_.fail_at(place, fmt::format("{} is no field number", number));
+    source_.fail_at(place, fmt::format("{} is not a field number", number));
   field = {.number = static_cast<std::uint32_t>(number),
            .wire = static_cast<WireType>(tag & 7),
            .place = place};
@@ -115,7 +115,7 @@ bool ProtobufReader::next(ProtobufField& field) {
       field.value = fixed(4);
       return true;
   }
-  source_.fail_at(place, fmt::format("{} is no wire type", tag & 7));
+  source_.fail_at(place, fmt::format("{} is not a wire type", tag & 7));
 }
 
 }  // namespace heed

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/options/file_format.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
@@ -167,8 +168,8 @@ Run declare(OptionList& list) {
               .to = [options](const std::string& name) { options->dtype = dtype_named(name); },
               .words = {"f32", "f16", "bf16"},
               .help = "of a model: hold its weights in this type (default: f32)"},
-             {.name = "--json", .to = &options->json, .help = "print every tensor or case as JSON"},
              threads_option()});
+  add_json_options(list, options->json, "every tensor or case");
   return [options](const Given& given) { return check(*options, given); };
 }
 

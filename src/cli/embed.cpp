@@ -31,6 +31,7 @@ constexpr std::array<const char*, 3> kFormats = {"json", "tsv", "npy"};  // the 
 struct Options {
   std::string model, file, format, out;
   std::string cut = "first";
+  bool json = false;
   std::vector<std::string> texts;
 };
 
@@ -128,7 +129,7 @@ void require_finite(const LoadedModel& model, const Tensor& vectors) {
           .argument =
               fmt::format("element {} of text {}'s vector", wrong - vector.begin(), text + 1),
           .found = static_cast<double>(*wrong),
-          .expected = fmt::format("a number: weights of {} may be none", model.name)});
+          .expected = fmt::format("a number: weights of {} may not be finite", model.name)});
   }
 }
 
@@ -157,7 +158,8 @@ int run(const Options& options) {
   require_folder_of("-o", options.out);
   const std::vector<std::string> texts =
       options.file.empty() ? options.texts : lines_of(options.file);
-  if (texts.empty()) fail({.file = options.file, .found = "has no line", .expected = "one a text"});
+  if (texts.empty())
+    fail({.file = options.file, .found = "has no line", .expected = "one line per text"});
   const std::string format = format_of(options.format, options.out, kFormats);
   Output output(options.out);  // a missing folder is an error before the work
   const LoadedModel model = sentence_encoder(options.model);
@@ -177,33 +179,35 @@ int run(const Options& options) {
 }
 
 void add_input(OptionList& list, Options& options) {
-  add(list, {{.name = "TEXT",
-              .to = &options.texts,
-              .type = "TEXT",
-              .list = List::kInARow,
-              .help = "the texts, each of which becomes a vector"},
-             {.name = "--file",
-              .to = &options.file,
-              .type = "FILE",
-              .help = "the texts from a file, one a line, or from stdin with -"},
-             {.name = "--cut",
-              .to = &options.cut,
-              .words = {"first", "last", "no"},
-              .shows_default = true,
-              .help = "of a text with more tokens than the encoder is meant for, read the first or "
-                      "the last ones; no: refuse it"}});
+  add(list,
+      {{.name = "TEXT",
+        .to = &options.texts,
+        .type = "TEXT",
+        .list = List::kInARow,
+        .help = "the texts, each of which becomes a vector"},
+       {.name = "--file",
+        .to = &options.file,
+        .type = "FILE",
+        .help = "the texts from a file, one per line, or from stdin with -"},
+       {.name = "--cut",
+        .to = &options.cut,
+        .words = {"first", "last", "no"},
+        .shows_default = true,
+        .help = "which tokens to read of a text that is too long for the encoder; no: refuse the "
+                "text"}});
 }
 
 void add_output(OptionList& list, Options& options) {
   add(list, {{.name = "--format",
               .to = &options.format,
               .words = {std::begin(kFormats), std::end(kFormats)},
-              .help = "json; tsv: a line a text, then its numbers; npy: f32 [texts, width] "
-                      "(default: as the name behind -o ends, else json)"},
+              .help = "json; tsv: one line per text, then its numbers; npy: f32 [texts, width] "
+                      "(default: as the name of -o ends, else json)"},
+             json_option(options.json),
              {.name = "-o,--out",
               .to = &options.out,
               .type = "FILE",
-              .help = "write to a file, which appears whole or not at all"}});
+              .help = "write to this file; it appears complete or not at all"}});
 }
 
 Run declare(OptionList& list) {
@@ -223,7 +227,7 @@ Run declare(OptionList& list) {
 }  // namespace
 
 Command embed_command() {
-  return {"embed", "one vector a text, with a sentence encoder",
+  return {"embed", "one vector per text, with a sentence encoder",
           "  heed embed \"The cat sat.\" \"A cat was sitting.\" --model models/minilm\n"
           "  heed embed --file story.txt --model models/minilm -o vectors.npy",
           declare};

@@ -105,7 +105,8 @@ std::string read_text_prompt(const LoadedModel& model, const GenerateOptions& op
     fail({.found = model.name + " has no tokenizer",
           .expected = "a model that reads text, or --ids"});
   args.prompts = {prompt_of(*model.model, *model.tokenizer, prompt)};
-  tell_of_unknown_text("generate", "prompt", *model.tokenizer, args.prompts[0]);
+  tell_of_lost_text("generate", "prompt", *model.tokenizer, prompt,
+                    model.tokenizer->encode(prompt, /*add_special=*/false));
   return prompt;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/options/file_format.h"
 #include "heed/base/error.h"
 #include "tensor/dtype_named.h"
 
@@ -18,7 +19,7 @@ constexpr const char* kSampling[] = {"--temperature", "--top-k", "--top-p", "--m
 // An option that would change nothing is refused.
 void check_effects(const GenerateOptions& options, const Given& given) {
   const bool searches = given.has("--beams");
-  for (const char* name : kSampling) given.require_beside(name, !searches, "no --beams");
+  for (const char* name : kSampling) given.require_beside(name, !searches, "--beams 1");
   for (const char* name : {"--length-penalty", "--early-stopping"})
     given.require_beside(name, options.args.beams > 1, "--beams above 1");
   for (const char* name : {"--top-k", "--top-p", "--min-p", "--seed"})
@@ -116,7 +117,7 @@ void add_answer(OptionList& list, GenerateOptions& options) {
   add(list,
       {{.name = "--no-crop",
         .to = &options.no_crop,
-        .help = "stop where the model has no position left, in place of going on with the last "
+        .help = "stop where the model's positions end, instead of continuing with the last "
                 "tokens alone"},
        {.name = "--stop",
         .to = &options.args.stop,
@@ -130,12 +131,11 @@ void add_answer(OptionList& list, GenerateOptions& options) {
        {.name = "--cache-dtype",
         .to = [&options](const std::string& name) { options.args.cache.dtype = dtype_named(name); },
         .words = {"f32", "f16", "bf16", "i8"},
-        .help = "keep keys and values in this type: f32 (default), f16, bf16, or i8 with scales"},
-       {.name = "--json",
-        .to = &options.json,
-        .help = "print prompt, text, tokens with probability and entropy (in nats, of the model's "
-                "distribution before temperature and filters) and why it stopped: end, stop, "
-                "length, positions"}});
+        .help = "keep keys and values in this type: f32 (default), f16, bf16, or i8 with scales"}});
+  add_json_options(list, options.json,
+                   "prompt, text, tokens with probability and entropy (in nats, of the model's "
+                   "distribution before temperature and filters) and why it stopped: end, stop, "
+                   "length, positions");
 }
 
 void add_prompt(OptionList& list, GenerateOptions& options) {

@@ -11,6 +11,7 @@
 #include "base/number_of.h"
 #include "cli/command.h"
 #include "cli/look/heads_table.h"
+#include "cli/options/file_format.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "heed/inspect/head_probe.h"
@@ -158,7 +159,7 @@ std::string heads_text(const Terminal& terminal, const Probe& probe, const Stack
   return heads_table(terminal, table);
 }
 
-// "3.1 98 % (.61)": the heads that find most nouns, and the weight they give them.
+// "L3.H1 98 % (.61)": the heads that find most nouns, and the weight they give them.
 std::string pronouns_text(const Terminal& terminal, std::vector<PronounHead> heads) {
   constexpr std::size_t kShown = 5;
   std::ranges::stable_sort(heads, std::greater(), [](const PronounHead& head) {
@@ -167,11 +168,11 @@ std::string pronouns_text(const Terminal& terminal, std::vector<PronounHead> hea
   heads.resize(std::min(heads.size(), kShown));
   std::string best;
   for (const PronounHead& head : heads)
-    best += fmt::format("{}{}.{} in {:.0f} % (weight {:.2f}, the other {:.2f})",
-                        best.empty() ? "" : "; ", head.place.layer, head.place.head,
+    best += fmt::format("{}{} in {:.0f} % (weight {:.2f}, the other {:.2f})",
+                        best.empty() ? "" : "; ", head_name(head.place.layer, head.place.head),
                         100 * head.right, head.noun, head.other);
   return "\n" + heading(terminal, "Pronouns",
-                        "heads that look more at the noun of she or he than at the other person, "
+                        "heads that attend more to the noun of she or he than to the other person, "
                         "in generated sentences with one of each: " +
                             best);
 }
@@ -187,7 +188,7 @@ std::string as_text(const LoadedModel& loaded, const Found& found) {
   if (info.causal && info.has_logits)
     text +=
         "\n" + heading(terminal, "Loss on these",
-                       fmt::format("{:.2f} nats a token in the first half, {:.2f} in the second; "
+                       fmt::format("{:.2f} nats per token in the first half, {:.2f} in the second; "
                                    "random tokens are unpredictable, so the first is high in any "
                                    "model, but a head that copies what followed the last time "
                                    "(induction) makes the second lower",
@@ -223,9 +224,10 @@ Run declare(OptionList& list) {
         .help = "a folder or a name: its shape, and what its heads do on repeated random tokens"},
        {.name = "--pronouns",
         .to = &options->pronouns,
-        .help = "also which heads send she and he to their nouns, in 200 generated sentences"},
-       {.name = "--json", .to = &options->json, .help = "print as JSON"},
+        .help = "also the heads that attend from she and he to their nouns, in 200 generated "
+                "sentences"},
        threads_option()});
+  add_json_options(list, options->json);
   return [options](const Given& given) {
     for (const char* beside : {"--threads", "--pronouns"})
       given.require_beside(beside, !options->name.empty(), "NAME");

@@ -39,7 +39,7 @@ int report(std::string_view command, std::string message, int status) {
 std::string help() {
   std::string text =
       "heed: exact attention that you can see through\n\n"
-      "Usage: heed COMMAND ...        heed COMMAND --help tells its arguments, with examples\n\n"
+      "Usage: heed COMMAND ...        heed COMMAND --help shows its options and examples\n\n"
       "Begin with:  heed look \"The cat sat on the mat because it was tired.\"\n"
       "             heed serve          the same in the browser\n\n";
   for (const Command& command : commands())
@@ -101,8 +101,7 @@ int dispatch(const std::vector<std::string>& arguments) {
     names.emplace_back(command.name);
   }
   return report(
-      {},
-      fmt::format("\"{}\" is no command, expected one of {}", arguments[0], fmt::join(names, ", ")),
+      {}, fmt::format("unknown command \"{}\"; commands: {}", arguments[0], fmt::join(names, ", ")),
       kBadInput);
 }
 

@@ -42,11 +42,11 @@ void check_sides(const Options& options, const LoadedModel& model) {
   if (options.pair_given && (info.causal || info.reads_source()))
     fail({.argument = "--pair",
           .found = "given",
-          .expected = "none: " + model.name + " is no encoder"});
+          .expected = "none: " + model.name + " is not an encoder"});
   if (options.target_given && !info.reads_source())
     fail({.argument = "--target",
           .found = "given",
-          .expected = "none: " + model.name + " is no encoder-decoder"});
+          .expected = "none: " + model.name + " is not an encoder-decoder"});
   if (const std::optional<Stack> stack = stack_of(options.stack))
     find_stack("serve", model.name, info.stacks, *stack);
 }
@@ -68,7 +68,7 @@ void tell_of_texts(const Options& options, const LoadedModel& model, const Serve
   if (writes) texts.target = "";  // it is written when the page is opened
   try {
     const Session session = tokenize_session(model, texts);
-    tell_of_unknown_texts("serve", model, session, shown.target.has_value());
+    tell_of_lost_texts("serve", model, texts, session);
     check_texts(texts, session);
   } catch (const Error& error) {
     ErrorParts parts = error.parts();
@@ -76,17 +76,18 @@ void tell_of_texts(const Options& options, const LoadedModel& model, const Serve
     const std::string text = parts.argument.text();
     const char* const input = options.file.empty() ? "--text" : "--file";
     parts.argument = text == "input" || text == "text" ? input : "--" + text;
-    if (text == "input") parts.hint = "the page reads its first or its last tokens where asked to";
+    if (text == "input") parts.hint = "the page can read its first or its last tokens";
     fmt::print(stderr, "heed serve: {}\n", to_string(parts));
   }
 }
 
 void warn_of_cleartext(const std::string& host, int port) {
-  fmt::print(stderr,
-             "heed serve: --host {}: HTTP is not encrypted: whoever sees the network's traffic can "
-             "read the token, the text and every answer; safer: leave --host out, and on the other "
-             "machine: ssh -L {}:127.0.0.1:{} THIS_MACHINE\n",
-             host, port, port);
+  fmt::print(
+      stderr,
+      "heed serve: --host {}: HTTP is not encrypted: anyone who sees the network's traffic can "
+      "read the token, the text and every answer; safer: leave --host out, and on the other "
+      "machine: ssh -L {}:127.0.0.1:{} THIS_MACHINE\n",
+      host, port, port);
 }
 
 int run(const Options& options) {
@@ -125,7 +126,7 @@ void add_texts(OptionList& list, Options& options) {
              {.name = "--pair",
               .to = &options.pair,
               .type = "TEXT",
-              .help = "a second text, which an encoder reads beside the first"},
+              .help = "a second text, which an encoder reads together with the first"},
              {.name = "--target",
               .to = &options.target,
               .type = "TEXT",
@@ -147,7 +148,7 @@ Run declare(OptionList& list) {
               .type = "N",
               .least = 0,
               .most = 65535,
-              .help = "where to listen (default 8321); 0: one that is free"},
+              .help = "the port to listen on (default 8321); 0: any free port"},
              {.name = "--host",
               .to = &options->host,
               .type = "HOST",

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/reworded.h"
 #include "cli/command.h"
+#include "cli/options/file_format.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/cells.h"
 #include "cli/terminal/output.h"
@@ -110,6 +111,7 @@ std::optional<std::string> text_of(const std::string& line) {
 void tokenize_lines(const Tokenizer& tokenizer, const Options& options) {
   std::istringstream lines(read_text(options.lines, kMostBytesOfLines));
   std::string line;
+  bool has_told = false;
   for (std::int64_t number = 1; std::getline(lines, line); ++number) {
     const std::optional<std::string> text = text_of(line);
     if (!text)
@@ -117,7 +119,9 @@ void tokenize_lines(const Tokenizer& tokenizer, const Options& options) {
             .place = fmt::format("line {}", number),
             .found = "not a JSON string",
             .expected = "one like \"a text\""});
-    print(as_json(tokenizer, tokenizer.encode(*text, options.special), false));
+    const Encoding encoding = tokenizer.encode(*text, options.special);
+    if (!has_told) has_told = tell_of_dropped_letters("tokenize", "text", *text, encoding.spans);
+    print(as_json(tokenizer, encoding, false));
   }
 }
 
@@ -161,6 +165,7 @@ int run(const Options& options, const Given& given) {
   const std::string text = given_text(options.text, options.file);
   const Encoding encoding = pair ? tokenizer->encode_pair(text, options.pair, options.special)
                                  : tokenizer->encode(text, options.special);
+  if (!pair) tell_of_dropped_letters("tokenize", "text", text, encoding.spans);
   print(options.json ? as_json(*tokenizer, encoding, pair) : as_text(*tokenizer, encoding, pair));
   return 0;
 }
@@ -175,7 +180,7 @@ void add_inputs(OptionList& list, Options& options) {
        {.name = "--lines",
         .to = &options.lines,
         .type = "FILE",
-        .help = "a file of JSON strings, one a line; prints one JSON object a line"},
+        .help = "a file of JSON strings, one per line; prints one JSON object per line"},
        {.name = "--pair",
         .to = &options.pair,
         .type = "TEXT",
@@ -184,7 +189,7 @@ void add_inputs(OptionList& list, Options& options) {
         .to = &options.decode,
         .type = "IDS",
         .help = "token ids (5,3,9): prints their text, special tokens with --special alone; bytes "
-                "that are no whole character as U+FFFD, with --json in hex beside it"}});
+                "that are not a whole character as U+FFFD, with --json also in hex"}});
 }
 
 Run declare(OptionList& list) {
@@ -201,10 +206,8 @@ Run declare(OptionList& list) {
               .help = "the tokenizer of what an encoder-decoder writes, where it has its own"},
              {.name = "--special",
               .to = &options->special,
-              .help = "add the special tokens of the post-processor"},
-             {.name = "--json",
-              .to = &options->json,
-              .help = "print ids, texts, pieces and byte offsets as JSON"}});
+              .help = "add the special tokens of the post-processor"}});
+  add_json_options(list, options->json, "ids, texts, pieces and byte offsets");
   return [options](const Given& given) { return run(*options, given); };
 }
 

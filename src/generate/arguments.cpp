@@ -27,7 +27,7 @@ void check_prompt(const ModelInfo& info, bool crop, std::span<const TokenId> pro
 void check_sources(const ModelInfo& info, const GenerateArgs& args) {
   if (args.sources.size() != (info.reads_source() ? args.prompts.size() : 0))
     fail("generate", "sources", fmt::format("a list of {}", args.sources.size()),
-         info.reads_source() ? fmt::format("{} entries, one a prompt", args.prompts.size())
+         info.reads_source() ? fmt::format("{} entries, one per prompt", args.prompts.size())
                              : "none: the model reads no source");
   for (const auto& source : args.sources) {
     const std::int64_t length = std::ssize(source);

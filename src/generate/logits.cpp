@@ -17,7 +17,7 @@ void check_logits(std::span<const float> logits) {
           .argument = fmt::format("logits[{}]", bad - logits.begin()),
           .found = static_cast<double>(*bad),
           .expected = "a number",
-          .hint = "weights of the model are not finite, or too large (heed look tells where)"});
+          .hint = "weights of the model are not finite, or too large (heed look shows where)"});
   if (std::isinf(*std::ranges::max_element(logits)))
     fail({.code = ErrorCode::kInvalidArgument,
           .op = "generate",

@@ -23,7 +23,7 @@ class PrefixRule : public MaskRule {
   void check(const MaskTarget& target) const override {
     if (lengths_.size() != 1 && static_cast<std::int64_t>(lengths_.size()) != target.batch)
       fail("prefix", "lengths", fmt::format("a list of {}", lengths_.size()),
-           fmt::format("one entry, or {} (one a batch)", target.batch));
+           fmt::format("one entry, or {} (one per batch)", target.batch));
   }
 
   std::string describe() const override {
@@ -43,7 +43,7 @@ class PrefixRule : public MaskRule {
 }  // namespace
 
 Mask prefix(std::vector<std::int64_t> lengths) {
-  if (lengths.empty()) fail("prefix", "lengths", {}, "one entry, or one a batch");
+  if (lengths.empty()) fail("prefix", "lengths", {}, "one entry, or one per batch");
   constexpr std::int64_t kLongest = std::int64_t{1} << 60;  // as positions, so that sums fit
   for (const std::int64_t length : lengths)
     if (length < 0 || length > kLongest) fail("prefix", "lengths", length, "0 to 2^60 keys");

@@ -24,7 +24,7 @@ std::vector<bool> slides_of(const Config& config, std::int64_t layers) {
   const std::vector<std::string> types = config.texts("layer_types");
   if (!types.empty() && std::ssize(types) != layers)
     config.refuse("layer_types", fmt::format("a list of {}", types.size()),
-                  fmt::format("{} entries, one a layer", layers));
+                  fmt::format("{} entries, one per layer", layers));
   for (const std::string& type : types)
     if (type != "sliding_attention" && type != "full_attention")
       config.refuse("layer_types", fmt::format("'{}'", type), "full_attention or sliding_attention",

@@ -51,7 +51,7 @@ std::vector<std::int64_t> windows_of(const Config& config, const LlamaKin& kin,
   std::vector<std::string> types = config.texts("layer_types");
   if (!types.empty() && std::ssize(types) != layers)
     config.refuse("layer_types", fmt::format("a list of {}", types.size()),
-                  fmt::format("{} entries, one a layer", layers));
+                  fmt::format("{} entries, one per layer", layers));
   if (!kin.reads_layer_types) types.clear();  // like transformers
   const bool switched_off =
       kin.model_type.starts_with("qwen") && !config.flag("use_sliding_window", false);

@@ -12,7 +12,9 @@ bool ModelInfo::ends_with(std::int64_t token) const {
 }
 
 ModelParts Model::parts() const {
-  fail({.code = ErrorCode::kUnsupported, .op = info().family, .found = "its parts are not told"});
+  fail({.code = ErrorCode::kUnsupported,
+        .op = info().family,
+        .found = "its parts are not reported"});
 }
 
 std::vector<const Parameter*> Model::parameters() const {
@@ -25,7 +27,7 @@ namespace {
 [[noreturn]] void fail_without_states(const Model& model) {
   fail({.code = ErrorCode::kUnsupported,
         .op = model.info().family,
-        .found = "its states are not told"});
+        .found = "its states are not reported"});
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ std::vector<Place> places() {
     if (!fs::is_directory(models, ignored))
       fail({.code = ErrorCode::kNotFound,
             .argument = "$HEED_MODELS",
-            .found = fmt::format("\"{}\", which is no folder", models.string()),
+            .found = fmt::format("\"{}\", which is not a folder", models.string()),
             .expected = "a folder of model folders"});
     all.push_back({.folder = models});
   }

@@ -56,7 +56,7 @@ void check(const KvCacheShape& shape, const KvCacheOptions& options) {
          fmt::format("0 to {}, so that a ring of {} slots has room for one more",
                      std::max<std::int64_t>(shape.capacity - 1, 0), shape.capacity));
   if (options.form != KvForm::kRing && options.left != 0)
-    fail(kOp, "left", options.left, "0 (the form is no ring)");
+    fail(kOp, "left", options.left, "0 (the form is not a ring)");
   if (options.form != KvForm::kPaged && options.pages != 0)
     fail(kOp, "pages", options.pages, "0 (the form is not paged)");
   if (options.form == KvForm::kPaged && (options.page_size <= 0 || options.pages < 0))
@@ -120,7 +120,7 @@ KvCache::Slots KvCache::slots_of(std::int64_t width) const {
 void KvCache::require_room(std::span<const std::int64_t> counts) const {
   if (counts.size() != lengths_.size())
     fail(kOp, "counts", fmt::format("a list of {}", counts.size()),
-         fmt::format("{} entries (one a row)", lengths_.size()));
+         fmt::format("{} entries (one per row)", lengths_.size()));
   std::int64_t missing = 0;
   for (std::size_t b = 0; b < counts.size(); ++b) {
     if (options_.form == KvForm::kRing) {

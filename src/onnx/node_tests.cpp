@@ -39,10 +39,10 @@ std::string refusal(const Model& model, const Operator*& op) {
       return fmt::format("attribute {} of {}", name, node.op_type);
   for (const std::string& input : node.inputs)
     if (!input.empty() && std::ranges::find(model.inputs, input) == model.inputs.end())
-      return fmt::format("{} is no input of the graph", input);
+      return fmt::format("{} is not an input of the graph", input);
   for (const std::string& output : model.outputs)
     if (std::ranges::find(node.outputs, output) == node.outputs.end())
-      return fmt::format("{} is no output of the node", output);
+      return fmt::format("{} is not an output of the node", output);
   op = &*found;
   return "";
 }

@@ -54,7 +54,7 @@ void check_parts(const MergeArgs& args) {
     fail("merge", args.a.lse.given() ? "b.lse" : "a.lse", {},
          args.a.lse.given() ? "one, as a has it" : "one, as b has it");
   if (!args.a.lse.given() && args.sink.given())
-    fail("merge", "sink", "given", "none (the parts have no lse, so that they are no softmax)");
+    fail("merge", "sink", "given", "none (the parts have no lse, so that they are not a softmax)");
   check_sink(args.sink, out);
 }
 

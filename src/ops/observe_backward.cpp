@@ -50,7 +50,7 @@ AttentionGrads observe_backward(const AttentionArgs& args, const AttendedConstVi
     fail(kObserveBackwardOp, "dlse", "given", "none (attention_backward takes it)");
   if (cotangents.dentropy.given() && args.scores.normaliser == Normaliser::kNone)
     fail(kObserveBackwardOp, "dentropy", "given",
-         "none (the normaliser is none, so that weights are no probabilities)");
+         "none (the normaliser is none, so that weights are not probabilities)");
   GivenLse lse(kObserveBackwardOp, args, attended);
   check_gradients(kObserveBackwardOp, args, request,
                   check_given(args, checked.problem, lse, cotangents));

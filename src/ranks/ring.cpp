@@ -57,7 +57,8 @@ void refuse_what_is_not_served(std::string_view op, const RingAttentionArgs& arg
   if (!(extents.query_length.empty() && extents.key_begin.empty() && extents.key_length.empty() &&
         extents.q_offset.empty() && extents.key_offset.empty() && extents.query_starts.empty() &&
         extents.key_starts.empty()))
-    fail(op, "local.extents", "given", "none: every rank's tokens stand where ring_parts says");
+    fail(op, "local.extents", "given",
+         "none: ring_parts gives the positions of every rank's tokens");
   const ConstView& bias = local.scores.bias;
   for (const int axis : {-2, -1})
     if (bias.given() && bias.rank() >= -axis && bias.dim(axis) != 1 &&

@@ -63,7 +63,7 @@ void post_picture(Api& api, const Parameters& parameters, httplib::Response& res
   const std::optional<PictureOrder>& order = api.options.picture;
   if (!order || api.pictured.exchange(true))
     refuse(404, "not_found",
-           {.found = "nobody waits for a picture", .hint = "heed look --format svg does"});
+           {.found = "no picture is awaited", .hint = "heed look --format svg does"});
   const bool failed = parameters.number("failed", 0, 0, 1) == 1;
   const bool refused = parameters.number("refused", 0, 0, 1) == 1;
   order->take(refused  ? PictureEnd::kRefused

@@ -23,13 +23,13 @@ std::string data_section(const Card& card) {
   }
   std::string text =
       fmt::format("## Data\n| file | bytes |\n|---|---|\n{}| together | {} |\n\n", rows, bytes);
-  if (card.config.rejoin_lines) text += "Wrapped lines were joined: one line a paragraph. ";
+  if (card.config.rejoin_lines) text += "Wrapped lines were joined: one line per paragraph. ";
   return text + card.task.sizes();
 }
 
 std::string loss_section(const TrainResult& result) {
   std::string text =
-      fmt::format("## Loss (nats a token)\n- last training step: {:.4f}\n", result.loss);
+      fmt::format("## Loss (nats per token)\n- last training step: {:.4f}\n", result.loss);
   if (result.validation_loss)
     text += fmt::format("- validation, at the end: {:.4f}\n", *result.validation_loss);
   if (result.best_loss)

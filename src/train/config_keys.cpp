@@ -23,7 +23,7 @@ constexpr std::array kKeys = {
     TrainKey{"label", &C::label, "classify: token or text, what a label is for"},
     TrainKey{"stories", &C::stories,
              "lm and mlm: stories that heed makes, in which pronouns refer; for training alone"},
-    TrainKey{"rejoin_lines", &C::rejoin_lines, "wrapped lines become one line a paragraph"},
+    TrainKey{"rejoin_lines", &C::rejoin_lines, "wrapped lines become one line per paragraph"},
     TrainKey{"add_bos_token", &C::add_bos_token,
              "lm: each sequence begins with the token that the tokenizer puts before a text"},
     TrainKey{"validation", &C::validation, "last part of each file that is kept for validation"},

@@ -71,8 +71,8 @@ TEST(Protobuf, SaysWhereAFileIsBroken) {
       "\x0D"
       "abc",
       "a.pb: byte 1: 4 bytes are expected, the message has 3 left");
-  expect_corrupt("\x0B", "a.pb: byte 0: 3 is no wire type");
-  expect_corrupt(std::string("\x00\x00", 2), "a.pb: byte 0: 0 is no field number");
+  expect_corrupt("\x0B", "a.pb: byte 0: 3 is not a wire type");
+  expect_corrupt(std::string("\x00\x00", 2), "a.pb: byte 0: 0 is not a field number");
   expect_corrupt("\x12\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01",
                  "a.pb: byte 11: 18446744073709551615 bytes are expected, the message has 0 left");
 }

@@ -94,7 +94,8 @@ TEST_F(CObserveErrors, OfLists) {
   asked.classes = 3;
   asked.key_classes.count = 12;
   expect_error(
-      asked, "mass: observations[0].key_classes is a list of 12, expected 13 entries (one a key)");
+      asked,
+      "mass: observations[0].key_classes is a list of 12, expected 13 entries (one per key)");
   const std::int64_t wide[] = {std::int64_t{1} << 40};
   asked.key_classes = {wide, 1};
   expect_error(asked, "observe: observations[0].key_classes[0] is 1099511627776, expected -1 to 2");

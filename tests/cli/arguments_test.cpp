@@ -204,26 +204,22 @@ TEST(Arguments, TooFewAndTooManyAreNamed) {
   refused({"attend", "q", "k"}, "V is missing");
   refused({"train"}, "--output is missing");
   refused({"generate", "abc", "def"},
-          "\"def\" stands after the last argument, expected nothing there; several words are one "
-          "argument in quotes");
+          "unexpected argument \"def\"; put quotes around a text of several words");
   refused({"attend", "q", "k", "v", "--scale", "0.1", "0.2"},
-          "\"0.2\" stands after the last argument, expected nothing there; the values of --scale "
-          "stand together, with commas");
-  refused({"serve", "abc"},
-          "\"abc\" stands after the last argument, expected nothing there; a text is given by "
-          "--text");
+          "unexpected argument \"0.2\"; separate the values of --scale by commas, without spaces");
+  refused({"serve", "abc"}, "unexpected argument \"abc\"; give a text with --text");
   refused({"explain", "--json=x"}, "--json is given a value, expected none");
 }
 
 TEST(Arguments, AnUnknownOptionIsToldTheNearest) {
   refused({"generate", "abc", "--temprature", "1"},
-          "--temprature is no option; the nearest is --temperature");
-  refused({"look", "abc", "--modle=x"}, "--modle is no option; the nearest is --model");
+          "unknown option --temprature; the nearest is --temperature");
+  refused({"look", "abc", "--modle=x"}, "unknown option --modle; the nearest is --model");
 }
 
 TEST(Arguments, NothingIsSuggestedThatIsNotNear) {
-  refused({"look", "abc", "--foo"}, "--foo is no option; heed look --help lists them");
-  refused({"look", "abc", "-x"}, "-x is no option; heed look --help lists them");
+  refused({"look", "abc", "--foo"}, "unknown option --foo; heed look --help lists them");
+  refused({"look", "abc", "-x"}, "unknown option -x; heed look --help lists them");
 }
 
 TEST(Arguments, ATextMayBeginWithAHyphenAfterTwo) {
@@ -232,15 +228,12 @@ TEST(Arguments, ATextMayBeginWithAHyphenAfterTwo) {
 }
 
 TEST(Arguments, AnOptionBehindTwoHyphensIsText) {
-  refused(
-      {"generate", "--", "-hi", "-n", "5"},
-      "\"-n\" stands after the last argument, expected options before --: what stands behind it "
-      "is text");
+  refused({"generate", "--", "-hi", "-n", "5"},
+          "unexpected argument \"-n\"; options go before --, which only text follows");
   refused({"generate", "--modle", "x", "--", "-hi"},
-          "--modle is no option; the nearest is --model");
+          "unknown option --modle; the nearest is --model");
   refused({"generate", "--", "-hi", "5"},
-          "\"5\" stands after the last argument, expected nothing there; several words are one "
-          "argument in quotes");
+          "unexpected argument \"5\"; put quotes around a text of several words");
 }
 
 TEST(Arguments, AHyphenAloneReadsTheTextFromStdin) {

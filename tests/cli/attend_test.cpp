@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -192,19 +194,39 @@ TEST_F(AttendCommand, RefusesToWriteOneFileTwice) {
       "--observe is topk=2 and topk=3, which both answer in topk_keys.npy, expected one of them");
 }
 
+TEST_F(AttendCommand, WithoutAFilePrintsWhatItComputed) {
+  args.mask = causal();
+  const Attended attended = attention(args);
+  const Answer answer = run({"--causal", "bottom-right"});
+  EXPECT_EQ(answer.status, 0) << answer.error;
+  EXPECT_THAT(answer.out, testing::StartsWith("out     [2, 4, 7, 5] f32\n       0  "));
+  EXPECT_THAT(answer.out,
+              testing::HasSubstr(fmt::format("{:>10.4f}", attended.out.data<float>()[5])));
+  EXPECT_THAT(answer.out, testing::ContainsRegex("\nlse     -?[0-9.]+ to -?[0-9.]+\n"));
+  EXPECT_THAT(answer.out, testing::EndsWith("kernel  " + plan_attention(args).kernel + "\n"));
+}
+
+TEST_F(AttendCommand, CausalWithoutAWordIsBottomRightAndSaysSo) {
+  const std::string asked = run({"--causal", "bottom-right"}).out;
+  const Answer answer = run({"--causal"});
+  EXPECT_EQ(answer.out, asked);
+  EXPECT_EQ(answer.error, "heed attend: --causal means --causal=bottom-right\n");
+  files.insert(files.begin() + 1, "--causal");  // the next argument is a file, no word of it
+  EXPECT_EQ(run({}).out, asked);
+}
+
 TEST_F(AttendCommand, RefusesBadInputInOneLine) {
   const auto refused = [&](const std::vector<std::string>& options, const std::string& message) {
     const Answer answer = run(options);
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.error, "heed attend: " + message + "\n");
   };
-  refused({}, "no output is asked for, expected -o, --lse, --grad or --observe");
   refused({"--window", "3,,0", "-o", "o.npy"}, "--window is \"3,,0\", expected L,R");
-  refused(
-      {"--observe", "entropi", "--observe-out", "x"},
-      "--observe is \"entropi\", which is no observer, expected some of entropy, topk=K, row_max, "
-      "received, received_in_all, offset_profile=FIRST:LAST, expected_distance, sink, row=I, "
-      "column=J, heatmap=HEIGHTxWIDTH[:max|mean|sum], head_mean, weights, and value_norm:ONE");
+  refused({"--observe", "entropi", "--observe-out", "x"},
+          "--observe is \"entropi\", which is not an observer, expected some of entropy, topk=K, "
+          "row_max, "
+          "received, received_in_all, offset_profile=FIRST:LAST, expected_distance, sink, row=I, "
+          "column=J, heatmap=HEIGHTxWIDTH[:max|mean|sum], head_mean, weights, and value_norm:ONE");
   refused({"--observe", "value_norm:entropy", "--observe-out", "x"},
           "--observe value_norm: weighted is entropy, expected one of weights (weights times norms "
           "have no logarithms)");

@@ -51,7 +51,7 @@ TEST(BenchProgram, AModelWhoseLogitsAreNoNumbersIsOneLine) {
     EXPECT_EQ(answer.status, 2) << name;
     EXPECT_EQ(answer.error,
               "heed bench: logits[0] is nan, expected a number; weights of the model are not "
-              "finite, or too large (heed look tells where)\n");
+              "finite, or too large (heed look shows where)\n");
   }
 }
 

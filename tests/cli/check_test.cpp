@@ -106,7 +106,7 @@ TEST(CheckProgram, BadInputIsOneLineAndStatusTwo) {
   write_case(dir, "Softmax", 0.5F);
   std::ofstream(dir / "model.onnx") << "no protobuf";
   expect({"check", "onnx", dir.string()},
-         (dir / "model.onnx").string() + ": byte 0: 6 is no wire type");
+         (dir / "model.onnx").string() + ": byte 0: 6 is not a wire type");
 }
 
 }  // namespace

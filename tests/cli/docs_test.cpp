@@ -1,5 +1,5 @@
-// The commands that README.md and docs/ show: they work in a fresh checkout, and print what README
-// shows.
+// The commands that README.md and docs/ show: they work in a fresh checkout, and print what the
+// pages show.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,8 @@ const fs::path kSource = HEED_SOURCE_DIR;
 // A line of a ``` block that begins a command, and the lines that follow it there.
 struct Shown {
   std::string command;
-  std::string output;
+  std::string output = {};
+  bool has_prompt = false;  // "$ heed ...": its output follows
 };
 
 std::string without(std::string line, std::string_view prefix) {
@@ -51,7 +52,7 @@ std::vector<Shown> commands_of(const fs::path& page) {
     const std::string command = inside ? command_of(line) : "";
     after_command |= !command.empty();
     if (!command.empty())
-      all.push_back({command, ""});
+      all.push_back({.command = command, .has_prompt = line.starts_with("$ ")});
     else if (after_command)
       all.back().output += line + "\n";
   }
@@ -107,11 +108,16 @@ TEST(Docs, TheirCommandsWork) {
   EXPECT_GE(count, 8);
 }
 
-TEST(Docs, TheReadmeShowsWhatItsCommandsPrint) {
-  const std::vector<Shown> all = commands_of(kSource / "README.md");
-  ASSERT_GE(all.size(), 2U);
-  for (const Shown& shown : all)
-    EXPECT_EQ(fmt::format("\n{}", in_checkout(shown.command).out), shown.output) << shown.command;
+TEST(Docs, TheyShowWhatTheirCommandsPrint) {
+  int count = 0;
+  for (const fs::path& page : pages())
+    for (const Shown& shown : commands_of(page)) {
+      if (!shown.has_prompt) continue;
+      EXPECT_EQ(fmt::format("\n{}", in_checkout(shown.command).out), shown.output)
+          << page << shown.command;
+      ++count;
+    }
+  EXPECT_GE(count, 3);
 }
 
 // A blank line ends a table: a row behind it is shown as text.
@@ -152,8 +158,8 @@ std::string flush_left(const std::string& text) {
   return flush;
 }
 
-// What docs/ shows of a language is all of an example or a run of its lines, and examples are run
-// as tests.
+// What README.md and docs/ show of a language is all of an example or a run of its lines, and
+// examples are run as tests.
 void expect_programs_of_examples(const std::string& language, const fs::path& folder) {
   std::vector<std::string> examples;
   for (const auto& entry : fs::directory_iterator(kSource / folder))
@@ -161,7 +167,6 @@ void expect_programs_of_examples(const std::string& language, const fs::path& fo
       examples.push_back(flush_left(test::content(entry.path())));
   int count = 0;
   for (const fs::path& page : pages()) {
-    if (page.parent_path().filename() != "docs") continue;
     for (const std::string& program : programs_of(page, language)) {
       EXPECT_THAT(examples, testing::Contains(testing::HasSubstr(flush_left(program)))) << page;
       ++count;

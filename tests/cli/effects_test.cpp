@@ -56,17 +56,17 @@ TEST(Effects, WhatIsOfArraysNeedsOne) {
 }
 
 TEST(Effects, AColumnHasAllItsRows) {
-  look_refused({"--to", "cat", "--rows", "2"}, "--to names the key, expected it without --rows");
+  look_refused({"--to", "cat", "--rows", "2"}, "--rows cannot be used with --to");
   look_refused({"--to", "cat", "--format", "npy", "-o", test::in_scratch("nothing.npy")},
-               "--to chooses weights, --format npy writes all of them, expected one of the two");
+               "--to cannot be used with --format npy, which writes all weights");
 }
 
 TEST(Effects, WhatNamesRowsOrKeysDoesSoAlone) {
-  look_refused({"--who", "cat", "--rows", "2"}, "--who names the rows, expected it without --rows");
+  look_refused({"--who", "cat", "--rows", "2"}, "--rows cannot be used with --who");
   look_refused({"--who", "cat", "--to", "the", "--top", "2"},
-               "--to names the key, expected it without --top");
+               "--top cannot be used with --who and --to");
   look_refused({"--view", "look/L0.H0/i=1/j=0", "--top", "2"},
-               "j= of --view names the key, expected it without --top");
+               "--top cannot be used with j= of --view");
 }
 
 TEST(Effects, ACellAsTsvIsItsLine) {

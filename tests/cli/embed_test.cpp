@@ -137,7 +137,7 @@ TEST(Embed, AVectorThatIsNoNumberIsAnErrorThatNamesTheText) {
   EXPECT_EQ(answer.out, "");
   EXPECT_EQ(answer.error,
             "heed embed: element 0 of text 1's vector is nan, expected a number: weights of "
-            "broken-sentences may be none\n");
+            "broken-sentences may not be finite\n");
 }
 
 }  // namespace

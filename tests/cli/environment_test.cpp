@@ -72,7 +72,7 @@ TEST_F(Environment, AThreadCountOfTheEnvironmentThatIsNoneIsNamed) {
 TEST_F(Environment, AFolderOfModelsThatIsNotThereIsNamed) {
   set("HEED_MODELS", "/nowhere");
   const std::string message =
-      "$HEED_MODELS is \"/nowhere\", which is no folder, expected a folder of model folders";
+      "$HEED_MODELS is \"/nowhere\", which is not a folder, expected a folder of model folders";
   refused({"models"}, message);
   refused({"look", "the cat"}, message);
   refused({"look", "the cat", "--model", "tales"}, message);

@@ -63,10 +63,9 @@ TEST(CheckModelProgram, WhatHasNoToleranceIsMeasuredAlone) {
 }
 
 TEST(CheckModelProgram, TakesTheNameOfAModel) {
-  EXPECT_TRUE(
-      heed({"check", "model", "tales"})
-          .error.ends_with("models/tales: has no golden.safetensors, expected the published "
-                           "numbers of a model beside it\n"));
+  EXPECT_TRUE(heed({"check", "model", "tales"})
+                  .error.ends_with("models/tales: has no golden.safetensors, expected a model "
+                                   "folder with published numbers\n"));
   const Answer unknown = heed({"check", "model", "nope"});
   EXPECT_EQ(unknown.status, 2);
   EXPECT_THAT(unknown.error,

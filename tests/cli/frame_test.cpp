@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/program.h"
+#include "cli/tiny_model.h"
 #include "support/places.h"
 
 namespace heed::cli {
@@ -27,8 +28,27 @@ TEST(Program, RefusesACommandThatItDoesNotHave) {
   const Answer answer = test::heed({"lok"});
   EXPECT_EQ(answer.status, 2);
   EXPECT_THAT(answer.error,
-              testing::StartsWith("heed: \"lok\" is no command, expected one of look"));
+              testing::StartsWith("heed: unknown command \"lok\"; commands: look, serve, "));
   EXPECT_EQ(answer.out, "");
+}
+
+TEST(Program, JsonIsShortForFormatJson) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"look", "the cat", "--model", test::tiny_model()},
+      {"generate", "the cat", "-n", "1", "--model", test::tiny_model()},
+      {"tokenize", "the cat", "--model", test::tiny_model()},
+      {"explain", "--shape", "1,2,2,4,4,4,4"},
+      {"models"}};
+  for (std::vector<std::string> command : commands) {
+    command.emplace_back("--json");
+    const Answer brief = test::heed(command);
+    command.back() = "--format=json";
+    EXPECT_EQ(brief.out, test::heed(command).out) << command[0];
+    EXPECT_THAT(brief.out, testing::AnyOf(testing::StartsWith("{"), testing::StartsWith("[")));
+    EXPECT_EQ(brief.error, "") << command[0];
+  }
+  EXPECT_EQ(test::heed({"look", "the cat", "--json=x"}).error,
+            "heed look: --json is given a value, expected none\n");
 }
 
 TEST(Program, EveryCommandHasHelpWithAnExample) {

@@ -97,10 +97,8 @@ TEST(LookView, RefusesWhatDoesNotExist) {
 
 TEST(LookView, SaysItAllAlone) {
   expect_refused({"--view", "look/L0.H0", "--head", "1"},
-                 "--view names layer, head and tokens, expected it without --layer, --head, --who "
-                 "and --to");
-  expect_refused({"--view", "look/L0.H0", "--rows", "3"},
-                 "--view names the rows, expected it without --rows");
+                 "--layer, --head, --who and --to cannot be used with --view");
+  expect_refused({"--view", "look/L0.H0", "--rows", "3"}, "--rows cannot be used with --view");
 }
 
 TEST(LookView, WhoAttendsToATokenIsForPictures) {
@@ -164,8 +162,8 @@ TEST(LookFile, SaysThatTheFolderIsMissing) {
   const Answer answer = look({"--format", "html", "-o", "/nowhere/at/all.html"});
   EXPECT_EQ(answer.status, 2);
   EXPECT_EQ(answer.error,
-            "heed look: -o is /nowhere/at/all.html, expected a file in a folder that is there; "
-            "/nowhere/at is none\n");
+            "heed look: -o is /nowhere/at/all.html, expected a file in an existing folder; folder "
+            "/nowhere/at does not exist\n");
 }
 
 TEST(LookFile, AnEndingChoosesInCapitalsToo) {
@@ -227,7 +225,7 @@ TEST(LookFile, SaysThatTheBrowserEnded) {
                               (test::scratch() / "error").string();
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 1);
   EXPECT_EQ(test::content(test::scratch() / "error"),
-            "heed look: the browser /bin/false ended before it had drawn the view: it said "
+            "heed look: the browser /bin/false ended before it had drawn the view: it printed "
             "nothing\n");
   EXPECT_FALSE(std::filesystem::exists(file));
 }

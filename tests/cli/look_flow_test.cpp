@@ -58,10 +58,10 @@ TEST(LookFlow, TheFormatIsThatOfTheFilesName) {
 
 TEST(LookFlow, WhatItCannotShowIsRefused) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
-      {{kText, "--flow", "--layer", "1"}, "--layer is given beside --flow"},
-      {{kText, "--flow", "--heads", "all"}, "--heads is given beside --flow"},
+      {{kText, "--flow", "--layer", "1"}, "--layer cannot be used with --flow"},
+      {{kText, "--flow", "--heads", "all"}, "--heads cannot be used with --flow"},
       {{kText, "--flow", "--format", "tsv"}, "text, json, graphml or dot"},
-      {{kText, "--format", "graphml"}, "--flow beside it"},
+      {{kText, "--format", "graphml"}, "has no effect without --flow"},
       {{kText, "--by", "effect"}, "--flow"},
       {{kText, "--flow", "--who", "elephant"}, "elephant"},
       {{kText, "--view", "words/L0.H0/i=3", "--format", "json"}, "svg, png or html"}};

@@ -55,15 +55,15 @@ TEST(LookFormats, ALinkOfThePageBringsItsText) {
   const Answer twice = look({"the cat", "--view", view});
   EXPECT_EQ(twice.status, 2);
   EXPECT_EQ(twice.error,
-            "heed look: --view names the text, expected it without TEXT, --file and --ids\n");
+            "heed look: TEXT, --file and --ids cannot be used with a --view that has a text\n");
   EXPECT_EQ(look({"--view", "look/L1.H2/m=gpt9/x=the"}).error,
-            "heed look: --view names the model gpt9, expected it without --model\n");
+            "heed look: --model cannot be used with a --view of the model gpt9\n");
 }
 
 TEST(LookFormats, UnitsAreRowsOfTheTerminalAlone) {
   const Answer words = look({kText, "--units", "word", "--layer", "1", "--head", "2"});
   EXPECT_EQ(words.status, 0) << words.error;
-  EXPECT_NE(words.out.find("sums of keys, means of rows"), std::string::npos);
+  EXPECT_NE(words.out.find("summed over keys, averaged over rows"), std::string::npos);
   EXPECT_EQ(look({kText, "--units", "word", "--format", "json"}).error,
             "heed look: --units needs --format text\n");
 }

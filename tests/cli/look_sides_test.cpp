@@ -55,6 +55,24 @@ TEST(LookSides, AnEdgeIsShownAtTheHeadThatGivesItMost) {
     }
 }
 
+TEST(LookSides, AWordIsShownAtTheHeadThatGivesOneEdgeToItMost) {
+  const auto answer = [](std::vector<std::string> asked) {
+    asked.insert(asked.begin(), "the cat sat on the mat");
+    asked.insert(asked.end(), {"--to", "cat", "--model", test::tiny_model(), "--format", "json"});
+    return json::parse(look(asked));
+  };
+  const json chosen = answer({})["chosen"];
+  EXPECT_EQ(chosen["reason"], "gives this word the largest weight from a token not next to it");
+  double largest = 0;
+  for (const char* query : {"sat", "on", "mat"}) {
+    const json edge = answer({"--who", query})["chosen"];
+    if (edge["score"].get<double>() <= largest) continue;
+    largest = edge["score"];
+    EXPECT_LE(largest, chosen["score"].get<double>() + 1e-6) << query;
+  }
+  EXPECT_GT(largest, 0);
+}
+
 TEST(LookSides, AnEdgeThatTheMaskHidesHasNoHead) {
   const std::vector<std::string> asked = {"the cat sat", "--who",           "cat", "--to", "sat",
                                           "--model",     test::tiny_model()};
@@ -74,8 +92,8 @@ TEST(LookSides, AnEdgeThatTheMaskHidesHasNoHead) {
 
 TEST(LookSides, SaysWhatWasChosenBesideALayerOrAHead) {
   const std::pair<std::vector<std::string>, const char*> places[] = {
-      {{"--head", "1"}, "heed chose this layer for head 1: looks hardest past"},
-      {{"--layer", "1"}, "heed chose this head of layer 1: looks hardest past"}};
+      {{"--head", "1"}, "heed chose this layer for head 1: "},
+      {{"--layer", "1"}, "heed chose this head of layer 1: "}};
   for (const auto& [place, said] : places)
     for (const bool of_word : {false, true}) {
       std::vector<std::string> asked = {"the cat sat on the mat", "--model", test::tiny_model()};
@@ -244,8 +262,8 @@ TEST(LookCross, UnitsAreOfOneText) {
   EXPECT_EQ(test::heed({"look", "the cat sat", "--target", "a mat", "--model",
                         test::tiny_translator(), "--units", "word"})
                 .error,
-            "heed look: --units is word, expected token: rows and keys of cross-attention are of "
-            "two texts\n");
+            "heed look: --units is word, expected token: the rows and keys of cross-attention "
+            "belong to two texts\n");
 }
 
 }  // namespace

@@ -88,8 +88,8 @@ TEST(LookCommand, TextNamesTheChoiceAndTheParts) {
 TEST(LookCommand, WhoAndToShowEveryPlace) {
   const Answer answer = look({kText, "--layer", "0", "--head", "0", "--who", "cat", "--to", "cat"});
   ASSERT_EQ(answer.status, 0) << answer.error;
-  EXPECT_THAT(answer.out, testing::StartsWith("\"cat\" stands at "));
-  EXPECT_THAT(answer.out, testing::HasSubstr("The three that the mask lets see, of 4, layer 0"));
+  EXPECT_THAT(answer.out, testing::StartsWith("\"cat\" is at "));
+  EXPECT_THAT(answer.out, testing::HasSubstr("The three that the mask lets see, of 4, L0.H0:"));
 }
 
 TEST(LookCommand, WhoAloneKeepsItsRows) {
@@ -223,8 +223,7 @@ TEST(LookCommand, NamesTheByteOfInvalidUtf8) {
 TEST(LookCommand, NamesTokensNearAWordThatIsNotThere) {
   const Answer answer = look({kText, "--who", "caat"});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_THAT(answer.error,
-              testing::StartsWith("heed look: --who: \"caat\" is no word of the text"));
+  EXPECT_THAT(answer.error, testing::StartsWith("heed look: --who: \"caat\" is not in the text"));
   EXPECT_THAT(answer.error, testing::HasSubstr("nearest: \"cat\" ("));
 }
 
@@ -262,9 +261,8 @@ TEST(LookCommand, AWordThatIsLookedAtShowsWhoAttendsToIt) {
     const json cell = json::parse(with({"--who", query, "--to", key, "--format", "json"}));
     EXPECT_FLOAT_EQ(cell["cells"][0]["weight"].get<float>(), from["weight"].get<float>());
   }
-  EXPECT_THAT(with({"--to", "cat"}),
-              testing::StartsWith("Who attends to cat " + key +
-                                  "  layer 1, head 2; the three largest queries\n"));
+  EXPECT_THAT(with({"--to", "cat"}), testing::StartsWith("Who attends to cat " + key +
+                                                         "  L1.H2; the three largest queries\n"));
 }
 
 TEST(LookCommand, IdsMayStandApartByBlanks) {

@@ -60,7 +60,7 @@ Look picture() {
 constexpr const char* kPicture = R"(stories260k  Llama, 5 layers x 8 heads on 4 kv, built in)"
                                  R"(                                   11 tokens
 
-Who attends to whom  layer 2, head 6; the three largest, then the rest
+Who attends to whom  L2.H6; the three largest, then the rest
    i  who      to whom                                                                          rest
    0  <s>   -> <s>   1.00 ━━━━━━━━━━━━
    1  Lily  -> <s>   .600 ━━━━━━━      Lily  .400 ━━━━━
@@ -68,7 +68,7 @@ Who attends to whom  layer 2, head 6; the three largest, then the rest
    3  a     -> <s>   .410 ━━━━━        saw   .310 ━━━╸         Lily  .140 ━╸              +.140 in 1
   10  She   -> Lily  .400 ━━━━━        <s>   .290 ━━━╸         .     .130 ━╸              +.180 in 8
 
-Heads  largest score of each, mean over rows; - where none reaches 0.2; [ ] chosen
+Heads  largest score of each, mean over rows; -: no score reaches 0.2; [ ] chosen
  layer   H0         H1         H2         H3         H4         H5         H6         H7
      0   prev  .36  prev  .36  prev  .36  sink  .52  prev  .36  prev  .36  prev  .36  prev  .36
      1   prev  .36  prev  .36  prev  .36  prev  .36  -     .15  prev  .36  prev  .36  prev  .36
@@ -167,7 +167,7 @@ TEST(LookText, WideScriptsLineUp) {
 
 TEST(LookText, ATextThatTheVocabularyHardlyKnowsIsSaidSo) {
   const std::string note =
-      "most tokens here are single bytes of characters: this model's vocabulary hardly knows this "
+      "most tokens are single bytes: this model's vocabulary lacks most characters of this "
       "text\n\nWho attends";
   EXPECT_THAT(look_text({}, picture(), {}), testing::Not(testing::HasSubstr("single bytes")));
   Look look = picture();
@@ -180,7 +180,7 @@ TEST(LookText, NarrowColumnsUseLettersAndALegend) {
   look.info.heads = 12;
   look.heads.resize(12);
   const std::string text = heads_text({}, look);
-  EXPECT_THAT(text, testing::HasSubstr("Heads  p previous  c current  s sink; - where none"));
+  EXPECT_THAT(text, testing::HasSubstr("Heads  p previous  c current  s sink; -: no score"));
   EXPECT_THAT(text, testing::HasSubstr(
                         " layer  H0     H1     H2     H3     H4     H5     H6     H7     H8"));
   EXPECT_THAT(text, testing::HasSubstr("     0  p .36  p .36  p .36  s .52"));
@@ -194,7 +194,7 @@ TEST(LookText, AModelWithoutWordsSaysSo) {
               testing::EndsWith("Next word  none: this model writes no text\n"));
   look.info.vocabulary = 0;  // of arrays
   EXPECT_THAT(look_text({}, look, {}),
-              testing::EndsWith("Next word  not known: attention alone is here\n"));
+              testing::EndsWith("Next word  unknown: the session has only attention\n"));
 }
 
 TEST(LookText, OneCellShowsRankScoreAndWeight) {
@@ -224,7 +224,7 @@ TEST(LookText, AWordThatStandsTwiceShowsEveryPair) {
     look.cells.push_back(
         {.query = query, .key = key, .visible = true, .weight = weight, .rank = rank, .of = 13});
   EXPECT_EQ(cells_text({}, look, {.who = "flies", .to = "flies"}),
-            R"("flies" stands at 2 and 8. All four, layer 0, head 8:
+            R"("flies" is at 2 and 8. All four, L0.H8:
       flies 2  -> flies 2    .100 ━━━━━                                            3rd largest of 13
       flies 2  -> flies 8    .140 ━━━━━━╸                                          2nd largest of 13
       flies 8  -> flies 2    .060 ━━━                                              5th largest of 13

@@ -25,8 +25,8 @@ Answer why(std::vector<std::string> arguments) {
 TEST(LookWhy, ExplainsTheWeightOfTwoWords) {
   const Answer answer = why({"--who", "tired", "--to", "mat"});
   ASSERT_EQ(answer.status, 0) << answer.error;
-  for (const char* part : {"Why ", "The sum", "score", "By dimension", "Against whom", "residual",
-                           "What its value did", "Without it"})
+  for (const char* part : {"Why ", "The sum", "score", "By dimension", "Competing keys", "residual",
+                           "Effect of its value", "Without it"})
     EXPECT_THAT(answer.out, HasSubstr(part));
 }
 
@@ -40,10 +40,10 @@ TEST(LookWhy, ItsTermsSumToTheScore) {
 }
 
 TEST(LookWhy, NeedsBothWordsAndNothingThatShowsMore) {
-  EXPECT_THAT(why({"--who", "tired"}).error, HasSubstr("--why explains one weight"));
+  EXPECT_THAT(why({"--who", "tired"}).error, HasSubstr("--why needs --who and --to"));
   EXPECT_EQ(why({"--who", "tired"}).status, 2);
   EXPECT_THAT(why({"--who", "tired", "--to", "mat", "--flow"}).error,
-              HasSubstr("--flow is given beside --why"));
+              HasSubstr("--flow cannot be used with --why"));
   EXPECT_EQ(why({"--who", "tired", "--to", "mat", "--format", "tsv"}).status, 2);
 }
 

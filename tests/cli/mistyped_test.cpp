@@ -19,8 +19,8 @@ void refused(const std::vector<std::string>& arguments, const std::string& messa
 
 TEST(Mistyped, TheBeginningOfAnOptionIsNotIt) {
   refused({"train", "--vocab", "5", "-o", "x"},
-          "--vocab is no option; the nearest is --vocabulary");
-  refused({"look", "-hi"}, "-hi is no option; a text that begins with a hyphen stands behind --");
+          "unknown option --vocab; the nearest is --vocabulary");
+  refused({"look", "-hi"}, "unknown option -hi; put -- before a text that begins with a hyphen");
 }
 
 TEST(Mistyped, WhatIsNoModelIsNamedWithWhatThereIs) {

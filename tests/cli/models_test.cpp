@@ -94,7 +94,7 @@ TEST(ModelsCommand, TellsWhatTheLossOnRandomTokensIsFor) {
   ASSERT_EQ(answer.status, 0) << answer.error;
   EXPECT_THAT(answer.out, testing::HasSubstr("Loss on these\n"));
   EXPECT_THAT(answer.out,
-              testing::ContainsRegex("[0-9.]+ nats a token in the first half, [0-9.]+"));
+              testing::ContainsRegex("[0-9.]+ nats per token in the first half, [0-9.]+"));
   EXPECT_THAT(answer.out, testing::HasSubstr("(induction)"));
 }
 

@@ -40,11 +40,21 @@ TEST(Ranking, SaysHowManyReachTheThresholdAndWhoIsNext) {
   EXPECT_NE(text.find("6 of 6; by previous: mean weight on the token before"), std::string::npos)
       << text;
   EXPECT_NE(text.find("threshold .40, reached by"), std::string::npos) << text;
+  EXPECT_NE(text.find("; induc: mean weight on what followed the same token elsewhere"),
+            std::string::npos)
+      << text;
 }
 
-TEST(Ranking, OfNoHeadIsItsHeadingAlone) {
-  const std::string text = ranking_text({.width = 100}, ranked("previous>2"));
+TEST(Ranking, OfNoHeadListsTheNearest) {
+  const Ranking ranking = ranked("previous>2 layer 1");
+  EXPECT_TRUE(ranking.heads.empty());
+  ASSERT_EQ(ranking.nearest.size(), 3U);
+  EXPECT_EQ(ranking.nearest[0].place.layer, 1);
+  EXPECT_EQ(ranking.nearest[1].place.layer, 1);
+  EXPECT_GE(ranking.nearest[0].of("previous"), ranking.nearest[1].of("previous"));
+  const std::string text = ranking_text({.width = 100}, ranking);
   EXPECT_NE(text.find("0 of 6 pass previous>2"), std::string::npos) << text;
+  EXPECT_NE(text.find("the nearest heads\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("threshold"), std::string::npos);
 }
 

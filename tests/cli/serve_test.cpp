@@ -187,7 +187,7 @@ TEST(ServeProgram, SaysThatANetworkSeesWhatItSends) {
   };
   for (const char* host : {"127.0.0.1", "localhost"}) EXPECT_EQ(standard_error(host), "") << host;
   EXPECT_THAT(standard_error("0.0.0.0"),
-              testing::StartsWith("heed serve: --host 0.0.0.0: HTTP is not encrypted: whoever"));
+              testing::StartsWith("heed serve: --host 0.0.0.0: HTTP is not encrypted: anyone"));
 }
 
 TEST(ServeProgram, SaysWhatIsWrongWithItsTextsAndStartsAllTheSame) {
@@ -204,7 +204,7 @@ TEST(ServeProgram, SaysWhatIsWrongWithItsTextsAndStartsAllTheSame) {
   EXPECT_EQ(told({"--text", fits, "--model", test::tiny_model()}), "");
   EXPECT_EQ(told({"--text", long_text, "--model", test::tiny_model()}),
             "heed serve: --text is 60 tokens, expected at most 40 (tiny's positions); the page "
-            "reads its first or its last tokens where asked to\n");
+            "can read its first or its last tokens\n");
   EXPECT_EQ(
       told({"--text", fits, "--target", long_text, "--model", test::tiny_translator()}),
       "heed serve: --target is 61 tokens, expected at most 40 (tiny-translator's positions)\n");

@@ -90,6 +90,29 @@ TEST(TokenizeCommand, DecodesIds) {
   EXPECT_EQ(answer.error, "heed tokenize: --decode is 99, expected 0 to 6\n");
 }
 
+TEST(TokenizeCommand, SaysOnceWhichLettersTheTokenizerDrops) {
+  const std::string file = test::in_scratch("letters.json");
+  const json tokenizer = {
+      {"version", "1.0"},
+      {"added_tokens", json::array()},
+      {"normalizer", nullptr},
+      {"pre_tokenizer", nullptr},
+      {"post_processor", nullptr},
+      {"decoder", nullptr},
+      {"model", {{"type", "BPE"}, {"vocab", {{"a", 0}, {"b", 1}}}, {"merges", json::array()}}}};
+  std::ofstream(file) << tokenizer.dump();
+  const auto told = [&](const std::vector<std::string>& text) {
+    std::vector<std::string> all = {"tokenize", "--tokenizer", file};
+    all.insert(all.end(), text.begin(), text.end());
+    return test::heed(all).error;
+  };
+  EXPECT_EQ(told({"ab ba"}), "");
+  EXPECT_EQ(told({"abz é"}), "heed tokenize: the tokenizer drops 2 characters of the text: z é\n");
+  std::ofstream(test::in_scratch("two-lines")) << "\"xa\"\n\"ya\"\n";
+  EXPECT_EQ(told({"--lines", test::in_scratch("two-lines")}),
+            "heed tokenize: the tokenizer drops 1 character of the text: x\n");
+}
+
 TEST(TokenizeCommand, AFolderWithoutATokenizerIsOneLine) {
   const auto folder = in_scratch("no-tokenizer");
   std::filesystem::create_directories(folder);

@@ -61,7 +61,7 @@ TEST(GenerateErrors, LogitsThatAreNoNumbersAreAnError) {
   model->parameters()[0]->value.data<float>()[5 * 16] = std::nanf("");  // of token 5
   EXPECT_HEED_ERROR(generate(*model, {.prompts = {{3}}}), ErrorCode::kCorrupt,
                     "generate: logits[5] is nan, expected a number; weights of the model are not "
-                    "finite, or too large (heed look tells where)");
+                    "finite, or too large (heed look shows where)");
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ TEST(GenerateBehindAnEncoder, ATextDoesNotDependOnWhatElseIsInTheBatch) {
 TEST(GenerateBehindAnEncoder, WhatDoesNotFitIsNamed) {
   const auto model = translator();
   EXPECT_HEED_ERROR(generate(*model, {.prompts = {{1}}}), ErrorCode::kInvalidArgument,
-                    "generate: sources is a list of 0, expected 1 entries, one a prompt");
+                    "generate: sources is a list of 0, expected 1 entries, one per prompt");
   EXPECT_HEED_ERROR(written(*model, Ids(13, 3)), ErrorCode::kInvalidArgument,
                     "generate: source is 13 tokens long, expected at most 12 (the model's "
                     "positions)");

@@ -108,10 +108,10 @@ TEST(Sampling, ATokenOfMinusInfinityNeverComes) {
 TEST(Sampling, LogitsThatAreNoNumbersAreErrors) {
   EXPECT_HEED_ERROR(choices(std::vector<float>{0, std::nanf("")}, {}), ErrorCode::kCorrupt,
                     "generate: logits[1] is nan, expected a number; weights of the model are not "
-                    "finite, or too large (heed look tells where)");
+                    "finite, or too large (heed look shows where)");
   EXPECT_HEED_ERROR(choices(std::vector<float>{0, kInfinity}, {}), ErrorCode::kCorrupt,
                     "generate: logits[1] is inf, expected a number; weights of the model are not "
-                    "finite, or too large (heed look tells where)");
+                    "finite, or too large (heed look shows where)");
   EXPECT_HEED_ERROR(choices(std::vector<float>{-kInfinity}, {}), ErrorCode::kInvalidArgument,
                     "generate: logits is -inf for every token, expected a number for at least one; "
                     "are all of them suppressed, or bad words?");

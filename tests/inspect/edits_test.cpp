@@ -206,7 +206,7 @@ TEST(Edits, ThatFitNoSessionAreRefusedByName) {
                     "edits: id is 11, expected 0 to 10 (gpt2's vocabulary)");
   EXPECT_HEED_ERROR(check({.swap = {{{.position = 0}, 1}, {{.position = 0}, 2}}}),
                     ErrorCode::kInvalidArgument,
-                    "edits: swap is given twice for position 0, expected one token a place");
+                    "edits: swap is given twice for position 0, expected one token per place");
   EXPECT_HEED_ERROR(check({.mask = {{.left = -2}}}), ErrorCode::kInvalidArgument,
                     "edits: left is -2, expected -1 (all keys to that side) or a count");
   Edits all;

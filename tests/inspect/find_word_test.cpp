@@ -47,7 +47,7 @@ TEST(FindWord, TakesOtherCapitalsWhereNoneAreAsTheyAreWritten) {
 TEST(FindWord, NamesNoNearTokensOfANumber) {
   for (const char* number : {"9", "-1", "99999999999999999999"})
     EXPECT_HEED_ERROR(find_word(tokens(), number), ErrorCode::kInvalidArgument,
-                      fmt::format("look: \"{}\" is no word of the text, expected a token, a word "
+                      fmt::format("look: \"{}\" is not in the text, expected a token, a word "
                                   "that tokens spell, or an index from 0 to 8",
                                   number));
 }
@@ -55,7 +55,7 @@ TEST(FindWord, NamesNoNearTokensOfANumber) {
 TEST(FindWord, NamesNearTokensWhenThereIsNone) {
   EXPECT_HEED_ERROR(
       find_word(tokens(), "Lilly"), ErrorCode::kInvalidArgument,
-      "look: \"Lilly\" is no word of the text, expected a token, a word that tokens "
+      "look: \"Lilly\" is not in the text, expected a token, a word that tokens "
       "spell, or an index from 0 to 8; nearest: \"Lily\" (1), \"Lily\" (7), \"all\" (5), "
       "\"<s>\" (0), \"saw\" (2)");
 }

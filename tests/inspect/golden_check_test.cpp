@@ -211,8 +211,8 @@ TEST(GoldenCheck, AFolderWithoutNumbersIsNamed) {
   const test::Scratch scratch;
   EXPECT_HEED_ERROR(check_golden(scratch.folder()), ErrorCode::kNotFound,
                     scratch.folder().string() +
-                        ": has no golden.safetensors, expected the published numbers of a model "
-                        "beside it");
+                        ": has no golden.safetensors, expected a model folder with published "
+                        "numbers");
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ TEST(HeadEvidence, SaysWhyAScoreIsNotThere) {
   Cancel cancel;
   EXPECT_HEED_ERROR(head_evidence(late, {.place = {}, .score = score_index("without")}, cancel),
                     ErrorCode::kNotFound,
-                    "evidence: score is without, expected a score of weights: no model is at hand");
+                    "evidence: score is without, expected a score of weights: there is no model");
 }
 
 }  // namespace

@@ -91,10 +91,10 @@ TEST(Session, ADecoderReadsNoPair) {
   const LoadedModel loaded = load_model(test::shared_data() / "models/stories260k");
   EXPECT_HEED_ERROR(tokenize_session(loaded, {.text = "a", .pair = "b"}),
                     ErrorCode::kInvalidArgument,
-                    "session: pair is given, expected none: stories260k is no encoder");
-  EXPECT_HEED_ERROR(tokenize_session(loaded, {.text = "a", .target = "b"}),
-                    ErrorCode::kInvalidArgument,
-                    "session: target is given, expected none: stories260k is no encoder-decoder");
+                    "session: pair is given, expected none: stories260k is not an encoder");
+  EXPECT_HEED_ERROR(
+      tokenize_session(loaded, {.text = "a", .target = "b"}), ErrorCode::kInvalidArgument,
+      "session: target is given, expected none: stories260k is not an encoder-decoder");
 }
 
 }  // namespace

@@ -29,12 +29,12 @@ TEST(Prefix, RefusesANegativeLength) {
 
 TEST(Prefix, RefusesNoLengths) {
   EXPECT_HEED_ERROR(prefix({}), ErrorCode::kInvalidArgument,
-                    "prefix: lengths is not given, expected one entry, or one a batch");
+                    "prefix: lengths is not given, expected one entry, or one per batch");
 }
 
 TEST(Prefix, RefusesAnotherCountThanTheBatch) {
   EXPECT_HEED_ERROR(prefix({1, 2}).rule()->check({.batch = 3}), ErrorCode::kInvalidArgument,
-                    "prefix: lengths is a list of 2, expected one entry, or 3 (one a batch)");
+                    "prefix: lengths is a list of 2, expected one entry, or 3 (one per batch)");
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(LlamaConfig, ValuesThatDoNotFitAreNamed) {
   EXPECT_HEED_ERROR(make_model(llama(R"("layer_types": ["full_attention"])"), 1),
                     ErrorCode::kCorrupt,
                     "config: line 1, column 151: layer_types is a list of 1, expected 2 entries, "
-                    "one a layer");
+                    "one per layer");
   EXPECT_NO_THROW(  // like transformers
       make_model(llama(R"("layer_types": ["full_attention", "linear_attention"])"), 1));
   EXPECT_HEED_ERROR(

@@ -139,10 +139,10 @@ TEST(KvCache, AFormThatItHasNotIsAnError) {
 
 TEST(KvCache, AnOptionThatItsFormHasNotIsAnError) {
   EXPECT_HEED_ERROR(KvCache(kShape, {.left = 8}), ErrorCode::kInvalidArgument,
-                    "kv cache: left is 8, expected 0 (the form is no ring)");
+                    "kv cache: left is 8, expected 0 (the form is not a ring)");
   EXPECT_HEED_ERROR(KvCache(kShape, {.form = KvForm::kPaged, .left = 1}),
                     ErrorCode::kInvalidArgument,
-                    "kv cache: left is 1, expected 0 (the form is no ring)");
+                    "kv cache: left is 1, expected 0 (the form is not a ring)");
   EXPECT_HEED_ERROR(KvCache(kShape, {.pages = 3}), ErrorCode::kInvalidArgument,
                     "kv cache: pages is 3, expected 0 (the form is not paged)");
 }
@@ -176,7 +176,7 @@ TEST(KvCache, WhatDoesNotFitItsShapeIsAnError) {
   EXPECT_HEED_ERROR(cache.append(0, by_head(fresh(1, 1)), Counts({2, 1, 1})),
                     ErrorCode::kInvalidArgument, "kv cache: k.shape[2] is 1, expected at least 2");
   EXPECT_HEED_ERROR(cache.advance(Counts({1, 1})), ErrorCode::kInvalidArgument,
-                    "kv cache: counts is a list of 2, expected 3 entries (one a row)");
+                    "kv cache: counts is a list of 2, expected 3 entries (one per row)");
 }
 
 TEST(KvCache, RowsThatCannotBranchAreNamed) {

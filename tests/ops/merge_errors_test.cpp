@@ -39,7 +39,8 @@ TEST_F(MergeErrors, OfTheLogSumExp) {
   args.a.lse = {};
   args.sink = lse.view().select(2, 0).select(0, 0);
   expect(
-      "merge: sink is given, expected none (the parts have no lse, so that they are no softmax)");
+      "merge: sink is given, expected none (the parts have no lse, so that they are not a "
+      "softmax)");
 }
 
 TEST_F(MergeErrors, OfTheSinkAndTheCotangents) {

@@ -149,7 +149,7 @@ TEST(ObserveBackward, SaysWhatDoesNotFit) {
   plain.args.scores.normaliser = Normaliser::kNone;
   EXPECT_HEED_ERROR(observe_backward(plain.args, attention(plain.args), {plain.dentropy, {}}), code,
                     "observe_backward: dentropy is given, expected none (the normaliser is none, "
-                    "so that weights are no probabilities)");
+                    "so that weights are not probabilities)");
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ TEST(Observe, SaysWhatDoesNotFit) {
   const auto code = ErrorCode::kInvalidArgument;
   MassObserver mass({0, 1}, 2);
   EXPECT_HEED_ERROR(watch(mass), code,
-                    "mass: class_of_key is a list of 2, expected 3 entries (one a key)");
+                    "mass: class_of_key is a list of 2, expected 3 entries (one per key)");
   RegionObserver region({.row_begin = 1, .row_end = 4});
   EXPECT_HEED_ERROR(watch(region), code, "region: rows is [1, 4), expected at most [0, 3)");
   RowsObserver rows(std::vector<HeadRow>{{2, 0}});

@@ -1,4 +1,6 @@
 // Why, tests of an edge, and sessions derived from others, over HTTP.
+#include <gmock/gmock.h>
+
 #include <cmath>
 
 #include "serve/served.h"
@@ -84,6 +86,18 @@ TEST(ServerDerive, RefusesEditsByTheirField) {
   EXPECT_EQ(derived(client, path, all, 400)["error"]["argument"], "hide");
   const json missing = {{"ablate", {{{"layer", 99}, {"head", 0}}}}};
   EXPECT_EQ(derived(client, path, missing, 404)["error"]["argument"], "layer");
+}
+
+TEST(ServerDerive, ASwapNeedsASingleToken) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string id = served.open(test::kServedText, /*statistics=*/true)["session"];
+  const json long_text = {{"swap", {{{"position", 0}, {"text", "the cat sat on the mat"}}}}};
+  EXPECT_THAT(
+      derived(client, "/api/v1/sessions/" + id, long_text, 400)["error"]["message"]
+          .get<std::string>(),
+      testing::ContainsRegex("\"the cat sat on the mat\" is [0-9]+ tokens .*; a swap needs a "
+                             "single token"));
 }
 
 }  // namespace

@@ -184,7 +184,7 @@ TEST(WordPieceFile, IsReadAsItsConfigSays) {
   EXPECT_HEED_ERROR(load_tokenizer(scratch / "vocab.txt"), ErrorCode::kCorrupt,
                     (scratch / "vocab.txt").string() +
                         ": the vocabulary is one without [UNK], expected a WordPiece vocabulary, a "
-                        "piece a line");
+                        "piece per line");
 }
 
 TEST(Tiktoken, TheFilesNameTellsHowWordsAreCut) {
@@ -197,7 +197,7 @@ TEST(Tiktoken, TheFilesNameTellsHowWordsAreCut) {
   EXPECT_HEED_ERROR(load_tokenizer(scratch / "mine.tiktoken"), ErrorCode::kUnsupported,
                     (scratch / "mine.tiktoken").string() +
                         ": the file's name is mine, expected r50k_base, p50k_base, cl100k_base or "
-                        "o200k_base, which tells how words are cut");
+                        "o200k_base, which selects how words are cut");
   write_file(scratch / "r50k_base.tiktoken", "MQ== 0\nMg== 0\n");
   EXPECT_HEED_ERROR(load_tokenizer(scratch / "r50k_base.tiktoken"), ErrorCode::kCorrupt,
                     (scratch / "r50k_base.tiktoken").string() +

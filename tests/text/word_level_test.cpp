@@ -28,7 +28,7 @@ TEST(Characters, SpansAreWholeCharacters) {
 
 TEST(Characters, ACharacterOutsideIsNamedWithItsByte) {
   EXPECT_HEED_ERROR(train_characters("abc")->encode("ab\u00E9", false), ErrorCode::kInvalidArgument,
-                    "tokenizer: byte 2: 'é' (U+00E9) is none of the 3 pieces of the "
+                    "tokenizer: byte 2: 'é' (U+00E9) is not among the 3 pieces of the "
                     "vocabulary");
 }
 
@@ -71,7 +71,7 @@ TEST(WordTokenizer, WordsAreTokensBehindTheSpecialOnes) {
   EXPECT_TRUE(tokenizer->is_special(1));
   EXPECT_EQ(tokenizer->decode(std::vector<TokenId>{3, 4, 2, 1}, true), "1 + 3");
   EXPECT_HEED_ERROR(tokenizer->encode("1 - 3", false), ErrorCode::kInvalidArgument,
-                    "tokenizer: byte 2: '-' (U+002D) is none of the 5 pieces of the vocabulary");
+                    "tokenizer: byte 2: '-' (U+002D) is not among the 5 pieces of the vocabulary");
 }
 
 TEST(Characters, SpecialTokensComeFirstAndStandAroundTexts) {

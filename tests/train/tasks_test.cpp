@@ -196,7 +196,7 @@ TEST_F(Tasks, AModelIsTrainedOnForAnotherTaskWithItsOwnShapeAndTokenizer) {
   config_.start_from = first.model.string();
   label_texts();
   EXPECT_HEED_ERROR(run("other"), ErrorCode::kInvalidArgument,
-                    fmt::format("train: {}: line 1: byte 3: 'n' (U+006E) is none of the 22 "
+                    fmt::format("train: {}: line 1: byte 3: 'n' (U+006E) is not among the 22 "
                                 "pieces of the vocabulary",
                                 at("texts.txt")));
   lines("texts.txt", [](int i) { return fmt::format("{}\t{}.", i % 2 == 0 ? "even" : "odd", i); });

@@ -185,9 +185,10 @@ TEST_F(Train, ASamplePromptThatTheModelCannotReadIsAnErrorAtTheStart) {
       "train: sample_prompt is not given, expected at least one character (the model has "
       "no first token to start from)");
   config_.sample_prompt = "a ~";
-  EXPECT_HEED_ERROR(run("c"), ErrorCode::kInvalidArgument,
-                    "train: byte 2: sample_prompt is \"a ~\", of which '~' (U+007E) is none of the "
-                    "22 pieces of the vocabulary");
+  EXPECT_HEED_ERROR(
+      run("c"), ErrorCode::kInvalidArgument,
+      "train: byte 2: sample_prompt is \"a ~\", of which '~' (U+007E) is not among the "
+      "22 pieces of the vocabulary");
   config_.sample_prompt = "after 1 comes 2.\n";
   EXPECT_HEED_ERROR(run("b"), ErrorCode::kInvalidArgument,
                     "train: sample_prompt is 17 tokens long, expected at most 16 (block)");

@@ -1,5 +1,6 @@
 // What a page is compared with: opens B beside A, and says which of A, B and A − B is drawn.
 import type {Place} from './selection';
+import {headText} from './selection';
 import type {SelectionStore} from './store';
 import type {SessionApi} from './transport/api';
 import {ApiError, open} from './transport/ask';
@@ -17,19 +18,19 @@ export interface Compared extends Sides {
   unlike: string;  // why there is no difference; empty: there is one
 }
 
-/** Why no cell of one stands for a cell of the other; empty where they do. */
+/** Why the cells of A and B do not line up; empty where they do. */
 function unlike(a: SessionApi, b: SessionApi): string {
   const lengths = ({info}: SessionApi) => info.attentions.map(({stack, queries, keys}) => `${stack} ${queries} ${keys}`).join();
   const heads = ({info}: SessionApi) => info.attentions.map((each) => `${each.stack} ${each.layers} ${each.heads}`).join();
   const words = ({info: {tokens, key_tokens: keys = []}}: SessionApi) => [...tokens, ...keys].map(({text}) => text).join('\n');
   const areModels = a.info.model !== b.info.model;
-  if (areModels && heads(a) !== heads(b)) return 'They differ in layers or heads';
-  if (areModels && words(a) !== words(b)) return 'They cut the text into other tokens';
-  return lengths(a) === lengths(b) ? '' : 'They differ in length';
+  if (areModels && heads(a) !== heads(b)) return 'The models differ in layers or heads';
+  if (areModels && words(a) !== words(b)) return 'The models split the text into different tokens';
+  return lengths(a) === lengths(b) ? '' : 'The two sides differ in length';
 }
 
 function nameOf(versus: Versus, value: string): string {
-  if (versus.kind === 'head') return `head ${versus.place.layer}\u00b7${versus.place.head}`;
+  if (versus.kind === 'head') return `head ${headText(versus.place)}`;
   if (versus.kind === 'edits') return editsText(value);
   if (versus.kind === 'model') return versus.model;
   return `the text \u201c${versus.text.length > 60 ? `${versus.text.slice(0, 58)}\u2026` : versus.text}\u201d`;
@@ -42,7 +43,7 @@ export function ownName(compared: Compared | null): string {
 
 /** In a sentence. */
 export function noDifference(compared: Compared | null): string {
-  return `${compared?.unlike || 'They differ in length'}: no cell of one stands for one of the other, so there is no difference.`;
+  return `${compared?.unlike || 'The two sides differ in length'}: their tokens do not line up, so there is no difference.`;
 }
 
 export class Comparison {

@@ -1,5 +1,6 @@
 // Which heads can be looked at: all that the model has, but in a saved page.
 import type {Place, Selection} from './selection';
+import {headText} from './selection';
 import type {Side} from './side';
 import type {ModelInfo} from './transport/api';
 
@@ -56,7 +57,7 @@ export function layerAfter(all: Heads, selection: Places, by: 1 | -1): Places {
 
 /** What a saved page cannot show of an address, in a sentence; null where it can show all. */
 export function missing(all: Heads, {places}: Places): string | null {
-  const names = places.filter((place) => !holds(all, place)).map(({layer, head}) => `${layer}\u00b7${head}`);
+  const names = places.filter((place) => !holds(all, place)).map(headText);
   if (names.length === 0) return null;
   return `This file does not hold ${names.length === 1 ? 'head' : 'heads'} ${names.join(', ')}: `
     + 'it was saved with the heads that fit. Save it again from that view, or open the text with heed serve.';

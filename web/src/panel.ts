@@ -1,7 +1,7 @@
 // What every view and panel is, and what it is given.
 import {isSamePlace} from './address';
 import type {Place, Selection, Unit} from './selection';
-import {kColours} from './selection';
+import {headText, kColours} from './selection';
 import type {Stage} from './stage';
 import type {SelectionStore} from './store';
 import type {Side, Span} from './side';
@@ -27,14 +27,12 @@ export interface Page {
 
 export type MakePanel = (container: HTMLElement, page: Page) => Panel;
 
-/** `2·6, 2·7`, as headings call heads. */
-export function headName({places}: Pick<Selection, 'places'>): string {
-  return places.map(({layer, head}) => `${layer}\u00b7${head}`).join(', ');
-}
+/** `L2.H6, L2.H7`, as headings call heads. */
+export function headName({places}: Pick<Selection, 'places'>): string { return places.map(headText).join(', '); }
 
-/** `H6` beside others of its layer, else `2·6`. */
-export function shortName({places}: Selection, {layer, head}: Place): string {
-  return places.every((each) => each.layer === layer) ? `H${head}` : `${layer}\u00b7${head}`;
+/** `H6` beside others of its layer, else `L2.H6`. */
+export function shortName({places}: Selection, place: Place): string {
+  return places.every((each) => each.layer === place.layer) ? `H${place.head}` : headText(place);
 }
 
 export function primary({places}: Pick<Selection, 'places'>): Place { return places[0]!; }

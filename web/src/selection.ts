@@ -27,6 +27,9 @@ export type Pair = (typeof kPairs)[number];
 /** A head; without a stack it is one of the session's first. */
 export interface Place { stack?: Stack; layer: number; head: number }
 
+/** `L2.H6`, as the address spells a head. */
+export function headText({layer, head}: Pick<Place, 'layer' | 'head'>): string { return `L${layer}.H${head}`; }
+
 /** Equal for equal places. */
 export function nameOf({stack, layer, head}: Place): string { return `${stack ?? ''}.${layer}.${head}`; }
 

@@ -84,11 +84,11 @@ export function versusModel(name: string): string { return `model:${encodeURICom
 /** Of a session's edits, as it writes them. */
 export function versusEdits(edits: string): string { return edits.replace(/[=/]/g, ':'); }
 
-/** `ablate:self.L2.H6;hide:tokens:5` as `without head 2\u00b76, token 5 hidden`. */
+/** `ablate:self.L2.H6;hide:tokens:5` as `without head L2.H6, token 5 hidden`. */
 export function editsText(edits: string): string {
   return versusEdits(edits).split(';').map((part) => {
     const [kind = '', items = ''] = part.split(/:(.*)/s);
-    return items.split(',').map((item) => itemText(kind, item.replace(/self\.?/, '').replace(/L(\d+)/, '$1').replace(/\.?H(\d+)/, '\u00b7$1').split(':'))).join(', ');
+    return items.split(',').map((item) => itemText(kind, item.replace(/self\.?/, '').split(':'))).join(', ');
   }).join(', ');
 }
 
@@ -100,7 +100,7 @@ function itemText(kind: string, [first = '', a = '', b = '']: string[]): string 
     case 'hide': return `${token} hidden`;
     case 'swap': return `${token} swapped for id ${b}`;
     default: {
-      const sides = [['back', a], ['ahead', b]].flatMap(([side, count]) => count === '-1' ? [] : [`${count} ${side}`]);
+      const sides = [['back', a], ['ahead', b]].flatMap(([side, count]) => count === '-1' ? [] : [`${count} tokens ${side}`]);
       return `${first === '' ? 'every head' : first} sees at most ${sides.join(' and ')}`;
     }
   }

@@ -26,6 +26,8 @@ struct HeadFilter {
   std::string text = {};  // as it was written
 
   bool holds(const HeadScores& head) const;
+  /// How far the head is from passing: the distance to each bound or range, summed over the terms.
+  double distance(const HeadScores& head) const;
 };
 
 /// Errors (kInvalidArgument) say what was found at which character, and what was expected there.

@@ -1,4 +1,4 @@
-"""Eyes for any model of transformers.
+"""Inspecting models of transformers.
 
 Importing this module registers the attention implementation "heed":
 

@@ -1,4 +1,4 @@
-"""What a watch has seen of a model: its attentions by stack and layer."""
+"""The attentions that a watch has seen of a model, by stack and layer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SeenModel:
         return self._run(layer, stack, text).seen
 
     def tokens(self, stack: str | None = None, text: int = -1) -> list[list[Any]] | None:
-        """The tokens at the queries, one list a sequence: the text that each adds (``" cat"``) where
+        """The tokens at the queries, one list per sequence: the text that each adds (``" cat"``) where
         there is a tokenizer, ids otherwise. None where the model was given no ids."""
         ids = self._ids(stack, text)
         if ids is None or self._tokenizer is None:
@@ -98,7 +98,8 @@ class SeenModel:
 
     def __repr__(self) -> str:
         stacks = ", ".join(
-            f"{len(layers)} layers of {name}" for name, layers in self.stacks.items()
+            f"{len(layers)} {name} {'layer' if len(layers) == 1 else 'layers'}"
+            for name, layers in self.stacks.items()
         )
         silent = f", {len(self.silent)} layers not seen" if self.silent else ""
         return f"<heed.transformers.SeenModel of {self._model}: {stacks or 'nothing ran'}{silent}>"
@@ -147,9 +148,14 @@ class SeenModel:
             return next(iter(places.values()))
         if stack in places:
             return places[stack]
-        found = "" if stack is None else f'"{stack}"'
-        expected = "one of " + ", ".join(f'"{name}"' for name in places)
-        raise made(NotFound, op="seen", argument="stack", found=found, expected=expected)
+        names = [f'"{name}"' for name in places]
+        if stack is not None:
+            raise made(NotFound, op="seen", argument="stack", found=f'"{stack}"',
+                       expected="one of " + ", ".join(names))  # fmt: skip
+        usual = "decoder" if "decoder" in places else next(iter(places))
+        known = f"{', '.join(names[:-1])} and {names[-1]}"
+        raise made(NotFound, op="seen",
+                   found=f'this model has the stacks {known}: pass stack="{usual}"')  # fmt: skip
 
     def _run(self, layer: int, stack: str | None, text: int) -> Run:
         layers = self._runs[self._place(stack)]

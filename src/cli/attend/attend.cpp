@@ -11,6 +11,7 @@
 #include "cli/attend/attention_options.h"
 #include "cli/attend/gradient_options.h"
 #include "cli/attend/observe_options.h"
+#include "cli/attend/summary.h"
 #include "cli/command.h"
 #include "cli/look/files.h"
 #include "cli/terminal/interrupt.h"
@@ -28,6 +29,8 @@ struct AttendOptions {
   std::string grad, dlse, grad_out;
   std::vector<std::string> observe;
   std::string observe_out;
+
+  bool writes() const { return !(out.empty() && lse.empty() && grad.empty() && observe.empty()); }
 };
 
 // The files that are read. An option that was not given leaves an empty path, which is no file.
@@ -59,8 +62,6 @@ void require_both(const char* one, bool has_one, const char* other, bool has_oth
 }
 
 void check_outputs(const AttendOptions& options) {
-  if (options.out.empty() && options.lse.empty() && options.grad.empty() && options.observe.empty())
-    fail({.found = "no output is asked for", .expected = "-o, --lse, --grad or --observe"});
   const int piped = (options.out == "-" ? 1 : 0) + (options.lse == "-" ? 1 : 0);
   if (piped == 2)
     fail(
@@ -87,8 +88,8 @@ void check(const AttendOptions& options) {
           .expected = "softmax: --lse and --dlse belong to it"});
   if (!options.dlse.empty() && options.grad.empty())
     fail({.argument = "--dlse",
-          .found = "a part of the backward pass",
-          .expected = "--grad DOUT.npy beside it"});
+          .found = "given without --grad",
+          .expected = "--grad DOUT.npy with it"});
   check_outputs(options);
 }
 
@@ -192,6 +193,11 @@ int run(const AttendOptions& options) {
   ProgressLine progress;
   progress.begin("attention");
   const Attended attended = attention(problem.args);
+  if (!options.writes()) {
+    progress.begin("");
+    print(attend_summary(problem, attended));
+    return 0;
+  }
   progress.begin("writing");
   if (!options.out.empty()) write_whole(options.out, lowered(attended.out, problem.rank));
   if (!options.lse.empty()) write_whole(options.lse, lowered(attended.lse, problem.rank - 1));
@@ -246,7 +252,8 @@ void add_outputs(OptionList& list, AttendOptions& options) {
   add(list, {{.name = "-o,--out",
               .to = &options.out,
               .type = "OUT.npy",
-              .help = "write the output [B, H, Tq, Dv]; - is stdout"},
+              .help = "write the output [B, H, Tq, Dv]; - is stdout (default: print its shape and "
+                      "first rows, the range of the log-sum-exp, the mask and the kernel)"},
              {.name = "--lse",
               .to = &options.lse,
               .type = "LSE.npy",
@@ -257,7 +264,7 @@ void add_outputs(OptionList& list, AttendOptions& options) {
        {.name = "--observe-out",
         .to = &options.observe_out,
         .type = "DIR",
-        .help = "write one NAME.npy an observer there (topk: topk_keys.npy, "
+        .help = "write one NAME.npy per observer there (topk: topk_keys.npy, "
                 "topk_weights.npy)"}});
 }
 
@@ -274,6 +281,7 @@ Run declare_attend(OptionList& list) {
 Command attend_command() {
   return {"attend",
           "computes attention on .npy files: output, gradients, questions about the weights",
+          "  heed attend Q.npy K.npy V.npy --causal\n"
           "  heed attend Q.npy K.npy V.npy --causal bottom-right -o OUT.npy\n"
           "  heed attend Q.npy K.npy V.npy --window 128,0 --observe entropy,topk=8 "
           "--observe-out seen",

@@ -129,8 +129,9 @@ void add_band_options(OptionList& list, AttentionOptions& options) {
       {{.name = "--causal",
         .to = &options.causal,
         .words = {"top-left", "bottom-right"},
-        .help = "a query sees no later key: bottom-right (the last query sees every key) or "
-                "top-left (the first query sees the first key)"},
+        .means = "--causal=bottom-right",
+        .help = "a query sees no later key: bottom-right (the last query sees every key; default) "
+                "or top-left (the first query sees the first key)"},
        {.name = "--window",
         .to = &options.window,
         .type = "L,R",

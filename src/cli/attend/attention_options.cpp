@@ -43,7 +43,7 @@ void check_shape(const std::vector<std::int64_t>& shape) {
 
 void read_extents(const AttentionOptions& options, Extents& extents) {
   if (!options.causal.empty() && !options.q_offset.empty())
-    fail({.found = fmt::format("--causal {} and --q-offset both say where query 0 stands",
+    fail({.found = fmt::format("--causal {} and --q-offset both set the position of query 0",
                                options.causal),
           .expected = "one of them (--window -1,0 is causal too)"});
   extents.query_length = read_integers(options.query_lengths);
@@ -103,32 +103,34 @@ void add_extent_options(OptionList& list, AttentionOptions& options) {
 }
 
 void add_score_options(OptionList& list, AttentionOptions& options) {
-  add(list, {{.name = "--scale",
-              .to = &options.scale,
-              .type = "X[,X...]",
-              .help = "of the similarity: one number for all heads, or one a head as in 0.5,0.25 "
-                      "(default: 1 / sqrt(D) for dot, else 1)"},
-             {.name = "--similarity",
-              .to = &options.similarity,
-              .words = {"dot", "cosine", "gaussian", "absolute"},
-              .shows_default = true,
-              .help = "how a query and a key are compared"},
-             {.name = "--softcap",
-              .to = &options.softcap,
-              .type = "X",
-              .help = "scores become X tanh(score / X)"},
-             {.name = "--bias",
-              .to = &options.bias,
-              .type = "FILE.npy",
-              .help = "added to scores; broadcast to [B, H, Tq, Tk] as --keep is; -inf hides"},
-             {.name = "--alibi",
-              .to = &options.alibi,
-              .type = "SLOPES.npy",
-              .help = "slopes [H], one a head: scores fall by slope times distance"},
-             {.name = "--sink",
-              .to = &options.sink,
-              .type = "FILE.npy",
-              .help = "logits [H], one a head, of a key without a value"}});
+  add(list,
+      {{.name = "--scale",
+        .to = &options.scale,
+        .type = "X[,X...]",
+        .help =
+            "factor of the similarity: one number for all heads, or one per head as in 0.5,0.25 "
+            "(default: 1 / sqrt(D) for dot, else 1)"},
+       {.name = "--similarity",
+        .to = &options.similarity,
+        .words = {"dot", "cosine", "gaussian", "absolute"},
+        .shows_default = true,
+        .help = "how a query and a key are compared"},
+       {.name = "--softcap",
+        .to = &options.softcap,
+        .type = "X",
+        .help = "scores become X tanh(score / X)"},
+       {.name = "--bias",
+        .to = &options.bias,
+        .type = "FILE.npy",
+        .help = "added to scores; broadcast to [B, H, Tq, Tk] as --keep is; -inf hides"},
+       {.name = "--alibi",
+        .to = &options.alibi,
+        .type = "SLOPES.npy",
+        .help = "slopes [H], one per head: scores fall by slope times distance"},
+       {.name = "--sink",
+        .to = &options.sink,
+        .type = "FILE.npy",
+        .help = "logits [H], one per head, of a key without a value"}});
 }
 
 void add_weight_options(OptionList& list, AttentionOptions& options) {
@@ -146,7 +148,7 @@ void add_weight_options(OptionList& list, AttentionOptions& options) {
               .type = "S",
               .needs = "--dropout",
               .shows_default = true,
-              .help = "which weights those are"},
+              .help = "of the random choice of these weights"},
              {.name = "--dropout-offset",
               .to = &options.dropout_offset,
               .type = "N",
@@ -184,7 +186,7 @@ std::vector<std::int64_t> read_integers(const std::string& path) {
     fail({.file = path,
           .argument = "the array",
           .found = fmt::format("{} of {}", to_string(array.shape()), name(array.dtype())),
-          .expected = "a list of i64 or i32, one a batch"});
+          .expected = "a list of i64 or i32, one per batch"});
   std::vector<std::int64_t> values;
   for (std::int64_t i = 0; i < array.element_count(); ++i)
     values.push_back(array.dtype() == DType::kI64 ? array.data<std::int64_t>()[i]

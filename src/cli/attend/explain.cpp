@@ -7,6 +7,7 @@
 #include "cli/attend/attention_options.h"
 #include "cli/attend/gradient_options.h"
 #include "cli/command.h"
+#include "cli/options/file_format.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"
 
@@ -94,9 +95,8 @@ Run declare_explain(OptionList& list) {
               .help = "shapes instead of files: batch, query heads, key/value heads, queries, "
                       "keys, head sizes"}});
   add_attention_options(list, files);
-  add(list, {grad_of_option(files),
-             {.name = "--json", .to = &options->json, .help = "print as JSON"},
-             threads_option()});
+  add(list, {grad_of_option(files), threads_option()});
+  add_json_options(list, options->json);
   return [options](const Given& given) { return run(given, *options); };
 }
 

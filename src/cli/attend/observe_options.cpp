@@ -158,7 +158,7 @@ Made make(std::string_view item) {
     return answer;
   }
   fail({.argument = "--observe",
-        .found = fmt::format("\"{}\", which is no observer", item),
+        .found = fmt::format("\"{}\", which is not an observer", item),
         .expected = fmt::format("some of {}, and {}ONE", forms(), kByNorm)});
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/options/file_format.h"
 #include "heed/base/error.h"
 
 namespace heed::cli {
@@ -133,7 +134,8 @@ Run declare(OptionList& list) {
               .to = &options->tokens,
               .least = 1,
               .help = "ring, arrays: of the text (default: 16384; 100000)"}});
-  add(list, {{.name = "--json", .to = &options->json, .help = "print as JSON"}, threads_option()});
+  add(list, {threads_option()});
+  add_json_options(list, options->json);
   return [what, options](const Given& given) { return run(given, *what, *options); };
 }
 

@@ -38,7 +38,7 @@ std::string as_text(const RingTiming& timing, int threads) {
                        static_cast<double>(bytes) / 1e6);
   };
   return fmt::format(
-             "{}; {} tokens, {} heads of {}, causal, f32; threads a rank: {}\n"
+             "{}; {} tokens, {} heads of {}, causal, f32; threads per rank: {}\n"
              "                 forward s  backward s  peak MB a rank\n",
              cpu_name(), timing.tokens, kRingHeads, kRingHeadDim, threads) +
          row(fmt::format("{} ranks", timing.ranks), timing.forward_seconds, timing.backward_seconds,

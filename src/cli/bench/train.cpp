@@ -65,7 +65,7 @@ std::string as_text(const TrainConfig& config, std::int64_t vocabulary, const Tr
       cpu_name(), timing.threads, number_of(config.layers, "layer"),
       number_of(config.heads, "head"), config.width, config.block, config.batch, config.accumulate,
       vocabulary, static_cast<double>(timing.parameters) * 1e-6, config.precision);
-  text += fmt::format("{:>10.0f} tokens/s\n{:>10.3f} ms a step (spread {:.1f} %)\n",
+  text += fmt::format("{:>10.0f} tokens/s\n{:>10.3f} ms per step (spread {:.1f} %)\n",
                       timing.tokens_per_second, timing.seconds * 1e3, timing.spread * 100);
   for (const auto& [name, seconds] : {std::pair{"forward", timing.forward_seconds},
                                       {"backward", timing.backward_seconds},

@@ -157,7 +157,7 @@ std::string find_browser(const std::string& asked, const std::string& other) {
     if (found.empty())
       fail({.code = ErrorCode::kNotFound,
             .argument = "HEED_BROWSER",
-            .found = fmt::format("\"{}\", which is no program", named),
+            .found = fmt::format("\"{}\", which is not a program", named),
             .expected = "a Chromium"});
     return found;
   }
@@ -202,7 +202,7 @@ bool Browser::is_running() {
 
 std::string Browser::last_words() const {
   std::ifstream log(folder_ / "log");
-  std::string last = "it said nothing";
+  std::string last = "it printed nothing";
   for (std::string line; std::getline(log, line);)
     if (!line.empty()) last = line;
   return last;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "cli/look/heads_table.h"
 #include "cli/look/text.h"
 #include "cli/terminal/cells.h"
 
@@ -53,8 +54,7 @@ std::string one_cell(const Terminal& terminal, const TokenNames& names, const Lo
   put_pair(first, names, cell).to(first.column() + 5);
   if (!cell.visible) {
     first.put("0", Style::kBold).to(first.column() + 3);
-    const std::string_view why =
-        "hidden by the mask: a token sees itself and what stands before it";
+    const std::string_view why = "hidden by the mask: a token sees only itself and earlier tokens";
     if (terminal.cuts()) return first.str() + paragraph(terminal, why, 2);
     return first.put(why, Style::kDim).str();
   }
@@ -89,7 +89,7 @@ std::string list(std::vector<std::int64_t> indices) {
   return text;
 }
 
-// `"flies" stands at 2 and 8. All four, layer 0, head 8:`
+// `"flies" is at 2 and 8. All four, L0.H8:`
 std::string places(const Look& look, const LookTextOptions& options, std::size_t shown) {
   std::vector<std::int64_t> queries;
   std::vector<std::int64_t> keys;
@@ -97,7 +97,7 @@ std::string places(const Look& look, const LookTextOptions& options, std::size_t
     queries.push_back(cell.query);
     keys.push_back(cell.key);
   }
-  std::string text = fmt::format("\"{}\" stands at {}", options.who, list(queries));
+  std::string text = fmt::format("\"{}\" is at {}", options.who, list(queries));
   if (options.to != options.who) text += fmt::format(", \"{}\" at {}", options.to, list(keys));
   const std::string count = number_word(static_cast<std::int64_t>(shown));
   if (shown == 0)
@@ -106,7 +106,7 @@ std::string places(const Look& look, const LookTextOptions& options, std::size_t
   const bool all = shown == look.cells.size();
   text += all ? fmt::format(". All {}", count)
               : fmt::format(". The {} that the mask lets see, of {}", count, look.cells.size());
-  return text + fmt::format(", layer {}, head {}:", look.chosen.layer, look.chosen.head);
+  return text + fmt::format(", {}:", head_name(look.chosen.layer, look.chosen.head));
 }
 
 std::string table(const Terminal& terminal, const TokenNames& names,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/number_of.h"
+#include "cli/look/heads_table.h"
 #include "cli/look/text.h"
 #include "cli/terminal/cells.h"
 
@@ -15,7 +16,7 @@ std::string explanation(const Look& look, const LookColumn& column) {
   std::string queries = column.rest_count == 0 ? "every query that sees it" : "the largest query";
   if (column.rest_count > 0 && count > 1)
     queries = fmt::format("the {} largest queries", number_word(static_cast<std::int64_t>(count)));
-  return fmt::format("layer {}, head {}; {}", look.chosen.layer, look.chosen.head, queries);
+  return fmt::format("{}; {}", head_name(look.chosen.layer, look.chosen.head), queries);
 }
 
 std::string column_text(const Terminal& terminal, const Look& look, const TokenNames& names,

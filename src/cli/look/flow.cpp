@@ -46,16 +46,16 @@ class FlowText {
     const std::int64_t position = flow_.request.position;
     std::string into = fmt::format("into {} {}", name(position), position);
     if (test_.outcome.has_word)
-      into += fmt::format("; the likeliest word there is {}, {}", said(),
+      into += fmt::format("; the most probable next word is {}, {}", said(),
                           weight_text(test_.outcome.probability));
     const std::string how =
         options.by_effect
             ? fmt::format(
-                  "by effect, an approximation: what moves is spread by what removing an "
-                  "edge changes ({} tried)",
+                  "by effect, an approximation: the share that moves is split by the change when "
+                  "an edge is removed ({} tried)",
                   number_of(tried, "edge"))
-            : "rollout, an approximation: of each layer half stays and half moves by the mean of "
-              "the heads; values, MLPs and signs are left out";
+            : "rollout, an approximation: in each layer half stays and half moves by the mean of "
+              "the heads; values, MLPs and signs are ignored";
     return heading(terminal_, "Flow", into) + paragraph(terminal_, how, 2);
   }
 
@@ -90,7 +90,7 @@ class FlowText {
   }
 
   std::string paths() const {
-    std::string text = heading(terminal_, "Paths", "the same hops, in whichever layers");
+    std::string text = heading(terminal_, "Paths", "each path sums over the layers of its hops");
     const std::string_view arrow = terminal_.utf8 ? " → " : " -> ";
     for (const FlowPath& path : flow_.paths) {
       std::string hops;
@@ -136,8 +136,8 @@ class FlowText {
     const std::string what =
         test_.outcome.has_word
             ? fmt::format(
-                  "the change of the log-probability of {}, in nats, and what its "
-                  "probability is then",
+                  "the change of the log-probability of {}, in nats, and its new "
+                  "probability",
                   said())
             : "change of the token's last state";
     std::string text =

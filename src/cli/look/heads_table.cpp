@@ -65,6 +65,8 @@ HeadEntry head_entry(double first, double second, bool chosen) {
   return {text, text, first >= kBoldFrom, chosen};
 }
 
+std::string head_name(int layer, int head) { return fmt::format("L{}.H{}", layer, head); }
+
 std::string heads_table(const Terminal& terminal, const HeadsTable& table) {
   const bool wide = kWideColumn + table.heads * kWidePitch - 1 <= terminal.width + 1;
   const int a_band =

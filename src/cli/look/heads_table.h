@@ -39,7 +39,10 @@ struct HeadsTable {
 
 /// Scores below this have no name in the table: `kNoName` says so behind an explanation.
 inline constexpr double kNamedFrom = 0.2;
-inline constexpr const char* kNoName = "; - where none reaches 0.2";
+inline constexpr const char* kNoName = "; -: no score reaches 0.2";
+
+/// "L1.H5", as the addresses of views spell it.
+std::string head_name(int layer, int head);
 
 std::string heads_table(const Terminal& terminal, const HeadsTable& table);
 

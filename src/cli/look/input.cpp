@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/number_of.h"
 #include "base/reworded.h"
@@ -15,12 +16,15 @@ namespace heed::cli {
 
 namespace {
 
-// Of the tokens that stand for a part of the text.
-std::vector<TokenId> written_ids(std::span<const SessionToken> tokens) {
-  std::vector<TokenId> ids;
-  for (const SessionToken& token : tokens)
-    if (token.begin < token.end) ids.push_back(token.id);
-  return ids;
+// The tokens of the text `which` without those that the tokenizer added.
+Encoding tokens_of_text(std::span<const SessionToken> tokens, int which) {
+  Encoding encoding;
+  for (const SessionToken& token : tokens) {
+    if (token.begin == token.end || token.text != which) continue;
+    encoding.ids.push_back(token.id);
+    encoding.spans.push_back({token.begin, token.end});
+  }
+  return encoding;
 }
 
 // How many tokens of a pair are of the text `which`, without those that the tokenizer added.
@@ -41,16 +45,16 @@ void add_look_input(OptionList& list, LookInput& input) {
         .help = "read the text from a file, or from stdin with -"},
        {.name = "--pair",
         .to = &input.pair,
-        .help = "a second text, which an encoder reads beside TEXT or --file"},
+        .help = "a second text, which an encoder reads together with TEXT or --file"},
        {.name = "--target",
         .to = &input.target,
-        .help = "what an encoder-decoder writes about the text (default: what it writes by "
+        .help = "the text that an encoder-decoder is made to write (default: what it writes by "
                 "itself)"},
        {.name = "--cut",
         .to = &input.cut,
         .words = {"first", "last"},
-        .help = "of a text with more tokens than the model has positions, read only the "
-                "first or the last ones"},
+        .help = "read only the first or the last tokens of a text that is longer than the "
+                "model's positions"},
        {.name = "--ids",
         .to = &input.ids,
         .type = "5,3,9",
@@ -109,14 +113,17 @@ void check_texts(const SessionTexts& texts, const Session& session) {
            });
 }
 
-void tell_of_unknown_texts(std::string_view command, const LoadedModel& model,
-                           const Session& session, bool has_target) {
+void tell_of_lost_texts(std::string_view command, const LoadedModel& model,
+                        const SessionTexts& texts, const Session& session) {
   const bool reads_source = session.info.reads_source();
-  tell_of_unknown_text(command, "text", *model.tokenizer,
-                       written_ids(reads_source ? session.key_tokens : session.tokens));
-  if (has_target)
-    tell_of_unknown_text(command, "target", *model.writing_tokenizer(),
-                         written_ids(session.tokens));
+  const auto& read = reads_source ? session.key_tokens : session.tokens;
+  tell_of_lost_text(command, "text", *model.tokenizer, texts.text, tokens_of_text(read, 0));
+  if (texts.pair)
+    tell_of_lost_text(command, "second text", *model.tokenizer, *texts.pair,
+                      tokens_of_text(read, 1));
+  if (texts.target)
+    tell_of_lost_text(command, "target", *model.writing_tokenizer(), *texts.target,
+                      tokens_of_text(session.tokens, 0));
 }
 
 Session cut_text(const LoadedModel& model, const SessionTexts& texts) {
@@ -132,7 +139,7 @@ Session cut_text(const LoadedModel& model, const SessionTexts& texts) {
     if ((text == "pair" || text == "target") && is_long)
       parts.hint = "--cut cuts the first text alone";
   });
-  tell_of_unknown_texts("look", model, session, texts.target.has_value());
+  tell_of_lost_texts("look", model, texts, session);
   return session;
 }
 

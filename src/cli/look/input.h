@@ -41,14 +41,14 @@ void read_standard_input(LookInput& input);
 std::string text_of(const LookInput& input, const LoadedModel& model);
 
 /// A text's tokens before the pass; where they are too many the error says which text to shorten
-/// and how, and where the vocabulary has none of them stderr says so.
+/// and how. Says on stderr what the tokenizers lose.
 Session cut_text(const LoadedModel& model, const SessionTexts& texts);
 
 /// Throws where the session has more tokens than its model has positions: the argument is the text
 /// to shorten, `pair` or `target`, else `input`.
 void check_texts(const SessionTexts& texts, const Session& session);
-/// Says on stderr where no token of a text is in the vocabulary.
-void tell_of_unknown_texts(std::string_view command, const LoadedModel& model,
-                           const Session& session, bool has_target);
+/// Says on stderr what the tokenizers lose of the texts.
+void tell_of_lost_texts(std::string_view command, const LoadedModel& model,
+                        const SessionTexts& texts, const Session& session);
 
 }  // namespace heed::cli

@@ -14,11 +14,11 @@ std::string take_link(LookOptions& options) {
   const bool has_text =
       options.text_given || !options.input.file.empty() || !options.input.ids.empty();
   if (!view.text.empty() && has_text)
-    fail({.found = "--view names the text", .expected = "it without TEXT, --file and --ids"});
+    fail({.found = "TEXT, --file and --ids cannot be used with a --view that has a text"});
   if (!view.second.empty() && (options.input.has_pair || options.input.has_target))
-    fail({.found = "--view names the second text", .expected = "it without --pair and --target"});
+    fail({.found = "--pair and --target cannot be used with a --view that has a second text"});
   if (!view.model.empty() && !options.model.empty() && view.model != options.model)
-    fail({.found = "--view names the model " + view.model, .expected = "it without --model"});
+    fail({.found = "--model cannot be used with a --view of the model " + view.model});
   if (!view.model.empty()) options.model = std::exchange(view.model, "");
   if (!view.text.empty()) {
     options.input.text = std::exchange(view.text, "");

@@ -24,13 +24,11 @@ constexpr const char* kFormats[] = {"text", "json", "tsv",     "npy", "svg",
 void check_view_options(const LookOptions& options) {
   if (options.view.empty()) return;
   if (options.layer || options.head || !options.who.empty() || !options.to.empty())
-    fail({.found = "--view names layer, head and tokens",
-          .expected = "it without --layer, --head, --who and --to"});
-  if (!options.stack.empty())
-    fail({.found = "--view names the stack", .expected = "it without --stack"});
+    fail({.found = "--layer, --head, --who and --to cannot be used with --view"});
+  if (!options.stack.empty()) fail({.found = "--stack cannot be used with --view"});
   if (options.is_array() || !options.rows.empty())
-    fail({.found = "--view names the rows",
-          .expected = options.rows.empty() ? "it without --format npy" : "it without --rows"});
+    fail({.found = fmt::format("{} cannot be used with --view",
+                               options.rows.empty() ? "--format npy" : "--rows")});
   if (!options.is_page() && !options.heads) check_form(read_view(options.view), options.format);
 }
 
@@ -45,20 +43,19 @@ void check_formats(const LookOptions& options) {
     fail({.found = fmt::format("--format {} cannot be shown in a terminal", options.format),
           .expected = fmt::format("-o FILE.{} or a pipe", options.format)});
   if (options.is_array() && (!options.who.empty() || !options.to.empty()))
-    fail({.found = fmt::format("{} chooses weights, --format npy writes all of them",
-                               options.who.empty() ? "--to" : "--who"),
-          .expected = "one of the two"});
+    fail({.found = fmt::format("{} cannot be used with --format npy, which writes all weights",
+                               options.who.empty() ? "--to" : "--who")});
 }
 
 void check_heads_options(const LookOptions& options) {
   if (!options.heads) return;
   if (options.format != "text" && options.format != "json")
-    fail({.found = fmt::format("--heads is a table, --format {} is none", options.format),
+    fail({.found = fmt::format("--format {} cannot be used with --heads", options.format),
           .expected = "--format text or json"});
   if (!options.view.empty() || options.layer || options.head || !options.who.empty() ||
       !options.to.empty() || !options.rows.empty() || !options.top.empty())
-    fail({.found = "--heads shows no rows",
-          .expected = "it without --view, --layer, --head, --who, --to, --rows and --top"});
+    fail({.found = "--view, --layer, --head, --who, --to, --rows and --top cannot be used with "
+                   "--heads"});
 }
 
 // Options that would change nothing.
@@ -76,26 +73,24 @@ void check_effects(const Given& given, const LookOptions& options) {
   given.require_beside("--what", options.is_array(), "--format npy");
   given.require_beside("--units", options.format == "text", "--format text");
   if (!options.units.empty() && options.units != "token" && !options.to.empty())
-    fail({.found = "--to names a token", .expected = "it without --units"});
+    fail({.found = fmt::format("--units {} cannot be used with --to", options.units)});
   if (!options.rows.empty() && !options.who.empty())
-    fail({.found = "--who names the rows", .expected = "it without --rows"});
+    fail({.found = "--rows cannot be used with --who"});
   if (!options.rows.empty() && !options.to.empty())
-    fail({.found = "--to names the key", .expected = "it without --rows"});
+    fail({.found = "--rows cannot be used with --to"});
   const bool one_weight = !options.who.empty() && !options.to.empty();
   if (!options.top.empty() && one_weight && options.format != "json")
-    fail({.found = "--to names the key", .expected = "it without --top"});
+    fail({.found = "--top cannot be used with --who and --to"});
 }
 
 void check_flow(const Given& given, const LookOptions& options) {
   given.require_beside("--by", options.flow, "--flow");
   if (options.is_graph() && !options.flow)
-    fail({.found = fmt::format("--format {} writes a graph", options.format),
-          .expected = "--flow beside it"});
+    fail({.found = fmt::format("--format {} needs --flow", options.format)});
   if (!options.flow) return;
   for (const char* option : {"--layer", "--head", "--heads", "--to", "--view", "--rows", "--what"})
     if (given.has(option))
-      fail({.found = fmt::format("{} is given beside --flow, which shows all layers", option),
-            .expected = "one of the two"});
+      fail({.found = fmt::format("{} cannot be used with --flow, which shows all layers", option)});
   if (options.is_page() || options.is_array() || options.format == "tsv")
     fail({.argument = "--format",
           .found = options.format,
@@ -103,20 +98,21 @@ void check_flow(const Given& given, const LookOptions& options) {
 }
 
 void add_head(OptionList& list, LookOptions& options) {
-  add(list, {{.name = "--stack",
-              .to = &options.stack,
-              .words = {"self", "encoder", "decoder", "cross"},
-              .help = "these attentions: of an encoder-decoder encoder, decoder or cross, which is "
-                      "from what it writes to what it reads (default: cross beside --target, else "
-                      "the model's first)"},
-             {.name = "--layer",
-              .to = &options.layer,
-              .type = "L",
-              .help = "this layer, counted from 0 (default: heed chooses and says why)"},
-             {.name = "--head",
-              .to = &options.head,
-              .type = "H",
-              .help = "this head, counted from 0 (default: heed chooses and says why)"}});
+  add(list,
+      {{.name = "--stack",
+        .to = &options.stack,
+        .words = {"self", "encoder", "decoder", "cross"},
+        .help = "the attention to show; an encoder-decoder has encoder, decoder and cross (from "
+                "the words it writes to the words it reads) (default: cross with --target, "
+                "else the model's first)"},
+       {.name = "--layer",
+        .to = &options.layer,
+        .type = "L",
+        .help = "this layer, counted from 0 (default: heed chooses and says why)"},
+       {.name = "--head",
+        .to = &options.head,
+        .type = "H",
+        .help = "this head, counted from 0 (default: heed chooses and says why)"}});
 }
 
 void add_tokens(OptionList& list, LookOptions& options) {
@@ -124,7 +120,7 @@ void add_tokens(OptionList& list, LookOptions& options) {
       {{.name = "--who",
         .to = &options.who,
         .type = "WORD",
-        .help = "only the rows of this word: a token, a word of several tokens (its last one "
+        .help = "only the rows of this word: a token, a word of several tokens (its last token "
                 "counts), or an index"},
        {.name = "--to",
         .to = &options.to,
@@ -135,8 +131,8 @@ void add_tokens(OptionList& list, LookOptions& options) {
        {.name = "--view",
         .to = &options.view,
         .type = "look/L2.H4/i=17/j=3",
-        .help = "the address of a view, as the page shows it behind #, or all of the page's "
-                "address: layer, heads, query i, key j"},
+        .help = "the address of a view (layer, heads, query i, key j): the part of the page's "
+                "address after #, or the whole address"},
        {.name = "--top",
         .to = &options.top,
         .type = "N|all",
@@ -153,22 +149,21 @@ void add_units(OptionList& list, LookOptions& options) {
       {{.name = "--units",
         .to = &options.units,
         .words = {"token", "character", "word", "sentence"},
-        .help =
-            "what rows and keys are: of a unit's tokens the sum of the keys and the mean of the "
-            "rows (default: token; character where most tokens are bytes of some)"}});
+        .help = "what rows and keys are; weights are summed over the keys of a unit and averaged "
+                "over its rows (default: token; character if most tokens are single bytes)"}});
 }
 
 void add_flow(OptionList& list, LookOptions& options) {
   add(list,
       {{.name = "--flow",
         .to = &options.flow,
-        .help = "what flowed into the word of --who (default: the last token) through all layers, "
-                "and how far that can be trusted; as json, graphml or dot: the graph"},
+        .help = "the information that flows into the word of --who (default: the last token) "
+                "through all layers, and how far to trust it; json, graphml and dot: the graph"},
        {.name = "--by",
         .to = &options.by,
         .words = {"rollout", "effect"},
-        .help = "what weighs the flow: attention (rollout, the default), or what removing each "
-                "edge changes"}});
+        .help = "weigh the flow by attention (rollout, the default), or by the change when each "
+                "edge is removed"}});
 }
 
 void add_why(OptionList& list, LookOptions& options) {
@@ -180,11 +175,11 @@ void add_why(OptionList& list, LookOptions& options) {
 void check_why(const Given& given, const LookOptions& options) {
   if (!options.why) return;
   if (options.who.empty() || options.to.empty())
-    fail({.found = "--why explains one weight", .expected = "--who and --to beside it"});
+    fail({.found = "--why needs --who and --to"});
   for (const char* option : {"--flow", "--heads", "--view", "--top", "--what"})
     if (given.has(option))
-      fail({.found = fmt::format("{} is given beside --why, which explains one weight", option),
-            .expected = "one of the two"});
+      fail({.found =
+                fmt::format("{} cannot be used with --why, which explains one weight", option)});
   if (options.format != "text" && options.format != "json")
     fail({.argument = "--format", .found = options.format, .expected = "text or json with --why"});
 }
@@ -194,29 +189,28 @@ void add_ranking(OptionList& list, LookOptions& options) {
               .to = std::function<void(const std::string&)>(
                   [&options](const std::string& filter) { options.heads = filter; }),
               .type = "FILTER|all",
-              .help = "all heads that pass, ranked by the first score that it names, as in "
+              .help = "all heads that pass the filter, ranked by its first score, as in "
                       "\"induction>0.4 sink<0.5 layer 4-8\"; all: every head; text or json"}});
 }
 
 void add_picture(OptionList& list, LookOptions& options) {
-  add(list,
-      {{.name = "--width",
-        .to = &options.width,
-        .type = "N",
-        .least = 320,
-        .most = 8192,
-        .shows_default = true,
-        .help = "of svg and png, in pixels"},
-       {.name = "--theme",
-        .to = &options.theme,
-        .words = {"light", "dark"},
-        .shows_default = true,
-        .help = "of svg and png"},
-       {.name = "--panel",
-        .to = &options.panel,
-        .type = "NAME",
-        .help = "of svg and png: one part of the view alone, as a figure: matrix, text, "
-                "who-attends-to-whom, next-word, lens, ...; a name that is none lists them"}});
+  add(list, {{.name = "--width",
+              .to = &options.width,
+              .type = "N",
+              .least = 320,
+              .most = 8192,
+              .shows_default = true,
+              .help = "width of svg and png, in pixels"},
+             {.name = "--theme",
+              .to = &options.theme,
+              .words = {"light", "dark"},
+              .shows_default = true,
+              .help = "colours of svg and png"},
+             {.name = "--panel",
+              .to = &options.panel,
+              .type = "NAME",
+              .help = "svg and png: only one part of the view: matrix, text, who-attends-to-whom, "
+                      "next-word, lens, ...; an unknown name lists them"}});
 }
 
 void add_format(OptionList& list, LookOptions& options) {
@@ -224,11 +218,11 @@ void add_format(OptionList& list, LookOptions& options) {
       {{.name = "--format",
         .to = &options.format,
         .words = {std::begin(kFormats), std::end(kFormats)},
-        .help = "text; json; tsv: one line a weight; npy: all weights, f32 [layers, "
+        .help = "text; json; tsv: one line per weight; npy: all weights, f32 [layers, "
                 "heads, T, T], with an extent of 1 where --layer or --head chooses; svg, png: the "
                 "page's picture, drawn by chromium; html: the page as one file; graphml, dot: the "
-                "graph "
-                "of --flow (default: as the name behind -o ends, else text)"},
+                "graph of --flow (default: as the name of -o ends, else text)"},
+       json_option(options.json),
        {.name = "--what",
         .to = &options.what,
         .words = {"weights", "logits", "hidden"},
@@ -236,7 +230,7 @@ void add_format(OptionList& list, LookOptions& options) {
        {.name = "-o,--out",
         .to = &options.out,
         .type = "FILE",
-        .help = "write to a file, which appears whole or not at all"},
+        .help = "write to this file; it appears complete or not at all"},
        {.name = "--color",
         .to = &options.colour,
         .words = {"auto", "always", "never"},

@@ -27,6 +27,7 @@ struct LookOptions {
   bool flow = false;
   std::string by = "rollout";
   std::string format;  // empty: as the name of the file says, else text
+  bool json = false;   // of --json, which becomes --format json
   std::string colour = "auto";
   std::string out;
   DType dtype = DType::kF32;

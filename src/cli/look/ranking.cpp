@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/reworded.h"
+#include "cli/look/heads_table.h"
 #include "cli/terminal/progress.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/look.h"
@@ -18,10 +19,11 @@
 namespace heed::cli {
 namespace {
 
-constexpr int kNameEnd = 6;
+constexpr int kNameEnd = 9;
 constexpr int kPitch = 12;     // of a column
 constexpr int kBarCells = 12;  // of the ranking score
 constexpr std::size_t kMostColumns = 6;
+constexpr std::size_t kNearest = 3;
 
 constexpr std::array kUsual = {"previous",           "sink",    "induction", "duplicate",
                                "normalised_entropy", "distance"};
@@ -92,7 +94,7 @@ std::string threshold_line(const Terminal& terminal, const Ranking& ranking, std
                                  ranking.filter.terms.empty() ? "" : " of these");
   if (reached < ranking.heads.size()) {
     const HeadScores& next = ranking.heads[reached];
-    text += fmt::format("; the next is {}.{} {}", next.place.layer, next.place.head,
+    text += fmt::format("; the next is {} {}", head_name(next.place.layer, next.place.head),
                         written(info, next.values[score]));
   }
   return Line(terminal).to(1).put(text, Style::kDim).str();
@@ -101,7 +103,7 @@ std::string threshold_line(const Terminal& terminal, const Ranking& ranking, std
 std::string row(const Terminal& terminal, const Ranking& ranking, const HeadScores& head,
                 double longest) {
   Line line(terminal);
-  line.right(kNameEnd, fmt::format("{}.{}", head.place.layer, head.place.head));
+  line.right(kNameEnd, head_name(head.place.layer, head.place.head));
   int end = kNameEnd + kPitch;
   for (const std::size_t score : ranking.columns) {
     const double value = head.values[score];
@@ -117,6 +119,12 @@ std::string row(const Terminal& terminal, const Ranking& ranking, const HeadScor
   return line.str();
 }
 
+std::vector<HeadScores> nearest_of(const HeadFilter& filter, std::vector<HeadScores> heads) {
+  std::ranges::stable_sort(heads, {}, [&](const HeadScores& h) { return filter.distance(h); });
+  heads.resize(std::min(heads.size(), kNearest));
+  return heads;
+}
+
 std::string names(const Terminal& terminal, const Ranking& ranking) {
   Line line(terminal);
   line.right(kNameEnd, "head", Style::kDim);
@@ -126,6 +134,33 @@ std::string names(const Terminal& terminal, const Ranking& ranking) {
     end += kPitch + (score == ranking.columns.front() ? kBarCells + 1 : 0);
   }
   return line.str();
+}
+
+// The short names of the columns after the first, whose meaning the heading has.
+std::string legend(const Terminal& terminal, const Ranking& ranking) {
+  std::string text;
+  for (const std::size_t score : std::span(ranking.columns).subspan(1)) {
+    const ScoreInfo& info = score_infos()[score];
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", info.short_name, info.about);
+  }
+  return text.empty() ? text : paragraph(terminal, text, 1);
+}
+
+// What fills a bar.
+double longest_of(const ScoreInfo& info, std::span<const HeadScores> heads, std::size_t score) {
+  double longest = info.unit == ScoreUnit::kShare ? 1 : 1e-9;
+  for (const HeadScores& head : heads)
+    if (!std::isnan(head.values[score])) longest = std::max(longest, std::abs(head.values[score]));
+  return longest;
+}
+
+std::string nearest_text(const Terminal& terminal, const Ranking& ranking) {
+  if (ranking.nearest.empty()) return {};
+  const std::size_t first = ranking.columns.front();
+  const double longest = longest_of(score_infos()[first], ranking.nearest, first);
+  std::string text = paragraph(terminal, "the nearest heads", 1) + names(terminal, ranking);
+  for (const HeadScores& head : ranking.nearest) text += row(terminal, ranking, head, longest);
+  return text + legend(terminal, ranking);
 }
 
 }  // namespace
@@ -163,6 +198,7 @@ Ranking rank_heads(const Session& session, const LoadedModel& model, Stack stack
   const std::size_t first = ranking.columns.front();
   std::ranges::stable_sort(ranking.heads, std::greater(),
                            [&](const HeadScores& head) { return value_of(head, first); });
+  if (ranking.heads.empty()) ranking.nearest = nearest_of(filter, std::move(heads));
   return ranking;
 }
 
@@ -175,12 +211,9 @@ std::string ranking_text(const Terminal& terminal, const Ranking& ranking) {
                                 : fmt::format("{} pass {}", passed, ranking.filter.text);
   std::string text =
       heading(terminal, "Heads", fmt::format("{}; by {}: {}", which, info.name, info.about));
-  if (ranking.heads.empty()) return text;
+  if (ranking.heads.empty()) return text + nearest_text(terminal, ranking);
   text += names(terminal, ranking);
-  double longest = info.unit == ScoreUnit::kShare ? 1 : 1e-9;
-  for (const HeadScores& head : ranking.heads)
-    longest = std::max(
-        longest, std::abs(value_of(head, first)) < INFINITY ? std::abs(head.values[first]) : 0.0);
+  const double longest = longest_of(info, ranking.heads, first);
   const auto reached =
       static_cast<std::size_t>(std::ranges::count_if(ranking.heads, [&](const HeadScores& head) {
         return value_of(head, first) >= info.threshold;
@@ -191,7 +224,7 @@ std::string ranking_text(const Terminal& terminal, const Ranking& ranking) {
   }
   if (info.threshold > 0 && reached == ranking.heads.size())
     text += threshold_line(terminal, ranking, reached);
-  return text;
+  return text + legend(terminal, ranking);
 }
 
 namespace {
@@ -206,6 +239,8 @@ struct RankedHeadsAnswer {
     field("by", std::string(score_infos()[ranking.columns.front()].name));
     field("of", static_cast<std::int64_t>(ranking.of));
     field.list("heads", ranking.heads,
+               [&](const HeadScores& head) { return LookHeadAnswer{head, causal}; });
+    field.list("nearest", ranking.nearest,
                [&](const HeadScores& head) { return LookHeadAnswer{head, causal}; });
   }
 };

@@ -15,9 +15,10 @@ class ProgressLine;
 /// Every head of a stack with the scores that it was asked for.
 struct Ranking {
   HeadFilter filter;
-  std::vector<std::size_t> columns;  // as score_infos(); the first one ranks
-  std::vector<HeadScores> heads;     // that pass, the largest first
-  std::size_t of = 0;                // heads that there are
+  std::vector<std::size_t> columns;      // as score_infos(); the first one ranks
+  std::vector<HeadScores> heads;         // that pass, the largest first
+  std::size_t of = 0;                    // heads that there are
+  std::vector<HeadScores> nearest = {};  // where none passes: those that come closest to it
 };
 
 /// Of --heads, "all" for every head; the names in it are checked before the model runs.

@@ -20,7 +20,7 @@ LookRequest request_of_view(const LookOptions& options, const Session& session) 
   check_view(view, session);
   const std::optional<std::int64_t> cell = cell_key(view);
   if (cell && !options.top.empty() && options.format != "json")
-    fail({.found = "j= of --view names the key", .expected = "it without --top"});
+    fail({.found = "--top cannot be used with j= of --view"});
   const Place place = place_of(view.places.front(), session.shapes());
   LookRequest request{.stack = place.stack, .layer = place.layer, .head = place.head};
   request.top = top_of(options);
@@ -37,7 +37,7 @@ Unit unit_of(const LookOptions& options, const Session& session, Stack stack) {
   if (stack == Stack::kCross && !options.units.empty() && options.units != "token")
     fail({.argument = "--units",
           .found = options.units,
-          .expected = "token: rows and keys of cross-attention are of two texts"});
+          .expected = "token: the rows and keys of cross-attention belong to two texts"});
   if (!options.units.empty()) return heed::unit_of(options.units).value_or(Unit::kToken);
   const bool has_parts =
       options.to.empty() && are_mostly_parts_of_characters(session.queries(stack));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/number_of.h"
+#include "cli/look/heads_table.h"
 #include "cli/look/text.h"
 #include "cli/terminal/cells.h"
 
@@ -96,7 +97,7 @@ std::string row_lines(const Terminal& terminal, const Columns& columns, const To
     line.to(columns.keys + column * columns.pitch);
     put_key(line, terminal, columns, names, row.attends[i]);
   }
-  if (row.attends.empty()) line.to(columns.keys).put("nobody", Style::kDim);
+  if (row.attends.empty()) line.to(columns.keys).put("none", Style::kDim);
   if (row.rest_count == 0) return lines + line.str();
   if (terminal.cuts() && line.column() + 1 + cell_width(rest_of(row)) > terminal.width) {
     lines += line.str();
@@ -106,13 +107,12 @@ std::string row_lines(const Terminal& terminal, const Columns& columns, const To
 }
 
 std::string explanation(const Look& look, const LookTextOptions& options) {
-  const std::string of_units = look.units.empty() ? "" : "; sums of keys, means of rows";
+  const std::string of_units = look.units.empty() ? "" : "; summed over keys, averaged over rows";
   const std::string keys =
       options.top < 0    ? "every key"
       : options.top == 1 ? "the largest, then the rest"
                          : fmt::format("the {} largest, then the rest", number_word(options.top));
-  return fmt::format("layer {}, head {}; {}{}", look.chosen.layer, look.chosen.head, keys,
-                     of_units);
+  return fmt::format("{}; {}{}", head_name(look.chosen.layer, look.chosen.head), keys, of_units);
 }
 
 }  // namespace

@@ -41,8 +41,8 @@ std::string bytes_note(const Terminal& terminal, const Look& look) {
   if (!are_mostly_parts_of_characters(look.tokens)) return {};
   return paragraph(
       terminal,
-      "most tokens here are single bytes of characters: this model's vocabulary hardly "
-      "knows this text",
+      "most tokens are single bytes: this model's vocabulary lacks most characters of this "
+      "text",
       0);
 }
 
@@ -86,8 +86,8 @@ std::string next_text(const Terminal& terminal, const Look& look) {
   if (!look.filled.empty()) return filled_text(terminal, look);
   if (look.next.words.empty())
     return heading(terminal, "Next word",
-                   look.info.vocabulary == 0  ? "not known: attention alone is here"
-                   : look.info.reads_source() ? "none here: the decoder writes, the encoder reads"
+                   look.info.vocabulary == 0  ? "unknown: the session has only attention"
+                   : look.info.reads_source() ? "none: the encoder only reads"
                                               : "none: this model writes no text");
   const std::string last = TokenNames::shown(terminal, look.tokens.back().bytes);
   return heading(terminal, "Next word", fmt::format("after \"{}\"", last)) +

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/number_of.h"
+#include "cli/look/heads_table.h"
 #include "cli/look/text.h"
 #include "heed/base/error.h"
 #include "inspect/answers/answer_writer.h"
@@ -43,12 +44,11 @@ class WhyText {
                                          key_name(cell_.key), cell_.key);
     const std::string weight = why_.visible ? weight_text(why_.weight) : "masked";
     const std::string rank =
-        why_.visible ? fmt::format(", number {} of {}", why_.rank, why_.of) : std::string();
+        why_.visible ? fmt::format(", rank {} of {}", why_.rank, why_.of) : std::string();
     const bool alone = session_.stacks.size() == 1;
-    return heading(
-        terminal_, "Why " + what,
-        fmt::format("{}{}; {}{}layer {}, head {}", weight, rank,
-                    alone ? "" : stack_name(head.stack), alone ? "" : " ", head.layer, head.head));
+    return heading(terminal_, "Why " + what,
+                   fmt::format("{}{}; {}{}{}", weight, rank, alone ? "" : stack_name(head.stack),
+                               alone ? "" : ".", head_name(head.layer, head.head)));
   }
 
   std::string sum() const {
@@ -58,7 +58,7 @@ class WhyText {
     if (why_.visible) {
       text += row(fmt::format("row log-sum-exp, {}", number_of(why_.of, "key")),
                   signed_number(-why_.lse));
-      text += row("weight, e to that power", weight_text(why_.weight), Style::kBold);
+      text += row("weight, exp of the sum", weight_text(why_.weight), Style::kBold);
     }
     return text + left_over(why_.sum.residual);
   }
@@ -76,12 +76,12 @@ class WhyText {
     }
     if (terms.size() > kTop)
       text += row(fmt::format("{} more", terms.size() - kTop), signed_number(rest), Style::kDim);
-    return text + row("score, less the mean key's", signed_number(sum.sum), Style::kBold) +
+    return text + row("score minus the mean key's", signed_number(sum.sum), Style::kBold) +
            left_over(sum.residual);
   }
 
   std::string against() const {
-    std::string text = heading(terminal_, "Against whom", "the row's largest weights");
+    std::string text = heading(terminal_, "Competing keys", "the row's largest weights");
     text += row("", "weight", Style::kDim, "score");
     for (std::size_t at = 0; at < std::min(kTop, why_.keys.size()); ++at) {
       const auto& [key, score, weight] = why_.keys[at];
@@ -95,25 +95,27 @@ class WhyText {
   }
 
   std::string effect(const Effect& effect) const {
-    std::string text = heading(
-        terminal_, "What its value did",
-        effect.no_words.empty() ? "to the logits, directly" : "no logits: " + effect.no_words);
+    std::string text =
+        heading(terminal_, "Effect of its value",
+                effect.no_words.empty() ? "directly on the logits"
+                                        : "no direct effect on logits: " + effect.no_words);
     for (const auto& [name, words] :
          {std::pair("raises", &effect.raised), {"lowers", &effect.lowered}})
       for (const Effect::Word& word : *words)
         text += row(fmt::format("{} {}", name, shown(word.bytes)), signed_number(word.change));
     return text +
            paragraph(terminal_,
-                     fmt::format("its write is {:.2f} long, the head's {:.2f}, cosine {:.2f}; it "
-                                 "carries {} of all that the row's values write",
-                                 effect.length, effect.head_length, effect.cosine,
-                                 weight_text(carried())),
+                     fmt::format(
+                         "its output has length {:.2f}, the head's {:.2f}, cosine {:.2f}; its "
+                         "share of the lengths of the row's weighted values is {}",
+                         effect.length, effect.head_length, effect.cosine, weight_text(carried())),
                      kIndent);
   }
 
   std::string without(const Trial& trial) const {
-    std::string text = heading(terminal_, "Without it", "the edge is masked, the text run again");
-    if (!trial.words.empty()) text += row(asked_of(trial), "as it is", Style::kDim, "without it");
+    std::string text =
+        heading(terminal_, "Without it", "the model runs again with the edge masked");
+    if (!trial.words.empty()) text += row(asked_of(trial), "with it", Style::kDim, "without it");
     for (const TrialWord& word : trial.words)
       text += row(shown(word.bytes), weight_text(word.as_it_is), Style::kPlain,
                   fmt::format("{} {}", terminal_.utf8 ? "→" : "->", weight_text(word.edited)));
@@ -161,7 +163,7 @@ class WhyText {
   const Why& why_;
 };
 
-// What needs more of a model than it can say is left out.
+// Empty where the model does not support the question.
 template <typename Make>
 std::string where_said(Make make) {
   try {

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <functional>
 #include <utility>
 
@@ -18,9 +19,6 @@ bool is_flag(const Option& option) { return std::holds_alternative<bool*>(option
 
 // Of an option that was given and changes nothing.
 ErrorParts without_effect(std::string_view name, std::string_view needed) {
-  constexpr std::string_view kNo = "no ";
-  if (needed.starts_with(kNo))
-    return {.found = fmt::format("{} cannot be used with {}", name, needed.substr(kNo.size()))};
   return {.found = fmt::format("{} needs {}", name, needed)};
 }
 
@@ -82,12 +80,12 @@ bool has_fixed_count(const Option& option) {
 std::string hint_of_more(const OptionList& options, const Given& given) {
   for (const Option& option : options)
     if (given.has(option.long_name()) && is_list_by_commas(option) && !has_fixed_count(option))
-      return fmt::format("the values of {} stand together, with commas", option.long_name());
+      return fmt::format("separate the values of {} by commas, without spaces", option.long_name());
   if (std::ranges::any_of(options, &Option::is_positional))
-    return "several words are one argument in quotes";
+    return "put quotes around a text of several words";
   return std::ranges::find(options, "--text", &Option::long_name) != options.end()
-             ? "a text is given by --text"
-             : "it takes options alone";
+             ? "give a text with --text"
+             : "this command takes only options";
 }
 
 void refuse_unknown(const CLI::App& app, const OptionList& options, const Given& given) {
@@ -98,32 +96,51 @@ void refuse_unknown(const CLI::App& app, const OptionList& options, const Given&
   const std::string& first = left.front();
   if (first.size() > 1 && first.starts_with("-")) {
     if (is_behind_mark)
-      fail({.found = fmt::format("\"{}\" stands after the last argument", first),
-            .expected = "options before --: what stands behind it is text"});
+      fail({.found = fmt::format("unexpected argument \"{}\"", first),
+            .hint = "options go before --, which only text follows"});
     const std::string name = first.substr(0, first.find('='));
     const std::string nearest = nearest_option(options, name);
-    fail({.argument = name,
-          .found = "no option",
+    fail({.found = fmt::format("unknown option {}", name),
           .hint = nearest.empty() ? fmt::format("{} --help lists them", app.get_name())
                                   : fmt::format("the nearest is {}", nearest)});
   }
-  fail({.found = fmt::format("\"{}\" stands after the last argument", first),
-        .expected = "nothing there",
+  fail({.found = fmt::format("unexpected argument \"{}\"", first),
         .hint = hint_of_more(options, given)});
+}
+
+// Values of such options have neither a point nor a slash: an argument with one is a file.
+bool could_be_word(const std::string& text) {
+  return !text.empty() && !text.starts_with('-') && text.find_first_of("./") == std::string::npos;
+}
+
+// Replaces each option that is given without a value by what it means then. Returns the options
+// that take a value.
+std::vector<const Option*> write_out(const OptionList& options,
+                                     std::vector<std::string>& arguments) {
+  std::vector<const Option*> without_value;
+  for (std::size_t n = 0; n < arguments.size() && arguments[n] != "--"; ++n) {
+    const auto option = std::ranges::find(options, arguments[n], &Option::long_name);
+    if (option == options.end() || option->means.empty()) continue;
+    const bool has_value =
+        !is_flag(*option) && n + 1 < arguments.size() && could_be_word(arguments[n + 1]);
+    if (has_value) continue;
+    arguments[n] = option->means;
+    if (!is_flag(*option)) without_value.push_back(&*option);
+  }
+  return without_value;
 }
 
 bool has_gap(const std::string& list) {
   return list.starts_with(',') || list.ends_with(',') || list.find(",,") != std::string::npos;
 }
 
-// CLI11 reads -hi as -h with something behind it.
+// CLI11 reads -hi as -h and more.
 void refuse_joined_help(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     if (argument == "--") return;
     if (argument.starts_with("-h") && argument.size() > 2)
-      fail({.argument = argument,
-            .found = "no option",
-            .hint = "a text that begins with a hyphen stands behind --"});
+      fail({.found = fmt::format("unknown option {}", argument),
+            .hint = "put -- before a text that begins with a hyphen"});
   }
 }
 
@@ -198,6 +215,7 @@ bool read_arguments(const std::string& command, const OptionList& options,
   std::vector<const CLI::Option*> declared;
   for (std::size_t n = 0; n < options.size(); ++n)
     declared.push_back(declare(app, options[n], [&given, n] { given.mark(n); }));
+  const std::vector<const Option*> without_value = write_out(options, arguments);
   refuse_gaps(options, arguments);
   refuse_joined_help(arguments);
   std::ranges::reverse(arguments);  // CLI11 takes them from the back
@@ -213,6 +231,8 @@ bool read_arguments(const std::string& command, const OptionList& options,
   refuse_unknown(app, options, given);
   for (std::size_t n = 0; n < options.size(); ++n)
     if (!is_flag(options[n])) refuse_empty(options[n], declared[n]->results());
+  for (const Option* option : without_value)
+    fmt::print(stderr, "{}: {} means {}\n", command, option->long_name(), option->means);
   return true;
 }
 

@@ -27,8 +27,8 @@ class Given {
   bool knows(std::string_view name) const;
   const std::vector<Entry>& entries() const { return entries_; }
   void mark(std::size_t index) { entries_[index].given = true; }
-  /// Refuses an option that was given and changes nothing: "--width needs
-  /// --format svg or png".
+  /// Refuses an option that was given and changes nothing: "--width needs --format
+  /// svg or png".
   void require_beside(std::string_view name, bool has_effect, std::string_view needed) const;
 
  private:

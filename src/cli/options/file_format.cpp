@@ -51,4 +51,17 @@ std::string format_of(const std::string& given, const std::string& out,
   return given;
 }
 
+Option json_option(bool& given) {
+  return {
+      .name = "--json", .to = &given, .means = "--format=json", .help = "short for --format json"};
+}
+
+void add_json_options(OptionList& list, bool& json, const std::string& of_json) {
+  add(list, {{.name = "--format",
+              .to = [&json](const std::string& name) { json = name == "json"; },
+              .words = {"text", "json"},
+              .help = fmt::format("text (default), or json: {}", of_json)},
+             json_option(json)});
+}
+
 }  // namespace heed::cli

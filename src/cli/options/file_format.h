@@ -4,6 +4,8 @@
 #include <span>
 #include <string>
 
+#include "cli/options/option.h"
+
 namespace heed::cli {
 
 /// One of `known`, whose first is the default: `--format` where it is given, else what the ending
@@ -12,5 +14,12 @@ namespace heed::cli {
 /// for what it is not.
 std::string format_of(const std::string& given, const std::string& out,
                       std::span<const char* const> known);
+
+/// `--json`, short for `--format json`. `given` becomes true where it has a value, which is
+/// refused.
+Option json_option(bool& given);
+
+/// `--format text|json` and `--json`, of a command that prints either. `of_json`: what JSON has.
+void add_json_options(OptionList& list, bool& json, const std::string& of_json = "the same");
 
 }  // namespace heed::cli

@@ -44,6 +44,7 @@ struct Option {
   Count count = {};
   bool required = false;
   std::string needs = {};      // another option that must be given, too
+  std::string means = {};      // what it stands for without a value: "--format=json" of --json
   bool shows_default = false;  // the help says what the target holds
   std::string help = {};
 

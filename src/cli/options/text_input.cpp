@@ -1,18 +1,21 @@
 #include "cli/options/text_input.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include "base/file.h"
 #include "base/number_of.h"
 #include "base/reworded.h"
 #include "heed/base/error.h"
 #include "heed/text/tokenizer.h"
+#include "text/unicode/properties.h"
+#include "text/utf8.h"
 
 namespace heed::cli {
 namespace {
@@ -54,16 +57,37 @@ std::string given_text(const std::string& text, const std::string& file) {
   return text == "-" ? read_text(text) : text;
 }
 
-void tell_of_unknown_text(std::string_view command, std::string_view text,
-                          const Tokenizer& tokenizer, std::span<const TokenId> ids) {
+void tell_of_lost_text(std::string_view command, std::string_view name, const Tokenizer& tokenizer,
+                       std::string_view text, const Encoding& encoding) {
+  tell_of_dropped_letters(command, name, text, encoding.spans);
   const TokenId unknown = tokenizer.unknown_token();
-  const auto count = std::ranges::count(ids, unknown);
+  const auto count = std::ranges::count(encoding.ids, unknown);
   const bool knows_one = std::ranges::any_of(
-      ids, [&](TokenId id) { return id != unknown && !tokenizer.is_special(id); });
+      encoding.ids, [&](TokenId id) { return id != unknown && !tokenizer.is_special(id); });
   if (unknown < 0 || count == 0 || knows_one) return;
   fmt::print(stderr, "heed {}: no token of the {} is in the vocabulary ({} of {} {} {})\n", command,
-             text, count, number_of(count, "token"), count == 1 ? "is" : "are",
+             name, count, number_of(count, "token"), count == 1 ? "is" : "are",
              displayable(tokenizer.piece(unknown)));
+}
+
+bool tell_of_dropped_letters(std::string_view command, std::string_view name, std::string_view text,
+                             std::span<const TokenSpan> spans) {
+  constexpr std::uint8_t kDroppedOnPurpose = kSpace | kMark | kHidden;
+  std::vector<bool> has_token(text.size());
+  for (const TokenSpan& span : spans)
+    std::fill(has_token.begin() + span.begin, has_token.begin() + span.end, true);
+  std::vector<std::string_view> dropped;
+  for (std::size_t at = 0; at < text.size(); at += character_at(text, at).bytes) {
+    const auto [code, bytes] = character_at(text, at);
+    if (!has_token[at] && (traits_of(code) & kDroppedOnPurpose) == 0)
+      dropped.push_back(text.substr(at, bytes));
+  }
+  if (dropped.empty()) return false;
+  const std::size_t shown = std::min<std::size_t>(dropped.size(), 5);
+  fmt::print(stderr, "heed {}: the tokenizer drops {} of the {}: {}{}\n", command,
+             number_of(dropped.size(), "character"), name,
+             fmt::join(std::span(dropped).first(shown), " "), shown < dropped.size() ? " ..." : "");
+  return true;
 }
 
 void tell_of_lost_tokenizer(std::string_view command, const LoadedModel& model) {

@@ -21,10 +21,16 @@ std::string read_text(const std::string& path, std::size_t most_bytes = kMostTex
 /// The content of `file` where one is given; else `text`, or stdin where that is "-".
 std::string given_text(const std::string& text, const std::string& file);
 
-/// Says on stderr where no token of the text is in the vocabulary: "heed look: no token of the text
-/// is in the vocabulary (4 of 4 tokens are <unk>)". `ids` may have special tokens around it.
-void tell_of_unknown_text(std::string_view command, std::string_view text,
-                          const Tokenizer& tokenizer, std::span<const TokenId> ids);
+/// Says on stderr where the tokenizer loses a text: where no token of it is in the vocabulary
+/// ("heed look: no token of the text is in the vocabulary (4 of 4 tokens are <unk>)"), and where
+/// characters get no token. `name` of the text: "text", "prompt". `encoding` has no special tokens.
+void tell_of_lost_text(std::string_view command, std::string_view name, const Tokenizer& tokenizer,
+                       std::string_view text, const Encoding& encoding);
+
+/// Says on stderr which letters of the text no token stands for; false where there are none. White
+/// space, marks and controls do not count: normalisers drop them on purpose.
+bool tell_of_dropped_letters(std::string_view command, std::string_view name, std::string_view text,
+                             std::span<const TokenSpan> spans);
 
 /// Says on stderr why tokens are shown as ids, where the tokenizer could not be read.
 void tell_of_lost_tokenizer(std::string_view command, const LoadedModel& model);

@@ -46,7 +46,8 @@ void require_folder_of(std::string_view option, const std::filesystem::path& out
   if (folder.empty() || std::filesystem::is_directory(folder, is_absent)) return;
   fail({.argument = option,
         .found = out.string(),
-        .expected = fmt::format("a file in a folder that is there; {} is none", folder.string())});
+        .expected = "a file in an existing folder",
+        .hint = fmt::format("folder {} does not exist", folder.string())});
 }
 
 Output::Output(const std::string& path) {

@@ -143,7 +143,7 @@ const LoadedModel& LiveSession::require_model() const {
   if (model_ != nullptr) return *model_;
   fail({.code = ErrorCode::kUnsupported,
         .op = "session",
-        .found = "no model is at hand to run again"});
+        .found = "there is no model to run again"});
 }
 
 std::shared_ptr<const Writes> LiveSession::writes(const StreamRows& rows) const {

@@ -70,7 +70,7 @@ class Checks {
     const auto twice = std::ranges::adjacent_find(edits.swap, {}, &TokenSwap::at);
     if (twice != edits.swap.end())
       fail(op_, "swap", fmt::format("given twice for position {}", twice->at.position),
-           "one token a place");
+           "one token per place");
   }
 
  private:

@@ -61,7 +61,7 @@ void read_words(const Session& session, const ModelParts& parts, const PlaceInSt
     return;
   }
   if (parts.words == nullptr) {
-    effect.no_words = "a layer that is not linear stands before the words";
+    effect.no_words = "the output head is nonlinear";
     return;
   }
   if (const auto& after = own.branches[at.branch].after) stream.pass_norm(*after);

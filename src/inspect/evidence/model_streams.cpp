@@ -12,14 +12,12 @@
 
 namespace heed {
 
-std::string name_of(const BranchParts& branch) {
-  const char* kind = branch.attention == nullptr     ? "MLP"
-                     : branch.stack == Stack::kCross ? "cross"
-                                                     : "attn";
-  return fmt::format("{} {}", kind, branch.layer);
-}
-
 namespace {
+
+const char* kind_of(const BranchParts& branch) {
+  if (branch.attention == nullptr) return "MLP";
+  return branch.stack == Stack::kCross ? "cross" : "attn";
+}
 
 // Rows of a table of any floating type, times `scale`.
 Tensor looked_up(const Embedding& table, const std::vector<std::int32_t>& ids, double scale) {
@@ -62,12 +60,16 @@ bool is_nothing(const Tensor& rows) {
 
 }  // namespace
 
+std::string name_of(const BranchParts& branch) {
+  return fmt::format("{} {}", kind_of(branch), branch.layer);
+}
+
 PlaceInStream find_place(const ModelParts& parts, const Place& place) {
   for (const StreamParts& stream : parts.streams)
     for (const BranchParts& branch : stream.branches)
       if (branch.attention != nullptr && branch.stack == place.stack && branch.layer == place.layer)
         return {&stream, static_cast<std::size_t>(&branch - stream.branches.data())};
-  fail({.op = "why", .found = "the model does not tell of this attention"});
+  fail({.op = "why", .found = "the model does not report this attention"});
 }
 
 PlaceInStream find_keys(const ModelParts& parts, const Place& place) {
@@ -208,7 +210,7 @@ void StreamSum::add_heads(const BranchParts& branch) {
     frozen.add_shift(shift);
   }
   for (int head = 0; head < attention.shape().heads; ++head)
-    add(fmt::format("{}·{}", name_of(branch), head), std::move(written[head]));
+    add(fmt::format("{} L{}.H{}", kind_of(branch), branch.layer, head), std::move(written[head]));
   shift_ = heed::add(std::move(shift_), shift);
   total_ = heed::add(std::move(total_), shift);
 }

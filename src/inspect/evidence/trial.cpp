@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 
+#include "base/number_of.h"
 #include "heed/base/error.h"
 #include "heed/models/sentence.h"
 #include "heed/text/tokenizer.h"
@@ -123,10 +124,10 @@ TokenId one_token(const Session& session, TokenSide side, const std::string& tex
   std::vector<std::string> pieces;
   for (const TokenId id : cut.ids) pieces.push_back(tokenizer->token_bytes(id));
   if (cut.ids.size() != 1)
-    fail("edits", "text",
-         cut.ids.empty() ? std::string("no token")
-                         : fmt::format("{} tokens ({})", cut.ids.size(), fmt::join(pieces, "|")),
-         "one token of the model's");
+    fail({.op = "edits",
+          .found = fmt::format("\"{}\" is {}{}", text, number_of(cut.ids.size(), "token"),
+                               pieces.empty() ? "" : fmt::format(" ({})", fmt::join(pieces, "|"))),
+          .hint = "a swap needs a single token"});
   return cut.ids[0];
 }
 

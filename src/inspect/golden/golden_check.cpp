@@ -199,7 +199,7 @@ GoldenReport check_golden(const fs::path& folder, DType dtype) {
     fail({.code = ErrorCode::kNotFound,
           .file = folder.string(),
           .found = "has no golden.safetensors",
-          .expected = "the published numbers of a model beside it"});
+          .expected = "a model folder with published numbers"});
   return Checker(folder, dtype).report();
 }
 

@@ -181,7 +181,7 @@ HeadEvidence of_run(LateScores& late, const EvidenceRequest& request, Cancel& ca
 HeadEvidence head_evidence(LateScores& late, const EvidenceRequest& request, Cancel& cancel) {
   const ScoreFrom from = score_infos()[request.score].from;
   if (from == ScoreFrom::kText) return of_text(late, request, cancel);
-  if (late.model() == nullptr) refuse_absent(request, "a score of weights: no model is at hand");
+  if (late.model() == nullptr) refuse_absent(request, "a score of weights: there is no model");
   return from == ScoreFrom::kProbe ? of_probe(late, request, cancel)
                                    : of_run(late, request, cancel);
 }

@@ -169,6 +169,18 @@ bool HeadFilter::holds(const HeadScores& head) const {
       terms, [&](const Term& term) { return heed::holds(term, value_of(head, term.name)); });
 }
 
+double HeadFilter::distance(const HeadScores& head) const {
+  double sum = 0;
+  for (const Term& term : terms) {
+    const double value = value_of(head, term.name);
+    if (heed::holds(term, value)) continue;
+    const bool is_beyond = term.test == Term::Test::kWithin && value > term.first;
+    const double gap = std::abs(value - (is_beyond ? term.last : term.first));
+    sum += std::isnan(gap) ? 1 : gap;  // an undefined score is as far as a share can be
+  }
+  return sum;
+}
+
 HeadFilter parse_head_filter(std::string_view text) {
   return {.terms = Reader(text).terms(), .text = std::string(text)};
 }

@@ -144,8 +144,8 @@ constexpr std::array kScores = {
           .late = probe_duplicate_score},
     Score{.info = {.name = "without",
                    .short_name = "without",
-                   .about = "rise of the loss when the head gives nothing, nats a token",
-                   .title = "rise of the loss, nats",
+                   .about = "increase in loss when the head is ablated, nats per token",
+                   .title = "increase in loss, nats",
                    .unit = kNats,
                    .from = kRun},
           .rows = ablation_rows,
@@ -153,8 +153,9 @@ constexpr std::array kScores = {
           .more_is_worse = true},
     Score{.info = {.name = "direct",
                    .short_name = "direct",
-                   .about = "what the head adds to the logit of the word that came, directly",
-                   .title = "logit of what came",
+                   .about =
+                       "direct contribution of the head to the logit of the next token of the text",
+                   .title = "logit of the next token",
                    .unit = kNats,
                    .from = kRun},
           .rows = direct_rows}};

@@ -78,7 +78,7 @@ std::vector<std::int64_t> find_word(std::span<const SessionToken> tokens, const 
   const bool is_there = index >= 0 && index < static_cast<std::int64_t>(tokens.size());
   if (is_number && error == std::errc() && is_there) return {index};
   fail({.op = "look",
-        .found = fmt::format("\"{}\" is no word of the text", word),
+        .found = fmt::format("\"{}\" is not in the text", word),
         .expected = fmt::format("a token, a word that tokens spell, or an index from 0 to {}",
                                 tokens.size() - 1),
         .hint = is_number ? "" : "nearest: " + near(tokens, word)});

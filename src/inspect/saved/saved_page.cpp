@@ -161,7 +161,7 @@ std::string saved_page(const PageSources& sources, LiveSession& session, const V
   if (script.find("</script") != std::string::npos || script.find("<!--") != std::string::npos)
     fail({.code = ErrorCode::kFailed,
           .op = "html",
-          .found = "the page's script cannot stand inside of the page"});
+          .found = "the page's script cannot be embedded in the page"});
   replace(page, kStyle, std::string(kPolicy) + "<style>" + sources.style + "</style>");
   const std::string data = script_safe(to_json(snapshot(session, view, bytes, edited)));
   replace(page, kScript,

@@ -56,7 +56,7 @@ LayerAttention copied(const LayerArrays& from, const std::string& place) {
   if (from.lse.shape() != rows || from.lse.dtype() != DType::kF32)
     refuse(place, "lse",
            fmt::format("{} of {}", to_string(from.lse.shape()), name(from.lse.dtype())),
-           fmt::format("f32 {}, one number a row of q", to_string(rows)));
+           fmt::format("f32 {}, one number per row of q", to_string(rows)));
   layer.lse = Tensor::copy_of(from.lse);
   layer.lse_low =
       from.lse_low.given() ? Tensor::copy_of(from.lse_low) : Tensor::zeros(rows, DType::kF32);
@@ -109,9 +109,9 @@ void check_layers(const Session& session) {
       const std::int64_t keys = std::ssize(session.keys(stack.shape.stack));
       if (layer.queries() != queries)
         refuse(place, "q", number_of(layer.queries(), "query", "queries"),
-               fmt::format("{}, one a token", queries));
+               fmt::format("{}, one per token", queries));
       if (layer.keys() != keys)
-        refuse(place, "k", number_of(layer.keys(), "key"), fmt::format("{}, one a token", keys));
+        refuse(place, "k", number_of(layer.keys(), "key"), fmt::format("{}, one per token", keys));
       if (layer.q.dim(1) != stack.shape.heads || layer.k.dim(1) != stack.shape.kv_heads)
         refuse(place, "q",
                fmt::format("{} on {} of k", number_of(layer.q.dim(1), "head"), layer.k.dim(1)),

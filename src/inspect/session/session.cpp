@@ -161,7 +161,7 @@ void read_texts(const LoadedModel& model, const SessionTexts& texts, Session& se
     fail({.op = "session",
           .argument = "pair",
           .found = "given",
-          .expected = "none: " + model.name + " is no encoder"});
+          .expected = "none: " + model.name + " is not an encoder"});
   const Encoding encoding =
       texts.pair ? model.tokenizer->encode_pair(texts.text, *texts.pair, /*add_special=*/true)
                  : model.tokenizer->encode(texts.text, /*add_special=*/true);
@@ -186,7 +186,7 @@ Session tokenize_session(const LoadedModel& model, const SessionTexts& texts) {
     fail({.op = "session",
           .argument = "target",
           .found = "given",
-          .expected = "none: " + model.name + " is no encoder-decoder"});
+          .expected = "none: " + model.name + " is not an encoder-decoder"});
   Session session = session_of(model);
   read_texts(model, texts, session);
   if (session.tokens.empty()) {

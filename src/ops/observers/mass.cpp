@@ -27,7 +27,7 @@ MassObserver::MassObserver(std::vector<std::int32_t> class_of_key, std::int64_t 
 void MassObserver::begin(const ObservedShape& shape) {
   if (static_cast<std::int64_t>(class_of_key_.size()) != shape.key_length)
     fail("mass", "class_of_key", fmt::format("a list of {}", class_of_key_.size()),
-         fmt::format("{} entries (one a key)", shape.key_length));
+         fmt::format("{} entries (one per key)", shape.key_length));
   mass = Tensor::zeros({shape.batch, shape.heads, shape.query_length, classes_});
 }
 

@@ -133,7 +133,7 @@ const TiktokenName& name_of(const std::filesystem::path& path) {
         .argument = "the file's name",
         .found = path.stem().string(),
         .expected =
-            "r50k_base, p50k_base, cl100k_base or o200k_base, which tells how words are cut"});
+            "r50k_base, p50k_base, cl100k_base or o200k_base, which selects how words are cut"});
 }
 
 // Of GPT-2's class, where tokenizer_config.json asks for them.

@@ -46,7 +46,7 @@ void check(const Vocabulary& vocabulary, const Names& names, const std::filesyst
             .file = path.string(),
             .argument = "the vocabulary",
             .found = "one without " + name,
-            .expected = "a WordPiece vocabulary, a piece a line"});
+            .expected = "a WordPiece vocabulary, a piece per line"});
 }
 
 }  // namespace

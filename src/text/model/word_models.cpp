@@ -36,7 +36,7 @@ class WordLevel final : public TokenModel {
             : fmt::format(" (U+{:04X})", static_cast<std::uint32_t>(first.code));
     fail({.op = "tokenizer",
           .place = fmt::format("byte {}", piece.span(0, 1).begin),
-          .found = fmt::format("'{}'{} is none of the {} pieces of the vocabulary",
+          .found = fmt::format("'{}'{} is not among the {} pieces of the vocabulary",
                                displayable(piece.text), code, vocabulary_.pieces.size())});
   }
   const Vocabulary& vocabulary_;

@@ -395,7 +395,7 @@ class Search {
     fail({.op = "tokenizer",
           .argument = "a regular expression",
           .found = "one that goes back too often in this text",
-          .expected = fmt::format("at most {} steps a byte", kMostSteps)});
+          .expected = fmt::format("at most {} steps per byte", kMostSteps)});
   }
 
   static constexpr std::size_t kMostSteps = 1000;

@@ -21,7 +21,7 @@ export class BeamsPanel implements Panel {
 
   constructor(container: HTMLElement, private readonly page: WordsPage) {
     container.append(html('div', {class: 'heading'}, html('h2', {}, 'Beams'),
-      html('span', {class: 'quiet'}, 'what it would write by itself; grey: as a better one begins; score: log-probability by length'),
+      html('span', {class: 'quiet'}, 'what the model writes by itself; grey: shared with a better text; score: log-probability by length'),
       html('span', {class: 'words-switches'}, html('span', {class: 'quiet'}, 'beams'), this.widths.element)), this.list);
   }
 

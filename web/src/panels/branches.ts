@@ -24,9 +24,9 @@ export class Branches implements Panel {
 
   constructor(container: HTMLElement, private readonly page: WordsPage) {
     container.append(html('div', {class: 'heading'}, html('h2', {}, 'Branches'),
-      html('span', {class: 'quiet'}, 'the greedy text behind each; click a word on the left for another one, or one here to go on from there'),
-      html('span', {class: 'quiet words-switches'}, 'bits a token')),
-      this.list, this.rest, html('p', {class: 'quiet'}, `a branch is read to its line end, at most ${kMost} tokens`));
+      html('span', {class: 'quiet'}, 'greedy continuation of each; click a word on the left to add it, or a word here to continue from it'),
+      html('span', {class: 'quiet words-switches'}, 'bits per token')),
+      this.list, this.rest, html('p', {class: 'quiet'}, `a branch ends at its line end, or after ${kMost} tokens`));
   }
 
   destroy(): void {
@@ -67,7 +67,7 @@ export class Branches implements Panel {
   private row(position: number, id: number, isCame: boolean): HTMLElement {
     const {tokens, end, error} = this.branch(position, id);
     const go = (at: number) => goOn(this.page, position, tokens.slice(0, at + 1).map(({text}) => text));
-    const told = end ? [button({class: 'option', 'data-unsaved': true, 'aria-label': 'go on from the end of this branch'}, () => go(tokens.length - 1), 'go on'), html('span', {class: 'quiet'}, count(end.tokens, 'token')), html('b', {}, end.bits.toFixed(2))] : [html('span', {class: 'quiet'}, error || '\u2026')];
+    const told = end ? [button({class: 'option', 'data-unsaved': true, 'aria-label': 'continue from the end of this branch'}, () => go(tokens.length - 1), 'go on'), html('span', {class: 'quiet'}, count(end.tokens, 'token')), html('b', {}, end.bits.toFixed(2))] : [html('span', {class: 'quiet'}, error || '\u2026')];
     return html('div', {class: `branch${isCame ? ' came' : ''}`, 'data-id': id},
       html('span', {class: 'value'}, tokens[0] ? weight(tokens[0].probability) : ''),
       html('span', {class: 'branch-text words-text'}, ...underlined(tokens, go), end?.ended === 'length' ? ' \u2026' : ''), html('span', {class: 'branch-end'}, ...told));

@@ -8,7 +8,7 @@ import {weight} from '../format';
 import type {Page, Panel} from '../panel';
 import {primary} from '../panel';
 import type {Selection, Show} from '../selection';
-import {kShows, nameOf} from '../selection';
+import {headText, kShows, nameOf} from '../selection';
 import {plain} from '../tokens';
 import type {Next} from '../transport/api';
 import {found} from '../transport/models';
@@ -109,7 +109,7 @@ export class CompareBar implements Panel {
   private get ownName(): string {
     const {layer, head} = primary(this.page.store.now);
     const {compared} = this.comparison;
-    return compared && compared.a === compared.b ? `head ${layer}\u00b7${head}` : ownName(compared);
+    return compared && compared.a === compared.b ? `head ${headText({layer, head})}` : ownName(compared);
   }
 
   private get remark(): string {
@@ -147,8 +147,8 @@ export class CompareBar implements Panel {
     const link = (label: string, act: () => void) => button({class: 'link'}, act, label);
     const group = (label: string, ...nodes: (Node | null)[]) => html('span', {class: 'compare-group'}, html('span', {class: 'quiet'}, label), ...nodes);
     const second = places[1];
-    const heads = group('head', second ? link(`${second.layer}\u00b7${second.head}`, () => set(versusHead(second))) : null,
-      field('layer.head, as 2.6', 12, (text) => {
+    const heads = group('head', second ? link(headText(second), () => set(versusHead(second))) : null,
+      field('as L2.H6', 12, (text) => {
         const [, layer, head] = /^\D*(\d{1,4})\D+(\d{1,4})$/.exec(text.trim()) ?? [];
         if (head !== undefined) set(versusHead({...first.stack && {stack: first.stack}, layer: Number(layer), head: Number(head)}));
       }));
@@ -162,18 +162,18 @@ export class CompareBar implements Panel {
     const {derive, side, store, api} = this.page;
     const {query, key, to} = store.now;
     const {layer, head} = primary(store.now);
-    const edits = [link(`head ${layer}\u00b7${head}`, () => derive({ablate: [place]}))];
-    if (query !== null && key !== null) edits.push(link(`${plain(side.queries[query]!)} \u2192 ${plain(side.keys[key]!)}`, () => derive({remove: [{...place, query, key}]})));
-    const groups = [group('the same without', ...edits)];
+    const edits = [link(`ablate head ${headText({layer, head})}`, () => derive({ablate: [place]}))];
+    if (query !== null && key !== null) edits.push(link(`mask ${plain(side.queries[query]!)} \u2192 ${plain(side.keys[key]!)}`, () => derive({remove: [{...place, query, key}]})));
+    const groups = [group('edited', ...edits)];
     const isKey = key !== null || to;
     const at = key ?? query;
     if (at !== null) {
       const list = isKey || side.isSquare ? side.attention.key_tokens : side.attention.query_tokens;
       const token = {side: list === 'key_tokens' && api.info.key_tokens ? 'key_tokens' : 'tokens', position: at};
       const name = plain((isKey || side.isSquare ? side.keys : side.queries)[at]!);
-      groups.push(group(name, link('hidden', () => derive({hide: [token]})), field('swapped for', 10, (text) => derive({swap: [{...token, text}]}))));
+      groups.push(group(name, link('hide', () => derive({hide: [token]})), field('swap for', 10, (text) => derive({swap: [{...token, text}]}))));
     }
-    groups.push(group('every head sees back', field('tokens', 6, (text) => {
+    groups.push(group('limit attention to the last', field('tokens', 6, (text) => {
       if (/^\s*\d+\s*$/.test(text)) derive({mask: [{stack: side.stack, left: Number(text)}]});
     })));
     return groups;

@@ -24,11 +24,11 @@ export function largestOfRows(rows: EdgeRow[]): Choice {
   return {rows: chosen, each, drawn: edges.length, all, rest: Math.max(0, 1 - weight / Math.max(1, rows.length))};
 }
 
-/** `2 largest a row, 44 of 253 weights`, or `2 a row` where there is little room; nothing where the rows are not there yet. */
+/** `2 largest per row, 44 of 253 weights`, or `2 a row` where there is little room; nothing where the rows are not there yet. */
 export function choiceText({each, drawn, all}: Choice, isShort = false): string {
   if (all === 0) return '';
-  if (isShort) return `${each} a row`;
-  return `${each === 1 ? 'the' : each} largest a row, ${drawn} of ${all.toLocaleString('en')} weights`;
+  if (isShort) return `${each} per row`;
+  return `${each === 1 ? 'the' : each} largest per row, ${drawn} of ${all.toLocaleString('en')} weights`;
 }
 
 /** `not drawn: .57 of a row on average`; the weights of a difference sum to nothing, so there they are counted. */

@@ -6,7 +6,7 @@ import type {Page, Panel} from '../panel';
 import {primary} from '../panel';
 import {choose} from '../shell/chips';
 import type {Place} from '../selection';
-import {kNothing, nameOf} from '../selection';
+import {headText, kNothing, nameOf} from '../selection';
 import {drawThumbnail, headCell} from './grid_cell';
 import {GridHeading} from './grid_heading';
 import type {GridLayout} from './grid_layout';
@@ -72,7 +72,7 @@ export class GridPanel implements Panel {
   /** The foot line: all that is known of the head under the pointer, or of the pinned one. */
   get said(): Node[] {
     const place = this.page.store.hover.place ?? primary(this.page.store.now);
-    const name = html('b', {class: 'accent'}, `${place.layer}\u00b7${place.head}`);
+    const name = html('b', {class: 'accent'}, headText(place));
     const story = storyOf(this.page, place);
     if (!story) return [name, document.createTextNode(' not scored yet')];
     const {first, then, others} = story;

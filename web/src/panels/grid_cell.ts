@@ -6,7 +6,7 @@ import {holds} from '../held';
 import type {Page} from '../panel';
 import {colourOf} from '../panel';
 import type {Place} from '../selection';
-import {kNothing} from '../selection';
+import {headText, kNothing} from '../selection';
 import type {Cut} from '../transport/atlas';
 import type {GridLayout} from './grid_layout';
 import {fullText, numberText, storyOf} from './grid_scores';
@@ -52,7 +52,7 @@ function numbers(page: Page, place: Place): HTMLElement {
 function labelOf(page: Page, place: Place, isHeld: boolean): string {
   const story = storyOf(page, place);
   const said = story ? `: ${[story.first, ...story.then ? [story.then] : []].map(fullText).join(', then ')}` : '';
-  return `head ${place.layer}\u00b7${place.head}${said}${isHeld ? '' : '; this file does not hold it'}`;
+  return `head ${headText(place)}${said}${isHeld ? '' : '; this file does not hold it'}`;
 }
 
 /** What of a head's cell can change, but for the pointer. */

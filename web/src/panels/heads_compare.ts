@@ -7,12 +7,12 @@ import {fixed, weight} from '../format';
 import type {Page, Panel} from '../panel';
 import {primary} from '../panel';
 import type {Place} from '../selection';
+import {headText} from '../selection';
 import {plain} from '../tokens';
 import type {SessionApi} from '../transport/api';
 import {noDifference, ownName} from '../comparison';
 import type {Versus} from '../versus';
 import {readVersus, versusHead, versusText} from '../versus';
-import {headText} from './heads_scores';
 import {differencePosition, position} from './matrix_scale';
 
 type With = 'nothing' | Versus['kind'];

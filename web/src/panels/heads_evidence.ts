@@ -5,10 +5,11 @@ import {html, svg} from '../dom';
 import {shortWeight, weight} from '../format';
 import type {Page, Panel} from '../panel';
 import {primary} from '../panel';
+import {headText} from '../selection';
 import {isolated, plain} from '../tokens';
 import type {Alike, Column} from './heads_scores';
 import {headsOf} from '../late';
-import {columnName, columnOf, headText, isKnown, ranked, sortName, valueOf, valueText} from './heads_scores';
+import {columnName, columnOf, isKnown, ranked, sortName, valueOf, valueText} from './heads_scores';
 
 const kProfileHeight = 78;
 const kRowsHeight = 52;
@@ -123,8 +124,8 @@ export class HeadsEvidence implements Panel {
       if (isOfText && key !== undefined) line.addEventListener('click', () => store.set({query: row, key}));
       return line;
     });
-    const said = column.from === 'run' ? 'where it is missed most' : column.from === 'probe' ? 'where it fails'
-      : column.threshold !== undefined || before[score] !== undefined ? 'where it fails, it looks at' : 'the largest, and what it looks at';
+    const said = column.from === 'run' ? 'Rows with the largest increase in loss' : column.from === 'probe' ? 'Places that do not fit'
+      : column.threshold !== undefined || before[score] !== undefined ? 'Rows that do not fit, and their largest key' : 'Rows with the largest value, and their largest key';
     return html('div', {class: 'heads-worst'}, html('span', {class: 'quiet'}, said), html('ol', {}, ...lines));
   }
 }

@@ -6,9 +6,10 @@ import {fixed, shortWeight} from '../format';
 import type {Page, Panel} from '../panel';
 import {choose} from '../shell/chips';
 import type {Place} from '../selection';
+import {headText} from '../selection';
 import type {Alike, Column} from './heads_scores';
 import {headsOf} from '../late';
-import {columnOf, headText, kLike, valueOf, valueText} from './heads_scores';
+import {columnOf, kLike, valueOf, valueText} from './heads_scores';
 import {nextName} from './heads_table';
 import {Room} from './name_room';
 

@@ -3,7 +3,7 @@ import type {Score} from '../answers';
 import {fixed, shortWeight} from '../format';
 import type {Page} from '../panel';
 import type {Place} from '../selection';
-import {nameOf} from '../selection';
+import {headText, nameOf} from '../selection';
 import type {HeadScores} from '../transport/api';
 import {headsOf} from '../late';
 
@@ -73,8 +73,6 @@ export function ranked(page: Page, column: Column, alike: Alike | null): Ranked[
   return heads.sort((a, b) => (b.value ?? -Infinity) - (a.value ?? -Infinity));
 }
 
-export function headText({layer, head}: Place): string { return `${layer}\u00b7${head}`; }
-
 /** `.63`, `48.6`, `1.32`, `+6.2` (thousandths of a nat); a dash where there is none. */
 export function valueText({unit, from}: Column, value: number | undefined): string {
   if (value === undefined) return '\u2013';
@@ -86,7 +84,7 @@ export function valueText({unit, from}: Column, value: number | undefined): stri
 /** What stands under a column's name. */
 export function unitText({title, from}: Column): string { return from === 'run' ? 'loss, nats \u00d7 1000' : title; }
 
-/** `4 heads ≥ .40`, `none ≥ .20`, `most 4·4 .77`. */
+/** `4 heads ≥ .40`, `none ≥ .20`, `most L4.H4 .77`. */
 export function reachedText(page: Page, column: Column, alike: Alike | null): string {
   const heads = ranked(page, column, alike);
   const {place, value} = heads[0]!;

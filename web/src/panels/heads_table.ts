@@ -5,9 +5,9 @@ import {shortWeight, weight} from '../format';
 import type {Page, Panel} from '../panel';
 import {choose} from '../shell/chips';
 import type {Place} from '../selection';
-import {kNothing, nameOf} from '../selection';
+import {headText, kNothing, nameOf} from '../selection';
 import type {Alike, Column, Ranked} from './heads_scores';
-import {columnName, columnsOf, headText, isKnown, ranked, reachedText, sortName, unitText, valueOf, valueText} from './heads_scores';
+import {columnName, columnsOf, isKnown, ranked, reachedText, sortName, unitText, valueOf, valueText} from './heads_scores';
 
 const [kRow, kTouched] = [17, 24];  // px of a row; by hand
 const kFew = 3;        // scores side by side on a narrow page

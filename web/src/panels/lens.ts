@@ -39,7 +39,7 @@ export class LensPanel implements Panel {
   readonly said = html('span', {class: 'quiet'});  // in the foot line
 
   constructor(private readonly container: HTMLElement, private readonly ranks: HTMLElement, private readonly page: WordsPage) {
-    const came = page.writes ? 'came' : 'stands there';
+    const came = page.writes ? 'came' : 'in the text';
     container.append(html('div', {class: 'heading'}, html('h2', {}, 'Lens'),
       html('span', {class: 'quiet'}, `the word each layer would say, bold if it is the one that ${came}; shade and number: the chance it gives to that one`),
       html('span', {class: 'words-switches'}, html('span', {class: 'quiet'}, 'after'), this.blocks.element)), this.table);
@@ -55,7 +55,7 @@ export class LensPanel implements Panel {
       return html('th', {scope: 'col', class: begin + at === chosen ? 'chosen' : null},
         button({'aria-label': `${text}, ${token}`}, () => choose(this.page, token), text));
     });
-    return html('tr', {}, html('th', {scope: 'row', class: 'quiet'}, writes ? 'came next' : 'stands there'), ...cells);
+    return html('tr', {}, html('th', {scope: 'row', class: 'quiet'}, writes ? 'came next' : 'in the text'), ...cells);
   }
 
   private level(level: Level, {begin}: Lens, chosen: number, isLast: boolean): HTMLElement {

@@ -7,7 +7,7 @@ import {holds} from '../held';
 import type {MakePanel, Page, Panel} from '../panel';
 import {primary} from '../panel';
 import type {Place} from '../selection';
-import {nameOf} from '../selection';
+import {headText, nameOf} from '../selection';
 import {BetweenSmall} from './between_small';
 import {table} from './matrix_scale';
 
@@ -82,7 +82,7 @@ class AllHeads implements Panel {
     const columns = Array.from({length: side.layers}, (_, layer) => this.layer(layer));
     this.layers.replaceChildren(...columns.map(({element}) => element));
     const best = columns.flatMap(({heads}) => heads).sort((a, b) => b.value - a.value).slice(0, 2);
-    const named = best.map(({place, value}) => `${place.layer}\u00b7${place.head} ${shortWeight(value)}`);
+    const named = best.map(({place, value}) => `${headText(place)} ${shortWeight(value)}`);
     say(this.most, named.length === 2 ? `most ${named[0]}, then ${named[1]}` : '');
   }
 
@@ -107,7 +107,7 @@ class AllHeads implements Panel {
     const {side, store} = this.page;
     const isShown = isSamePlace(place, primary(store.now));
     const isHeld = holds(side, place);
-    return button({class: isShown ? 'all-head shown' : 'all-head', disabled: !isHeld, 'data-head': place.head, 'aria-label': `head ${place.layer}\u00b7${place.head}`},
+    return button({class: isShown ? 'all-head shown' : 'all-head', disabled: !isHeld, 'data-head': place.head, 'aria-label': `head ${headText(place)}`},
       () => store.set({places: [place]}), isHeld ? this.picture(place) : null,
       html('span', {}, html('span', {class: 'quiet'}, `H${place.head} `), value === undefined ? '\u2013' : shortWeight(value)));
   }

@@ -79,9 +79,9 @@ export function positionBlock(why: Why, learned: Node[] | null): Node[] {
   if (bands.length === 0) {
     const bias = why.sum.terms.filter(({name}) => name === 'bias' || name === 'slope');
     if (learned) return [heading('Position', 'learned: four terms of the score'), ...learned];
-    return [heading('Position', bias.length > 0 ? 'a bias by distance' : 'nothing turns here'),
+    return [heading('Position', bias.length > 0 ? 'a bias by distance' : 'no rotation'),
       ...bias.map(({name, value}) => row('sum', name, quiet(`${why.query - why.key} back`), signed(value))),
-      note(bias.length > 0 ? 'added behind the product' : 'positions are in what the head reads: see where q and k came from')];
+      note(bias.length > 0 ? 'added to the product' : 'the head reads positions from its input: see Where q and k came from')];
   }
   const shown = [...bands].sort((a, b) => Math.max(Math.abs(b.turned), Math.abs(b.still)) - Math.max(Math.abs(a.turned), Math.abs(a.still))).slice(0, kBands)
     .sort((a, b) => a.tokens_a_turn - b.tokens_a_turn);
@@ -90,10 +90,10 @@ export function positionBlock(why: Why, learned: Node[] | null): Node[] {
   const period = (tokens: number) => tokens < 100 ? tokens.toFixed(1) : Math.round(tokens).toLocaleString('en');
   const rest = bands.filter((band) => !shown.includes(band)).reduce((sum, {turned}) => sum + turned, 0);
   return [
-    heading('Position', `${bands.length} rotary bands; a tick marks no turn`),
-    row('band head', quiet('tokens a turn'), quiet('no turn'), '', quiet(`${why.query - why.key} back`)),
+    heading('Position', `${bands.length} rotary bands; the tick is the score without rotation`),
+    row('band head', quiet('tokens per rotation'), quiet('unrotated'), '', quiet(`${why.query - why.key} back`)),
     ...shown.map(({tokens_a_turn: turn, still, turned}) => row('band', period(turn), quiet(scored(still)), bar(turned, most, least, still), scored(turned))),
     ...bands.length > shown.length ? [note(`${bands.length - shown.length} more bands: ${signed(rest)}`)] : [],
-    note('score if this key stood elsewhere, content unchanged'), curve(why),
+    note('score of this key at other positions, content unchanged'), curve(why),
   ];
 }

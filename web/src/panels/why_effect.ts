@@ -17,9 +17,9 @@ export function effectBlock(effect: Effect, query: number): Node[] {
       html('span', {class: 'word'}, other?.text.trim() || '\u00b7'), bar(Math.abs(other?.change ?? 0), largest, 0, undefined, 'negative'), signed(other?.change ?? 0, digits));
   });
   return [
-    heading('What it did', effect.no_words ? `no logits: ${effect.no_words}` : `value through W\u2092, on the logits at ${query}`),
+    heading('Effect on the logits', effect.no_words ? `no direct effect on logits: ${effect.no_words}` : `of the value through W\u2092, at ${query}`),
     ...effect.no_words ? [] : largest < kShown ? [note('no logit moves by .005 or more')] : [row('effect head', quiet('raised'), '', '', quiet('lowered'), '', ''), ...rows],
-    note(`length of the write ${scored(effect.length)} of the head\u2019s ${scored(effect.head_length)}, cosine ${scored(effect.cosine, 3)}`),
+    note(`length of the output ${scored(effect.length)} of the head\u2019s ${scored(effect.head_length)}, cosine ${scored(effect.cosine, 3)}`),
   ];
 }
 
@@ -52,6 +52,6 @@ export function testBlock(columns: Column[], page: Page, query: number, run: (na
   return [
     heading('Test it', side.isWritten ? `next word after \u201c${after}\u201d` : written !== null ? `what is written after \u201c${after}\u201d, where it changes most` : 'what the output becomes'),
     row('test head', '', quiet('as it is'), ...columns.map(({name, label, trial}) => button({class: trial ? 'why-run' : 'why-run link', title: 'opens the session without it'}, () => run(name), label))),
-    ...rows, moved, ...texts, note('removed = masked, row renormalised, run again. ', ...api.model.held === undefined ? [field] : [], ...said ? [html('span', {role: 'alert'}, ` ${said}`)] : []),
+    ...rows, moved, ...texts, note('removed: the edge is masked, the row renormalised, the model run again. ', ...api.model.held === undefined ? [field] : [], ...said ? [html('span', {role: 'alert'}, ` ${said}`)] : []),
   ];
 }

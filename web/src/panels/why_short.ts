@@ -47,7 +47,7 @@ export const whyShort: MakePanel = (container, page): Panel => {
     return [
       ...of.sum.terms.map(({name, value}, at) => row('short', quiet(name === 'position' ? `position, ${count(Math.abs(of.query - of.key), 'token')} back` : name), at === 0 ? scored(value) : signed(value))),
       row('short summed', 'score', html('b', {}, scored(of.score))), row('short', quiet('row log-sum-exp'), scored(-of.lse)),
-      row('short summed', html('span', {}, 'weight, e', html('sup', {}, scored(of.score - of.lse))), html('b', {}, weight(of.weight))),
+      row('short summed', html('span', {}, 'weight, exp of ', scored(of.score - of.lse)), html('b', {}, weight(of.weight))),
       ...runner && other ? [row('short', quiet(`runner-up, ${isolated(plain(runner))} ${of.runner_up}`), weight(other.weight))] : [],
       note('by dimension, against the mean key'), columns(of),
       ...typeof without === 'string' ? [note(without)] : after(of.query, without),
@@ -55,8 +55,8 @@ export const whyShort: MakePanel = (container, page): Panel => {
   };
   /** The text without the edge, or why there is no number yet. */
   const tried = (place: Parameters<typeof api.ofHead>[0], path: string): Trial | string => {
-    if (!api.model.runs) return 'without this edge: not known, since no model is at hand to run again';
-    if (api.info.tokens.length > kTested) return `without this edge: runs of more than ${kTested} tokens are made in Why, when x is pressed`;
+    if (!api.model.runs) return 'without this edge: unknown, as there is no model to run again';
+    if (api.info.tokens.length > kTested) return `without this edge: for more than ${kTested} tokens press x in Why`;
     const asked = trial.show(api.ofHead<Trial>(place, `${path}/test?edit=remove&top=1`));
     return asked?.state === 'error' ? `without this edge: ${asked.error.message}` : latest(asked) ?? 'without this edge\u2026';
   };

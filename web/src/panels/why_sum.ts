@@ -1,14 +1,14 @@
-// The score of a cell as a sum, and the row that it stands in.
+// The score of a cell as a sum, and its row.
 import type {Why} from '../answers';
 import {button, html} from '../dom';
-import {scored, signed, weight} from '../format';
+import {count, scored, signed, weight} from '../format';
 import type {Page} from '../panel';
 import {gapBefore, isolated, plain} from '../tokens';
 import {others} from './key_column';
 import {bar, heading, note, quiet, residual, row} from './why_parts';
 
 const kAbout: Record<string, string> = {
-  'position': 'turned by', 'soft cap': 'cap \u00b7 tanh(score / cap)', 'bias': 'by distance, learned', 'slope': 'by distance',
+  'position': 'rotated by', 'soft cap': 'cap \u00b7 tanh(score / cap)', 'bias': 'by distance, learned', 'slope': 'by distance',
 };
 
 /** `\u221a8`, or the number that the model has. */
@@ -21,15 +21,15 @@ export function sumBlock(why: Why): Node[] {
   const rows = why.sum.terms.map(({name, value}, at) => {
     const turned = why.bands.length > 0;
     const back = Math.abs(why.query - why.key);
-    const about = name === 'content' ? `q\u00b7k ${why.scale === 1 ? '' : scaleName(why)}${turned ? ' with no turn' : ''}`
-      : name === 'position' ? `${kAbout[name]} ${back} tokens` : kAbout[name] ?? '';
+    const about = name === 'content' ? `q\u00b7k ${why.scale === 1 ? '' : scaleName(why)}${turned ? ' without rotation' : ''}`
+      : name === 'position' ? `${kAbout[name]} ${count(back, 'token')}` : kAbout[name] ?? '';
     return row('sum', name, quiet(about), at === 0 ? scored(value) : signed(value));
   });
   if (!why.sum.terms.some(({name}) => name === 'bias' || name === 'slope')) rows.push(row('sum', 'bias', quiet('none in this model'), '0'));
   const end = why.visible ? [
-    row('sum', 'row log-sum-exp', quiet(`over ${why.of} keys`), scored(-why.lse)),
+    row('sum', 'row log-sum-exp', quiet(`over ${count(why.of, 'key')}`), scored(-why.lse)),
     row('sum summed', '', '', scored(why.score - why.lse, 3)),
-    row('sum', html('b', {}, 'weight'), quiet('e to that power'), html('b', {}, weight(why.weight))),
+    row('sum', html('b', {}, 'weight'), quiet('exp of the sum'), html('b', {}, weight(why.weight))),
   ] : [row('sum', html('b', {}, 'weight'), quiet('the mask hides this key'), html('b', {}, '0'))];
   return [
     heading('The sum', 'all terms of the score'), ...rows,
@@ -37,6 +37,9 @@ export function sumBlock(why: Why): Node[] {
     note(`terms sum to the score, ${residual(why.sum.residual)}`),
   ];
 }
+
+/** `1.5`, `21`, `3,400`: two digits that count. */
+function times(factor: number): string { return Number(factor.toPrecision(2)).toLocaleString('en', {maximumSignificantDigits: 2}); }
 
 /** The largest weights of the row, and by how much the second falls short. */
 export function rowBlock(why: Why, {side, store}: Page): Node[] {
@@ -53,10 +56,9 @@ export function rowBlock(why: Why, {side, store}: Page): Node[] {
   const other = why.keys.find(({key}) => key === why.runner_up);
   const gap = other ? why.score - other.score : 0;
   const name = other?.key === why.query && side.isSquare ? 'the query\u2019s own token' : other ? isolated(`\u201c${context(other.key)}\u201d`) + ` ${other.key}` : '';
-  const verdict = !other || !why.visible ? [] : [note(`runner-up: ${name}, ${scored(Math.abs(gap))} ${gap >= 0 ? 'lower' : 'higher'}: e`,
-    html('sup', {}, scored(Math.abs(gap))), ` = ${Math.exp(Math.abs(gap)).toPrecision(2).replace(/\.0$/, '')} times ${gap >= 0 ? 'less' : 'more'}`)];
+  const verdict = !other || !why.visible ? [] : [note(`runner-up: ${name}, ${scored(Math.abs(gap))} ${gap >= 0 ? 'lower' : 'higher'}: about ${times(Math.exp(Math.abs(gap)))} times ${gap >= 0 ? 'smaller' : 'larger'}`)];
   return [
-    heading('Against whom', `${why.of} keys, the first ${why.keys.length}`),
+    heading('Competing keys', `the ${why.keys.length} largest of ${why.of}`),
     row('whom head', '', '', '', quiet('score'), quiet('weight')), ...rows, ...verdict,
   ];
 }

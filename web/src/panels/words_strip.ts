@@ -12,9 +12,9 @@ import type {Facts, WordsPage} from './words_page';
 import {choose, chosenOf, wordsStack} from './words_page';
 
 const kSaid = {
-  surprise: 'underlined by surprise, \u2212log\u2082 of the probability, 2 px a bit; the probability where it is under .25',
-  entropy: 'underlined by entropy, how open the model was before the token came, 2 px a bit; above 4 bits in numbers',
-  rank: 'underlined by rank, 2 px a doubling; the rank where another word was likelier',
+  surprise: 'underlined by surprise, \u2212log\u2082 of the probability, 2 px per bit; the probability where it is under .25',
+  entropy: 'underlined by the entropy of the prediction, 2 px per bit; above 4 bits in numbers',
+  rank: 'underlined by rank, 2 px per doubling; the rank where another word was more likely',
 };
 const kMostBits = 9;  // of a line; what is more is in the number
 
@@ -86,7 +86,7 @@ export class WordsStrip implements Panel {
     const all = tokens.length;
     const choices = first === all ? `all ${all}` : `${first} of ${all}`;
     const bold = (text: string) => html('b', {}, text);
-    return [html('span', {}, `${choices} were the first choice, `), bold(largeWeight(nats).replace(/^0/, '')), ' nats or ', bold((nats / Math.LN2).toFixed(2)), ' bits a token'];
+    return [html('span', {}, `${choices} were the first choice, `), bold(largeWeight(nats).replace(/^0/, '')), ' nats or ', bold((nats / Math.LN2).toFixed(2)), ' bits per token'];
   }
 
   update(): void {

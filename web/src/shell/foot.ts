@@ -44,7 +44,7 @@ function saver(page: Page): {element: HTMLElement; save: (format: Format) => voi
     const why = whyNoLink(page);
     const link = to(linkOf(page));
     if (!why) await navigator.clipboard.writeText(link);
-    failed.textContent = why ? `no link: ${why}` : 'copied: it holds the view, the model and the text';
+    failed.textContent = why ? `no link: ${why}` : 'copied: view, model and text';
   };
   // Which panels there are changes with what is shown: they are looked up when one is about to choose.
   const panels = html('span', {});

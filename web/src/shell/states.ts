@@ -91,9 +91,9 @@ export interface Remedies {
 function unreachable({again, restart}: Remedies): HTMLElement[] {
   return [
     html('h2', {}, 'heed has stopped'),
-    html('p', {}, 'The page cannot reach it. This view is kept in the address; it comes back when heed runs again:'),
+    html('p', {}, 'The page cannot reach it. The address keeps this view, which returns when heed runs again:'),
     html('p', {}, html('code', {}, restart)),
-    html('p', {class: 'quiet'}, 'trying again by itself; ', button({class: 'link'}, again, 'try now')),
+    html('p', {class: 'quiet'}, 'retrying; ', button({class: 'link'}, again, 'try now')),
   ];
 }
 
@@ -119,7 +119,7 @@ function tooLong(error: ApiError, about: About | null, {edit, keep}: Remedies): 
 
 /** While a long text is cut into tokens. */
 export function opening({text}: Input): HTMLElement {
-  return html('div', {class: 'progress', role: 'status'}, html('span', {}, 'Cutting the text into tokens'),
+  return html('div', {class: 'progress', role: 'status'}, html('span', {}, 'Splitting the text into tokens'),
     html('span', {class: 'quiet'}, count(text.length, 'character')));
 }
 

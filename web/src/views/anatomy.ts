@@ -121,15 +121,15 @@ class AnatomyView implements Drawn {
     };
     const marks = {row, key, choose};
     const {turned, kv_head: kv} = anatomy;
-    const by = turned ? ', turned by position' : '';
+    const by = turned ? ', rotated by position' : '';
     const shared = side.attention.kv_heads < side.heads ? `, kv ${kv}` : '';
     const over = made.isWhole ? 'of each row' : `over the ${names.keys.length} keys in sight`;
     const largestOf = (values: (number | null)[][]) => Math.max(1e-9, ...values.flat().map((value) => Math.abs(value ?? 0)));
     const blocks: [string, string, ...Element[]][] = [
-      ['X', anatomy.x.length > 0 ? `what the head reads, ${anatomy.x.length} \u00d7 ${anatomy.x[0]!.length}` : 'no model is at hand', cells(anatomy.x, names.rows, [row])],
+      ['X', anatomy.x.length > 0 ? `what the head reads, ${anatomy.x.length} \u00d7 ${anatomy.x[0]!.length}` : 'there is no model', cells(anatomy.x, names.rows, [row])],
       ['Q', `W_Q X${by}, ${anatomy.q.length} \u00d7 ${anatomy.q[0]?.length ?? 0}`, cells(anatomy.q, names.rows, [row])],
       ['K', `W_K X${by}${shared}`, cells(anatomy.k, names.keys, [key])],
-      ['V', `W_V X${shared}${turned ? ', not turned' : ''}: down to ${anatomy.v[0]?.length ?? 0}`, cells(anatomy.v, names.keys, [key])],
+      ['V', `W_V X${shared}${turned ? ', not rotated' : ''}: down to ${anatomy.v[0]?.length ?? 0}`, cells(anatomy.v, names.keys, [key])],
       ['Scores', `${this.settings.similarity === 'dot' ? 'Q K\u1d40' : this.settings.similarity}, area is size; open is negative`, dots(made.scores, names, largestOf(made.scores), marks, (value) => scored(value, Math.abs(value) < 9.95 ? 1 : 0))],
       ['Scaled and masked', `${this.settings.scaled ? `\u00d7 ${scored(anatomy.scale * this.settings.factor, 3)}` : `\u00d7 ${this.settings.factor}`}${this.settings.masked ? ', closed keys are dashes' : ', no mask'}`, dots(made.scaled, names, largestOf(made.scaled), marks, (value, isOwn) => scored(value, isOwn || Math.abs(value) < 9.95 ? 1 : 0))],
       ['Weights', `${this.settings.normaliser} ${over}, area is weight`, dots(made.weights.map((line, i) => line.map((value, j) => made.scaled[i]![j] === null ? null : value)), names, 1, marks, short)],

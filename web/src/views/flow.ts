@@ -91,11 +91,11 @@ export const flow: View = {
       if (state.every((each, at) => each === drawn[at]) && drawn.length > 0) return;
       drawn = state;
       const position = flowPosition(page);
-      title.replaceChildren('into ', html('b', {class: 'accent'}, nodeName(page, position)), ` ${position}${test?.word ? ', which says ' : ''}`,
+      title.replaceChildren('into ', html('b', {class: 'accent'}, nodeName(page, position)), ` ${position}`, ...test?.word ? [`; next word after ${nodeName(page, position)}: `] : [],
         ...test?.word ? [html('b', {}, test.word.text.trim()), ` ${weight(test.word.probability)}`] : []);
       about.textContent = asked?.state === 'error' ? asked.error.message : saidOf(page, now, test);
       about.title = about.textContent;
-      const waits = html('p', {class: 'quiet'}, found?.state === 'error' ? found.error.message : canTest ? 'Each token is hidden in turn, and the text is run again \u2026' : 'There is no model to hide tokens from and run again.');
+      const waits = html('p', {class: 'quiet'}, found?.state === 'error' ? found.error.message : canTest ? 'Each token is hidden in turn and the model runs again \u2026' : 'There is no model to run again with hidden tokens.');
       trusted.replaceChildren(...test ? trust(page, test) : [html('div', {class: 'heading'}, html('h2', {}, 'How far to trust it')), waits]);
       tested.replaceChildren(...test ? testTable(page, test, position, now?.shares[position] ?? 0) : []);
       if (!now) {
@@ -104,7 +104,7 @@ export const flow: View = {
       }
       say(said, `the shares of every layer sum to 1 within ${Math.max(1e-16, now.sum_error).toExponential(0)}`);
       drawFlow(canvas, page, {flow: now, test});
-      paths.replaceChildren(html('div', {class: 'heading'}, html('h2', {}, 'Paths'), html('span', {class: 'quiet'}, 'the same hops, in whichever layers'), html('span', {class: 'quiet words-switches'}, 'share')), html('ol', {}, ...pathRows(page, now)));
+      paths.replaceChildren(html('div', {class: 'heading'}, html('h2', {}, 'Paths'), html('span', {class: 'quiet'}, 'each sums over the layers of its hops'), html('span', {class: 'quiet words-switches'}, 'share')), html('ol', {}, ...pathRows(page, now)));
     };
     const step = (by: number) => store.set({query: Math.max(0, Math.min(side.queries.length - 1, flowPosition(page) + by)), key: null, range: null, to: false});
     return {

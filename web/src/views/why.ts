@@ -2,9 +2,10 @@
 import type {Effect, Origins, Trial, Why} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {html} from '../dom';
-import {largeWeight} from '../format';
+import {count, largeWeight} from '../format';
 import type {Page} from '../panel';
 import {primary} from '../panel';
+import {headText} from '../selection';
 import {gapBefore, phrase, plain} from '../tokens';
 import type {Token} from '../transport/api';
 import {ChosenCell} from '../panels/why_cell';
@@ -37,7 +38,7 @@ function quoted(tokens: Token[], at: number, kind: string): HTMLElement {
 
 class WhyView implements Drawn {
   private readonly title = html('div', {class: 'why-title'});
-  private readonly parts = ['Sum', 'By dimension', 'Where q and k came from', 'Against whom', 'Position', 'What it did'].map((label) =>
+  private readonly parts = ['Sum', 'By dimension', 'Where q and k came from', 'Competing keys', 'Position', 'Effect on the logits'].map((label) =>
     html('section', {class: 'why-part-block', 'aria-label': label}));
   private readonly effectPlace = html('div');
   private readonly testPlace = html('div');
@@ -88,7 +89,7 @@ class WhyView implements Drawn {
     if (failed) this.blocks[3]!.show([failed], () => [heading('Where q and k came from', ''), note(failed)]);
     const did = latest(effect);
     if (did) this.blocks[6]!.show([did], () => effectBlock(did, cell.query));
-    else if (effect?.state === 'error') this.blocks[6]!.show([effect.error], () => [heading('What it did', ''), note(effect.error.message)]);
+    else if (effect?.state === 'error') this.blocks[6]!.show([effect.error], () => [heading('Effect on the logits', ''), note(effect.error.message)]);
     this.test(cell.query, (what) => api.ofHead<Trial>(cell.place, cell.path + what));
   }
 
@@ -109,12 +110,12 @@ class WhyView implements Drawn {
     const {side, store} = this.page;
     const back = why.query - why.key;
     const place = primary(store.now);
-    const distance = !side.isSquare ? '' : back === 0 ? ', the token itself' : `, ${Math.abs(back)} tokens ${back > 0 ? 'back' : 'ahead'}`;
+    const distance = !side.isSquare ? '' : back === 0 ? ', the token itself' : `, ${count(Math.abs(back), 'token')} ${back > 0 ? 'back' : 'ahead'}`;
     const rank = why.visible ? `, ${ordinal(why.rank)} of ${why.of}` : ', masked';
     return [
       html('span', {class: 'large'}, why.visible ? largeWeight(why.weight) : '0'),
       quoted(side.queries, why.query, 'why-query'), html('span', {class: 'why-verb'}, 'attends to'), quoted(side.keys, why.key, 'why-key-token'),
-      html('span', {class: 'quiet why-where'}, `head ${place.layer}\u00b7${place.head}${side.attention.kv_heads < side.heads ? `, kv ${why.kv_head}` : ''}${distance}${rank}`),
+      html('span', {class: 'quiet why-where'}, `head ${headText(place)}${side.attention.kv_heads < side.heads ? `, kv ${why.kv_head}` : ''}${distance}${rank}`),
     ];
   }
 

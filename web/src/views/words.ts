@@ -19,7 +19,7 @@ export const words: View = {
   needs: ({has_words: writes, fills_masks: fills, runs, held_view: view}) => (writes || fills) && (runs || view === 'words'),
   parts: [],
   keys: [
-    ['\u2190 \u2192', 'in Words and Flow: the token before, the token behind'],
+    ['\u2190 \u2192', 'in Words and Flow: the previous token, the next token'],
     ['t', 'in Words: the next temperature'],
     ['m', 'in Words, of a model that fills masks: covers the token, and back'],
   ],

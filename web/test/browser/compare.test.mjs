@@ -37,7 +37,7 @@ function difference(page) {
 test('a head less another stands in place, with both under one cursor', async () => {
   const page = await open(`${kRow}/vs=L0.H0`);
   const {a} = await difference(page);
-  await soon.equal(() => about(page), 'A: head 0\u00b71 \u00b7 B: head 0\u00b70');
+  await soon.equal(() => about(page), 'A: head L0.H1 \u00b7 B: head L0.H0');
   await page.keyboard.press('c');
   await page.waitForFunction(() => location.hash.endsWith('/show=A'));
   await soon.ok(async () => Math.abs((await readOut(page)).value - a) < 1e-3);
@@ -61,7 +61,7 @@ test('what is masked for a head shows as what it had, and Esc and Back lead to t
   await page.locator('.compare').waitFor({state: 'hidden'});
   await page.goBack();
   await page.locator('.compare-about').waitFor();
-  await soon.match(() => about(page), /B: without edge 0\u00b71 9 \u2192 3/);
+  await soon.match(() => about(page), /B: without edge L0.H1 9 \u2192 3/);
 });
 
 test('texts of two lengths have no difference, which is said', async () => {
@@ -105,7 +105,7 @@ test('another model of this machine stands beside this one: equal weights differ
 
 test('of models that have no cells in common each is shown, and why there is no difference', async () => {
   const page = await open(`${kRow}/vs=model:other`);
-  await page.waitForFunction(() => /They differ in layers or heads: no cell/.test(document.querySelector('.compare-about')?.textContent ?? ''));
+  await page.waitForFunction(() => /The models differ in layers or heads: their tokens do not line up/.test(document.querySelector('.compare-about')?.textContent ?? ''));
   await page.goto(`${new URL(page.url()).origin}/#look/L0.H1/i=9/j=3/vs=model:nobody`);
   await page.waitForFunction(() => /^Not compared: /.test(document.querySelector('.compare-about')?.textContent ?? ''));
 });

@@ -102,7 +102,7 @@ test('it begins with the attention that was asked for, and says what of an addre
 test('all heads stand below, and a click shows one', async () => {
   const page = await open('#look/cross.L2.H1/i=3');
   await page.waitForFunction(() => document.querySelectorAll('.below canvas').length === 48);
-  await soon.equal(() => page.locator('.below .most').textContent(), 'most 2\u00b71 .79, then 3\u00b71 .78');
+  await soon.equal(() => page.locator('.below .most').textContent(), 'most L2.H1 .79, then L3.H1 .78');
   await page.locator('.all-head').nth(25).click();
   await soon.equal(() => hash(page), '#look/cross.L3.H1/i=3');
 });
@@ -206,8 +206,8 @@ test('Heads ranks between two texts by their order', async () => {
   await page.evaluate(() => { location.hash = '#heads/cross.L2.H1'; });
   await page.waitForFunction(() => document.querySelector('.heads-names [aria-pressed=true]')?.textContent === 'in order');
   await quiet(page);
-  await soon.match(() => page.locator('.heads-sheet [role=row]').first().textContent(), /^2\u00b71\.79/);
-  await soon.match(() => page.locator('.heads-evidence').textContent(), /head 2\u00b71, in order.*runner-up, 3\u00b71/);
+  await soon.match(() => page.locator('.heads-sheet [role=row]').first().textContent(), /^L2.H1\.79/);
+  await soon.match(() => page.locator('.heads-evidence').textContent(), /head L2.H1, in order.*runner-up, L3.H1/);
   await page.locator('.heads-names button', {hasText: 'confidence'}).click();
   await soon.match(() => hash(page), /sort=confidence$/);
   await page.locator('.heads-names button', {hasText: 'in order'}).click();

@@ -208,7 +208,7 @@ for (const unit of ['word', 'sentence']) {
     const queries = await page.locator('.query').evaluateAll((rows) => rows.map((each) => Number(each.dataset.index)));
     assert.ok(queries.every((first) => starts.includes(first)));
     const rows = span.length === 1 ? 'largest edges, up to 90 % of the row' : `mean of ${span.length} rows, up to 90 % of it`;
-    await soon.equal(() => page.locator('.edges .heading .quiet').textContent(), `head 1\u00b73, ${rows}`);
+    await soon.equal(() => page.locator('.edges .heading .quiet').textContent(), `head L1.H3, ${rows}`);
     await soon.equal(() => page.locator('.switches > .quiet').textContent(), `shaded by ${unit}`);
     await page.locator('.key').first().click();
     await soon.equal(() => hash(page), `#look/L1.H3/i=60/j=${shown[0][0]}/units=${unit}`);
@@ -230,7 +230,7 @@ test('a dragged span stays while its keys are pointed at', async () => {
   await page.waitForSelector('.key');
   await page.locator('.key').nth(1).hover();
   await page.waitForSelector('.token.hovered');
-  await soon.equal(() => about(), 'head 1\u00b73, mean of 4 rows, up to 90 % of it');
+  await soon.equal(() => about(), 'head L1.H3, mean of 4 rows, up to 90 % of it');
   await soon.equal(() => page.locator('.token.pinned').count(), 4);
   await soon.equal(() => page.locator('.query.pinned').count(), 4);
   await soon.equal(() => page.locator('.arc-span').count(), 1);
@@ -240,7 +240,7 @@ test('with nothing pinned the largest of each row are drawn, and how many of how
   const page = await open('#look/L1.H3');
   await page.waitForSelector('.arc', {state: 'attached'});
   const said = await page.locator('.edges .heading .quiet').textContent();
-  const [, each, drawn, all] = /^head 1\u00b73, (\d) largest a row, (\d+) of ([\d,]+) weights$/.exec(said);
+  const [, each, drawn, all] = /^head L1.H3, (\d) largest per row, (\d+) of ([\d,]+) weights$/.exec(said);
   const shown = await page.locator('.arc-target').evaluateAll((arcs) => arcs.map(({dataset}) => [Number(dataset.query), Number(dataset.key)]));
   assert.equal(shown.length, Number(drawn));
   assert.ok(shown.length <= 48);

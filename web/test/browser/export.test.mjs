@@ -296,7 +296,7 @@ test('heads that a file does not hold are said, not missed', async () => {
   await page.waitForFunction(() => location.hash.startsWith('#look/L1.H5'));
   await page.evaluate(() => { location.hash = '#look/L2.H0/i=3'; });
   await page.waitForFunction(() => document.querySelector('.notice')?.textContent
-    .startsWith('This file does not hold head 2\u00b70: it was saved with the heads that fit.'));
+    .startsWith('This file does not hold head L2.H0: it was saved with the heads that fit.'));
   await page.waitForFunction(() => location.hash === '#look/L1.H3/i=3');
 });
 
@@ -315,7 +315,7 @@ test('a file saved beside an edit has both sides, their difference, and no other
   const page = await openFile(file);
   const live = await open(`#${view}`);
   await eventually(async () => assert.equal(await both(page), await both(live)));
-  await soon.match(() => page.locator('.compare-about').innerText(), /B: without head 0\u00b71/);
+  await soon.match(() => page.locator('.compare-about').innerText(), /B: without head L0.H1/);
   await page.keyboard.press('c');
   await page.waitForFunction(() => location.hash.endsWith('/show=A'));
   await page.keyboard.press('c');

@@ -128,7 +128,7 @@ test('hovering fills the foot line, a click pins, Shift adds', async () => {
   const page = await open();
   const {previous} = (await scores(page)).find(({layer, head: index}) => layer === 1 && index === 1);
   await head(page, 1, 1).hover();
-  await page.waitForFunction(() => document.querySelector('.said').textContent.startsWith('1\u00b71 '));
+  await page.waitForFunction(() => document.querySelector('.said').textContent.startsWith('L1.H1 '));
   await soon.ok(async () => (await page.locator('.said').textContent()).includes(`previous ${written(previous)}`));
   await soon.equal(() => page.locator('.grid-head.hovered').count(), 1);
   await head(page, 1, 1).click();

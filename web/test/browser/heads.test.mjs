@@ -30,7 +30,7 @@ const names = (page) => page.locator('.heads-sheet .heads-name b').allTextConten
 test('the table ranks every head by the score, the threshold stands where it belongs', async () => {
   const page = await open();
   const all = (await scores(page)).sort((a, b) => b.previous - a.previous);
-  await soon.deepEqual(() => names(page), all.map(({layer, head}) => `${layer}\u00b7${head}`));
+  await soon.deepEqual(() => names(page), all.map(({layer, head}) => `L${layer}.H${head}`));
   const reached = all.filter(({previous}) => previous >= 0.4).length;
   const bound = await page.locator('.heads-threshold').textContent();
   assert.match(bound, new RegExp(`reached by ${reached || 'none'}`));
@@ -44,7 +44,7 @@ test('a click pins a head and a name ranks by its score; both stand in the addre
   await page.locator('.heads-names button', {hasText: 'sink'}).click();
   await soon.match(() => hash(page), /^#heads\/L\d\.H\d\/sort=sink$/);
   const all = (await scores(page)).sort((a, b) => b.sink - a.sink);
-  await soon.equal(async () => (await names(page))[0], `${all[0].layer}\u00b7${all[0].head}`);
+  await soon.equal(async () => (await names(page))[0], `L${all[0].layer}.H${all[0].head}`);
 });
 
 test('the keys take the next score and the next axes', async () => {
@@ -63,7 +63,7 @@ test('every score has its evidence, and the runner-up with its value', async () 
     const title = name.replace(/_/g, ' ');
     await page.waitForFunction((title) => document.querySelector('.heads-evidence .heading')?.textContent.includes(title)
       && document.querySelector('.evidence-rows'), title);
-    await soon.match(() => page.locator('.heads-evidence').textContent(), /runner-up.*\d\u00b7\d/);
+    await soon.match(() => page.locator('.heads-evidence').textContent(), /runner-up.*L\d\.H\d/);
   }
 });
 
@@ -90,7 +90,7 @@ test('the evidence says how many rows have their largest weight where the score 
 test('sink-adjusted scores are those of the server', async () => {
   const page = await open('#heads/L1.H3/form=adjusted');
   const all = (await scores(page)).sort((a, b) => b.adjusted.previous - a.adjusted.previous);
-  await soon.equal(async () => (await names(page))[0], `${all[0].layer}\u00b7${all[0].head}`);
+  await soon.equal(async () => (await names(page))[0], `L${all[0].layer}.H${all[0].head}`);
 });
 
 test('a search by example puts the head itself first', async () => {
@@ -99,7 +99,7 @@ test('a search by example puts the head itself first', async () => {
   await page.keyboard.type('L2.H5');
   await page.keyboard.press('Enter');
   await page.waitForFunction(() => document.querySelector('.heads-names')?.textContent.includes('like'));
-  await soon.equal(async () => (await names(page))[0], '2\u00b75');
+  await soon.equal(async () => (await names(page))[0], 'L2.H5');
   await soon.equal(() => page.locator('.heads-sheet [role=row]').first().locator('.value').first().textContent(), '1.0');
 });
 
@@ -126,7 +126,7 @@ test('a head on two texts that differ in length stands side by side, without a d
   await page.keyboard.type('Lily saw a big ball.');
   await page.keyboard.press('Control+Enter');
   await page.waitForFunction(() => [...document.querySelectorAll('.heads-compare canvas')].filter((each) => each.checkVisibility()).length === 2);
-  await soon.match(() => page.locator('.heads-compare .said[aria-live]').textContent(), /They differ in length/);
+  await soon.match(() => page.locator('.heads-compare .said[aria-live]').textContent(), /The two sides differ in length/);
   await page.locator('.heads-compare canvas').nth(1).hover({position: {x: 2, y: 40}});
   await page.waitForFunction(() => /^A .+ \d+ \u2192 .+ \d+ \S+; B .+ \d+ \u2192 .+ \d+ \S+\.$/.test(document.querySelector('.heads-compare .said[aria-live]').textContent));
 });

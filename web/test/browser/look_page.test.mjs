@@ -105,7 +105,7 @@ test('who attends to a token is one thing in text, list, arcs and read-out', asy
     edges.map(({query}) => [query, 60]));
   const rest = weights.filter((weight) => weight !== null).length - edges.length;
   await soon.match(() => page.locator('.keys .rest').textContent(), new RegExp(`^\\+ \\d?\\.\\d+ in ${rest} others$`));
-  await soon.match(() => page.locator('.edges .heading .quiet').textContent(), /^head 1\u00b73, to .*, the 8 largest$/);
+  await soon.match(() => page.locator('.edges .heading .quiet').textContent(), /^head L1.H3, to .*, the 8 largest$/);
   await page.locator('.key').nth(1).click();
   await soon.equal(() => hash(page), `#look/L1.H3/i=${edges[1].query}/j=60/to=1`);
   await page.waitForFunction((text) => document.querySelector('.large').textContent === text, edges[1].weight.toFixed(3));

@@ -1,4 +1,4 @@
-// The matrix: what stands at its rows and columns, spans, late answers, the first look.
+// The matrix: what is at its rows and columns, spans, late answers, the first look.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {cell, frames, hash, quiet, row, run, settled, soon, token, withPages} from './harness.mjs';

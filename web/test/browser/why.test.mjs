@@ -38,7 +38,7 @@ test('x runs the text without the edge beside it, and Esc leads back', async () 
   await page.locator('.why-row.test .value').first().waitFor();
   await page.keyboard.press('x');
   await page.locator('.why-where', {hasText: 'masked'}).waitFor();
-  await soon.match(() => text(page, '.compare-about'), /B: without edge 0\u00b71 9 \u2192 3/);
+  await soon.match(() => text(page, '.compare-about'), /B: without edge L0.H1 9 \u2192 3/);
   assert.match(page.url(), /vs=remove:self\.L0\.H1:9:3\/show=B$/);
   await page.keyboard.press('Escape');
   await page.locator('.compare').waitFor({state: 'hidden'});

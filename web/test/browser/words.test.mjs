@@ -30,7 +30,7 @@ test('Words underlines each token by its surprise, and sums it up', async () => 
     .evaluate((element) => Number(element.style.getPropertyValue('--weight')));
   const bits = -Math.log2(probability);
   assert.ok(Math.abs(weight - (bits < 0.25 ? 0 : Math.min(9, bits))) < 0.002);
-  await soon.match(() => page.locator('.words-sum').textContent(), new RegExp(`${(nats / Math.LN2).toFixed(2)} bits a token`));
+  await soon.match(() => page.locator('.words-sum').textContent(), new RegExp(`${(nats / Math.LN2).toFixed(2)} bits per token`));
 });
 
 test('the next words are drawn anew under another temperature without a request', async () => {

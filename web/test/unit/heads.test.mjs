@@ -8,7 +8,7 @@ const {Late} = await load('transport/late');
 
 test('an example is a head, an offset, or rows that somebody writes', () => {
   assert.deepEqual(readExample('L1.H3'), {layer: 1, head: 3});
-  assert.deepEqual(readExample('like 1\u00b73'), {layer: 1, head: 3});
+  assert.deepEqual(readExample('like L1.H3'), {layer: 1, head: 3});
   assert.deepEqual(readExample('1 back'), {back: 1});
   assert.deepEqual(readExample('199>165:.6,67:.4 200>166'), {rows: [{query: 199, keys: [165, 67], weights: [0.6, 0.4]}, {query: 200, keys: [166]}]});
   for (const wrong of ['', 'back', '199>', '199>a', '199>1:.5,2', 'L1']) assert.equal(readExample(wrong), null, wrong);

@@ -222,12 +222,12 @@ test('with nothing pinned more of a row are chosen where there are fewer rows', 
   const row = (query) => ({query, edges: [0.1, 0.4, 0.2].map((weight, key) => ({query, key, weight})), rest: {count: 7, weight: 0.3}});
   const rows = (count) => Array.from({length: count}, (_, query) => row(query));
   const few = choice.largestOfRows(rows(2));
-  assert.equal(choice.choiceText(few), '8 largest a row, 6 of 20 weights');
+  assert.equal(choice.choiceText(few), '8 largest per row, 6 of 20 weights');
   assert.equal(choice.choiceText(few, true), '8 a row');
   assert.equal(choice.restText(few), 'not drawn: .300 of a row on average');
   const many = choice.largestOfRows(rows(30));
   assert.deepEqual(many.rows[4].edges.map(({key}) => key), [1]);
-  assert.equal(choice.choiceText(many), 'the largest a row, 30 of 300 weights');
+  assert.equal(choice.choiceText(many), 'the largest per row, 30 of 300 weights');
   assert.equal(choice.restText(many), 'not drawn: .600 of a row on average');
   assert.equal(choice.choiceText(choice.largestOfRows([])), '');
 });

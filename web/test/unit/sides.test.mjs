@@ -81,7 +81,7 @@ test('heads are held by attention', () => {
   const cross = side.sideOf(session, held, 'cross');
   assert.deepEqual([holds(cross, {layer: 0, head: 1}), holds(cross, {layer: 1, head: 1})], [true, false]);
   assert.deepEqual(headAfter(cross, {places: [{stack: 'cross', layer: 0, head: 1}]}, 1).places, [{stack: 'cross', layer: 0, head: 1}]);
-  assert.match(missing(cross, {places: [{stack: 'cross', layer: 1, head: 0}]}), /does not hold head 1\u00b70:/);
+  assert.match(missing(cross, {places: [{stack: 'cross', layer: 1, head: 0}]}), /does not hold head L1.H0:/);
 });
 
 test('of an attention of which nothing is held no head is the next, and none the first', () => {
