@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 
+#include "base/number_of.h"
 #include "base/reworded.h"
 #include "cli/terminal/progress.h"
 #include "inspect/answers/answer_writer.h"
