@@ -1,11 +1,7 @@
 // Sessions: what is posted, what comes back, what is refused, what is dropped.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <string>
-#include <vector>
 
 #include "serve/served.h"
 
@@ -248,25 +244,6 @@ TEST(ServerEvents, TellEverythingInOrderAndEnd) {
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with("event: ")) names += line.substr(7) + " ";
   EXPECT_EQ(names, "tokens next heads heads chosen done ");
-}
-
-TEST(ServerEvents, TheChosenHeadComesWithItsEdgeAndASentence) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string path =
-      "/api/v1/sessions/" + served.open(kServedText)["session"].get<std::string>();
-  const std::string events = client.Get(path + "/events")->body;
-  const std::string name = "event: chosen\ndata: ";
-  const std::size_t begin = events.find(name) + name.size();
-  const json chosen = json::parse(events.substr(begin, events.find('\n', begin) - begin));
-  const json row = json::parse(
-      client
-          .Get(path + fmt::format("/self/{}/{}/row/{}", chosen["layer"].get<int>(),
-                                  chosen["head"].get<int>(), chosen["query"].get<int>()))
-          ->body);
-  const std::vector<double> weights = row["weights"];
-  EXPECT_EQ(std::ranges::max_element(weights) - weights.begin(), chosen["key"]);
-  EXPECT_NE(chosen["reason"].get<std::string>().find("looks back"), std::string::npos) << chosen;
 }
 
 TEST(Server, GoesOnWhenTheModelsFolderVanishes) {

@@ -28,7 +28,7 @@ export class SelectionStore {
   private readonly listeners = new Set<Listener>();
   isFresh = true;      // nobody has chosen yet, neither the address nor the reader: there is no address
   isHeadFresh = true;  // nobody has chosen the head
-  isRowFresh = true;   // nobody has chosen a row
+  isRowFresh = true;   // the reader has chosen no row
   byHeed = false;      // the last change was heed's choice of a head and a row
   reason = '';         // why heed has chosen it
 

@@ -69,14 +69,11 @@ struct ChosenHead {
   double score = 0;                                  // what it was chosen by
 };
 
-/// The head of a stack (without one: of the first) that says most about the text, at its strongest
-/// edge from word to word, among those that `layer` and `head` leave free (ties to the lower layer,
-/// then head) and among `queries` (empty: the gaps of a masked text, else every row):
-/// - between two texts, the head that picks the other text's words with the largest weights;
-/// - where the text repeats, the strongest edge of the heads with `induction` of .3 or more;
-/// - else the largest elsewhere x (1 - local)^2; where there are `queries`, edge x (1 - local)^2.
-/// An edge counts as its weight x log2(1 + distance), and half for a word of grammar.
-/// Naming a layer or head that does not exist is an error that tells the range.
+/// The head of a stack (default: the first) that says most about the text, at its strongest edge
+/// from word to word, by the rule of docs/look.md. It chooses among the heads that `layer` and
+/// `head` leave free (ties to the lower layer, then head) and among the rows `queries` (empty: the
+/// gaps of a masked text, else all). The error for a layer or head that does not exist has the
+/// range.
 ChosenHead choose_head(const Session& session, std::span<const HeadScores> scores,
                        std::optional<Stack> stack, std::optional<int> layer,
                        std::optional<int> head, std::span<const std::int64_t> queries = {});
@@ -117,7 +114,7 @@ struct Look {
   /// The first tokens of the units in `rows`, which name these by them; empty: they are tokens.
   std::vector<std::int64_t> units = {};
   std::vector<LookRow> rows;
-  std::int64_t hidden_rows = 0;  // left out because the request limits `rows`
+  std::int64_t hidden_rows = 0;  // rows that LookRequest::rows left out
   std::vector<LookColumn> columns;
   std::vector<LookCell> cells;
   std::vector<HeadScores> heads;

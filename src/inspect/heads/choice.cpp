@@ -7,16 +7,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "heed/base/error.h"
+#include "heed/inspect/head_scores.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/next_words.h"
+#include "heed/inspect/session.h"
 #include "inspect/heads/choice_words.h"
 #include "inspect/heads/content.h"
 #include "inspect/heads/edges.h"
@@ -67,6 +72,7 @@ class Chooser {
   Worth repeated() const;
   Worth linking(bool back) const;
   std::optional<Found> links(const Candidates& candidates) const;
+  double picked_part(const std::vector<Edge>& edges, bool back) const;
   std::optional<Found> repeats(const Candidates& candidates) const;
   std::optional<Found> from_rows(const Candidates& candidates) const;
   ChosenHead by_content(const Candidates& candidates, const ChoiceWords& words) const;
@@ -75,6 +81,7 @@ class Chooser {
 
   const Session& session_;
   const bool is_cross_;
+  const std::int64_t split_;  // of a pair
   std::span<const SessionToken> queries_, keys_;
   std::vector<double> of_queries_, of_keys_;  // content
   bool is_masked_ = false;                    // the rows are the gaps of a masked text
@@ -91,6 +98,7 @@ std::vector<double> content_of(const Session& session, std::span<const SessionTo
 Chooser::Chooser(const Session& session, Stack stack, std::span<const std::int64_t> asked)
     : session_(session),
       is_cross_(stack == Stack::kCross),
+      split_(session.split.value_or(0)),
       queries_(session.queries(stack)),
       keys_(session.keys(stack)),
       of_queries_(content_of(session, queries_)),
@@ -127,7 +135,7 @@ double Chooser::far(std::int64_t query, std::int64_t key) const {
          std::log2(1.0 + static_cast<double>(std::abs(query - key)));
 }
 
-// Only to what followed the same token before, and of full words where the text has any.
+// The key followed the same token before. The row is of a whole word, where the text has any.
 Worth Chooser::repeated() const {
   return [this](std::int64_t query, std::int64_t key) {
     const auto at = [&](std::int64_t token) -> const std::string& {
@@ -140,39 +148,41 @@ Worth Chooser::repeated() const {
   };
 }
 
-// From one side to the other; of a pair `back` is from the second text to the first.
+// The edge goes from one side to the other; of a pair, `back` means from the second to the first.
 Worth Chooser::linking(bool back) const {
   return [this, back](std::int64_t query, std::int64_t key) {
-    const bool links =
-        is_cross_ || ((query >= *session_.split) == back && (key >= *session_.split) != back);
+    const bool links = is_cross_ || ((query >= split_) == back && (key >= split_) != back);
     return links ? of_queries_[static_cast<std::size_t>(query)] *
                        of_keys_[static_cast<std::size_t>(key)]
                  : 0;
   };
 }
 
-// The head that picks the words of the other side: of each the largest weight with which a row
-// picks it, in the mean. The mean over rows, or the share of the other side, is as large for a head
-// that looks at one word all the time, or at all of them.
+// The head that picks the other side's words most sharply. A mean over rows would be as large for a
+// head that always looks at one word, and the share of the other side for a head that looks at all.
 std::optional<Chooser::Found> Chooser::links(const Candidates& candidates) const {
   std::optional<Found> best;
   for (const HeadScores* head : candidates)
     for (const bool back : {false, true}) {
       if (is_cross_ && back) continue;
       const std::vector<Edge> found = edges(head->place, linking(back));
-      std::vector<double> picked(of_keys_.size(), 0);
-      for (const Edge& edge : found) {
-        double& most = picked[static_cast<std::size_t>(edge.key)];
-        most = std::max(most, edge.value);
-      }
-      const auto begin = is_cross_ || back ? 0 : *session_.split;
-      const auto end = !is_cross_ && back ? *session_.split : std::ssize(of_keys_);
-      const double words = std::accumulate(of_keys_.begin() + begin, of_keys_.begin() + end, 0.0);
-      const double score =
-          words > 0 ? std::accumulate(picked.begin(), picked.end(), 0.0) / words : 0;
-      if (score > (best ? best->score : 0)) best = {head, *strongest(found), score};
+      const auto edge = strongest(found);
+      const double score = edge ? picked_part(found, back) : 0;
+      if (edge && score > (best ? best->score : 0)) best = {head, *edge, score};
     }
   return best;
+}
+
+// Returns the part of the other side's content that edges pick; a word counts by its largest edge.
+double Chooser::picked_part(const std::vector<Edge>& edges, bool back) const {
+  std::vector<double> picked(of_keys_.size(), 0);
+  for (const Edge& edge : edges) {
+    double& most = picked[static_cast<std::size_t>(edge.key)];
+    most = std::max(most, edge.value);
+  }
+  const auto begin = of_keys_.begin() + (is_cross_ || back ? 0 : split_);
+  const auto end = is_cross_ || !back ? of_keys_.end() : of_keys_.begin() + split_;
+  return std::accumulate(picked.begin(), picked.end(), 0.0) / std::accumulate(begin, end, 0.0);
 }
 
 std::optional<Chooser::Found> Chooser::repeats(const Candidates& candidates) const {
@@ -186,12 +196,13 @@ std::optional<Chooser::Found> Chooser::repeats(const Candidates& candidates) con
   return best;
 }
 
-// Of some rows alone, the edge takes the place of `elsewhere`, which is a mean over all rows.
+// The edge takes the place of `elsewhere`, which is a mean over all rows.
 std::optional<Chooser::Found> Chooser::from_rows(const Candidates& candidates) const {
   std::optional<Found> best;
   for (const HeadScores* head : candidates) {
     const auto edge = strongest(edges(head->place, far()));
-    const double score = edge ? far_score(*head) * edge->value : 0;
+    if (!edge) continue;
+    const double score = far_score(*head) * edge->value;
     if (score > (best ? best->score : 0)) best = {head, *edge, score};
   }
   return best;
@@ -208,7 +219,7 @@ ChosenHead Chooser::chosen(const Found& found, std::string reason) const {
           .score = found.score};
 }
 
-// The best head with an edge from word to word; without any, the best head at its last word.
+// Takes the best head with an edge from word to word; without any, the best head at its last word.
 ChosenHead Chooser::by_content(const Candidates& candidates, const ChoiceWords& words) const {
   const auto score = [&](const HeadScores* head) { return is_cross_ ? 0 : content_score(*head); };
   Candidates sorted = candidates;

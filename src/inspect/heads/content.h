@@ -8,8 +8,8 @@
 
 namespace heed {
 
-/// Of each token: 1 for a content word or a pronoun, 1/2 for a word of grammar and for a part of a
-/// word, 0 for a special token and for punctuation.
+/// Returns a number per token: 1 for a content word or a pronoun, 1/2 for a word of grammar and for
+/// a part of a word, 0 for a special token and for punctuation.
 std::vector<double> content_of(std::span<const SessionToken> tokens, const Tokenizer* tokenizer);
 
 }  // namespace heed

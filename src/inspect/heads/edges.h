@@ -18,8 +18,8 @@ struct Edge {
 
 using Worth = std::function<double(std::int64_t query, std::int64_t key)>;
 
-/// Of each of the rows the edge with the largest weight (ties to the lower key), where it is worth
-/// something.
+/// Returns each row's edge with the largest weight (ties to the lower key), without those that are
+/// worth 0.
 std::vector<Edge> edges_of(const LayerAttention& layer, int head,
                            const std::vector<std::int64_t>& rows, const Worth& worth);
 

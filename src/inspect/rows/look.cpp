@@ -25,8 +25,8 @@ std::vector<std::int64_t> shown_rows(const LookRequest& request, Look& answer) {
   if (!request.queries.empty() || request.rows < 0 || request.rows >= length)
     return request.queries;
   std::int64_t begin = length - request.rows;
-  if (answer.chosen.query.value_or(length) < begin)
-    begin = std::max<std::int64_t>(0, *answer.chosen.query - request.rows / 2);
+  const std::int64_t chosen = answer.chosen.query.value_or(length);
+  if (chosen < begin) begin = std::max<std::int64_t>(0, chosen - request.rows / 2);
   answer.hidden_rows = length - request.rows;
   std::vector<std::int64_t> rows(static_cast<std::size_t>(request.rows));
   std::iota(rows.begin(), rows.end(), begin);
@@ -73,7 +73,8 @@ LookRow look_row(const RowView& row, std::int64_t top) {
 
 namespace {
 
-// The largest weight of queries x keys that `head` gives; keeps it and its edge where it is larger.
+// Keeps the largest weight that `head` gives one of queries x keys, and its edge, where it is
+// larger.
 void keep_largest(const LayerAttention& layer, int head, std::span<const std::int64_t> queries,
                   std::span<const std::int64_t> keys, double& largest, ChosenHead& chosen) {
   visit_lines(layer, {.head = head, .rows = {queries.begin(), queries.end()}},
