@@ -16,7 +16,7 @@ test('the foot line has the address and at most four keys', async () => {
 /** What `heed look` shows of a text where no head is named. */
 function looked(text) {
   const {layer, head, chosen} = JSON.parse(execFileSync(process.env.HEED_PROGRAM, ['look', text, '--model', modelPath, '--format', 'json'], {maxBuffer: 1 << 26}));
-  return {address: `#look/L${layer}.H${head}/i=${chosen.query}/j=${chosen.key}`, reason: `heed chose the head: ${chosen.reason}`};
+  return {address: `#look/L${layer}.H${head}/i=${chosen.query}/j=${chosen.key}`, reason: `heed chose: ${chosen.reason}`};
 }
 
 test('without an address the page pins the head and the edge that heed look pins, of each new text', async () => {
