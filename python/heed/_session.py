@@ -260,15 +260,15 @@ class Session:
     ) -> str:
         """What ``heed look`` prints: who attends to whom, the heads, the next word.
 
-        ``who`` with ``to`` shows that one weight; ``to`` alone who attends to it. ``rows`` are the
-        last ones, or all with None; ``width`` is the terminal's.
+        ``who`` with ``to`` shows that one weight; ``to`` alone who attends to it. of a long text ``rows``
+        are shown: the last ones, or those around the row that heed chose; all with None. ``width``
+        is the terminal's.
         """
-        asked, hidden = question(self, layer, head, stack, who, to, top, rows)
+        asked = question(self, layer, head, stack, who, to, top, rows)
         terminal = shutil.get_terminal_size((100, 24)).columns
         columns = terminal if width is None else whole("look", "width", width, 1)
         utf8 = "utf" in (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
-        shown = _core.Shown(columns, utf8, -1 if top is None else top, hidden, _word(who),
-                            _word(to))  # fmt: skip
+        shown = _core.Shown(columns, utf8, -1 if top is None else top, _word(who), _word(to))
         return _core.look_text(self._core, asked, shown).rstrip("\n")
 
     def to_json(
@@ -283,7 +283,7 @@ class Session:
         rows: int | None = None,
     ) -> str:
         """What ``heed look --format json`` prints."""
-        asked, _ = question(self, layer, head, stack, who, to, top, rows)
+        asked = question(self, layer, head, stack, who, to, top, rows)
         return _core.look_json(self._core, asked)
 
     def to_dict(self, layer: int | None = None, head: int | None = None, **asked: Any) -> dict:

@@ -28,23 +28,17 @@ def question(
     top: int | None,
     rows: int | None = None,
     scored: bool = True,
-) -> tuple[_core.Question, int]:
-    """The question, and how many earlier rows it leaves out. Not ``scored``: a head that is named
-    is looked at without the scores of the others."""
+) -> _core.Question:
+    """Not ``scored``: a head that is named is looked at without the scores of the others."""
     layer = whole_if_given("look", "layer", layer)
     head = whole_if_given("look", "head", head)
     top = whole_if_given("look", "top", top, least=1)
     rows = whole_if_given("look", "rows", rows, least=1)
     queries = [] if who is None else find(session, who, stack, False, "who")
     keys = [] if to is None else find(session, to, stack, True, "to")
-    hidden = 0
-    if not queries and rows is not None and rows < session.stack(stack).queries:
-        hidden = session.stack(stack).queries - rows
-        queries = list(range(hidden, hidden + rows))
     cells, columns = (keys, []) if who is not None else ([], keys)
-    most = -1 if top is None else top
-    asked = _core.Question(stack, layer, head, most, queries, cells, columns, scored)
-    return asked, hidden
+    top, rows = (-1 if most is None else most for most in (top, rows))
+    return _core.Question(stack, layer, head, top, queries, cells, columns, rows, scored)
 
 
 def answer(
@@ -57,7 +51,7 @@ def answer(
     top: int | None,
 ) -> dict[str, Any]:
     """Rows, columns or cells of one head."""
-    asked, _ = question(session, layer, head, stack, who, to, top, scored=False)
+    asked = question(session, layer, head, stack, who, to, top, scored=False)
     return json.loads(_core.look_json(session._core, asked))
 
 

@@ -30,6 +30,7 @@ struct Question {
   std::optional<int> layer, head;
   std::int64_t top = 3;
   Indices queries, cell_keys, columns;
+  std::int64_t rows = -1;
   bool scored = true;  // false: a head that is named is looked at without the others' scores
 };
 
@@ -47,6 +48,7 @@ Look answer(HeldSession& held, const Question& asked) {
                          .head = asked.head,
                          .top = asked.top,
                          .queries = asked.queries,
+                         .rows = asked.rows,
                          .cell_keys = asked.cell_keys,
                          .columns = asked.columns,
                          .scores = scores_for(held, stack, asked)};
@@ -133,7 +135,7 @@ nb::tuple next(const HeldSession& held, std::int64_t top, std::int64_t position)
 
 void init_question(Question* self, std::optional<std::string> stack, std::optional<int> layer,
                    std::optional<int> head, std::int64_t top, Indices queries, Indices cell_keys,
-                   Indices columns, bool scored) {
+                   Indices columns, std::int64_t rows, bool scored) {
   new (self) Question{.stack = std::move(stack),
                       .layer = layer,
                       .head = head,
@@ -141,17 +143,15 @@ void init_question(Question* self, std::optional<std::string> stack, std::option
                       .queries = std::move(queries),
                       .cell_keys = std::move(cell_keys),
                       .columns = std::move(columns),
+                      .rows = rows,
                       .scored = scored};
 }
 
-void init_shown(Shown* self, int width, bool utf8, std::int64_t top, std::int64_t hidden_rows,
-                const std::string& who, const std::string& to) {
-  new (self) Shown{.terminal = {.width = std::max(16, width), .utf8 = utf8},
-                   .options = {.top = top,
-                               .hidden_rows = hidden_rows,
-                               .all_rows = "rows=None shows every one",
-                               .who = who,
-                               .to = to}};
+void init_shown(Shown* self, int width, bool utf8, std::int64_t top, const std::string& who,
+                const std::string& to) {
+  new (self)
+      Shown{.terminal = {.width = std::max(16, width), .utf8 = utf8},
+            .options = {.top = top, .all_rows = "rows=None shows every one", .who = who, .to = to}};
 }
 
 }  // namespace
@@ -160,10 +160,10 @@ void bind_session_looks(nb::module_& module) {
   nb::class_<Question>(module, "Question")
       .def("__init__", &init_question, nb::arg("stack").none(), nb::arg("layer").none(),
            nb::arg("head").none(), nb::arg("top"), nb::arg("queries"), nb::arg("cell_keys"),
-           nb::arg("columns"), nb::arg("scored"));
+           nb::arg("columns"), nb::arg("rows"), nb::arg("scored"));
   nb::class_<Shown>(module, "Shown")
       .def("__init__", &init_shown, nb::arg("width"), nb::arg("utf8"), nb::arg("top"),
-           nb::arg("hidden_rows"), nb::arg("who"), nb::arg("to"));
+           nb::arg("who"), nb::arg("to"));
   module.def("look_json", &json, nb::arg("session"), nb::arg("question"));
   module.def("look_text", &text, nb::arg("session"), nb::arg("question"), nb::arg("shown"));
   module.def("heads", &heads, nb::arg("session"));

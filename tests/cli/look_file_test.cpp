@@ -259,9 +259,18 @@ TEST(LookFile, HtmlHoldsTheViewThatLookChooses) {
   const json chosen = json::parse(look({"--format", "json"}).out);
   const Answer answer = look({"--format", "html"});
   ASSERT_EQ(answer.status, 0) << answer.error;
-  const auto last = chosen["tokens"].size() - 1;
+  const json edge = chosen["chosen"];
   EXPECT_THAT(answer.out, HasSubstr("\"view\":\"look/L" + chosen["layer"].dump() + ".H" +
-                                    chosen["head"].dump() + "/i=" + std::to_string(last) + "\""));
+                                    chosen["head"].dump() + "/i=" + edge["query"].dump() +
+                                    "/j=" + edge["key"].dump() + "\""));
+  EXPECT_THAT(answer.out, HasSubstr(chosen["chosen"]["reason"].get<std::string>()));
+}
+
+TEST(LookFile, HtmlPinsTheStrongestEdgeOfAHeadThatIsNamed) {
+  if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
+  const Answer answer = look({"--format", "html", "--layer", "1", "--head", "3"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  EXPECT_THAT(answer.out, testing::ContainsRegex("\"view\":\"look/L1.H3/i=[0-9]+/j=[0-9]+\""));
 }
 
 TEST(LookFile, HtmlPinsTheWordsThatAreNamed) {

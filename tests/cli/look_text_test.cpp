@@ -197,6 +197,22 @@ TEST(LookText, AModelWithoutWordsSaysSo) {
               testing::EndsWith("Next word  unknown: the session has only attention\n"));
 }
 
+TEST(LookText, ARowIsMarkedAndExplainedWhereHeedChoseIt) {
+  Look look = picture();
+  EXPECT_THAT(rows_text({}, look, {}), testing::Not(testing::HasSubstr(">Lily")));
+  look.chosen.automatic = true;
+  look.chosen.query = 1;
+  look.chosen.reason = "`Lily` looks back";
+  look.hidden_rows = 6;
+  const std::string text = rows_text({}, look, {.all_rows = "all"});
+  EXPECT_THAT(text, testing::HasSubstr("  heed chose this head: `Lily` looks back\n"));
+  EXPECT_THAT(text, testing::HasSubstr("\n  the last 5 of 11 rows; all\n"));
+  EXPECT_THAT(text, testing::HasSubstr("\n   1 >Lily  -> <s>"));
+  look.rows.pop_back();
+  EXPECT_THAT(rows_text({}, look, {.all_rows = "all"}),
+              testing::HasSubstr("\n  rows 0 to 3 of 10 rows; all\n"));
+}
+
 TEST(LookText, OneCellShowsRankScoreAndWeight) {
   Look look = picture();
   look.cells = {{.query = 10,

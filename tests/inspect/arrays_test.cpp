@@ -105,17 +105,6 @@ TEST(ArraySession, LooksAtItsFirstStack) {
   EXPECT_EQ(shown.heads.size(), 8);
 }
 
-TEST(ArraySession, BeginsWithTheHeadThatFollowsTheSource) {
-  const Session session = open_session(Arrays().cross());
-  std::vector<HeadScores> scores = score_heads(session, Stack::kCross, 1);
-  for (HeadScores& head : scores) head.order = SourceOrder{.in_order = 0.1 * (4 - head.place.head)};
-  scores.back().order = SourceOrder{.in_order = 0.9};
-  const ChosenHead chosen = choose_head(session, scores, {}, {}, {});
-  EXPECT_EQ(chosen.head, 3);
-  EXPECT_EQ(chosen.score, 0.9);
-  EXPECT_EQ(chosen.reason, "follows the source most closely, token by token");
-}
-
 TEST(ArraySession, SaysWhichArrayIsWrong) {
   const Arrays arrays;
   SessionArrays wrong = arrays.cross();

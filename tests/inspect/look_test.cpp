@@ -91,6 +91,24 @@ TEST(LookRows, WithEveryKeyThoseOfWeightZeroAreListedToo) {
   EXPECT_EQ(look_rows(layer, 0, queries, -1)[0].attends.size(), 4);
 }
 
+TEST(Look, TheRowsOfALongTextAreThoseAroundTheChosenOne) {
+  std::vector<LayerAttention> layers;
+  layers.push_back(test::layer_of(1, 30, [](std::int64_t, std::int64_t i, std::int64_t j) {
+    return j == (i == 12 ? 1 : i) ? 20.0F : 0.0F;
+  }));
+  const Session session = test::session_of(std::move(layers));
+  const auto shown = [&](const LookRequest& request) {
+    const Look answer = look(session, request);
+    EXPECT_EQ(answer.rows.size() + static_cast<std::size_t>(answer.hidden_rows), 30U);
+    return std::pair(answer.rows.front().query, answer.rows.back().query);
+  };
+  using Ends = std::pair<std::int64_t, std::int64_t>;
+  EXPECT_EQ(shown({}), Ends(0, 29));
+  EXPECT_EQ(shown({.rows = 20}), Ends(10, 29));
+  EXPECT_EQ(shown({.rows = 10}), Ends(7, 16));
+  EXPECT_EQ(shown({.layer = 0, .head = 0, .rows = 10}), Ends(20, 29));
+}
+
 TEST(LookColumn, IsWhatTheQueriesGiveToOneKey) {
   const LayerAttention layer = test::layer_of(2, 90, wave);
   const LookColumn column = look_column(layer, 1, 3, 2);
@@ -119,32 +137,6 @@ TEST(VisitRows, GivesHeadsAndRowsInOrder) {
   EXPECT_EQ(seen, expected);
 }
 
-Session two_heads() {
-  std::vector<LayerAttention> layers;
-  layers.push_back(test::layer_of(2, 12, [](std::int64_t head, std::int64_t i, std::int64_t j) {
-    return head == 1 && j == i - 2 ? 20.0F : 0.0F;
-  }));
-  return test::session_of(std::move(layers));
-}
-
-TEST(ChooseHead, TakesTheLargestElsewhere) {
-  const Session session = two_heads();
-  const ChosenHead chosen = choose_head(session, score_heads(session), {}, {}, {});
-  EXPECT_EQ(chosen.head, 1);
-  EXPECT_TRUE(chosen.automatic);
-  EXPECT_EQ(chosen.reason, "looks hardest past the first, previous and own token");
-}
-
-TEST(ChooseHead, SaysSoWhereNoRowHasAnotherKey) {
-  std::vector<LayerAttention> layers;
-  layers.push_back(test::layer_of(2, 3, wave));
-  const Session session = test::session_of(std::move(layers));
-  const ChosenHead chosen = choose_head(session, score_heads(session), {}, {}, {});
-  EXPECT_EQ(chosen.head, 0);
-  EXPECT_EQ(chosen.reason,
-            "the first one, as no head looks past the first, previous and own token");
-}
-
 TEST(ChooseHeadOfEdge, TakesTheLargestWeightOfWhatIsLeftFree) {
   std::vector<LayerAttention> layers;
   for (const std::int64_t back : {1, 2, 3})
@@ -160,28 +152,16 @@ TEST(ChooseHeadOfEdge, TakesTheLargestWeightOfWhatIsLeftFree) {
     EXPECT_EQ(std::pair(chosen.layer, chosen.head), std::pair(back - 1, back % 2));
     EXPECT_TRUE(chosen.automatic);
     EXPECT_NEAR(chosen.score, 1, 1e-6);
+    EXPECT_EQ(std::pair(*chosen.query, *chosen.key),
+              (std::pair<std::int64_t, std::int64_t>(7, 7 - back)));
   }
   EXPECT_EQ(of(7, 6, 1).layer, 1);
-  EXPECT_EQ(of(7, 6, 1).reason, "gives this edge the largest weight");
+  EXPECT_EQ(of(7, 6, 1).reason, "gives this edge the largest weight, .12");
   EXPECT_EQ(of(3, 9).score, 0);  // hidden from every head
   EXPECT_EQ(of(3, 9).reason, "no head can see it");
   EXPECT_FALSE(choose_head_of_edge(session, {{7}}, {{6}}, {}, 2, 0).automatic);
   EXPECT_HEED_ERROR(of(7, 6, 3), ErrorCode::kNotFound,
                     "look: layer is 3, expected 0 to 2 (by hand has 3 layers)");
-}
-
-TEST(ChooseHead, KeepsToTheHeadThatIsAskedFor) {
-  const Session session = two_heads();
-  EXPECT_EQ(choose_head(session, score_heads(session), {}, {}, 0).head, 0);
-}
-
-TEST(ChooseHead, NamesTheRangeOfLayersAndHeads) {
-  const Session session = two_heads();
-  const std::vector<HeadScores> scores = score_heads(session);
-  EXPECT_HEED_ERROR(choose_head(session, scores, {}, 1, {}), ErrorCode::kNotFound,
-                    "look: layer is 1, expected 0 to 0 (by hand has 1 layer)");
-  EXPECT_HEED_ERROR(choose_head(session, scores, {}, 0, -1), ErrorCode::kNotFound,
-                    "look: head is -1, expected 0 to 1 (by hand has 2 heads)");
 }
 
 }  // namespace

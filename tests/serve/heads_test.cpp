@@ -1,4 +1,7 @@
-// Scores that take passes of the model, evidence, and heads like an example, over HTTP.
+// Scores that take passes of the model, evidence, heads like an example, and the head that is shown
+// first, over HTTP.
+#include <fmt/format.h>
+
 #include <string>
 
 #include "serve/served.h"
@@ -76,6 +79,25 @@ TEST(ServerHeads, APatternThatIsNoneIsSaid) {
       client.Post(path_of(served) + "/similar", R"({"back": 5000})", "application/json");
   EXPECT_NE(found->body.find("pattern: back is 5000, expected 0 to"), std::string::npos)
       << found->body;
+}
+
+TEST(ServerEvents, TheChosenHeadComesWithItsEdgeAndASentence) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string path =
+      "/api/v1/sessions/" + served.open(test::kServedText)["session"].get<std::string>();
+  const std::string events = client.Get(path + "/events")->body;
+  const std::string name = "event: chosen\ndata: ";
+  const std::size_t begin = events.find(name) + name.size();
+  const json chosen = json::parse(events.substr(begin, events.find('\n', begin) - begin));
+  const json row = json::parse(
+      client
+          .Get(path + fmt::format("/self/{}/{}/row/{}", chosen["layer"].get<int>(),
+                                  chosen["head"].get<int>(), chosen["query"].get<int>()))
+          ->body);
+  for (int key = 0; key <= chosen["query"].get<int>(); ++key)
+    EXPECT_LE(row["weights"][key], row["weights"][chosen["key"].get<std::size_t>()]) << key;
+  EXPECT_NE(chosen["reason"].get<std::string>().find("looks back"), std::string::npos) << chosen;
 }
 
 }  // namespace

@@ -503,6 +503,8 @@ export interface Chosen {
   stack: string;
   layer: number;
   head: number;
+  query?: number;
+  key?: number;
   score: number;
   reason: string;
 }

@@ -24,7 +24,7 @@ export function stacksOf(api: Page['api']): string[] {
   return api.info.attentions.map(({stack}) => stack).filter((stack) => holdsAny(api.side(stack)));
 }
 
-/** The same heads of another attention, as far as they can be looked at; its last token is pinned. */
+/** The same heads of another attention, as far as they can be looked at; its last word is pinned. Where heed has chosen the head, it chooses there too. */
 export function toStack(api: Page['api'], stack: string, from: Place[]): Partial<Selection> {
   const side = api.side(stack);
   const own = stack === api.info.attentions[0]!.stack ? {} : {stack: stack as Stack};
@@ -52,7 +52,7 @@ export function sideSwitch(page: Page): {element: HTMLElement; show(): void} | n
   if (api.info.attentions.length > 1) {
     const options = stacksOf(api).map((stack) => ({name: stack, label: stack}));
     const stacks = choice('Attention', options, (stack) => {
-      if (stack !== side.stack) store.set(toStack(api, stack, store.now.places));
+      if (stack !== side.stack) store.set(toStack(api, stack, store.now.places), {byHeed: store.isHeadFresh});
     });
     stacks.element.prepend(html('span', {class: 'quiet'}, 'stack'));
     return {element: stacks.element, show: () => stacks.show(side.stack)};

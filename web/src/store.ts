@@ -14,7 +14,7 @@ export interface Hover {
 /** Who hears of an address: `replace` leaves no step for the Back button. */
 export type OnAddress = (address: string, how: {replace: boolean}) => void;
 
-/** How a selection changes; `fresh`: nobody has chosen it, `byHeed`: its head is heed's choice. */
+/** How a selection changes; `fresh`: nobody has chosen it, `byHeed`: its head and row are heed's choice. */
 export interface How { replace?: boolean; fresh?: boolean; byHeed?: boolean }
 
 type Listener = () => void;
@@ -28,7 +28,8 @@ export class SelectionStore {
   private readonly listeners = new Set<Listener>();
   isFresh = true;      // nobody has chosen yet, neither the address nor the reader: there is no address
   isHeadFresh = true;  // nobody has chosen the head
-  byHeed = false;      // the last change was heed's choice of a head
+  isRowFresh = true;   // the reader has chosen no row
+  byHeed = false;      // the last change was heed's choice of a head and a row
   reason = '';         // why heed has chosen it
 
   constructor(private readonly onAddress: OnAddress = () => undefined) {}
@@ -99,6 +100,7 @@ export class SelectionStore {
   set(change: Partial<Selection>, how: How = {}): void {
     this.isFresh = how.fresh ?? false;
     this.byHeed = how.byHeed ?? false;
+    if ('query' in change && !this.isFresh) this.isRowFresh = this.byHeed;
     if (change.places && !this.isFresh) {
       this.isHeadFresh = this.byHeed;
       if (!this.isHeadFresh) this.reason = '';

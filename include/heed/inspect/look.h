@@ -58,22 +58,28 @@ struct LookCell {
   double write_length = 0, carried = 0;  // |W_O v| of the key, or |v|; its part of the row's writes
 };
 
-/// Which head is shown and why.
+/// Which head is shown, at which edge, and why.
 struct ChosenHead {
   Stack stack = Stack::kSelf;
   int layer = 0;
   int head = 0;
   bool automatic = false;
-  std::string reason = {};  // in words
-  double score = 0;         // what it was chosen by: `elsewhere`, order, or the edge's weight
+  std::optional<std::int64_t> query = {}, key = {};  // the edge to show; no key: the row alone
+  std::string reason = {};                           // a sentence
+  double score = 0;                                  // what it was chosen by
 };
 
-/// The head of a stack (without one: of the first) with the largest `elsewhere`, of a
-/// cross-attention the most in order, among those that `layer` and `head` leave free (ties to the
-/// lower layer, then head). Naming one that does not exist is an error that tells the range.
+/// The head of a stack (default: the first) that says most about the text, at its strongest edge
+/// from word to word, by the rule of docs/look.md. It chooses among the heads that `layer` and
+/// `head` leave free (ties to the lower layer, then head) and among the rows `queries` (empty: the
+/// gaps of a masked text, else all). The error for a layer or head that does not exist has the
+/// range.
 ChosenHead choose_head(const Session& session, std::span<const HeadScores> scores,
                        std::optional<Stack> stack, std::optional<int> layer,
-                       std::optional<int> head);
+                       std::optional<int> head, std::span<const std::int64_t> queries = {});
+
+/// The same head at its strongest edge, where it has one from word to word.
+ChosenHead at_strongest_edge(const Session& session, ChosenHead chosen);
 
 /// The head that gives one of queries x keys the largest weight, among the same.
 ChosenHead choose_head_of_edge(const Session& session, std::span<const std::int64_t> queries,
@@ -87,7 +93,8 @@ struct LookRequest {
   std::optional<int> head = {};   // and cell_keys name some, else as choose_head says
   Unit unit = Unit::kToken;  // of rows and of the keys in them, where these are the same tokens
   std::int64_t top = 3;      // keys a row; below 0: every visible key
-  std::vector<std::int64_t> queries = {};    // sorted; empty: every row
+  std::vector<std::int64_t> queries = {};  // sorted; empty: every row, or `rows` of them
+  std::int64_t rows = -1;  // the last ones, or those around the chosen row; below 0: all
   std::vector<std::int64_t> cell_keys = {};  // each (query, key) of queries x cell_keys in detail
   std::vector<std::int64_t> columns = {};    // keys: who attends to them
   std::int64_t next = 6;                     // next words
@@ -107,6 +114,7 @@ struct Look {
   /// The first tokens of the units in `rows`, which name these by them; empty: they are tokens.
   std::vector<std::int64_t> units = {};
   std::vector<LookRow> rows;
+  std::int64_t hidden_rows = 0;  // rows that LookRequest::rows left out
   std::vector<LookColumn> columns;
   std::vector<LookCell> cells;
   std::vector<HeadScores> heads;

@@ -141,12 +141,12 @@ std::string table(const Terminal& terminal, const TokenNames& names,
 
 // A head that sees none of the cells was not chosen for them.
 std::string edge_choice(const Look& look, const LookTextOptions& options, bool is_seen) {
-  if (!is_seen) return reason_of_choice(look);
+  if (!is_seen) return look.chosen.reason;
   const char* const what = options.head_given    ? "the layer chosen"
                            : options.layer_given ? "the head chosen"
                                                  : "chosen";
   return fmt::format("layer {}, head {}, {} by heed: {}", look.chosen.layer, look.chosen.head, what,
-                     reason_of_choice(look));
+                     look.chosen.reason);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/number_of.h"
+
 namespace heed::cli {
 namespace {
 

@@ -83,15 +83,12 @@ Terminal terminal_of(const LookOptions& options) {
   return detect_terminal(plain ? "never" : options.colour);
 }
 
-// `hidden_rows`: how many rows of a text are not shown.
-void write_answer(const LookOptions& options, const Look& answer, std::int64_t top,
-                  std::int64_t hidden_rows) {
+void write_answer(const LookOptions& options, const Look& answer, std::int64_t top) {
   Output output(options.out);
   if (options.format == "json") return write_json(output, answer);
   if (options.format == "tsv") return write_tsv(output, answer);
   const Terminal terminal = terminal_of(options);
   const LookTextOptions shown = {.top = top,
-                                 .hidden_rows = hidden_rows,
                                  .who = options.who,
                                  .to = options.to,
                                  .layer_given = options.layer.has_value(),
@@ -105,12 +102,11 @@ void write_answer(const LookOptions& options, const Look& answer, std::int64_t t
 void write_rows(const LookOptions& options, const Session& session, Stack stack,
                 std::int64_t layers, ProgressLine& progress) {
   LookRequest request = request_of(options, session, stack);
-  const std::int64_t hidden_rows = choose_rows(options, session, request);
   progress.begin("the heads: layers", layers);
   request.layer_scored = [&progress] { progress.advance(); };
   const Look answer = look(session, request);
   progress.begin("");  // the answer goes to the terminal
-  write_answer(options, answer, request.top, hidden_rows);
+  write_answer(options, answer, request.top);
 }
 
 void write_flow(const LookOptions& options, const Session& session, const LoadedModel& model,

@@ -141,7 +141,7 @@ void add_tokens(OptionList& list, LookOptions& options) {
        {.name = "--rows",
         .to = &options.rows,
         .type = "N|all",
-        .help = "show the last N rows (default: 64 as text, else all)"}});
+        .help = "show N rows, the last or near heed's row (default: 64 as text, else all)"}});
 }
 
 void add_units(OptionList& list, LookOptions& options) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 
+#include "base/number_of.h"
 #include "base/reworded.h"
 #include "cli/look/heads_table.h"
 #include "cli/terminal/progress.h"

@@ -14,6 +14,11 @@ namespace {
 
 constexpr std::int64_t kDefaultRows = 64;
 
+std::int64_t rows_of(const LookOptions& options) {
+  if (!options.rows.empty()) return count_of("--rows", options.rows);
+  return options.format == "text" ? kDefaultRows : -1;
+}
+
 // The first head of the view, its rows and its cell: what a terminal can show of it.
 LookRequest request_of_view(const LookOptions& options, const Session& session) {
   const ViewAddress view = read_view(options.view);
@@ -24,6 +29,7 @@ LookRequest request_of_view(const LookOptions& options, const Session& session) 
   const Place place = place_of(view.places.front(), session.shapes());
   LookRequest request{.stack = place.stack, .layer = place.layer, .head = place.head};
   request.top = top_of(options);
+  request.rows = rows_of(options);
   if (options.format == "text" && !cell)
     request.unit = heed::unit_of(view.units).value_or(request.unit);
   const auto rows = view.range.value_or(std::pair(view.query.value_or(0), view.query.value_or(-1)));
@@ -51,22 +57,13 @@ LookRequest request_of(const LookOptions& options, const Session& session, Stack
   LookRequest request{.stack = stack, .layer = options.layer, .head = options.head};
   request.unit = unit_of(options, session, stack);
   request.top = top_of(options);
+  request.rows = rows_of(options);
   if (!options.who.empty())
     request.queries = named_tokens("--who", session.queries(stack), options.who);
   if (options.to.empty()) return request;
   (options.who.empty() ? request.columns : request.cell_keys) =
       named_tokens("--to", session.keys(stack), options.to);
   return request;
-}
-
-std::int64_t choose_rows(const LookOptions& options, const Session& session, LookRequest& request) {
-  const Stack stack = request.stack.value_or(session.stacks.front().shape.stack);
-  const std::int64_t length = std::ssize(session.queries(stack));
-  std::int64_t rows = options.format == "text" ? kDefaultRows : -1;
-  if (!options.rows.empty()) rows = count_of("--rows", options.rows);
-  if (!request.queries.empty() || rows < 0 || rows >= length) return 0;
-  for (std::int64_t row = length - rows; row < length; ++row) request.queries.push_back(row);
-  return length - rows;
 }
 
 }  // namespace heed::cli

@@ -6,11 +6,8 @@
 
 namespace heed::cli {
 
-/// Where no option names the head it is left open. Errors name the option.
+/// Where no option names the head it is left open; as text, a long one's rows are limited unless
+/// the user says how many. Errors name the option.
 LookRequest request_of(const LookOptions& options, const Session& session, Stack stack);
-
-/// Asks a long text for its last rows alone, unless the user says how many; returns how many are
-/// left out.
-std::int64_t choose_rows(const LookOptions& options, const Session& session, LookRequest& request);
 
 }  // namespace heed::cli

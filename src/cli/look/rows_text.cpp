@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/number_of.h"
 #include "cli/look/heads_table.h"
@@ -81,9 +82,10 @@ void put_key(Line& line, const Terminal& terminal, const Columns& columns, const
 }
 
 std::string row_lines(const Terminal& terminal, const Columns& columns, const TokenNames& names,
-                      const LookRow& row) {
+                      const LookRow& row, bool is_chosen) {
   Line line(terminal);
-  line.right(kIndexEnd, std::to_string(row.query), Style::kDim).to(kWhoColumn);
+  line.right(kIndexEnd, std::to_string(row.query), Style::kDim).to(kWhoColumn - 1);
+  line.put(is_chosen ? ">" : " ", Style::kBold).to(kWhoColumn);
   line.put(names.query(row.query), Style::kBold);
   if (columns.writes > 0) line.to(columns.writes).put(names.written(row.query));
   line.to(columns.arrow).put("->", Style::kDim);
@@ -115,6 +117,18 @@ std::string explanation(const Look& look, const LookTextOptions& options) {
   return fmt::format("{}; {}{}", head_name(look.chosen.layer, look.chosen.head), keys, of_units);
 }
 
+// "the last 64 of 97 rows; --rows all shows every one"
+std::string rows_shown(const Look& look, const LookTextOptions& options) {
+  const std::size_t shown = look.rows.size();
+  const std::string all = number_of(shown + static_cast<std::size_t>(look.hidden_rows), "row");
+  const std::int64_t last = look.units.empty() ? std::ssize(look.tokens) - 1 : look.units.back();
+  const std::string which = look.rows.back().query == last
+                                ? fmt::format("the last {} of {}", shown, all)
+                                : fmt::format("rows {} to {} of {}", look.rows.front().query,
+                                              look.rows.back().query, all);
+  return fmt::format("{}; {}", which, options.all_rows);
+}
+
 }  // namespace
 
 std::string choice_text(const Terminal& terminal, const Look& look,
@@ -124,12 +138,7 @@ std::string choice_text(const Terminal& terminal, const Look& look,
       options.head_given    ? fmt::format("this layer for head {}", look.chosen.head)
       : options.layer_given ? fmt::format("this head of layer {}", look.chosen.layer)
                             : "this head";
-  return paragraph(terminal, fmt::format("heed chose {}: {}", what, reason_of_choice(look)), 2);
-}
-
-std::string reason_of_choice(const Look& look) {
-  const std::string& reason = look.chosen.reason;
-  return look.chosen.score > 0 ? reason + ", " + hundredths(look.chosen.score) : reason;
+  return paragraph(terminal, fmt::format("heed chose {}: {}", what, look.chosen.reason), 2);
 }
 
 std::string rows_text(const Terminal& terminal, const Look& look, const LookTextOptions& options) {
@@ -137,18 +146,13 @@ std::string rows_text(const Terminal& terminal, const Look& look, const LookText
   const Columns columns = lay_out(terminal, look, names);
   std::string text = heading(terminal, "Who attends to whom", explanation(look, options));
   text += choice_text(terminal, look, options);
-  if (options.hidden_rows > 0)
-    text += paragraph(
-        terminal,
-        fmt::format(
-            "the last {} of {}; {}", look.rows.size(),
-            number_of(look.rows.size() + static_cast<std::size_t>(options.hidden_rows), "row"),
-            options.all_rows),
-        2);
+  if (look.hidden_rows > 0) text += paragraph(terminal, rows_shown(look, options), 2);
   const bool with_rest =
       std::ranges::any_of(look.rows, [](auto& row) { return row.rest_count > 0; });
   text += column_heads(terminal, columns, with_rest);
-  for (const LookRow& row : look.rows) text += row_lines(terminal, columns, names, row);
+  for (const LookRow& row : look.rows)
+    text += row_lines(terminal, columns, names, row,
+                      look.chosen.automatic && row.query == look.chosen.query);
   return text;
 }
 

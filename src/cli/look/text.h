@@ -43,16 +43,13 @@ class TokenNames {
 
 struct LookTextOptions {
   std::int64_t top = 3;                                 // as asked for
-  std::int64_t hidden_rows = 0;                         // earlier rows that are not in the report
   std::string all_rows = "--rows all shows every one";  // where some are hidden
   std::string who = {};                                 // the words asked for, when cells are shown
   std::string to = {};
   bool layer_given = false, head_given = false;
 };
 
-/// Why heed chose the head, with the score that it has.
-std::string reason_of_choice(const Look& look);
-/// The same as a line, which says what heed chose; empty where layer and head were given.
+/// What heed chose and why; empty where layer and head were given.
 std::string choice_text(const Terminal& terminal, const Look& look, const LookTextOptions& options);
 
 /// Model, who attends to whom, heads, next word.

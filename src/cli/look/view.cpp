@@ -31,25 +31,20 @@ std::string_view part_behind_sign(std::string_view text) {
   return sign == std::string_view::npos ? text : text.substr(sign + 1);
 }
 
-// The head that was asked for, or the one that heed chooses, of the view's edge where it has one. A
-// stack that is the first is not named.
-ViewPlace place_of(const ViewOptions& options, const Session& cut, Stack stack,
-                   const ViewAddress& view,
-                   const std::function<std::vector<HeadScores>()>& scores) {
-  const bool is_first = stack == cut.stacks.front().shape.stack;
-  ViewPlace place = {.stack = is_first ? std::nullopt : std::optional(stack)};
-  if (options.layer && options.head) {
-    place.layer = *options.layer;
-    place.head = *options.head;
-    return place;
+// The head that was asked for, or the one that heed chooses: of the view's edge, of its row, or
+// freely, and then at the edge that heed chooses.
+ChosenHead chosen_for(const ViewOptions& options, const Session& cut, Stack stack,
+                      const ViewAddress& view,
+                      const std::function<std::vector<HeadScores>()>& scores) {
+  const std::optional<int> layer = options.layer, head = options.head;
+  if (view.query && view.key)
+    return choose_head_of_edge(cut, {{*view.query}}, {{*view.key}}, stack, layer, head);
+  if (layer && head) {
+    const ChosenHead named = choose_head(cut, {}, stack, layer, head);
+    return view.query ? named : at_strongest_edge(cut, named);
   }
-  const ChosenHead chosen = view.query && view.key
-                                ? choose_head_of_edge(cut, {{*view.query}}, {{*view.key}}, stack,
-                                                      options.layer, options.head)
-                                : choose_head(cut, scores(), stack, options.layer, options.head);
-  place.layer = chosen.layer;
-  place.head = chosen.head;
-  return place;
+  const std::vector<std::int64_t> row(view.query && !view.to ? 1 : 0, view.query.value_or(0));
+  return choose_head(cut, scores(), stack, layer, head, row);
 }
 
 }  // namespace
@@ -108,10 +103,17 @@ ViewAddress view_of(const ViewOptions& options, const Session& cut,
   view.to = options.who.empty() && !options.to.empty();
   const auto tokens = view.to ? cut.keys(stack.stack) : cut.queries(stack.stack);
   const std::string& pinned = view.to ? options.to : options.who;
-  view.query = pinned.empty() ? std::ssize(tokens) - 1
-                              : shown_token(view.to ? "--to" : "--who", tokens, pinned);
+  if (!pinned.empty()) view.query = shown_token(view.to ? "--to" : "--who", tokens, pinned);
   if (!options.to.empty() && !view.to) view.key = key_of(cut, stack, options.to, *view.query);
-  view.places = {place_of(options, cut, stack.stack, view, scores)};
+  const ChosenHead chosen = chosen_for(options, cut, stack.stack, view, scores);
+  if (!view.query) {
+    view.query = chosen.query.value_or(std::ssize(tokens) - 1);
+    view.key = chosen.key;
+  }
+  const bool is_first = stack.stack == cut.stacks.front().shape.stack;  // which is not named
+  view.places = {{.stack = is_first ? std::nullopt : std::optional(stack.stack),
+                  .layer = chosen.layer,
+                  .head = chosen.head}};
   return view;
 }
 

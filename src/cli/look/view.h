@@ -30,7 +30,8 @@ std::vector<std::int64_t> named_tokens(const char* option, std::span<const Sessi
 
 /// The view of these tokens, checked against the model. Where the options leave the head free, it
 /// is the one that `heed look` chooses; only then `scores` is called, since it needs the pass.
-/// Without --who the last token is pinned, or, with --to alone, that word and who attends to it.
+/// Without --who the edge that heed chooses is pinned, or, with --to alone, that word and who
+/// attends to it.
 /// Where --who or --to names several tokens, the last one counts.
 ViewAddress view_of(const ViewOptions& options, const Session& cut,
                     const std::function<std::vector<HeadScores>()>& scores);

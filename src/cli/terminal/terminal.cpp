@@ -110,12 +110,6 @@ std::string weight_text(double weight) {
   return fmt::format("{:.3f}", weight).substr(1);
 }
 
-std::string hundredths(double value) {
-  if (value >= 0.995) return fmt::format("{:.1f}", value);
-  const std::string text = fmt::format("{:.2f}", value);
-  return text.starts_with("0.") ? text.substr(1) : text;
-}
-
 std::string heading(const Terminal& terminal, std::string_view title,
                     std::string_view explanation) {
   Line line(terminal);

@@ -53,9 +53,6 @@ std::string bar(const Terminal& terminal, double fraction, int cells);
 /// .0005. Five cells at most.
 std::string weight_text(double weight);
 
-/// `.36`, as weights and scores between 0 and 1 are written; `1.0` from .995.
-std::string hundredths(double value);
-
 /// Bold heading, two spaces, dim explanation; the explanation wraps where the line is too short.
 std::string heading(const Terminal& terminal, std::string_view title, std::string_view explanation);
 

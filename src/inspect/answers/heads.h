@@ -117,6 +117,8 @@ struct ChosenAnswer {
   template <typename Fields>
   void describe(Fields& field) const {
     describe_place(field, {chosen.stack, chosen.layer, chosen.head});
+    field("query", chosen.query);
+    field("key", chosen.key);
     field("score", chosen.score);
     field("reason", chosen.reason);
   }

@@ -100,6 +100,8 @@ struct LookReasonAnswer {
   template <typename Fields>
   void describe(Fields& field) const {
     field("reason", chosen.reason);
+    field("query", chosen.query);
+    field("key", chosen.key);
     field("score", chosen.score);
   }
 };

@@ -50,6 +50,10 @@ std::vector<std::int32_t> kinds_of(std::span<const SessionToken> tokens) {
 
 }  // namespace
 
+bool is_word(const Tokenizer* tokenizer, const SessionToken& token) {
+  return !is_special(tokenizer, token) && has_word_character(token.bytes);
+}
+
 ScoredLayer scored_layer(const Session& session, Stack stack, int layer) {
   const std::span<const SessionToken> queries = session.queries(stack);
   const std::span<const SessionToken> keys = session.keys(stack);
@@ -63,9 +67,7 @@ ScoredLayer scored_layer(const Session& session, Stack stack, int layer) {
   std::int32_t word = -1;
   const std::vector<std::int64_t> words = token_units(keys, tokenizer).words;
   for (std::size_t key = 0; key < keys.size(); ++key) {
-    const SessionToken& token = keys[key];
-    const bool special = is_special(tokenizer, token);
-    if (key > 0 && (special || !has_word_character(token.bytes)))
+    if (key > 0 && !is_word(tokenizer, keys[key]))
       scored.delimiters.push_back(static_cast<std::int32_t>(key));
     if (!is_square) continue;
     if (word + 1 < std::ssize(words) &&

@@ -18,6 +18,9 @@ struct ScoredLayer {
   ConstView write_lengths = {};               // LayerAttention's; not given: |v| stands in
 };
 
+/// Whether the token holds a letter, a number, a mark or a part of a character, and is not special.
+bool is_word(const Tokenizer* tokenizer, const SessionToken& token);
+
 ScoredLayer scored_layer(const Session& session, Stack stack, int layer);
 
 }  // namespace heed

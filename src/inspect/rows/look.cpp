@@ -6,8 +6,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
+#include <numeric>
+#include <span>
+#include <vector>
 
-#include "heed/base/error.h"
+#include "base/number_of.h"
 #include "inspect/map/cells.h"
 #include "inspect/rows/largest.h"
 #include "inspect/rows/lines.h"
@@ -17,35 +20,33 @@
 namespace heed {
 namespace {
 
-constexpr std::string_view kChoosing = "elsewhere";  // the score by which a head is chosen
+// The rows that are asked for; empty: every one.
+std::vector<std::int64_t> shown_rows(const LookRequest& request, Look& answer) {
+  const std::int64_t length = std::ssize(answer.tokens);
+  if (!request.queries.empty() || request.rows < 0 || request.rows >= length)
+    return request.queries;
+  std::int64_t begin = length - request.rows;
+  const std::int64_t chosen = answer.chosen.query.value_or(length);
+  if (chosen < begin) begin = std::max<std::int64_t>(0, chosen - request.rows / 2);
+  answer.hidden_rows = length - request.rows;
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(request.rows));
+  std::iota(rows.begin(), rows.end(), begin);
+  return rows;
+}
 
 // Of tokens, or of units where queries and keys are the same tokens.
 void fill_rows(const Session& session, const LayerAttention& layer, const LookRequest& request,
                Look& answer) {
   const int head = answer.chosen.head;
+  const std::vector<std::int64_t> rows = shown_rows(request, answer);
   if (answer.key_tokens.empty() && request.unit != Unit::kToken) {
     const auto queries = session.queries(answer.chosen.stack);
     const bool is_source = queries.data() == session.key_tokens.data();
     const Tokenizer* tokenizer = is_source ? session.source_tokenizer : session.tokenizer;
     answer.units = token_units(queries, tokenizer).of(request.unit);
   }
-  answer.rows = answer.units.empty()
-                    ? look_rows(layer, head, request.queries, request.top)
-                    : look_unit_rows(layer, head, answer.units, request.queries, request.top);
-}
-
-// What a head is chosen by: between two texts, that what is written follows what is read.
-double speaks(const HeadScores& scores) {
-  return scores.order ? scores.order->in_order : scores.of(kChoosing);
-}
-
-std::string reason(const ChosenHead& chosen, bool causal) {
-  if (!chosen.automatic) return "asked for";
-  if (chosen.stack == Stack::kCross) return "follows the source most closely, token by token";
-  const char* const past = causal ? "past the first, previous and own token"
-                                  : "past the first, previous, own and next token";
-  return fmt::format("{} {}",
-                     chosen.score == 0 ? "the first one, as no head looks" : "looks hardest", past);
+  answer.rows = answer.units.empty() ? look_rows(layer, head, rows, request.top)
+                                     : look_unit_rows(layer, head, answer.units, rows, request.top);
 }
 
 std::vector<HeadScores> scored_heads(const Session& session, const LookRequest& request) {
@@ -71,50 +72,28 @@ LookRow look_row(const RowView& row, std::int64_t top) {
   return answer;
 }
 
-ChosenHead choose_head(const Session& session, std::span<const HeadScores> scores,
-                       std::optional<Stack> asked, std::optional<int> layer,
-                       std::optional<int> head) {
-  const StackShape& stack = session.at(asked.value_or(session.stacks.at(0).shape.stack)).shape;
-  if (layer) check_layer("look", session.model, stack, *layer);
-  if (head) check_head("look", session.model, stack, *head);
-  const HeadScores* best = nullptr;
-  for (const HeadScores& candidate : scores) {
-    const Place& place = candidate.place;
-    if (place.stack != stack.stack) continue;
-    if ((layer && place.layer != *layer) || (head && place.head != *head)) continue;
-    if (best == nullptr || speaks(candidate) > speaks(*best)) best = &candidate;
-  }
-  if (best == nullptr)
-    fail({.op = "look", .found = fmt::format("{} has no attention heads", session.model)});
-  ChosenHead chosen{.stack = stack.stack,
-                    .layer = best->place.layer,
-                    .head = best->place.head,
-                    .score = speaks(*best)};
-  chosen.automatic = !(layer && head);
-  chosen.reason = reason(chosen, stack.causal);
-  return chosen;
-}
-
 namespace {
 
-// The largest weight of queries x keys; below 0 where the head may see none of them.
-double largest_weight(const LayerAttention& layer, int head, std::span<const std::int64_t> queries,
-                      std::span<const std::int64_t> keys) {
-  double largest = -1;
+// Keeps the largest weight that `head` gives one of queries x keys, and its edge, where it is
+// larger.
+void keep_largest(const LayerAttention& layer, int head, std::span<const std::int64_t> queries,
+                  std::span<const std::int64_t> keys, double& largest, ChosenHead& chosen) {
   visit_lines(layer, {.head = head, .rows = {queries.begin(), queries.end()}},
               [&](const RowView& row) {
-                for (const std::int64_t key : keys)
-                  if (const float weight = row.weights[static_cast<std::size_t>(key)];
-                      weight != kHiddenWeight)
-                    largest = std::max(largest, static_cast<double>(weight));
+                for (const std::int64_t key : keys) {
+                  const float weight = row.weights[static_cast<std::size_t>(key)];
+                  if (weight == kHiddenWeight || static_cast<double>(weight) <= largest) continue;
+                  largest = static_cast<double>(weight);
+                  chosen.query = row.query;
+                  chosen.key = key;
+                }
               });
-  return largest;
 }
 
 // Of the layers and heads that were asked for; `weight` is below 0 where none of them sees it.
 std::string edge_reason(double weight, std::optional<int> layer, std::optional<int> head) {
   if (layer && head) return "asked for";
-  if (weight >= 0) return "gives this edge the largest weight";
+  if (weight >= 0) return fmt::format("gives this edge the largest weight, {}", hundredths(weight));
   return layer  ? fmt::format("no head of layer {} can see it", *layer)
          : head ? fmt::format("head {} of no layer can see it", *head)
                 : "no head can see it";
@@ -136,10 +115,9 @@ ChosenHead choose_head_of_edge(const Session& session, std::span<const std::int6
   for (int at = 0; at < stack.shape.layers; ++at)
     for (int one = 0; one < stack.shape.heads; ++one) {
       if ((layer && at != *layer) || (head && one != *head)) continue;
-      const double weight =
-          largest_weight(stack.layers[static_cast<std::size_t>(at)], one, queries, keys);
-      if (weight <= largest) continue;
-      largest = weight;
+      const double before = largest;
+      keep_largest(stack.layers[static_cast<std::size_t>(at)], one, queries, keys, largest, chosen);
+      if (largest <= before) continue;
       chosen.layer = at;
       chosen.head = one;
     }
@@ -239,7 +217,7 @@ ChosenHead chosen_head(const Session& session, const LookRequest& request,
     return chosen;
   }
   if (request.queries.empty() || request.cell_keys.empty())
-    return choose_head(session, heads, request.stack, request.layer, request.head);
+    return choose_head(session, heads, request.stack, request.layer, request.head, request.queries);
   return choose_head_of_edge(session, request.queries, request.cell_keys, request.stack,
                              request.layer, request.head);
 }

@@ -172,8 +172,11 @@ export class PageShell implements Mounted, Showing {
     const unit = asked.unit === kNothing.unit && areMostlyBytes(side.queries) ? 'character' : asked.unit;
     const last: Selection = {...asked, query: lastWord(side), key: null, range: null, unit};
     const isLinked = read.selection !== null && (asked.text !== '' || asked.model !== '');
-    const selection = {...(keepSelection || isLinked) && read.selection ? read.selection : last, model: '', text: '', second: ''};
+    const kept = keepSelection || isLinked ? read.selection : null;
+    const selection = {...kept ?? last, model: '', text: '', second: ''};
+    const isRowFresh = kept === null || (this.store.isRowFresh && !isFirst);
     this.place(this.fitted(api, selection, remarks(this.address, read)), !read.selection, this.store.isHeadFresh && !(isFirst && read.selection));
+    this.store.isRowFresh = isRowFresh;
     this.header!.show(api);
     this.draw(api);
     const {picture} = api.about;

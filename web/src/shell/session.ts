@@ -92,12 +92,13 @@ export function showSession(container: HTMLElement, page: Page, comparison: Comp
     '[': () => store.set(layerAfter(side, store.now, -1)), ']': () => store.set(layerAfter(side, store.now, 1)),
     ',': () => store.set(headAfter(side, store.now, -1)), '.': () => store.set(headAfter(side, store.now, 1)),
     ...side.split !== null && {d: () => store.set({pair: pairAfter(store.now.pair)})},
-    ...stacksOf(api).length > 1 && {e: () => store.set(stackAfter(page))},
+    ...stacksOf(api).length > 1 && {e: () => store.set(stackAfter(page), {byHeed: store.isHeadFresh})},
   };
-  const begin = ({stack, layer, head, reason}: Chosen) => {
+  const begin = ({stack, layer, head, query, key, reason}: Chosen) => {
     if (!store.isHeadFresh || stack !== side.stack) return;
     store.reason = reason;
-    store.set({places: [{...store.now.places[0]!, layer, head}]}, {replace: true, byHeed: true});
+    const edge = query !== undefined && store.isRowFresh ? {query, key: key ?? null} : {};
+    store.set({places: [{...store.now.places[0]!, layer, head}], ...edge}, {replace: true, byHeed: true});
   };
   const stops = [store.listen(update), stage.listen(update), api.follow(store.now.places[0]!, update, begin)];
   update();

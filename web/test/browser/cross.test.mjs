@@ -92,7 +92,7 @@ test('without an edge of the encoder what is written changes, and beside it stan
 test('it begins with the attention that was asked for, and says what of an address is not there', async () => {
   const page = await open();
   await page.waitForSelector('.asker');
-  await soon.match(() => hash(page), /^(#look\/cross\.L\d\.H\d\/i=6)?$/);
+  await soon.match(() => hash(page), /^(#look\/cross\.L\d\.H\d\/i=\d(\/j=\d)?)?$/);
   const wrong = await open('#look/cross.L2.H1+decoder.L0.H0/i=7/j=6');
   await soon.equal(() => wrong.locator('.notice').textContent(),
     'Heads of one attention are shown at once: decoder is left out. There is no query token 7, the last one is 6: it is not pinned. '

@@ -29,7 +29,7 @@ test('there is no address until a head is chosen, and no step back to before', a
   await page.reload();
   await ready(page);
   await page.waitForFunction(() => location.hash !== '');
-  await soon.match(() => hash(page), /^#look\/L\d\.H\d\/i=\d+$/);
+  await soon.match(() => hash(page), /^#look\/L\d\.H\d\/i=\d+\/j=\d+$/);
   await eventually(async () => assert.equal(await page.locator('.address').textContent(), await hash(page)));
   await soon.equal(() => page.evaluate(() => history.length), before);
 });

@@ -7,11 +7,11 @@ const {state, blank, open} = withPages();
 const written = (weight) => weight.toFixed(3).slice(1);
 const short = (weight) => weight >= 0.995 ? '1.0' : weight.toFixed(2).slice(1);
 
-test('without an address the head that heed chose and the last token are shown', async () => {
+test('without an address the head and the edge that heed chose are shown', async () => {
   const page = await open();
-  await page.waitForFunction(() => /^#look\/L\d+\.H\d+\/i=\d+$/.test(location.hash));
-  const last = await tokenCount(page) - 1;
-  await soon.match(() => token(page, last).getAttribute('class'), /pinned/);
+  await page.waitForFunction(() => /^#look\/L\d+\.H\d+\/i=\d+\/j=\d+$/.test(location.hash));
+  const [, query] = /i=(\d+)/.exec(await hash(page));
+  await soon.match(() => token(page, query).getAttribute('class'), /pinned/);
 });
 
 test('the token of the address is gone after the first page', async () => {

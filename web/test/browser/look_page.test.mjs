@@ -1,7 +1,8 @@
 // Look: the foot line, edited texts, brackets, frames, and the other direction.
 import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
 import {test} from 'node:test';
-import {hash, quiet, ready, row, run, soon, textOf, token, tokenCount, withPages} from './harness.mjs';
+import {hash, kText, modelPath, quiet, ready, row, run, soon, textOf, token, tokenCount, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const written = (weight) => weight.toFixed(3).slice(1);
@@ -10,6 +11,25 @@ test('the foot line has the address and at most four keys', async () => {
   const page = await open('#look/L1.H3/i=60');
   await soon.equal(() => page.locator('.address').textContent(), '#look/L1.H3/i=60');
   await soon.ok(async () => await page.locator('.foot-keys > *').count() <= 4);
+});
+
+/** What `heed look` shows of a text where no head is named. */
+function looked(text) {
+  const {layer, head, chosen} = JSON.parse(execFileSync(process.env.HEED_PROGRAM, ['look', text, '--model', modelPath, '--format', 'json'], {maxBuffer: 1 << 26}));
+  return {address: `#look/L${layer}.H${head}/i=${chosen.query}/j=${chosen.key}`, reason: `heed chose: ${chosen.reason}`};
+}
+
+test('without an address the page pins the head and the edge that heed look pins, of each new text', async () => {
+  const page = await open();
+  const first = looked(kText);
+  await soon.equal(() => hash(page), first.address);
+  await soon.equal(() => page.locator('.reason').textContent(), first.reason);
+  const next = 'Tom and the old dog went to the park. Tom and the old dog';
+  await run(page, next);
+  await soon.equal(() => hash(page), looked(next).address);
+  await page.locator('.token[data-index="3"]').click();  // of this text alone
+  await run(page, `${next} ran`);
+  await soon.equal(() => hash(page), looked(`${next} ran`).address);
 });
 
 test('the text is edited from the header and run with Ctrl+Enter', async () => {

@@ -202,11 +202,11 @@ test('a new text has its own head, with the reason, unless a head was pinned', a
   const place = async () => /L\d\.H\d/.exec(await hash(page))?.[0];
   const reason = () => page.locator('.reason').textContent();
   await page.waitForFunction(() => location.hash.includes('L1.H4'));
-  await soon.equal(() => reason(), 'heed chose the head: looks hardest, 1 4');
+  await soon.equal(() => reason(), 'heed chose: looks hardest, 1 4');
   await page.locator('.token[data-index="9"]').click();  // a token is no head
   await replaceText(page, 'Tom and the old dog');
   await page.waitForFunction(() => location.hash.includes('L2.H5'));
-  await soon.equal(() => reason(), 'heed chose the head: looks hardest, 2 5');
+  await soon.equal(() => reason(), 'heed chose: looks hardest, 2 5');
   await page.keyboard.press(',');
   await soon.equal(() => place(), 'L2.H4');
   await soon.equal(() => reason(), '');

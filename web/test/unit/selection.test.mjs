@@ -155,6 +155,16 @@ test('a head is pinned by whoever chooses one, and by nothing else', () => {
   assert.deepEqual([store.isHeadFresh, store.reason], [false, '']);
 });
 
+test('a row is pinned by the reader who chooses one, and by nothing else', () => {
+  const store = new SelectionStore();
+  store.set({query: 5}, {fresh: true});
+  store.set({places: [{layer: 1, head: 1}], query: 3, key: 1}, {byHeed: true});
+  store.set({places: [{layer: 1, head: 2}]});
+  assert.equal(store.isRowFresh, true);
+  store.set({query: 4});
+  assert.equal(store.isRowFresh, false);
+});
+
 /** A question whose answer is given by hand. */
 function questionOf(name) {
   const asked = {name, count: 0, now: () => asked.known};

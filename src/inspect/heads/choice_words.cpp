@@ -1,0 +1,77 @@
+#include "inspect/heads/choice_words.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "base/number_of.h"
+#include "heed/text/tokenizer.h"
+
+namespace heed {
+namespace {
+
+// `king`
+std::string named(const SessionToken& token) {
+  const std::string text = displayable(token.bytes);
+  const std::size_t begin = text.find_first_not_of(' ');
+  return fmt::format("`{}`", begin == std::string::npos ? text : text.substr(begin));
+}
+
+}  // namespace
+
+std::string ChoiceWords::query(std::int64_t index) const {
+  return named(session.queries(stack)[static_cast<std::size_t>(index)]);
+}
+
+std::string ChoiceWords::key(std::int64_t index) const {
+  return named(session.keys(stack)[static_cast<std::size_t>(index)]);
+}
+
+std::string ChoiceWords::seen(const Edge& edge) const {
+  return fmt::format("looks {} {} to {} ({})", edge.key > edge.query ? "ahead" : "back",
+                     number_of(std::abs(edge.query - edge.key), "token"), key(edge.key),
+                     hundredths(edge.weight));
+}
+
+std::string ChoiceWords::than_any_other() const {
+  return head    ? fmt::format("than head {} of any other layer", *head)
+         : layer ? fmt::format("than any other of layer {}", *layer)
+                 : "than any other";
+}
+
+std::string ChoiceWords::of_induction(const Edge& edge) const {
+  return fmt::format("{} {}, the word that followed the earlier {}: an induction head",
+                     query(edge.query), seen(edge), query(edge.query));
+}
+
+std::string ChoiceWords::of_link(const Edge& edge) const {
+  const std::string weight = hundredths(edge.weight);
+  if (stack != Stack::kCross) {
+    const bool back = edge.query >= session.split.value_or(0);
+    return fmt::format(
+        "{} of the {} text looks at {} of the {} ({}): this head links words of the two texts more "
+        "{}",
+        query(edge.query), back ? "second" : "first", key(edge.key), back ? "first" : "second",
+        weight, than_any_other());
+  }
+  const bool writes = session.info.reads_source();
+  const std::string who =
+      writes ? fmt::format("to write {}, the decoder", query(edge.query + 1)) : query(edge.query);
+  return fmt::format("{} looks at {} ({}): this head picks out words of the source more {}", who,
+                     key(edge.key), weight, than_any_other());
+}
+
+std::string ChoiceWords::of_row(const Edge& edge, bool is_gap) const {
+  return fmt::format("{}{} {}: from here this head looks past the nearest words more {}",
+                     is_gap ? "the gap " : "", query(edge.query), seen(edge), than_any_other());
+}
+
+std::string ChoiceWords::of_content(const std::optional<Edge>& edge, double score) const {
+  std::string why = fmt::format("this head looks past the nearest words more {}", than_any_other());
+  if (score == 0)
+    why = stack == Stack::kCross ? "the first head, as none looks hardest at a word of the source"
+                                 : "the first head, as none looks past the nearest words";
+  return edge ? fmt::format("{} {}: {}", query(edge->query), seen(*edge), why) : why;
+}
+
+}  // namespace heed

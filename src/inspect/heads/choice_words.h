@@ -1,0 +1,35 @@
+// Why heed shows a head, in a sentence.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "heed/inspect/session.h"
+#include "inspect/heads/edges.h"
+
+namespace heed {
+
+/// The sentences about heads of one stack, chosen among those that a layer or head leaves free.
+struct ChoiceWords {
+  const Session& session;
+  Stack stack = Stack::kSelf;
+  std::optional<int> layer = {}, head = {};
+
+  std::string of_induction(const Edge& edge) const;
+  /// The edge goes from one text to the other.
+  std::string of_link(const Edge& edge) const;
+  /// The head was chosen by this row, which may be a gap to fill.
+  std::string of_row(const Edge& edge, bool is_gap) const;
+  /// No edge: none of the heads has one from word to word. `score` is 0 where the head is the
+  /// first one, since none earned it.
+  std::string of_content(const std::optional<Edge>& edge, double score) const;
+
+ private:
+  std::string query(std::int64_t index) const;
+  std::string key(std::int64_t index) const;
+  std::string seen(const Edge& edge) const;  // "looks back 7 tokens to `king` (.77)"
+  std::string than_any_other() const;
+};
+
+}  // namespace heed

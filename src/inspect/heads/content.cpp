@@ -1,0 +1,63 @@
+#include "inspect/heads/content.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "heed/inspect/units.h"
+#include "inspect/heads/scored_layer.h"
+#include "text/utf8.h"
+
+namespace heed {
+namespace {
+
+// English. Pronouns are not among them: whom they mean is what a reader wants to see.
+constexpr std::string_view kGrammar[] = {
+    "a",     "about", "after", "all",   "am",      "an",    "and",  "any",   "are",   "as",
+    "at",    "be",    "been",  "being", "because", "but",   "by",   "can",   "could", "did",
+    "do",    "does",  "down",  "each",  "every",   "for",   "from", "had",   "has",   "have",
+    "how",   "if",    "in",    "into",  "is",      "many",  "may",  "might", "more",  "most",
+    "much",  "must",  "no",    "nor",   "not",     "of",    "on",   "or",    "out",   "over",
+    "shall", "so",    "some",  "such",  "should",  "than",  "that", "the",   "then",  "there",
+    "these", "this",  "those", "to",    "too",     "under", "up",   "upon",  "very",  "was",
+    "were",  "when",  "where", "while", "will",    "with",  "would"};
+
+std::string in_small_letters(std::string_view text) {
+  std::string small;
+  for (const char c : text)
+    if (c != ' ') small += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return small;
+}
+
+// In Japanese, grammar is written in hiragana and content mostly is not.
+bool is_hiragana(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = character_at(text, at);
+    if (character.code < 0x3041 || character.code > 0x309F) return false;
+    at += character.bytes;
+  }
+  return !text.empty();
+}
+
+bool is_grammar(const SessionToken& token) {
+  const std::string word = in_small_letters(token.bytes);
+  return std::ranges::find(kGrammar, word) != std::end(kGrammar) || is_hiragana(word);
+}
+
+}  // namespace
+
+std::vector<double> content_of(std::span<const SessionToken> tokens, const Tokenizer* tokenizer) {
+  std::vector<double> content(tokens.size(), 0);
+  const std::vector<std::int64_t> words = token_units(tokens, tokenizer).words;
+  for (std::size_t word = 0; word < words.size(); ++word) {
+    const auto begin = static_cast<std::size_t>(words[word]);
+    const std::size_t end =
+        word + 1 < words.size() ? static_cast<std::size_t>(words[word + 1]) : tokens.size();
+    for (std::size_t at = begin; at < end; ++at)
+      if (is_word(tokenizer, tokens[at]))
+        content[at] = end - begin > 1 || is_grammar(tokens[at]) ? 0.5 : 1;
+  }
+  return content;
+}
+
+}  // namespace heed

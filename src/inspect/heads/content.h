@@ -1,0 +1,15 @@
+// How much tokens say of what a text is about.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "heed/inspect/session.h"
+
+namespace heed {
+
+/// Returns a number per token: 1 for a content word or a pronoun, 1/2 for a word of grammar and for
+/// a part of a word, 0 for a special token and for punctuation.
+std::vector<double> content_of(std::span<const SessionToken> tokens, const Tokenizer* tokenizer);
+
+}  // namespace heed
