@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/number_of.h"
 #include "cli/command.h"
 #include "cli/terminal/interrupt.h"
@@ -24,7 +25,6 @@
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "heed/ranks/open_ranks.h"
-#include "io/atomic_file.h"
 #include "train/checkpoint.h"
 
 namespace heed::cli {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/file.h"
 #include "generate/arguments.h"
 #include "generate/rules.h"
 #include "heed/base/error.h"
-#include "io/atomic_file.h"
 #include "models/config.h"
 
 namespace heed {

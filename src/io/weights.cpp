@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "heed/base/error.h"
 #include "heed/io/safetensors.h"
-#include "io/atomic_file.h"
 
 namespace heed {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
-#include "io/atomic_file.h"
 
 namespace heed {
 namespace {

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "base/enumerator.h"
+#include "base/file.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
-#include "io/atomic_file.h"
 
 namespace heed {
 namespace {

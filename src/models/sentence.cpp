@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/enumerator.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "heed/base/error.h"
-#include "io/atomic_file.h"
 #include "models/config.h"
 
 namespace heed {

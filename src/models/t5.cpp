@@ -137,7 +137,7 @@ Tensor T5::states(const Batch& batch, Run& run) const {
 }
 
 // The states behind the decoder's last norm [B, T, C].
-Tensor T5::decode(const Batch& batch, Run& run) const {
+Tensor T5::decode(const Side& decoder, const Batch& batch, Run& run) const {
   const Shown show{run, Stack::kDecoder};
   Source source{.states = {}, .lengths = source_lengths(batch)};
   if (batch.source.given()) {
@@ -145,19 +145,19 @@ Tensor T5::decode(const Batch& batch, Run& run) const {
     source.states = encode(batch.source, reading);
   }
   Tensor x = show(TapKind::kEmbedding, words_.forward(batch.ids));  // [B, T, C]
-  for (const Layer& layer : decoder_->layers) {
+  for (const Layer& layer : decoder.layers) {
     x = layer.attention.forward(std::move(x), run);
     if (layer.cross) x = layer.cross->forward(std::move(x), run, source);
     x = std::visit([&](const auto& mlp) { return mlp.forward(std::move(x), run); }, layer.mlp);
   }
-  return show(TapKind::kFinal, decoder_->norm.forward(x, run));
+  return show(TapKind::kFinal, decoder.norm.forward(x, run));
 }
 
 Tensor T5::forward(const Batch& batch, Run& run) const {
   if (!decoder_) return wanted_rows(states(batch, run), run);
   check_pass(info_, batch, run);
   check_dropout(info_, "dropout_rate", config_.dropout, run);
-  Tensor last = decode(batch, run);
+  Tensor last = decode(*decoder_, batch, run);
   const auto counts = run.row_lengths(batch.ids.dim(0), batch.ids.dim(1));
   if (run.cache != nullptr) run.cache->advance(counts);
   if (!head_) return wanted_rows(std::move(last), run);

@@ -79,7 +79,7 @@ class T5 : public Model {
   Tensor encode(const ConstView& ids, Run& run) const;
   void encode_backward(const Tensor& dstates, const ConstView& ids, Run& run,
                        Gradients& gradients) const;
-  Tensor decode(const Batch& batch, Run& run) const;
+  Tensor decode(const Side& decoder, const Batch& batch, Run& run) const;
   double head_scale() const;
 
   T5Config config_;

@@ -5,11 +5,11 @@
 #include <set>
 
 #include "base/edit_distance.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/number_of.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
-#include "io/atomic_file.h"
 #include "models/classifier.h"
 #include "models/family.h"
 

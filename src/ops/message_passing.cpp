@@ -9,6 +9,7 @@
 #include "heed/masks/edges.h"
 #include "heed/ops/attention.h"
 #include "ops/add.h"
+#include "ops/operand.h"
 #include "tensor/view_text.h"
 
 namespace heed {

@@ -7,6 +7,7 @@
 #include "heed/base/error.h"
 #include "heed/ops/attention.h"
 #include "heed/ops/hopfield.h"
+#include "ops/operand.h"
 #include "tensor/view_text.h"
 
 namespace heed {

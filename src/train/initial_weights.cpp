@@ -7,11 +7,11 @@
 #include <map>
 #include <numbers>
 
+#include "base/file.h"
 #include "base/reworded.h"
 #include "heed/base/error.h"
 #include "heed/models/classifier.h"
 #include "heed/models/registry.h"
-#include "io/atomic_file.h"
 #include "models/classifier.h"
 #include "train/memory_needed.h"
 

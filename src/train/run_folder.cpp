@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/number_of.h"
 #include "heed/base/error.h"
-#include "io/atomic_file.h"
 
 namespace heed {
 namespace {

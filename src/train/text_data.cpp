@@ -5,12 +5,12 @@
 #include <algorithm>
 
 #include "base/digest.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/number_of.h"
 #include "base/reworded.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
-#include "io/atomic_file.h"
 #include "models/model_tokenizer.h"
 #include "text/byte_bpe.h"
 #include "text/word_level.h"

@@ -259,7 +259,7 @@ TEST(LookFile, HtmlHoldsTheViewThatLookChooses) {
   const json chosen = json::parse(look({"--format", "json"}).out);
   const Answer answer = look({"--format", "html"});
   ASSERT_EQ(answer.status, 0) << answer.error;
-  const json edge = chosen["chosen"];
+  const json& edge = chosen["chosen"];
   EXPECT_THAT(answer.out, HasSubstr("\"view\":\"look/L" + chosen["layer"].dump() + ".H" +
                                     chosen["head"].dump() + "/i=" + edge["query"].dump() +
                                     "/j=" + edge["key"].dump() + "\""));

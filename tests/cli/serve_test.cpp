@@ -12,8 +12,6 @@
 #include <sys/stat.h>
 
 #include <array>
-#include <chrono>
-#include <thread>
 
 #include "cli/program.h"
 #include "cli/tiny_model.h"

@@ -7,10 +7,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/heads.h"
 #include "inspect/answers/type_writer.h"
-#include "io/atomic_file.h"
 #include "support/places.h"
 
 namespace heed {

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "heed/base/error.h"
-#include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/places.h"
 

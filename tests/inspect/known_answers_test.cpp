@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/file.h"
 #include "heed/inspect/head_probe.h"
 #include "heed/inspect/look.h"
 #include "heed/models/classifier.h"
 #include "heed/train/train.h"
-#include "io/atomic_file.h"
 #include "support/places.h"
 #include "support/scratch.h"
 #include "support/training.h"

@@ -152,8 +152,8 @@ TEST(ChooseHeadOfEdge, TakesTheLargestWeightOfWhatIsLeftFree) {
     EXPECT_EQ(std::pair(chosen.layer, chosen.head), std::pair(back - 1, back % 2));
     EXPECT_TRUE(chosen.automatic);
     EXPECT_NEAR(chosen.score, 1, 1e-6);
-    EXPECT_EQ(std::pair(*chosen.query, *chosen.key),
-              (std::pair<std::int64_t, std::int64_t>(7, 7 - back)));
+    EXPECT_EQ(chosen.query, std::optional<std::int64_t>(7));
+    EXPECT_EQ(chosen.key, std::optional<std::int64_t>(7 - back));
   }
   EXPECT_EQ(of(7, 6, 1).layer, 1);
   EXPECT_EQ(of(7, 6, 1).reason, "gives this edge the largest weight, .12");

@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <string>
 
+#include "base/file.h"
 #include "heed/generate/generate.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/session.h"
 #include "heed/io/safetensors.h"
-#include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/shared_data.h"
 

@@ -8,9 +8,9 @@
 #include <tuple>
 #include <utility>
 
+#include "base/file.h"
 #include "heed/base/error.h"
 #include "heed/inspect/head_scores.h"
-#include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/places.h"
 

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/file.h"
 #include "inspect/evidence/edited_run.h"
 #include "inspect/evidence/origins.h"
 #include "inspect/evidence/trial.h"
-#include "io/atomic_file.h"
 #include "support/family_sessions.h"
 #include "support/shared_data.h"
 

@@ -10,9 +10,9 @@
 #include <random>
 #include <string>
 
+#include "base/file.h"
 #include "heed/base/error.h"
 #include "heed/models/registry.h"
-#include "io/atomic_file.h"
 #include "support/scratch.h"
 #include "text/byte_bpe.h"
 

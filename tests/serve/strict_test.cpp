@@ -1,7 +1,7 @@
 // What a client sends by mistake is refused by its name, and a client that leaves ends its work.
+#include <fmt/format.h>
 #include <httplib.h>
 
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "serve/served.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "io/atomic_file.h"
+#include "base/file.h"
 #include "serve/server.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"

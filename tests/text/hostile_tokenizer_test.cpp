@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/philox.h"
 #include "heed/text/tokenizer.h"
-#include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/places.h"
 #include "support/scratch.h"

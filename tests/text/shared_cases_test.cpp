@@ -6,8 +6,8 @@
 #include <sstream>
 #include <string>
 
+#include "base/file.h"
 #include "heed/text/tokenizer.h"
-#include "io/atomic_file.h"
 #include "support/scratch.h"
 #include "support/shared_data.h"
 

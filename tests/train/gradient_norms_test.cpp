@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "io/atomic_file.h"
+#include "base/file.h"
 #include "support/scratch.h"
 
 namespace heed {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/cpu_name.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/number_of.h"
 #include "bench/serve_bench.h"
@@ -14,7 +15,6 @@
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "heed/models/registry.h"
-#include "io/atomic_file.h"
 
 namespace heed::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/cpu_name.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/reworded.h"
 #include "bench/model_bench.h"
@@ -13,7 +14,6 @@
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "heed/models/registry.h"
-#include "io/atomic_file.h"
 #include "tensor/dtype_named.h"
 
 namespace heed::cli {

@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include "base/cpu_name.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/number_of.h"
 #include "bench/train_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
-#include "io/atomic_file.h"
 
 namespace heed::cli {
 namespace {

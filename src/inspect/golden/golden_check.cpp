@@ -9,12 +9,12 @@
 #include <optional>
 #include <string_view>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "heed/base/error.h"
 #include "heed/generate/generate.h"
 #include "heed/models/registry.h"
 #include "inspect/golden/golden_pass.h"
-#include "io/atomic_file.h"
 #include "ops/loss.h"
 #include "tensor/view_text.h"
 

@@ -1,7 +1,6 @@
 #include "inspect/heads/row_scores.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace heed {
 void RowScores::begin(const ObservedShape& shape) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <limits>
 
 #include "heed/base/error.h"
 #include "inspect/heads/sides.h"

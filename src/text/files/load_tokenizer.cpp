@@ -19,7 +19,7 @@ std::unique_ptr<Tokenizer> read_json_with_settings(const fs::path& folder) {
   TokenizerFile file(path.string(), content_of(path));
   if (auto text = with_settings(file.root(), read_tokenizer_config(folder), folder))
     file = TokenizerFile(path.string(), *std::move(text));
-  return read_tokenizer(std::move(file));
+  return read_tokenizer(file);
 }
 
 // In the order in which transformers prefers them.
