@@ -45,10 +45,18 @@ def test_the_page_is_the_programs(page, tmp_path):
     file = tmp_path / "x.html"
     said("look", SENTENCE, "--layer", "2", "--head", "4", "-o", str(file))
     theirs, ours = snapshot(file.read_text()), snapshot(page)
-    assert ours["view"] == theirs["view"] == "look/L2.H4/i=11"
+    assert ours["view"] == theirs["view"] == "look/L2.H4/i=8/j=7"
     assert ours["held"] == theirs["held"]
     assert ours["session"] == theirs["session"]
     assert len(ours["next"]) == len(theirs["next"]) == 12
+
+
+def test_without_a_head_the_page_opens_at_the_edge_that_heed_chooses(session, page):
+    found = session.to_dict()
+    edge = "i={query}/j={key}".format(**found["chosen"])
+    view = snapshot(session.to_html())["view"]
+    assert view == f"look/L{found['layer']}.H{found['head']}/{edge}"
+    assert found["chosen"]["reason"] in session.to_text(width=1000)
 
 
 def test_the_page_opens_at_what_was_asked(session, page, tmp_path):

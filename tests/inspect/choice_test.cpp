@@ -166,6 +166,12 @@ TEST(ChooseHead, OfSomeRowsTakesTheStrongestEdgeThere) {
   EXPECT_EQ(choose(session, {}, {7}).query, 7);  // it was asked for
 }
 
+TEST(ChooseHead, OfALongTextTakesRowsThatAreSpreadOverIt) {
+  const ChosenHead chosen = choose(session_of({std::vector<std::int64_t>(1100, 1)}));
+  EXPECT_EQ(chosen.query, 1098);  // the last of 1,024
+  EXPECT_EQ(chosen.key, 1);
+}
+
 TEST(ChooseHead, SaysSoWhereNoneLooksPastTheNearestWords) {
   const Session session = session_of({{0, 0, 1}, {0, 0, 0}});
   EXPECT_EQ(shown(session), (Shown{0, 0, "t2", "t1"}));

@@ -103,9 +103,11 @@ ViewAddress view_of(const ViewOptions& options, const Session& cut,
   view.to = options.who.empty() && !options.to.empty();
   const auto tokens = view.to ? cut.keys(stack.stack) : cut.queries(stack.stack);
   const std::string& pinned = view.to ? options.to : options.who;
-  if (!pinned.empty()) view.query = shown_token(view.to ? "--to" : "--who", tokens, pinned);
-  if (!options.to.empty() && !view.to && view.query)
-    view.key = key_of(cut, stack, options.to, *view.query);
+  if (!pinned.empty()) {
+    const std::int64_t token = shown_token(view.to ? "--to" : "--who", tokens, pinned);
+    view.query = token;
+    if (!options.to.empty() && !view.to) view.key = key_of(cut, stack, options.to, token);
+  }
   const ChosenHead chosen = chosen_for(options, cut, stack.stack, view, scores);
   if (!view.query) {
     view.query = chosen.query.value_or(std::ssize(tokens) - 1);
