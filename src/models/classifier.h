@@ -49,8 +49,8 @@ class Classifier : public Model {
 
  private:
   enum class Middle : std::uint8_t { kNone, kTanh, kRelu };
-  // What the base reads: the batch; of an encoder-decoder the text as the source, and the text
-  // behind the start token as what is written.
+  // The batch that the base reads. An encoder-decoder reads the text as its source, and the text
+  // after the start token as the target.
   class Pass {
    public:
     Pass(const Model& base, const Batch& batch, const Run& run);

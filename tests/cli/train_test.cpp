@@ -16,7 +16,7 @@ namespace {
 
 using test::TrainProgram;
 
-// Of the latest checkpoint; 0: there is none.
+// The step of the latest checkpoint; 0 where the folder has no checkpoint.
 std::int64_t last_step(const std::filesystem::path& folder) {
   if (!std::filesystem::exists(folder)) return 0;
   const auto kept = list_checkpoints(folder);
