@@ -55,7 +55,7 @@ constexpr Trait kTraits[] = {
     {"segments", [](const AttentionCase& c) { return c.mask == CaseMask::kSegments; }},
     {"blocks", [](const AttentionCase& c) { return c.mask == CaseMask::kBlocks; }},
     {"edges", [](const AttentionCase& c) { return c.mask == CaseMask::kEdges; }},
-    {"a scale a head", [](const AttentionCase& c) { return c.scores.scale_a_head; }},
+    {"one scale per head", [](const AttentionCase& c) { return c.scores.scale_a_head; }},
     {"cosine", [](const AttentionCase& c) { return c.scores.similarity == Similarity::kCosine; }},
     {"gaussian",
      [](const AttentionCase& c) { return c.scores.similarity == Similarity::kGaussian; }},

@@ -61,7 +61,7 @@ TEST(LookFlow, WhatItCannotShowIsRefused) {
       {{kText, "--flow", "--layer", "1"}, "--layer cannot be used with --flow"},
       {{kText, "--flow", "--heads", "all"}, "--heads cannot be used with --flow"},
       {{kText, "--flow", "--format", "tsv"}, "text, json, graphml or dot"},
-      {{kText, "--format", "graphml"}, "has no effect without --flow"},
+      {{kText, "--format", "graphml"}, "needs --flow"},
       {{kText, "--by", "effect"}, "--flow"},
       {{kText, "--flow", "--who", "elephant"}, "elephant"},
       {{kText, "--view", "words/L0.H0/i=3", "--format", "json"}, "svg, png or html"}};

@@ -92,8 +92,8 @@ TEST(LookSides, AnEdgeThatTheMaskHidesHasNoHead) {
 
 TEST(LookSides, SaysWhatWasChosenBesideALayerOrAHead) {
   const std::pair<std::vector<std::string>, const char*> places[] = {
-      {{"--head", "1"}, "heed chose this layer for head 1: `"},
-      {{"--layer", "1"}, "heed chose this head of layer 1: `"}};
+      {{"--head", "1"}, "heed chose this layer for head 1: "},
+      {{"--layer", "1"}, "heed chose this head of layer 1: "}};
   for (const auto& [place, said] : places)
     for (const bool of_word : {false, true}) {
       std::vector<std::string> asked = {"the cat sat on the mat", "--model", test::tiny_model()};
