@@ -223,7 +223,7 @@ test('with nothing pinned more of a row are chosen where there are fewer rows', 
   const rows = (count) => Array.from({length: count}, (_, query) => row(query));
   const few = choice.largestOfRows(rows(2));
   assert.equal(choice.choiceText(few), '8 largest per row, 6 of 20 weights');
-  assert.equal(choice.choiceText(few, true), '8 a row');
+  assert.equal(choice.choiceText(few, true), '8 per row');
   assert.equal(choice.restText(few), 'not drawn: .300 of a row on average');
   const many = choice.largestOfRows(rows(30));
   assert.deepEqual(many.rows[4].edges.map(({key}) => key), [1]);
