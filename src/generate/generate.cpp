@@ -17,18 +17,15 @@
 #include "models/model_tokenizer.h"
 
 namespace heed {
-namespace {
-
-// A prompt on its way.
-struct Row {
-  std::size_t index = 0;
-  std::vector<TokenId> ids;  // prompt and continuation
-  std::optional<TextStream> stream;
-};
-
-}  // namespace
 
 class Generation::State {
+  // A prompt that is being continued.
+  struct Row {
+    std::size_t index = 0;
+    std::vector<TokenId> ids;  // prompt and continuation
+    std::optional<TextStream> stream;
+  };
+
  public:
   State(const Model& model, GenerateArgs args, GenerateListener& listener)
       : model_(model),

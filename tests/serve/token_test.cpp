@@ -65,7 +65,7 @@ TEST_F(ServerToken, IsAnotherOneWhereItsFileIsSomebodyElses) {
 TEST_F(ServerToken, IsNotKeptInAFolderThatOthersMayWriteTo) {
   server_token(false);
   const std::string folder = (scratch_ / "heed").string();
-  for (const auto [mode, shown] : {std::pair(0777U, "0777"), {0720U, "0720"}, {0702U, "0702"}}) {
+  for (const auto& [mode, shown] : {std::pair(0777U, "0777"), {0720U, "0720"}, {0702U, "0702"}}) {
     std::filesystem::permissions(folder, std::filesystem::perms(mode));
     EXPECT_HEED_ERROR(server_token(false), ErrorCode::kIo,
                       "token: " + folder + ": a folder of mode " + shown +

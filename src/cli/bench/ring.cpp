@@ -52,8 +52,8 @@ std::string as_text(const RingTiming& timing, int threads) {
 int time_and_print(StartedRanks& ranks, const BenchOptions& options) {
   set_thread_count(fair_thread_count(ranks));
   const std::int64_t parts = 2 * std::int64_t{ranks.count()};
-  constexpr std::int64_t kTokens = 16384;
-  const std::int64_t asked = options.tokens > 0 ? options.tokens : kTokens;
+  constexpr std::int64_t kUsualTokens = 16384;
+  const std::int64_t asked = options.tokens > 0 ? options.tokens : kUsualTokens;
   const std::int64_t tokens = asked / parts * parts;
   if (tokens == 0)
     fail({.argument = "--tokens", .found = asked, .expected = fmt::format("{} or more", parts)});
