@@ -24,7 +24,7 @@ export function largestOfRows(rows: EdgeRow[]): Choice {
   return {rows: chosen, each, drawn: edges.length, all, rest: Math.max(0, 1 - weight / Math.max(1, rows.length))};
 }
 
-/** `2 largest per row, 44 of 253 weights`, or `2 a row` where there is little room; nothing where the rows are not there yet. */
+/** `2 largest per row, 44 of 253 weights`, or `2 per row` where there is little room; nothing where the rows are not there yet. */
 export function choiceText({each, drawn, all}: Choice, isShort = false): string {
   if (all === 0) return '';
   if (isShort) return `${each} per row`;

@@ -20,7 +20,7 @@ export function headingOf(page: Page, at: Span | null, choice: Choice | null): H
   const hasSwitch = side.split !== null || api.info.attentions.length > 1;  // beside it, which leaves room for few words
   const isMany = places.length > 1;
   if (at === null && choice !== null) {
-    const head = `head ${headName({places: [primary(store.now)]})}`;
+    const head = `${hasSwitch ? '' : 'head '}${headName({places: [primary(store.now)]})}`;
     return {title: 'Who attends to whom', after: [head, choiceText(choice, hasSwitch)].filter(Boolean).join(', ')};
   }
   const isNarrow = choice === null;

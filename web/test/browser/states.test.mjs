@@ -112,7 +112,7 @@ test('a text that takes long to cut says so, and only then', async () => {
   await page.locator('textarea').fill('Tom and the old dog');
   await page.keyboard.press('Control+Enter');
   await page.waitForSelector('.notice .progress');
-  await soon.equal(() => page.locator('.notice').textContent(), 'Cutting the text into tokens19 characters');
+  await soon.equal(() => page.locator('.notice').textContent(), 'Splitting the text into tokens19 characters');
   release();
   await waitForText(page, 'T');
   await soon.equal(() => page.locator('.notice').textContent(), '');
