@@ -21,7 +21,7 @@ def test_arrays_are_looked_at(rng):
     assert [token.text for token in session.tokens] == words
     assert session.model is None and session.model_name == "mine"
     assert session.row("six").query == 5
-    assert "mine" in repr(session) and "not known" in session.to_text()
+    assert "mine" in repr(session) and "unknown" in session.to_text()
     with pytest.raises(heed.errors.Unsupported, match="next: the session holds attention alone"):
         session.next()
     assert session.logits is None
