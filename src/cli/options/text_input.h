@@ -27,7 +27,7 @@ std::string given_text(const std::string& text, const std::string& file);
 void tell_of_lost_text(std::string_view command, std::string_view name, const Tokenizer& tokenizer,
                        std::string_view text, const Encoding& encoding);
 
-/// Says on stderr which letters of the text no token stands for; false where there are none. White
+/// Says on stderr which letters of the text have no token; false where every letter has one. White
 /// space, marks and controls do not count: normalisers drop them on purpose.
 bool tell_of_dropped_letters(std::string_view command, std::string_view name, std::string_view text,
                              std::span<const TokenSpan> spans);

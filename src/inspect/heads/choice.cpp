@@ -137,13 +137,12 @@ double Chooser::far(std::int64_t query, std::int64_t key) const {
 
 // The key followed the same token before. The row is of a whole word, where the text has any.
 Worth Chooser::repeated() const {
-  return [this](std::int64_t query, std::int64_t key) {
+  return [this, most = std::ranges::max(of_queries_)](std::int64_t query, std::int64_t key) {
     const auto at = [&](std::int64_t token) -> const std::string& {
       return queries_[static_cast<std::size_t>(token)].bytes;
     };
-    const bool repeats =
-        key > 0 && key < query && at(key - 1) == at(query) &&
-        of_queries_[static_cast<std::size_t>(query)] == std::ranges::max(of_queries_);
+    const bool repeats = key > 0 && key < query && at(key - 1) == at(query) &&
+                         of_queries_[static_cast<std::size_t>(query)] == most;
     return repeats ? far(query, key) : 0;
   };
 }

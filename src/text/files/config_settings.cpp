@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "text/files/config_tokens.h"
-#include "text/utf8.h"
+#include "text/files/sentence_piece_json.h"
 
 namespace heed {
 namespace {
@@ -58,18 +58,9 @@ void become_llama(Json& tokenizer, const Json& config) {
   const bool blank = config["add_prefix_space"].as_flag().value_or(true);
   const bool legacy = config["legacy"].as_flag().value_or(false);
   tokenizer.set("normalizer", nullptr);
-  tokenizer.set("pre_tokenizer", {{"type", "Metaspace"},
-                                  {"replacement", kSpaceMark},
-                                  {"prepend_scheme", !blank   ? "never"
-                                                     : legacy ? "always"
-                                                              : "first"},
-                                  {"split", false}});
-  Json steps =
-      Json::array({{{"type", "Replace"}, {"pattern", {{"String", kSpaceMark}}}, {"content", " "}},
-                   {{"type", "ByteFallback"}},
-                   {{"type", "Fuse"}}});
-  if (blank) steps.push({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
-  tokenizer.set("decoder", {{"type", "Sequence"}, {"decoders", std::move(steps)}});
+  const char* const with_blank = legacy ? "always" : "first";
+  tokenizer.set("pre_tokenizer", metaspace_json(blank ? with_blank : "never", /*split=*/false));
+  tokenizer.set("decoder", metaspace_decoder_json(blank));
 }
 
 // As Llama 2's file has it, in the form of either version: Llama 3 has the class, and bytes.

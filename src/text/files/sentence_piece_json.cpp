@@ -96,28 +96,32 @@ std::vector<SentencePieceMerge> merges_of(const SentencePieceModel& model) {
   return merges;
 }
 
+Json metaspace_json(std::string_view prefix, bool split) {
+  return Json({{"type", "Metaspace"},
+               {"replacement", kSpaceMark},
+               {"prepend_scheme", prefix},
+               {"split", split}});
+}
+
+Json metaspace_decoder_json(bool has_prefix) {
+  const Json decoders = Json::array(
+      {replace_json(Json({{"String", kSpaceMark}}), " "), Json({{"type", "ByteFallback"}}),
+       Json({{"type", "Fuse"}}),
+       Json({{"type", "Strip"}, {"content", " "}, {"start", has_prefix ? 1 : 0}, {"stop", 0}})});
+  return Json({{"type", "Sequence"}, {"decoders", decoders}});
+}
+
 std::string sentence_piece_json(const SentencePieceModel& model, const Vocabulary& vocabulary,
                                 const std::vector<AddedToken>& added,
                                 const SentencePieceFrame& frame) {
-  const Json metaspace = Json({{"type", "Metaspace"},
-                               {"replacement", kSpaceMark},
-                               {"prepend_scheme", model.add_dummy_prefix ? "always" : "never"},
-                               {"split", model.algorithm != SentencePieceModel::Algorithm::kBpe}});
-  const Json decoders = Json::array({replace_json(Json({{"String", kSpaceMark}}), " "),
-                                     Json({{"type", "ByteFallback"}}), Json({{"type", "Fuse"}}),
-                                     Json({{"type", "Strip"},
-                                           {"content", " "},
-                                           {"start", model.add_dummy_prefix ? 1 : 0},
-                                           {"stop", 0}})});
+  const bool is_bpe = model.algorithm == SentencePieceModel::Algorithm::kBpe;
   return write_tokenizer_json(
       {.normalizer = normalizer_json(model),
-       .pre_tokenizer = metaspace,
+       .pre_tokenizer = metaspace_json(model.add_dummy_prefix ? "always" : "never", !is_bpe),
        .post_processor = template_json(vocabulary, frame.begin, frame.end, frame.second,
                                        frame.second.empty() ? 1 : 0),
-       .decoder = Json({{"type", "Sequence"}, {"decoders", decoders}}),
-       .model = model.algorithm == SentencePieceModel::Algorithm::kBpe
-                    ? bpe_json(model)
-                    : unigram_json(model, vocabulary),
+       .decoder = metaspace_decoder_json(model.add_dummy_prefix),
+       .model = is_bpe ? bpe_json(model) : unigram_json(model, vocabulary),
        .added_tokens = added});
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "text/files/sentence_piece_model.h"
@@ -26,6 +27,12 @@ struct SentencePieceFrame {
   std::string end;
   std::string second = {};  // one more before a second text, which then is of the first's type
 };
+
+/// The pre-tokeniser that writes blanks as SentencePiece's mark; `prefix` says where the text gets
+/// one more: "first" (at its begin), "always" (after each added token too) or "never".
+Json metaspace_json(std::string_view prefix, bool split);
+/// Its decoder; `has_prefix`: the text's first blank is removed.
+Json metaspace_decoder_json(bool has_prefix);
 
 std::string sentence_piece_json(const SentencePieceModel& model, const Vocabulary& vocabulary,
                                 const std::vector<AddedToken>& added,
