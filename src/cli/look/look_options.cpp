@@ -174,8 +174,7 @@ void add_why(OptionList& list, LookOptions& options) {
 
 void check_why(const Given& given, const LookOptions& options) {
   if (!options.why) return;
-  if (options.who.empty() || options.to.empty())
-    fail({.found = "--why needs --who and --to"});
+  if (options.who.empty() || options.to.empty()) fail({.found = "--why needs --who and --to"});
   for (const char* option : {"--flow", "--heads", "--view", "--top", "--what"})
     if (given.has(option))
       fail({.found =
