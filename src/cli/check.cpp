@@ -136,13 +136,13 @@ int check_model(const std::string& dir, DType dtype, bool json) {
   return report.passed() ? 0 : 1;
 }
 
-struct Options {
+struct CheckOptions {
   std::string what, dir;
   DType dtype = DType::kF32;
   bool json = false;
 };
 
-int check(const Options& options, const Given& given) {
+int check(const CheckOptions& options, const Given& given) {
   if (options.what == "onnx" && given.has("--dtype"))
     fail({.argument = "--dtype", .found = "given with onnx", .expected = "it with model"});
   if (options.what == "model") return check_model(options.dir, options.dtype, options.json);
@@ -153,8 +153,8 @@ int check(const Options& options, const Given& given) {
   return check_onnx(options.dir, options.json);
 }
 
-Run declare(OptionList& list) {
-  const auto options = std::make_shared<Options>();
+Run declare_check(OptionList& list) {
+  const auto options = std::make_shared<CheckOptions>();
   add(list, {{.name = "WHAT",
               .to = &options->what,
               .required = true,
@@ -181,7 +181,7 @@ Command check_command() {
           "  heed check model models/llama\n"
           "  heed check onnx onnx/backend/test/data/node\n"
           "  heed check onnx node/test_attention_4d_causal --json",
-          declare};
+          declare_check};
 }
 
 }  // namespace heed::cli

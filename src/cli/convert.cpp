@@ -22,7 +22,7 @@
 namespace heed::cli {
 namespace {
 
-struct Options {
+struct ConvertOptions {
   std::string model;
   std::string out;
   DType dtype = DType::kF32;
@@ -102,7 +102,7 @@ void refuse_own_folder(const std::filesystem::path& model, const std::string& ou
           .expected = "a new folder, or an empty one"});
 }
 
-std::string report(const Options& options, const LoadedModel& model) {
+std::string report(const ConvertOptions& options, const LoadedModel& model) {
   std::string said =
       fmt::format("{}: {} in {}\n", options.out, model.model->info().title, name(options.dtype));
   if (const std::vector<std::string> others = left_out(model.folder); !others.empty())
@@ -112,7 +112,7 @@ std::string report(const Options& options, const LoadedModel& model) {
   return said;
 }
 
-int run(const Options& options) {
+int run(const ConvertOptions& options) {
   const std::filesystem::path from = find_model(options.model);
   refuse_own_folder(from, options.out);
   NewFolder folder(options.out);
@@ -130,8 +130,8 @@ int run(const Options& options) {
   return 0;
 }
 
-Run declare(OptionList& list) {
-  const auto options = std::make_shared<Options>();
+Run declare_convert(OptionList& list) {
+  const auto options = std::make_shared<ConvertOptions>();
   add(list, {{.name = "MODEL",
               .to = &options->model,
               .required = true,
@@ -154,7 +154,7 @@ Command convert_command() {
   return {"convert", "writes a model again, in another type or of shards as one file",
           "  heed convert tales --dtype f32 -o tales-f32\n"
           "  heed convert models/llama --dtype bf16 -o models/llama-bf16",
-          declare};
+          declare_convert};
 }
 
 }  // namespace heed::cli

@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t kSideBySide = 32;                                  // texts of one pass
 constexpr std::array<const char*, 3> kFormats = {"json", "tsv", "npy"};  // the default first
 
-struct Options {
+struct EmbedOptions {
   std::string model, file, format, out;
   std::string cut = "first";
   bool json = false;
@@ -76,7 +76,7 @@ void tell_of_cut(const std::vector<std::int64_t>& lengths, std::int64_t most,
   fmt::print(stderr, "text {} has {}\n", first - lengths.begin() + 1, *first);
 }
 
-std::vector<std::vector<TokenId>> tokens_of(const LoadedModel& model, const Options& options,
+std::vector<std::vector<TokenId>> tokens_of(const LoadedModel& model, const EmbedOptions& options,
                                             const std::vector<std::string>& texts) {
   const std::int64_t most = most_sentence_tokens(model);
   std::vector<std::vector<TokenId>> all;
@@ -150,7 +150,7 @@ void write_objects(Output& output, const LoadedModel& model, const std::vector<s
   output.write("\n]}\n");
 }
 
-int run(const Options& options) {
+int run(const EmbedOptions& options) {
   if (options.texts.empty() == options.file.empty())
     fail({.found = options.texts.empty() ? "no text is given" : "TEXT and --file are both given",
           .expected = "TEXT or --file"});
@@ -178,7 +178,7 @@ int run(const Options& options) {
   return 0;
 }
 
-void add_input(OptionList& list, Options& options) {
+void add_input(OptionList& list, EmbedOptions& options) {
   add(list,
       {{.name = "TEXT",
         .to = &options.texts,
@@ -197,7 +197,7 @@ void add_input(OptionList& list, Options& options) {
                 "text"}});
 }
 
-void add_output(OptionList& list, Options& options) {
+void add_output(OptionList& list, EmbedOptions& options) {
   add(list, {{.name = "--format",
               .to = &options.format,
               .words = {std::begin(kFormats), std::end(kFormats)},
@@ -210,8 +210,8 @@ void add_output(OptionList& list, Options& options) {
               .help = "write to this file; it appears complete or not at all"}});
 }
 
-Run declare(OptionList& list) {
-  const auto options = std::make_shared<Options>();
+Run declare_embed(OptionList& list) {
+  const auto options = std::make_shared<EmbedOptions>();
   add_input(list, *options);
   add_output(list, *options);
   add(list, {{.name = "--model",
@@ -230,7 +230,7 @@ Command embed_command() {
   return {"embed", "one vector per text, with a sentence encoder",
           "  heed embed \"The cat sat.\" \"A cat was sitting.\" --model models/minilm\n"
           "  heed embed --file story.txt --model models/minilm -o vectors.npy",
-          declare};
+          declare_embed};
 }
 
 }  // namespace heed::cli

@@ -189,7 +189,7 @@ int run(GenerateOptions options, const Given& given) {
   return 0;
 }
 
-Run declare(OptionList& list) {
+Run declare_generate(OptionList& list) {
   const auto options = std::make_shared<GenerateOptions>();
   add_generate_options(list, *options);
   return [options](const Given& given) { return run(*options, given); };
@@ -203,7 +203,7 @@ Command generate_command() {
           "  heed generate \"Once upon a time\" -n 50 --temperature 0 --json\n"
           "  heed generate --file story.txt --top-p 0.9 --seed 7 --stop \"The end\"\n"
           "  heed generate \"Once upon a time\" -n 50 --beams 4",
-          declare};
+          declare_generate};
 }
 
 }  // namespace heed::cli

@@ -197,13 +197,13 @@ std::string as_text(const LoadedModel& loaded, const Found& found) {
   return text;
 }
 
-struct Options {
+struct ModelsOptions {
   std::string name;
   bool pronouns = false;
   bool json = false;
 };
 
-int run(const Options& options) {
+int run(const ModelsOptions& options) {
   if (options.name.empty()) {
     const std::vector<FoundModel> found = list_models();
     print(options.json ? as_json(found) : as_text(found));
@@ -216,8 +216,8 @@ int run(const Options& options) {
   return 0;
 }
 
-Run declare(OptionList& list) {
-  const auto options = std::make_shared<Options>();
+Run declare_models(OptionList& list) {
+  const auto options = std::make_shared<ModelsOptions>();
   add(list,
       {{.name = "NAME",
         .to = &options->name,
@@ -243,7 +243,7 @@ Command models_command() {
           "  heed models tales\n"
           "  heed models tales --pronouns\n"
           "  HEED_MODELS=my-models heed models --json",
-          declare};
+          declare_models};
 }
 
 }  // namespace heed::cli

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kDefaultPort = 8321;
 
-struct Options {
+struct ServeOptions {
   std::string model;
   std::string text, file;
   std::string pair, target, stack;
@@ -37,7 +37,7 @@ std::optional<std::string> given_if(bool given, const std::string& text) {
 }
 
 // What the page begins with is refused now, and not when it is opened.
-void check_sides(const Options& options, const LoadedModel& model) {
+void check_sides(const ServeOptions& options, const LoadedModel& model) {
   const ModelInfo& info = model.model->info();
   if (options.pair_given && (info.causal || info.reads_source()))
     fail({.argument = "--pair",
@@ -51,7 +51,7 @@ void check_sides(const Options& options, const LoadedModel& model) {
     find_stack("serve", model.name, info.stacks, *stack);
 }
 
-std::optional<std::string> first_text(const Options& options) {
+std::optional<std::string> first_text(const ServeOptions& options) {
   if (!options.text_given && options.file.empty()) return {};
   if (options.text_given && !options.file.empty())
     fail({.found = "--text and --file are both given", .expected = "one of them"});
@@ -61,7 +61,8 @@ std::optional<std::string> first_text(const Options& options) {
 }
 
 // The page offers to read a part of a text that is too long, so the server starts with it.
-void tell_of_texts(const Options& options, const LoadedModel& model, const ServerOptions& shown) {
+void tell_of_texts(const ServeOptions& options, const LoadedModel& model,
+                   const ServerOptions& shown) {
   if (!shown.text) return;
   SessionTexts texts = {.text = *shown.text, .pair = shown.pair, .target = shown.target};
   const bool writes = model.model->info().reads_source() && !texts.target;
@@ -90,7 +91,7 @@ void warn_of_cleartext(const std::string& host, int port) {
       host, port, port);
 }
 
-int run(const Options& options) {
+int run(const ServeOptions& options) {
   const std::optional<std::string> text = first_text(options);
   const ModelKind unnamed =
       kind_that_reads(text.value_or(""), options.pair_given, options.target_given, options.stack);
@@ -114,7 +115,7 @@ int run(const Options& options) {
 }
 
 // What the page begins with.
-void add_texts(OptionList& list, Options& options) {
+void add_texts(OptionList& list, ServeOptions& options) {
   add(list, {{.name = "--text",
               .to = &options.text,
               .type = "TEXT",
@@ -139,8 +140,8 @@ void add_texts(OptionList& list, Options& options) {
                       "texts cross)"}});
 }
 
-Run declare(OptionList& list) {
-  const auto options = std::make_shared<Options>();
+Run declare_serve(OptionList& list) {
+  const auto options = std::make_shared<ServeOptions>();
   add(list, {model_option(options->model)});
   add_texts(list, *options);
   add(list, {{.name = "--port",
@@ -175,7 +176,7 @@ Command serve_command() {
           "  heed serve --text \"The cat sat on the mat because it was tired.\"\n"
           "  heed serve --model models/gpt2 --file story.txt --port 0\n"
           "  heed serve --model models/minilm --text \"time flies\" --pair \"fruit flies\"",
-          declare};
+          declare_serve};
 }
 
 }  // namespace heed::cli

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostBytesOfLines = std::size_t{1} << 30;
 
-struct Options {
+struct TokenizeOptions {
   std::string text;
   std::string file;
   std::string lines;
@@ -39,7 +39,7 @@ struct Options {
   bool json = false;
 };
 
-std::unique_ptr<Tokenizer> open_tokenizer(const Options& options) {
+std::unique_ptr<Tokenizer> open_tokenizer(const TokenizeOptions& options) {
   const fs::path from =
       options.tokenizer.empty() ? find_model(options.model) : fs::path(options.tokenizer);
   std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(from);
@@ -108,7 +108,7 @@ std::optional<std::string> text_of(const std::string& line) {
 }
 
 // Each line of the file is a JSON string; the answer has one object a line.
-void tokenize_lines(const Tokenizer& tokenizer, const Options& options) {
+void tokenize_lines(const Tokenizer& tokenizer, const TokenizeOptions& options) {
   std::istringstream lines(read_text(options.lines, kMostBytesOfLines));
   std::string line;
   bool has_told = false;
@@ -125,7 +125,7 @@ void tokenize_lines(const Tokenizer& tokenizer, const Options& options) {
   }
 }
 
-void print_decoded(const Tokenizer& tokenizer, const Options& options) {
+void print_decoded(const Tokenizer& tokenizer, const TokenizeOptions& options) {
   const std::string text =
       reworded([&] { return tokenizer.decode(options.decode, /*skip_special=*/!options.special); },
                [](ErrorParts& parts) {
@@ -139,7 +139,7 @@ void print_decoded(const Tokenizer& tokenizer, const Options& options) {
   print(json.dump() + "\n");
 }
 
-int run(const Options& options, const Given& given) {
+int run(const TokenizeOptions& options, const Given& given) {
   const bool decodes = given.has("--decode");
   const bool pair = given.has("--pair");
   const int inputs = (given.has("TEXT") ? 1 : 0) + (options.file.empty() ? 0 : 1) +
@@ -170,7 +170,7 @@ int run(const Options& options, const Given& given) {
   return 0;
 }
 
-void add_inputs(OptionList& list, Options& options) {
+void add_inputs(OptionList& list, TokenizeOptions& options) {
   add(list,
       {{.name = "TEXT", .to = &options.text, .help = "the text; - reads it from stdin"},
        {.name = "--file",
@@ -192,8 +192,8 @@ void add_inputs(OptionList& list, Options& options) {
                 "that are not a whole character as U+FFFD, with --json also in hex"}});
 }
 
-Run declare(OptionList& list) {
-  const auto options = std::make_shared<Options>();
+Run declare_tokenize(OptionList& list) {
+  const auto options = std::make_shared<TokenizeOptions>();
   add_inputs(list, *options);
   add(list, {model_option(options->model),
              {.name = "--tokenizer",
@@ -220,7 +220,7 @@ Command tokenize_command() {
           "  heed tokenize --decode 533,1515,828\n"
           "  heed tokenize --file story.txt --json\n"
           "  heed tokenize --lines texts.jsonl --tokenizer tokenizer.json",
-          declare};
+          declare_tokenize};
 }
 
 }  // namespace heed::cli

@@ -238,7 +238,7 @@ void add_watch(OptionList& list, WatchOptions& watch) {
               .help = "where to listen (default: a port that is free)"}});
 }
 
-Run declare(OptionList& list) {
+Run declare_train(OptionList& list) {
   const auto arguments = std::make_shared<Arguments>();
   add(list, {{.name = "CONFIG",
               .to = &arguments->config,
@@ -278,7 +278,7 @@ Command train_command() {
       "  heed train examples/tasks/reverse.json -o runs/reverse\n"
       "  heed train examples/tasks/induction.json -o runs/induction --watch \"w3 w1 w4 w3 w1\"\n"
       "  mpirun -n 4 heed train examples/shakespeare-char.json --data input.txt -o runs/four",
-      declare};
+      declare_train};
 }
 
 }  // namespace heed::cli

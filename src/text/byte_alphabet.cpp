@@ -38,6 +38,12 @@ const std::array<std::string, 256>& byte_characters() {
   return characters;
 }
 
+std::string piece_of_bytes(std::string_view bytes) {
+  std::string piece;
+  for (const char byte : bytes) piece += byte_characters()[static_cast<unsigned char>(byte)];
+  return piece;
+}
+
 std::string bytes_of_piece(std::string_view piece) {
   std::string bytes;
   for (std::size_t i = 0; i < piece.size();) {

@@ -42,12 +42,6 @@ Json model(const ByteBpeContent& content) {
           {"merges", content.merges}};
 }
 
-std::string in_alphabet(std::string_view bytes) {
-  std::string piece;
-  for (const char byte : bytes) piece += byte_characters()[static_cast<unsigned char>(byte)];
-  return piece;
-}
-
 }  // namespace
 
 std::unique_ptr<Tokenizer> train_qwen2_characters(std::string_view text) {
@@ -65,10 +59,10 @@ std::unique_ptr<Tokenizer> train_qwen2_characters(std::string_view text) {
   parts.insert(bytes.begin(), bytes.end());
   ByteBpeContent content = {.pattern = std::string(kQwen2Words), .normalizer = "NFC"};
   for (const std::string& part : parts) {
-    content.pieces.push_back(in_alphabet(part));
+    content.pieces.push_back(piece_of_bytes(part));
     if (part.size() > 1)
-      content.merges.push_back(in_alphabet(part.substr(0, part.size() - 1)) + " " +
-                               in_alphabet(part.substr(part.size() - 1)));
+      content.merges.push_back(piece_of_bytes(part.substr(0, part.size() - 1)) + " " +
+                               piece_of_bytes(part.substr(part.size() - 1)));
   }
   return read_tokenizer(TokenizerFile("characters", byte_bpe_json(content)));
 }

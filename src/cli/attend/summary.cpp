@@ -13,7 +13,7 @@ namespace heed::cli {
 namespace {
 
 constexpr std::int64_t kRows = 3;
-constexpr std::int64_t kColumns = 6;
+constexpr std::int64_t kShownColumns = 6;
 
 // The first rows of the first head.
 std::string first_rows(const Tensor& out) {
@@ -26,9 +26,9 @@ std::string first_rows(const Tensor& out) {
   std::string text;
   for (std::int64_t row = 0; row < std::min(kRows, rows.dim(0)); ++row) {
     text += fmt::format("  {:>6}  ", row);
-    for (std::int64_t at = 0; at < std::min(kColumns, rows.dim(1)); ++at)
+    for (std::int64_t at = 0; at < std::min(kShownColumns, rows.dim(1)); ++at)
       text += fmt::format("{:>10.4f}", numbers.data<double>()[row * rows.dim(1) + at]);
-    text += rows.dim(1) > kColumns ? "  ...\n" : "\n";
+    text += rows.dim(1) > kShownColumns ? "  ...\n" : "\n";
   }
   return text;
 }

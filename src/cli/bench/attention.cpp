@@ -36,17 +36,17 @@ Json as_json(const AttentionTiming& timing) {
   return json;
 }
 
-constexpr const char* kColumns = "{:<23} {:<11} {:>3} {:>3} {:>6} {:>4}  {:<7}";
+constexpr const char* kRowFormat = "{:<23} {:<11} {:>3} {:>3} {:>6} {:>4}  {:<7}";
 
 std::string attention_heading() {
   return fmt::format("{}, threads: {}\n", cpu_name(), thread_count()) +
-         fmt::format(kColumns, "case", "kernel", "H", "G", "N", "D", "mask") +
+         fmt::format(kRowFormat, "case", "kernel", "H", "G", "N", "D", "mask") +
          "  milliseconds  spread  GFLOP/s  of peak  MiB more\n";
 }
 
 std::string as_row(const AttentionTiming& timing) {
   const AttentionBenchCase& problem = timing.problem;
-  return fmt::format(kColumns, problem.name, timing.kernel, problem.heads, problem.kv_heads,
+  return fmt::format(kRowFormat, problem.name, timing.kernel, problem.heads, problem.kv_heads,
                      problem.length, problem.head_dim, problem.mask_name) +
          fmt::format(
              "  {:>12.4f}  {:>5.1f}%  {:>7.1f}  {:>6.1f}%{}\n", timing.seconds * 1e3,

@@ -8,13 +8,13 @@ namespace heed {
 namespace {
 
 // Entries of what does not wait for the sweeps before it: 2 to 4 milliseconds of one core.
-constexpr std::int64_t kAtOnce = std::int64_t{1} << 20;
+constexpr std::int64_t kMostPairs = std::int64_t{1} << 20;
 
 }  // namespace
 
 Cells Maps::computed(const std::shared_ptr<const LayerAttention>& layer,
                      const CellsRequest& request, Cancel& cancel) {
-  if (request.entries() <= kAtOnce) return matrix_cells(*layer, request, cancel);
+  if (request.entries() <= kMostPairs) return matrix_cells(*layer, request, cancel);
   const auto cells = std::make_shared<Cells>();
   sweeper_.run(
       [layer, request, cells](const Sweeper::Check& check) {

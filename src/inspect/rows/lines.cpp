@@ -11,7 +11,7 @@
 namespace heed {
 namespace {
 
-constexpr std::size_t kAtOnce = 512;  // rows of a sweep: 8 MB of a text of 4,096 tokens
+constexpr std::size_t kRowsOfASweep = 512;  // rows of a sweep: 8 MB of a text of 4,096 tokens
 
 // The weights of the row's masked keys become `hidden`.
 void hide(const LayerAttention& layer, int head, std::int64_t row, float hidden,
@@ -53,8 +53,9 @@ void visit_lines(const LayerAttention& layer, LinesRequest request,
   }
   std::ranges::sort(request.rows);
   const std::span<const std::int64_t> rows = request.rows;
-  for (std::size_t begin = 0; begin < rows.size(); begin += kAtOnce)
-    visit_some(layer, request, rows.subspan(begin, std::min(kAtOnce, rows.size() - begin)), use);
+  for (std::size_t begin = 0; begin < rows.size(); begin += kRowsOfASweep)
+    visit_some(layer, request, rows.subspan(begin, std::min(kRowsOfASweep, rows.size() - begin)),
+               use);
 }
 
 std::vector<float> hidden_for_masked(std::vector<float> weights) {

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kShownWords = 12;
 constexpr std::int64_t kBranches = 4;
 constexpr std::int64_t kBranchTokens = 27;
-constexpr std::int64_t kMostCells = 1 << 15;  // of a lens
+constexpr std::int64_t kMostLensCells = 1 << 15;  // of a lens
 const Check kNever = [] {};
 
 using Answers = std::map<std::string, std::string>;
@@ -63,7 +63,7 @@ void hold_lens(const LiveSession& live, Stack stack, std::int64_t position, Answ
   const Session& session = live.session();
   const std::int64_t length = std::ssize(session.tokens);
   const std::int64_t levels = session.info.layers + 1;
-  const std::int64_t around = std::clamp<std::int64_t>(kMostCells / levels, 32, length);
+  const std::int64_t around = std::clamp<std::int64_t>(kMostLensCells / levels, 32, length);
   LensRequest lens{.begin = std::clamp<std::int64_t>(position - around / 2, 0,
                                                      std::max<std::int64_t>(length - around, 0)),
                    .at = position};

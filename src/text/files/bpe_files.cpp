@@ -57,12 +57,6 @@ struct Ranks {
         .expected = std::move(expected)});
 }
 
-std::string in_alphabet(std::string_view bytes) {
-  std::string piece;
-  for (const char byte : bytes) piece += byte_characters()[static_cast<unsigned char>(byte)];
-  return piece;
-}
-
 Ranks read_ranks(const std::filesystem::path& path) {
   Ranks ranks;
   std::istringstream stream(content_of(path));
@@ -79,7 +73,7 @@ Ranks read_ranks(const std::filesystem::path& path) {
         end != line.data() + line.size() || rank < ranks.tokens.size() || rank >= kMostRanks)
       refuse_line(path, number,
                   "a token in base64, a blank and its rank, which rises from line to line");
-    std::string piece = in_alphabet(*bytes);
+    std::string piece = piece_of_bytes(*bytes);
     if (!ranks.pieces.ids.emplace(piece, static_cast<TokenId>(rank)).second)
       refuse_line(path, number, "a token that did not come before");
     ranks.pieces.pieces.resize(rank);  // p50k_base leaves out the rank of its special token
@@ -96,8 +90,8 @@ std::vector<std::string> merges_of(const Ranks& ranks) {
   std::vector<std::string> merges;
   for (const std::string& token : ranks.tokens)
     for (std::size_t cut = 1; cut < token.size(); ++cut) {
-      const std::string left = in_alphabet(token.substr(0, cut));
-      const std::string right = in_alphabet(token.substr(cut));
+      const std::string left = piece_of_bytes(token.substr(0, cut));
+      const std::string right = piece_of_bytes(token.substr(cut));
       if (ranks.pieces.find(left) >= 0 && ranks.pieces.find(right) >= 0)
         merges.push_back(left + ' ' + right);
     }

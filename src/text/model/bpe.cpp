@@ -120,10 +120,8 @@ void Bpe::first_symbols(std::string_view word, std::vector<Symbol>& symbols) con
 }
 
 TokenId Bpe::whole_word(std::string_view word) const {
-  if (!options_.of_bytes) return vocabulary_.find_in_model(word);
-  std::string piece;
-  for (const char byte : word) piece += byte_characters()[static_cast<unsigned char>(byte)];
-  return vocabulary_.find_in_model(piece);
+  return options_.of_bytes ? vocabulary_.find_in_model(piece_of_bytes(word))
+                           : vocabulary_.find_in_model(word);
 }
 
 void Bpe::encode_word(std::string_view word, std::vector<Symbol>& symbols) const {

@@ -83,9 +83,9 @@ Program any_number(const Program& body, bool lazy) {
 // Recursive descent. Throws Unread where the expression is not served.
 struct Unread {};
 
-class Reader {
+class PatternReader {
  public:
-  explicit Reader(std::string_view regex) : regex_(regex) {}
+  explicit PatternReader(std::string_view regex) : regex_(regex) {}
 
   std::vector<RegexSet> sets;
 
@@ -432,7 +432,7 @@ class Regex final : public Pattern {
 
 std::unique_ptr<Pattern> read_regex(std::string_view regex) {
   try {
-    Reader reader(regex);
+    PatternReader reader(regex);
     std::vector<Step> steps = reader.whole().steps;
     return std::make_unique<Regex>(std::move(steps), std::move(reader.sets));
   } catch (const Unread&) {
