@@ -35,7 +35,8 @@ endfunction()
 # same headers are one together. Kernels, which are compiled once for every instruction set, stay alone.
 option(HEED_UNITY "Compile the files of a folder as one" OFF)
 set(HEED_TOGETHER
-  "src/text(/.*)?" "src/onnx(/.*)?" "src/train(/.*)?" "src/ops(/.*)?" "src/(tensor|masks)" "src/(base|io|ranks)" "src/(nn|generate)"
+  "src/text(/.*)?" "src/onnx(/.*)?" "src/train(/.*)?" "src/ops(/.*)?" "src/(tensor|masks)"
+  "src/(base|io|ranks)" "src/(nn|generate)"
   "src/inspect/(rows|map|golden|saved|answers)" "src/cli(/options|/terminal)?" "src/cli/(bench|attend)")
 function(heed_unity target)
   if(NOT HEED_UNITY)

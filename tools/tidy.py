@@ -2,7 +2,7 @@
 """Runs clang-tidy on the files named on stdin and prints what it finds; ends with 1 if it finds anything.
 
 A file that was clean is not read again until its text changes, or that of a header of ours that it includes
-(however far down), or how it is compiled, or .clang-tidy, or clang-tidy's version. A folder of builds remembers
+(however far down), or how it is compiled (definitions, include folders, warnings), or .clang-tidy, or clang-tidy's version. A folder of builds remembers
 that by stamps. A fresh clone has none: tools/clean_at names a commit at which every file was clean, and clang-tidy's
 version then (all files cost a slow machine half an hour). `./dev lint record` writes it.
 
@@ -21,7 +21,10 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = "clang-tidy-19"
 CLEAN_AT = ROOT / "tools" / "clean_at"
-HOW = re.compile(r"(^|/)(CMakeLists\.txt|CMakePresets\.json|\.clang-tidy)$|\.cmake$")  # what decides how files are read
+BUILD_FILES = ("*CMakeLists.txt", "*.cmake", "CMakePresets.json")
+# Lines of them that decide what clang-tidy reads: definitions, include folders, warnings. Levels of
+# optimisation, lists of tests and rules of installing do not.
+HOW = re.compile(r"definitions|include_dir|link_libraries|find_package|pkg_check|STANDARD|SYSTEM|-[DIWmf]\w")
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
 FINDING = re.compile(r": (?:error|warning): ")
 LET_PASS = "no header providing"  # a .cpp need not repeat its header's includes
@@ -61,10 +64,14 @@ def changed_since_clean(version):
     if not commit or then != version:
         return None, None
     names, new = git("diff", "--name-only", commit), git("ls-files", "--others", "--exclude-standard")
-    if names is None or new is None:  # a clone without that commit
+    how = git("diff", "-U0", commit, "--", *BUILD_FILES)
+    if names is None or new is None or how is None:  # a clone without that commit
         return None, None
-    names = names.split() + new.split()
-    return (None, None) if any(map(HOW.search, names)) else (commit, {ROOT / name for name in names})
+    lines = [line for line in how.splitlines() if line[:1] in "+-" and not line.startswith(("+++", "---"))]
+    files = {ROOT / name for name in names.split() + new.split()}
+    if ROOT / ".clang-tidy" in files or any(HOW.search(line) for line in lines):
+        return None, None
+    return commit, files
 
 
 def fingerprint(files, command, settings):
