@@ -36,7 +36,7 @@ endfunction()
 option(HEED_UNITY "Compile the files of a folder as one" OFF)
 set(HEED_TOGETHER
   "src/text(/.*)?" "src/onnx(/.*)?" "src/train(/.*)?" "src/ops(/.*)?" "src/(tensor|masks)"
-  "src/(base|io|ranks)" "src/(nn|generate)"
+  "src/(base|io)" "src/(nn|generate)"
   "src/inspect/(rows|map|golden|saved|answers)" "src/cli(/options|/terminal)?" "src/cli/(bench|attend)")
 function(heed_unity target)
   if(NOT HEED_UNITY)

@@ -258,6 +258,11 @@ VARIANTS = {
     # Values in the forms that other programs write.
     "llama-loose-numbers": Variant("LlamaForCausalLM", {"model_type": "llama"} | LLAMA, more={
         "hidden_size": 8.0, "num_hidden_layers": 2.0, "eos_token_id": 2.0, "bos_token_id": [1]}),
+    "t5-null-scale": Variant("T5ForConditionalGeneration", T5 | {"scale_decoder_outputs": None}),
+    "mt5-null-gate": Variant("MT5ForConditionalGeneration", T5 | {
+        "model_type": "mt5", "feed_forward_proj": "relu", "is_gated_act": None, "dense_act_fn": "relu"}),
+    "roberta-negative-pad": Variant("RobertaForMaskedLM", {"model_type": "roberta"} | BERT
+                                    | {"type_vocab_size": 1, "pad_token_id": -1}),
     # Derived buffers and heads for other tasks.
     "gpt2-double-heads": Variant("GPT2DoubleHeadsModel", GPT2),
     # Labels of texts and of their tokens.

@@ -259,6 +259,7 @@ Run declare_train(OptionList& list) {
           add(list, {{.name = option_of(key),
                       .to = &(arguments->flags.*member),
                       .list = List::kInARow,
+                      .elsewhere = names_elsewhere(key),
                       .shows_default = true,
                       .help = std::string(key.summary)}});
         },

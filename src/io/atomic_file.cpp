@@ -49,8 +49,14 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), par
       !path_.has_filename() || std::filesystem::is_directory(path_, ignored))
     fail({.file = path_.string(), .found = "is a folder", .expected = "a file's name"});
   if (!is_device_or_pipe(path_)) partial_ += fmt::format(".partial-{}", ::getpid());
-  descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) fail_writing(path_);
+  // A pipe that nobody reads refuses at once, and does not wait for a reader.
+  descriptor_ =
+      ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (descriptor_ < 0 && errno == ENXIO)
+    fail({.code = ErrorCode::kIo,
+          .file = path_.string(),
+          .found = "cannot be written: no program reads this pipe"});
+  if (descriptor_ < 0 || ::fcntl(descriptor_, F_SETFL, 0) != 0) fail_writing(path_);
 }
 
 AtomicFile::~AtomicFile() { discard(); }

@@ -126,7 +126,8 @@ BertConfig BertConfig::read(const Config& config) {
   read.vocabulary = config.extent("vocab_size", kin.vocabulary);
   read.table_positions = config.extent("max_position_embeddings", 512);
   read.types = distilled ? 0 : config.extent("type_vocab_size", 2);
-  read.pad = kin.counts_past_padding ? std::max<std::int64_t>(config.id("pad_token_id", 1), 0) : -1;
+  const std::int64_t pad = config.null("pad_token_id") ? 0 : config.id("pad_token_id", 1);
+  read.pad = kin.counts_past_padding ? pad : -1;  // a negative one pads nothing: positions from 0
   read.first_position = read.pad + 1;
   // DistilBERT's norms have a fixed one (transformers).
   read.epsilon = distilled ? 1e-12 : config.not_negative("layer_norm_eps", 1e-12);

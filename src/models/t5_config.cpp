@@ -44,7 +44,7 @@ void read_projection(const Config& config, const T5Kin& kin, T5Config& read) {
   if (name.find('-') != std::string::npos)
     config.refuse(kKey, fmt::format("'{}'", name), "an activation, or gated- before one",
                   ErrorCode::kUnsupported);
-  read.gated = config.flag("is_gated_act", read.gated);
+  read.gated = !config.null("is_gated_act") && config.flag("is_gated_act", read.gated);
   if (config.has("dense_act_fn"))
     read.activation = config.activation("dense_act_fn", "");
   else if (config.text(kKey, kin.projection) == "gated-gelu")
@@ -100,7 +100,8 @@ T5Config T5Config::read(const Config& config) {
   read.has_words = read.has_decoder && writes_words(config);
   // Until version 5 of transformers, one key told both.
   read.tied = config.flag("tie_word_embeddings", true);
-  read.scaled_head = kin.scales && config.flag("scale_decoder_outputs", read.tied);
+  read.scaled_head = kin.scales && !config.null("scale_decoder_outputs") &&
+                     config.flag("scale_decoder_outputs", read.tied);
   read.start = config.id("decoder_start_token_id", 0);
   read.eos = config.ids("eos_token_id", {1});
   read.bad_words = config.bad_words();

@@ -37,7 +37,10 @@ constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
     {"eval_interval", "evaluate_every"},
     {"eval_iters", "evaluate_sequences"},
     {"evaluate_batches", "evaluate_sequences"},
+    {"eval_steps", "evaluate_every"},
     {"grad_clip", "clip"},
+    {"max_grad_norm", "clip"},
+    {"per_device_train_batch_size", "batch"},
     {"gradient_accumulation_steps", "accumulate"},
     {"vocab_size", "vocabulary"}};
 
@@ -51,12 +54,14 @@ const TrainKey& find_key(const JsonText& file, const Json::Member& member) {
             .place = file.place(member.second),
             .found = fmt::format("unknown key \"{}\"", member.first),
             .hint = fmt::format("did you mean {}?", ours)});
-  const auto nearest = std::ranges::min_element(
-      keys, {}, [&](const TrainKey& key) { return edit_distance(member.first, key.name); });
+  const auto distance = [&](const TrainKey& key) { return edit_distance(member.first, key.name); };
+  const auto nearest = std::ranges::min_element(keys, {}, distance);
+  const bool is_near = distance(*nearest) <= member.first.size() / 2;
   fail({.file = file.file(),
         .place = file.place(member.second),
         .found = fmt::format("unknown key \"{}\"", member.first),
-        .hint = fmt::format("the nearest known one is \"{}\"", nearest->name)});
+        .hint = is_near ? fmt::format("the nearest known one is \"{}\"", nearest->name)
+                        : "heed train --help lists the keys, as options"});
 }
 
 template <typename T>
@@ -116,6 +121,13 @@ TrainConfig parse_train_config(std::string_view text, std::string_view origin) {
   for (const Json::Member& member : file.root().members())
     read_key(config, find_key(file, member), file, member.second);
   return config;
+}
+
+std::vector<std::string_view> names_elsewhere(const TrainKey& key) {
+  std::vector<std::string_view> names;
+  for (const auto& [theirs, ours] : kElsewhere)
+    if (ours == key.name) names.push_back(theirs);
+  return names;
 }
 
 std::string to_json(const TrainConfig& config) {

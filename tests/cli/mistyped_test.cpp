@@ -20,6 +20,10 @@ void refused(const std::vector<std::string>& arguments, const std::string& messa
 TEST(Mistyped, TheBeginningOfAnOptionIsNotIt) {
   refused({"train", "--vocab", "5", "-o", "x"},
           "unknown option --vocab; the nearest is --vocabulary");
+  refused({"train", "-o", "x", "--lr", "1"}, "unknown option --lr; the nearest is --learning-rate");
+  refused({"train", "-o", "x", "--block_size=8"},
+          "unknown option --block_size; the nearest is --block");
+  refused({"train", "-o", "x", "--n-embd", "8"}, "unknown option --n-embd; the nearest is --width");
   refused({"look", "-hi"}, "unknown option -hi; put -- before a text that begins with a hyphen");
 }
 

@@ -1,5 +1,6 @@
 #include "io/atomic_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -7,7 +8,9 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <csignal>
 
 #include "heed/io/npy.h"
@@ -105,6 +108,20 @@ TEST(AtomicFile, ADeviceStaysADevice) {
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
   EXPECT_HEED_ERROR(write_file("/dev/full", "x"), ErrorCode::kIo,
                     "/dev/full: cannot be written: No space left on device");
+}
+
+TEST(AtomicFile, APipeWithoutAReaderIsNotWaitedFor) {
+  const test::Scratch scratch;
+  const std::filesystem::path pipe = scratch / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_HEED_ERROR(write_file(pipe, "text"), ErrorCode::kIo,
+                    pipe.string() + ": cannot be written: no program reads this pipe");
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  write_file(pipe, "text");
+  std::array<char, 8> found = {};
+  EXPECT_EQ(::read(reader, found.data(), found.size()), 4);
+  ::close(reader);
 }
 
 TEST(ReadFile, AnAbsentFileIsNamed) {

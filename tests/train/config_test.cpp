@@ -50,6 +50,10 @@ TEST(TrainConfig, AnUnknownKeyIsAnErrorThatNamesTheNearest) {
                     ErrorCode::kInvalidArgument,
                     "c.json: line 1, column 16: unknown key \"learn_rate\"; the nearest known one "
                     "is \"learning_rate\"");
+  EXPECT_HEED_ERROR(
+      parse_train_config(R"({"num_train_epochs": 1})", "c.json"), ErrorCode::kInvalidArgument,
+      "c.json: line 1, column 22: unknown key \"num_train_epochs\"; heed train --help "
+      "lists the keys, as options");
 }
 
 TEST(TrainConfig, AValueOfAnotherTypeIsAnError) {

@@ -84,6 +84,9 @@ struct TrainKey {
 
 std::span<const TrainKey> train_keys();
 
+/// What other programs call the key: `lr`, `block_size`.
+std::vector<std::string_view> names_elsewhere(const TrainKey& key);
+
 /// `origin` names the text in errors (a file). Keys that are absent keep their default; an unknown
 /// key is an error that names the nearest known one. Checked wholly (`check`).
 TrainConfig parse_train_config(std::string_view json, std::string_view origin);

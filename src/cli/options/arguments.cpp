@@ -50,9 +50,14 @@ ErrorParts translated(const OptionList& options, const CLI::ParseError& error) {
   return {.argument = name, .found = found, .expected = option->expected()};
 }
 
-// The option that was probably meant: the one that begins so, or at most a third of the letters
-// differ. Empty without one.
+// The option that was probably meant: other programs call it so, it alone begins so, or at most a
+// third of the letters differ. Empty without one.
 std::string nearest_option(const OptionList& options, const std::string& found) {
+  std::string key = found.substr(std::min(found.size(), found.find_first_not_of('-')));
+  std::ranges::replace(key, '-', '_');
+  for (const Option& option : options)
+    if (std::ranges::find(option.elsewhere, key) != option.elsewhere.end())
+      return option.long_name();
   const auto begins = [&](const Option& option) { return option.long_name().starts_with(found); };
   if (found.size() > 3 && std::ranges::count_if(options, begins) == 1)
     return std::ranges::find_if(options, begins)->long_name();

@@ -43,9 +43,10 @@ struct Option {
   List list = List::kByCommas;
   Count count = {};
   bool required = false;
-  std::string needs = {};      // another option that must be given, too
-  std::string means = {};      // what it stands for without a value: "--format=json" of --json
-  bool shows_default = false;  // the help says what the target holds
+  std::string needs = {};  // another option that must be given, too
+  std::string means = {};  // what it stands for without a value: "--format=json" of --json
+  std::vector<std::string_view> elsewhere = {};  // what other programs call it: "block_size"
+  bool shows_default = false;                    // the help says what the target holds
   std::string help = {};
 
   /// The name in errors: "--output" of "-o,--output".

@@ -74,8 +74,8 @@ std::unique_ptr<Pattern> read_pattern(const TokenizerFile& file, const Json& val
   for (const Known& known : kKnown)
     if (known.regex == *regex) return known.make();
   if (auto pattern = read_regex(*regex)) return pattern;
-  file.refuse(value["Regex"], fmt::format("{}.Regex", argument), "one of simpler parts",
-              ErrorCode::kUnsupported);
+  file.refuse(value["Regex"], fmt::format("{}.Regex", argument),
+              "a regular expression that docs/models.md lists", ErrorCode::kUnsupported);
 }
 
 std::size_t skip_spaces(std::string_view text, std::size_t begin, std::size_t end) {
