@@ -281,5 +281,15 @@ TEST(LookFile, HtmlPinsTheWordsThatAreNamed) {
   EXPECT_THAT(answer.out, testing::ContainsRegex("\"view\":\"look/L1.H3/i=[0-9]+/j=[0-9]+\""));
 }
 
+// The head is the one that the terminal shows.
+TEST(LookFile, HtmlOfAWordThatIsLookedAtShowsTheHeadThatLooksAtItMost) {
+  if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
+  const json chosen = json::parse(look({"--to", "cat", "--format", "json"}).out);
+  const Answer answer = look({"--to", "cat", "--format", "html"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  EXPECT_THAT(answer.out, HasSubstr("\"view\":\"look/L" + chosen["layer"].dump() + ".H" +
+                                    chosen["head"].dump() + "/"));
+}
+
 }  // namespace
 }  // namespace heed::cli

@@ -86,6 +86,11 @@ ChosenHead choose_head_of_edge(const Session& session, std::span<const std::int6
                                std::span<const std::int64_t> keys, std::optional<Stack> stack,
                                std::optional<int> layer, std::optional<int> head);
 
+/// The head that gives one of `keys` the largest weight from a token that is not next to them.
+ChosenHead choose_head_of_keys(const Session& session, std::span<const std::int64_t> keys,
+                               std::optional<Stack> stack, std::optional<int> layer,
+                               std::optional<int> head);
+
 /// What to look at.
 struct LookRequest {
   std::optional<Stack> stack = {};

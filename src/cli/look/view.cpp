@@ -31,19 +31,20 @@ std::string_view part_behind_sign(std::string_view text) {
   return sign == std::string_view::npos ? text : text.substr(sign + 1);
 }
 
-// The head that was asked for, or the one that heed chooses: of the view's edge, of its row, or
-// freely, and then at the edge that heed chooses.
+// The head that was asked for, or the one that heed chooses: of the view's edge, of its column, of
+// its row, or freely, and then at the edge that heed chooses.
 ChosenHead chosen_for(const ViewOptions& options, const Session& cut, Stack stack,
                       const ViewAddress& view,
                       const std::function<std::vector<HeadScores>()>& scores) {
   const std::optional<int> layer = options.layer, head = options.head;
   if (view.query && view.key)
     return choose_head_of_edge(cut, {{*view.query}}, {{*view.key}}, stack, layer, head);
+  if (view.query && view.to) return choose_head_of_keys(cut, {{*view.query}}, stack, layer, head);
   if (layer && head) {
     const ChosenHead named = choose_head(cut, {}, stack, layer, head);
     return view.query ? named : at_strongest_edge(cut, named);
   }
-  const std::vector<std::int64_t> row(view.query && !view.to ? 1 : 0, view.query.value_or(0));
+  const std::vector<std::int64_t> row(view.query ? 1 : 0, view.query.value_or(0));
   return choose_head(cut, scores(), stack, layer, head, row);
 }
 

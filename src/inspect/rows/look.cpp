@@ -194,28 +194,37 @@ namespace {
 
 // The tokens that may attend to one of these keys, except the keys and their neighbours, to which
 // some head always attends.
-std::vector<std::int64_t> queries_of_columns(const Session& session, const LookRequest& request) {
-  const Stack stack = request.stack.value_or(session.stacks.at(0).shape.stack);
+std::vector<std::int64_t> distant_queries(const Session& session, Stack stack,
+                                          std::span<const std::int64_t> keys) {
   const auto queries = session.queries(stack);
   const bool same = queries.data() == session.keys(stack).data();
   std::vector<std::int64_t> others;
   for (std::int64_t query = 0; query < std::ssize(queries); ++query)
-    if (!same ||
-        std::ranges::all_of(request.columns, [&](auto key) { return std::abs(query - key) > 1; }))
+    if (!same || std::ranges::all_of(keys, [&](auto key) { return std::abs(query - key) > 1; }))
       others.push_back(query);
   return others;
 }
 
+}  // namespace
+
+ChosenHead choose_head_of_keys(const Session& session, std::span<const std::int64_t> keys,
+                               std::optional<Stack> asked, std::optional<int> layer,
+                               std::optional<int> head) {
+  const Stack stack = asked.value_or(session.stacks.at(0).shape.stack);
+  ChosenHead chosen =
+      choose_head_of_edge(session, distant_queries(session, stack, keys), keys, stack, layer, head);
+  if (chosen.automatic && chosen.score > 0)
+    chosen.reason = "gives this word the largest weight from a token not next to it";
+  return chosen;
+}
+
+namespace {
+
 ChosenHead chosen_head(const Session& session, const LookRequest& request,
                        std::span<const HeadScores> heads) {
-  if (!request.columns.empty()) {
-    ChosenHead chosen =
-        choose_head_of_edge(session, queries_of_columns(session, request), request.columns,
-                            request.stack, request.layer, request.head);
-    if (chosen.automatic && chosen.score > 0)
-      chosen.reason = "gives this word the largest weight from a token not next to it";
-    return chosen;
-  }
+  if (!request.columns.empty())
+    return choose_head_of_keys(session, request.columns, request.stack, request.layer,
+                               request.head);
   if (request.queries.empty() || request.cell_keys.empty())
     return choose_head(session, heads, request.stack, request.layer, request.head, request.queries);
   return choose_head_of_edge(session, request.queries, request.cell_keys, request.stack,
