@@ -1,4 +1,5 @@
 // Training of a family that the run's configuration names.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -41,6 +42,15 @@ TEST_F(TrainLlama, LearnsATinyTextByHeart) {
   EXPECT_EQ(loaded.model->info().title, "Llama");
   EXPECT_EQ(loaded.model->info().kv_heads, 1);
   EXPECT_EQ(loaded.model->info().positions, 16);
+}
+
+// transformers takes 0 where the key is left out, and 0 is a character of the text.
+TEST_F(TrainLlama, AGemma2IsWrittenWithoutATokenThatPads) {
+  config_.model = R"({"model_type": "gemma2"})";
+  config_.steps = 1;
+  run();
+  EXPECT_THAT(read_file(scratch_ / "run/model/config.json"),
+              testing::ContainsRegex("\"pad_token_id\": *null"));
 }
 
 TEST_F(TrainLlama, IsTrainedOnWithMorePositions) {

@@ -8,7 +8,9 @@
 #include "base/cpu_name.h"
 #include "heed/base/threads.h"
 #include "heed/io/safetensors.h"
+#include "heed/models/registry.h"
 #include "support/expect_error.h"
+#include "text/word_level.h"
 #include "train/small_run.h"
 
 namespace heed {
@@ -79,6 +81,40 @@ TEST_F(TrainResumed, ARunThatFallsToItsLastStepCannot) {
       fmt::format("train: steps is {}, expected {} as in the run to resume; only a schedule "
                   "without a fall at the end can go on longer",
                   steps + 1, steps));
+}
+
+TEST_F(TrainResumed, ARunWithoutACheckpointBeginsAgain) {
+  run_until(5, "a");
+  const std::vector<std::string> before = loss_rows(scratch_ / "a");
+  std::filesystem::remove(checkpoint("a", 5));
+  run("a", /*resume=*/true);
+  EXPECT_THAT(
+      recorder_.notes,
+      testing::Contains(testing::StartsWith("no checkpoint yet: starting again from step 0 (")));
+  const std::vector<std::string> after = loss_rows(scratch_ / "a");
+  ASSERT_EQ(after.size(), 21U);
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), after.begin()));
+}
+
+// nanoGPT pads GPT-2's 50,257 to 50,304: an id without a text has none, in samples too.
+TEST_F(TrainResumed, AModelWithMoreIdsThanItsTokenizerIsTrainedOn) {
+  const auto tokenizer = train_characters(read_file(scratch_ / "text.txt"));
+  const std::string config = fmt::format(
+      R"({{"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 16, "n_positions": 16,
+          "vocab_size": {}}})",
+      tokenizer->vocabulary_size() + 50);
+  save_model(scratch_ / "wide", *make_model(config, 1), tokenizer.get(), DType::kF32);
+  config_.start_from = (scratch_ / "wide").string();
+  config_.sample_every = 5;
+  config_.sample_prompt = "after ";
+  config_.learning_rate = 1e-6;  // samples hold ids of no text
+  run("whole");
+  run_until(7, "parts");
+  run("parts", /*resume=*/true);
+  EXPECT_EQ(loss_rows(scratch_ / "parts"), loss_rows(scratch_ / "whole"));
+  const std::string samples = read_file(scratch_ / "parts" / "samples.txt");
+  EXPECT_EQ(samples, read_file(scratch_ / "whole" / "samples.txt"));
+  EXPECT_THAT(samples, testing::HasSubstr("--- step 20\nafter "));
 }
 
 TEST_F(TrainResumed, AStoppedRunSaysWhatIsKept) {
