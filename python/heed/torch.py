@@ -15,17 +15,19 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
+from numbers import Real
 from types import FunctionType
 from typing import Any, NoReturn
 
+import numpy as np
 import torch
 import torch.nn.functional
-from torch import Tensor
+from torch import SymBool, SymFloat, SymInt, Tensor
 from torch.nn.attention.bias import CausalBias, CausalVariant
 from torch.overrides import handle_torch_function, has_torch_function
 
 from . import _core
-from ._checks import kind_of
+from ._checks import flag, kind_of
 from ._masks import causal
 from ._torch_attention import attend, grad_enabled, is_direct, requires_gradient
 from .errors import Error, InvalidArgument, OutOfRange, Unsupported, WrongType, made, renamed
@@ -79,24 +81,28 @@ def scaled_dot_product_attention(
     ValueError, TypeError
         like ``heed.attention``, each a RuntimeError too; tensors have to be in the host's memory
     """
-    if attn_mask is None and not dropout_p and _is_simple(query, key, value, scale):
-        prepared = _PREPARED.get(is_causal)
-        out = None if prepared is None else _called(prepared, query, key, value, scale)
+    options = dropout_p, is_causal, scale, enable_gqa
+    if attn_mask is None and _is_simple(query, key, value, *options):
+        out = _called(_PREPARED[is_causal], query, key, value, scale)
         if out is not None:
             return out
-    overriding = (query, key, value, None if type(attn_mask) is CausalBias else attn_mask)
-    if has_torch_function(overriding) and not _any_nested(overriding):
+    bias = None if type(attn_mask) is CausalBias else attn_mask
+    given = query, key, value, bias, *options
+    if has_torch_function(given):
         return handle_torch_function(
-            scaled_dot_product_attention, overriding, query, key, value, attn_mask=attn_mask,
+            scaled_dot_product_attention, given, query, key, value, attn_mask=attn_mask,
             dropout_p=dropout_p, is_causal=is_causal, scale=scale, enable_gqa=enable_gqa,
         )  # fmt: skip
+    is_causal, enable_gqa = _flag("is_causal", is_causal), _flag("enable_gqa", enable_gqa)
+    dropout_p = _number("dropout_p", dropout_p)
+    scale = None if scale is None else _number("scale", scale)
     _check_kinds(query, key, value, attn_mask, is_causal)
     if _any_autocast() and is_autocast_enabled("cpu"):
         query, key, value = autocast(query, key, value)
     offset = 0 if is_causal else None
     if isinstance(attn_mask, CausalBias):
         attn_mask, offset = None, _offset_of(attn_mask, query, key)
-    others = dropout_p, offset, _number("scale", scale)
+    others = dropout_p, offset, scale
     if _is_rank_4(query, key, value, attn_mask, enable_gqa) and not dropout_p:
         return _attended(query, key, value, attn_mask, *others)
     _check(query, key, value, attn_mask, dropout_p, enable_gqa)
@@ -108,12 +114,17 @@ _NO_SCRIPT = f"heed.torch.{_OP} is not TorchScript, expected torch.jit.trace or 
 scaled_dot_product_attention.__script_unsupported = _NO_SCRIPT  # torch.jit.script raises it
 
 
-def _is_simple(query: Any, key: Any, value: Any, scale: Any) -> bool:
+def _is_simple(
+    query: Any, key: Any, value: Any, dropout_p: Any, is_causal: Any, scale: Any, enable_gqa: Any
+) -> bool:
     """Whether heed may be called as it is: no gradient, no autocast, nothing that traces."""
     return (
         is_direct(query, key, value)
         and not _function_modes()
         and not _any_autocast()
+        and type(dropout_p) in (float, int)
+        and dropout_p == 0
+        and type(is_causal) is type(enable_gqa) is bool
         and (scale is None or type(scale) is float)
         and not (grad_enabled() and requires_gradient(query, key, value))
     )
@@ -223,17 +234,29 @@ def _refuse_kind(argument: str, found: str, expected: str) -> NoReturn:
     raise made(WrongType, op=_OP, argument=argument, found=found, expected=expected)
 
 
-def _any_nested(tensors: tuple[Any, ...]) -> bool:
-    return any(getattr(tensor, "is_nested", False) for tensor in tensors)
+def _flag(argument: str, given: Any) -> bool:
+    return bool(given) if isinstance(given, SymBool) else flag(_OP, argument, given)
 
 
-def _number(argument: str, given: Any) -> float | None:
-    """A number; of a tensor that requires grad the gradient would be lost."""
-    if not isinstance(given, Tensor):
+def _number(argument: str, given: Any) -> Any:
+    """A float or a symbol; a tensor without axes is a number, as in PyTorch's function."""
+    if isinstance(given, (SymInt, SymFloat)):
         return given
-    if grad_enabled() and given.requires_grad:
-        _refuse(argument, "a tensor that requires grad", "a number, or scale query by the tensor")
+    if isinstance(given, Tensor):
+        return _number_of(argument, given)
+    if not isinstance(given, (Real, np.bool_)):
+        _refuse_kind(argument, kind_of(given), "a number")
     return float(given)
+
+
+def _number_of(argument: str, tensor: Tensor) -> float:
+    if tensor.dim() > 0 or tensor.is_complex():
+        found = f"a tensor of shape {list(tensor.shape)} and {tensor.dtype}"
+        _refuse_kind(argument, found, "a number")
+    if grad_enabled() and tensor.requires_grad:  # the gradient would be lost
+        in_place = ", or query scaled by the tensor" if argument == "scale" else ""
+        _refuse_kind(argument, "a tensor that requires grad", f"a number{in_place}")
+    return float(tensor)
 
 
 def _check_tensor(name: str, given: Any) -> None:
@@ -246,15 +269,13 @@ def _check_tensor(name: str, given: Any) -> None:
         )  # fmt: skip
 
 
-def _check_kinds(query: Any, key: Any, value: Any, mask: Any, is_causal: Any) -> None:
+def _check_kinds(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None:
     """The arguments are of PyTorch, and they go together."""
     _check_tensor("query", query)
     _check_tensor("key", key)
     _check_tensor("value", value)
     if mask is not None:
         _check_tensor("attn_mask", mask)
-    if isinstance(is_causal, Tensor):
-        _refuse_kind("is_causal", "a Tensor", "True or False")
     if mask is not None and is_causal:
         raise made(
             InvalidArgument, op=_OP, argument="attn_mask", found="given beside is_causal",

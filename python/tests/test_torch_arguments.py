@@ -30,6 +30,37 @@ def test_a_scale_that_requires_grad_is_refused():
         close(heed.attention(q, k, v, softcap=scale), heed.attention(q, k, v, softcap=0.5))
 
 
+WRONG = {
+    "is_causal": ["no", 1, 0, None, 1.0, [], torch.tensor(True)],
+    "enable_gqa": ["no", 1, None, torch.tensor(True)],
+    "dropout_p": [None, "a", 1j, [0.5], np.array(0.5), torch.tensor([0.5]),
+                  torch.tensor(0.5, requires_grad=True)],
+    "scale": ["a", "1", 1j, (0.5,), np.array([0.5]), torch.tensor([0.5]), torch.tensor([0.5, 1.0])],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name, given", [(name, each) for name in WRONG for each in WRONG[name]])
+def test_flags_and_numbers_of_another_type_are_refused(name, given):
+    tensors = qkv(2, 3)
+    with pytest.raises(TypeError):
+        theirs(*tensors, **{name: given})
+    with pytest.raises(TypeError, match=f"{name} is .*, expected (True or False|a number)") as caught:
+        ours(*tensors, **{name: given})
+    assert isinstance(caught.value, heed.errors.WrongType) and caught.value.argument == name
+
+
+NUMBERS = [True, 1, np.float16(1), np.float64(1), np.int64(1), np.True_, torch.tensor(1.0),
+           torch.tensor(1), torch.tensor(True)]  # fmt: skip
+
+
+@pytest.mark.parametrize("one", NUMBERS, ids=repr)
+def test_numbers_of_any_kind(one):
+    tensors = qkv(2, 3)
+    close(ours(*tensors, scale=one), theirs(*tensors, scale=one))
+    close(ours(*tensors, dropout_p=one), theirs(*tensors, dropout_p=one))
+    close(ours(*tensors, dropout_p=not one), theirs(*tensors))
+
+
 @pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4), ()], ids=str)
 def test_head_size_0(shape):
     q, k, v = (t.requires_grad_() for t in qkv(*shape, d=0))

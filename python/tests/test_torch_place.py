@@ -182,6 +182,31 @@ def test_tracers_see_the_attention(tracer, name):
         assert "heed.attention" in traced.code
 
 
+SYMBOLIC = {
+    "tensors": lambda f, x, q: f(q, q, q, is_causal=True),
+    "keywords": lambda f, x, q: f(query=q, key=x, value=x, enable_gqa=True),
+    "a mask": lambda f, x, q: f(x, x, x, attn_mask=q[0, 0] @ q[0, 0].T),
+    "a causal bias": lambda f, x, q: f(q, x, x, attn_mask=biases.causal_upper_left(5, 5)),
+    "scale": lambda f, x, q: f(x, x, x, scale=q.size(-1) ** -0.25),
+    "is_causal": lambda f, x, q: f(x, x, x, is_causal=q.size(2) > 1),
+    "dropout_p": lambda f, x, q: f(x, x, x, dropout_p=q.size(2) * 0.0),
+}
+
+
+@pytest.mark.parametrize("name", SYMBOLIC)
+def test_a_symbolic_trace_has_a_node_of_the_attention(name):
+    x = made(1, 2, 5, 8)
+
+    class Traced(torch.nn.Module):
+        def forward(self, q):
+            return SYMBOLIC[name](ours, x, q)
+
+    traced = torch.fx.symbolic_trace(Traced())
+    assert ours in {node.target for node in traced.graph.nodes}
+    other = made(1, 2, 5, 8, seed=1)
+    close(traced(other), SYMBOLIC[name](theirs, x, other))
+
+
 @pytest.mark.parametrize("is_dynamic", [False, True])
 def test_compiled_gradients(is_dynamic):
     layer = torch.compile(Layer(ours, is_causal=True), fullgraph=True, backend="aot_eager",
@@ -194,6 +219,33 @@ def test_compiled_gradients(is_dynamic):
             answers += [t.grad for t in tensors]
         for mine, other in zip(found, wanted):
             close(mine, other, atol=1e-4)
+
+
+@pytest.mark.parametrize("tracer", ["compiled", "exported", "make_fx"])
+def test_numbers_of_a_dynamic_shape(tracer):
+    class Layer(torch.nn.Module):
+        def __init__(self, function):
+            super().__init__()
+            self.function = function
+
+        def forward(self, q, k, v):
+            return self.function(q, k, v, is_causal=q.shape[2] > 1, scale=2 / k.shape[2],
+                                 dropout_p=0 * q.shape[2])  # fmt: skip
+
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    tensors = qkv(2, 3, dtype=torch.float32)
+    lengths = tuple({2: torch.export.Dim.AUTO} for _ in tensors)
+    layer = {
+        "compiled": lambda: torch.compile(
+            Layer(ours), fullgraph=True, backend="aot_eager", dynamic=True
+        ),
+        "exported": lambda: torch.export.export(
+            Layer(ours), tuple(tensors), dynamic_shapes=lengths
+        ).module(),
+        "make_fx": lambda: make_fx(Layer(ours), tracing_mode="symbolic")(*tensors),
+    }[tracer]()
+    close(layer(*tensors), Layer(theirs)(*tensors), atol=1e-5)
 
 
 def test_compiled_inside_of_use():
