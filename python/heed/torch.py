@@ -329,14 +329,9 @@ def _check_mask(mask: Tensor, query: Tensor, key: Tensor, gqa: bool) -> None:
     if mask.dtype not in (torch.bool, torch.float32, query.dtype):
         expected = f"torch.bool, torch.float32 or {query.dtype} (query's)"
         _refuse_kind("attn_mask", str(mask.dtype), expected)
-    if mask.dim() < 2:
-        raise made(
-            OutOfRange, op=_OP, argument="attn_mask.shape", found=str(list(mask.shape)),
-            expected="at least two axes",
-        )  # fmt: skip
     scores = (*_batch_and_heads(query, key, gqa=gqa), query.shape[-2], key.shape[-2])
-    own = scores[len(scores) - mask.dim() :] if mask.dim() <= len(scores) else ()
-    if not own or any(n not in (1, m) for n, m in zip(mask.shape, own)):
+    own = scores[len(scores) - mask.dim() :]
+    if mask.dim() > len(scores) or any(n not in (1, m) for n, m in zip(mask.shape, own)):
         _refuse("attn_mask.shape", list(mask.shape), f"a shape that broadcasts to {list(scores)}")
 
 
@@ -403,6 +398,8 @@ def _of_rank_4(
         full = tensor.expand(*batch, heads, *tensor.shape[-2:])
         return full.reshape(math.prod(batch), heads, *tensor.shape[-2:])
 
+    if mask is not None and mask.dim() < 2:
+        mask = torch.atleast_2d(mask)
     if mask is not None and mask.dim() > 3 and len(batch) > 1:
         full = mask.expand(*batch, *mask.shape[-3:])
         mask = full.reshape(math.prod(batch), *mask.shape[-3:])

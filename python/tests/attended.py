@@ -11,7 +11,7 @@ ours = heed.torch.scaled_dot_product_attention
 
 
 def made(*shape, dtype=torch.float64, seed=0):
-    return torch.randn(*shape, dtype=dtype, generator=torch.Generator().manual_seed(seed))
+    return torch.randn(shape, dtype=dtype, generator=torch.Generator().manual_seed(seed))
 
 
 def qkv(*batch, tq=5, tk=7, d=8, dv=6, dtype=torch.float64):

@@ -126,16 +126,31 @@ def test_masks_that_broadcast(shape, of):
     close(ours(*tensors, mask > -1), theirs(*tensors, mask > -1).nan_to_num(0))
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (7,)], ids=str)
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3), (2, 3, 4)], ids=str)
+def test_masks_of_less_than_two_axes(shape, batch):
+    tensors = qkv(*batch)
+    mask = made(*shape)
+    answers = []
+    for function in (ours, theirs):
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+            bias = mask.clone().requires_grad_()
+            out = function(*(t.requires_grad_() for t in tensors), bias)
+            answers.append([out, *torch.autograd.grad(out.square().sum(), [*tensors, bias])])
+            for visible in (mask > -1, mask > 9):
+                answers[-1].append(function(*tensors, visible).nan_to_num(0))
+    for mine, other in zip(*answers):
+        close(mine, other)
+
+
 def test_masks_that_do_not_broadcast_are_refused():
-    for shape in ((1, 3, 5, 7), (2, 5, 7), (4, 7)):
+    for shape in ((1, 3, 5, 7), (2, 5, 7), (4, 7), (5,), (0,)):
         with pytest.raises(RuntimeError, match="attn_mask.shape is"):
             ours(*qkv(3), made(*shape))
         with pytest.raises(RuntimeError):
             theirs(*qkv(3), made(*shape))
     with pytest.raises(RuntimeError, match="attn_mask.shape is"):
         ours(*qkv(1, 3), made(2, 3, 5, 7))
-    with pytest.raises(IndexError, match="attn_mask.shape is"):
-        ours(*qkv(3), made(7))
 
 
 @pytest.mark.parametrize("heads", [(8, 2, 4), (8, 4, 2), (6, 3, 2), (8, 8, 1), (4, 1, 4)], ids=str)
