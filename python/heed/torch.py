@@ -106,6 +106,8 @@ def scaled_dot_product_attention(
     if _is_rank_4(query, key, value, attn_mask, enable_gqa) and not dropout_p:
         return _attended(query, key, value, attn_mask, *others)
     _check(query, key, value, attn_mask, dropout_p, enable_gqa)
+    if value.numel() == 0:
+        return _zeros(query, key, value)
     out = _attended(*_of_rank_4(query, key, value, attn_mask, enable_gqa), *others)
     return out.reshape(_out_shape(query, key, value, enable_gqa))
 
@@ -156,6 +158,12 @@ def _attended(
         )
     except Error as error:
         raise renamed(error, _NAMES) from None
+
+
+def _zeros(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """What PyTorch's function returns for values without elements; all gradients are zeros."""
+    zeros = query.new_zeros(*query.shape[:-1], value.shape[-1])
+    return sum((each[..., :0].sum() for each in (query, key, value)), zeros)
 
 
 # --- masks ---------------------------------------------------------------------------------------
@@ -293,14 +301,16 @@ def _check(
             _refuse_kind(name, str(tensor.dtype), f"{query.dtype} (query's)")
     _check_axis("key", key, -1, query.shape[-1], "query's head size")
     _check_axis("value", value, -2, key.shape[-2], "key's length")
+    if not 0 <= dropout_p <= 1:
+        _refuse("dropout_p", dropout_p, "from 0 to 1")
+    if value.numel() == 0:  # PyTorch's function takes any number of heads and any mask
+        return
     _check_heads(query, key, value, gqa)
     try:
         _batch_and_heads(query, key, value, gqa=gqa)
     except ValueError:
         shapes = [list(tensor.shape) for tensor in (query, key, value)]
         _refuse("query, key and value", f"of {shapes}", "axes before the last two that broadcast")
-    if not 0 <= dropout_p <= 1:
-        _refuse("dropout_p", dropout_p, "from 0 to 1")
     if mask is not None:
         _check_mask(mask, query, key, gqa)
 
@@ -386,9 +396,7 @@ def _of_rank_4(
     """The same with one batch axis: all axes before the last two broadcast."""
     axes = _batch_and_heads(query, key, value, gqa=gqa)
     *batch, heads = axes or (1,)
-    groups = max(_heads(key), _heads(value))
-    if gqa and _heads(key) != _heads(value):  # each divides the number of heads
-        groups = math.lcm(_heads(key), _heads(value))
+    groups = _heads(key) if _heads(key) == _heads(value) else heads
 
     def flat(tensor: Tensor, heads: int) -> Tensor:
         if tensor.dim() == 4 == len(batch) + 3 and tensor.shape[:2] == (batch[0], heads):

@@ -166,6 +166,33 @@ def test_grouped_heads_that_broadcast():
     close(ours(*tensors, enable_gqa=True), theirs(*tensors, enable_gqa=True))
 
 
+EMPTY = [
+    ((0, 0, 0), False), ((0, 0, 0), True), ((8, 0, 0), False), ((8, 0, 0), True), ((1, 0, 0), False),
+    ((8, 2, 0), True), ((8, 8, 0), False), ((0, 8, 8), True), ((0, 1, 1), False), ((1, 0, 1), False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("heads, enable_gqa", EMPTY, ids=str)
+@pytest.mark.parametrize("batch", [(), (2,), (3, 2), (0,)], ids=str)
+@pytest.mark.parametrize("name", masks())
+def test_no_heads(heads, enable_gqa, batch, name):
+    mask = {key: each if each is True else each.float() > 0 for key, each in masks()[name].items()}
+    answers = []
+    for function in (ours, theirs):
+        shapes = zip(heads, (5, 7, 7), (8, 8, 6))
+        tensors = [made(*batch, *s, seed=i).requires_grad_() for i, s in enumerate(shapes)]
+        out = function(*tensors, enable_gqa=enable_gqa, **mask)
+        answers.append([out, *torch.autograd.grad(out.sum(), tensors)])
+    for mine, other in zip(*answers):
+        close(mine, other)
+
+
+def test_no_heads_of_values_have_tangents_of_0():
+    q, k, v = made(2, 8, 5, 8), made(2, 0, 7, 8), made(2, 0, 7, 6)
+    out, tangent = torch.func.jvp(lambda q: ours(q, k, v), (q,), (q,))
+    close(torch.stack([out, tangent]), torch.zeros(2, 2, 8, 5, 6, dtype=q.dtype))
+
+
 @pytest.mark.parametrize("requires_grad", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("has_mask", [False, True])

@@ -143,6 +143,12 @@ def test_functional_transforms(name):
 # --- tracers -------------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def forget_compiled():
+    """PyTorch compiles a function for eight kinds of arguments at most."""
+    torch.compiler.reset()
+
+
 class Layer(torch.nn.Module):
     def __init__(self, function, **settings):
         super().__init__()
@@ -246,6 +252,14 @@ def test_numbers_of_a_dynamic_shape(tracer):
         "make_fx": lambda: make_fx(Layer(ours), tracing_mode="symbolic")(*tensors),
     }[tracer]()
     close(layer(*tensors), Layer(theirs)(*tensors), atol=1e-5)
+
+
+@pytest.mark.parametrize("heads, enable_gqa", [((4, 1, 4), False), ((8, 4, 2), True)], ids=str)
+def test_compiled_with_different_head_counts(heads, enable_gqa):
+    tensors = [made(n, 5, 8, seed=seed) for seed, n in enumerate(heads)]
+    layer = torch.compile(Layer(ours, enable_gqa=enable_gqa), fullgraph=True, backend="aot_eager",
+                          dynamic=True)  # fmt: skip
+    close(layer(*tensors), Layer(theirs, enable_gqa=enable_gqa)(*tensors))
 
 
 def test_compiled_inside_of_use():
