@@ -73,8 +73,8 @@ def scaled_dot_product_attention(
 
     Returns
     -------
-    [..., H, Tq, Dv], in the memory order of the query. A query that sees no key gets 0, and what
-    is masked has no influence, even if it is NaN.
+    [..., H, Tq, Dv], in the memory order of the query; contiguous where the query's last axis is
+    not. A query that sees no key gets 0, and what is masked has no influence, even if it is NaN.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def scaled_dot_product_attention(
     if attn_mask is None and _is_simple(query, key, value, *options):
         out = _called(_PREPARED[is_causal], query, key, value, scale)
         if out is not None:
-            return out
+            return _ordered(out, query)
     bias = None if type(attn_mask) is CausalBias else attn_mask
     given = query, key, value, bias, *options
     if has_torch_function(given):
@@ -153,11 +153,17 @@ def _attended(
     keep, bias = hidden_or_added(mask, query, key, scale)
     settings = {"scale": scale, "dropout": dropout_p}
     try:
-        return attend(
+        out = attend(
             query, key, value, bias=bias, keep=keep, seed=seed, offset=offset, settings=settings
         )
     except Error as error:
         raise renamed(error, _NAMES) from None
+    return _ordered(out, query)
+
+
+def _ordered(out: Tensor, query: Tensor) -> Tensor:
+    """Contiguous where the query's last axis is not, as PyTorch's function returns it."""
+    return out if query.stride(-1) == 1 else out.contiguous()
 
 
 def _zeros(query: Tensor, key: Tensor, value: Tensor) -> Tensor:

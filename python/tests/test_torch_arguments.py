@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -205,6 +207,24 @@ def test_the_output_has_the_memory_order_of_the_query(requires_grad, dtype, has_
         assert out.stride() == theirs(q, q, q, mask).stride()
     assert ours(by_token, by_head, by_head, mask).transpose(1, 2).view(2, 5, 24).shape == (2, 5, 24)
     assert ours(by_head, by_token, by_token, mask).view(6, 5, 8).shape == (6, 5, 8)
+
+
+@pytest.mark.parametrize("order", permutations(range(4)), ids=str)
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("name", masks())
+def test_the_output_can_be_viewed_as_pytorchs_in_every_order_of_memory(order, requires_grad, name):
+    shape = 2, 3, 5, 8
+    memory = made(*(shape[axis] for axis in order))
+    q = memory.permute(*(order.index(axis) for axis in range(4))).requires_grad_(requires_grad)
+    k, v = made(2, 3, 7, 8), made(2, 3, 7, 8)
+    out, wanted = ours(q, k, v, **masks()[name]), theirs(q, k, v, **masks()[name])
+    if q.stride(-1) != 1:
+        assert out.stride() == wanted.stride() and out.is_contiguous()
+    elif q.stride(1) < q.stride(2):
+        assert out.transpose(1, 2).view(2, 5, 24).shape == (2, 5, 24)
+    else:
+        assert out.is_contiguous()
+    close(out, wanted)
 
 
 # --- errors --------------------------------------------------------------------------------------
