@@ -23,6 +23,7 @@ import numpy as np
 import torch
 import torch.nn.functional
 from torch import SymBool, SymFloat, SymInt, Tensor
+from torch.masked import MaskedTensor
 from torch.nn.attention.bias import CausalBias, CausalVariant
 from torch.overrides import handle_torch_function, has_torch_function
 
@@ -276,6 +277,8 @@ def _number_of(argument: str, tensor: Tensor) -> float:
 def _check_tensor(name: str, given: Any) -> None:
     if not isinstance(given, Tensor):
         _refuse_kind(name, kind_of(given), "a tensor of PyTorch")
+    if isinstance(given, MaskedTensor):
+        _refuse_kind(name, "a MaskedTensor", "a tensor with a boolean attn_mask")
     if given.is_nested:
         raise made(
             Unsupported, op=_OP, argument=name, found="a nested tensor",

@@ -476,8 +476,12 @@ def test_masked_arrays_are_refused():
     masked = torch.masked.masked_tensor(one, one > 0)
     with pytest.raises(TypeError, match="q is of the tensor class MaskedTensor"):
         heed.attention(masked, one, one)
-    with pytest.raises(TypeError):
-        ours(masked, one, one)
+    for place, name in enumerate(("query", "key", "value", "attn_mask")):
+        given = [one] * 4
+        given[place] = masked
+        with pytest.raises(heed.errors.WrongType, match=f"{name} is a MaskedTensor") as caught:
+            ours(*given)
+        assert caught.value.argument == name
 
 
 # --- what is kept for the backward pass ----------------------------------------------------------
