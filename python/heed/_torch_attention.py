@@ -215,10 +215,10 @@ def _formula_gradients(
 
 
 def check_formula(settings: dict[str, Any]) -> None:
-    if settings.get("dropout"):
+    if settings.get("dropout") not in (None, 0, 1):
         raise made(
             Unsupported, op="heed.torch", argument="dropout_p", found=str(settings["dropout"]),
-            expected="0 for forward-mode and second derivatives",
+            expected="0 or 1 for forward-mode and second derivatives",
         )  # fmt: skip
 
 
@@ -276,6 +276,8 @@ def _visible(tensors: Any, settings: dict[str, Any]) -> Tensor | None:
     if lengths is not None:
         exists = torch.arange(key.shape[2]) < torch.tensor(lengths).view(-1, 1, 1, 1)
         keep = exists if keep is None else exists & keep
+    if settings.get("dropout") == 1:
+        keep = torch.zeros(1, 1, dtype=torch.bool)
     return keep
 
 

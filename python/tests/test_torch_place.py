@@ -104,8 +104,32 @@ def test_second_derivatives_through_dropout_are_refused():
     q, k, v = qkv(1, 2)
     q.requires_grad_()
     (first,) = torch.autograd.grad(ours(q, k, v, dropout_p=0.5).sum(), q, create_graph=True)
-    with pytest.raises(NotImplementedError, match="dropout_p is 0.5, expected 0 for forward-mode"):
+    with pytest.raises(NotImplementedError, match="dropout_p is 0.5, expected 0 or 1 for forward"):
         first.sum().backward()
+
+
+@pytest.mark.parametrize("name", masks())
+def test_all_derivatives_of_everything_dropped_are_0(name):
+    q, k, v = qkv(1, 2, tq=2, tk=3)
+    settings = masks(2, 3)[name] | {"dropout_p": 1.0}
+
+    def tangent(function):
+        with forward_ad.dual_level():
+            return forward_ad.unpack_dual(
+                function(*(forward_ad.make_dual(t, t) for t in (q, k, v)), **settings)
+            )
+
+    def second(function):
+        gradient = torch.func.grad(lambda q: function(q, k, v, **settings).square().sum())
+        return torch.func.jvp(gradient, (q,), (q,))[1]
+
+    for mine, other in zip((*tangent(ours), second(ours)), (*tangent(theirs), second(theirs))):
+        close(mine, other)
+        assert (mine == 0).all()
+    q.requires_grad_()
+    (first,) = torch.autograd.grad(ours(q, k, v, **settings).sum(), q, create_graph=True)
+    assert first.requires_grad
+    assert (torch.autograd.grad(first.sum(), q)[0] == 0).all()
 
 
 @pytest.mark.parametrize("is_batched", [False, True])
