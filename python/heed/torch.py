@@ -168,7 +168,7 @@ def _ordered(out: Tensor, query: Tensor) -> Tensor:
 
 
 def _zeros(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """What PyTorch's function returns for values without elements; all gradients are zeros."""
+    """The result for values without elements, as PyTorch's function has it. Gradients are zeros."""
     zeros = query.new_zeros(*query.shape[:-1], value.shape[-1])
     return sum((each[..., :0].sum() for each in (query, key, value)), zeros)
 

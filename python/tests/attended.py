@@ -1,4 +1,4 @@
-"""What the tests of `heed.torch` share: both functions, and tensors for them."""
+"""The functions that the tests of `heed.torch` compare, and tensors for them."""
 
 from __future__ import annotations
 
