@@ -2,46 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <span>
 #include <utility>
 
 #include "bench/choose_cases.h"
 #include "bench/machine_limits.h"
-#include "bench/normal.h"
 #include "bench/peak_memory.h"
 #include "bench/repeat.h"
 #include "heed/base/threads.h"
-#include "heed/masks/band.h"
 #include "heed/ops/attention.h"
 
 namespace heed {
 namespace {
-
-// What a case works on.
-struct Operands {
-  explicit Operands(const AttentionBenchCase& problem)
-      : value_dim(problem.value_dim > 0 ? problem.value_dim : problem.head_dim),
-        q(normal({problem.batch, problem.heads, problem.length, problem.head_dim}, DType::kF32, 1,
-                 1)),
-        k(normal({problem.batch, problem.kv_heads, problem.length, problem.head_dim}, DType::kF32,
-                 1, 2)),
-        v(normal({problem.batch, problem.kv_heads, problem.length, value_dim}, DType::kF32, 1, 3)),
-        dout(normal({problem.batch, problem.heads, problem.length, value_dim}, DType::kF32, 1, 4)) {
-    args = {.q = q, .keys = {k, v}, .mask = problem.mask};
-    args.scores.similarity = problem.similarity;
-    args.scores.normaliser = problem.normaliser;
-    if (!problem.bias.empty()) {
-      bias = normal(Shape(std::span<const std::int64_t>(problem.bias)), DType::kF32, 1, 5);
-      args.scores.bias = bias;
-    }
-    if (problem.dropout > 0) args.dropout = Dropout{.rate = problem.dropout, .seed = 7};
-  }
-
-  std::int64_t value_dim;
-  Tensor q, k, v, dout, bias;
-  AttentionArgs args;
-};
 
 AttentionTiming timed(const Plan& plan, const std::function<void()>& work) {
   AttentionTiming timing = {.kernel = plan.kernel, .threads = thread_count()};
@@ -67,85 +38,129 @@ AttentionTiming time_backward(const AttentionArgs& args, const Tensor& dout) {
                [&] { attention_backward(args, attended, dout, request); });
 }
 
-using NamedCases = std::vector<std::pair<std::string_view, AttentionBenchCase>>;
-
-// Named forms of one shape.
-NamedCases forms() {
-  constexpr std::int64_t kLength = 2048;
-  constexpr std::int64_t kHeads = 8;
-  const AttentionBenchCase plain = {
-      .heads = kHeads, .kv_heads = kHeads, .length = kLength, .head_dim = 64, .mask_name = "none"};
-  NamedCases all(8, {"plain", plain});
-  all[1].first = "causal";
-  all[1].second.mask_name = "causal";
-  all[1].second.mask = causal();
-  all[2].first = "dropout";
-  all[2].second.dropout = 0.1;
-  all[3].first = "bias";
-  all[3].second.bias = {1, kHeads, kLength, kLength};
-  all[4].first = "shared-bias";
-  all[4].second.bias = {1, 1, kLength, kLength};
-  all[5].first = "wide-values";
-  all[5].second.value_dim = 128;
-  all[6].first = "sigmoid";
-  all[6].second.normaliser = Normaliser::kSigmoid;
-  all[7].first = "gaussian";
-  all[7].second.similarity = Similarity::kGaussian;
-  return all;
+AttentionCase square(std::int64_t length, std::int64_t head_dim) {
+  const std::int64_t heads = length >= 16384 ? 1 : length >= 4096 ? 4 : 8;
+  return {.heads = heads,
+          .kv_heads = heads,
+          .query_length = length,
+          .key_length = length,
+          .head_dim = head_dim,
+          .value_dim = head_dim};
 }
 
-// The masks and heads that one size is timed with.
-NamedCases sized(std::int64_t head_dim, std::int64_t length) {
-  const std::int64_t heads = length >= 4096 ? 4 : 8;
-  const AttentionBenchCase plain = {.heads = heads,
-                                    .kv_heads = heads,
-                                    .length = length,
-                                    .head_dim = head_dim,
-                                    .mask_name = "none"};
-  AttentionBenchCase masked = plain;
-  masked.mask_name = "causal";
-  masked.mask = causal();
-  NamedCases all = {{"plain", plain}, {"causal", masked}};
-  if (length >= 1024) {
-    masked.mask_name = "window";
-    masked.mask = band({.left = 255, .right = 0});
-    all.emplace_back("window", masked);
+AttentionCase banded(AttentionCase problem, const Band& band) {
+  problem.mask = CaseMask::kBand;
+  problem.band = band;
+  return problem;
+}
+
+class CaseList {
+ public:
+  void add(std::string_view kind, AttentionCase problem) {
+    const std::string type =
+        problem.dtype == DType::kF32 ? "" : fmt::format("{}-", name(problem.dtype));
+    problem.name = fmt::format("{}{}-n{}-d{}", type, kind, problem.query_length, problem.head_dim);
+    cases_.push_back(std::move(problem));
   }
-  AttentionBenchCase& grouped = all.emplace_back("grouped", plain).second;
-  grouped.kv_heads = heads / 4;
-  return all;
+  void add_plain_and_causal(const AttentionCase& plain) {
+    add("plain", plain);
+    add("causal", banded(plain, kCausal));
+  }
+  // The masks and heads that one size is timed with.
+  void add_sized(std::int64_t length, std::int64_t head_dim) {
+    AttentionCase plain = square(length, head_dim);
+    add_plain_and_causal(plain);
+    if (length >= 1024) add("window", banded(plain, {.left = 255, .right = 0}));
+    plain.kv_heads = plain.heads / 4;
+    add("grouped", plain);
+  }
+  void add_form(std::string_view kind, const CaseScores& scores) {
+    AttentionCase problem = square(kFormLength, 64);
+    problem.scores = scores;
+    problem.scores.bias_hides = false;
+    add(kind, problem);
+  }
+  void add_mask(std::string_view kind, CaseMask mask) {
+    AttentionCase problem = square(kFormLength, 64);
+    problem.mask = mask;
+    add(kind, problem);
+  }
+  std::vector<AttentionCase> all() && { return std::move(cases_); }
+
+  static constexpr std::int64_t kFormLength = 2048;
+  static constexpr Band kCausal = {.left = -1, .right = 0};
+
+ private:
+  std::vector<AttentionCase> cases_;
+};
+
+void add_forms(CaseList& list) {
+  constexpr std::int64_t kLength = CaseList::kFormLength;
+  list.add_plain_and_causal(square(kLength, 64));
+  list.add_form("dropout", {.dropout = 0.1});
+  list.add_form("bias", {.bias = {1, 8, kLength, kLength}});
+  list.add_form("shared-bias", {.bias = {1, 1, kLength, kLength}});
+  AttentionCase wide = square(kLength, 64);
+  wide.value_dim = 128;
+  list.add("wide-values", wide);
+  list.add_form("sigmoid", {.normaliser = Normaliser::kSigmoid});
+  list.add_form("gaussian", {.similarity = Similarity::kGaussian});
+  list.add_form("cosine", {.similarity = Similarity::kCosine});
+  list.add_form("absolute", {.similarity = Similarity::kAbsolute});
+  list.add_form("softcap", {.softcap = 30});
+  list.add_form("alibi", {.alibi = true});
+  list.add_form("sink", {.sink = true});
+  list.add_form("head-scales", {.scale_a_head = true});
+  list.add_mask("keep", CaseMask::kKeep);
+  list.add_mask("prefix", CaseMask::kPrefix);
+  list.add_mask("segments", CaseMask::kSegments);
+  list.add_mask("blocks", CaseMask::kBlocks);
+  list.add_mask("edges", CaseMask::kEdges);
 }
 
 }  // namespace
 
-std::vector<AttentionBenchCase> attention_bench_cases() {
-  std::vector<AttentionBenchCase> cases;
-  const auto add = [&cases](const NamedCases& all) {
-    for (const auto& [kind, problem] : all) {
-      cases.push_back(problem);
-      cases.back().name = fmt::format("{}-n{}-d{}", kind, problem.length, problem.head_dim);
-    }
-  };
-  for (const std::int64_t head_dim : {64, 128})
-    for (const std::int64_t length : {64, 256, 1024, 4096}) add(sized(head_dim, length));
-  add(forms());
-  return cases;
+std::vector<AttentionCase> attention_bench_cases() {
+  CaseList list;
+  for (const std::int64_t head_dim : {64, 128}) {
+    for (const std::int64_t length : {64, 256, 1024, 4096}) list.add_sized(length, head_dim);
+    for (const std::int64_t length : {16, 32, 128, 512, 16384})
+      list.add_plain_and_causal(square(length, head_dim));
+    for (const DType dtype : {DType::kF16, DType::kBF16})
+      for (const std::int64_t length : {256, 1024, 4096}) {
+        AttentionCase narrow = square(length, head_dim);
+        narrow.dtype = dtype;
+        list.add_plain_and_causal(narrow);
+      }
+  }
+  for (const std::int64_t head_dim : {32, 40, 80, 96, 192, 256})
+    list.add_plain_and_causal(square(1024, head_dim));
+  add_forms(list);
+  return std::move(list).all();
 }
 
-std::vector<AttentionBenchCase> choose_bench_cases(const std::vector<std::string>& names) {
+std::string_view mask_word(const AttentionCase& problem) {
+  constexpr std::string_view kWords[] = {"none",        "band",        "keep",
+                                         "band & keep", "band | keep", "prefix",
+                                         "segments",    "blocks",      "edges"};
+  if (problem.mask == CaseMask::kBand && problem.band.right == 0)
+    return problem.band.left < 0 ? "causal" : "window";
+  return kWords[static_cast<std::size_t>(problem.mask)];
+}
+
+std::vector<AttentionCase> choose_bench_cases(const std::vector<std::string>& names) {
   return choose_cases(attention_bench_cases(), names);
 }
 
-void time_attention(const std::vector<AttentionBenchCase>& cases, BenchPass pass,
+void time_attention(const std::vector<AttentionCase>& cases, BenchPass pass,
                     const std::string& kernel,
                     const std::function<void(const AttentionTiming&)>& done) {
   const double read = read_gbytes_per_second(thread_count());
-  for (const AttentionBenchCase& problem : cases) {
-    Operands operands(problem);
-    operands.args.kernel = kernel;
-    AttentionTiming timing = pass == BenchPass::kForward
-                                 ? time_forward(operands.args)
-                                 : time_backward(operands.args, operands.dout);
+  for (const AttentionCase& problem : cases) {
+    AttentionInputs inputs(problem);
+    inputs.args.kernel = kernel;
+    AttentionTiming timing = pass == BenchPass::kForward ? time_forward(inputs.args)
+                                                         : time_backward(inputs.args, inputs.dout);
     timing.problem = problem;
     timing.read_gbytes_per_second = read;
     done(timing);

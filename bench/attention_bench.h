@@ -1,46 +1,32 @@
 // Times the attention operator beside what the machine allows.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "heed/masks/mask.h"
-#include "heed/ops/scores.h"
+#include "bench/attention_cases.h"
 
 namespace heed {
 
-/// One problem to time: f32, as many keys as queries.
-struct AttentionBenchCase {
-  std::string name = {};
-  std::int64_t batch = 1;
-  std::int64_t heads = 1;
-  std::int64_t kv_heads = 1;
-  std::int64_t length = 0;
-  std::int64_t head_dim = 0;
-  std::int64_t value_dim = 0;  // 0: head_dim
-  std::string mask_name = {};  // none, causal or window
-  Mask mask = {};
-  Similarity similarity = Similarity::kDot;
-  Normaliser normaliser = Normaliser::kSoftmax;
-  std::vector<std::int64_t> bias = {};  // its shape; empty: none
-  double dropout = 0;
-};
+/// The problems to time, as many keys as queries, 8 heads (4 from N = 4096, 1 from 16384):
+/// plain and causal of N 16 to 16384 at D 64 and 128, of D 32 to 256 at N 1024, and in f16 and
+/// bf16; windows of 256 keys and grouped heads; at N 2048 and D 64 every form of a score, masks
+/// of every kind, and Dv != D. A name is kind-nN-dD, with its type before it where it is not f32.
+std::vector<AttentionCase> attention_bench_cases();
 
-/// N 64 to 4096, D 64 and 128; causal; a window of 256 keys; grouped heads. At N 2048, 8 heads and
-/// D 64 what other libraries leave their fast path for: dropout, a bias (the backward pass gives
-/// its gradient), Dv != D, sigmoid, Gaussian.
-std::vector<AttentionBenchCase> attention_bench_cases();
+/// none, causal, window, keep, prefix, segments, blocks or edges.
+std::string_view mask_word(const AttentionCase& problem);
 
 /// Those whose name is in `names` (all when empty); kNotFound for a name that no case has.
-std::vector<AttentionBenchCase> choose_bench_cases(const std::vector<std::string>& names);
+std::vector<AttentionCase> choose_bench_cases(const std::vector<std::string>& names);
 
 /// The backward pass alone, or the forward.
 enum class BenchPass : std::uint8_t { kForward, kBackward };
 
 struct AttentionTiming {
-  AttentionBenchCase problem = {};
+  AttentionCase problem = {};
   std::string kernel;  // that ran
   int threads = 1;
   double seconds = 0;  // median
@@ -56,7 +42,7 @@ struct AttentionTiming {
 
 /// Runs the cases one after the other, after a warm-up each, with `kernel` ("": the best), and
 /// measures the machine's limits beside each. `done` sees each timing as it is ready.
-void time_attention(const std::vector<AttentionBenchCase>& cases, BenchPass pass,
+void time_attention(const std::vector<AttentionCase>& cases, BenchPass pass,
                     const std::string& kernel,
                     const std::function<void(const AttentionTiming&)>& done);
 

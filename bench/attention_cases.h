@@ -39,7 +39,8 @@ struct CaseScores {
   Similarity similarity = Similarity::kDot;
   Normaliser normaliser = Normaliser::kSoftmax;
   double softcap = 0;
-  std::vector<std::int64_t> bias = {};  // its shape; every seventh number or so is -inf
+  std::vector<std::int64_t> bias = {};  // its shape
+  bool bias_hides = true;               // every seventh number of it is -inf
   bool alibi = false;
   bool sink = false;
   bool scale_a_head = false;

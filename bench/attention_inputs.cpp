@@ -79,24 +79,30 @@ Mask graph(std::int64_t queries, std::int64_t keys) {
   return edges(integers(starts), integers(columns));
 }
 
+// A quarter of the first sequence, a few tokens of the others.
+std::vector<std::int64_t> prefixes(const AttentionCase& problem) {
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(problem.batch), 9);
+  if (!lengths.empty()) lengths[0] = problem.query_length / 4 + 3;
+  return lengths;
+}
+
 // Keeps what it points to in `memory`.
 Mask mask_of(const AttentionCase& problem, std::vector<Tensor>& memory) {
   const std::int64_t queries = problem.query_length, keys = problem.key_length;
-  memory.push_back(kept_stretches(problem));
-  const Mask kept = keep(memory.back());
+  const auto kept = [&] { return keep(memory.emplace_back(kept_stretches(problem))); };
   switch (problem.mask) {
     case CaseMask::kNone:
       return {};
     case CaseMask::kBand:
       return band(problem.band);
     case CaseMask::kKeep:
-      return kept;
+      return kept();
     case CaseMask::kBandAndKeep:
-      return band(problem.band) & kept;
+      return band(problem.band) & kept();
     case CaseMask::kBandOrKeep:
-      return band(problem.band) | kept;
+      return band(problem.band) | kept();
     case CaseMask::kPrefix:
-      return causal() | prefix({40, 9});
+      return causal() | prefix(prefixes(problem));
     case CaseMask::kSegments:
       return segments(document_ids(queries), document_ids(keys));
     case CaseMask::kEdges:
@@ -177,7 +183,7 @@ void AttentionInputs::add_scores(const AttentionCase& problem) {
   args.scores.softcap = wanted.softcap;
   if (!wanted.bias.empty()) {
     Tensor bias = normal(Shape(std::span<const std::int64_t>(wanted.bias)), DType::kF64, 1, 6);
-    for (std::int64_t i = 3; i < bias.element_count(); i += 7)
+    for (std::int64_t i = 3; wanted.bias_hides && i < bias.element_count(); i += 7)
       bias.data<double>()[i] = -std::numeric_limits<double>::infinity();
     memory_.push_back(Tensor::converted(bias, dtype));
     args.scores.bias = memory_.back();

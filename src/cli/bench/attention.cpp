@@ -12,18 +12,18 @@ namespace heed::cli {
 namespace {
 
 Json as_json(const AttentionTiming& timing) {
-  const AttentionBenchCase& problem = timing.problem;
+  const AttentionCase& problem = timing.problem;
   Json json = {{"case", problem.name},
                {"kernel", timing.kernel},
-               {"dtype", "f32"},
+               {"dtype", name(problem.dtype)},
                {"batch", problem.batch},
                {"heads", problem.heads},
                {"kv_heads", problem.kv_heads},
-               {"query_length", problem.length},
-               {"key_length", problem.length},
+               {"query_length", problem.query_length},
+               {"key_length", problem.key_length},
                {"head_dim", problem.head_dim},
-               {"value_dim", problem.value_dim > 0 ? problem.value_dim : problem.head_dim},
-               {"mask", problem.mask_name},
+               {"value_dim", problem.value_dim},
+               {"mask", mask_word(problem)},
                {"threads", timing.threads},
                {"seconds", timing.seconds},
                {"spread", timing.spread},
@@ -36,7 +36,7 @@ Json as_json(const AttentionTiming& timing) {
   return json;
 }
 
-constexpr const char* kRowFormat = "{:<23} {:<11} {:>3} {:>3} {:>6} {:>4}  {:<7}";
+constexpr const char* kRowFormat = "{:<23} {:<11} {:>3} {:>3} {:>6} {:>4}  {:<8}";
 
 std::string attention_heading() {
   return fmt::format("{}, threads: {}\n", cpu_name(), thread_count()) +
@@ -45,9 +45,9 @@ std::string attention_heading() {
 }
 
 std::string as_row(const AttentionTiming& timing) {
-  const AttentionBenchCase& problem = timing.problem;
+  const AttentionCase& problem = timing.problem;
   return fmt::format(kRowFormat, problem.name, timing.kernel, problem.heads, problem.kv_heads,
-                     problem.length, problem.head_dim, problem.mask_name) +
+                     problem.query_length, problem.head_dim, mask_word(problem)) +
          fmt::format(
              "  {:>12.4f}  {:>5.1f}%  {:>7.1f}  {:>6.1f}%{}\n", timing.seconds * 1e3,
              timing.spread * 100, timing.gflops, timing.fraction_of_peak * 100,
@@ -63,7 +63,7 @@ std::string limits(const AttentionTiming& timing) {
 }
 
 int bench_pass(const BenchOptions& options, BenchPass pass) {
-  const std::vector<AttentionBenchCase> cases = choose_bench_cases(options.cases);
+  const std::vector<AttentionCase> cases = choose_bench_cases(options.cases);
   AttentionTiming last;
   BenchTable table(options.json, names_of(cases), attention_heading());
   time_attention(cases, pass, options.kernel, [&](const AttentionTiming& timing) {
