@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "heed/base/error.h"
+#include "masks/bit_words.h"
 
 namespace heed {
 namespace {
@@ -19,13 +20,6 @@ struct Diagonals {
   std::int64_t low = 0;
   std::int64_t high = 0;
 };
-
-// Bits [begin, end) of a word.
-std::uint64_t bit_range(std::int64_t begin, std::int64_t end) {
-  if (begin >= end) return 0;
-  const std::uint64_t below_end = end >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << end) - 1;
-  return below_end & ~((std::uint64_t{1} << begin) - 1);
-}
 
 class BandRule : public MaskRule {
  public:

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "heed/base/error.h"
+#include "masks/bit_words.h"
 #include "masks/table.h"
 
 namespace heed {
@@ -24,6 +27,22 @@ class BlocksRule : public MaskRule {
   TileClass tile(const MaskPlace& place, const MaskTile& tile) const override {
     return layout_->tile(place, {tile.row_begin / size_.rows, (tile.row_end - 1) / size_.rows + 1,
                                  tile.key_begin / size_.keys, (tile.key_end - 1) / size_.keys + 1});
+  }
+
+  // A block of the tile's at a time.
+  void bits(const MaskPlace& place, const MaskTile& tile, std::uint64_t* by_key) const override {
+    std::fill_n(by_key, tile.key_end - tile.key_begin, std::uint64_t{0});
+    for (std::int64_t row = tile.row_begin; row < tile.row_end;) {
+      const std::int64_t row_end = std::min((row / size_.rows + 1) * size_.rows, tile.row_end);
+      const std::uint64_t rows = bit_range(row - tile.row_begin, row_end - tile.row_begin);
+      for (std::int64_t key = tile.key_begin; key < tile.key_end;) {
+        const std::int64_t key_end = std::min((key / size_.keys + 1) * size_.keys, tile.key_end);
+        if (visible(place, row, key))
+          for (std::int64_t j = key; j < key_end; ++j) by_key[j - tile.key_begin] |= rows;
+        key = key_end;
+      }
+      row = row_end;
+    }
   }
 
   void check(const MaskTarget& target) const override {

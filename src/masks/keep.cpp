@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "heed/base/error.h"
+#include "masks/bit_words.h"
 #include "masks/table.h"
 
 namespace heed {
@@ -25,13 +29,28 @@ class TableRule : public MaskRule {
     bool any_kept = false;
     bool any_hidden = false;
     for (std::int64_t row = tile.row_begin; row < tile.row_end; ++row) {
-      const std::uint8_t* line = at(place, row);
-      for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key)
-        (line[key * strides_[3]] != 0 ? any_kept : any_hidden) = true;
+      for (std::int64_t key = tile.key_begin; key < tile.key_end; key += kMaskRows) {
+        const std::int64_t count = std::min(kMaskRows, tile.key_end - key);
+        const std::uint64_t kept = line(place, row, key, count);
+        any_kept = any_kept || kept != 0;
+        any_hidden = any_hidden || kept != bit_range(0, count);
+      }
       if (any_kept && any_hidden) return TileClass::kPartial;
       if (strides_[2] == 0) break;  // one line for all rows
     }
     return any_kept ? TileClass::kFull : TileClass::kEmpty;
+  }
+
+  // Lines of 64 keys, which 64 x 64 bits at a time become columns.
+  void bits(const MaskPlace& place, const MaskTile& tile, std::uint64_t* by_key) const override {
+    for (std::int64_t key = tile.key_begin; key < tile.key_end; key += kMaskRows) {
+      const std::int64_t count = std::min(kMaskRows, tile.key_end - key);
+      std::array<std::uint64_t, 64> words = {};
+      for (std::int64_t row = tile.row_begin; row < tile.row_end; ++row)
+        words[static_cast<std::size_t>(row - tile.row_begin)] = line(place, row, key, count);
+      transpose_bits(words);
+      std::copy_n(words.data(), count, by_key + (key - tile.key_begin));
+    }
   }
 
   void check(const MaskTarget& target) const override {
@@ -50,6 +69,17 @@ class TableRule : public MaskRule {
   }
 
  private:
+  // Bit j is whether the row sees key + j.
+  std::uint64_t line(const MaskPlace& place, std::int64_t row, std::int64_t key,
+                     std::int64_t count) const {
+    const std::uint8_t* flags = at(place, row) + key * strides_[3];
+    if (strides_[3] == 1) return word_of(flags, count);
+    std::uint64_t word = 0;
+    for (std::int64_t i = 0; i < count; ++i)
+      word |= static_cast<std::uint64_t>(flags[i * strides_[3]] != 0) << i;
+    return word;
+  }
+
   const std::uint8_t* at(const MaskPlace& place, std::int64_t row) const {
     return static_cast<const std::uint8_t*>(keep_.raw()) + place.batch * strides_[0] +
            place.head * strides_[1] + row * strides_[2];

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "heed/base/error.h"
+#include "masks/bit_words.h"
 
 namespace heed {
 namespace {
@@ -18,6 +21,13 @@ class PrefixRule : public MaskRule {
   TileClass tile(const MaskPlace& place, const MaskTile& tile) const override {
     if (tile.key_end <= end(place)) return TileClass::kFull;
     return tile.key_begin >= end(place) ? TileClass::kEmpty : TileClass::kPartial;
+  }
+
+  void bits(const MaskPlace& place, const MaskTile& tile, std::uint64_t* by_key) const override {
+    const std::int64_t keys = tile.key_end - tile.key_begin;
+    const std::int64_t seen = std::clamp<std::int64_t>(end(place) - tile.key_begin, 0, keys);
+    std::fill_n(by_key, seen, bit_range(0, tile.row_end - tile.row_begin));
+    std::fill_n(by_key + seen, keys - seen, std::uint64_t{0});
   }
 
   void check(const MaskTarget& target) const override {

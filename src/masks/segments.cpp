@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heed/base/error.h"
+#include "masks/bit_words.h"
 #include "masks/integers.h"
 
 namespace heed {
@@ -57,6 +58,21 @@ class SegmentsRule : public MaskRule {
     if (rows.max < columns.min || columns.max < rows.min) return TileClass::kEmpty;
     const bool same = rows.min == rows.max && columns.min == columns.max;
     return same ? TileClass::kFull : TileClass::kPartial;
+  }
+
+  // The rows of one segment stand together as a rule: a run of them at a time.
+  void bits(const MaskPlace& place, const MaskTile& tile, std::uint64_t* by_key) const override {
+    const std::int64_t* const of_rows = queries_.of(place.batch);
+    const std::int64_t* const of_keys = keys_.of(place.batch);
+    std::fill_n(by_key, tile.key_end - tile.key_begin, std::uint64_t{0});
+    for (std::int64_t row = tile.row_begin; row < tile.row_end;) {
+      const std::int64_t id = of_rows[row];
+      const std::int64_t begin = row - tile.row_begin;
+      while (row < tile.row_end && of_rows[row] == id) ++row;
+      const std::uint64_t rows = bit_range(begin, row - tile.row_begin);
+      for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key)
+        by_key[key - tile.key_begin] |= of_keys[key] == id ? rows : 0;
+    }
   }
 
   void check(const MaskTarget& target) const override {

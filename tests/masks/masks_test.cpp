@@ -68,6 +68,12 @@ Masks every_mask() {
   masks.memory.push_back(blocks_kept({2, 1, 1, 100}, 3));
   masks.memory.push_back(blocks_kept({90, 1}, 4));
   for (const Tensor& tensor : masks.memory) masks.all.push_back(keep(tensor));
+  masks.memory.push_back(blocks_kept({2, 3, 100, 90}, 7));  // keys apart in memory
+  masks.all.push_back(keep(masks.memory.back().view().permute({0, 1, 3, 2})));
+  masks.memory.push_back(Tensor::empty({90, 100}, DType::kU8));
+  for (std::int64_t i = 0; i < 9000; ++i)  // any number but 0 is "may attend"
+    masks.memory.back().data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i % 7 * 43);
+  masks.all.push_back(keep(masks.memory.back()));
   masks.all.push_back(segments(runs({2, 90}, 17), runs({2, 100}, 20)));
   masks.all.push_back(segments(runs({90}, 70), runs({100}, 60)));
   masks.all.push_back(prefix({40}));

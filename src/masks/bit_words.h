@@ -1,0 +1,46 @@
+// The words that `MaskRule::bits` writes: one a key, one bit a row.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace heed {
+
+/// Bits [begin, end) of a word.
+inline std::uint64_t bit_range(std::int64_t begin, std::int64_t end) {
+  if (begin >= end) return 0;
+  const std::uint64_t below_end = end >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << end) - 1;
+  return below_end & ~((std::uint64_t{1} << begin) - 1);
+}
+
+/// Bit i of the word is whether `flags[i]` is not 0; at most 64 of them.
+inline std::uint64_t word_of(const std::uint8_t* flags, std::int64_t count) {
+  std::uint64_t word = 0;
+  for (std::int64_t at = 0; at < count; at += 8) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, flags + at,
+                static_cast<std::size_t>(std::min<std::int64_t>(8, count - at)));
+    if constexpr (std::endian::native == std::endian::big) eight = __builtin_bswap64(eight);
+    // The highest bit of each byte that is not 0, then the eight of them side by side.
+    constexpr std::uint64_t kLow = 0x7f7f7f7f7f7f7f7f;
+    const std::uint64_t set = ((((eight & kLow) + kLow) | eight) & ~kLow) >> 7;
+    word |= ((set * 0x0102040810204080) >> 56) << at;
+  }
+  return word;
+}
+
+/// Exchanges rows and columns of 64 x 64 bits (Warren, Hacker's Delight, 7-3).
+inline void transpose_bits(std::array<std::uint64_t, 64>& words) {
+  std::uint64_t mask = 0xffffffff;
+  for (std::size_t width = 32; width != 0; width >>= 1, mask ^= mask << width)
+    for (std::size_t at = 0; at < 64; at = ((at | width) + 1) & ~width) {
+      const std::uint64_t swapped = ((words[at] >> width) ^ words[at | width]) & mask;
+      words[at] ^= swapped << width;
+      words[at | width] ^= swapped;
+    }
+}
+
+}  // namespace heed
