@@ -53,8 +53,10 @@ bool interpreter_ends() {
 Computation::Computation() {
   Calls& calls = Calls::instance();
   const std::scoped_lock lock(calls.guard);
-  if (interpreter_ends())
-    fail({.code = ErrorCode::kInterrupted, .found = "the interpreter is ending"});
+  if (interpreter_ends()) {
+    PyErr_SetNone(PyExc_SystemExit);
+    throw nanobind::python_error();
+  }
   ++calls.running;
 }
 

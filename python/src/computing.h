@@ -15,7 +15,9 @@ namespace heed::python {
 /// back to Python afterwards would be ended in the middle of C++.
 class Computation {
  public:
-  Computation();  // throws kInterrupted once the interpreter ends
+  /// Once the interpreter ends: SystemExit, of which `threading` says nothing. An interpreter that
+  /// ends while a thread writes a traceback aborts.
+  Computation();
   ~Computation();
   Computation(const Computation&) = delete;
   Computation& operator=(const Computation&) = delete;

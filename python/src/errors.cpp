@@ -73,13 +73,13 @@ void raise(const Error& error) {
 
 // Making the error runs code of Python, where another thread may take the GIL and end the
 // interpreter, which would end this one in the midst of C++: so it counts as a computation, for
-// which the interpreter waits. While that ends, the message has to do.
+// which the interpreter waits. While that ends, the thread ends in place of the error.
 void translate(const Error& error) {
   std::optional<Computation> counted;
   try {
     counted.emplace();
-  } catch (const Error&) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (nb::python_error& ending) {
+    ending.restore();
     return;
   }
   raise(error);

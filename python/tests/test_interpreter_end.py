@@ -42,8 +42,7 @@ def test_an_interpreter_ends_while_threads_compute(name):
     ended = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
     )
-    assert (ended.returncode, ended.stdout) == (0, "ending\n"), ended.stderr
-    assert "terminate" not in ended.stderr and "Fatal" not in ended.stderr
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "ending\n", "")
 
 
 # Threads that lose the GIL again and again where C++ calls Python: between a computation and the

@@ -1,7 +1,10 @@
 // A notebook's transport: requests and answers as messages of a widget; and the theme of the notebook around it.
 import assert from 'node:assert/strict';
+import {webcrypto} from 'node:crypto';
 import {test} from 'node:test';
 import {load} from './load.mjs';
+
+globalThis.crypto ??= webcrypto;  // Node 18 has none
 
 const {NotebookTransport} = await load('transport/notebook');
 const {hostTheme} = await load('notebook/theme');
