@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "bench/case_name.h"
 #include "bench/choose_cases.h"
 #include "bench/machine_limits.h"
 #include "bench/peak_memory.h"
@@ -140,12 +141,9 @@ std::vector<AttentionCase> attention_bench_cases() {
 }
 
 std::string_view mask_word(const AttentionCase& problem) {
-  constexpr std::string_view kWords[] = {"none",        "band",        "keep",
-                                         "band & keep", "band | keep", "prefix",
-                                         "segments",    "blocks",      "edges"};
   if (problem.mask == CaseMask::kBand && problem.band.right == 0)
     return problem.band.left < 0 ? "causal" : "window";
-  return kWords[static_cast<std::size_t>(problem.mask)];
+  return name(problem.mask);
 }
 
 std::vector<AttentionCase> choose_bench_cases(const std::vector<std::string>& names) {

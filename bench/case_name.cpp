@@ -6,28 +6,11 @@ namespace heed {
 namespace {
 
 std::string mask_name(const AttentionCase& problem) {
-  const std::string band = fmt::format("{},{}", problem.band.left, problem.band.right);
-  switch (problem.mask) {
-    case CaseMask::kNone:
-      return "everyone";
-    case CaseMask::kBand:
-      return "band " + band;
-    case CaseMask::kKeep:
-      return "keep";
-    case CaseMask::kBandAndKeep:
-      return "band " + band + " & keep";
-    case CaseMask::kBandOrKeep:
-      return "band " + band + " | keep";
-    case CaseMask::kPrefix:
-      return "prefix";
-    case CaseMask::kSegments:
-      return "segments";
-    case CaseMask::kBlocks:
-      return "blocks";
-    case CaseMask::kEdges:
-      return "edges";
-  }
-  return {};
+  if (problem.mask == CaseMask::kNone) return "everyone";
+  std::string text(name(problem.mask));
+  if (text.starts_with("band"))
+    text.insert(4, fmt::format(" {},{}", problem.band.left, problem.band.right));
+  return text;
 }
 
 std::string scores_name(const CaseScores& scores) {
@@ -51,6 +34,13 @@ std::string keys_name(const AttentionCase& problem) {
 }
 
 }  // namespace
+
+std::string_view name(CaseMask mask) {
+  constexpr std::string_view kNames[] = {"none",        "band",        "keep",
+                                         "band & keep", "band | keep", "prefix",
+                                         "segments",    "blocks",      "edges"};
+  return kNames[static_cast<std::size_t>(mask)];
+}
 
 std::string case_name(const AttentionCase& problem) {
   const char* layouts[] = {"", " tokens", " interleaved", " packed"};

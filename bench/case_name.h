@@ -2,10 +2,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "bench/attention_cases.h"
 
 namespace heed {
+
+/// "none", "band", "band & keep", ...
+std::string_view name(CaseMask mask);
 
 /// Type, extents, mask, layout, scores and keys, as tests and benchmarks print them.
 std::string case_name(const AttentionCase& problem);

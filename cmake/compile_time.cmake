@@ -30,8 +30,8 @@ function(heed_optimise target level)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
 endfunction()
 
-# Compiles many files as one, so that their headers are read once: a build from nothing takes a third of
-# the core-seconds, the build after an edit takes longer. A folder is one file; folders that read the
+# Compiles many files as one, so that their headers are read once: a build from nothing takes less than
+# half of the core-seconds, the build after an edit takes longer. A folder is one file; folders that read the
 # same headers are one together. Kernels, which are compiled once for every instruction set, stay alone.
 option(HEED_UNITY "Compile the files of a folder as one" OFF)
 set(HEED_TOGETHER

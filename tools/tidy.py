@@ -2,8 +2,8 @@
 """Runs clang-tidy on the files named on stdin and prints what it finds; ends with 1 if it finds anything.
 
 A file that was clean is not read again until its text changes, or that of a header of ours that it includes
-(however far down), or how it is compiled (definitions, include folders, warnings), or .clang-tidy, or clang-tidy's version. A folder of builds remembers
-that by stamps. A fresh clone has none: tools/clean_at names a commit at which every file was clean, and clang-tidy's
+(however far down), or how it is compiled (definitions, include folders, warnings), or .clang-tidy, or
+clang-tidy's version. A folder of builds remembers that by stamps. A fresh clone has none: tools/clean_at names a commit at which every file was clean, and clang-tidy's
 version then (all files cost a slow machine half an hour). `./dev lint record` writes it.
 
     find src -name '*.cpp' | tools/tidy.py build/lint

@@ -49,7 +49,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), par
       !path_.has_filename() || std::filesystem::is_directory(path_, ignored))
     fail({.file = path_.string(), .found = "is a folder", .expected = "a file's name"});
   if (!is_device_or_pipe(path_)) partial_ += fmt::format(".partial-{}", ::getpid());
-  // A pipe that nobody reads refuses at once, and does not wait for a reader.
+  // O_NONBLOCK: opening a pipe without a reader fails at once (ENXIO); it would wait for a reader.
   descriptor_ =
       ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
   if (descriptor_ < 0 && errno == ENXIO)

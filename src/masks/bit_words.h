@@ -1,4 +1,4 @@
-// The words that `MaskRule::bits` writes: one a key, one bit a row.
+// Operations on the words that `MaskRule::bits` writes: one word per key, with one bit per row.
 #pragma once
 
 #include <algorithm>

@@ -47,7 +47,8 @@ class TableRule : public MaskRule {
       const std::int64_t count = std::min(kMaskRows, tile.key_end - key);
       std::array<std::uint64_t, 64> words = {};
       for (std::int64_t row = tile.row_begin; row < tile.row_end; ++row)
-        words[static_cast<std::size_t>(row - tile.row_begin)] = line(place, row, key, count);
+        words[static_cast<std::size_t>(row - tile.row_begin)] =
+            strides_[2] == 0 && row > tile.row_begin ? words[0] : line(place, row, key, count);
       transpose_bits(words);
       std::copy_n(words.data(), count, by_key + (key - tile.key_begin));
     }

@@ -11,7 +11,7 @@
 namespace heed {
 namespace {
 
-constexpr std::size_t kRowsOfASweep = 512;  // rows of a sweep: 8 MB of a text of 4,096 tokens
+constexpr std::size_t kRowsOfASweep = 512;  // 8 MB of weights for a text of 4,096 tokens
 
 // The weights of the row's masked keys become `hidden`.
 void hide(const LayerAttention& layer, int head, std::int64_t row, float hidden,

@@ -14,7 +14,7 @@ bool came_after(char32_t code, int version) {
   return range != std::end(kNewerCharacters) && code >= range->first && range->version > version;
 }
 
-constexpr int kCategoryChanges = 8;  // Unicode's version of each table
+constexpr int kCategoryVersion = 8;  // Unicode's version of each table
 constexpr int kNormalForms = 9;
 
 }  // namespace
@@ -24,13 +24,13 @@ bool is_library_punctuation(char32_t code) {
     return (code >= 0x21 && code <= 0x2F) || (code >= 0x3A && code <= 0x40) ||
            (code >= 0x5B && code <= 0x60) || (code >= 0x7B && code <= 0x7E);
   if (code == 0x166D || code == 0x111C9) return true;  // So and Mn since 12.0 and 11.0
-  return (traits_of(code) & kPunctuation) != 0 && !came_after(code, kCategoryChanges);
+  return (traits_of(code) & kPunctuation) != 0 && !came_after(code, kCategoryVersion);
 }
 
 bool is_library_accent(char32_t code) {
   if (code == 0x1734) return true;  // Mc since 14.0
   const bool became = code == 0x1885 || code == 0x1886 || code == 0xA9BD || code == 0x111C9;
-  return !became && is_nonspacing_mark(code) && !came_after(code, kCategoryChanges);
+  return !became && is_nonspacing_mark(code) && !came_after(code, kCategoryVersion);
 }
 
 bool is_library_mark(char32_t code) {
@@ -39,7 +39,7 @@ bool is_library_mark(char32_t code) {
 }
 
 bool is_library_hidden(char32_t code) {
-  return (traits_of(code) & kHidden) != 0 && !came_after(code, kCategoryChanges);
+  return (traits_of(code) & kHidden) != 0 && !came_after(code, kCategoryVersion);
 }
 
 bool is_library_formed(char32_t code) { return !came_after(code, kNormalForms); }
