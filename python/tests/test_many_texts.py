@@ -74,6 +74,8 @@ def test_a_text_that_fails_is_named_and_left_out(tales, wanted):
 
 @pytest.mark.parametrize("name", ["tales", "masks", "enja"])
 def test_a_text_without_a_token_pulls_no_mean_down(name):
+    if name not in {model.name for model in heed.models() if model.built_in}:
+        pytest.skip("the wheel has tales alone")
     model = heed.load(name)
     found = heed.heads.score(model, ["a cat", "", "a dog"])
     assert_same_bits(found, heed.heads.score(model, ["a cat", "a dog"]))
