@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "bench/case_name.h"
@@ -15,10 +17,44 @@
 namespace heed {
 namespace {
 
-AttentionTiming timed(const Plan& plan, const std::function<void()>& work) {
-  AttentionTiming timing = {.kernel = plan.kernel, .threads = thread_count()};
+constexpr int kRounds = 5;
+constexpr double kSecondsATurn = 0.1;
+
+// What a case asks of heed, and of other libraries.
+struct Turns {
+  const AttentionCase* problem = nullptr;
+  BenchPass pass = BenchPass::kForward;
+  PeerProcess* peers = nullptr;
+};
+
+// heed and each peer run by turns, so that a slower clock slows all of them.
+Repeated take_turns(const Turns& turns, const std::function<void()>& work,
+                    std::vector<PeerTiming>& found) {
+  Json asked = as_json(*turns.problem);
+  asked.set("pass", turns.pass == BenchPass::kBackward ? "backward" : "forward");
+  asked.set("threads", thread_count());
+  const std::vector<std::string> names = turns.peers->prepare(asked);
+  std::vector<double> own;
+  std::vector<std::vector<double>> theirs(names.size());
+  for (int round = 0; round < kRounds; ++round) {
+    std::ranges::copy(times_within(kSecondsATurn, work), std::back_inserter(own));
+    for (std::size_t peer = 0; peer < names.size(); ++peer)
+      std::ranges::copy(turns.peers->time(names[peer], kSecondsATurn),
+                        std::back_inserter(theirs[peer]));
+  }
+  for (std::size_t peer = 0; peer < names.size(); ++peer) {
+    const Repeated times = summary(std::move(theirs[peer]));
+    found.push_back({names[peer], times.seconds, times.spread});
+  }
+  return summary(std::move(own));
+}
+
+AttentionTiming timed(const Turns& turns, const Plan& plan, const std::function<void()>& work) {
+  AttentionTiming timing = {
+      .problem = *turns.problem, .kernel = plan.kernel, .threads = thread_count()};
   timing.peak_bytes = peak_bytes_of(work);
-  const Repeated times = repeat(work);
+  const Repeated times =
+      turns.peers == nullptr ? repeat(work) : take_turns(turns, work, timing.peers);
   timing.seconds = times.seconds;
   timing.spread = times.spread;
   timing.gflops = plan.flop / timing.seconds * 1e-9;
@@ -28,14 +64,12 @@ AttentionTiming timed(const Plan& plan, const std::function<void()>& work) {
   return timing;
 }
 
-AttentionTiming time_forward(const AttentionArgs& args) {
-  return timed(plan_attention(args), [&] { attention(args); });
-}
-
-AttentionTiming time_backward(const AttentionArgs& args, const Tensor& dout) {
+AttentionTiming time_case(const Turns& turns, const AttentionArgs& args, const Tensor& dout) {
+  if (turns.pass == BenchPass::kForward)
+    return timed(turns, plan_attention(args), [&] { attention(args); });
   const Attended attended = attention(args);
   const AttentionGradRequest request = {.dbias = args.scores.bias.given()};
-  return timed(plan_attention_backward(args),
+  return timed(turns, plan_attention_backward(args),
                [&] { attention_backward(args, attended, dout, request); });
 }
 
@@ -150,16 +184,41 @@ std::vector<AttentionCase> choose_bench_cases(const std::vector<std::string>& na
   return choose_cases(attention_bench_cases(), names);
 }
 
+Json as_json(const AttentionCase& problem) {
+  constexpr std::string_view kSimilarities[] = {"dot", "cosine", "gaussian", "absolute"};
+  constexpr std::string_view kNormalisers[] = {"softmax", "sigmoid", "none"};
+  const CaseScores& scores = problem.scores;
+  Json json = {{"case", problem.name},
+               {"dtype", name(problem.dtype)},
+               {"batch", problem.batch},
+               {"heads", problem.heads},
+               {"kv_heads", problem.kv_heads},
+               {"query_length", problem.query_length},
+               {"key_length", problem.key_length},
+               {"head_dim", problem.head_dim},
+               {"value_dim", problem.value_dim},
+               {"mask", mask_word(problem)}};
+  if (mask_word(problem) == "window") json.set("keys_back", problem.band.left);
+  json.set("scores", {{"similarity", kSimilarities[static_cast<int>(scores.similarity)]},
+                      {"normaliser", kNormalisers[static_cast<int>(scores.normaliser)]},
+                      {"softcap", scores.softcap},
+                      {"bias", scores.bias},
+                      {"alibi", scores.alibi},
+                      {"sink", scores.sink},
+                      {"scale_a_head", scores.scale_a_head},
+                      {"dropout", scores.dropout}});
+  return json;
+}
+
 void time_attention(const std::vector<AttentionCase>& cases, BenchPass pass,
-                    const std::string& kernel,
+                    const std::string& kernel, PeerProcess* peers,
                     const std::function<void(const AttentionTiming&)>& done) {
   const double read = read_gbytes_per_second(thread_count());
   for (const AttentionCase& problem : cases) {
     AttentionInputs inputs(problem);
     inputs.args.kernel = kernel;
-    AttentionTiming timing = pass == BenchPass::kForward ? time_forward(inputs.args)
-                                                         : time_backward(inputs.args, inputs.dout);
-    timing.problem = problem;
+    AttentionTiming timing =
+        time_case({.problem = &problem, .pass = pass, .peers = peers}, inputs.args, inputs.dout);
     timing.read_gbytes_per_second = read;
     done(timing);
   }

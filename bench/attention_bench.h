@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "bench/attention_cases.h"
+#include "bench/peer_process.h"
 
 namespace heed {
 
@@ -22,8 +24,18 @@ std::string_view mask_word(const AttentionCase& problem);
 /// Those whose name is in `names` (all when empty); kNotFound for a name that no case has.
 std::vector<AttentionCase> choose_bench_cases(const std::vector<std::string>& names);
 
+/// The case as `--json` writes it: its name, sizes, mask and scores.
+Json as_json(const AttentionCase& problem);
+
 /// The backward pass alone, or the forward.
 enum class BenchPass : std::uint8_t { kForward, kBackward };
+
+/// Another library's time for the same case.
+struct PeerTiming {
+  std::string name;
+  double seconds = 0;  // median
+  double spread = 0;   // as AttentionTiming has it
+};
 
 struct AttentionTiming {
   AttentionCase problem = {};
@@ -38,12 +50,14 @@ struct AttentionTiming {
   double read_gbytes_per_second = 0;
   std::int64_t peak_bytes = -1;  // more than before, during the first run in this process, results
                                  // included; -1 where the system does not say
+  std::vector<PeerTiming> peers = {};
 };
 
 /// Runs the cases one after the other, after a warm-up each, with `kernel` ("": the best), and
-/// measures the machine's limits beside each. `done` sees each timing as it is ready.
+/// measures the machine's limits beside each. With `peers`, heed and those of them that can compute
+/// the case take turns. `done` sees each timing as it is ready.
 void time_attention(const std::vector<AttentionCase>& cases, BenchPass pass,
-                    const std::string& kernel,
+                    const std::string& kernel, PeerProcess* peers,
                     const std::function<void(const AttentionTiming&)>& done);
 
 }  // namespace heed

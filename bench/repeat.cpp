@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 #include <vector>
 
 namespace heed {
@@ -29,9 +30,20 @@ Repeated repeat(const std::function<void()>& work, const std::function<void()>& 
   const auto wanted = static_cast<std::size_t>(kSecondsACase / std::max(once(), 1e-6));
   std::vector<double> times(std::clamp(wanted, kFewest, kMost));
   for (double& time : times) time = once();
+  return summary(std::move(times));
+}
+
+Repeated summary(std::vector<double> times) {
   std::ranges::sort(times);
   const double median = times[times.size() / 2];
   return {median, (times[times.size() * 3 / 4] - times[times.size() / 4]) / median};
+}
+
+std::vector<double> times_within(double seconds, const std::function<void()>& work) {
+  std::vector<double> times;
+  for (double sum = 0; times.empty() || sum < seconds; sum += times.back())
+    times.push_back(seconds_of(work));
+  return times;
 }
 
 }  // namespace heed

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <vector>
 
 namespace heed {
 
@@ -12,6 +13,11 @@ struct Repeated {
   double seconds = 0;  // median
   double spread = 0;   // of the middle half, relative to the median
 };
+
+Repeated summary(std::vector<double> times);
+
+/// Runs `work` for about so many seconds, at least once; the seconds of each run.
+std::vector<double> times_within(double seconds, const std::function<void()>& work);
 
 /// Runs `work` twice to warm caches and page in its outputs, then for about half a second, 5 to
 /// 1,000 times. `prepare` runs before each, untimed.

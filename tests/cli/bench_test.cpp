@@ -67,6 +67,66 @@ TEST(BenchProgram, TimesBothPassesOfACaseAndTheirMemory) {
   }
 }
 
+// What stands for a Python: a script that is given heed's own as its second argument.
+std::string peer(const std::string& name, const std::string& script) {
+  const auto path = test::scratch() / name;
+  std::ofstream(path) << "#!/bin/bash\n" + script;
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  return path;
+}
+
+TEST(BenchProgram, APeerTakesTurnsWithHeed) {
+  const auto log = test::scratch() / "asked.txt";
+  const std::string python = peer("peer",
+                                  "[[ $1 == -c && $2 == *scaled_dot_product* ]] || exit 1\n"
+                                  "while read -r line; do echo \"$line\" >>" +
+                                      log.string() + R"(
+  case $line in
+    *'"time"'*) echo '{"times": [0.5, 0.25, 0.125]}' ;;
+    *) echo '{"peers": ["other"]}' ;;
+  esac
+done
+)");
+  const Answer answer = heed({"bench", "backward", "--case", "causal-n64-d64", "grouped-n64-d64",
+                              "--peers", python, "--json"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  const auto list = nlohmann::json::parse(answer.out);
+  const auto& other = list[0]["peers"]["other"];
+  EXPECT_EQ(other["seconds"], 0.25);
+  EXPECT_EQ(other["ratio"], 0.25 / list[0]["seconds"].get<double>());
+
+  std::ifstream asked(log);
+  std::string line;
+  std::getline(asked, line);
+  const auto first = nlohmann::json::parse(line);
+  EXPECT_EQ(first["pass"], "backward");
+  EXPECT_EQ(first["mask"], "causal");
+  EXPECT_EQ(first["scores"]["sink"], false);
+  for (int turn = 0; turn < 5; ++turn) {
+    std::getline(asked, line);
+    EXPECT_EQ(nlohmann::json::parse(line)["time"], "other");
+  }
+  std::getline(asked, line);
+  EXPECT_EQ(nlohmann::json::parse(line)["kv_heads"], 2);
+}
+
+TEST(BenchProgram, APeerThatIsNotThereOrEndsIsNamed) {
+  const auto said = [](const std::string& python) {
+    const Answer answer =
+        heed({"bench", "attention", "--case", "plain-n64-d64", "--peers", python});
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.out, "");
+    return answer.error;
+  };
+  EXPECT_EQ(said("/no/python"),
+            "heed bench: --peers is '/no/python': No such file or directory, expected a Python "
+            "that has torch\n");
+  const std::string ends = peer("peer-that-ends", "echo no torch >&2\n");
+  EXPECT_EQ(said(ends), "no torch\nheed bench: --peers is '" + ends +
+                            "', which ended; its reason is above, expected a Python that has "
+                            "torch\n");
+}
+
 TEST(BenchProgram, NoFormOfAttentionHoldsTheWholeMatrix) {
   const std::int64_t matrix = std::int64_t{4} * 8 * 2048 * 2048;
   for (const char* pass : {"attention", "backward"})

@@ -1,6 +1,9 @@
 // heed bench attention, heed bench backward: the operator alone, case by case.
 #include <fmt/format.h>
 
+#include <optional>
+#include <utility>
+
 #include "base/cpu_name.h"
 #include "base/json.h"
 #include "bench/attention_bench.h"
@@ -12,36 +15,43 @@ namespace heed::cli {
 namespace {
 
 Json as_json(const AttentionTiming& timing) {
-  const AttentionCase& problem = timing.problem;
-  Json json = {{"case", problem.name},
-               {"kernel", timing.kernel},
-               {"dtype", name(problem.dtype)},
-               {"batch", problem.batch},
-               {"heads", problem.heads},
-               {"kv_heads", problem.kv_heads},
-               {"query_length", problem.query_length},
-               {"key_length", problem.key_length},
-               {"head_dim", problem.head_dim},
-               {"value_dim", problem.value_dim},
-               {"mask", mask_word(problem)},
-               {"threads", timing.threads},
-               {"seconds", timing.seconds},
-               {"spread", timing.spread},
-               {"gflops", timing.gflops},
-               {"peak_gflops", timing.peak_gflops},
-               {"fraction_of_peak", timing.fraction_of_peak},
-               {"gbytes_per_second", timing.gbytes_per_second},
-               {"read_gbytes_per_second", timing.read_gbytes_per_second}};
+  Json json = as_json(timing.problem);
+  json.set("kernel", timing.kernel);
+  json.set("threads", timing.threads);
+  json.set("seconds", timing.seconds);
+  json.set("spread", timing.spread);
+  json.set("gflops", timing.gflops);
+  json.set("peak_gflops", timing.peak_gflops);
+  json.set("fraction_of_peak", timing.fraction_of_peak);
+  json.set("gbytes_per_second", timing.gbytes_per_second);
+  json.set("read_gbytes_per_second", timing.read_gbytes_per_second);
   if (timing.peak_bytes >= 0) json.set("peak_bytes", timing.peak_bytes);
+  for (const PeerTiming& peer : timing.peers) {
+    Json peers = json["peers"];
+    peers.set(peer.name, {{"seconds", peer.seconds},
+                          {"spread", peer.spread},
+                          {"ratio", peer.seconds / timing.seconds}});
+    json.set("peers", std::move(peers));
+  }
   return json;
 }
 
 constexpr const char* kRowFormat = "{:<23} {:<11} {:>3} {:>3} {:>6} {:>4}  {:<8}";
 
-std::string attention_heading() {
+std::string attention_heading(bool has_peers) {
   return fmt::format("{}, threads: {}\n", cpu_name(), thread_count()) +
          fmt::format(kRowFormat, "case", "kernel", "H", "G", "N", "D", "mask") +
-         "  milliseconds  spread  GFLOP/s  of peak  MiB more\n";
+         "  milliseconds  spread  GFLOP/s  of peak  MiB more" +
+         (has_peers ? "  peers: milliseconds (times heed's)\n" : "\n");
+}
+
+// "sdpa 12.3 (1.21), flex 14.0 (1.38)": milliseconds, and how many times as long as heed.
+std::string peers_text(const AttentionTiming& timing) {
+  std::string text;
+  for (const PeerTiming& peer : timing.peers)
+    text += fmt::format("{}{} {:.4g} ({:.2f})", text.empty() ? "  " : ", ", peer.name,
+                        peer.seconds * 1e3, peer.seconds / timing.seconds);
+  return text;
 }
 
 std::string as_row(const AttentionTiming& timing) {
@@ -49,11 +59,12 @@ std::string as_row(const AttentionTiming& timing) {
   return fmt::format(kRowFormat, problem.name, timing.kernel, problem.heads, problem.kv_heads,
                      problem.query_length, problem.head_dim, mask_word(problem)) +
          fmt::format(
-             "  {:>12.4f}  {:>5.1f}%  {:>7.1f}  {:>6.1f}%{}\n", timing.seconds * 1e3,
+             "  {:>12.4f}  {:>5.1f}%  {:>7.1f}  {:>6.1f}%{}{}\n", timing.seconds * 1e3,
              timing.spread * 100, timing.gflops, timing.fraction_of_peak * 100,
              timing.peak_bytes < 0
                  ? std::string()
-                 : fmt::format("  {:>8.1f}", static_cast<double>(timing.peak_bytes) / (1 << 20)));
+                 : fmt::format("  {:>8.1f}", static_cast<double>(timing.peak_bytes) / (1 << 20)),
+             peers_text(timing));
 }
 
 std::string limits(const AttentionTiming& timing) {
@@ -64,12 +75,15 @@ std::string limits(const AttentionTiming& timing) {
 
 int bench_pass(const BenchOptions& options, BenchPass pass) {
   const std::vector<AttentionCase> cases = choose_bench_cases(options.cases);
+  std::optional<PeerProcess> peers;
+  if (!options.peers.empty()) peers.emplace(options.peers);
   AttentionTiming last;
-  BenchTable table(options.json, names_of(cases), attention_heading());
-  time_attention(cases, pass, options.kernel, [&](const AttentionTiming& timing) {
-    table.add(timing.problem.name, timing.spread, as_row(timing), as_json(timing));
-    last = timing;
-  });
+  BenchTable table(options.json, names_of(cases), attention_heading(peers.has_value()));
+  time_attention(cases, pass, options.kernel, peers ? &*peers : nullptr,
+                 [&](const AttentionTiming& timing) {
+                   table.add(timing.problem.name, timing.spread, as_row(timing), as_json(timing));
+                   last = timing;
+                 });
   table.finish(limits(last));
   return 0;
 }

@@ -22,8 +22,8 @@ struct Kind {
 };
 
 constexpr Kind kKinds[] = {
-    {"attention", bench_attention, "--case --kernel "},
-    {"backward", bench_backward, "--case --kernel "},
+    {"attention", bench_attention, "--case --kernel --peers "},
+    {"backward", bench_backward, "--case --kernel --peers "},
     {"decode", bench_decode, "--case --kernel "},
     {"matmul", bench_matmul, "--case "},
     {"model", bench_model, "--case --model --config --dtype "},
@@ -75,6 +75,11 @@ void add_problem(OptionList& list, BenchOptions& options) {
         .to = &options.kernel,
         .type = "NAME",
         .help = "attention, backward, decode: this kernel instead of the fastest that can"},
+       {.name = "--peers",
+        .to = &options.peers,
+        .type = "PYTHON",
+        .help = "attention, backward: time PyTorch, its compiled flex_attention, onnxruntime and "
+                "the unfused composition in turns with heed, as far as this Python has them"},
        {.name = "--dtype",
         .to = &options.dtype,
         .words = {"f32", "f16", "bf16"},
@@ -163,6 +168,7 @@ Command bench_command() {
           "how fast attention, models and training run here, beside what this machine allows",
           "  heed bench attention\n"
           "  heed bench attention --case plain-n1024-d128 causal-n4096-d64 --threads 1 --json\n"
+          "  heed bench attention --peers python3 --case causal-n2048-d64\n"
           "  heed bench decode --case k8192-f32 k8192-i8\n"
           "  heed bench matmul --case 768x3072-r1-bf16 768x3072-r512-bf16 forward-128x512\n"
           "  heed bench model --config config.json --case prefill-512 step-250\n"

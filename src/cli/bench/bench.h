@@ -13,6 +13,7 @@ namespace heed::cli {
 struct BenchOptions {
   std::vector<std::string> cases;
   std::string kernel;
+  std::string peers;  // the Python that runs them; empty: none
   std::string model;
   std::string config;
   std::string dtype;

@@ -63,8 +63,12 @@ export class GridPanel implements Panel {
 
   update(): void {
     this.judge();
+    const focused = this.sheet.contains(document.activeElement) ? placeOf(this.page, document.activeElement) : null;
     this.arrange();
     this.drawLines();
+    if (focused && !this.sheet.contains(document.activeElement)) {  // another layout made all cells anew
+      this.replace(() => this.cellOf(focused)?.focus({preventScroll: true}));
+    }
     this.frameHovered();
     this.heading.show(this.passed, this.thumbs.cut);
   }

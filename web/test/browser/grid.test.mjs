@@ -151,6 +151,9 @@ test('arrows move from head to head, Enter pins', async () => {
   await page.keyboard.press('Enter');
   await soon.equal(() => hash(page), '#grid/L0.H1');
   await soon.equal(() => focused(), '0.1', 'a head that was pinned lost the focus');
+  await page.setViewportSize({width: 1000, height: 700});
+  await drawn(page);
+  await soon.equal(() => focused(), '0.1', 'a head that was laid out anew lost the focus');
 });
 
 test('what is out of sight is drawn when it is scrolled to', async () => {

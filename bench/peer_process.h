@@ -1,0 +1,35 @@
+// Other libraries, which a process of Python runs: bench/peers/attention.py tells how they are
+// asked.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace heed {
+
+class PeerProcess {
+ public:
+  /// Starts `python`, a path or a name in $PATH; what it writes to stderr goes to this process's.
+  /// Throws kNotFound where there is no such program.
+  explicit PeerProcess(const std::string& python);
+  ~PeerProcess();
+  PeerProcess(const PeerProcess&) = delete;
+  PeerProcess& operator=(const PeerProcess&) = delete;
+
+  /// Makes the tensors of a case; the names of the libraries that can compute it.
+  std::vector<std::string> prepare(const Json& problem);
+  /// Runs one of them for about so many seconds, at least once; the seconds of each run.
+  std::vector<double> time(const std::string& peer, double seconds);
+
+ private:
+  Json ask(const Json& question);
+
+  std::string python_;
+  int process_ = -1;
+  int channel_ = -1;  // its input and output
+  std::string unread_;
+};
+
+}  // namespace heed
