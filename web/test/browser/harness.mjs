@@ -120,7 +120,13 @@ export function countRequests(page) {
 }
 
 async function until(page, isQuiet) {
-  for (let still = 0; still < kQuietFrames; still = isQuiet([...unanswered.get(page)]) ? still + 1 : 0) await frames(page);
+  const end = Date.now() + kWaitMilliseconds;
+  for (let still = 0; still < kQuietFrames;) {
+    await frames(page);
+    const open = [...unanswered.get(page)];
+    still = isQuiet(open) ? still + 1 : 0;
+    assert.ok(Date.now() < end, `without an answer: ${open.map((request) => request.url()).join(' ')}`);
+  }
 }
 
 /** Until no request is on its way, except streams of events, and what has come is drawn. */
