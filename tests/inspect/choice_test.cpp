@@ -195,6 +195,15 @@ TEST(ChooseHead, OfSomeRowsTakesTheStrongestEdgeThere) {
   EXPECT_EQ(choose(session, {}, {7}).query, 7);  // it was asked for
 }
 
+TEST(ChooseHead, NamesTheWholeWordOfAPiece) {
+  Session session = session_of({{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4}});
+  session.tokens[3].bytes = " B";
+  session.tokens[4].bytes = "ob";
+  EXPECT_EQ(choose(session).key, 4);
+  EXPECT_TRUE(choose(session).reason.starts_with("`t11` looks back 7 tokens to `Bob` (1.0): "))
+      << choose(session).reason;
+}
+
 TEST(ChooseHead, OfALongTextTakesRowsThatAreSpreadOverIt) {
   const ChosenHead chosen = choose(session_of({std::vector<std::int64_t>(1100, 1)}));
   EXPECT_EQ(chosen.query, 1098);  // the last of 1,024
