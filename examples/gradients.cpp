@@ -1,9 +1,16 @@
 // Gradients of a loss that reads the output and the log-sum-exp: sum of out + sum of lse^2 / 2.
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 #include "heed/heed.h"  // IWYU pragma: keep
+
+heed::AttentionGrads gradients(heed::ConstView q, heed::ConstView k, heed::ConstView v) {
+  const heed::AttentionArgs args = {.q = q, .keys = {k, v}, .mask = heed::causal()};
+  const heed::Attended y = heed::attention(args);
+  heed::Tensor dout = heed::Tensor::empty(y.out.shape(), y.out.dtype());
+  for (std::int64_t i = 0; i < dout.element_count(); ++i) dout.data<double>()[i] = 1;
+  return heed::attention_backward(args, y, dout, {.dlse = y.lse});  // d(lse^2 / 2) is lse
+}
 
 heed::Tensor some_numbers(const heed::Shape& shape, double first) {
   heed::Tensor made = heed::Tensor::empty(shape, heed::DType::kF64);
@@ -23,18 +30,11 @@ double loss(const heed::Attended& y) {
 int main() {
   heed::Tensor q = some_numbers({2, 4, 5, 16}, 1);  // 4 heads over 2
   const heed::Tensor k = some_numbers({2, 2, 7, 16}, 2), v = some_numbers({2, 2, 7, 8}, 3);
-  const heed::AttentionArgs args = {.q = q, .keys = {k, v}, .mask = heed::causal()};
-  const heed::Attended y = heed::attention(args);
-  heed::Tensor dout = heed::Tensor::empty(y.out.shape(), heed::DType::kF64);
-  std::fill_n(dout.data<double>(), dout.element_count(), 1.0);
-  const heed::AttentionGrads grads =
-      heed::attention_backward(args, y, dout, {.dlse = y.lse});  // d(lse^2 / 2) is lse
-  const double gradient = grads.dq.data<double>()[100];
-
+  const heed::AttentionGrads grads = gradients(q, k, v);
   double& element = q.data<double>()[100];
   element += 1e-5;
-  const double above = loss(heed::attention(args));
+  const double above = loss(heed::attention({.q = q, .keys = {k, v}, .mask = heed::causal()}));
   element -= 2e-5;
-  const double slope = (above - loss(heed::attention(args))) / 2e-5;
-  std::printf("%.6f\n%.6f\n", gradient, slope);
+  const double below = loss(heed::attention({.q = q, .keys = {k, v}, .mask = heed::causal()}));
+  std::printf("%.6f\n%.6f\n", grads.dq.data<double>()[100], (above - below) / 2e-5);
 }

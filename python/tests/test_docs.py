@@ -43,11 +43,16 @@ def test_every_example_of_the_page():
     assert attempted > 30 and failed == 0
 
 
-def test_the_example_of_the_readme():
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "python/README.md").read_text(), re.DOTALL)
+@pytest.mark.parametrize("readme", ["README.md", "python/README.md"])
+def test_the_example_of_the_readme(readme, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / readme).read_text(), re.DOTALL)
     assert blocks
     for block in blocks:
-        exec(compile(block.replace("4096", "64"), "README.md", "exec"), {})
+        exec(compile(block.replace("4096", "64"), readme, "exec"), {})
+        printed = capsys.readouterr().out
+        for said in re.findall(r"^print\(.*\) +# (\w+ -> .*)$", block, re.MULTILINE):
+            assert said in printed.splitlines()
 
 
 @pytest.mark.parametrize(

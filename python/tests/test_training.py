@@ -102,7 +102,7 @@ def test_a_folder_without_a_run_is_not_resumed(tmp_path):
 
 def test_a_folder_that_holds_a_run_is_not_touched(text, tmp_path):
     heed.train(SMALL, tmp_path / "run", data=str(text))
-    with pytest.raises(ValueError, match=r"holds a run already; go on with it \(resume\)"):
+    with pytest.raises(ValueError, match=r"holds a run already; continue it with --resume \(in Python resume=True\)"):
         heed.train(SMALL, tmp_path / "run", data=str(text))
 
 

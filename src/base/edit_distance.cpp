@@ -20,4 +20,16 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+std::string_view nearest_name(std::span<const std::string_view> names, std::string_view word) {
+  std::string_view nearest;
+  std::size_t least = word.size() / 3 + 1;
+  for (const std::string_view name : names) {
+    const std::size_t distance = edit_distance(name, word);
+    if (distance >= least) continue;
+    nearest = name;
+    least = distance;
+  }
+  return nearest;
+}
+
 }  // namespace heed

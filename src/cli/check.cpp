@@ -176,8 +176,7 @@ Run declare_check(OptionList& list) {
 }  // namespace
 
 Command check_command() {
-  return {"check",
-          "replays published numbers, of a model or ONNX's node tests: does heed compute the same?",
+  return {"check", "compares heed with published numbers: a model's, or those of ONNX's node tests",
           "  heed check model models/llama\n"
           "  heed check onnx onnx/backend/test/data/node\n"
           "  heed check onnx node/test_attention_4d_causal --json",

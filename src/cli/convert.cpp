@@ -151,7 +151,7 @@ Run declare_convert(OptionList& list) {
 }  // namespace
 
 Command convert_command() {
-  return {"convert", "writes a model again, in another type or of shards as one file",
+  return {"convert", "writes a model in another type, or its shards as one file",
           "  heed convert tales --dtype f32 -o tales-f32\n"
           "  heed convert models/llama --dtype bf16 -o models/llama-bf16",
           declare_convert};

@@ -198,7 +198,7 @@ Run declare_generate(OptionList& list) {
 }  // namespace
 
 Command generate_command() {
-  return {"generate", "lets a model continue a text, or an encoder-decoder answer it",
+  return {"generate", "continues a text with a model; an encoder-decoder answers it",
           "  heed generate \"Once upon a time\"\n"
           "  heed generate \"Once upon a time\" -n 50 --temperature 0 --json\n"
           "  heed generate --file story.txt --top-p 0.9 --seed 7 --stop \"The end\"\n"

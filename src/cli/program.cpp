@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/edit_distance.h"
 #include "cli/command.h"
 #include "cli/notices.h"
 #include "cli/options/help.h"
@@ -100,9 +101,12 @@ int dispatch(const std::vector<std::string>& arguments) {
       return guarded(command, {arguments.begin() + 1, arguments.end()});
     names.emplace_back(command.name);
   }
-  return report(
-      {}, fmt::format("unknown command \"{}\"; commands: {}", arguments[0], fmt::join(names, ", ")),
-      kBadInput);
+  const std::string_view nearest = nearest_name(names, arguments[0]);
+  return report({},
+                fmt::format("unknown command \"{}\"{}; commands: {}", arguments[0],
+                            nearest.empty() ? "" : fmt::format(", the nearest is {}", nearest),
+                            fmt::join(names, ", ")),
+                kBadInput);
 }
 
 }  // namespace

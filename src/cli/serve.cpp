@@ -172,7 +172,7 @@ Run declare_serve(OptionList& list) {
 }  // namespace
 
 Command serve_command() {
-  return {"serve", "the inspector's page: prints its address, and serves until Ctrl-C",
+  return {"serve", "serves the page on this machine and prints its address; Ctrl-C ends it",
           "  heed serve --text \"The cat sat on the mat because it was tired.\"\n"
           "  heed serve --model models/gpt2 --file story.txt --port 0\n"
           "  heed serve --model models/minilm --text \"time flies\" --pair \"fruit flies\"",

@@ -195,18 +195,19 @@ void add_inputs(OptionList& list, TokenizeOptions& options) {
 Run declare_tokenize(OptionList& list) {
   const auto options = std::make_shared<TokenizeOptions>();
   add_inputs(list, *options);
-  add(list, {model_option(options->model),
-             {.name = "--tokenizer",
-              .to = &options->tokenizer,
-              .type = "FILE",
-              .help = "instead of a model's: a folder, a tokenizer.json, a SentencePiece model, "
-                      "vocab.txt or a .tiktoken file"},
-             {.name = "--target",
-              .to = &options->target,
-              .help = "the tokenizer of what an encoder-decoder writes, where it has its own"},
-             {.name = "--special",
-              .to = &options->special,
-              .help = "add the special tokens of the post-processor"}});
+  add(list,
+      {model_option(options->model),
+       {.name = "--tokenizer",
+        .to = &options->tokenizer,
+        .type = "FILE",
+        .help = "a tokenizer instead of a model's: a folder, a tokenizer.json, a SentencePiece "
+                "model, vocab.txt or a .tiktoken file"},
+       {.name = "--target",
+        .to = &options->target,
+        .help = "the target tokenizer of an encoder-decoder that has two"},
+       {.name = "--special",
+        .to = &options->special,
+        .help = "add the special tokens of the post-processor"}});
   add_json_options(list, options->json, "ids, texts, pieces and byte offsets");
   return [options](const Given& given) { return run(*options, given); };
 }

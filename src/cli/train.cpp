@@ -229,7 +229,7 @@ void add_watch(OptionList& list, WatchOptions& watch) {
               .to = &watch.every,
               .type = "N",
               .least = 1,
-              .help = "steps between the models that it shows (default: a fiftieth of the run)"},
+              .help = "steps between the models on the slider (default: a fiftieth of the run)"},
              {.name = "--watch-port",
               .to = &watch.port,
               .type = "N",
@@ -251,7 +251,7 @@ Run declare_train(OptionList& list) {
               .help = "the run's folder"},
              {.name = "--resume",
               .to = &arguments->resume,
-              .help = "go on from the folder's last checkpoint; CONFIG may be left out"}});
+              .help = "continue from the folder's last checkpoint; CONFIG may be left out"}});
   add_watch(list, arguments->watch);
   for (const TrainKey& key : train_keys())
     std::visit(
@@ -272,7 +272,7 @@ Run declare_train(OptionList& list) {
 
 Command train_command() {
   return {
-      "train", "trains a model on texts; stop it at any moment, --resume goes on",
+      "train", "trains a model on texts; stop it at any moment and continue with --resume",
       "  heed train examples/shakespeare-char.json --data input.txt -o runs/shakespeare\n"
       "  heed train -o runs/shakespeare --resume\n"
       "  heed train --task lm --data novels/ --tokenizer byte-bpe --rejoin-lines -o runs/novels\n"

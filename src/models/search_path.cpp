@@ -154,6 +154,16 @@ fs::path built_in_model(ModelKind kind) {
   return first;
 }
 
+// A name that the hub could know, as `gpt2` or `owner/name`, is fetched by its own program.
+std::string way_to_fetch(std::string_view name) {
+  const bool is_name = name.find_first_not_of(
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/") ==
+                           std::string_view::npos &&
+                       std::ranges::count(name, '/') < 2 && !name.starts_with('/') &&
+                       !name.starts_with('.') && !name.starts_with('-');
+  return fmt::format("a model of the hub: hf download {}", is_name ? name : "OWNER/NAME");
+}
+
 [[noreturn]] void fail_to_find(std::string_view name) {
   std::vector<std::string> searched;
   for (const Place& place : places())
@@ -177,7 +187,7 @@ fs::path built_in_model(ModelKind kind) {
             "'{}', {}", name,
             fs::exists(name, ignored) ? "which is a file" : "neither a folder nor a known name"),
         .expected = fmt::format("a model's folder, or one of {}", expected),
-        .hint = fmt::format("looked in {}", fmt::join(searched, ", "))});
+        .hint = fmt::format("looked in {}; {}", fmt::join(searched, ", "), way_to_fetch(name))});
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ RunFolder::RunFolder(std::filesystem::path path, bool resume) : path_(std::move(
     refuse(path_, ErrorCode::kInvalidArgument, "is a file", "a folder");
   if (!resume && holds_run(path_))
     refuse(path_, ErrorCode::kInvalidArgument, "holds a run already", "",
-           "go on with it (resume) or choose another folder");
+           "continue it with --resume (in Python resume=True), or choose another folder");
   std::error_code error;
   for (auto missing = path_; !missing.empty() && !std::filesystem::exists(missing, error);
        missing = missing.parent_path())

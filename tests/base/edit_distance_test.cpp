@@ -12,4 +12,11 @@ TEST(EditDistance, CountsInsertionsDeletionsAndReplacements) {
   EXPECT_EQ(edit_distance("sitting", "kitten"), 3U);
 }
 
+TEST(NearestName, IsTheOneOfWhichAThirdOfTheLettersDifferAtMost) {
+  const std::string_view names[] = {"look", "serve", "previous"};
+  EXPECT_EQ(nearest_name(names, "lok"), "look");
+  EXPECT_EQ(nearest_name(names, "previus"), "previous");
+  EXPECT_EQ(nearest_name(names, "train"), "");
+}
+
 }  // namespace heed

@@ -149,12 +149,15 @@ std::vector<std::string> programs_of(const fs::path& page, const std::string& la
   return all;
 }
 
-// Without the indentation of its lines, which a part of a function has there.
+// Without the indentation of its lines, which a part of a function has there, and without what
+// they say to clang-tidy.
 std::string flush_left(const std::string& text) {
   std::istringstream lines(text);
   std::string flush;
-  for (std::string line; std::getline(lines, line);)
+  for (std::string line; std::getline(lines, line);) {
+    line = line.substr(0, line.find("  // IWYU pragma"));
     flush += line.substr(std::min(line.find_first_not_of(' '), line.size())) + "\n";
+  }
   return flush;
 }
 

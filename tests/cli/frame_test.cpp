@@ -27,8 +27,10 @@ TEST(Program, PrintsTheLicencesOfWhatItHolds) {
 TEST(Program, RefusesACommandThatItDoesNotHave) {
   const Answer answer = test::heed({"lok"});
   EXPECT_EQ(answer.status, 2);
-  EXPECT_THAT(answer.error,
-              testing::StartsWith("heed: unknown command \"lok\"; commands: look, serve, "));
+  EXPECT_THAT(
+      answer.error,
+      testing::StartsWith("heed: unknown command \"lok\", the nearest is look; commands: look, "
+                          "serve, "));
   EXPECT_EQ(answer.out, "");
 }
 

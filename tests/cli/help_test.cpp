@@ -87,9 +87,10 @@ TEST(Help, ListsEveryCommandAndHowToBegin) {
 
 TEST(Help, OfTrainingSaysTheDefaults) {
   const std::string help = test::heed({"train", "--help"}).out;
-  for (const char* line : {"--layers N                  layers (default: 4)\n",
-                           "--learning-rate X           after the warm-up (default: 0.001)\n",
-                           "(default: characters)\n"})
+  for (const char* line :
+       {"--layers N                  layers (default: 4)\n",
+        "--learning-rate X           learning rate after the warm-up (default: 0.001)\n",
+        "(default: characters)\n"})
     EXPECT_THAT(help, testing::HasSubstr(line));
 }
 

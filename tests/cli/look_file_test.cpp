@@ -78,7 +78,7 @@ TEST(LookView, ASpanIsItsRows) {
 }
 
 TEST(LookView, RefusesWhatDoesNotExist) {
-  for (const char* wrong : {"map/L0.H0", "foo", "look", "http://127.0.0.1:8321/"})
+  for (const char* wrong : {"map/L0.H0", "foo", "http://127.0.0.1:8321/"})
     expect_refused({"--view", wrong},
                    fmt::format("--view is \"{}\", expected an address of the page, as in "
                                "look/L2.H4/i=17/j=3",
@@ -93,6 +93,30 @@ TEST(LookView, RefusesWhatDoesNotExist) {
   const Answer answer = look({"--view", "look/L0.H0/i=63", "--format", "html"});
   EXPECT_EQ(answer.status, 2);
   EXPECT_THAT(answer.error, HasSubstr("--view: i is 63, expected 0 to "));
+}
+
+TEST(LookView, WithoutAHeadShowsTheOneThatHeedChooses) {
+  const json free = json::parse(look({"--format", "json"}).out);
+  for (const char* view : {"look", "#look", "look/units=token"}) {
+    const Answer answer = look({"--view", view, "--format", "json"});
+    ASSERT_EQ(answer.status, 0) << answer.error;
+    EXPECT_EQ(json::parse(answer.out)["chosen"], free["chosen"]) << view;
+  }
+  const json row = json::parse(look({"--view", "look/i=3", "--format", "json"}).out);
+  const json who = json::parse(look({"--who", "3", "--format", "json"}).out);
+  EXPECT_EQ(row["chosen"], who["chosen"]);
+  EXPECT_EQ(row["rows"], who["rows"]);
+  for (const char* view : {"grid", "heads", "matrix/scale=sqrt", "words", "flow", "anatomy"}) {
+    const Answer answer = look({"--view", view, "--format", "html"});
+    EXPECT_EQ(answer.status, 0) << view << answer.error;
+    EXPECT_THAT(answer.out,
+                HasSubstr(fmt::format("{}/L{}.H{}",
+                                      std::string(view).substr(0, std::string(view).find('/')),
+                                      free["layer"].get<int>(), free["head"].get<int>())))
+        << view;
+  }
+  expect_refused({"--view", "grid/L9.H0", "--format", "html"},
+                 "--view: layer is 9, expected 0 to 1 (tiny has 2 layers)");
 }
 
 TEST(LookView, SaysItAllAlone) {

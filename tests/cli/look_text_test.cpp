@@ -82,6 +82,14 @@ Next word  after "She"
       +.190 in 506 others
 )";
 
+TEST(TokenNames, APieceOfAWordIsMarkedInTheWord) {
+  const TokenNames names({.width = 100}, picture());
+  EXPECT_EQ(names.query(1), "Lily");
+  EXPECT_EQ(names.query(6), "r[ed]");
+  EXPECT_EQ(names.key(7), "[b]all");
+  EXPECT_EQ(names.quoted_key(8), "b[all]");
+}
+
 TEST(LookText, HasTheColumnsOfThePicture) { EXPECT_EQ(look_text({}, picture(), {}), kPicture); }
 
 TEST(LookText, WithoutUtf8BarsAreEqualSignsAndHyphens) {

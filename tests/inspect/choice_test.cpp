@@ -95,6 +95,35 @@ TEST(ChooseHead, NeverPinsTheFirstTokenOfACausalText) {
   EXPECT_EQ(shown(session), (Shown{0, 0, "t6", "t1"}));
 }
 
+TEST(ChooseHead, TakesNoHeadWhoseRowsAllLookAtOneWordWhereAnothersLookAtWordsOfTheirOwn) {
+  const Session session =
+      session_of({{0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6}});
+  EXPECT_EQ(shown(session), (Shown{0, 1, "t6", "t1"}));
+}
+
+TEST(ChooseHead, PinsTheRowThatLooksElsewhereThanTheOthers) {
+  const Session session = session_of({{0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 3, 1}});
+  EXPECT_EQ(shown(session), (Shown{0, 0, "t10", "t3"}));
+  const ChosenHead asked = at_strongest_edge(session, {.layer = 0, .head = 0});
+  EXPECT_EQ(asked.query, 10);
+  EXPECT_EQ(asked.key, 3);
+}
+
+TEST(ChooseHead, TheFirstWordOfACausalTextCountsHalf) {
+  Session session = session_of({{0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 0}});
+  EXPECT_EQ(shown(session), (Shown{0, 0, "t9", "t1"}));
+  session.tokens[0].text = -1;  // special: the word after it is the first
+  EXPECT_EQ(shown(session), (Shown{0, 0, "t10", "t3"}));
+}
+
+TEST(ChooseHead, APartOfACharacterCountsLessThanAWordOfGrammar) {
+  Session session = session_of({{0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 4, 0}});
+  session.tokens[1].bytes = " \xC3";
+  session.tokens[2].bytes = "\xA9";
+  session.tokens[10].bytes = " the";
+  EXPECT_EQ(shown(session), (Shown{0, 0, "the", "t4"}));
+}
+
 TEST(ChooseHead, TakesTheEdgeOfAnInductionHeadWhereTheTextRepeats) {
   // Tokens 6 to 11 repeat 0 to 5. Head 0 looks at what followed the earlier token from 6 on.
   Session session =
@@ -166,6 +195,15 @@ TEST(ChooseHead, OfSomeRowsTakesTheStrongestEdgeThere) {
   EXPECT_EQ(choose(session, {}, {7}).query, 7);  // it was asked for
 }
 
+TEST(ChooseHead, NamesTheWholeWordOfAPiece) {
+  Session session = session_of({{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4}});
+  session.tokens[3].bytes = " B";
+  session.tokens[4].bytes = "ob";
+  EXPECT_EQ(choose(session).key, 4);
+  EXPECT_TRUE(choose(session).reason.starts_with("`t11` looks back 7 tokens to `Bob` (1.0): "))
+      << choose(session).reason;
+}
+
 TEST(ChooseHead, OfALongTextTakesRowsThatAreSpreadOverIt) {
   const ChosenHead chosen = choose(session_of({std::vector<std::int64_t>(1100, 1)}));
   EXPECT_EQ(chosen.query, 1098);  // the last of 1,024
@@ -192,7 +230,8 @@ TEST(ChooseHead, KeepsToTheHeadThatIsAskedFor) {
   const ChosenHead named = choose_head(session, {}, {}, 0, 0);
   EXPECT_EQ(named.reason, "asked for");
   EXPECT_FALSE(named.automatic || named.query);
-  EXPECT_EQ(at_strongest_edge(session, named).query, 3);
+  const ChosenHead at_edge = at_strongest_edge(session, named);
+  EXPECT_EQ(at_edge.query.value() - at_edge.key.value(), 2);
 }
 
 TEST(ChooseHead, NamesTheRangeOfLayersAndHeads) {

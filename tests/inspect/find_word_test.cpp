@@ -52,12 +52,11 @@ TEST(FindWord, NamesNoNearTokensOfANumber) {
                                   number));
 }
 
-TEST(FindWord, NamesNearTokensWhenThereIsNone) {
-  EXPECT_HEED_ERROR(
-      find_word(tokens(), "Lilly"), ErrorCode::kInvalidArgument,
-      "look: \"Lilly\" is not in the text, expected a token, a word that tokens "
-      "spell, or an index from 0 to 8; nearest: \"Lily\" (1), \"Lily\" (7), \"all\" (5), "
-      "\"<s>\" (0), \"saw\" (2)");
+TEST(FindWord, NamesTheNearestWordsWhenThereIsNone) {
+  EXPECT_HEED_ERROR(find_word(tokens(), "Lilly"), ErrorCode::kInvalidArgument,
+                    "look: \"Lilly\" is not in the text, expected a token, a word that tokens "
+                    "spell, or an index from 0 to 8; nearest: \"Lily\" (1), \"ball\" (5), "
+                    "\"saw\" (2), \"a\" (3), \"3\" (8)");
 }
 
 }  // namespace

@@ -83,6 +83,10 @@ TEST(HeadFilter, NamesTheScoreThatThereIsNotAndWhere) {
   EXPECT_HEED_ERROR(check_head_filter(parse_head_filter("sink<2  next>1"), scores),
                     ErrorCode::kInvalidArgument,
                     "filter: \"next>1\" at character 9, expected previous, sink, layer or head");
+  EXPECT_HEED_ERROR(
+      check_head_filter(parse_head_filter("previus>.2"), scores), ErrorCode::kInvalidArgument,
+      "filter: \"previus>.2\" at character 1, expected previous, sink, layer or head; "
+      "the nearest is previous");
 }
 
 }  // namespace

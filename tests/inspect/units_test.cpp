@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "inspect/rows/pieces.h"
+
 namespace heed {
 namespace {
 
@@ -63,6 +65,26 @@ TEST(TokenUnits, NamesAreReadAndWritten) {
   for (const Unit unit : {Unit::kToken, Unit::kCharacter, Unit::kWord, Unit::kSentence})
     EXPECT_EQ(unit_of(unit_name(unit)), unit);
   EXPECT_EQ(unit_of("page"), std::nullopt);
+}
+
+std::vector<std::string> words_of(const std::vector<SessionToken>& tokens) {
+  std::vector<std::string> words;
+  for (const WordPiece& piece : pieces_of_words(tokens)) words.push_back(piece.word);
+  return words;
+}
+
+TEST(PiecesOfWords, HaveTheWholeWordAndTheirPlaceInIt) {
+  const auto tokens =
+      spelled({" B", "ob", " ran", " to", " Ann", "a's", " d", "og", ".", "で", "す"});
+  EXPECT_THAT(words_of(tokens),
+              ElementsAre("Bob", "Bob", "", "", "", "", "dog", "dog", "", "", ""));
+  EXPECT_EQ(pieces_of_words(tokens)[1].begin, 1);
+  EXPECT_EQ(pieces_of_words(tokens)[1].end, 3);
+}
+
+TEST(PiecesOfWords, AreNoneOfAModelThatReadsLettersAndNoPartsOfCharacters) {
+  EXPECT_THAT(words_of(spelled({"t", "h", "e"})), ElementsAre("", "", ""));
+  EXPECT_THAT(words_of(spelled({" \xC3", "\xA9", "t\xC3"})), ElementsAre("", "", ""));
 }
 
 TEST(TokenUnits, NoTokensMakeNoUnits) { EXPECT_TRUE(token_units({}, nullptr).words.empty()); }

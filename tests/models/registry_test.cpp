@@ -266,6 +266,8 @@ TEST(Registry, AnUnknownNameListsWhereItLooked) {
             .rfind("model is 'no-such-model', neither a folder nor a known name, expected ", 0),
         0U);
     EXPECT_NE(std::string(error.what()).find("share/heed/models"), std::string::npos);
+    EXPECT_TRUE(error.hint().ends_with("; a model of the hub: hf download no-such-model"))
+        << error.hint();
   }
 }
 

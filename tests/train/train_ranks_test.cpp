@@ -150,8 +150,8 @@ TEST_F(TrainRanks, EachOfThemNeedsASequence) {
 TEST_F(TrainRanks, AFolderThatHoldsARunIsLeftAsItIs) {
   run("a");
   EXPECT_HEED_ERROR(run_on(2, "a"), ErrorCode::kInvalidArgument,
-                    fmt::format("train: {}: holds a run already; go on with it (resume) or "
-                                "choose another folder",
+                    fmt::format("train: {}: holds a run already; continue it with --resume (in "
+                                "Python resume=True), or choose another folder",
                                 at("a")));
 }
 

@@ -94,8 +94,8 @@ TEST_F(Train, AFolderThatHoldsARunIsLeftAsItIs) {
   run("a");
   const std::string losses = read_file(scratch_ / "a" / "loss.csv");
   EXPECT_HEED_ERROR(run("a"), ErrorCode::kInvalidArgument,
-                    fmt::format("train: {}: holds a run already; go on with it (resume) or "
-                                "choose another folder",
+                    fmt::format("train: {}: holds a run already; continue it with --resume (in "
+                                "Python resume=True), or choose another folder",
                                 (scratch_ / "a").string()));
   EXPECT_EQ(read_file(scratch_ / "a" / "loss.csv"), losses);
 }

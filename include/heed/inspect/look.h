@@ -148,7 +148,7 @@ void visit_rows(const LayerAttention& layer, std::optional<int> head, const UseR
 
 /// The tokens that `word` names: those whose text, trimmed of spaces, is the word; else the last
 /// tokens of runs of tokens that spell it; else the token of which it is the index. Without any, an
-/// error that lists tokens that resemble it.
+/// error with the nearest words of the text.
 std::vector<std::int64_t> find_word(std::span<const SessionToken> tokens, const std::string& word);
 
 }  // namespace heed

@@ -157,9 +157,8 @@ void add_array_options(OptionList& list, AttentionOptions& options) {
        {.name = "--prefix",
         .to = &options.prefix,
         .type = "FILE.npy",
-        .help =
-            "how many of the first keys everyone sees; the others follow --causal and --window, "
-            "and are causal without them"}});
+        .help = "number of first keys that every query sees; the others follow --causal and "
+                "--window, and are causal without them"}});
 }
 
 void add_sparse_options(OptionList& list, AttentionOptions& options) {

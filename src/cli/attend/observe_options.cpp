@@ -205,8 +205,9 @@ Answers Observations::answers() const {
 
 std::string observers_help() {
   return fmt::format(
-      "answer in one sweep: {}; with {} before a name, weights are multiplied by |v|", forms(),
-      kByNorm);
+      "questions about the weights, answered into --observe-out: {}; {} before a name "
+      "multiplies weights by |v|",
+      forms(), kByNorm);
 }
 
 }  // namespace heed::cli

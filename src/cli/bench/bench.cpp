@@ -110,7 +110,7 @@ void add_train_shape(OptionList& list, BenchOptions& options) {
     add(list, {{.name = std::string("--") + key.name,
                 .to = &(options.shape.*key.value),
                 .least = 1,
-                .help = "train: instead of the configuration's"}});
+                .help = "train: replaces the configuration's value"}});
   add(list, {{.name = "--vocabulary",
               .to = &options.shape.vocabulary,
               .least = 1,
@@ -125,20 +125,21 @@ Run declare(OptionList& list) {
       {{.name = "WHAT",
         .to = what.get(),
         .required = true,
-        .help = "what to time: attention, forward; backward: its backward pass alone; decode: one "
-                "new token on the forms of the key/value cache; matmul: the products of linear "
-                "layers, as models and training take them; model: reading a prompt "
-                "and writing token by token; inspect: the page's server on a text of 4,096 "
-                "tokens; arrays: the same on q, k and v of one layer; tokenize: texts to tokens "
-                "and back; train: steps of training on random "
-                "tokens; ring: attention of one text over the processes of mpirun"}});
+        .help =
+            "what to time: attention: the forward pass; backward: the backward pass; decode: one "
+            "new token on the forms of the key/value cache; matmul: the products of linear "
+            "layers, as models and training take them; model: reading a prompt "
+            "and writing token by token; inspect: the page's server on a text of 4,096 "
+            "tokens; arrays: the same on q, k and v of one layer; tokenize: texts to tokens "
+            "and back; train: steps of training on random "
+            "tokens; ring: attention of one text over the processes of mpirun"}});
   add_problem(list, *options);
   add_texts(list, *options);
   add_train_shape(list, *options);
   add(list, {{.name = "--tokens",
               .to = &options->tokens,
               .least = 1,
-              .help = "ring, arrays: of the text (default: 16384; 100000)"}});
+              .help = "ring, arrays: tokens of the text (default: 16384; 100000)"}});
   add(list, {threads_option()});
   add_json_options(list, options->json);
   return [what, options](const Given& given) { return run(given, *what, *options); };

@@ -29,7 +29,8 @@ std::shared_ptr<LiveSession> open_live(const LoadedModel& model, const LookFileO
   Session session =
       cut_text(model, {.text = options.text, .pair = options.pair, .target = options.target});
   if (!options.view.view.empty()) view_of(options.view, session, {});  // errors before the work
-  const bool chosen = !options.view.view.empty() || (options.view.layer && options.view.head);
+  const bool chosen = options.view.view.empty() ? options.view.layer && options.view.head
+                                                : !read_view(options.view.view).places.empty();
   const SessionInput input = {.text = options.text, .pair = options.pair, .target = options.target};
   auto live = std::make_shared<LiveSession>("saved", input, std::move(session), model);
   work(*live, chosen && options.format != "html");

@@ -177,7 +177,7 @@ void write_answers(const LookOptions& options, const Session& session, const Loa
 ModelKind unnamed_kind(const LookOptions& options) {
   std::string stack = options.stack;
   if (!options.view.empty())
-    if (const std::optional<Stack> shown = read_view(options.view).places[0].stack)
+    if (const std::optional<Stack> shown = with_some_head(read_view(options.view)).places[0].stack)
       stack = stack_name(*shown);
   const LookInput& input = options.input;
   return kind_that_reads(input.text, input.has_pair, input.has_target, stack);

@@ -131,8 +131,8 @@ void add_tokens(OptionList& list, LookOptions& options) {
        {.name = "--view",
         .to = &options.view,
         .type = "look/L2.H4/i=17/j=3",
-        .help = "the address of a view (layer, heads, query i, key j): the part of the page's "
-                "address after #, or the whole address"},
+        .help = "the address of a view (layer, heads, query i, key j; without a head, as in grid, "
+                "heed chooses it): the part of the page's address after #, or the whole address"},
        {.name = "--top",
         .to = &options.top,
         .type = "N|all",

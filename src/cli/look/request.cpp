@@ -22,12 +22,15 @@ std::int64_t rows_of(const LookOptions& options) {
 // The first head of the view, its rows and its cell: what a terminal can show of it.
 LookRequest request_of_view(const LookOptions& options, const Session& session) {
   const ViewAddress view = read_view(options.view);
-  check_view(view, session);
+  check_view(with_some_head(view), session);
   const std::optional<std::int64_t> cell = cell_key(view);
   if (cell && !options.top.empty() && options.format != "json")
     fail({.found = "--top cannot be used with j= of --view"});
-  const Place place = place_of(view.places.front(), session.shapes());
-  LookRequest request{.stack = place.stack, .layer = place.layer, .head = place.head};
+  LookRequest request;
+  if (!view.places.empty()) {
+    const Place place = place_of(view.places.front(), session.shapes());
+    request = {.stack = place.stack, .layer = place.layer, .head = place.head};
+  }
   request.top = top_of(options);
   request.rows = rows_of(options);
   if (options.format == "text" && !cell)

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <span>
 
 #include "base/number_of.h"
 #include "cli/terminal/cells.h"
 #include "heed/text/tokenizer.h"
+#include "inspect/rows/pieces.h"
 
 namespace heed::cli {
 namespace {
@@ -96,11 +98,28 @@ std::string next_text(const Terminal& terminal, const Look& look) {
 
 }  // namespace
 
+namespace {
+
+// A piece of a word as `B[ob]`.
+std::vector<std::string> names_of(const Terminal& terminal, std::span<const SessionToken> tokens) {
+  const std::vector<WordPiece> pieces = pieces_of_words(tokens);
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < tokens.size(); ++at) {
+    const auto& [word, begin, end] = pieces[at];
+    std::string text = word.empty() ? tokens[at].bytes : word;
+    if (!word.empty()) text.insert(end, "]").insert(begin, "[");
+    names.push_back(TokenNames::shown(terminal, text));
+  }
+  return names;
+}
+
+}  // namespace
+
 TokenNames::TokenNames(const Terminal& terminal, const Look& look)
     : writes_(look.info.reads_source() && look.chosen.stack == Stack::kCross &&
               look.units.empty()) {
-  for (const SessionToken& token : look.tokens) queries_.push_back(shown(terminal, token.bytes));
-  for (const SessionToken& token : look.keys()) keys_.push_back(shown(terminal, token.bytes));
+  queries_ = names_of(terminal, look.tokens);
+  keys_ = names_of(terminal, look.keys());
   std::map<std::string, int> times;
   if (look.units.empty())
     for (const std::string& key : keys_) ++times[key];

@@ -16,6 +16,7 @@ inline constexpr int kWhoColumn = 6;  // their tokens begin here
 /// Tokens as the terminal shows them: trimmed of spaces, one short line each.
 class TokenNames {
  public:
+  /// A piece of a word is shown inside its word, as in `B[ob]`.
   TokenNames(const Terminal& terminal, const Look& look);
 
   const std::string& query(std::int64_t index) const;

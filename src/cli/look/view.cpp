@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "base/reworded.h"
 #include "heed/base/error.h"
@@ -48,11 +49,39 @@ ChosenHead chosen_for(const ViewOptions& options, const Session& cut, Stack stac
   return choose_head(cut, scores(), stack, layer, head, row);
 }
 
+constexpr std::string_view kSomeHead = "/L0.H0";
+
+// Where an address that names no head would name it; none where it names one, or is none.
+std::optional<std::size_t> place_of_head(std::string_view address) {
+  const std::string_view view = address.substr(0, address.find('/'));
+  if (std::ranges::find(view_names(), view) == view_names().end()) return {};
+  const std::string_view rest = address.substr(view.size());
+  const std::string_view first = rest.substr(0, rest.find('/', 1));
+  return rest.empty() || first.find('=') != std::string_view::npos ? std::optional(view.size())
+                                                                   : std::nullopt;
+}
+
 }  // namespace
+
+ViewAddress with_some_head(ViewAddress view) {
+  if (view.places.empty()) view.places = {{}};
+  return view;
+}
+
+std::string view_text(ViewAddress view) {
+  const bool names_head = !view.places.empty();
+  std::string text = format_view(with_some_head(std::move(view)));
+  return names_head ? text : text.erase(text.find(kSomeHead), kSomeHead.size());
+}
 
 ViewAddress read_view(const std::string& text) {
   const std::string_view address = part_behind_sign(text);
   const std::string_view name = address.substr(address.starts_with('#') ? 1 : 0);
+  if (const auto at = place_of_head(name)) {
+    ViewAddress view = read_view(std::string(name).insert(*at, kSomeHead));
+    view.places.clear();
+    return view;
+  }
   const bool is_address = std::ranges::any_of(view_names(), [&](std::string_view view) {
     return name.starts_with(std::string(view) + "/");
   });
@@ -90,6 +119,17 @@ std::int64_t shown_token(const char* option, std::span<const SessionToken> token
   return found.back();
 }
 
+// Gives a view without a head the one that heed chooses, and, where it pins nothing, its edge.
+void choose_head_of_view(const Session& session, const std::vector<HeadScores>& scores,
+                         ViewAddress& view) {
+  const ChosenHead chosen =
+      chosen_for({}, session, session.stacks.front().shape.stack, view, [&] { return scores; });
+  view.places = {{.layer = chosen.layer, .head = chosen.head}};
+  if (view.query || view.range) return;
+  view.query = chosen.query;
+  view.key = chosen.key;
+}
+
 }  // namespace
 
 ViewAddress view_of(const ViewOptions& options, const Session& cut,
@@ -97,8 +137,9 @@ ViewAddress view_of(const ViewOptions& options, const Session& cut,
   ViewAddress view;
   if (!options.view.empty()) {
     view = read_view(options.view);
-    check_view(view, cut);
-    return view;
+    check_view(with_some_head(view), cut);
+    if (view.places.empty() && scores) choose_head_of_view(cut, scores(), view);
+    return with_some_head(std::move(view));
   }
   const StackShape& stack = cut.at(options.stack.value_or(cut.stacks.front().shape.stack)).shape;
   view.to = options.who.empty() && !options.to.empty();

@@ -21,8 +21,16 @@ struct ViewOptions {
   std::string who = {}, to = {};
 };
 
-/// What --view says: the address behind # of the page, or the whole of what a browser shows.
+/// What --view says: the address behind # of the page, or the whole of what a browser shows. It has
+/// no places where the address names no head, as in `grid` and `look/i=17`: heed chooses it.
 ViewAddress read_view(const std::string& text);
+
+/// The shortest text that read_view reads as the same.
+std::string view_text(ViewAddress view);
+
+/// The view with the first head in place of one that is not named: what can be checked before heed
+/// chooses it.
+ViewAddress with_some_head(ViewAddress view);
 
 /// The tokens that the word of --who or --to names.
 std::vector<std::int64_t> named_tokens(const char* option, std::span<const SessionToken> tokens,
@@ -30,6 +38,7 @@ std::vector<std::int64_t> named_tokens(const char* option, std::span<const Sessi
 
 /// The view of these tokens, checked against the model. Where the options leave the head free, it
 /// is the one that `heed look` chooses; only then `scores` is called, since it needs the pass.
+/// Without `scores` it is the first one.
 /// Without --who the edge that heed chooses is pinned, or, with --to alone, that word and who
 /// attends to it.
 /// Where --who or --to names several tokens, the last one counts.

@@ -3,16 +3,21 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <span>
 
 #include "base/number_of.h"
 #include "heed/text/tokenizer.h"
+#include "inspect/rows/pieces.h"
 
 namespace heed {
 namespace {
 
-// `king`
-std::string named(const SessionToken& token) {
-  const std::string text = displayable(token.bytes);
+// `king`; of a piece of a word the word
+std::string named(std::span<const SessionToken> tokens, std::int64_t index) {
+  const auto at = static_cast<std::size_t>(index);
+  const std::string word = pieces_of_words(tokens)[at].word;
+  if (!word.empty()) return fmt::format("`{}`", displayable(word));
+  const std::string text = displayable(tokens[at].bytes);
   const std::size_t begin = text.find_first_not_of(' ');
   return fmt::format("`{}`", begin == std::string::npos ? text : text.substr(begin));
 }
@@ -20,12 +25,10 @@ std::string named(const SessionToken& token) {
 }  // namespace
 
 std::string ChoiceWords::query(std::int64_t index) const {
-  return named(session.queries(stack)[static_cast<std::size_t>(index)]);
+  return named(session.queries(stack), index);
 }
 
-std::string ChoiceWords::key(std::int64_t index) const {
-  return named(session.keys(stack)[static_cast<std::size_t>(index)]);
-}
+std::string ChoiceWords::key(std::int64_t index) const { return named(session.keys(stack), index); }
 
 std::string ChoiceWords::seen(const Edge& edge) const {
   return fmt::format("looks {} {} to {} ({})", edge.key > edge.query ? "ahead" : "back",

@@ -9,7 +9,11 @@
 namespace heed {
 
 /// Returns a number per token: 1 for a content word or a pronoun, 1/2 for a word of grammar and for
-/// a part of a word, 0 for a special token and for punctuation.
+/// a part of a word, 1/8 for a part of a character, 0 for a special token and for punctuation.
 std::vector<double> content_of(std::span<const SessionToken> tokens, const Tokenizer* tokenizer);
+
+/// Halves the content of the first word that has any: in a causal text many rows look there.
+void discount_first_word(std::span<const SessionToken> tokens, const Tokenizer* tokenizer,
+                         std::vector<double>& content);
 
 }  // namespace heed

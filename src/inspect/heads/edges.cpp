@@ -1,20 +1,74 @@
 #include "inspect/heads/edges.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <iterator>
 
 #include "inspect/rows/lines.h"
 
 namespace heed {
+namespace {
+
+constexpr double kLeastPart = 0.1;  // of a weight on a key at which all rows look
+
+// What the rows that are not next to a key give it.
+struct Received {
+  double sum = 0;
+  std::int64_t rows = 0;
+};
+
+Edge largest_of_row(const RowView& row) {
+  const auto largest = std::ranges::max_element(row.weights);
+  return {row.query, std::distance(row.weights.begin(), largest), static_cast<double>(*largest)};
+}
+
+void receive(const RowView& row, std::vector<Received>& keys) {
+  keys.resize(row.weights.size());
+  for (std::size_t key = 0; key < keys.size(); ++key) {
+    const float weight = row.weights[key];
+    if (weight == kHiddenWeight || is_beside(row.query, static_cast<std::int64_t>(key))) continue;
+    keys[key].sum += static_cast<double>(weight);
+    ++keys[key].rows;
+  }
+}
+
+// The part of the edge's weight that the other rows do not give the key as well.
+double own_weight(const Edge& edge, Received key) {
+  if (!is_beside(edge.query, edge.key)) {
+    key.sum -= edge.weight;
+    --key.rows;
+  }
+  const double others = key.rows > 0 ? key.sum / static_cast<double>(key.rows) : 0;
+  return std::max(edge.weight - others, kLeastPart * edge.weight);
+}
+
+}  // namespace
+
+bool is_beside(std::int64_t query, std::int64_t key) { return std::abs(query - key) <= 1; }
 
 std::vector<Edge> edges_of(const LayerAttention& layer, int head,
                            const std::vector<std::int64_t>& rows, const Worth& worth) {
   std::vector<Edge> edges;
   visit_lines(layer, {.head = head, .rows = rows}, [&](const RowView& row) {
-    const auto largest = std::ranges::max_element(row.weights);
-    Edge edge{row.query, largest - row.weights.begin(), static_cast<double>(*largest)};
+    Edge edge = largest_of_row(row);
     edge.value = edge.weight * worth(edge.query, edge.key);
     if (edge.value > 0) edges.push_back(edge);
   });
+  return edges;
+}
+
+std::vector<Edge> own_edges_of(const LayerAttention& layer, int head,
+                               const std::vector<std::int64_t>& rows, const Worth& worth) {
+  std::vector<Edge> edges;
+  std::vector<Received> keys;
+  visit_lines(layer, {.head = head, .rows = rows}, [&](const RowView& row) {
+    receive(row, keys);
+    edges.push_back(largest_of_row(row));
+  });
+  for (Edge& edge : edges)
+    edge.value = own_weight(edge, keys[static_cast<std::size_t>(edge.key)]) *
+                 worth(edge.query, edge.key);
+  std::erase_if(edges, [](const Edge& edge) { return edge.value <= 0; });
   return edges;
 }
 

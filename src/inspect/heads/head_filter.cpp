@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/clipped.h"
+#include "base/edit_distance.h"
 #include "heed/base/error.h"
 
 namespace heed {
@@ -25,7 +26,8 @@ constexpr std::size_t kWholeDigits = 4;  // of a layer or a head
 constexpr const char* kDigits = "0123456789";
 constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz_";
 
-[[noreturn]] void refuse(std::string_view text, std::size_t at, const std::string& expected) {
+[[noreturn]] void refuse(std::string_view text, std::size_t at, const std::string& expected,
+                         std::string_view nearest = "") {
   const auto is_first = [](char byte) {
     return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
   };
@@ -35,7 +37,8 @@ constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz_";
       rest.empty() ? "the end" : fmt::format("\"{}\"", clipped(rest, kMostShown));
   fail({.op = "filter",
         .found = fmt::format("{} at character {}", found, place),
-        .expected = expected});
+        .expected = expected,
+        .hint = nearest.empty() ? "" : fmt::format("the nearest is {}", nearest)});
 }
 
 bool is_range(std::string_view name) { return name == "layer" || name == "head"; }
@@ -193,7 +196,8 @@ void check_head_filter(const HeadFilter& filter, std::span<const std::string_vie
         score && std::ranges::find(scores, score_infos()[*score].name) != scores.end();
     if (!is_there)
       refuse(filter.text, static_cast<std::size_t>(term.at),
-             fmt::format("{}, layer or head", fmt::join(scores, ", ")));
+             fmt::format("{}, layer or head", fmt::join(scores, ", ")),
+             nearest_name(scores, term.name));
   }
 }
 

@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
+#include <unordered_set>
+#include <utility>
 
 #include "base/edit_distance.h"
 #include "heed/base/error.h"
 #include "heed/inspect/look.h"
+#include "heed/inspect/units.h"
+#include "text/unicode/properties.h"
+#include "text/utf8.h"
 
 namespace heed {
 namespace {
@@ -48,20 +52,52 @@ std::vector<std::int64_t> spelled(std::span<const SessionToken> tokens, std::str
   return found;
 }
 
-constexpr std::size_t kNearTokens = 5;
+constexpr std::size_t kNearWords = 5;
 
+bool is_word(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = character_at(text, at);
+    const bool is_joint = character.code == '-' || character.code == '\'' || character.code == U'’';
+    if (character.bytes == 0 || !(is_word_character(character.code) || is_joint)) return false;
+    at += character.bytes;
+  }
+  return !text.empty();
+}
+
+struct Word {
+  std::string text;
+  std::size_t last = 0;  // its last token, where it is found first
+  std::size_t distance = 0;
+};
+
+// The words of the text, each once.
+std::vector<Word> words_of(std::span<const SessionToken> tokens) {
+  std::vector<Word> words;
+  std::unordered_set<std::string> seen;
+  const std::vector<std::int64_t> begins = token_units(tokens, nullptr).words;
+  for (std::size_t word = 0; word < begins.size(); ++word) {
+    const std::size_t end =
+        word + 1 < begins.size() ? static_cast<std::size_t>(begins[word + 1]) : tokens.size();
+    std::string text;
+    for (auto at = static_cast<std::size_t>(begins[word]); at < end; ++at) text += tokens[at].bytes;
+    std::string shown(trimmed(text));
+    if (!is_word(shown) || !seen.insert(shown).second) continue;
+    words.push_back({.text = std::move(shown), .last = end - 1});
+  }
+  return words;
+}
+
+// `nearest: "Bob" (1), "book" (7)`
 std::string near(std::span<const SessionToken> tokens, std::string_view word) {
-  std::vector<std::size_t> order(tokens.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<Word> words = words_of(tokens);
   const std::string wanted = in_small_letters(word.substr(0, 64));
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
-    return edit_distance(in_small_letters(trimmed(tokens[i].bytes).substr(0, 64)), wanted);
-  });
+  for (Word& each : words)
+    each.distance = edit_distance(in_small_letters(each.text.substr(0, 64)), wanted);
+  std::ranges::stable_sort(words, {}, &Word::distance);
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min(kNearTokens, order.size()); ++i)
-    names.push_back(
-        fmt::format("\"{}\" ({})", displayable(trimmed(tokens[order[i]].bytes)), order[i]));
-  return fmt::format("{}", fmt::join(names, ", "));
+  for (std::size_t i = 0; i < std::min(kNearWords, words.size()); ++i)
+    names.push_back(fmt::format("\"{}\" ({})", displayable(words[i].text), words[i].last));
+  return names.empty() ? "" : fmt::format("nearest: {}", fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -81,7 +117,7 @@ std::vector<std::int64_t> find_word(std::span<const SessionToken> tokens, const 
         .found = fmt::format("\"{}\" is not in the text", word),
         .expected = fmt::format("a token, a word that tokens spell, or an index from 0 to {}",
                                 tokens.size() - 1),
-        .hint = is_number ? "" : "nearest: " + near(tokens, word)});
+        .hint = is_number ? "" : near(tokens, word)});
 }
 
 }  // namespace heed

@@ -33,6 +33,16 @@ function link([left, right]: [number, number], source: number, target: number): 
   return `M${left},${source}C${middle},${source},${middle},${target},${right},${target}`;
 }
 
+/** Where a number stands over the middle of an arc, and off it: on the side from which a steep one falls away. */
+function besideMiddle({source, target}: Arc, [left, right]: [number, number], width: number): Mark['attributes'] {
+  const slope = (target - source) / (right - left);
+  const steep = Math.min(1, Math.abs(slope) * 2);
+  return {
+    x: (left + right) / 2 + Math.sign(slope) * steep * (width / 2 + 6), y: (source + target) / 2 - width / 2 - 4,
+    'text-anchor': steep < 0.2 ? 'middle' : slope < 0 ? 'end' : 'start',
+  };
+}
+
 /** One mark of the drawing: equal keys are one element, which moves. */
 interface Mark { key: string; name: 'line' | 'path' | 'text'; attributes: Record<string, string | number>; text: string; arc: Arc | null }
 
@@ -48,10 +58,7 @@ function marksOf(arc: Arc, columns: [number, number], actions: boolean): Mark[] 
     {class: `arc ${colour}`, d, 'stroke-width': width.toFixed(2), opacity: chosen ? 1 : opacity.toFixed(3)})];
   // A wider, invisible stroke that the pointer can meet.
   if (actions) marks.push(mark('target', 'path', {class: 'arc-target', d, 'data-key': edge.key, 'data-query': edge.query}));
-  if (label) {
-    const y = (source + target) / 2 - 6;
-    marks.push(mark('label', 'text', {class: chosen ? 'arc-number chosen' : 'arc-number', x: (columns[0] + columns[1]) / 2, y}, label));
-  }
+  if (label) marks.push(mark('label', 'text', {class: chosen ? 'arc-number chosen' : 'arc-number', ...besideMiddle(arc, columns, width)}, label));
   return marks;
 }
 

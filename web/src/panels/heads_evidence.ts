@@ -13,7 +13,7 @@ import {columnName, columnOf, isKnown, ranked, sortName, valueOf, valueText} fro
 
 const kProfileHeight = 78;
 const kRowsHeight = 52;
-const kNumbers = 120;  // px of the head's own number and the runner-up's
+const kNumbers = 170;  // px of the head's own number and the runner-up's
 
 export class HeadsEvidence implements Panel {
   readonly element = html('section', {class: 'heads-evidence', 'aria-label': 'Evidence'});
@@ -30,7 +30,8 @@ export class HeadsEvidence implements Panel {
     const place = primary(page.store.now);
     const own = {...place, stack: headsOf(page)[0]!.stack!};
     const value = valueOf(page, own, column, this.alike());
-    const runner = ranked(page, column, null).find((each) => headText(each.place) !== headText(place) && each.value !== undefined);
+    const others = ranked(page, column, null).filter((each) => each.value !== undefined);
+    const runner = others.find((each) => headText(each.place) !== headText(place));
     const isWhole = isKnown(page, column);
     const isAsked = page.api.hasWeights && value !== undefined;
     const data = this.slot.show(isAsked ? page.api.evidence(place, isWhole ? column.name : 'current', page.store.now.form, runner?.place ?? null) : null);
@@ -42,8 +43,9 @@ export class HeadsEvidence implements Panel {
       html('span', {class: 'quiet'}, `head ${headText(place)}, ${columnName(column)}`));
     this.element.replaceChildren(heading);
     if (data?.state === 'error') this.element.append(html('p', {class: 'quiet'}, data.error.message));
-    const beside = runner ? {name: headText(runner.place), value: valueText(column, runner.value)} : null;
-    const short = value !== undefined && beside ? html('p', {class: 'quiet'}, `${valueText(column, value)}; the runner-up is ${beside.name}, ${beside.value}`) : '';
+    const role = runner === others[0] ? 'first head' : 'runner-up';  // the pinned head may itself be behind it
+    const beside = runner ? {role, name: headText(runner.place), value: valueText(column, runner.value)} : null;
+    const short = value !== undefined && beside ? html('p', {class: 'quiet'}, `${valueText(column, value)}; the ${beside.role} is ${beside.name}, ${beside.value}`) : '';
     if (!found || value === undefined) return;
     if (isWhole && found.first_of_row !== undefined) heading.append(html('span', {class: 'quiet first-of-row'}, `first of its row at ${found.first_of_row} of ${found.counted}`));
     if (found.profile.length > 0) this.element.append(...this.profile(found, column, beside));
@@ -53,7 +55,7 @@ export class HeadsEvidence implements Panel {
 
   private get width(): number { return this.element.clientWidth || 445; }
 
-  private profile(found: Evidence, column: Column, runner: {name: string; value: string} | null): Node[] {
+  private profile(found: Evidence, column: Column, runner: {role: string; name: string; value: string} | null): Node[] {
     const {profile, profile_begin: begin, runner_up: other} = found;
     const pitch = this.width / profile.length;
     const most = Math.max(...profile, ...other?.profile ?? [], 1e-6);
@@ -79,10 +81,10 @@ export class HeadsEvidence implements Panel {
       const free = base - tall(Math.max(0, ...besides)) - (besides.some((value) => value >= 0.05) ? 18 : 4);
       const y = Math.max(10, Math.min(base - tall(profile[ownAt]!) + 8, free));
       parts.push(svg('text', {x: (ownAt + 1) * pitch, y, 'text-anchor': 'start', class: 'own'}, shortWeight(profile[ownAt]!)));
-      if (begin === 0 && runner) parts.push(svg('text', {x: (ownAt + 1) * pitch + 30, y, class: 'tick'}, `runner-up ${runner.value}`));
+      if (begin === 0 && runner) parts.push(svg('text', {x: (ownAt + 1) * pitch + 30, y, class: 'tick'}, `${runner.role} ${runner.name} ${runner.value}`));
     }
     const isBeside = own !== undefined && begin === 0;  // its value stands at the bar
-    const said = `mean weight by tokens back${runner ? `; the tick is the runner-up, ${runner.name}${isBeside ? '' : `, ${runner.value}`}` : ''}`;
+    const said = `mean weight by tokens back${runner ? `; the tick is the ${runner.role}, ${runner.name}${isBeside ? '' : `, ${runner.value}`}` : ''}`;
     const label = `weight at ${begin} to ${begin + 3} tokens back: ${profile.slice(0, 4).map(shortWeight).join(' ')}`;
     return [html('p', {class: 'quiet'}, said), svg('svg', {class: 'evidence-profile', width: this.width, height: base + 20, role: 'img', 'aria-label': label}, ...parts)];
   }

@@ -57,6 +57,7 @@ class MatrixPanel implements Panel {
   private lastPlace = '';
   private speak = false;
   private isBetween = false;
+  private reason = '';
   private shownZoom: Zoom | null = null;
   private readonly resized = new ResizeObserver(() => this.resize());
   private readonly redraw = () => this.drawing.ask();
@@ -199,8 +200,10 @@ class MatrixPanel implements Panel {
   update(): void {
     const {store: {now}, api} = this.page;
     const place = primary(now);
-    if (isBetween(this.page) !== this.isBetween) {
+    const {reason} = this.page.store;
+    if (isBetween(this.page) !== this.isBetween || reason !== this.reason) {
       this.isBetween = isBetween(this.page);
+      this.reason = reason;
       this.resize();
     }
     const name = nameOf(place) + now.quantity;

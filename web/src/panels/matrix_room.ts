@@ -9,6 +9,7 @@ const kToUse = 5;            // from the matrix to its margin
 const kUseName = 80;         // the margin's name
 const kReadOut = 151;        // in place of the margin, where two texts stand side by side
 const kBelow = 32;           // the foot line and the space over it
+const kReason = 22;          // the line over the foot line that says why heed chose the head
 const kUnder = 68;           // the read-out, where no mask leaves a corner
 const kLeastBetween = 330;   // the same two where other heads stand under it
 const kBelowBetween = 330;
@@ -29,7 +30,7 @@ export function widthWith({stage, side, store, ...page}: Page, container: HTMLEl
   const use = isBeside ? kReadOut : stage.isTight ? kUseName : kUseWidth + 10;  // else it stands over the gutter
   const width = container.clientWidth - lead - (stage.isNarrow ? 0 : kToUse + use);
   const [least, below] = isBeside ? [kLeastBetween, kBelow + kBelowBetween] : side.attention.causal || isFull ? [kLeastSide, kBelow] : [kLeastOpen, kBelow + kUnder];
-  const most = Math.max(least, stage.viewHeight - top - below - band) * Math.min(1, keys / queries);
+  const most = Math.max(least, stage.viewHeight - top - below - (store.reason ? kReason : 0) - band) * Math.min(1, keys / queries);
   return Math.floor(stage.isNarrow ? Math.min(width, width * keys / queries) : Math.min(width, most));
 }
 

@@ -45,9 +45,10 @@ function scoresSetting(scores: ScoreName[], store: SelectionStore): HTMLElement 
 
 export function keysDialog(scores: ScoreName[], store: SelectionStore): HTMLDialogElement {
   const rows = kKeys.flatMap(([key, does]) => [html('dt', {}, key), html('dd', {}, does)]);
-  const dialog = html('dialog', {class: 'keys-list', 'aria-label': 'Keys and settings'},
-    html('h2', {}, 'Keys'), html('dl', {}, ...rows), scoresSetting(scores, store));
-  dialog.append(button({class: 'link'}, () => dialog.close(), 'close'));
+  // The first control takes the focus where a dialog opens, and what has the focus is scrolled into sight.
+  const close = button({class: 'link'}, () => dialog.close(), 'close');
+  const dialog: HTMLDialogElement = html('dialog', {class: 'keys-list', 'aria-label': 'Keys and settings'},
+    html('div', {class: 'keys-head'}, html('h2', {}, 'Keys'), close), html('dl', {}, ...rows), scoresSetting(scores, store));
   dialog.addEventListener('click', (event) => event.target === dialog && dialog.close());
   return dialog;
 }

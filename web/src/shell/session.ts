@@ -95,8 +95,11 @@ export function showSession(container: HTMLElement, page: Page, comparison: Comp
     ...stacksOf(api).length > 1 && {e: () => store.set(stackAfter(page), {byHeed: store.isHeadFresh})},
   };
   const begin = ({stack, layer, head, query, key, reason}: Chosen) => {
-    if (!store.isHeadFresh || stack !== side.stack) return;
-    store.reason = reason;
+    if (stack !== side.stack) return;
+    const {places: [place, another], query: pinned, key: other} = store.now;
+    const isShown = !another && place!.layer === layer && place!.head === head && pinned === (query ?? null) && other === (key ?? null);
+    if (store.isHeadFresh || isShown) store.reason = reason;  // shown: by a saved page, or an address
+    if (!store.isHeadFresh) return isShown ? update() : undefined;
     const edge = query !== undefined && store.isRowFresh ? {query, key: key ?? null} : {};
     store.set({places: [{...store.now.places[0]!, layer, head}], ...edge}, {replace: true, byHeed: true});
   };

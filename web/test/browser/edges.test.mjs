@@ -44,6 +44,33 @@ test('of two heads each has a drawing of its own, in its colour, with its weight
   await soon.ok(async () => !await page.locator('.queries').isVisible());
 });
 
+test('the number of an edge is off its line', async () => {
+  const page = await open();
+  const edges = ['L1.H3/i=60', 'L0.H1/i=60', 'L1.H0/i=190', 'L2.H4/i=100'];
+  for (const edge of edges) {
+    const {weights} = await row(page, ...edge.match(/\d+/g).map(Number));
+    for (const key of weights.map((weight, at) => ({weight, at})).sort((a, b) => b.weight - a.weight).slice(0, 3)) {
+      await page.evaluate((hash) => { location.hash = hash; }, `#look/${edge}/j=${key.at}`);
+      await quiet(page);
+      await page.waitForSelector('.arc-number.chosen', {state: 'attached'});
+      await frames(page);
+      const gap = await page.evaluate(() => {
+        const label = document.querySelector('.arc-number.chosen').getBoundingClientRect();
+        const arc = document.querySelector('.arc.accent');
+        const room = arc.ownerSVGElement.getBoundingClientRect();
+        const far = Array.from({length: 400}, (_, at) => {
+          const {x, y} = arc.getPointAtLength(arc.getTotalLength() * at / 399);
+          const dx = Math.max(label.left - (room.left + x), 0, room.left + x - label.right);
+          const dy = Math.max(label.top + 3 - (room.top + y), 0, room.top + y - (label.bottom - 3));  // figures have no descenders
+          return Math.hypot(dx, dy);
+        });
+        return Math.min(...far) - Number(arc.getAttribute('stroke-width')) / 2;
+      });
+      assert.ok(gap >= 0, `${edge}/j=${key.at}: ${gap}`);
+    }
+  }
+});
+
 test('a token stands beside itself, so that attention to itself is a horizontal line', async () => {
   const page = await open('#look/L1.H3/i=60');
   await page.waitForSelector('.key');

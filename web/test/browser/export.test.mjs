@@ -235,6 +235,13 @@ test('a saved page shows offline what the page shows', async () => {
   await eventually(async () => assert.deepEqual(await read(own), await read(page)));
 });
 
+test('a saved page says why heed chose its head', async () => {
+  const own = await openFile(await look('chosen.html', '--format', 'html'));
+  await soon.ok(async () => /^heed chose: \u201c\S+\u201d looks /.test(await own.locator('.reason').textContent()));
+  await own.keyboard.press('.');
+  await soon.equal(() => own.locator('.reason').textContent(), '');
+});
+
 test('a saved page can be hovered, pinned, zoomed and turned to another head', async () => {
   const own = await openFile(await look('alive.html', '--view', kView, '--format', 'html'));
   await token(own, 40).hover();

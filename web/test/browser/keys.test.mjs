@@ -90,3 +90,18 @@ test('the list of keys has every key that a view hears', async () => {
   const missing = Object.values(kViews).flatMap(Object.keys).map((key) => names[key] ?? key).filter((name) => !listed.split(/[ ,]+|(?<=\[) /).includes(name) && !listed.includes(` ${name} `));
   assert.deepEqual(missing, []);
 });
+
+test('the list of keys opens at its top, by key and by click', async () => {
+  const page = await open();
+  await page.setViewportSize({width: 1280, height: 600});
+  const top = () => page.evaluate(() => {
+    const dialog = document.querySelector('dialog');
+    return {scrolled: dialog.scrollTop, isLonger: dialog.scrollHeight > dialog.clientHeight};
+  });
+  const begins = {scrolled: 0, isLonger: true};
+  await page.keyboard.press('?');
+  assert.deepEqual(await top(), begins);
+  await page.keyboard.press('Escape');
+  await page.click('.header-keys');
+  assert.deepEqual(await top(), begins);
+});

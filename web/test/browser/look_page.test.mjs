@@ -16,7 +16,7 @@ test('the foot line has the address and at most four keys', async () => {
 /** What `heed look` shows of a text where no head is named. */
 function looked(text) {
   const {layer, head, chosen} = JSON.parse(execFileSync(process.env.HEED_PROGRAM, ['look', text, '--model', modelPath, '--format', 'json'], {maxBuffer: 1 << 26}));
-  return {address: `#look/L${layer}.H${head}/i=${chosen.query}/j=${chosen.key}`, reason: `heed chose: ${chosen.reason}`};
+  return {address: `#look/L${layer}.H${head}/i=${chosen.query}/j=${chosen.key}`, reason: `heed chose: ${chosen.reason.replace(/`([^`]*)`/g, '\u201c$1\u201d')}`};
 }
 
 test('without an address the page pins the head and the edge that heed look pins, of each new text', async () => {
@@ -30,6 +30,14 @@ test('without an address the page pins the head and the edge that heed look pins
   await page.locator('.token[data-index="3"]').click();  // of this text alone
   await run(page, `${next} ran`);
   await soon.equal(() => hash(page), looked(`${next} ran`).address);
+});
+
+test('an address says why heed chose its head, where it is the one that heed chose', async () => {
+  const {address, reason} = looked(kText);
+  const page = await open(address);
+  await soon.equal(() => page.locator('.reason').textContent(), reason);
+  await page.evaluate((other) => { location.hash = other; }, '#look/L1.H3/i=60');
+  await soon.equal(() => page.locator('.reason').textContent(), '');
 });
 
 test('the text is edited from the header and run with Ctrl+Enter', async () => {

@@ -24,6 +24,22 @@ test('the read-out tells the exact weight of the cell under the pointer', async 
     rank === 1 ? /^largest of the 151 in its row$/ : new RegExp(`^${rank}(st|nd|rd|th) largest of 151$`));
 });
 
+test('the foot line is in sight below the matrix and the line that says why', async () => {
+  for (const [width, height] of [[1440, 900], [1280, 800]]) {
+    const page = await open();
+    await page.setViewportSize({width, height});
+    await page.waitForSelector('.reason:not(:empty)', {state: 'attached'});
+    await page.keyboard.press('3');
+    await quiet(page);
+    const bottom = () => page.evaluate(() => Math.round(document.querySelector('.foot').getBoundingClientRect().bottom));
+    await soon.equal(() => page.locator('.reason').textContent().then((said) => said !== ''), true);
+    await soon.equal(bottom, height);
+    await page.keyboard.press('.');
+    await soon.equal(() => page.locator('.reason').textContent(), '');
+    await soon.equal(bottom, height);
+  }
+});
+
 test('a click on a cell pins query and key', async () => {
   const page = await open('#look/L1.H3');
   const at = await cell(page, 150, 20);
