@@ -3,13 +3,37 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
 #include <utility>
+
+#include "base/clipped.h"
+#include "heed/base/error.h"
 
 namespace heed::cli {
 
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
+
+namespace {
+
+std::chrono::duration<double> delay() {
+  const char* const given = std::getenv("HEED_PROGRESS");
+  if (given == nullptr || *given == '\0') return 2s;
+  const std::string_view text = given;
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.begin(), text.end(), seconds);
+  if (error != std::errc() || end != text.end() || !(seconds >= 0) || seconds > 1e6)
+    fail({.argument = "HEED_PROGRESS",
+          .found = fmt::format("'{}'", clipped(text, 40)),
+          .expected = "seconds from 0 to 1e6"});
+  return std::chrono::duration<double>(seconds);
+}
+
+}  // namespace
 
 std::string duration(double seconds) {
   const auto whole = static_cast<long>(seconds + 0.5);
@@ -27,7 +51,7 @@ std::string progress_text(const std::string& what, std::int64_t done, std::int64
                      duration(static_cast<double>(total - done) / rate));
 }
 
-ProgressLine::ProgressLine() : began_(steady_clock::now()) {
+ProgressLine::ProgressLine() : began_(steady_clock::now()), delay_(delay()) {
   if (::isatty(STDERR_FILENO) != 0)
     painter_ = std::jthread([this](const std::stop_token& stop) { show(stop); });
 }
@@ -46,16 +70,19 @@ void ProgressLine::begin(std::string what, std::int64_t total) {
   done_ = 0;
   total_ = total;
   began_ = steady_clock::now();
+  step();
 }
 
 void ProgressLine::advance() {
   const std::scoped_lock lock(guard_);
   ++done_;
+  step();
 }
 
 void ProgressLine::name(std::string what) {
   const std::scoped_lock lock(guard_);
   what_ = std::move(what);
+  step();
 }
 
 void ProgressLine::aside(const std::function<void()>& print) {
@@ -67,11 +94,18 @@ void ProgressLine::aside(const std::function<void()>& print) {
 void ProgressLine::show(const std::stop_token& stop) {
   std::unique_lock lock(guard_);
   while (!ended_.wait_for(lock, stop, 200ms, [] { return false; }) && !stop.stop_requested()) {
-    const std::chrono::duration<double> passed = steady_clock::now() - began_;
-    if (what_.empty() || passed < 2s) continue;
-    fmt::print(stderr, "\r{}\x1b[K", progress_text(what_, done_, total_, passed.count()));
-    shown_ = true;
+    if (!what_.empty() && steady_clock::now() - began_ >= delay_) draw();
   }
+}
+
+void ProgressLine::step() {
+  if (painter_.joinable() && delay_ == 0s && !what_.empty()) draw();
+}
+
+void ProgressLine::draw() {
+  const std::chrono::duration<double> passed = steady_clock::now() - began_;
+  fmt::print(stderr, "\r{}\x1b[K", progress_text(what_, done_, total_, passed.count()));
+  shown_ = true;
 }
 
 void ProgressLine::erase() {

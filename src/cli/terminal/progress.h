@@ -19,8 +19,8 @@ std::string duration(double seconds);
 std::string progress_text(const std::string& what, std::int64_t done, std::int64_t total,
                           double seconds);
 
-/// Shows itself two seconds after `begin` and goes away with the object. Elsewhere than on a
-/// terminal it does nothing.
+/// Shows itself $HEED_PROGRESS seconds (default 2) after `begin` and goes away with the object;
+/// with 0 it shows every step, however short. Elsewhere than on a terminal it does nothing.
 class ProgressLine {
  public:
   ProgressLine();
@@ -38,7 +38,10 @@ class ProgressLine {
 
  private:
   void show(const std::stop_token& stop);
-  void erase();  // under the guard
+  // Under the guard:
+  void step();  // shows the line at once where it shows every step
+  void draw();
+  void erase();
 
   std::mutex guard_;
   std::condition_variable_any ended_;
@@ -46,6 +49,7 @@ class ProgressLine {
   std::int64_t done_ = 0;
   std::int64_t total_ = 0;
   std::chrono::steady_clock::time_point began_;
+  std::chrono::duration<double> delay_;
   bool shown_ = false;
   std::jthread painter_;  // the last member: it uses the others
 };
