@@ -2,15 +2,13 @@
 import assert from 'node:assert/strict';
 import {execFile} from 'node:child_process';
 import {readFileSync} from 'node:fs';
-import {createRequire} from 'node:module';
 import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {test} from 'node:test';
 import {promisify} from 'node:util';
-import {browserPath, eventually, frames, hash, kText, modelPath, quiet, scratch as folder, soon, withPages} from './harness.mjs';
+import {assertAccessible, browserPath, eventually, frames, hash, kText, modelPath, quiet, scratch as folder, soon, withPages} from './harness.mjs';
 
 const {state, blank} = withPages();
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 /** Until every head in sight has its thumbnail and its scores. */
 async function drawn(page) {
@@ -205,10 +203,7 @@ test('a saved file has the grid', async () => {
 for (const [name, options] of [['wide', {}], ['dark', {colorScheme: 'dark'}], ['narrow', {viewport: {width: 390, height: 844}}]]) {
   test(`a grid that all can use: ${name}`, async () => {
     const page = await open('#grid/L1.H3/sort=previous/filter=previous>.02', {bypassCSP: true, ...options});
-    await page.addScriptTag({path: axe});
-    const {violations} = await page.evaluate(() => window.axe.run(document));
-    const serious = violations.filter(({impact}) => ['serious', 'critical'].includes(impact));
-    assert.deepEqual(serious.map(({id, nodes}) => `${id}: ${nodes[0].html}`), []);
+    await assertAccessible(page);
     await soon.ok(() => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page scrolls sideways');
   });
 }

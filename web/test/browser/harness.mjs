@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import {spawn} from 'node:child_process';
 import {existsSync, mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {createRequire} from 'node:module';
 import {createServer} from 'node:net';
 import {tmpdir} from 'node:os';
 import {dirname, join} from 'node:path';
@@ -301,6 +302,15 @@ export function row(page, layer, head, query, what = 'row') {
     const session = await (await fetch('/api/v1/sessions', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text})})).json();
     return (await fetch(`/api/v1/sessions/${session.session}/self/${layer}/${head}/${what}/${query}`)).json();
   }, [layer, head, query, what]);
+}
+
+/** axe finds nothing serious. The page was opened with bypassCSP, so that axe can be loaded. */
+export async function assertAccessible(page) {
+  await page.addScriptTag({path: createRequire(import.meta.url).resolve('axe-core/axe.min.js')});
+  // What passes is not listed: making that list takes longer than the rules.
+  const {violations} = await page.evaluate(() => window.axe.run(document, {resultTypes: ['violations']}));
+  const serious = violations.filter(({impact}) => ['serious', 'critical'].includes(impact));
+  assert.deepEqual(serious.map(({id, nodes}) => `${id}: ${nodes.slice(0, 3).map((node) => node.html).join(' ')}`), []);
 }
 
 /** How many tokens the text has; those out of sight have no element. */

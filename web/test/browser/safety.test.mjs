@@ -1,12 +1,10 @@
 // Markup stays text, no request leaves, nothing is out of reach for assistive technology.
 import assert from 'node:assert/strict';
-import {createRequire} from 'node:module';
 import {request} from 'node:http';
 import {test} from 'node:test';
-import {eventually, hash, quiet, run, settled, soon, textOf, withPages} from './harness.mjs';
+import {assertAccessible, eventually, hash, quiet, run, settled, soon, textOf, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 test('markup in a text shows as text', async () => {
   const page = await open('#look/L1.H3');
@@ -40,13 +38,6 @@ test('a foreign Host is refused', async () => {
   });
   assert.equal(status, 403);
 });
-
-async function assertAccessible(page) {
-  await page.addScriptTag({path: axe});
-  const {violations} = await page.evaluate(() => window.axe.run(document));
-  const serious = violations.filter(({impact}) => ['serious', 'critical'].includes(impact));
-  assert.deepEqual(serious.map(({id, nodes}) => `${id}: ${nodes.slice(0, 3).map((node) => node.html).join(' ')}`), []);
-}
 
 const kPages = {light: {colorScheme: 'light'}, dark: {colorScheme: 'dark'}, narrow: {viewport: {width: 390, height: 844}}};
 for (const [name, options] of Object.entries(kPages)) {
