@@ -66,8 +66,8 @@ std::vector<Edge> own_edges_of(const LayerAttention& layer, int head,
     edges.push_back(largest_of_row(row));
   });
   for (Edge& edge : edges)
-    edge.value = own_weight(edge, keys[static_cast<std::size_t>(edge.key)]) *
-                 worth(edge.query, edge.key);
+    edge.value =
+        own_weight(edge, keys[static_cast<std::size_t>(edge.key)]) * worth(edge.query, edge.key);
   std::erase_if(edges, [](const Edge& edge) { return edge.value <= 0; });
   return edges;
 }
