@@ -243,7 +243,7 @@ ChosenHead Chooser::chosen(const Found& found, std::string reason) const {
           .score = found.score};
 }
 
-// Of the edges those that go past the nearest words, or all where none does.
+// Returns the edges that go past the nearest words, or all edges if none does.
 std::vector<Edge> without_neighbours(const std::vector<Edge>& edges) {
   std::vector<Edge> far;
   std::ranges::copy_if(edges, std::back_inserter(far),

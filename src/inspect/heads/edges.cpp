@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kLeastPart = 0.1;  // of a weight on a key at which all rows look
 
-// What the rows that are not next to a key give it.
+// The weights on one key, without those of its own row and the rows beside it.
 struct Received {
   double sum = 0;
   std::int64_t rows = 0;
