@@ -176,8 +176,8 @@ class Session:
     ) -> list[Row]:
         """The keys that each token attends to, the largest weights first.
 
-        ``layer`` and ``head`` that are not named are the ones that look hardest past the first
-        token, their own and its neighbours. ``who`` names the tokens whose rows are wanted; ``top``
+        heed chooses a ``layer`` and ``head`` that are not named (docs/look.md has the rule).
+        ``who`` names the tokens whose rows are wanted; ``top``
         keys of each row are listed, or all with None.
         """
         found = answer(self, layer, head, stack, who, None, top)

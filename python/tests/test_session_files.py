@@ -45,7 +45,7 @@ def test_the_page_is_the_programs(page, tmp_path):
     file = tmp_path / "x.html"
     said("look", SENTENCE, "--layer", "2", "--head", "4", "-o", str(file))
     theirs, ours = snapshot(file.read_text()), snapshot(page)
-    assert ours["view"] == theirs["view"] == "look/L2.H4/i=8/j=7"
+    assert ours["view"] == theirs["view"] == "look/L2.H4/i=9/j=7"
     assert ours["held"] == theirs["held"]
     assert ours["session"] == theirs["session"]
     assert len(ours["next"]) == len(theirs["next"]) == 12

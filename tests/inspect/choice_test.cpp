@@ -231,7 +231,7 @@ TEST(ChooseHead, KeepsToTheHeadThatIsAskedFor) {
   EXPECT_EQ(named.reason, "asked for");
   EXPECT_FALSE(named.automatic || named.query);
   const ChosenHead at_edge = at_strongest_edge(session, named);
-  EXPECT_EQ(at_edge.query.value() - at_edge.key.value(), 2);
+  EXPECT_EQ(at_edge.query.value_or(0) - at_edge.key.value_or(0), 2);
 }
 
 TEST(ChooseHead, NamesTheRangeOfLayersAndHeads) {

@@ -78,8 +78,8 @@ TEST(PiecesOfWords, HaveTheWholeWordAndTheirPlaceInIt) {
       spelled({" B", "ob", " ran", " to", " Ann", "a's", " d", "og", ".", "で", "す"});
   EXPECT_THAT(words_of(tokens),
               ElementsAre("Bob", "Bob", "", "", "", "", "dog", "dog", "", "", ""));
-  EXPECT_EQ(pieces_of_words(tokens)[1].begin, 1);
-  EXPECT_EQ(pieces_of_words(tokens)[1].end, 3);
+  EXPECT_EQ(pieces_of_words(tokens)[1].begin, 1U);
+  EXPECT_EQ(pieces_of_words(tokens)[1].end, 3U);
 }
 
 TEST(PiecesOfWords, AreNoneOfAModelThatReadsLettersAndNoPartsOfCharacters) {

@@ -243,7 +243,7 @@ ChosenHead Chooser::chosen(const Found& found, std::string reason) const {
           .score = found.score};
 }
 
-// Of the edges those that go past the nearest words, or all where none does.
+// Returns the edges that go past the nearest words, or all edges if none does.
 std::vector<Edge> without_neighbours(const std::vector<Edge>& edges) {
   std::vector<Edge> far;
   std::ranges::copy_if(edges, std::back_inserter(far),
@@ -258,13 +258,13 @@ ChosenHead Chooser::by_content(const Candidates& candidates, const ChoiceWords& 
   std::optional<Found> best;
   for (const HeadScores* head : candidates) {
     const std::vector<Edge> found = without_neighbours(far_edges(head->place));
-    if (found.empty()) continue;
-    const Edge edge = *strongest(found);
+    const std::optional<Edge> edge = strongest(found);
+    if (!edge) continue;
     double sum = 0;
-    if (!is_cross_ && !is_beside(edge.query, edge.key))
+    if (!is_cross_ && !is_beside(edge->query, edge->key))
       for (const Edge& each : found) sum += each.value;
     const double score = far_score(*head) * sum / static_cast<double>(rows_.size());
-    if (!best || score > best->score) best = {head, edge, score};
+    if (!best || score > best->score) best = {head, *edge, score};
   }
   if (best) return chosen(*best, words.of_content(best->edge, best->score));
   return without_edge(candidates, words);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kLeastPart = 0.1;  // of a weight on a key at which all rows look
 
-// What the rows that are not next to a key give it.
+// The weights on one key, without those of its own row and the rows beside it.
 struct Received {
   double sum = 0;
   std::int64_t rows = 0;
@@ -66,8 +66,8 @@ std::vector<Edge> own_edges_of(const LayerAttention& layer, int head,
     edges.push_back(largest_of_row(row));
   });
   for (Edge& edge : edges)
-    edge.value = own_weight(edge, keys[static_cast<std::size_t>(edge.key)]) *
-                 worth(edge.query, edge.key);
+    edge.value =
+        own_weight(edge, keys[static_cast<std::size_t>(edge.key)]) * worth(edge.query, edge.key);
   std::erase_if(edges, [](const Edge& edge) { return edge.value <= 0; });
   return edges;
 }
