@@ -33,18 +33,18 @@ Repeated take_turns(const Turns& turns, const std::function<void()>& work,
   Json asked = as_json(*turns.problem);
   asked.set("pass", turns.pass == BenchPass::kBackward ? "backward" : "forward");
   asked.set("threads", thread_count());
-  const std::vector<std::string> names = turns.peers->prepare(asked);
+  const std::vector<PeerProcess::Peer> peers = turns.peers->prepare(asked);
   std::vector<double> own;
-  std::vector<std::vector<double>> theirs(names.size());
+  std::vector<std::vector<double>> theirs(peers.size());
   for (int round = 0; round < kRounds; ++round) {
     std::ranges::copy(times_within(kSecondsATurn, work), std::back_inserter(own));
-    for (std::size_t peer = 0; peer < names.size(); ++peer)
-      std::ranges::copy(turns.peers->time(names[peer], kSecondsATurn),
+    for (std::size_t peer = 0; peer < peers.size(); ++peer)
+      std::ranges::copy(turns.peers->time(peers[peer].name, kSecondsATurn),
                         std::back_inserter(theirs[peer]));
   }
-  for (std::size_t peer = 0; peer < names.size(); ++peer) {
+  for (std::size_t peer = 0; peer < peers.size(); ++peer) {
     const Repeated times = summary(std::move(theirs[peer]));
-    found.push_back({names[peer], times.seconds, times.spread});
+    found.push_back({peers[peer].name, times.seconds, times.spread, peers[peer].peak_bytes});
   }
   return summary(std::move(own));
 }

@@ -35,6 +35,7 @@ struct PeerTiming {
   std::string name;
   double seconds = 0;  // median
   double spread = 0;   // as AttentionTiming has it
+  std::int64_t peak_bytes = -1;
 };
 
 struct AttentionTiming {

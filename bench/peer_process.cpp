@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "bench/peers_script.h"
 #include "heed/base/error.h"
-#include "peers_script.h"
 
 namespace heed {
 
@@ -63,11 +63,12 @@ Json PeerProcess::ask(const Json& question) {
   return answer.root();
 }
 
-std::vector<std::string> PeerProcess::prepare(const Json& problem) {
-  std::vector<std::string> names;
+std::vector<PeerProcess::Peer> PeerProcess::prepare(const Json& problem) {
+  std::vector<Peer> peers;
   const Json answer = ask(problem);
-  for (const Json& name : answer["peers"].items()) names.push_back(*name.as_text());
-  return names;
+  for (const auto& [name, bytes] : answer["peers"].members())
+    peers.push_back({name, bytes.as_integer().value_or(-1)});
+  return peers;
 }
 
 std::vector<double> PeerProcess::time(const std::string& peer, double seconds) {

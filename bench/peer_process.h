@@ -2,6 +2,7 @@
 // asked.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,12 @@ class PeerProcess {
   PeerProcess(const PeerProcess&) = delete;
   PeerProcess& operator=(const PeerProcess&) = delete;
 
-  /// Makes the tensors of a case; the names of the libraries that can compute it.
-  std::vector<std::string> prepare(const Json& problem);
+  struct Peer {
+    std::string name;
+    std::int64_t peak_bytes = -1;  // that one run adds; -1 where the system does not say
+  };
+  /// Makes the tensors of a case; the libraries that can compute it.
+  std::vector<Peer> prepare(const Json& problem);
   /// Runs one of them for about so many seconds, at least once; the seconds of each run.
   std::vector<double> time(const std::string& peer, double seconds);
 

@@ -3,7 +3,8 @@
 composition of product, softmax and product in PyTorch (unfused).
 
 heed runs this with PYTHON and asks by lines of JSON:
-  a case as `--json` writes it, with "scores"   makes its tensors; answers {"peers": names that can}
+  a case as `--json` writes it, with "scores"   makes its tensors; answers {"peers": what can compute it}, with
+                                                the bytes of memory that one run adds (Linux; else null)
   {"time": name, "seconds": S}                  runs that peer for about S seconds, at least once;
                                                 answers {"times": seconds of each run}
 A library that is not installed, or that cannot compute the case, is no peer of it. Numbers are drawn
@@ -43,6 +44,22 @@ def mask_of(case):
     return stretches[: rows * columns].view(rows, columns)  # keep
 
 
+def status(name):
+    with open("/proc/self/status") as lines:
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+
+
+def peak_of(run):
+    try:
+        with open("/proc/self/clear_refs", "w") as refs:
+            refs.write("5")  # forgets the peak
+        before = status("VmRSS:")
+        run()
+        return max(status("VmHWM:") - before, 0)
+    except OSError:
+        return None
+
+
 class Case:
     def __init__(self, case):
         self.case, self.scores = case, case["scores"]
@@ -74,7 +91,7 @@ class Case:
             self.beyond.add(self.scores["normaliser"])
 
     def peers(self):
-        """By name: what computes the case once."""
+        """By name: what computes the case once, and the memory that it took."""
         makers = {"sdpa": self.sdpa, "flex": self.flex, "ort": self.ort, "unfused": self.unfused}
         found = {}
         for name, make in makers.items():
@@ -82,11 +99,11 @@ class Case:
                 attend = make()
                 if attend is None:
                     continue
-                found[name] = self.timed(attend)
-                found[name]()  # compiles
+                run = self.timed(attend)
+                run()  # compiles
+                found[name] = (run, peak_of(run))
             except (ImportError, NotImplementedError, RuntimeError, ValueError) as error:
                 print(f"{self.case['case']}: {name} cannot: {str(error).splitlines()[0]}", file=sys.stderr)
-                found.pop(name, None)
         return found
 
     def timed(self, attend):
@@ -228,7 +245,7 @@ def main():
     for line in sys.stdin:
         asked = json.loads(line)
         if "time" in asked:
-            run, times, end = peers[asked["time"]], [], time.perf_counter() + asked["seconds"]
+            (run, _), times, end = peers[asked["time"]], [], time.perf_counter() + asked["seconds"]
             while not times or time.perf_counter() < end:
                 begin = time.perf_counter()
                 run()
@@ -238,7 +255,7 @@ def main():
             torch.set_num_threads(asked["threads"])
             peers = {}
             peers = Case(asked).peers()
-            answer = {"peers": list(peers)}
+            answer = {"peers": {name: peak for name, (_, peak) in peers.items()}}
         print(json.dumps(answer), flush=True)
 
 

@@ -83,7 +83,7 @@ TEST(BenchProgram, APeerTakesTurnsWithHeed) {
                                       log.string() + R"(
   case $line in
     *'"time"'*) echo '{"times": [0.5, 0.25, 0.125]}' ;;
-    *) echo '{"peers": ["other"]}' ;;
+    *) echo '{"peers": {"other": 4096}}' ;;
   esac
 done
 )");
@@ -93,6 +93,7 @@ done
   const auto list = nlohmann::json::parse(answer.out);
   const auto& other = list[0]["peers"]["other"];
   EXPECT_EQ(other["seconds"], 0.25);
+  EXPECT_EQ(other["peak_bytes"], 4096);
   EXPECT_EQ(other["ratio"], 0.25 / list[0]["seconds"].get<double>());
 
   std::ifstream asked(log);

@@ -28,9 +28,11 @@ Json as_json(const AttentionTiming& timing) {
   if (timing.peak_bytes >= 0) json.set("peak_bytes", timing.peak_bytes);
   for (const PeerTiming& peer : timing.peers) {
     Json peers = json["peers"];
-    peers.set(peer.name, {{"seconds", peer.seconds},
-                          {"spread", peer.spread},
-                          {"ratio", peer.seconds / timing.seconds}});
+    Json one = {{"seconds", peer.seconds},
+                {"spread", peer.spread},
+                {"ratio", peer.seconds / timing.seconds}};
+    if (peer.peak_bytes >= 0) one.set("peak_bytes", peer.peak_bytes);
+    peers.set(peer.name, std::move(one));
     json.set("peers", std::move(peers));
   }
   return json;
