@@ -60,3 +60,11 @@ function(heed_unity target)
     set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${group})
   endforeach()
 endfunction()
+
+# The same for tests and bindings: every `size` files are one. A name may be defined in one file of the
+# target alone; what several need goes to a header beside them.
+function(heed_batches target size)
+  if(HEED_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+  endif()
+endfunction()

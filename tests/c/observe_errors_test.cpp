@@ -8,10 +8,6 @@
 namespace heed::test {
 namespace {
 
-constexpr std::int64_t kChosen[] = {5, 0, 8};
-constexpr std::int64_t kHeadsOfChosen[] = {3, 0, 1};
-constexpr std::int64_t kClasses[] = {0, 1, -1, 0, 2, 1, 1, 0, 0, -1, 2, 2, 0};
-
 class CObserveErrors : public CObserve {
  protected:
   void expect_error(heed_observation asked, const char* message) const {

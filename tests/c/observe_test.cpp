@@ -24,9 +24,6 @@ namespace heed::test {
 namespace {
 
 constexpr Region kRegion = {1, 3, 2, 7, 0, 11};
-constexpr std::int64_t kChosen[] = {5, 0, 8};
-constexpr std::int64_t kHeadsOfChosen[] = {3, 0, 1};
-constexpr std::int64_t kClasses[] = {0, 1, -1, 0, 2, 1, 1, 0, 0, -1, 2, 2, 0};
 
 heed_region region_in_c() { return {1, 3, 2, 7, 0, 11}; }
 

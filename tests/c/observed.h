@@ -10,6 +10,11 @@
 
 namespace heed::test {
 
+// Keys, their heads, and a class of each key.
+constexpr std::int64_t kChosen[] = {5, 0, 8};
+constexpr std::int64_t kHeadsOfChosen[] = {3, 0, 1};
+constexpr std::int64_t kClasses[] = {0, 1, -1, 0, 2, 1, 1, 0, 0, -1, 2, 2, 0};
+
 // A causal problem with a sink, its weights and one question after the other.
 class CObserve : public testing::Test {
  protected:

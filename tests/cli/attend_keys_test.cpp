@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "cli/arrays.h"
 #include "cli/program.h"
 #include "heed/io/npy.h"
 #include "heed/masks/band.h"
@@ -15,18 +16,10 @@ namespace {
 
 using test::Answer;
 using test::HeldKeys;
+using test::in_scratch;
+using test::list_of;
 using test::random_tensor;
-
-std::string in_scratch(const char* name) { return (test::scratch() / name).string(); }
-
-std::string written(const char* name, const ConstView& array) {
-  write_npy(in_scratch(name), array);
-  return in_scratch(name);
-}
-
-std::string list_of(const char* name, std::vector<std::int64_t> values) {
-  return written(name, ConstView(values.data(), DType::kI64, {std::ssize(values)}));
-}
+using test::written;
 
 // B 2, H 4, G 2, Tq 3, D 40, Dv 24; 21 and 9 keys.
 class AttendKeys : public testing::Test {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "cli/arrays.h"
 #include "cli/program.h"
 #include "heed/io/npy.h"
 #include "heed/masks/band.h"
@@ -18,15 +19,9 @@ namespace heed::cli {
 namespace {
 
 using test::Answer;
+using test::in_scratch;
 using test::random_tensor;
-
-std::string written(const char* name, const ConstView& array) {
-  const std::filesystem::path path = test::scratch() / name;
-  write_npy(path, array);
-  return path.string();
-}
-
-std::string in_scratch(const char* name) { return (test::scratch() / name).string(); }
+using test::written;
 
 Tensor integers(const Shape& shape, std::initializer_list<std::int64_t> values) {
   Tensor tensor = Tensor::empty(shape, DType::kI64);

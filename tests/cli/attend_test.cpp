@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cli/arrays.h"
 #include "cli/program.h"
 #include "heed/io/npy.h"
 #include "heed/masks/band.h"
@@ -14,6 +15,8 @@ namespace heed::cli {
 namespace {
 
 using test::Answer;
+using test::in_scratch;
+using test::written;
 
 Tensor wave(const Shape& shape, double phase) {
   Tensor tensor = Tensor::empty(shape);
@@ -21,14 +24,6 @@ Tensor wave(const Shape& shape, double phase) {
     tensor.data<float>()[i] = static_cast<float>(std::sin(static_cast<double>(i) * 1.7 + phase));
   return tensor;
 }
-
-std::string written(const char* name, const ConstView& array) {
-  const std::filesystem::path path = test::scratch() / name;
-  write_npy(path, array);
-  return path.string();
-}
-
-std::string in_scratch(const char* name) { return (test::scratch() / name).string(); }
 
 void expect_equal(const std::string& path, const ConstView& expected) {
   const Tensor found = read_npy(path);

@@ -67,7 +67,7 @@ std::vector<fs::path> pages() {
 }
 
 // What needs more than a test has: a browser, files of one's own, minutes.
-bool runs_here(const std::string& command) {
+bool command_runs_here(const std::string& command) {
   return std::ranges::none_of(
       std::vector<std::string>{"--format svg", "--format png", "input.txt", "novels/",
                                "runs/shakespeare", "runs/one-head", "runs/bigram", "train.en",
@@ -100,7 +100,7 @@ TEST(Docs, TheirCommandsWork) {
   int count = 0;
   for (const fs::path& page : pages())
     for (const Shown& shown : commands_of(page)) {
-      if (!runs_here(shown.command)) continue;
+      if (!command_runs_here(shown.command)) continue;
       const test::Answer answer = in_checkout(shown.command);
       EXPECT_EQ(answer.status, 0) << page << ": " << shown.command << "\n" << answer.error;
       ++count;

@@ -7,16 +7,11 @@
 namespace heed::cli {
 namespace {
 
-void refused(const std::vector<std::string>& arguments, const std::string& message) {
-  const test::Answer answer = test::heed(arguments);
-  EXPECT_EQ(answer.status, 2) << message;
-  EXPECT_EQ(answer.error, "heed " + arguments[0] + ": " + message + "\n");
-  EXPECT_EQ(answer.out, "");
-}
+using test::expect_refused;
 
 void look_refused(std::vector<std::string> options, const std::string& message) {
   options.insert(options.begin(), {"look", "the cat", "--model", test::tiny_model()});
-  refused(options, message);
+  expect_refused(options, message);
 }
 
 TEST(Effects, WhatIsOfPicturesNeedsOne) {
@@ -35,13 +30,13 @@ TEST(Effects, WhatIsOfTextsNeedsOne) {
   const std::pair<const char*, const char*> options[] = {
       {"--cut", "last"}, {"--pair", "the mat"}, {"--target", "the mat"}};
   for (const auto& [option, value] : options)
-    refused({"look", "--ids", "1,2", option, value, "--model", test::tiny_model()},
-            std::string(option) + " needs TEXT or --file");
+    expect_refused({"look", "--ids", "1,2", option, value, "--model", test::tiny_model()},
+                   std::string(option) + " needs TEXT or --file");
 }
 
 TEST(Effects, NodeTestsHaveTypesOfTheirOwn) {
-  refused({"check", "onnx", ".", "--dtype", "f16"},
-          "--dtype is given with onnx, expected it with model");
+  expect_refused({"check", "onnx", ".", "--dtype", "f16"},
+                 "--dtype is given with onnx, expected it with model");
 }
 
 TEST(Effects, ColoursAreOfText) {
@@ -87,30 +82,31 @@ TEST(Effects, ColoursThatAreAskedForGoIntoAFile) {
 }
 
 TEST(Effects, PartsOfAProblemNeedTheWhole) {
-  refused({"explain", "--shape", "1,2,2,4,4,4,4", "--block-size", "2,2"},
-          "--block-size needs --blocks");
-  refused({"explain", "--shape", "1,2,2,4,4,4,4", "--seed", "1"}, "--seed needs --dropout");
-  refused({"explain", "--shape", "1,2,2,4,4,4,4", "--dropout-offset", "1"},
-          "--dropout-offset needs --dropout");
+  expect_refused({"explain", "--shape", "1,2,2,4,4,4,4", "--block-size", "2,2"},
+                 "--block-size needs --blocks");
+  expect_refused({"explain", "--shape", "1,2,2,4,4,4,4", "--seed", "1"}, "--seed needs --dropout");
+  expect_refused({"explain", "--shape", "1,2,2,4,4,4,4", "--dropout-offset", "1"},
+                 "--dropout-offset needs --dropout");
 }
 
 TEST(Effects, ShapesAloneHaveNoFormsOfFiles) {
   for (const char* option :
        {"--page-table", "--ring-begin", "--k-scales", "--v-scales", "--packed-q", "--packed-k"})
-    refused({"explain", "--shape", "1,2,2,4,4,4,4", option, "x.npy"},
-            std::string(option) + " needs Q.npy K.npy V.npy");
-  refused({"explain", "Q.npy", "--shape", "1,2,2,4,4,4,4"},
-          "files and --shape are given, expected either Q.npy K.npy V.npy or --shape "
-          "B,H,G,Tq,Tk,D,Dv");
-  refused({"explain", "Q.npy"},
-          "only a part of Q.npy K.npy V.npy is given, expected either Q.npy K.npy V.npy or --shape "
-          "B,H,G,Tq,Tk,D,Dv");
+    expect_refused({"explain", "--shape", "1,2,2,4,4,4,4", option, "x.npy"},
+                   std::string(option) + " needs Q.npy K.npy V.npy");
+  expect_refused({"explain", "Q.npy", "--shape", "1,2,2,4,4,4,4"},
+                 "files and --shape are given, expected either Q.npy K.npy V.npy or --shape "
+                 "B,H,G,Tq,Tk,D,Dv");
+  expect_refused(
+      {"explain", "Q.npy"},
+      "only a part of Q.npy K.npy V.npy is given, expected either Q.npy K.npy V.npy or --shape "
+      "B,H,G,Tq,Tk,D,Dv");
 }
 
 TEST(Effects, KeysOfATrainingThatDoNothingAreNamed) {
   const auto train = [](std::vector<std::string> options, const std::string& message) {
     options.insert(options.begin(), {"train", "--data", "x", "-o", test::in_scratch("no-run")});
-    refused(options, message);
+    expect_refused(options, message);
   };
   train({"--vocabulary", "300"}, "--vocabulary needs --tokenizer byte-bpe or word-piece");
   train({"--sample-prompt", "The"}, "--sample-prompt needs --sample-every");
@@ -125,22 +121,22 @@ TEST(Effects, TheLikeliestTokenIsNotDrawn) {
   const std::pair<const char*, const char*> options[] = {
       {"--seed", "1"}, {"--top-k", "3"}, {"--top-p", "0.5"}, {"--min-p", "0.1"}};
   for (const auto& [option, value] : options)
-    refused({"generate", "the", "--temperature", "0", option, value},
-            std::string(option) + " needs --temperature above 0");
+    expect_refused({"generate", "the", "--temperature", "0", option, value},
+                   std::string(option) + " needs --temperature above 0");
 }
 
 TEST(Effects, ABenchmarkTakesItsOwnOptions) {
-  refused({"bench", "attention", "--model", "tales"},
-          "--model is given with attention, expected it with model, inspect, tokenize");
-  refused({"bench", "decode", "--config", "x"},
-          "--config is given with decode, expected it with model, inspect, train");
-  refused(
+  expect_refused({"bench", "attention", "--model", "tales"},
+                 "--model is given with attention, expected it with model, inspect, tokenize");
+  expect_refused({"bench", "decode", "--config", "x"},
+                 "--config is given with decode, expected it with model, inspect, train");
+  expect_refused(
       {"bench", "inspect", "--case", "a"},
       "--case is given with inspect, expected it with attention, backward, decode, matmul, model");
-  refused({"bench", "model", "--kernel", "tiled"},
-          "--kernel is given with model, expected it with attention, backward, decode");
-  refused({"bench", "attention", "--width", "8"},
-          "--width is given with attention, expected it with train");
+  expect_refused({"bench", "model", "--kernel", "tiled"},
+                 "--kernel is given with model, expected it with attention, backward, decode");
+  expect_refused({"bench", "attention", "--width", "8"},
+                 "--width is given with attention, expected it with train");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 namespace heed::cli {
 namespace {
 
+using test::expect_refused;
 using test::heed;
 
 class Environment : public testing::Test {
@@ -25,15 +26,9 @@ class Environment : public testing::Test {
   const char* variable_ = "HEED_FORCE";
 };
 
-void refused(const std::vector<std::string>& arguments, const std::string& message) {
-  const test::Answer answer = heed(arguments);
-  EXPECT_EQ(answer.status, 2) << message;
-  EXPECT_EQ(answer.error, "heed " + arguments[0] + ": " + message + "\n");
-}
-
 TEST_F(Environment, AForcedKernelThatDoesNotExistIsNamed) {
   set("HEED_FORCE", "abacus");
-  refused(
+  expect_refused(
       {"look", "the cat", "--model", test::tiny_model()},
       "attention: HEED_FORCE is 'abacus', expected one of cpu-avx512, cpu-avx2, tiled, reference");
 }
@@ -41,9 +36,10 @@ TEST_F(Environment, AForcedKernelThatDoesNotExistIsNamed) {
 TEST_F(Environment, AnInstructionSetThatDoesNotExistIsNamed) {
   for (const char* isa : {"sse9", "AVX2", " avx2"}) {
     set("HEED_ISA", isa);
-    refused({"look", "the cat", "--model", test::tiny_model()},
-            fmt::format(
-                "HEED_ISA is '{}', expected one of portable, avx2, avx512, avx512-bf16, amx", isa));
+    expect_refused(
+        {"look", "the cat", "--model", test::tiny_model()},
+        fmt::format("HEED_ISA is '{}', expected one of portable, avx2, avx512, avx512-bf16, amx",
+                    isa));
   }
 }
 
@@ -62,8 +58,9 @@ TEST_F(Environment, AThreadCountOfTheEnvironmentThatIsNoneIsNamed) {
   for (const char* count : {"abc", "0", "-1", "1e9", "1000000000", " 2"}) {
     set("HEED_THREADS", count);
     for (const char* command : {"look", "generate"})
-      refused({command, "the cat", "--model", test::tiny_model()},
-              fmt::format("HEED_THREADS is \"{}\", expected a whole number from 1 to 4096", count));
+      expect_refused(
+          {command, "the cat", "--model", test::tiny_model()},
+          fmt::format("HEED_THREADS is \"{}\", expected a whole number from 1 to 4096", count));
   }
   set("HEED_THREADS", "");
   EXPECT_EQ(heed({"look", "the cat", "--model", test::tiny_model()}).error, "");
@@ -73,9 +70,9 @@ TEST_F(Environment, AFolderOfModelsThatIsNotThereIsNamed) {
   set("HEED_MODELS", "/nowhere");
   const std::string message =
       "$HEED_MODELS is \"/nowhere\", which is not a folder, expected a folder of model folders";
-  refused({"models"}, message);
-  refused({"look", "the cat"}, message);
-  refused({"look", "the cat", "--model", "tales"}, message);
+  expect_refused({"models"}, message);
+  expect_refused({"look", "the cat"}, message);
+  expect_refused({"look", "the cat", "--model", "tales"}, message);
   EXPECT_EQ(heed({"look", "the cat", "--model", test::tiny_model()}).error, "");
 }
 

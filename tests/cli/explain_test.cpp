@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/arrays.h"
 #include "cli/program.h"
 #include "heed/io/npy.h"
 #include "heed/ops/attention.h"
@@ -13,6 +14,8 @@ namespace heed::cli {
 namespace {
 
 using test::Answer;
+using test::list_of;
+using test::written;
 
 nlohmann::json forward_plan(const char* shape, std::vector<std::string> more) {
   more.insert(more.begin(), {"explain", "--json", "--shape", shape});
@@ -75,16 +78,6 @@ TEST(ExplainCommand, AShapeThatCannotBeCountedIsRefused) {
   refused("1,8,8,16,16,8,99999999999999999999",
           "--shape is \"99999999999999999999\", expected a whole number of at most "
           "9223372036854775807");
-}
-
-std::string written(const char* name, const ConstView& array) {
-  const std::string path = (test::scratch() / name).string();
-  write_npy(path, array);
-  return path;
-}
-
-std::string list_of(const char* name, std::vector<std::int64_t> values) {
-  return written(name, ConstView(values.data(), DType::kI64, {std::ssize(values)}));
 }
 
 // B 2, H 4, G 2, Tq 3, D 40, Dv 24; 21 and 9 keys: what `heed attend` takes.

@@ -47,7 +47,7 @@ const std::filesystem::path& files() {
 }
 
 // What needs more than a test has: a browser, a training run, minutes, ONNX's files, another model.
-bool runs_here(const std::string& example) {
+bool example_runs_here(const std::string& example) {
   return std::ranges::none_of(
       std::vector<std::string>{"heed serve", "heed train", "heed check", "-o view.svg",
                                "heed bench", "models/"},
@@ -67,7 +67,7 @@ TEST(Help, ItsExamplesWork) {
   int count = 0;
   for (const char* command : kCommands) {
     for (const std::string& example : examples_of(command)) {
-      if (!runs_here(example)) continue;
+      if (!example_runs_here(example)) continue;
       const std::string line = "cd '" + files().string() +
                                "' && PATH=" HEED_BINARY_DIR ":$PATH && " + example +
                                " >out 2>error";

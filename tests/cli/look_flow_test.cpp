@@ -14,15 +14,9 @@ namespace {
 using nlohmann::json;
 using test::Answer;
 using test::in_scratch;
+using test::kText;
+using test::look;
 using testing::HasSubstr;
-
-constexpr const char* kText = "the cat sat on the mat because the cat was tired.";
-
-Answer look(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "look");
-  arguments.insert(arguments.end(), {"--model", test::tiny_model()});
-  return test::heed(arguments);
-}
 
 TEST(LookFlow, ShowsSharesPathsAndHowFarToTrustThem) {
   const Answer answer = look({kText, "--flow", "--top", "4"});

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-std::string look(std::vector<std::string> arguments) {
+std::string output_of_look(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "look");
   const test::Answer answer = test::heed(arguments);
   EXPECT_EQ(answer.status, 0) << answer.error;
@@ -23,34 +23,35 @@ std::string look(std::vector<std::string> arguments) {
 }
 
 std::string pair_as(const char* format, const char* second) {
-  return look({"the cat", "--pair", second, "--model", test::tiny_encoder(), "--format", format});
+  return output_of_look(
+      {"the cat", "--pair", second, "--model", test::tiny_encoder(), "--format", format});
 }
 
 std::string cross_as(const char* format) {
-  return look({"the cat sat", "--target", "a mat", "--model", test::tiny_translator(), "--stack",
-               "cross", "--format", format});
+  return output_of_look({"the cat sat", "--target", "a mat", "--model", test::tiny_translator(),
+                         "--stack", "cross", "--format", format});
 }
 
 TEST(LookSides, WhoAttendsToAWordSaysWhichHeadWasChosen) {
   const std::vector<std::string> asked = {"the cat sat", "--to", "cat", "--model",
                                           test::tiny_model()};
-  EXPECT_THAT(look(asked), HasSubstr("heed chose this head: "));
+  EXPECT_THAT(output_of_look(asked), HasSubstr("heed chose this head: "));
   std::vector<std::string> given = asked;
   given.insert(given.end(), {"--layer", "0", "--head", "1"});
-  EXPECT_THAT(look(given), testing::Not(HasSubstr("heed chose")));
+  EXPECT_THAT(output_of_look(given), testing::Not(HasSubstr("heed chose")));
 }
 
 TEST(LookSides, AnEdgeIsShownAtTheHeadThatGivesItMost) {
   std::vector<std::string> asked = {
       "the cat sat on the mat", "--who",    "sat", "--to", "cat", "--model",
       test::tiny_model(),       "--format", "json"};
-  const json chosen = json::parse(look(asked))["chosen"];
+  const json chosen = json::parse(output_of_look(asked))["chosen"];
   EXPECT_THAT(chosen["reason"], testing::StartsWith("gives this edge the largest weight, "));
   for (const int layer : {0, 1})
     for (const int head : {0, 1}) {
       std::vector<std::string> other = asked;
       other.insert(other.end(), {"--layer", std::to_string(layer), "--head", std::to_string(head)});
-      const json cell = json::parse(look(other))["cells"][0];
+      const json cell = json::parse(output_of_look(other))["cells"][0];
       EXPECT_LE(cell["weight"].get<double>(), chosen["score"].get<double>() + 1e-6);
     }
 }
@@ -59,7 +60,7 @@ TEST(LookSides, AWordIsShownAtTheHeadThatGivesOneEdgeToItMost) {
   const auto answer = [](std::vector<std::string> asked) {
     asked.insert(asked.begin(), "the cat sat on the mat");
     asked.insert(asked.end(), {"--to", "cat", "--model", test::tiny_model(), "--format", "json"});
-    return json::parse(look(asked));
+    return json::parse(output_of_look(asked));
   };
   const json chosen = answer({})["chosen"];
   EXPECT_EQ(chosen["reason"], "gives this word the largest weight from a token not next to it");
@@ -76,11 +77,11 @@ TEST(LookSides, AWordIsShownAtTheHeadThatGivesOneEdgeToItMost) {
 TEST(LookSides, AnEdgeThatTheMaskHidesHasNoHead) {
   const std::vector<std::string> asked = {"the cat sat", "--who",           "cat", "--to", "sat",
                                           "--model",     test::tiny_model()};
-  EXPECT_THAT(look(asked), testing::StartsWith("no head can see it\ncat "));
+  EXPECT_THAT(output_of_look(asked), testing::StartsWith("no head can see it\ncat "));
   const auto with = [&](const std::vector<std::string>& more) {
     std::vector<std::string> all = asked;
     all.insert(all.end(), more.begin(), more.end());
-    return look(all);
+    return output_of_look(all);
   };
   EXPECT_THAT(with({"--layer", "1"}), testing::StartsWith("no head of layer 1 can see it\n"));
   EXPECT_THAT(with({"--head", "1"}), testing::StartsWith("head 1 of no layer can see it\n"));
@@ -99,10 +100,10 @@ TEST(LookSides, SaysWhatWasChosenBesideALayerOrAHead) {
       std::vector<std::string> asked = {"the cat sat on the mat", "--model", test::tiny_model()};
       asked.insert(asked.end(), place.begin(), place.end());
       if (of_word) asked.insert(asked.end(), {"--to", "cat"});
-      EXPECT_THAT(look(asked), HasSubstr(said));
+      EXPECT_THAT(output_of_look(asked), HasSubstr(said));
     }
-  EXPECT_THAT(look({"the cat sat", "--who", "sat", "--to", "cat", "--head", "1", "--model",
-                    test::tiny_model()}),
+  EXPECT_THAT(output_of_look({"the cat sat", "--who", "sat", "--to", "cat", "--head", "1",
+                              "--model", test::tiny_model()}),
               HasSubstr(", head 1, the layer chosen by heed: gives this edge the largest weight"));
 }
 
@@ -119,7 +120,7 @@ TEST(LookPair, JsonSaysWhereTheSecondTextBegins) {
 
 TEST(LookPair, OneTextHasNoSplit) {
   const json found =
-      json::parse(look({"the cat", "--model", test::tiny_encoder(), "--format", "json"}));
+      json::parse(output_of_look({"the cat", "--model", test::tiny_encoder(), "--format", "json"}));
   EXPECT_FALSE(found.contains("split"));
   EXPECT_FALSE(found["heads"][0].contains("shares"));
 }
@@ -184,9 +185,9 @@ TEST(LookCross, AnErrorNamesTheTargetThatIsToBeShortened) {
 
 TEST(LookCross, HeadsSayWhetherTheyFollowTheSource) {
   const json found = json::parse(cross_as("json"));
-  const json all = json::parse(
-      look({"the cat sat", "--target", "a mat", "--model", test::tiny_translator(), "--stack",
-            "cross", "--layer", "0", "--head", "1", "--format", "json", "--top", "all"}));
+  const json all = json::parse(output_of_look(
+      {"the cat sat", "--target", "a mat", "--model", test::tiny_translator(), "--stack", "cross",
+       "--layer", "0", "--head", "1", "--format", "json", "--top", "all"}));
   const auto rows = static_cast<double>(all["rows"].size());
   const double paired = std::min(rows, static_cast<double>(all["key_tokens"].size()));
   double peak = 0, in_order = 0;
@@ -207,15 +208,16 @@ TEST(LookCross, HeadsSayWhetherTheyFollowTheSource) {
 }
 
 TEST(LookSides, WithoutAModelTheBuiltInOneThatReadsTheTexts) {
-  EXPECT_THAT(look({"The cat."}), testing::StartsWith("tales  Llama"));
-  EXPECT_THAT(look({"The cat.", "--pair", "A cat."}), testing::StartsWith("masks  BERT"));
-  EXPECT_THAT(look({"The [MASK]."}), testing::StartsWith("masks  BERT"));
+  EXPECT_THAT(output_of_look({"The cat."}), testing::StartsWith("tales  Llama"));
+  EXPECT_THAT(output_of_look({"The cat.", "--pair", "A cat."}), testing::StartsWith("masks  BERT"));
+  EXPECT_THAT(output_of_look({"The [MASK]."}), testing::StartsWith("masks  BERT"));
   for (const std::vector<std::string>& asked :
        {std::vector<std::string>{"A cat.", "--target", "猫"},
         {"A cat.", "--stack", "cross"},
         {"A cat.", "--view", "look/cross.L2.H1/i=0"}})
-    EXPECT_THAT(look(asked), testing::StartsWith("enja  Marian, cross"));
-  EXPECT_THAT(look({"A cat.", "--stack", "encoder"}), testing::StartsWith("enja  Marian, encoder"));
+    EXPECT_THAT(output_of_look(asked), testing::StartsWith("enja  Marian, cross"));
+  EXPECT_THAT(output_of_look({"A cat.", "--stack", "encoder"}),
+              testing::StartsWith("enja  Marian, encoder"));
 }
 
 TEST(LookSides, APairAndATargetAreNotReadAtOnce) {
@@ -226,8 +228,8 @@ TEST(LookSides, APairAndATargetAreNotReadAtOnce) {
 
 TEST(LookCross, AWeightSaysWhatItsRowWrites) {
   const json tokens = json::parse(cross_as("json"))["tokens"];
-  const std::string text = look({"the cat sat", "--target", "a mat", "--model",
-                                 test::tiny_translator(), "--who", "0", "--to", "0"});
+  const std::string text = output_of_look({"the cat sat", "--target", "a mat", "--model",
+                                           test::tiny_translator(), "--who", "0", "--to", "0"});
   EXPECT_THAT(text, HasSubstr(" 0 (writes " + std::string(tokens[1]["text"]) + ") -> "));
 }
 
@@ -252,7 +254,7 @@ TEST(LookCross, TheTerminalSaysInOrderAndPeak) {
 }
 
 TEST(LookCross, RankedHeadsBeginWithHowSharplyTheyLook) {
-  const std::string text = look(
+  const std::string text = output_of_look(
       {"the cat sat", "--target", "a mat", "--model", test::tiny_translator(), "--heads", "all"});
   EXPECT_THAT(text, HasSubstr("by confidence: mean of the largest weight of a row"));
   EXPECT_THAT(text, testing::ContainsRegex("head +peak +cur +sink +"));

@@ -18,15 +18,9 @@ namespace {
 using nlohmann::json;
 using test::Answer;
 using test::in_scratch;
+using test::kText;
+using test::look;
 using test::tiny_model;
-
-constexpr const char* kText = "the cat sat on the mat because the cat was tired.";
-
-Answer look(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "look");
-  arguments.insert(arguments.end(), {"--model", tiny_model()});
-  return test::heed(arguments);
-}
 
 TEST(LookCommand, NeverWritesOverItsOwnInput) {
   const std::string file = in_scratch("own.txt");

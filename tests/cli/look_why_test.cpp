@@ -12,9 +12,8 @@ namespace {
 
 using nlohmann::json;
 using test::Answer;
+using test::kText;
 using testing::HasSubstr;
-
-constexpr const char* kText = "the cat sat on the mat because the cat was tired.";
 
 Answer why(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"look", kText, "--why"});

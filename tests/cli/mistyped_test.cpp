@@ -11,20 +11,19 @@
 namespace heed::cli {
 namespace {
 
-void refused(const std::vector<std::string>& arguments, const std::string& message) {
-  const test::Answer answer = test::heed(arguments);
-  EXPECT_EQ(answer.status, 2) << message;
-  EXPECT_EQ(answer.error, "heed " + arguments[0] + ": " + message + "\n");
-}
+using test::expect_refused;
 
 TEST(Mistyped, TheBeginningOfAnOptionIsNotIt) {
-  refused({"train", "--vocab", "5", "-o", "x"},
-          "unknown option --vocab; the nearest is --vocabulary");
-  refused({"train", "-o", "x", "--lr", "1"}, "unknown option --lr; the nearest is --learning-rate");
-  refused({"train", "-o", "x", "--block_size=8"},
-          "unknown option --block_size; the nearest is --block");
-  refused({"train", "-o", "x", "--n-embd", "8"}, "unknown option --n-embd; the nearest is --width");
-  refused({"look", "-hi"}, "unknown option -hi; put -- before a text that begins with a hyphen");
+  expect_refused({"train", "--vocab", "5", "-o", "x"},
+                 "unknown option --vocab; the nearest is --vocabulary");
+  expect_refused({"train", "-o", "x", "--lr", "1"},
+                 "unknown option --lr; the nearest is --learning-rate");
+  expect_refused({"train", "-o", "x", "--block_size=8"},
+                 "unknown option --block_size; the nearest is --block");
+  expect_refused({"train", "-o", "x", "--n-embd", "8"},
+                 "unknown option --n-embd; the nearest is --width");
+  expect_refused({"look", "-hi"},
+                 "unknown option -hi; put -- before a text that begins with a hyphen");
 }
 
 TEST(Mistyped, WhatIsNoModelIsNamedWithWhatThereIs) {
@@ -33,15 +32,15 @@ TEST(Mistyped, WhatIsNoModelIsNamedWithWhatThereIs) {
   EXPECT_THAT(file.error,
               testing::HasSubstr("LICENSE', which is a file, expected a model's folder, "
                                  "or one of "));
-  refused({"models", "--threads", "2"}, "--threads needs NAME");
+  expect_refused({"models", "--threads", "2"}, "--threads needs NAME");
 }
 
 TEST(Mistyped, ATokenizerThatIsNotThereIsNamed) {
   const std::string text = test::in_scratch("a-text.txt");
   std::ofstream(text) << "the cat sat on the mat";
-  refused({"train", "--data", text, "--tokenizer", "foo", "-o", test::in_scratch("no-run")},
-          "--tokenizer is \"foo\", expected \"characters\", \"byte-bpe\", \"word-piece\", a "
-          "tokenizer's file or folder, or a model's name");
+  expect_refused({"train", "--data", text, "--tokenizer", "foo", "-o", test::in_scratch("no-run")},
+                 "--tokenizer is \"foo\", expected \"characters\", \"byte-bpe\", \"word-piece\", a "
+                 "tokenizer's file or folder, or a model's name");
 }
 
 }  // namespace

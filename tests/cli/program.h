@@ -1,6 +1,7 @@
 // Runs the built program as a user does.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,8 @@ inline const std::filesystem::path& scratch() {
   static const Folder folder;
   return folder.path;
 }
+
+inline std::string in_scratch(const std::string& name) { return (scratch() / name).string(); }
 
 inline std::string content(const std::filesystem::path& path) {
   std::ostringstream text;
@@ -53,6 +56,15 @@ inline Answer heed(const std::vector<std::string>& arguments, const std::string&
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(out),
           content(error)};
+}
+
+/// Expects `heed ARGUMENTS...` to end with status 2 and this message alone.
+inline void expect_refused(const std::vector<std::string>& arguments, const std::string& message,
+                           const std::string& shell = "") {
+  const Answer answer = heed(arguments, shell);
+  EXPECT_EQ(answer.status, 2) << message;
+  EXPECT_EQ(answer.error, "heed " + arguments[0] + ": " + message + "\n");
+  EXPECT_EQ(answer.out, "");
 }
 
 }  // namespace heed::test

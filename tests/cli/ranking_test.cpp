@@ -59,9 +59,9 @@ TEST(Ranking, OfNoHeadListsTheNearest) {
 }
 
 TEST(Ranking, AsJsonIsAListOfHeads) {
-  const std::string json = ranking_json(ranked("previous>-1"), true);
-  EXPECT_NE(json.find("\"by\": \"previous\""), std::string::npos) << json;
-  EXPECT_NE(json.find("\"normalised_entropy\""), std::string::npos);
+  const std::string printed = ranking_json(ranked("previous>-1"), true);
+  EXPECT_NE(printed.find("\"by\": \"previous\""), std::string::npos) << printed;
+  EXPECT_NE(printed.find("\"normalised_entropy\""), std::string::npos);
 }
 
 }  // namespace

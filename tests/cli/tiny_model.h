@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "cli/program.h"
 #include "heed/models/registry.h"
@@ -50,6 +51,13 @@ inline std::string tiny_translator() {
   return saved_model("tiny-translator", tiny_translator_config());
 }
 
-inline std::string in_scratch(const char* name) { return (scratch() / name).string(); }
+constexpr const char* kText = "the cat sat on the mat because the cat was tired.";
+
+/// `heed look ARGUMENTS...` with tiny_model().
+inline Answer look(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "look");
+  arguments.insert(arguments.end(), {"--model", tiny_model()});
+  return heed(arguments);
+}
 
 }  // namespace heed::test

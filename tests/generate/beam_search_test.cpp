@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "generate/letters.h"
 #include "heed/generate/generate.h"
 #include "heed/models/registry.h"
 #include "support/expect_error.h"
@@ -14,24 +15,19 @@
 namespace heed {
 namespace {
 
+using test::ids_of;
 using Ids = std::vector<TokenId>;
 
 constexpr std::int64_t kVocabulary = 6;
 
 // Weights far from flat, so that texts differ in probability; token 5 ends a text.
-std::unique_ptr<Model> tiny(std::int64_t positions = 12) {
+std::unique_ptr<Model> of_six_tokens(std::int64_t positions = 12) {
   auto model = make_model(R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 16,
     "vocab_size": 6, "eos_token_id": 5, "n_positions": )" +
                               std::to_string(positions) + "}",
                           1);
   test::sharpen(*model);
   return model;
-}
-
-Ids ids_of(const Generated& generated) {
-  Ids ids;
-  for (const GeneratedToken& token : generated.tokens) ids.push_back(token.id);
-  return ids;
 }
 
 // log softmax behind `text`, by a whole pass.
@@ -73,7 +69,7 @@ Scored best_text(const Model& model, const Ids& prompt, const Ids& text, double 
 }
 
 TEST(BeamSearch, WithBeamsForEveryTextItFindsTheBest) {
-  const auto model = tiny();
+  const auto model = of_six_tokens();
   for (const double penalty : {0.0, 1.0, 2.5, -1.0})
     for (const Ids& prompt : {Ids{1}, Ids{0, 3, 2}}) {
       const Scored best = best_text(*model, prompt, {}, 0, 4, penalty);
@@ -87,7 +83,7 @@ TEST(BeamSearch, WithBeamsForEveryTextItFindsTheBest) {
 }
 
 TEST(BeamSearch, ATextDoesNotDependOnWhatElseIsInTheBatch) {
-  const auto model = tiny();
+  const auto model = of_six_tokens();
   const std::vector<Ids> prompts = {{1}, {0, 3, 2, 4}, {2, 2}};
   const auto search = [&](std::vector<Ids> which) {
     return generate(*model, {.prompts = std::move(which), .most_tokens = 8, .beams = 3});
@@ -101,7 +97,7 @@ TEST(BeamSearch, ATextDoesNotDependOnWhatElseIsInTheBatch) {
 }
 
 TEST(BeamSearch, ProbabilitiesAreThoseOfTheModel) {
-  const auto model = tiny();
+  const auto model = of_six_tokens();
   const Generated found =
       generate(*model, {.prompts = {{1, 2}}, .most_tokens = 5, .beams = 4, .length_penalty = 0})[0];
   double log_probability = 0;
@@ -116,7 +112,7 @@ TEST(BeamSearch, ProbabilitiesAreThoseOfTheModel) {
 }
 
 TEST(BeamSearch, EndsWhereTheLengthOrThePositionsDo) {
-  const auto model = tiny(6);
+  const auto model = of_six_tokens(6);
   const auto search = [&](std::int64_t most_tokens) {
     return generate(
         *model,
@@ -129,7 +125,7 @@ TEST(BeamSearch, EndsWhereTheLengthOrThePositionsDo) {
 }
 
 TEST(BeamSearch, AStopStringEndsATextLikeItsEnd) {
-  const auto model = tiny();
+  const auto model = of_six_tokens();
   const auto letters = train_characters("abcdef");
   const auto search = [&](std::vector<std::string> stop) {
     return generate(*model, {.prompts = {{1}},
@@ -162,7 +158,7 @@ class Listener : public GenerateListener {
 };
 
 TEST(BeamSearch, TheListenerHearsTheBestTextWhenTheSearchHasEnded) {
-  const auto model = tiny();
+  const auto model = of_six_tokens();
   const GenerateArgs args = {.prompts = {{1}}, .most_tokens = 6, .stop_at_end = false, .beams = 3};
   Listener patient(100);
   const Generated whole = generate(*model, args, patient)[0];
@@ -174,10 +170,12 @@ TEST(BeamSearch, TheListenerHearsTheBestTextWhenTheSearchHasEnded) {
   EXPECT_EQ(hasty.heard, ids_of(part));
 }
 
-TEST(BeamSearch, NoPromptsGiveNoTexts) { EXPECT_TRUE(generate(*tiny(), {.beams = 2}).empty()); }
+TEST(BeamSearch, NoPromptsGiveNoTexts) {
+  EXPECT_TRUE(generate(*of_six_tokens(), {.beams = 2}).empty());
+}
 
 TEST(BeamSearch, BadArgumentsAreNamed) {
-  const auto model = tiny();
+  const auto model = of_six_tokens();
   EXPECT_HEED_ERROR(generate(*model, {.prompts = {{1}}, .beams = 0}), ErrorCode::kInvalidArgument,
                     "generate: beams is 0, expected 1 to 4096");
   EXPECT_HEED_ERROR(generate(*model, {.prompts = {{1}}, .beams = 2, .length_penalty = NAN}),

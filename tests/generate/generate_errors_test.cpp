@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "generate/letters.h"
 #include "heed/generate/generate.h"
 #include "heed/models/registry.h"
 #include "support/expect_error.h"
@@ -11,16 +12,11 @@
 namespace heed {
 namespace {
 
+using test::letters_model;
 using Ids = std::vector<TokenId>;
 
-std::unique_ptr<Model> tiny() {
-  return make_model(R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 16,
-    "n_positions": 24, "vocab_size": 11})",
-                    1);
-}
-
 TEST(GenerateErrors, WhatCannotBeServedIsAnError) {
-  const auto model = tiny();
+  const auto model = letters_model();
   const auto letters = train_characters("abcdefghijk");
   const auto expect = [&](const GenerateArgs& args, const char* message) {
     EXPECT_HEED_ERROR(generate(*model, args), ErrorCode::kInvalidArgument, message);
@@ -39,7 +35,7 @@ TEST(GenerateErrors, WhatCannotBeServedIsAnError) {
 }
 
 TEST(GenerateErrors, RulesThatLeaveNothingToWriteAreRefused) {
-  const auto model = tiny();
+  const auto model = letters_model();
   const auto expect = [&](const TokenRules& rules, const std::string& message) {
     EXPECT_HEED_ERROR(generate(*model, {.prompts = {{3}}, .rules = rules}),
                       ErrorCode::kInvalidArgument, message);
@@ -57,7 +53,7 @@ TEST(GenerateErrors, RulesThatLeaveNothingToWriteAreRefused) {
 }
 
 TEST(GenerateErrors, LogitsThatAreNoNumbersAreAnError) {
-  const auto model = tiny();
+  const auto model = letters_model();
   model->parameters()[0]->value.data<float>()[5 * 16] = std::nanf("");  // of token 5
   EXPECT_HEED_ERROR(generate(*model, {.prompts = {{3}}}), ErrorCode::kCorrupt,
                     "generate: logits[5] is nan, expected a number; weights of the model are not "

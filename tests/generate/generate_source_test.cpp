@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "generate/letters.h"
 #include "heed/generate/generate.h"
 #include "heed/models/registry.h"
 #include "support/expect_error.h"
@@ -10,6 +11,7 @@
 namespace heed {
 namespace {
 
+using test::ids_of;
 using Ids = std::vector<TokenId>;
 
 std::unique_ptr<Model> translator() {
@@ -24,13 +26,7 @@ std::unique_ptr<Model> translator() {
   return model;
 }
 
-Ids ids_of(const Generated& generated) {
-  Ids ids;
-  for (const GeneratedToken& token : generated.tokens) ids.push_back(token.id);
-  return ids;
-}
-
-Generated written(const Model& model, const Ids& source, const Ids& prompt = {1}) {
+Generated translated(const Model& model, const Ids& source, const Ids& prompt = {1}) {
   return generate(model, {.prompts = {prompt},
                           .sources = {source},
                           .most_tokens = 8,
@@ -40,14 +36,14 @@ Generated written(const Model& model, const Ids& source, const Ids& prompt = {1}
 
 TEST(GenerateBehindAnEncoder, AnswersDependOnTheSource) {
   const auto model = translator();
-  EXPECT_NE(ids_of(written(*model, {5, 6, 7})), ids_of(written(*model, {9, 20, 11, 4})));
+  EXPECT_NE(ids_of(translated(*model, {5, 6, 7})), ids_of(translated(*model, {9, 20, 11, 4})));
 }
 
 TEST(GenerateBehindAnEncoder, EachTokenIsThatOfTheWholePass) {
   const auto model = translator();
   const Ids source = {5, 6, 7, 8};
   Ids text = {1};
-  for (const TokenId id : ids_of(written(*model, source))) {
+  for (const TokenId id : ids_of(translated(*model, source))) {
     heed::Run run;
     run.last_position_only = true;
     const auto size = [](const Ids& ids) { return static_cast<std::int64_t>(ids.size()); };
@@ -71,17 +67,17 @@ TEST(GenerateBehindAnEncoder, ATextDoesNotDependOnWhatElseIsInTheBatch) {
                                           .sampling = {.temperature = 0},
                                           .stop_at_end = false});
   for (std::size_t i = 0; i < sources.size(); ++i)
-    EXPECT_EQ(ids_of(together[i]), ids_of(written(*model, sources[i], prompts[i]))) << i;
+    EXPECT_EQ(ids_of(together[i]), ids_of(translated(*model, sources[i], prompts[i]))) << i;
 }
 
 TEST(GenerateBehindAnEncoder, WhatDoesNotFitIsNamed) {
   const auto model = translator();
   EXPECT_HEED_ERROR(generate(*model, {.prompts = {{1}}}), ErrorCode::kInvalidArgument,
                     "generate: sources is a list of 0, expected 1 entries, one per prompt");
-  EXPECT_HEED_ERROR(written(*model, Ids(13, 3)), ErrorCode::kInvalidArgument,
+  EXPECT_HEED_ERROR(translated(*model, Ids(13, 3)), ErrorCode::kInvalidArgument,
                     "generate: source is 13 tokens long, expected at most 12 (the model's "
                     "positions)");
-  EXPECT_HEED_ERROR(written(*model, {31}), ErrorCode::kInvalidArgument,
+  EXPECT_HEED_ERROR(translated(*model, {31}), ErrorCode::kInvalidArgument,
                     "generate: source token is 31, expected 0 to 30 (the vocabulary)");
   const auto encoder = make_model(R"({"model_type": "bert", "num_hidden_layers": 1,
     "num_attention_heads": 1, "hidden_size": 4, "intermediate_size": 4, "vocab_size": 5})",

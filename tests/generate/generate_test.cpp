@@ -6,41 +6,27 @@
 #include <cmath>
 #include <filesystem>
 
+#include "generate/letters.h"
 #include "heed/base/threads.h"
 #include "heed/models/registry.h"
 #include "support/expect_error.h"
 #include "support/golden.h"
 #include "support/shared_data.h"
-#include "support/sharpen.h"
 #include "text/word_level.h"
 
 namespace heed {
 namespace {
 
+using test::ids_of;
+using test::letters_model;
 using Ids = std::vector<TokenId>;
 
 const Sampling kGreedy = {.temperature = 0};
 const Sampling kAsIs = {.temperature = 1};
 
-// Weights far from flat, so that tokens differ in probability.
-std::unique_ptr<Model> tiny(const std::string& more = "") {
-  auto model = make_model(R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 16,
-    "n_positions": 24, "vocab_size": 11)" +
-                              more + "}",
-                          1);
-  test::sharpen(*model);
-  return model;
-}
-
 const Tokenizer& letters() {
   static const auto tokenizer = train_characters("abcdefghijk");
   return *tokenizer;
-}
-
-Ids ids_of(const Generated& generated) {
-  Ids ids;
-  for (const GeneratedToken& token : generated.tokens) ids.push_back(token.id);
-  return ids;
 }
 
 // Logits of the last token by a whole pass.
@@ -88,7 +74,7 @@ TEST(Generate, SortsEverySixDigits) {
 }
 
 TEST(Generate, IsWhatPassesOverTheWholeTextWouldChoose) {
-  const auto model = tiny();
+  const auto model = letters_model();
   const Generated got =
       generate(*model, {.prompts = {{3, 1}}, .most_tokens = 20, .sampling = kAsIs, .seed = 5})[0];
   Ids text = {3, 1};
@@ -106,7 +92,7 @@ TEST(Generate, IsWhatPassesOverTheWholeTextWouldChoose) {
 }
 
 TEST(Generate, ProbabilityAndEntropyAreThoseBeforeTheFilters) {
-  const auto model = tiny();
+  const auto model = letters_model();
   const GenerateArgs plain = {.prompts = {{3, 1}}, .most_tokens = 1, .sampling = kGreedy};
   GenerateArgs filtered = plain;
   filtered.sampling = {.repetition_penalty = 1, .temperature = 0.1, .top_k = 1};
@@ -119,7 +105,7 @@ TEST(Generate, ProbabilityAndEntropyAreThoseBeforeTheFilters) {
 }
 
 TEST(Generate, ATextDoesNotDependOnWhatElseIsInTheBatch) {
-  const auto model = tiny(", \"eos_token_id\": 4");  // so that rows end at different times
+  const auto model = letters_model(", \"eos_token_id\": 4");  // so that rows end at different times
   GenerateArgs args = {.prompts = {{3}, {1, 2, 3, 5, 6, 7}, {8, 8}, {9, 0, 1, 5}, {3}},
                        .most_tokens = 12,
                        .sampling = kAsIs,
@@ -138,7 +124,7 @@ TEST(Generate, ATextDoesNotDependOnWhatElseIsInTheBatch) {
 
 // Rows end at different times, and their pages go on to others.
 TEST(Generate, PagesOfTheCacheDoNotMatter) {
-  const auto model = tiny();
+  const auto model = letters_model();
   GenerateArgs args = {.prompts = {{1, 2, 3}, {4}, {5, 6, 7, 8, 9}}, .most_tokens = 18};
   const auto expected = generate(*model, args);
   for (const std::int64_t size : {1, 4, 16}) {
@@ -152,7 +138,7 @@ TEST(Generate, PagesOfTheCacheDoNotMatter) {
 }
 
 TEST(Generate, ANarrowCacheGivesNearlyTheSameProbabilities) {
-  const auto model = tiny();
+  const auto model = letters_model();
   GenerateArgs args = {.prompts = {{1, 2, 3, 4, 5, 6}}, .most_tokens = 1, .sampling = kGreedy};
   const double exact = generate(*model, args)[0].tokens[0].probability;
   for (const DType dtype : {DType::kF16, DType::kBF16, DType::kI8}) {
@@ -164,7 +150,7 @@ TEST(Generate, ANarrowCacheGivesNearlyTheSameProbabilities) {
 }
 
 TEST(Generate, TheSeedDecidesTheText) {
-  const auto model = tiny();
+  const auto model = letters_model();
   GenerateArgs args = {.prompts = {{3}}, .most_tokens = 20, .sampling = kAsIs, .seed = 1};
   const Ids first = ids_of(generate(*model, args)[0]);
   EXPECT_EQ(ids_of(generate(*model, args)[0]), first);
@@ -173,7 +159,7 @@ TEST(Generate, TheSeedDecidesTheText) {
 }
 
 TEST(Generate, ThreadsDoNotMatter) {
-  const auto model = tiny();
+  const auto model = letters_model();
   const GenerateArgs args = {
       .prompts = {{3, 4, 5}, {1}}, .most_tokens = 20, .sampling = kAsIs, .seed = 1};
   set_thread_count(1);
@@ -189,9 +175,9 @@ TEST(Generate, ThreadsDoNotMatter) {
 }
 
 TEST(Generate, StopsWhereTheModelSaysSo) {
-  const Ids text =
-      ids_of(generate(*tiny(), {.prompts = {{3}}, .most_tokens = 8, .sampling = kGreedy})[0]);
-  const auto model = tiny(", \"eos_token_id\": " + std::to_string(text[0]));
+  const Ids text = ids_of(
+      generate(*letters_model(), {.prompts = {{3}}, .most_tokens = 8, .sampling = kGreedy})[0]);
+  const auto model = letters_model(", \"eos_token_id\": " + std::to_string(text[0]));
   GenerateArgs args = {
       .prompts = {{3}}, .most_tokens = 8, .sampling = kGreedy, .tokenizer = &letters()};
   const Generated got = generate(*model, args)[0];
@@ -203,7 +189,7 @@ TEST(Generate, StopsWhereTheModelSaysSo) {
 }
 
 TEST(Generate, StopsBeforeAStopString) {
-  const auto model = tiny();
+  const auto model = letters_model();
   GenerateArgs args = {
       .prompts = {{3}}, .most_tokens = 12, .sampling = kAsIs, .seed = 3, .tokenizer = &letters()};
   const Generated whole = generate(*model, args)[0];
@@ -217,7 +203,7 @@ TEST(Generate, StopsBeforeAStopString) {
 }
 
 TEST(Generate, StopsWhereThePositionsEnd) {
-  const auto model = tiny();
+  const auto model = letters_model();
   const auto stopped = [&](std::int64_t prompt, std::int64_t most) {
     return generate(*model, {.prompts = {Ids(static_cast<std::size_t>(prompt), 3)},
                              .most_tokens = most,
@@ -248,7 +234,7 @@ class Patient : public GenerateListener {
 };
 
 TEST(Generate, TellsTokensAndTextAsTheyCome) {
-  const auto model = tiny();
+  const auto model = letters_model();
   Patient listener;
   const auto got = generate(
       *model,
@@ -264,24 +250,24 @@ TEST(Generate, EndsWhenTheListenerSaysSo) {
   Patient listener;
   listener.stop_at = 3;
   const auto got =
-      generate(*tiny(), {.prompts = {{3}}, .most_tokens = 9, .sampling = kAsIs}, listener);
+      generate(*letters_model(), {.prompts = {{3}}, .most_tokens = 9, .sampling = kAsIs}, listener);
   EXPECT_EQ(got[0].tokens.size(), 3U);
   EXPECT_EQ(got[0].stopped, Stopped::kInterrupted);
 }
 
-TEST(Generate, NoPromptsGiveNoTexts) { EXPECT_TRUE(generate(*tiny(), {}).empty()); }
+TEST(Generate, NoPromptsGiveNoTexts) { EXPECT_TRUE(generate(*letters_model(), {}).empty()); }
 
 TEST(Generate, AnEmptyPromptStartsFromTheFirstToken) {
-  EXPECT_EQ(prompt_of(*tiny(", \"bos_token_id\": 7"), letters(), ""), Ids{7});
-  EXPECT_EQ(prompt_of(*tiny(), letters(), "cab"), (Ids{2, 0, 1}));
-  EXPECT_HEED_ERROR(prompt_of(*tiny(), letters(), ""), ErrorCode::kInvalidArgument,
+  EXPECT_EQ(prompt_of(*letters_model(", \"bos_token_id\": 7"), letters(), ""), Ids{7});
+  EXPECT_EQ(prompt_of(*letters_model(), letters(), "cab"), (Ids{2, 0, 1}));
+  EXPECT_HEED_ERROR(prompt_of(*letters_model(), letters(), ""), ErrorCode::kInvalidArgument,
                     "generate: prompt is empty, expected at least one character (the model has no "
                     "first token to start from)");
 }
 
 // nanoGPT pads GPT-2's vocabulary to 50,304.
 TEST(Generate, AVocabularyLargerThanTheTokenizersGoesOn) {
-  const auto model = tiny(R"(, "eos_token_id": null)");
+  const auto model = letters_model(R"(, "eos_token_id": null)");
   const auto few = train_characters("abc");
   std::int64_t without_text = 0;
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
@@ -298,7 +284,7 @@ TEST(Generate, AVocabularyLargerThanTheTokenizersGoesOn) {
 }
 
 TEST(Generate, CroppedTextsGoOnPastTheModelsPositions) {
-  const auto model = tiny(R"(, "eos_token_id": null)");
+  const auto model = letters_model(R"(, "eos_token_id": null)");
   const Ids prompt = {1, 2, 3};
   GenerateArgs args = {.prompts = {prompt, {4}}, .most_tokens = 40, .sampling = kGreedy};
   EXPECT_EQ(generate(*model, args)[0].stopped, Stopped::kPositions);

@@ -20,11 +20,11 @@ namespace {
 namespace fs = std::filesystem;
 using Ids = std::vector<TokenId>;
 
-const fs::path kGoldens = fs::path(HEED_SOURCE_DIR) / "tests/models/golden";
+const fs::path kGoldenModels = fs::path(HEED_SOURCE_DIR) / "tests/models/golden";
 
 // What `generate(..., max_new_tokens=12)` of transformers 5.23 gives for the model of that name
 // with this generation_config.json, and `sequences_scores`, 0 where there are none.
-struct Golden {
+struct GoldenAnswer {
   const char* model;
   Ids text;  // the source of an encoder-decoder, else the prompt
   const char* file;
@@ -34,7 +34,7 @@ struct Golden {
 
 const Ids kText = {5, 3, 9, 4, 2, 7, 6, 1};
 // clang-format off
-const Golden kCases[] = {
+const GoldenAnswer kCases[] = {
     {"llama", kText, R"({})",
      {40, 41, 28, 26, 41, 46, 16, 10, 20, 46, 35, 26}, 0},
     {"llama", kText, R"({"repetition_penalty": 1.7})",
@@ -127,7 +127,7 @@ const Golden kCases[] = {
 
 LoadedModel with_file(const test::Scratch& scratch, const char* model, const std::string& file) {
   for (const char* name : {"config.json", "model.safetensors"})
-    fs::copy_file(kGoldens / model / name, scratch / name);
+    fs::copy_file(kGoldenModels / model / name, scratch / name);
   write_file(scratch / "generation_config.json", file);
   return load_model(scratch.folder());
 }
@@ -144,7 +144,7 @@ GenerateArgs args_for(const Model& model, const Ids& text, const GenerationConfi
 }
 
 TEST(GenerationConfig, GivesTheTextsOfTransformers) {
-  for (const Golden& golden : kCases) {
+  for (const GoldenAnswer& golden : kCases) {
     SCOPED_TRACE(std::string(golden.model) + " " + golden.file);
     const test::Scratch scratch;
     const LoadedModel loaded = with_file(scratch, golden.model, golden.file);

@@ -3,31 +3,19 @@
 
 #include <string>
 
+#include "generate/letters.h"
 #include "heed/generate/generate.h"
 #include "heed/models/registry.h"
-#include "support/sharpen.h"
 #include "text/word_level.h"
 
 namespace heed {
 namespace {
 
-// Weights far from flat, so that tokens differ in probability.
-std::unique_ptr<Model> tiny() {
-  auto model = make_model(R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 16,
-    "n_positions": 24, "vocab_size": 11})",
-                          1);
-  test::sharpen(*model);
-  return model;
-}
-
-std::vector<TokenId> ids_of(const Generated& generated) {
-  std::vector<TokenId> ids;
-  for (const GeneratedToken& token : generated.tokens) ids.push_back(token.id);
-  return ids;
-}
+using test::ids_of;
+using test::letters_model;
 
 TEST(Generation, TokenByTokenItWritesWhatGenerateDoes) {
-  const auto model = tiny();
+  const auto model = letters_model();
   const auto tokenizer = train_characters("abcdefghijk");
   const GenerateArgs args = {.prompts = {{1, 2, 3}, {4}},
                              .most_tokens = 6,
@@ -50,7 +38,7 @@ TEST(Generation, TokenByTokenItWritesWhatGenerateDoes) {
 }
 
 TEST(Generation, ASearchIsOneStep) {
-  const auto model = tiny();
+  const auto model = letters_model();
   const GenerateArgs args = {.prompts = {{1, 2}}, .most_tokens = 4, .beams = 3};
   GenerateListener nobody;
   Generation generation(*model, args, nobody);

@@ -21,7 +21,7 @@ std::vector<float> logits_of(const std::vector<double>& probabilities) {
   return logits;
 }
 
-const std::vector<float>& letters() {  // a .4, b .1, c .3, d .2
+const std::vector<float>& four_letters() {  // a .4, b .1, c .3, d .2
   static const std::vector<float> logits = logits_of({.4, .1, .3, .2});
   return logits;
 }
@@ -35,29 +35,30 @@ void expect_choices(const std::vector<Choice>& got, const std::vector<Choice>& e
 }
 
 TEST(Sampling, WithoutFiltersIsTheModelsDistribution) {
-  expect_choices(choices(letters(), {.temperature = 1}), {{0, .4}, {1, .1}, {2, .3}, {3, .2}});
+  expect_choices(choices(four_letters(), {.temperature = 1}), {{0, .4}, {1, .1}, {2, .3}, {3, .2}});
 }
 
 TEST(Sampling, TemperatureDividesTheLogits) {
   const double sum = .16 + .01 + .09 + .04;  // temperature 1/2 squares the probabilities
-  expect_choices(choices(letters(), {.temperature = .5}),
+  expect_choices(choices(four_letters(), {.temperature = .5}),
                  {{0, .16 / sum}, {1, .01 / sum}, {2, .09 / sum}, {3, .04 / sum}});
 }
 
 TEST(Sampling, TemperatureZeroTakesTheLargestLogit) {
-  expect_choices(choices(letters(), {.temperature = 0}), {{0, 1}});
+  expect_choices(choices(four_letters(), {.temperature = 0}), {{0, 1}});
   expect_choices(choices(std::vector<float>{1, 5, 2, 5}, {.temperature = 0}), {{1, 1}});
 }
 
 TEST(Sampling, AVerySmallTemperatureIsGreedy) {
-  const auto got = choices(letters(), {.temperature = 1e-320});
+  const auto got = choices(four_letters(), {.temperature = 1e-320});
   EXPECT_EQ(got[0].id, 0);
   EXPECT_EQ(got[0].probability, 1);
 }
 
 TEST(Sampling, TopKKeepsTheMostProbable) {
-  expect_choices(choices(letters(), {.temperature = 1, .top_k = 2}), {{0, .4 / .7}, {2, .3 / .7}});
-  expect_choices(choices(letters(), {.temperature = 1, .top_k = 9}),
+  expect_choices(choices(four_letters(), {.temperature = 1, .top_k = 2}),
+                 {{0, .4 / .7}, {2, .3 / .7}});
+  expect_choices(choices(four_letters(), {.temperature = 1, .top_k = 9}),
                  {{0, .4}, {1, .1}, {2, .3}, {3, .2}});
 }
 
@@ -67,27 +68,28 @@ TEST(Sampling, TopKTakesTheLowerIdAtATie) {
 }
 
 TEST(Sampling, TopPKeepsTheFewestThatReachIt) {
-  expect_choices(choices(letters(), {.temperature = 1, .top_p = .65}),
+  expect_choices(choices(four_letters(), {.temperature = 1, .top_p = .65}),
                  {{0, .4 / .7}, {2, .3 / .7}});
-  expect_choices(choices(letters(), {.temperature = 1, .top_p = .75}),
+  expect_choices(choices(four_letters(), {.temperature = 1, .top_p = .75}),
                  {{0, .4 / .9}, {2, .3 / .9}, {3, .2 / .9}});
 }
 
 TEST(Sampling, TopPKeepsAtLeastOne) {
-  expect_choices(choices(letters(), {.temperature = 1, .top_p = 1e-9}), {{0, 1}});
+  expect_choices(choices(four_letters(), {.temperature = 1, .top_p = 1e-9}), {{0, 1}});
 }
 
 TEST(Sampling, TopPCountsWhatTopKLeft) {  // .4 / .7 is .571 of what is left
-  expect_choices(choices(letters(), {.temperature = 1, .top_k = 2, .top_p = .57}), {{0, 1}});
+  expect_choices(choices(four_letters(), {.temperature = 1, .top_k = 2, .top_p = .57}), {{0, 1}});
 }
 
 TEST(Sampling, TopPComesAfterTheTemperature) {  // squared: .53, .3, .13, .03
-  expect_choices(choices(letters(), {.temperature = .5, .top_p = .5}), {{0, 1}});
+  expect_choices(choices(four_letters(), {.temperature = .5, .top_p = .5}), {{0, 1}});
 }
 
 TEST(Sampling, MinPIsAShareOfTheLargest) {
-  expect_choices(choices(letters(), {.temperature = 1, .min_p = .6}), {{0, .4 / .7}, {2, .3 / .7}});
-  expect_choices(choices(letters(), {.temperature = 1, .min_p = 1}), {{0, 1}});
+  expect_choices(choices(four_letters(), {.temperature = 1, .min_p = .6}),
+                 {{0, .4 / .7}, {2, .3 / .7}});
+  expect_choices(choices(four_letters(), {.temperature = 1, .min_p = 1}), {{0, 1}});
 }
 
 TEST(Sampling, ThePenaltyMakesSeenTokensLessProbable) {
@@ -138,7 +140,7 @@ TEST(Sampling, TheNumberIsAFunctionOfSeedAndPosition) {
 // 1,000.
 TEST(Sampling, DrawsFollowTheProbabilities) {
   constexpr int kDraws = 40000;
-  const auto four = choices(letters(), {.temperature = 1});
+  const auto four = choices(four_letters(), {.temperature = 1});
   for (const bool by_seed : {false, true}) {
     std::map<TokenId, int> counts;
     for (int i = 0; i < kDraws; ++i)

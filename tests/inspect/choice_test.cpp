@@ -19,13 +19,13 @@ namespace heed {
 namespace {
 
 /// A head at an edge, as the tests write it.
-struct Shown {
+struct ShownPlace {
   int layer = 0, head = 0;
   std::string query, key;
-  bool operator==(const Shown&) const = default;
+  bool operator==(const ShownPlace&) const = default;
 };
 
-std::ostream& operator<<(std::ostream& out, const Shown& shown) {
+std::ostream& operator<<(std::ostream& out, const ShownPlace& shown) {
   return out << "L" << shown.layer << ".H" << shown.head << " " << shown.query << " -> "
              << shown.key;
 }
@@ -41,7 +41,7 @@ ChosenHead choose(const Session& session, std::optional<Stack> stack = {},
   return choose_head(session, score_heads(session), stack, {}, {}, queries);
 }
 
-Shown shown(const Session& session, std::optional<Stack> stack = {}) {
+ShownPlace shown(const Session& session, std::optional<Stack> stack = {}) {
   const ChosenHead chosen = choose(session, stack);
   return {chosen.layer, chosen.head, trimmed(session.queries(chosen.stack), chosen.query),
           trimmed(session.keys(chosen.stack), chosen.key)};
@@ -73,7 +73,7 @@ Session far_and_near() {
 
 TEST(ChooseHead, TakesTheOneThatLooksPastTheNearestTokensAtItsFarthestEdge) {
   const ChosenHead chosen = choose(far_and_near());
-  EXPECT_EQ(shown(far_and_near()), (Shown{0, 1, "t11", "t1"}));
+  EXPECT_EQ(shown(far_and_near()), (ShownPlace{0, 1, "t11", "t1"}));
   EXPECT_TRUE(chosen.automatic);
   EXPECT_EQ(chosen.reason,
             "`t11` looks back 10 tokens to `t1` (1.0): this head looks past the nearest words more "
@@ -83,16 +83,16 @@ TEST(ChooseHead, TakesTheOneThatLooksPastTheNearestTokensAtItsFarthestEdge) {
 TEST(ChooseHead, PinsNoPunctuationAndAWordOfGrammarOnlyForTwiceTheDistance) {
   Session session = far_and_near();
   name(session.tokens, {"a", "b", "c", "d", "e", "f", "g", "h", "i", "king", "the", "."});
-  EXPECT_EQ(shown(session), (Shown{0, 1, "king", "b"}));
+  EXPECT_EQ(shown(session), (ShownPlace{0, 1, "king", "b"}));
   session.tokens[9].bytes = "!";
-  EXPECT_EQ(shown(session), (Shown{0, 1, "i", "b"}));
+  EXPECT_EQ(shown(session), (ShownPlace{0, 1, "i", "b"}));
   name(session.tokens, {".", ".", ".", ".", ".", ".", ".", ".", ".", ".", ".", "."});
-  EXPECT_EQ(shown(session), (Shown{0, 1, ".", ""}));
+  EXPECT_EQ(shown(session), (ShownPlace{0, 1, ".", ""}));
 }
 
 TEST(ChooseHead, NeverPinsTheFirstTokenOfACausalText) {
   const Session session = session_of({{0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0}});
-  EXPECT_EQ(shown(session), (Shown{0, 0, "t6", "t1"}));
+  EXPECT_EQ(shown(session), (ShownPlace{0, 0, "t6", "t1"}));
 }
 
 TEST(ChooseHead, TakesNoHeadWhoseRowsAllLookAtOneWordWhereAnothersLookAtWordsOfTheirOwn) {
@@ -131,7 +131,7 @@ TEST(ChooseHead, TakesTheEdgeOfAnInductionHeadWhereTheTextRepeats) {
   name(session.tokens,
        {"one", "king", "the", "old", "well", "of", "one", "king", "the", "old", "well", "of"});
   const ChosenHead chosen = choose(session);
-  EXPECT_EQ(shown(session), (Shown{0, 0, "one", "king"}));
+  EXPECT_EQ(shown(session), (ShownPlace{0, 0, "one", "king"}));
   EXPECT_EQ(chosen.reason,
             "`one` looks back 5 tokens to `king` (1.0), the word that followed the earlier `one`: "
             "an induction head");
@@ -142,7 +142,7 @@ TEST(ChooseHead, TakesNoInductionWhoseKeyIsNoWord) {
   Session session =
       session_of({{0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6}, {0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}});
   name(session.tokens, {".", "king", ".", "!", "?", ",", ".", "king", ".", "!", "?", ","});
-  EXPECT_EQ(shown(session), (Shown{0, 1, "king", "king"}));
+  EXPECT_EQ(shown(session), (ShownPlace{0, 1, "king", "king"}));
 }
 
 TEST(ChooseHead, TakesNoInductionAtAWordOfGrammar) {
@@ -150,7 +150,7 @@ TEST(ChooseHead, TakesNoInductionAtAWordOfGrammar) {
       session_of({{0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0}, {0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}});
   name(session.tokens, {"one", "tom", "and", "anna", "went", "home", "early", "and", "they", "ate",
                         "some", "bread"});
-  EXPECT_EQ(shown(session), (Shown{0, 1, "bread", "tom"}));
+  EXPECT_EQ(shown(session), (ShownPlace{0, 1, "bread", "tom"}));
 }
 
 TEST(ChooseHead, BetweenTwoTextsTakesTheOneThatPicksTheOthersWords) {
@@ -159,7 +159,7 @@ TEST(ChooseHead, BetweenTwoTextsTakesTheOneThatPicksTheOthersWords) {
   session.split = 4;
   session.stacks[0].shape.causal = false;
   const ChosenHead chosen = choose(session);
-  EXPECT_EQ(shown(session), (Shown{0, 1, "t4", "t3"}));
+  EXPECT_EQ(shown(session), (ShownPlace{0, 1, "t4", "t3"}));
   EXPECT_EQ(chosen.reason,
             "`t4` of the second text looks at `t3` of the first (1.0): this head links words of "
             "the two texts more than any other");
@@ -172,7 +172,7 @@ TEST(ChooseHead, OfACrossAttentionTakesTheOneThatPicksTheSourcesWords) {
   name(session.key_tokens, {"the", "old", "dog", "ran", "home", "."});
   session.stacks[0].shape.stack = Stack::kCross;
   for (SessionStack& stack : session.stacks) stack.shape.causal = false;
-  EXPECT_EQ(shown(session), (Shown{0, 1, "t1", "ran"}));
+  EXPECT_EQ(shown(session), (ShownPlace{0, 1, "t1", "ran"}));
   EXPECT_EQ(choose(session).reason,
             "`t1` looks at `ran` (1.0): this head picks out words of the source more than any "
             "other");
@@ -212,7 +212,7 @@ TEST(ChooseHead, OfALongTextTakesRowsThatAreSpreadOverIt) {
 
 TEST(ChooseHead, SaysSoWhereNoneLooksPastTheNearestWords) {
   const Session session = session_of({{0, 0, 1}, {0, 0, 0}});
-  EXPECT_EQ(shown(session), (Shown{0, 0, "t2", "t1"}));
+  EXPECT_EQ(shown(session), (ShownPlace{0, 0, "t2", "t1"}));
   EXPECT_EQ(choose(session).reason,
             "`t2` looks back 1 token to `t1` (1.0): the first head, as none looks past the nearest "
             "words");
@@ -245,13 +245,13 @@ TEST(ChooseHead, NamesTheRangeOfLayersAndHeads) {
 
 TEST(ChooseHead, OfTheBuiltInModels) {
   EXPECT_EQ(shown(open_session(test::tales(), "The king had a daughter, and he loved her.")),
-            (Shown{4, 2, "loved", "king"}));
+            (ShownPlace{4, 2, "loved", "king"}));
   EXPECT_EQ(shown(open_session(test::masks(), "She opened the [MASK] and went into the house.")),
-            (Shown{2, 3, "[MASK]", "house"}));
+            (ShownPlace{2, 3, "[MASK]", "house"}));
   Session pair = tokenize_session(test::masks(), {.text = "The king had a daughter.",
                                                   .pair = "The princess was very beautiful."});
   run_session(pair, test::masks());
-  EXPECT_EQ(shown(pair), (Shown{2, 3, "princess", "king"}));
+  EXPECT_EQ(shown(pair), (ShownPlace{2, 3, "princess", "king"}));
   static const LoadedModel enja = test::built_in("enja");
   const Session piano = open_session(enja, "She plays the piano every day.");
   EXPECT_EQ(shown(piano, Stack::kCross).key, "piano");
@@ -262,7 +262,7 @@ TEST(ChooseHead, OfTheBuiltInModels) {
 TEST(ChooseHead, OfTheStoryIsTheInductionHeadAtTheKing) {
   const Session session = open_session(
       test::tales(), read_file(std::filesystem::path(HEED_SOURCE_DIR) / "examples/story.txt"));
-  EXPECT_EQ(shown(session), (Shown{1, 5, "king", "who"}));
+  EXPECT_EQ(shown(session), (ShownPlace{1, 5, "king", "who"}));
   EXPECT_EQ(choose(session).reason,
             "`king` looks back 66 tokens to `who` (.91), the word that followed the earlier "
             "`king`: an induction head");

@@ -17,8 +17,8 @@
 namespace heed {
 namespace {
 
+using test::kNever;
 using Matrix = std::vector<std::vector<double>>;
-const std::function<void()> kNever = [] {};
 
 class FlowOf : public testing::TestWithParam<test::FamilyVariant> {};
 

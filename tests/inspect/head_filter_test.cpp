@@ -6,41 +6,36 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
 #include "heed/base/error.h"
+#include "inspect/vectors.h"
 #include "support/expect_error.h"
-#include "support/places.h"
 
 namespace heed {
 namespace {
 
 using nlohmann::json;
-using Term = HeadFilter::Term;
+using FilterTerm = HeadFilter::Term;
 
-json term_json(const Term& term) {
+json term_json(const FilterTerm& term) {
   constexpr const char* kTests[] = {">", ">=", "<", "<=", "in"};
   json as = {
       {"name", term.name}, {"test", kTests[static_cast<int>(term.test)]}, {"first", term.first}};
-  if (term.test == Term::Test::kWithin) as["last"] = term.last;
+  if (term.test == FilterTerm::Test::kWithin) as["last"] = term.last;
   return as;
 }
 
-json vectors() {
-  return json::parse(read_file(std::string(HEED_SOURCE_DIR) + "/tests/vectors/filters.json"));
-}
-
 TEST(HeadFilter, ReadsTheSharedVectors) {
-  for (const json& vector : vectors()) {
+  for (const json& vector : test::vectors("filters")) {
     if (!vector.contains("terms")) continue;
     const auto text = vector["filter"].get<std::string>();
     json terms = json::array();
-    for (const Term& term : parse_head_filter(text).terms) terms.push_back(term_json(term));
+    for (const FilterTerm& term : parse_head_filter(text).terms) terms.push_back(term_json(term));
     EXPECT_EQ(terms, vector["terms"]) << text;
   }
 }
 
 TEST(HeadFilter, SaysOfTheSharedVectorsWhatIsWrongAndWhere) {
-  for (const json& vector : vectors()) {
+  for (const json& vector : test::vectors("filters")) {
     if (!vector.contains("error")) continue;
     const auto text = vector["filter"].get<std::string>();
     const json& wrong = vector["error"];

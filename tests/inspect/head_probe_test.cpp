@@ -11,8 +11,9 @@
 namespace heed {
 namespace {
 
+using test::kSure;
+
 constexpr std::int64_t kPeriod = 50;  // rows of the second half begin inside a block
-constexpr float kSure = 40;           // e^-40 is nothing
 
 TEST(HeadProbe, NamesThePatternsOfPureHeads) {
   const LayerAttention layer =

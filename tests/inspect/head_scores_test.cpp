@@ -10,10 +10,10 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kLength = 70;  // more than one block of rows
-constexpr float kSure = 40;           // e^-40 is nothing
+using test::kSure;
+using test::peak;
 
-float peak(bool at) { return at ? kSure : 0.0F; }
+constexpr std::int64_t kLength = 70;  // more than one block of rows
 
 TEST(HeadScores, NameThePatternsOfPureHeads) {
   const LayerAttention layer =
@@ -71,7 +71,7 @@ TEST(HeadScores, ElsewhereLeavesOutTheNextTokenOfAnEncoder) {
   EXPECT_GT(scores[1].of("elsewhere"), 0.7);
 }
 
-double wave(std::int64_t i, std::int64_t j) {
+double wave_score(std::int64_t i, std::int64_t j) {
   return 4 * std::sin(3 * static_cast<double>(i) + 7 * static_cast<double>(j));
 }
 
@@ -79,16 +79,16 @@ struct Plain {
   double previous = 0, next = 0, entropy = 0, elsewhere = 0;
 };
 
-// From the plain softmax of `wave`, in double.
+// From the plain softmax of `wave_score`, in double.
 Plain plain_scores(std::int64_t length, bool is_causal) {
   Plain mean;
   const auto rows = static_cast<double>(length);
   for (std::int64_t i = 0; i < length; ++i) {
     const std::int64_t end = is_causal ? i + 1 : length;
     double sum = 0, largest = 0;
-    for (std::int64_t j = 0; j < end; ++j) sum += std::exp(wave(i, j));
+    for (std::int64_t j = 0; j < end; ++j) sum += std::exp(wave_score(i, j));
     for (std::int64_t j = 0; j < end; ++j) {
-      const double weight = std::exp(wave(i, j)) / sum;
+      const double weight = std::exp(wave_score(i, j)) / sum;
       mean.entropy -= weight * std::log(weight) / rows;
       if (j == i - 1) mean.previous += weight / (rows - 1);
       if (j == i + 1) mean.next += weight / (rows - 1);  // the last row has none
@@ -105,7 +105,9 @@ TEST(HeadScores, OfLongRowsAreThoseOfThePlainSoftmax) {
   for (const bool is_causal : {true, false}) {
     const LayerAttention layer = test::layer_of(
         1, kLong,
-        [](std::int64_t, std::int64_t i, std::int64_t j) { return static_cast<float>(wave(i, j)); },
+        [](std::int64_t, std::int64_t i, std::int64_t j) {
+          return static_cast<float>(wave_score(i, j));
+        },
         is_causal ? causal() : Mask());
     const HeadScores scores = score_heads(layer, 0)[0];
     const Plain expected = plain_scores(kLong, is_causal);

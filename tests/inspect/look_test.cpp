@@ -11,12 +11,12 @@
 namespace heed {
 namespace {
 
-float wave(std::int64_t head, std::int64_t i, std::int64_t j) {
+float wave_of_head(std::int64_t head, std::int64_t i, std::int64_t j) {
   return static_cast<float>(std::sin(static_cast<double>(7 * head + 3 * i + 5 * j)) * 4);
 }
 
 TEST(LookRows, WeightsOfEveryRowSumToOne) {
-  const LayerAttention layer = test::layer_of(2, 130, wave);
+  const LayerAttention layer = test::layer_of(2, 130, wave_of_head);
   const std::vector<LookRow> rows = look_rows(layer, 1, {}, -1);
   ASSERT_EQ(rows.size(), 130);
   for (const LookRow& row : rows) {
@@ -29,7 +29,7 @@ TEST(LookRows, WeightsOfEveryRowSumToOne) {
 }
 
 TEST(LookRows, TopAndRestMakeTheWhole) {
-  const LayerAttention layer = test::layer_of(1, 20, wave);
+  const LayerAttention layer = test::layer_of(1, 20, wave_of_head);
   const std::int64_t queries[] = {1, 19};
   const std::vector<LookRow> rows = look_rows(layer, 0, queries, 3);
   ASSERT_EQ(rows.size(), 2);
@@ -45,7 +45,7 @@ TEST(LookRows, TopAndRestMakeTheWhole) {
 }
 
 TEST(LookRows, AUnitHasTheSumOfItsKeysAndTheMeanOfItsRows) {
-  const LayerAttention layer = test::layer_of(1, 6, wave);
+  const LayerAttention layer = test::layer_of(1, 6, wave_of_head);
   const std::int64_t units[] = {0, 2, 3};  // the last is of three tokens
   const std::vector<LookRow> tokens = look_rows(layer, 0, {}, -1);
   std::vector<double> mean(3, 0);
@@ -73,14 +73,15 @@ TEST(LookRows, TiesGoToTheLowerKey) {
 }
 
 TEST(LookCell, IsTheExponentialOfScoreLessLse) {
-  const LayerAttention layer = test::layer_of(2, 90, wave);
+  const LayerAttention layer = test::layer_of(2, 90, wave_of_head);
   const LookCell cell = look_cell(layer, 1, 80, 3);
   EXPECT_TRUE(cell.visible);
-  EXPECT_NEAR(cell.score, wave(1, 80, 3), 1e-5);
+  EXPECT_NEAR(cell.score, wave_of_head(1, 80, 3), 1e-5);
   EXPECT_NEAR(cell.weight, std::exp(cell.score - cell.lse), 1e-6);
   EXPECT_EQ(cell.of, 81);
   std::int64_t larger = 0;
-  for (std::int64_t j = 0; j <= 80; ++j) larger += wave(1, 80, j) > wave(1, 80, 3) ? 1 : 0;
+  for (std::int64_t j = 0; j <= 80; ++j)
+    larger += wave_of_head(1, 80, j) > wave_of_head(1, 80, 3) ? 1 : 0;
   EXPECT_EQ(cell.rank, larger + 1);
 }
 
@@ -110,7 +111,7 @@ TEST(Look, TheRowsOfALongTextAreThoseAroundTheChosenOne) {
 }
 
 TEST(LookColumn, IsWhatTheQueriesGiveToOneKey) {
-  const LayerAttention layer = test::layer_of(2, 90, wave);
+  const LayerAttention layer = test::layer_of(2, 90, wave_of_head);
   const LookColumn column = look_column(layer, 1, 3, 2);
   double sum = 0;
   for (std::int64_t query = 3; query < 90; ++query) sum += look_cell(layer, 1, query, 3).weight;
@@ -122,11 +123,11 @@ TEST(LookColumn, IsWhatTheQueriesGiveToOneKey) {
 }
 
 TEST(LookCell, BehindTheQueryIsHidden) {
-  EXPECT_FALSE(look_cell(test::layer_of(1, 9, wave), 0, 3, 4).visible);
+  EXPECT_FALSE(look_cell(test::layer_of(1, 9, wave_of_head), 0, 3, 4).visible);
 }
 
 TEST(VisitRows, GivesHeadsAndRowsInOrder) {
-  const LayerAttention layer = test::layer_of(2, 70, wave);
+  const LayerAttention layer = test::layer_of(2, 70, wave_of_head);
   std::vector<std::int64_t> seen;
   visit_rows(layer, {}, [&](std::int64_t head, std::int64_t query, std::span<const float> row) {
     seen.push_back(head * 70 + query);

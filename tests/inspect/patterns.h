@@ -13,6 +13,9 @@ namespace heed::test {
 /// score(i, j) of head h, before the softmax.
 using Pattern = std::function<float(std::int64_t head, std::int64_t query, std::int64_t key)>;
 
+constexpr float kSure = 40;  // e^-40 is nothing
+inline float peak(bool at) { return at ? kSure : 0.0F; }
+
 /// A layer whose scores are exactly those of the pattern: k_j is the j-th unit vector, q_i holds
 /// the scores of row i, and the scale is 1.
 inline LayerAttention layer_of(std::int64_t heads, std::int64_t length, const Pattern& pattern,

@@ -17,20 +17,21 @@ namespace heed {
 namespace {
 
 using test::Forms;
+using test::kSure;
+using test::peak;
 using test::PlainHead;
 
-constexpr std::int64_t kPeriod = 40;           // of the repeated random tokens
-constexpr std::int64_t kLength = 2 * kPeriod;  // more than one block of rows
-constexpr float kSure = 40;                    // e^-40 is nothing
+constexpr std::int64_t kRepeat = 40;           // of the repeated random tokens
+constexpr std::int64_t kTokens = 2 * kRepeat;  // more than one block of rows
 
 // Tokens of which each comes twice, in a random order that repeats; some are full stops.
 std::vector<std::string> repeated_random() {
   std::mt19937 random(5);
   std::vector<std::string> tokens;
-  for (std::int64_t i = 0; i < kPeriod; ++i) tokens.push_back(" t" + std::to_string(i));
+  for (std::int64_t i = 0; i < kRepeat; ++i) tokens.push_back(" t" + std::to_string(i));
   std::shuffle(tokens.begin(), tokens.end(), random);
   tokens[7] = " .";
-  for (std::int64_t i = 0; i < kPeriod; ++i) tokens.push_back(tokens[static_cast<std::size_t>(i)]);
+  for (std::int64_t i = 0; i < kRepeat; ++i) tokens.push_back(tokens[static_cast<std::size_t>(i)]);
   return tokens;
 }
 
@@ -40,20 +41,20 @@ struct Made {
 };
 
 Made made(const test::Pattern& pattern, const Mask& mask) {
-  LayerAttention layer = test::layer_of(1, kLength, pattern, mask);
-  for (std::int64_t j = 0; j < kLength; ++j)
+  LayerAttention layer = test::layer_of(1, kTokens, pattern, mask);
+  for (std::int64_t j = 0; j < kTokens; ++j)
     layer.v.data<float>()[j] = static_cast<float>(1 + j % 5);
   std::vector<LayerAttention> layers;
   layers.push_back(std::move(layer));
   Made all{test::session_of(std::move(layers)), {}};
   all.plain.tokens = repeated_random();
   const bool causal = mask.rule() != nullptr;
-  for (std::int64_t i = 0; i < kLength; ++i) {
+  for (std::int64_t i = 0; i < kTokens; ++i) {
     all.session.tokens[static_cast<std::size_t>(i)].bytes = all.plain.tokens[i];
     all.plain.lengths.push_back(static_cast<double>(1 + i % 5));
-    test::PlainWeights row(kLength, std::nan(""));
+    test::PlainWeights row(kTokens, std::nan(""));
     double sum = 0;
-    for (std::int64_t j = 0; j < (causal ? i + 1 : kLength); ++j)
+    for (std::int64_t j = 0; j < (causal ? i + 1 : kTokens); ++j)
       sum += row[j] = std::exp(static_cast<double>(pattern(0, i, j)));
     for (double& weight : row) weight /= sum;
     all.plain.weights.push_back(row);
@@ -61,16 +62,14 @@ Made made(const test::Pattern& pattern, const Mask& mask) {
   return all;
 }
 
-float peak(bool at) { return at ? kSure : 0.0F; }
-
 const std::map<std::string, test::Pattern>& patterns() {
   static const std::map<std::string, test::Pattern> kAll = {
       {"diagonal", [](auto, std::int64_t i, std::int64_t j) { return peak(j == i); }},
       {"previous", [](auto, std::int64_t i, std::int64_t j) { return peak(j == i - 1); }},
       {"uniform", [](auto, std::int64_t, std::int64_t) { return 0.0F; }},
       {"induction",
-       [](auto, std::int64_t i, std::int64_t j) { return peak(j == i - kPeriod + 1 && j > 0); }},
-      {"duplicate", [](auto, std::int64_t i, std::int64_t j) { return peak(j == i - kPeriod); }},
+       [](auto, std::int64_t i, std::int64_t j) { return peak(j == i - kRepeat + 1 && j > 0); }},
+      {"duplicate", [](auto, std::int64_t i, std::int64_t j) { return peak(j == i - kRepeat); }},
       {"sink and previous",
        [](auto, std::int64_t i, std::int64_t j) {
          return j == 0 ? kSure + std::log(9.0F) : peak(j == i - 1);
@@ -136,8 +135,8 @@ TEST(ScoresOfPatterns, RepeatedRandomTokensTellInductionFromDuplicates) {
 TEST(ScoresOfPatterns, AUniformHeadHasOneOverTheNumberOfKeys) {
   const HeadScores found = scores_of(made(patterns().at("uniform"), Mask()));
   for (const char* name : {"previous", "current", "next", "sink", "confidence", "elsewhere"})
-    EXPECT_NEAR(found.of(name), 1.0 / kLength, 1e-6) << name;
-  EXPECT_NEAR(found.of("entropy"), std::log(kLength), 1e-5);
+    EXPECT_NEAR(found.of(name), 1.0 / kTokens, 1e-6) << name;
+  EXPECT_NEAR(found.of("entropy"), std::log(kTokens), 1e-5);
   EXPECT_NEAR(found.of("normalised_entropy"), 1, 1e-6);
 }
 

@@ -8,7 +8,7 @@
 namespace heed {
 namespace {
 
-constexpr float kSure = 40;
+using test::kSure;
 
 // Head 0 looks one back, head 1 at the first token, head 2 everywhere.
 Session three_heads() {

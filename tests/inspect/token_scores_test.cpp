@@ -10,8 +10,9 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kPeriod = 50;  // rows of the second half begin inside a block
-constexpr float kSure = 40;           // e^-40 is nothing
+using test::kSure;
+
+constexpr std::int64_t kRepeated = 50;  // rows of the second half begin inside a block
 
 Session session_of(LayerAttention layer) {
   std::vector<LayerAttention> layers;
@@ -38,9 +39,9 @@ float flat(std::int64_t, std::int64_t, std::int64_t) { return 0; }
 
 TEST(TokenScores, NameDuplicateAndInductionHeadsOnTextThatRepeats) {
   const Session session = repeated(
-      kPeriod,
+      kRepeated,
       [](std::int64_t head, std::int64_t i, std::int64_t j) {
-        return j == (head == 0 ? i - kPeriod : i - kPeriod + 1) ? kSure : 0.0F;
+        return j == (head == 0 ? i - kRepeated : i - kRepeated + 1) ? kSure : 0.0F;
       },
       2);
   const std::vector<HeadScores> scores = score_heads(session);

@@ -8,11 +8,10 @@
 #include <tuple>
 #include <utility>
 
-#include "base/file.h"
 #include "heed/base/error.h"
 #include "heed/inspect/head_scores.h"
+#include "inspect/vectors.h"
 #include "support/expect_error.h"
-#include "support/places.h"
 
 namespace heed {
 namespace {
@@ -63,12 +62,8 @@ json parsed_json(const ViewAddress& view) {
   return as;
 }
 
-json vectors() {
-  return json::parse(read_file(std::string(HEED_SOURCE_DIR) + "/tests/vectors/addresses.json"));
-}
-
 TEST(View, ReadsAndWritesTheSharedVectors) {
-  for (const json& vector : vectors()) {
+  for (const json& vector : test::vectors("addresses")) {
     if (!vector.contains("parsed")) continue;
     const auto address = vector["address"].get<std::string>();
     const ViewAddress view = parse_view(address);
@@ -78,7 +73,7 @@ TEST(View, ReadsAndWritesTheSharedVectors) {
 }
 
 TEST(View, SaysOfTheSharedVectorsWhatIsWrong) {
-  for (const json& vector : vectors()) {
+  for (const json& vector : test::vectors("addresses")) {
     if (!vector.contains("error")) continue;
     const auto address = vector["address"].get<std::string>();
     try {

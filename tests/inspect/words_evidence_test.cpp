@@ -23,9 +23,8 @@ namespace heed {
 namespace {
 
 using test::family_model;
+using test::kNever;
 using test::largest_difference;
-
-const std::function<void()> kNever = [] {};
 
 class WordsOf : public testing::TestWithParam<test::FamilyVariant> {};
 

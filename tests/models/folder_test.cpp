@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string llama(const std::string& more = "") {
+std::string one_layer_llama(const std::string& more = "") {
   return R"({"model_type": "llama", "num_hidden_layers": 1, "num_attention_heads": 2,
     "hidden_size": 8, "intermediate_size": 8, "vocab_size": 11)" +
          more + "}";
@@ -57,7 +57,7 @@ Tensor answer_of(const Model& model) {
 TEST(Folder, NamesOfDistributedDataParallelAreRead) {
   for (const char* prefix : {"", "model."}) {
     const test::Scratch scratch;
-    const auto model = make_model(llama(), 1);
+    const auto model = make_model(one_layer_llama(), 1);
     save_as(scratch, *model, [&](const std::string& name) {
       return "module." +
              (name.starts_with(prefix) ? name.substr(std::string(prefix).size()) : name);
@@ -68,7 +68,7 @@ TEST(Folder, NamesOfDistributedDataParallelAreRead) {
 
 TEST(Folder, ADecoderWithoutWordsOpensAndGivesItsLastStates) {
   const test::Scratch scratch;
-  const auto model = make_model(llama(R"(, "architectures": ["LlamaModel"])"), 1);
+  const auto model = make_model(one_layer_llama(R"(, "architectures": ["LlamaModel"])"), 1);
   save_as(scratch, *model, [](const std::string& name) {
     return name == "lm_head.weight" ? "" : name.substr(std::string("model.").size());
   });
@@ -81,7 +81,7 @@ TEST(Folder, ADecoderWithoutWordsOpensAndGivesItsLastStates) {
 TEST(Folder, AHeadForAnotherTaskIsLeftUnread) {
   const test::Scratch scratch;
   const auto model =
-      make_model(llama(R"(, "architectures": ["LlamaForSequenceClassification"])"), 1);
+      make_model(one_layer_llama(R"(, "architectures": ["LlamaForSequenceClassification"])"), 1);
   save_model(scratch.folder(), *model, nullptr, DType::kF32);
   const LoadedModel loaded = load_model(scratch.folder());
   EXPECT_FALSE(loaded.model->info().has_logits);
@@ -90,7 +90,7 @@ TEST(Folder, AHeadForAnotherTaskIsLeftUnread) {
 
 TEST(Folder, WordsThatAreMissingAreAnErrorWhereTheModelWritesWithThem) {
   const test::Scratch scratch;
-  const auto model = make_model(llama(R"(, "architectures": ["LlamaForCausalLM"])"), 1);
+  const auto model = make_model(one_layer_llama(R"(, "architectures": ["LlamaForCausalLM"])"), 1);
   save_as(scratch, *model,
           [](const std::string& name) { return name == "lm_head.weight" ? "" : name; });
   try {
@@ -103,15 +103,15 @@ TEST(Folder, WordsThatAreMissingAreAnErrorWhereTheModelWritesWithThem) {
 
 TEST(Folder, WhatIsWrongInTheHeadersIsToldWithoutLoading) {
   const test::Scratch scratch;
-  save_as(scratch, *make_model(llama(), 1), same, {"foo.bar"});
+  save_as(scratch, *make_model(one_layer_llama(), 1), same, {"foo.bar"});
   EXPECT_EQ(
       why_not_loaded(scratch.folder()),
       (scratch / "model.safetensors").string() +
           ": foo.bar is a tensor that the model does not have, expected its parameters alone");
-  save_as(scratch, *make_model(llama(), 1), same);
-  write_file(scratch / "config.json", llama(R"(, "mlp_bias": true)"));
+  save_as(scratch, *make_model(one_layer_llama(), 1), same);
+  write_file(scratch / "config.json", one_layer_llama(R"(, "mlp_bias": true)"));
   EXPECT_NE(why_not_loaded(scratch.folder()).find("has no tensor"), std::string::npos);
-  write_file(scratch / "config.json", llama());
+  write_file(scratch / "config.json", one_layer_llama());
   write_file(scratch / "tokenizer.json", train_characters("abcdefghijklm")->to_json());
   EXPECT_EQ(why_not_loaded(scratch.folder()),
             "its tokenizer has 13 tokens and the model's vocabulary 11: texts with a token from 11 "
@@ -125,8 +125,8 @@ TEST(Folder, AHeadThatIsNoCopyOfTheWordsCountsOrIsRefused) {
   const std::string gpt2 = R"({"model_type": "gpt2", "n_layer": 1, "n_head": 1, "n_embd": 8,
     "n_positions": 6, "vocab_size": 11, "tie_word_embeddings": )";
   const std::string tied = R"(, "tie_word_embeddings": true)";
-  for (const auto& [untied, says_tied] :
-       {std::pair(llama(), llama(tied)), std::pair(gpt2 + "false}", gpt2 + "true}")}) {
+  for (const auto& [untied, says_tied] : {std::pair(one_layer_llama(), one_layer_llama(tied)),
+                                          std::pair(gpt2 + "false}", gpt2 + "true}")}) {
     const test::Scratch scratch;
     const auto model = make_model(untied, 1);
     save_as(scratch, *model, same);
@@ -169,7 +169,8 @@ TEST(Folder, ACopyOfTheWordsIsLeftUnreadAndAnotherTableOfATranslatorIsRefused) {
 
 TEST(Folder, AnIdOfTheModelThatNoTokenHasHasNoText) {
   const test::Scratch scratch;
-  save_model(scratch.folder(), *make_model(llama(), 1), train_characters("abc").get(), DType::kF32);
+  save_model(scratch.folder(), *make_model(one_layer_llama(), 1), train_characters("abc").get(),
+             DType::kF32);
   const LoadedModel loaded = load_model(scratch.folder());
   const Tokenizer& tokenizer = *loaded.tokenizer;
   EXPECT_EQ(tokenizer.vocabulary_size(), 3);
@@ -186,7 +187,7 @@ TEST(Folder, AnIdOfTheModelThatNoTokenHasHasNoText) {
 
 TEST(Folder, ATokenizerThatCannotBeReadMayBeLeftOut) {
   const test::Scratch scratch;
-  save_model(scratch.folder(), *make_model(llama(), 1), nullptr, DType::kF32);
+  save_model(scratch.folder(), *make_model(one_layer_llama(), 1), nullptr, DType::kF32);
   write_file(scratch / "tokenizer.json", "{}");
   EXPECT_THROW(load_model(scratch.folder()), Error);
   const LoadedModel loaded = load_model(scratch.folder(), {.needs_tokenizers = false});
@@ -214,7 +215,7 @@ std::vector<TiedFamily> tied_families() {
   return {{"gpt2", of("gpt2") + R"(, "n_layer": 1, "n_head": 1, "n_embd": 8, "n_positions": 6,
              "vocab_size": 11})",
            "lm_head.weight", "transformer.wte.weight"},
-          {"llama", llama(R"(, "tie_word_embeddings": true)"), "lm_head.weight",
+          {"llama", one_layer_llama(R"(, "tie_word_embeddings": true)"), "lm_head.weight",
            "model.embed_tokens.weight"},
           {"gemma2", of("gemma2") + R"(, "num_hidden_layers": 1, "num_attention_heads": 2,
              "num_key_value_heads": 1, "hidden_size": 8, "head_dim": 4, "intermediate_size": 8,
@@ -275,7 +276,7 @@ TEST(Folder, ATiedTableThatIsSavedOnceIsReadByTheNameItHas) {
 TEST(Folder, HeadsForOtherTasksAndDerivedBuffersAreLeftUnread) {
   const std::string gpt2 = R"({"model_type": "gpt2", "n_layer": 1, "n_head": 1, "n_embd": 8,
     "n_positions": 6, "vocab_size": 11})";
-  for (const std::string& config : {llama(), gpt2}) {
+  for (const std::string& config : {one_layer_llama(), gpt2}) {
     const test::Scratch scratch;
     const auto model = make_model(config, 1);
     const std::vector<std::string> beside = {"multiple_choice_head.summary.weight",
@@ -297,7 +298,7 @@ TEST(Folder, HeadsForOtherTasksAndDerivedBuffersAreLeftUnread) {
 
 TEST(Folder, AnIndexMayNameTensorsThatNoShardHolds) {
   const test::Scratch scratch;
-  const auto model = make_model(llama(), 1);
+  const auto model = make_model(one_layer_llama(), 1);
   save_as(scratch, *model, same);
   fs::rename(scratch / "model.safetensors", scratch / "model-00001-of-00001.safetensors");
   std::string map;
@@ -356,7 +357,7 @@ TEST(Folder, TheHeadOfRobertaIsGeluWhateverItsLayersHave) {
 
 TEST(Folder, AFileThatIsAFolderAndALinkToNothingAreNamed) {
   const test::Scratch scratch;
-  save_as(scratch, *make_model(llama(), 1), same);
+  save_as(scratch, *make_model(one_layer_llama(), 1), same);
   const fs::path file = scratch / "model.safetensors";
   fs::remove(file);
   fs::create_symlink("../blobs/gone", file);
@@ -370,7 +371,7 @@ TEST(Folder, AFileThatIsAFolderAndALinkToNothingAreNamed) {
 
 TEST(Folder, OfAnOwnerIsFoundByBothNames) {
   const test::Scratch scratch;
-  save_model(scratch / "owner/name", *make_model(llama(), 1), nullptr, DType::kF32);
+  save_model(scratch / "owner/name", *make_model(one_layer_llama(), 1), nullptr, DType::kF32);
   ::setenv("HEED_MODELS", scratch.folder().c_str(), 1);
   const std::vector<FoundModel> found = list_models();
   EXPECT_EQ(find_model("owner/name"), scratch / "owner/name");
@@ -380,7 +381,7 @@ TEST(Folder, OfAnOwnerIsFoundByBothNames) {
 
 TEST(Folder, APointerOfGitLfsSaysHowTheFileIsFetched) {
   const test::Scratch scratch;
-  save_as(scratch, *make_model(llama(), 1), same);
+  save_as(scratch, *make_model(one_layer_llama(), 1), same);
   const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n";
   const auto refused = [&](const char* name) {
     EXPECT_HEED_ERROR(load_model(scratch.folder()), ErrorCode::kUnsupported,

@@ -16,7 +16,8 @@ namespace heed {
 namespace {
 
 // Two layers; every option as GPT-2 has it but dropout.
-constexpr std::string_view kTiny = R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 8,
+constexpr std::string_view kWithDropout =
+    R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 8,
   "n_positions": 6, "vocab_size": 11, "attn_pdrop": 0, "resid_pdrop": 0.1, "embd_pdrop": 0.1})";
 
 // Wide and long enough for the products of kernels/cpu/amx_tiles.h, where a CPU has them.
@@ -25,8 +26,8 @@ constexpr std::string_view kWide = R"({"model_type": "gpt2", "n_layer": 2, "n_he
 
 // In f64, far from the flat start.
 std::unique_ptr<Model> exact_model(bool tied) {
-  const std::string config =
-      fmt::format("{}, \"tie_word_embeddings\": {}}}", kTiny.substr(0, kTiny.size() - 1), tied);
+  const std::string config = fmt::format("{}, \"tie_word_embeddings\": {}}}",
+                                         kWithDropout.substr(0, kWithDropout.size() - 1), tied);
   auto model = make_model(config, 1);
   for (Parameter* parameter : model->parameters()) {
     parameter->value = Tensor::converted(parameter->value, DType::kF64);
@@ -67,7 +68,7 @@ TEST(Gpt2, GradientsAreFiniteDifferences) {
 }
 
 TEST(Gpt2, TheLastPositionAloneHasTheSameBits) {
-  const auto model = make_model(kTiny, 1);
+  const auto model = make_model(kWithDropout, 1);
   const Tensor ids = test::random_ids({2, 5}, 11, 1);
   heed::Run run;
   const Tensor all = model->forward({.ids = ids}, run);
@@ -77,7 +78,7 @@ TEST(Gpt2, TheLastPositionAloneHasTheSameBits) {
 }
 
 TEST(Gpt2, ATextDoesNotDependOnWhatElseIsInTheBatch) {
-  const auto model = make_model(kTiny, 1);
+  const auto model = make_model(kWithDropout, 1);
   const Tensor ids = test::random_ids({7, 6}, 11, 1);
   heed::Run run;
   const Tensor all = model->forward({.ids = ids}, run);
@@ -106,16 +107,16 @@ TEST(Gpt2, InBulkDiffersByRoundingAlone) {
 }
 
 TEST(Gpt2, TheSeedDecidesTheWeights) {
-  const auto first = make_model(kTiny, 1);
-  const auto same = make_model(kTiny, 1);
-  const auto other = make_model(kTiny, 2);
+  const auto first = make_model(kWithDropout, 1);
+  const auto same = make_model(kWithDropout, 1);
+  const auto other = make_model(kWithDropout, 2);
   const Tensor& weight = first->parameters()[0]->value;
   EXPECT_TRUE(test::same_bits(weight, same->parameters()[0]->value));
   EXPECT_FALSE(test::same_bits(weight, other->parameters()[0]->value));
 }
 
 TEST(Gpt2, StartsNearTheLogOfTheVocabulary) {
-  const auto model = make_model(kTiny, 1);
+  const auto model = make_model(kWithDropout, 1);
   const Tensor ids = test::random_ids({4, 6}, 11, 1);
   heed::Run run;
   const Tensor logits = model->forward({.ids = ids}, run);
@@ -124,7 +125,7 @@ TEST(Gpt2, StartsNearTheLogOfTheVocabulary) {
 }
 
 TEST(Gpt2, ATextLongerThanThePositionsIsAnError) {
-  const auto model = make_model(kTiny, 1);
+  const auto model = make_model(kWithDropout, 1);
   heed::Run run;
   const Tensor ids = Tensor::zeros({1, 7}, DType::kI32);
   EXPECT_HEED_ERROR(model->forward({.ids = ids}, run), ErrorCode::kInvalidArgument,
@@ -132,7 +133,7 @@ TEST(Gpt2, ATextLongerThanThePositionsIsAnError) {
 }
 
 TEST(Gpt2, AnIdOutsideOfTheVocabularyIsAnError) {
-  const auto model = make_model(kTiny, 1);
+  const auto model = make_model(kWithDropout, 1);
   heed::Run run;
   Tensor ids = Tensor::zeros({1, 3}, DType::kI32);
   ids.data<std::int32_t>()[2] = 11;
@@ -141,7 +142,7 @@ TEST(Gpt2, AnIdOutsideOfTheVocabularyIsAnError) {
 }
 
 TEST(Gpt2, AnEmptyBatchGivesNoLogits) {
-  const auto model = make_model(kTiny, 1);
+  const auto model = make_model(kWithDropout, 1);
   heed::Run run;
   const Tensor ids = Tensor::zeros({2, 0}, DType::kI32);
   EXPECT_EQ(model->forward({.ids = ids}, run).shape(), (Shape{2, 0, 11}));

@@ -121,12 +121,12 @@ void put(const fs::path& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
-struct Counts {
+struct Outcomes {
   int loaded = 0;
   int refused = 0;
 };
 
-void load(const fs::path& folder, const std::string& name, Counts& counts) {
+void load(const fs::path& folder, const std::string& name, Outcomes& counts) {
   try {
     load_model(folder);
     ++counts.loaded;
@@ -164,7 +164,7 @@ TEST_P(MutatedFolder, LoadsOrIsAnErrorThatNamesTheFile) {
   const test::Scratch scratch;
   const auto tokenizer = train_byte_bpe("low low lower", {.vocabulary_size = 259});
   save_model(scratch.folder(), *make_model(GetParam(), 1), tokenizer.get(), DType::kF32);
-  Counts counts;
+  Outcomes counts;
   for (int round = 0; round < rounds; ++round) {
     Mutations mutations(static_cast<std::uint32_t>(round));
     const std::string name = kFiles[round % 3];

@@ -17,12 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kTiny = R"({"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 8,
+constexpr std::string_view kOneLayer =
+    R"({"model_type": "gpt2", "n_layer": 1, "n_head": 2, "n_embd": 8,
   "n_positions": 6, "vocab_size": 11, "attn_pdrop": 0, "bos_token_id": 3})";
 
 // A saved tiny model in a folder of its own.
 struct TinyFolder {
-  explicit TinyFolder(DType dtype = DType::kF32) : model(make_model(kTiny, 1)) {
+  explicit TinyFolder(DType dtype = DType::kF32) : model(make_model(kOneLayer, 1)) {
     save_model(folder(), *model, nullptr, dtype);
   }
   fs::path folder() const { return scratch / "tiny"; }
@@ -63,7 +64,7 @@ TEST(Registry, LoadedToRunIsAsLoadedAndPacked) {
   for (const char* tied : {"true", "false"}) {
     for (const DType stored : {DType::kF32, DType::kF16, DType::kBF16}) {
       const test::Scratch scratch;
-      const std::string config = std::string(kTiny).substr(0, kTiny.size() - 1) +
+      const std::string config = std::string(kOneLayer).substr(0, kOneLayer.size() - 1) +
                                  R"(, "tie_word_embeddings": )" + tied + "}";
       save_model(scratch / "tiny", *make_model(config, 1), nullptr, stored);
       for (const DType dtype : {stored, DType::kF32, DType::kBF16}) {
@@ -148,7 +149,7 @@ TEST(Registry, AConfigThatPromisesMoreThanTheFileHoldsTakesNoMemory) {
   for (const char* promise : {R"("n_layer": 1000000000)", R"("n_embd": 1000000000)",
                               R"("n_positions": 1000000000)", R"("n_inner": 1000000000)"}) {
     const TinyFolder saved;
-    const std::string config = std::string(kTiny);
+    const std::string config = std::string(kOneLayer);
     write_file(saved.folder() / "config.json",
                config.substr(0, config.rfind('}')) + ", " + promise + "}");
     EXPECT_THROW(load_model(saved.folder()), Error) << promise;

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTiny = R"({"model_type": "bert", "num_hidden_layers": 1,
+constexpr const char* kTinyBert = R"({"model_type": "bert", "num_hidden_layers": 1,
   "num_attention_heads": 2, "hidden_size": 8, "intermediate_size": 12, "vocab_size": 11,
   "max_position_embeddings": 8})";
 
@@ -34,7 +34,7 @@ double length_of(const ConstView& vector) {
 }
 
 TEST(SentenceVectors, AreOfLengthOneAndDoNotDependOnTheBatch) {
-  const auto model = make_model(kTiny, 1);
+  const auto model = make_model(kTinyBert, 1);
   const Texts texts = {{1, 2, 3}, {4, 5, 6, 7, 8}};
   const Tensor both = sentence_vectors(*model, texts);
   const Tensor alone = sentence_vectors(*model, Texts{texts[0]});
@@ -44,7 +44,7 @@ TEST(SentenceVectors, AreOfLengthOneAndDoNotDependOnTheBatch) {
 }
 
 TEST(SentenceVectors, OfOneTokenMeanAndFirstAreTheSame) {
-  const auto model = make_model(kTiny, 1);
+  const auto model = make_model(kTinyBert, 1);
   const Texts text = {{4}};
   EXPECT_TRUE(test::same_bits(sentence_vectors(*model, text, {.kind = Pooling::Kind::kMean}),
                               sentence_vectors(*model, text, {.kind = Pooling::Kind::kFirst})));
@@ -149,7 +149,7 @@ TEST(SentenceTokens, AreAsManyAsTheFolderSays) {
   const test::Scratch scratch;
   LoadedModel model;
   model.folder = scratch.folder();
-  model.model = make_model(kTiny, 1);
+  model.model = make_model(kTinyBert, 1);
   EXPECT_EQ(most_sentence_tokens(model), 8);  // positions
   write_file(scratch / "tokenizer_config.json", R"({"model_max_length": 5})");
   EXPECT_EQ(most_sentence_tokens(model), 5);

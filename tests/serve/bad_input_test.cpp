@@ -47,14 +47,6 @@ TEST(BadInput, AMegabyteOfTextIsRefusedInWordsOrCutWhereAsked) {
   expect_it_goes_on(other);
 }
 
-LoadedModel with_bytes(json config) {
-  LoadedModel model{.name = "tiny", .folder = {}, .model = {}, .tokenizer = {}};
-  model.tokenizer = train_byte_bpe(test::kServedText, {.vocabulary_size = 280});
-  config["vocab_size"] = model.tokenizer->vocabulary_size();
-  model.model = make_model(config.dump(), 1);
-  return model;
-}
-
 // Opens it and asks every stack's heads for what a page asks: nothing may fail in the server.
 void expect_whole(const Served& served, const json& input) {
   httplib::Client client = served.client();
@@ -74,7 +66,7 @@ void expect_whole(const Served& served, const json& input) {
 }
 
 TEST(BadInput, APairMayHaveAnEmptySide) {
-  const LoadedModel model = with_bytes(test::tiny_encoder_config());
+  const LoadedModel model = test::with_bytes(test::tiny_encoder_config());
   const Served served(test::served_options(), model);
   expect_whole(served, {{"text", "the cat"}, {"pair", ""}});
   httplib::Client client = served.client();
@@ -84,7 +76,7 @@ TEST(BadInput, APairMayHaveAnEmptySide) {
 }
 
 TEST(BadInput, AnEmptyTargetIsOneThatHasJustBegun) {
-  const LoadedModel model = with_bytes(test::tiny_translator_config());
+  const LoadedModel model = test::with_bytes(test::tiny_translator_config());
   const Served served(test::served_options(), model);
   expect_whole(served, {{"source", "the cat"}, {"target", ""}});
   httplib::Client client = served.client();

@@ -22,16 +22,22 @@ inline constexpr const char* kServedText =
     "the cat sat on the mat because the cat was tired. the mat was the cat on the mat.";
 inline const std::string kToken(32, 'a');
 
-/// Random weights in layers of 4 heads; bytes and a few merges.
-inline LoadedModel served_model(int layers, int positions) {
+/// Random weights of this configuration; a vocabulary of bytes and a few merges.
+inline LoadedModel with_bytes(nlohmann::json config) {
   LoadedModel model{.name = "tiny", .folder = {}, .built_in = false, .model = {}, .tokenizer = {}};
   model.tokenizer = train_byte_bpe(kServedText, {.vocabulary_size = 280});
-  const nlohmann::json config = {
-      {"model_type", "gpt2"}, {"n_positions", positions},
-      {"n_embd", 16},         {"n_layer", layers},
-      {"n_head", 4},          {"vocab_size", model.tokenizer->vocabulary_size()}};
+  config["vocab_size"] = model.tokenizer->vocabulary_size();
   model.model = make_model(config.dump(), 1);
   return model;
+}
+
+/// Layers of 4 heads.
+inline LoadedModel served_model(int layers, int positions) {
+  return with_bytes({{"model_type", "gpt2"},
+                     {"n_positions", positions},
+                     {"n_embd", 16},
+                     {"n_layer", layers},
+                     {"n_head", 4}});
 }
 
 inline const LoadedModel& shared_model() {
@@ -105,6 +111,14 @@ class Served {
   Server server;
   const std::int64_t layers;
 };
+
+inline httplib::Result post(httplib::Client& client, const std::string& body) {
+  return client.Post("/api/v1/sessions", body, "application/json");
+}
+
+inline httplib::Result post_text(httplib::Client& client, const std::string& text) {
+  return post(client, nlohmann::json({{"text", text}}).dump());
+}
 
 /// That this process has computed: it does not depend on what else the machine does.
 inline double cpu_seconds() {

@@ -9,15 +9,9 @@ namespace {
 
 using nlohmann::json;
 using test::expect_error;
+using test::post;
+using test::post_text;
 using test::Served;
-
-httplib::Result post(httplib::Client& client, const std::string& body) {
-  return client.Post("/api/v1/sessions", body, "application/json");
-}
-
-httplib::Result post_text(httplib::Client& client, const std::string& text) {
-  return post(client, json({{"text", text}}).dump());
-}
 
 TEST(SessionName, TheSameTextIsTheSameSession) {
   const Served served;

@@ -10,22 +10,13 @@ namespace {
 using nlohmann::json;
 using test::expect_error;
 
-LoadedModel with_bytes(const json& config) {
-  LoadedModel model{.name = "tiny", .folder = {}, .model = {}, .tokenizer = {}};
-  model.tokenizer = train_byte_bpe(test::kServedText, {.vocabulary_size = 280});
-  json whole = config;
-  whole["vocab_size"] = model.tokenizer->vocabulary_size();
-  model.model = make_model(whole.dump(), 1);
-  return model;
-}
-
 const LoadedModel& reader() {
-  static const LoadedModel model = with_bytes(test::tiny_encoder_config());
+  static const LoadedModel model = test::with_bytes(test::tiny_encoder_config());
   return model;
 }
 
 const LoadedModel& translator() {
-  static const LoadedModel model = with_bytes(test::tiny_translator_config());
+  static const LoadedModel model = test::with_bytes(test::tiny_translator_config());
   return model;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "support/sharpen.h"
 
 namespace heed::test {
+
+/// For work that may be cancelled: it never is.
+inline const std::function<void()> kNever = [] {};
 
 struct FamilyVariant {
   const char* name;

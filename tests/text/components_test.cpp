@@ -8,29 +8,23 @@
 #include "io/atomic_file.h"
 #include "support/places.h"
 #include "support/scratch.h"
+#include "text/characters.h"
 #include "text/pipeline_tokenizer.h"
 
 namespace heed {
 namespace {
 
 using nlohmann::json;
+using test::whole_characters;
 using Ids = std::vector<TokenId>;
 
-std::filesystem::path folder() { return std::filesystem::path(HEED_SOURCE_DIR) / "tests" / "text"; }
-
-const json& all_cases() {
-  static const json cases = json::parse(read_file(folder() / "cases.json"));
-  return cases;
+std::filesystem::path own_folder() {
+  return std::filesystem::path(HEED_SOURCE_DIR) / "tests" / "text";
 }
 
-std::pair<std::int64_t, std::int64_t> whole_characters(const std::string& text, TokenSpan span) {
-  const auto inside = [&](std::int64_t i) {
-    return i < std::ssize(text) &&
-           (static_cast<unsigned char>(text[static_cast<std::size_t>(i)]) & 0xC0) == 0x80;
-  };
-  while (inside(span.begin)) --span.begin;
-  while (inside(span.end)) ++span.end;
-  return {span.begin, span.end};
+const json& all_cases() {
+  static const json cases = json::parse(read_file(own_folder() / "cases.json"));
+  return cases;
 }
 
 // Bytes that are not UTF-8 come back as they are; `tokenizers` gives U+FFFD for them.
@@ -39,7 +33,7 @@ bool is_whole(const std::string& text) { return find_invalid_utf8(text) < 0; }
 class Components : public testing::TestWithParam<const char*> {
  protected:
   std::unique_ptr<Tokenizer> tokenizer_ =
-      load_tokenizer(folder() / "tokenizers" / (std::string(GetParam()) + ".json"));
+      load_tokenizer(own_folder() / "tokenizers" / (std::string(GetParam()) + ".json"));
   const json& cases_ = all_cases()[GetParam()];
 };
 
@@ -71,8 +65,8 @@ TEST_P(Components, FrameTwoTextsAsTokenizersDoes) {
 
 TEST_P(Components, TheirJsonGivesTheSameTokens) {
   const std::string copy = tokenizer_->to_json();
-  EXPECT_EQ(json::parse(copy),
-            json::parse(read_file(folder() / "tokenizers" / (std::string(GetParam()) + ".json"))));
+  EXPECT_EQ(json::parse(copy), json::parse(read_file(own_folder() / "tokenizers" /
+                                                     (std::string(GetParam()) + ".json"))));
 }
 
 INSTANTIATE_TEST_SUITE_P(OfEveryKind, Components,
@@ -88,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(OfEveryKind, Components,
 // Each with one rule at its edge, as `tokenizers` has it: what the vocabulary lacks, blanks of
 // added tokens, byte tokens, regular expressions.
 TEST(TokenizerRules, GiveTheIdsOfTokenizers) {
-  const json all = json::parse(read_file(folder() / "rules.json"));
+  const json all = json::parse(read_file(own_folder() / "rules.json"));
   for (const json& rule : all) {
     SCOPED_TRACE(rule["name"].get<std::string>());
     const auto tokenizer = read_tokenizer(TokenizerFile("rules.json", rule["tokenizer"].dump()));
@@ -108,10 +102,10 @@ TEST(TokenizerRules, GiveTheIdsOfTokenizers) {
 // reads the two.
 TEST(TokenizerSettings, GiveTheIdsOfTransformers) {
   const test::Scratch scratch;
-  for (const json& setting : json::parse(read_file(folder() / "settings.json"))) {
+  for (const json& setting : json::parse(read_file(own_folder() / "settings.json"))) {
     SCOPED_TRACE(setting["config"].dump());
     const std::string name = setting["tokenizer"].get<std::string>() + ".json";
-    write_file(scratch / "tokenizer.json", read_file(folder() / "tokenizers" / name));
+    write_file(scratch / "tokenizer.json", read_file(own_folder() / "tokenizers" / name));
     write_file(scratch / "tokenizer_config.json", setting["config"].dump());
     const auto tokenizer = load_tokenizer(scratch.folder());
     for (const json& entry : setting["cases"]) {

@@ -14,32 +14,32 @@
 namespace heed {
 namespace {
 
-using Json = nlohmann::json;
+using nlohmann::json;
 using testing::ElementsAre;
 
 class LoadTokenizer : public testing::Test {
  protected:
-  std::unique_ptr<Tokenizer> load(const Json& json) {
-    write_file(path_, json.dump());
+  std::unique_ptr<Tokenizer> load(const json& content) {
+    write_file(path_, content.dump());
     return load_tokenizer(path_);
   }
-  void expect_error(const Json& json, ErrorCode code, const std::string& message) {
-    EXPECT_HEED_ERROR(load(json), code, path_.string() + ": " + message);
+  void expect_error(const json& content, ErrorCode code, const std::string& message) {
+    EXPECT_HEED_ERROR(load(content), code, path_.string() + ": " + message);
   }
   // The value at fault begins behind `before` in the file.
-  void expect_error_behind(const std::string& before, const Json& json, ErrorCode code,
+  void expect_error_behind(const std::string& before, const json& content, ErrorCode code,
                            const std::string& message) {
-    const std::string text = json.dump();
+    const std::string text = content.dump();
     const std::string line = text.substr(0, text.find(before) + before.size());
     const auto column =
         1 + std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; });  // characters
-    expect_error(json, code, fmt::format("line 1, column {}: {}", column, message));
+    expect_error(content, code, fmt::format("line 1, column {}: {}", column, message));
   }
   // Byte-level, with merges "l o" and "lo w".
-  static Json small() {
-    return Json::parse(train_byte_bpe("low low", {.vocabulary_size = 259})->to_json());
+  static json small() {
+    return json::parse(train_byte_bpe("low low", {.vocabulary_size = 259})->to_json());
   }
-  static Json added(const std::string& content, TokenId id) {
+  static json added(const std::string& content, TokenId id) {
     return {{"content", content}, {"id", id}, {"special", true}, {"normalized", false}};
   }
   test::Scratch scratch_;
@@ -59,69 +59,69 @@ TEST_F(LoadTokenizer, BrokenFilesAreErrors) {
   write_file(path_, R"({"model": )");
   EXPECT_HEED_ERROR(load_tokenizer(path_), ErrorCode::kCorrupt,
                     path_.string() + ": line 1, column 11: not JSON: ends too early");
-  expect_error(Json::array(), ErrorCode::kCorrupt,
+  expect_error(json::array(), ErrorCode::kCorrupt,
                "model is not given, expected that of a tokenizer.json, an object");
-  Json json = small();
-  json["model"]["merges"].push_back("l z");
+  json content = small();
+  content["model"]["merges"].push_back("l z");
   expect_error_behind(
-      "\"lo w\",", json, ErrorCode::kCorrupt,
+      "\"lo w\",", content, ErrorCode::kCorrupt,
       "model.merges[2] is \"l z\", expected two pieces that are in the vocabulary, as "
       "their joint form is");
-  json = small();
-  json["model"]["vocab"]["zz"] = -3;
-  expect_error_behind("\"zz\":", json, ErrorCode::kCorrupt,
+  content = small();
+  content["model"]["vocab"]["zz"] = -3;
+  expect_error_behind("\"zz\":", content, ErrorCode::kCorrupt,
                       "the id of \"zz\" is -3, expected a whole number below 2097152");
-  json = small();
-  json["model"]["vocab"]["zz"] = 258;
-  expect_error_behind("\"zz\":", json, ErrorCode::kCorrupt,
+  content = small();
+  content["model"]["vocab"]["zz"] = 258;
+  expect_error_behind("\"zz\":", content, ErrorCode::kCorrupt,
                       "the id of \"zz\" is 258, expected another than that of \"low\"");
-  json = small();
-  json["added_tokens"] = Json::array({3});
+  content = small();
+  content["added_tokens"] = json::array({3});
   expect_error_behind(
-      "\"added_tokens\":[", json, ErrorCode::kCorrupt,
+      "\"added_tokens\":[", content, ErrorCode::kCorrupt,
       "an entry of added_tokens is 3, expected an object with a 'content' that is not "
       "empty");
 }
 
 TEST_F(LoadTokenizer, AnUnknownComponentIsNamedWithItsPlaceAndWhatIsKnown) {
-  Json json = small();
-  json["normalizer"] = {{"type", "Upside"}};
-  expect_error_behind("\"normalizer\":", json, ErrorCode::kUnsupported,
+  json content = small();
+  content["normalizer"] = {{"type", "Upside"}};
+  expect_error_behind("\"normalizer\":", content, ErrorCode::kUnsupported,
                       "normalizer is Upside, expected one of BertNormalizer, ByteLevel, Lowercase, "
                       "NFC, NFD, NFKC, NFKD, Nmt, "
                       "Precompiled, Prepend, Replace, Sequence, Strip, StripAccents");
-  json = small();
-  json["pre_tokenizer"] = {{"type", "UnicodeScripts"}};
+  content = small();
+  content["pre_tokenizer"] = {{"type", "UnicodeScripts"}};
   expect_error_behind(
-      "\"pre_tokenizer\":", json, ErrorCode::kUnsupported,
+      "\"pre_tokenizer\":", content, ErrorCode::kUnsupported,
       "pre_tokenizer is UnicodeScripts, expected one of BertPreTokenizer, ByteLevel, "
       "CharDelimiterSplit, Digits, Metaspace, Punctuation, Sequence, Split, Whitespace, "
       "WhitespaceSplit");
-  json = small();
-  json["post_processor"] = {{"type", "Frames"}};
-  expect_error_behind("\"post_processor\":", json, ErrorCode::kUnsupported,
+  content = small();
+  content["post_processor"] = {{"type", "Frames"}};
+  expect_error_behind("\"post_processor\":", content, ErrorCode::kUnsupported,
                       "post_processor is Frames, expected null, BertProcessing, ByteLevel, "
                       "RobertaProcessing, TemplateProcessing or a Sequence of them");
-  json = small();
-  json["decoder"] = {{"type", "CTC"}};
-  expect_error_behind("\"decoder\":", json, ErrorCode::kUnsupported,
+  content = small();
+  content["decoder"] = {{"type", "CTC"}};
+  expect_error_behind("\"decoder\":", content, ErrorCode::kUnsupported,
                       "decoder is CTC, expected one of BPEDecoder, ByteFallback, ByteLevel, Fuse, "
                       "Metaspace, Replace, Sequence, Strip, WordPiece");
-  json = small();
-  json["model"]["type"] = "Letters";
-  expect_error_behind("\"model\":", json, ErrorCode::kUnsupported,
+  content = small();
+  content["model"]["type"] = "Letters";
+  expect_error_behind("\"model\":", content, ErrorCode::kUnsupported,
                       "model is Letters, expected one of BPE, Unigram, WordLevel, WordPiece");
 }
 
 TEST_F(LoadTokenizer, WhatIsNotHonouredIsRefused) {
-  Json json = small();
-  json["model"]["dropout"] = 0.1;
-  expect_error_behind("\"dropout\":", json, ErrorCode::kUnsupported,
+  json content = small();
+  content["model"]["dropout"] = 0.1;
+  expect_error_behind("\"dropout\":", content, ErrorCode::kUnsupported,
                       "model.dropout is 0.1, expected 0 or null");
-  json = small();
-  json["pre_tokenizer"] = {{"type", "Sequence"},
-                           {"pretokenizers", {json["pre_tokenizer"], {{"type", "Digits"}}}}};
-  expect_error_behind("\"pretokenizers\":[", json, ErrorCode::kUnsupported,
+  content = small();
+  content["pre_tokenizer"] = {{"type", "Sequence"},
+                              {"pretokenizers", {content["pre_tokenizer"], {{"type", "Digits"}}}}};
+  expect_error_behind("\"pretokenizers\":[", content, ErrorCode::kUnsupported,
                       "a part of pre_tokenizer.pretokenizers before the last is ByteLevel, "
                       "expected one that leaves characters as they are");
 }
@@ -206,39 +206,39 @@ TEST(Tiktoken, TheFilesNameTellsHowWordsAreCut) {
 }
 
 TEST_F(LoadTokenizer, MergesMayBePairs) {
-  Json json = small();
-  json["model"]["merges"] = Json::array({{"l", "o"}, {"lo", "w"}});
-  EXPECT_EQ(load(json)->encode("low", false).ids.size(), 1U);
+  json content = small();
+  content["model"]["merges"] = json::array({{"l", "o"}, {"lo", "w"}});
+  EXPECT_EQ(load(content)->encode("low", false).ids.size(), 1U);
 }
 
 TEST_F(LoadTokenizer, ATemplateFramesTheText) {
-  Json json = small();
-  json["post_processor"] = Json::parse(R"({"type": "TemplateProcessing",
+  json content = small();
+  content["post_processor"] = json::parse(R"({"type": "TemplateProcessing",
       "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}},
                  {"Sequence": {"id": "A", "type_id": 0}},
                  {"SpecialToken": {"id": "</s>", "type_id": 0}}],
       "special_tokens": {"<s>": {"id": "<s>", "ids": [0]},
                          "</s>": {"id": "</s>", "ids": [1, 2]}}})");
-  const auto tokenizer = load(json);
+  const auto tokenizer = load(content);
   const Encoding encoding = tokenizer->encode("low", true);
   EXPECT_THAT(encoding.ids, ElementsAre(0, 258, 1, 2));
   EXPECT_EQ(encoding.spans[3].begin, 3);
   EXPECT_EQ(encoding.spans[3].end, 3);
   EXPECT_THAT(tokenizer->encode("low", false).ids, ElementsAre(258));
-  json["post_processor"]["special_tokens"]["<s>"]["ids"] = {999};
-  expect_error(json, ErrorCode::kCorrupt,
+  content["post_processor"]["special_tokens"]["<s>"]["ids"] = {999};
+  expect_error(content, ErrorCode::kCorrupt,
                "an id of post_processor is 999, expected one below the 259 of the vocabulary");
 }
 
 TEST_F(LoadTokenizer, TheLongestAddedTokenWins) {
-  Json json = small();
-  json["added_tokens"].push_back(added("<a>", 259));
-  json["added_tokens"].push_back(added("<a>b", 260));
-  EXPECT_THAT(load(json)->encode("low<a>b<a>", false).ids, ElementsAre(258, 260, 259));
+  json content = small();
+  content["added_tokens"].push_back(added("<a>", 259));
+  content["added_tokens"].push_back(added("<a>b", 260));
+  EXPECT_THAT(load(content)->encode("low<a>b<a>", false).ids, ElementsAre(258, 260, 259));
 }
 
 TEST_F(LoadTokenizer, AnAddedTokenIsNoPieceOfTheModel) {
-  const auto tokenizer = load(Json::parse(R"({
+  const auto tokenizer = load(json::parse(R"({
       "added_tokens": [{"id": 2, "content": "cat", "single_word": true},
                        {"id": 3, "content": "the"}],
       "model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "a": 1}}})"));
@@ -247,21 +247,21 @@ TEST_F(LoadTokenizer, AnAddedTokenIsNoPieceOfTheModel) {
 }
 
 TEST_F(LoadTokenizer, AnAddedTokenTakesTheSpaceBesideItWhereItSaysSo) {
-  Json json = small();
-  json["added_tokens"].push_back(added("<a>", 259));
-  json["added_tokens"][1]["lstrip"] = true;
-  json["added_tokens"].push_back(added("<b>", 260));
-  json["added_tokens"][2]["rstrip"] = true;
-  const Encoding encoding = load(json)->encode("low  <a><b>\n low", false);
+  json content = small();
+  content["added_tokens"].push_back(added("<a>", 259));
+  content["added_tokens"][1]["lstrip"] = true;
+  content["added_tokens"].push_back(added("<b>", 260));
+  content["added_tokens"][2]["rstrip"] = true;
+  const Encoding encoding = load(content)->encode("low  <a><b>\n low", false);
   EXPECT_THAT(encoding.ids, ElementsAre(258, 259, 260, 258));
   EXPECT_EQ(encoding.spans[1].begin, 3);
   EXPECT_EQ(encoding.spans[2].end, 13);
 }
 
 TEST_F(LoadTokenizer, APrefixedSpaceIsNoByteOfTheText) {
-  Json json = small();
-  json["pre_tokenizer"]["add_prefix_space"] = true;
-  const auto tokenizer = load(json);
+  json content = small();
+  content["pre_tokenizer"]["add_prefix_space"] = true;
+  const auto tokenizer = load(content);
   const Encoding encoding = tokenizer->encode("low", false);
   ASSERT_EQ(encoding.ids.size(), 2U);
   EXPECT_EQ(tokenizer->token_bytes(encoding.ids[0]), " ");
@@ -273,11 +273,11 @@ TEST_F(LoadTokenizer, APrefixedSpaceIsNoByteOfTheText) {
 }
 
 TEST_F(LoadTokenizer, AWordOfTheVocabularyIsItselfWhereMergesAreIgnored) {
-  Json json = small();
-  json["model"]["vocab"]["wol"] = 259;
-  EXPECT_EQ(load(json)->encode("wol", false).ids.size(), 3U);
-  json["model"]["ignore_merges"] = true;
-  EXPECT_THAT(load(json)->encode("wol", false).ids, ElementsAre(259));
+  json content = small();
+  content["model"]["vocab"]["wol"] = 259;
+  EXPECT_EQ(load(content)->encode("wol", false).ids.size(), 3U);
+  content["model"]["ignore_merges"] = true;
+  EXPECT_THAT(load(content)->encode("wol", false).ids, ElementsAre(259));
 }
 
 }  // namespace

@@ -10,34 +10,27 @@
 #include "heed/text/tokenizer.h"
 #include "support/scratch.h"
 #include "support/shared_data.h"
+#include "text/characters.h"
 
 namespace heed {
 namespace {
 
 using nlohmann::json;
+using test::whole_characters;
 using Ids = std::vector<TokenId>;
 using Range = std::pair<std::int64_t, std::int64_t>;
 
-std::filesystem::path folder() { return test::shared_data() / "tokenizers"; }
+std::filesystem::path shared_folder() { return test::shared_data() / "tokenizers"; }
 
 json cases_of(const std::string& name) {
-  return json::parse(read_file(folder() / "cases" / (name + ".json")));
-}
-
-// The span, widened to whole characters.
-Range whole_characters(const std::string& text, TokenSpan span) {
-  const auto inside = [&](std::int64_t i) {
-    return i < std::ssize(text) &&
-           (static_cast<unsigned char>(text[static_cast<std::size_t>(i)]) & 0xC0) == 0x80;
-  };
-  while (inside(span.begin)) --span.begin;
-  while (inside(span.end)) ++span.end;
-  return {span.begin, span.end};
+  return json::parse(read_file(shared_folder() / "cases" / (name + ".json")));
 }
 
 void expect_ids_of_ggml(const Tokenizer& tokenizer, const std::string& name) {
-  std::istringstream ids(read_file(folder() / "cases" / ("ggml-vocab-" + name + ".gguf.out")));
-  const std::string texts = read_file(folder() / "cases" / ("ggml-vocab-" + name + ".gguf.inp"));
+  std::istringstream ids(
+      read_file(shared_folder() / "cases" / ("ggml-vocab-" + name + ".gguf.out")));
+  const std::string texts =
+      read_file(shared_folder() / "cases" / ("ggml-vocab-" + name + ".gguf.inp"));
   const std::string separator = "\n__ggml_vocab_test__\n";
   int count = 0;
   for (std::size_t begin = 0; begin < texts.size(); ++count) {
@@ -71,7 +64,7 @@ void expect_cases_of_tokenizers(const Tokenizer& tokenizer, const json& file) {
 }
 
 int expect_ids_of_tiktoken(const Tokenizer& tokenizer, const std::string& wanted) {
-  std::istringstream plans(read_file(folder() / "tiktoken/TestPlans.txt"));
+  std::istringstream plans(read_file(shared_folder() / "tiktoken/TestPlans.txt"));
   std::string name;
   std::string sample;
   int count = 0;
@@ -95,7 +88,7 @@ class Gpt2 : public testing::Test {
  protected:
   void SetUp() override {
     HEED_NEEDS_SHARED("tokenizers");
-    static const std::shared_ptr<Tokenizer> loaded = load_tokenizer(folder() / "gpt2");
+    static const std::shared_ptr<Tokenizer> loaded = load_tokenizer(shared_folder() / "gpt2");
     tokenizer_ = loaded;
   }
   std::shared_ptr<Tokenizer> tokenizer_;
@@ -113,9 +106,9 @@ TEST_F(Gpt2, GivesTheIdsOfTiktoken) {
 
 TEST_F(Gpt2, TheOlderPairOfFilesGivesTheSame) {
   const test::Scratch scratch;
-  std::filesystem::create_symlink(std::filesystem::absolute(folder() / "gpt2/encoder.json"),
+  std::filesystem::create_symlink(std::filesystem::absolute(shared_folder() / "gpt2/encoder.json"),
                                   scratch / "vocab.json");
-  std::filesystem::create_symlink(std::filesystem::absolute(folder() / "gpt2/vocab.bpe"),
+  std::filesystem::create_symlink(std::filesystem::absolute(shared_folder() / "gpt2/vocab.bpe"),
                                   scratch / "merges.txt");
   const auto pair = load_tokenizer(scratch.folder());
   expect_cases_of_tokenizers(*pair, cases_of("hf-gpt2"));
@@ -139,9 +132,9 @@ TEST_F(Gpt2, AWordOfAMegabyteIsNoTrouble) {
 
 TEST(Tiktoken, ItsOwnFilesGiveItsIds) {
   HEED_NEEDS_SHARED("tokenizers");
-  const auto r50k = load_tokenizer(folder() / "tiktoken/r50k_base.tiktoken");
+  const auto r50k = load_tokenizer(shared_folder() / "tiktoken/r50k_base.tiktoken");
   EXPECT_EQ(expect_ids_of_tiktoken(*r50k, "r50k_base"), 67);
-  const auto cl100k = load_tokenizer(folder() / "tiktoken/cl100k_base.tiktoken");
+  const auto cl100k = load_tokenizer(shared_folder() / "tiktoken/cl100k_base.tiktoken");
   EXPECT_EQ(expect_ids_of_tiktoken(*cl100k, "cl100k_base"), 75);
 }
 
@@ -150,7 +143,7 @@ class Bert : public testing::Test {
   void SetUp() override {
     HEED_NEEDS_SHARED("tokenizers");
     static const std::shared_ptr<Tokenizer> loaded =
-        load_tokenizer(folder() / "bert/tokenizer.json");
+        load_tokenizer(shared_folder() / "bert/tokenizer.json");
     tokenizer_ = loaded;
   }
   std::shared_ptr<Tokenizer> tokenizer_;
@@ -184,11 +177,11 @@ TEST_F(Bert, PairsHaveTypesAndOffsetsInTheirOwnText) {
 TEST_F(Bert, ItsVocabularyFileGivesTheIdsAndPiecesOfSquad) {
   const test::Scratch scratch;
   std::filesystem::create_symlink(
-      std::filesystem::absolute(folder() / "bert/bert-base-uncased-vocab.txt"),
+      std::filesystem::absolute(shared_folder() / "bert/bert-base-uncased-vocab.txt"),
       scratch / "vocab.txt");
   const auto tokenizer = load_tokenizer(scratch.folder());
-  const json tokens = json::parse(read_file(folder() / "bert/squad_question_tokens.json"));
-  const json ids = json::parse(read_file(folder() / "bert/squad_question_ids.json"));
+  const json tokens = json::parse(read_file(shared_folder() / "bert/squad_question_tokens.json"));
+  const json ids = json::parse(read_file(shared_folder() / "bert/squad_question_ids.json"));
   int equal = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const Encoding encoding =
@@ -206,7 +199,7 @@ TEST_F(Bert, ItsVocabularyFileGivesTheIdsAndPiecesOfSquad) {
 
 TEST(Llama2, GivesTheIdsOffsetsAndTextsOfTokenizersAndGgml) {
   HEED_NEEDS_SHARED("tokenizers");
-  const auto tokenizer = load_tokenizer(folder() / "llama2");
+  const auto tokenizer = load_tokenizer(shared_folder() / "llama2");
   expect_cases_of_tokenizers(*tokenizer, cases_of("hf-llama2"));
   expect_ids_of_ggml(*tokenizer, "llama-spm");
   expect_ids_of_ggml(*tokenizer, "phi-3");
@@ -214,7 +207,7 @@ TEST(Llama2, GivesTheIdsOffsetsAndTextsOfTokenizersAndGgml) {
 
 TEST(Llama2, AWordOfAMegabyteIsNoTrouble) {
   HEED_NEEDS_SHARED("tokenizers");
-  const auto tokenizer = load_tokenizer(folder() / "llama2");
+  const auto tokenizer = load_tokenizer(shared_folder() / "llama2");
   const std::string text(1 << 20, 'a');
   EXPECT_EQ(tokenizer->decode(tokenizer->encode(text, false).ids, false), text);
 }
@@ -234,7 +227,7 @@ void expect_offsets_of_sentence_piece(const json& entry, const Encoding& encodin
 
 TEST(SentencePieceCases, AUnigramModelGivesItsIdsPiecesOffsetsAndTexts) {
   HEED_NEEDS_SHARED("tokenizers");
-  const auto tokenizer = load_tokenizer(folder() / "sentencepiece/test_model.model");
+  const auto tokenizer = load_tokenizer(shared_folder() / "sentencepiece/test_model.model");
   const json file = cases_of("spm-test_model");
   for (const json& entry : file["cases"]) {
     const auto text = entry["text"].get<std::string>();
@@ -256,7 +249,7 @@ TEST(WordLevel, SourceAndTargetHaveTokenizersOfTheirOwn) {
   EXPECT_EQ(source->encode("آ ?", true).ids.back(), 50);
   EXPECT_EQ(target->find("<s>"), 52);
   EXPECT_EQ(target->decode(target->encode("a t z", true).ids, true), "a t z");
-  EXPECT_EQ(load_target_tokenizer(folder() / "llama2"), nullptr);
+  EXPECT_EQ(load_target_tokenizer(shared_folder() / "llama2"), nullptr);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr std::string_view kText =
+constexpr std::string_view kWords =
     "Low lower lowest. Newest widest low low newest widest newest, newest!\n";
 
 std::vector<std::string> pieces_of(const Tokenizer& tokenizer, std::string_view text,
@@ -25,7 +25,7 @@ std::vector<std::string> pieces_of(const Tokenizer& tokenizer, std::string_view 
 }
 
 TEST(WordPieceTraining, FrequentPairsBecomePieces) {
-  const auto tokenizer = train_word_piece(kText, {.vocabulary_size = 60});
+  const auto tokenizer = train_word_piece(kWords, {.vocabulary_size = 60});
   EXPECT_THAT(pieces_of(*tokenizer, "newest low"), ElementsAre("newest", "low"));
   EXPECT_THAT(pieces_of(*tokenizer, "west"), ElementsAre("w", "##est"));
 }
@@ -60,7 +60,7 @@ TEST(WordPieceTraining, ATextStandsBetweenItsSpecialTokens) {
 
 TEST(WordPieceTraining, ItsJsonGivesTheSameTokenizer) {
   const test::Scratch scratch;
-  const auto tokenizer = train_word_piece(kText, {.vocabulary_size = 50});
+  const auto tokenizer = train_word_piece(kWords, {.vocabulary_size = 50});
   write_file(scratch / "tokenizer.json", tokenizer->to_json());
   const auto loaded = load_tokenizer(scratch / "tokenizer.json");
   EXPECT_EQ(loaded->encode("Slower news", true).ids, tokenizer->encode("Slower news", true).ids);

@@ -73,7 +73,8 @@ TEST(StartFrom, TakesEveryWeightOfAFolder) {
 TEST(StartFrom, ARunWithoutABlockHasThePositionsOfTheFolder) {
   const auto folder = std::filesystem::path(testing::TempDir()) / "start_from_short";
   save_model(folder, *model_of(8, 1), nullptr, DType::kF32);
-  TrainConfig config{.start_from = folder.string()};
+  TrainConfig config;
+  config.start_from = folder.string();
   EXPECT_EQ(settled(config).block, 4);
   config.block = 3;
   EXPECT_EQ(settled(config).block, 3);
