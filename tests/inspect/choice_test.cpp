@@ -98,12 +98,12 @@ TEST(ChooseHead, NeverPinsTheFirstTokenOfACausalText) {
 TEST(ChooseHead, TakesNoHeadWhoseRowsAllLookAtOneWordWhereAnothersLookAtWordsOfTheirOwn) {
   const Session session =
       session_of({{0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6}});
-  EXPECT_EQ(shown(session), (Shown{0, 1, "t6", "t1"}));
+  EXPECT_EQ(shown(session), (ShownPlace{0, 1, "t6", "t1"}));
 }
 
 TEST(ChooseHead, PinsTheRowThatLooksElsewhereThanTheOthers) {
   const Session session = session_of({{0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 3, 1}});
-  EXPECT_EQ(shown(session), (Shown{0, 0, "t10", "t3"}));
+  EXPECT_EQ(shown(session), (ShownPlace{0, 0, "t10", "t3"}));
   const ChosenHead asked = at_strongest_edge(session, {.layer = 0, .head = 0});
   EXPECT_EQ(asked.query, 10);
   EXPECT_EQ(asked.key, 3);
@@ -111,9 +111,9 @@ TEST(ChooseHead, PinsTheRowThatLooksElsewhereThanTheOthers) {
 
 TEST(ChooseHead, TheFirstWordOfACausalTextCountsHalf) {
   Session session = session_of({{0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 0}});
-  EXPECT_EQ(shown(session), (Shown{0, 0, "t9", "t1"}));
+  EXPECT_EQ(shown(session), (ShownPlace{0, 0, "t9", "t1"}));
   session.tokens[0].text = -1;  // special: the word after it is the first
-  EXPECT_EQ(shown(session), (Shown{0, 0, "t10", "t3"}));
+  EXPECT_EQ(shown(session), (ShownPlace{0, 0, "t10", "t3"}));
 }
 
 TEST(ChooseHead, APartOfACharacterCountsLessThanAWordOfGrammar) {
@@ -121,7 +121,7 @@ TEST(ChooseHead, APartOfACharacterCountsLessThanAWordOfGrammar) {
   session.tokens[1].bytes = " \xC3";
   session.tokens[2].bytes = "\xA9";
   session.tokens[10].bytes = " the";
-  EXPECT_EQ(shown(session), (Shown{0, 0, "the", "t4"}));
+  EXPECT_EQ(shown(session), (ShownPlace{0, 0, "the", "t4"}));
 }
 
 TEST(ChooseHead, TakesTheEdgeOfAnInductionHeadWhereTheTextRepeats) {
