@@ -20,7 +20,7 @@ namespace {
 constexpr int kRounds = 5;
 constexpr double kSecondsATurn = 0.1;
 
-// What a case asks of heed, and of other libraries.
+// The case and the pass that heed and the peers compute in turns.
 struct Turns {
   const AttentionCase* problem = nullptr;
   BenchPass pass = BenchPass::kForward;

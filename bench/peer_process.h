@@ -13,7 +13,7 @@ namespace heed {
 class PeerProcess {
  public:
   /// Starts `python`, a path or a name in $PATH; what it writes to stderr goes to this process's.
-  /// Throws kNotFound where there is no such program.
+  /// Throws kNotFound if the program does not exist.
   explicit PeerProcess(const std::string& python);
   ~PeerProcess();
   PeerProcess(const PeerProcess&) = delete;
@@ -25,7 +25,8 @@ class PeerProcess {
   };
   /// Makes the tensors of a case; the libraries that can compute it.
   std::vector<Peer> prepare(const Json& problem);
-  /// Runs one of them for about so many seconds, at least once; the seconds of each run.
+  /// Runs one of them again and again until `seconds` have passed, at least once. Returns the
+  /// seconds of each run.
   std::vector<double> time(const std::string& peer, double seconds);
 
  private:

@@ -16,7 +16,8 @@ struct Repeated {
 
 Repeated summary(std::vector<double> times);
 
-/// Runs `work` for about so many seconds, at least once; the seconds of each run.
+/// Runs `work` again and again until `seconds` have passed, at least once. Returns the seconds of
+/// each run.
 std::vector<double> times_within(double seconds, const std::function<void()>& work);
 
 /// Runs `work` twice to warm caches and page in its outputs, then for about half a second, 5 to
