@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "bench/peers_script.h"
 #include "heed/base/error.h"
 
 namespace heed {

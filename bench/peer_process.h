@@ -10,6 +10,9 @@
 
 namespace heed {
 
+/// The text of bench/peers/attention.py.
+extern const char* const kPeersScript;
+
 class PeerProcess {
  public:
   /// Starts `python`, a path or a name in $PATH; what it writes to stderr goes to this process's.

@@ -58,6 +58,12 @@ def git(*arguments):
     return run.stdout if run.returncode == 0 else None
 
 
+def said(diff, sign):
+    """What the removed (-) or added (+) lines say of how files are read, whatever the target is called."""
+    lines = [line[1:].strip() for line in diff.splitlines() if line.startswith(sign) and line[:3] != sign * 3]
+    return sorted(re.sub(r"\([\w${}]+ ", "(", line) for line in lines if HOW.search(line))
+
+
 def changed_since_clean(version):
     """The commit at which all was clean, and the files that differ from it; (None, None) where that tells nothing."""
     commit, _, then = CLEAN_AT.read_text().strip().partition(" ") if CLEAN_AT.exists() else ("", "", "")
@@ -67,9 +73,8 @@ def changed_since_clean(version):
     how = git("diff", "-U0", commit, "--", *BUILD_FILES)
     if names is None or new is None or how is None:  # a clone without that commit
         return None, None
-    lines = [line for line in how.splitlines() if line[:1] in "+-" and not line.startswith(("+++", "---"))]
     files = {ROOT / name for name in names.split() + new.split()}
-    if ROOT / ".clang-tidy" in files or any(HOW.search(line) for line in lines):
+    if ROOT / ".clang-tidy" in files or said(how, "-") != said(how, "+"):
         return None, None
     return commit, files
 

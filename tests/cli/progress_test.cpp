@@ -22,8 +22,8 @@ TEST(Progress, TellsTheTimeWhereNothingCanBeCounted) {
   EXPECT_EQ(progress_text("cases", 0, 12, 3), "cases 0/12  3 s");
 }
 
-// Runs the program on a terminal of its own, which `script` gives it, and returns all that it writes.
-// With HEED_PROGRESS=0 each step is shown, however fast the machine is.
+// Runs the program on a terminal of its own, which `script` gives it, and returns all that it
+// writes. With HEED_PROGRESS=0 each step is shown, however fast the machine is.
 std::string on_a_terminal(const std::string& arguments) {
   const std::string out = test::in_scratch("terminal");
   const std::string command = HEED_BINARY_DIR "/heed " + arguments;
