@@ -73,7 +73,7 @@ std::vector<PeerProcess::Peer> PeerProcess::prepare(const Json& problem) {
 std::vector<double> PeerProcess::time(const std::string& peer, double seconds) {
   std::vector<double> times;
   const Json answer = ask({{"time", peer}, {"seconds", seconds}});
-  for (const Json& time : answer["times"].items()) times.push_back(time.as_number().value());
+  for (const Json& time : answer["times"].items()) times.push_back(time.as_number().value_or(0));
   return times;
 }
 
