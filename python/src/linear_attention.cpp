@@ -73,7 +73,8 @@ nb::tuple forward(const nb::dict& settings) {
   return nb::make_tuple(exported(std::move(attended.out)), exported(std::move(attended.state)));
 }
 
-nb::tuple backward(const nb::dict& settings, const nb::object& dout, const nb::object& dstate) {
+nb::tuple linear_backward(const nb::dict& settings, const nb::object& dout,
+                          const nb::object& dstate) {
   const HeldLinear held = held_linear(settings);
   const Borrowed out = borrow(dout, "dout");
   const Borrowed state = borrow(dstate, "dstate");
@@ -87,7 +88,7 @@ nb::tuple backward(const nb::dict& settings, const nb::object& dout, const nb::o
 
 void bind_linear_attention(nb::module_& module) {
   module.def("linear_attention", &forward);
-  module.def("linear_attention_backward", &backward, nb::arg("settings"), nb::arg("dout"),
+  module.def("linear_attention_backward", &linear_backward, nb::arg("settings"), nb::arg("dout"),
              nb::arg("dstate").none());
   module.def("random_projection", [](std::int64_t features, std::int64_t width, std::uint64_t seed,
                                      bool f64) {

@@ -40,7 +40,7 @@ Keep part_named(const std::optional<std::string>& cut) {
         .expected = "\"first\", \"last\" or None"});
 }
 
-struct Asked {
+struct Opening {
   SessionInput input = {};
   bool of_ids = false;
   std::optional<std::vector<TokenId>> target_ids = {};
@@ -49,7 +49,7 @@ struct Asked {
   bool hidden = false;
 };
 
-Session tokenized(const LoadedModel& model, Asked& asked) {
+Session tokenized(const LoadedModel& model, Opening& asked) {
   if (asked.of_ids)
     return asked.target_ids ? tokenize_session(model, asked.input.ids,
                                                std::span<const TokenId>(*asked.target_ids))
@@ -58,7 +58,7 @@ Session tokenized(const LoadedModel& model, Asked& asked) {
   return tokenize_session(model, asked.input.texts());
 }
 
-SessionHandle open(const HeldModel& model, Asked asked) {
+SessionHandle open(const HeldModel& model, Opening asked) {
   auto held = std::make_shared<HeldSession>();
   held->model = model.loaded;
   computing([&] {
@@ -86,7 +86,7 @@ SessionHandle open_texts(const HeldModel& model, const std::string& text,
 
 SessionHandle open_ids(const HeldModel& model, const nb::object& ids, const nb::object& target,
                        bool logits, bool hidden) {
-  Asked asked = {.of_ids = true, .logits = logits, .hidden = hidden};
+  Opening asked = {.of_ids = true, .logits = logits, .hidden = hidden};
   asked.input.ids = token_ids(ids, "ids");
   if (!target.is_none()) asked.target_ids = token_ids(target, "target");
   return open(model, std::move(asked));

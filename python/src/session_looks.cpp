@@ -89,8 +89,8 @@ std::string heads(HeldSession& held) {
   return to_json(HeadsTableAnswer{scores_of(held), held.session.info.causal});
 }
 
-Indices find(const HeldSession& held, const std::string& word, const std::string& argument,
-             const std::optional<std::string>& stack, bool keys) {
+Indices find_word(const HeldSession& held, const std::string& word, const std::string& argument,
+                  const std::optional<std::string>& stack, bool keys) {
   const Stack of = stack_named(held, stack).shape.stack;
   try {
     return find_word(keys ? held.session.keys(of) : held.session.queries(of), word);
@@ -167,7 +167,7 @@ void bind_session_looks(nb::module_& module) {
   module.def("look_json", &json, nb::arg("session"), nb::arg("question"));
   module.def("look_text", &text, nb::arg("session"), nb::arg("question"), nb::arg("shown"));
   module.def("heads", &heads, nb::arg("session"));
-  module.def("find_word", &find, nb::arg("session"), nb::arg("word"), nb::arg("argument"),
+  module.def("find_word", &find_word, nb::arg("session"), nb::arg("word"), nb::arg("argument"),
              nb::arg("stack").none(), nb::arg("keys"));
   module.def("next_words", &next, nb::arg("session"), nb::arg("top"), nb::arg("position"));
 }
