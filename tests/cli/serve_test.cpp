@@ -134,6 +134,7 @@ TEST(ServeProgram, APipeInAModelsFolderHoldsNobody) {
     ::close(client);
   }
   httplib::Client client("127.0.0.1", std::stoi(serving.port()));
+  client.set_read_timeout(300);
   const auto found = client.Get("/api/v1/models/found", owner);
   ASSERT_TRUE(found);
   EXPECT_THAT(found->body, testing::HasSubstr("\"README.md\""));

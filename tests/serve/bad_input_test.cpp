@@ -134,11 +134,7 @@ struct ArraysServed {
     options.session = session;
     return options;
   }
-  httplib::Client client() const {
-    httplib::Client client("127.0.0.1", server.port());
-    client.set_bearer_token_auth(test::kToken);
-    return client;
-  }
+  httplib::Client client() const { return test::client_of(server.port()); }
   const std::string path = "/api/v1/sessions/arrays";
   SessionPointer session;
   Server server;

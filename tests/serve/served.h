@@ -68,6 +68,16 @@ inline ServerOptions served_options(const ServerLimits& limits = {}) {
   return {.token = kToken, .limits = limits};
 }
 
+/// A client that waits as long as a machine with other work may take: the library gives up after 5
+/// seconds.
+inline httplib::Client client_of(int port, bool with_token = true) {
+  httplib::Client client("127.0.0.1", port);
+  client.set_keep_alive(true);
+  client.set_read_timeout(kPatience);
+  if (with_token) client.set_bearer_token_auth(kToken);
+  return client;
+}
+
 class Served {
  public:
   explicit Served(const ServerOptions& options = served_options(),
@@ -75,11 +85,7 @@ class Served {
       : server(model, options), layers(model.model->info().layers) {}
 
   httplib::Client client(bool with_token = true) const {
-    httplib::Client client("127.0.0.1", server.port());
-    client.set_keep_alive(true);
-    client.set_read_timeout(kPatience);
-    if (with_token) client.set_bearer_token_auth(kToken);
-    return client;
+    return client_of(server.port(), with_token);
   }
 
   /// Posts the text and waits for the pass and, if asked, for the statistics.

@@ -247,8 +247,7 @@ TEST(Server, GoesOnWhenTheModelsFolderVanishes) {
   const LoadedModel loaded = load_model(scratch / "m");
   Server server(loaded, test::served_options());
   std::filesystem::remove_all(scratch / "m");
-  httplib::Client client("127.0.0.1", server.port());
-  client.set_bearer_token_auth(test::kToken);
+  httplib::Client client = test::client_of(server.port());
   const auto answer = post_text(client, "the cat");
   ASSERT_EQ(answer->status, 201);
   const std::string path =

@@ -29,9 +29,7 @@ class ShownArrays : public testing::Test {
     options.session = cross_attention();
     return options;
   }
-  ShownArrays() : client_("127.0.0.1", server_.port()) {
-    client_.set_bearer_token_auth(test::kToken);
-  }
+  ShownArrays() : client_(test::client_of(server_.port())) {}
   json get(const std::string& path) {
     const auto answer = client_.Get(path);
     EXPECT_TRUE(answer && answer->status == 200) << path;
