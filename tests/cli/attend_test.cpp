@@ -145,8 +145,7 @@ TEST_F(AttendCommand, WritesEveryKindOfObservation) {
     if (stem.starts_with("column=")) stem = "column_2";
     if (stem.starts_with("value_norm:")) stem = "value_norm_received";
     stem = stem.substr(0, stem.find('='));
-    EXPECT_EQ(to_string(read_npy(in_scratch(("kinds/" + stem + ".npy").c_str())).shape()), shape)
-        << item;
+    EXPECT_EQ(to_string(read_npy(in_scratch("kinds/" + stem + ".npy")).shape()), shape) << item;
   }
 }
 

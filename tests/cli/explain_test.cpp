@@ -5,7 +5,6 @@
 
 #include "cli/arrays.h"
 #include "cli/program.h"
-#include "heed/io/npy.h"
 #include "heed/ops/attention.h"
 #include "support/key_forms.h"
 #include "support/random_tensor.h"

@@ -5,7 +5,6 @@
 #include <fstream>
 
 #include "cli/program.h"
-#include "cli/tiny_model.h"
 #include "support/places.h"
 
 namespace heed::cli {

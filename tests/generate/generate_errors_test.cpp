@@ -5,7 +5,6 @@
 
 #include "generate/letters.h"
 #include "heed/generate/generate.h"
-#include "heed/models/registry.h"
 #include "support/expect_error.h"
 #include "text/word_level.h"
 
