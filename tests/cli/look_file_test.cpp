@@ -36,22 +36,21 @@ const std::string& sentence_model() {
   return folder;
 }
 
-Answer look_at_sentence(std::vector<std::string> arguments, const std::string& shell = "") {
+Answer look_at(std::vector<std::string> arguments, const std::string& shell = "") {
   arguments.insert(arguments.begin(), {"look", kSentence});
   arguments.insert(arguments.end(), {"--model", sentence_model()});
   return test::heed(arguments, shell);
 }
 
-void expect_sentence_refused(const std::vector<std::string>& arguments,
-                             const std::string& message) {
-  const Answer answer = look_at_sentence(arguments);
+void refuses(const std::vector<std::string>& arguments, const std::string& message) {
+  const Answer answer = look_at(arguments);
   EXPECT_EQ(answer.status, 2);
   EXPECT_EQ(answer.out, "");
   EXPECT_EQ(answer.error, "heed look: " + message + "\n");
 }
 
 TEST(LookView, ChoosesHeadAndRowOfAText) {
-  const Answer answer = look_at_sentence({"--view", "look/L1.H2/i=3", "--format", "json"});
+  const Answer answer = look_at({"--view", "look/L1.H2/i=3", "--format", "json"});
   ASSERT_EQ(answer.status, 0) << answer.error;
   const json found = json::parse(answer.out);
   EXPECT_EQ(found["layer"], 1);
@@ -61,7 +60,7 @@ TEST(LookView, ChoosesHeadAndRowOfAText) {
 }
 
 TEST(LookView, AnEdgeIsACell) {
-  const Answer answer = look_at_sentence({"--view", "look/L1.H2/i=3/j=1", "--format", "json"});
+  const Answer answer = look_at({"--view", "look/L1.H2/i=3/j=1", "--format", "json"});
   const json found = json::parse(answer.out);
   ASSERT_EQ(found["cells"].size(), 1);
   EXPECT_EQ(found["cells"][0]["key"], 1);
@@ -70,51 +69,45 @@ TEST(LookView, AnEdgeIsACell) {
 TEST(LookView, IsReadOutOfThePagesAddress) {
   const std::string view = "look/L1.H2/i=3/j=1";
   for (const char* before : {"#", "http://127.0.0.1:8321/#", "https://host/heed/?token=a#"})
-    EXPECT_EQ(look_at_sentence({"--view", before + view}).out,
-              look_at_sentence({"--view", view}).out)
-        << before;
+    EXPECT_EQ(look_at({"--view", before + view}).out, look_at({"--view", view}).out) << before;
 }
 
 TEST(LookView, ASpanIsItsRows) {
   const json found =
-      json::parse(look_at_sentence({"--view", "look/L1.H2/range=1-3", "--format", "json"}).out);
+      json::parse(look_at({"--view", "look/L1.H2/range=1-3", "--format", "json"}).out);
   EXPECT_EQ(found["rows"].size(), 3);
 }
 
 TEST(LookView, RefusesWhatDoesNotExist) {
   for (const char* wrong : {"map/L0.H0", "foo", "http://127.0.0.1:8321/"})
-    expect_sentence_refused({"--view", wrong},
-                            fmt::format("--view is \"{}\", expected an address of the page, as in "
-                                        "look/L2.H4/i=17/j=3",
-                                        wrong));
-  expect_sentence_refused(
-      {"--view", "look/"},
-      "--view is \"look/\", expected a head as in L2.H4, L2.H4+H1 or cross.L2.H4 behind "
-      "look/");
-  expect_sentence_refused({"--view", "look/L0.H0/i=x"},
-                          "--view has \"i=x\", expected a number from 0");
-  expect_sentence_refused({"--view", "look/L2.H0"},
-                          "--view: layer is 2, expected 0 to 1 (tiny has 2 layers)");
-  expect_sentence_refused({"--view", "look/L0.H4"},
-                          "--view: head is 4, expected 0 to 3 (tiny has 4 heads)");
-  const Answer answer = look_at_sentence({"--view", "look/L0.H0/i=63", "--format", "html"});
+    refuses({"--view", wrong},
+            fmt::format("--view is \"{}\", expected an address of the page, as in "
+                        "look/L2.H4/i=17/j=3",
+                        wrong));
+  refuses({"--view", "look/"},
+          "--view is \"look/\", expected a head as in L2.H4, L2.H4+H1 or cross.L2.H4 behind "
+          "look/");
+  refuses({"--view", "look/L0.H0/i=x"}, "--view has \"i=x\", expected a number from 0");
+  refuses({"--view", "look/L2.H0"}, "--view: layer is 2, expected 0 to 1 (tiny has 2 layers)");
+  refuses({"--view", "look/L0.H4"}, "--view: head is 4, expected 0 to 3 (tiny has 4 heads)");
+  const Answer answer = look_at({"--view", "look/L0.H0/i=63", "--format", "html"});
   EXPECT_EQ(answer.status, 2);
   EXPECT_THAT(answer.error, HasSubstr("--view: i is 63, expected 0 to "));
 }
 
 TEST(LookView, WithoutAHeadShowsTheOneThatHeedChooses) {
-  const json free = json::parse(look_at_sentence({"--format", "json"}).out);
+  const json free = json::parse(look_at({"--format", "json"}).out);
   for (const char* view : {"look", "#look", "look/units=token"}) {
-    const Answer answer = look_at_sentence({"--view", view, "--format", "json"});
+    const Answer answer = look_at({"--view", view, "--format", "json"});
     ASSERT_EQ(answer.status, 0) << answer.error;
     EXPECT_EQ(json::parse(answer.out)["chosen"], free["chosen"]) << view;
   }
-  const json row = json::parse(look_at_sentence({"--view", "look/i=3", "--format", "json"}).out);
-  const json who = json::parse(look_at_sentence({"--who", "3", "--format", "json"}).out);
+  const json row = json::parse(look_at({"--view", "look/i=3", "--format", "json"}).out);
+  const json who = json::parse(look_at({"--who", "3", "--format", "json"}).out);
   EXPECT_EQ(row["chosen"], who["chosen"]);
   EXPECT_EQ(row["rows"], who["rows"]);
   for (const char* view : {"grid", "heads", "matrix/scale=sqrt", "words", "flow", "anatomy"}) {
-    const Answer answer = look_at_sentence({"--view", view, "--format", "html"});
+    const Answer answer = look_at({"--view", view, "--format", "html"});
     EXPECT_EQ(answer.status, 0) << view << answer.error;
     EXPECT_THAT(answer.out,
                 HasSubstr(fmt::format("{}/L{}.H{}",
@@ -122,23 +115,22 @@ TEST(LookView, WithoutAHeadShowsTheOneThatHeedChooses) {
                                       free["layer"].get<int>(), free["head"].get<int>())))
         << view;
   }
-  expect_sentence_refused({"--view", "grid/L9.H0", "--format", "html"},
-                          "--view: layer is 9, expected 0 to 1 (tiny has 2 layers)");
+  refuses({"--view", "grid/L9.H0", "--format", "html"},
+          "--view: layer is 9, expected 0 to 1 (tiny has 2 layers)");
 }
 
 TEST(LookView, SaysItAllAlone) {
-  expect_sentence_refused({"--view", "look/L0.H0", "--head", "1"},
-                          "--layer, --head, --who and --to cannot be used with --view");
-  expect_sentence_refused({"--view", "look/L0.H0", "--rows", "3"},
-                          "--rows cannot be used with --view");
+  refuses({"--view", "look/L0.H0", "--head", "1"},
+          "--layer, --head, --who and --to cannot be used with --view");
+  refuses({"--view", "look/L0.H0", "--rows", "3"}, "--rows cannot be used with --view");
 }
 
 TEST(LookView, WhoAttendsToATokenIsForPictures) {
   for (const char* format : {"text", "json", "tsv"})
-    expect_sentence_refused({"--view", "look/L0.H0/i=3/to=1", "--format", format},
-                            std::string("--format is ") + format +
-                                ", expected svg, png or html, which show the \"to=1\" of --view");
-  EXPECT_EQ(look_at_sentence({"--view", "look/L0.H0/i=3/to=0/scale=sqrt"}).status, 0);
+    refuses({"--view", "look/L0.H0/i=3/to=1", "--format", format},
+            std::string("--format is ") + format +
+                ", expected svg, png or html, which show the \"to=1\" of --view");
+  EXPECT_EQ(look_at({"--view", "look/L0.H0/i=3/to=0/scale=sqrt"}).status, 0);
 }
 
 TEST(LookView, WhatOtherFormsShowAloneIsRefused) {
@@ -152,32 +144,30 @@ TEST(LookView, WhatOtherFormsShowAloneIsRefused) {
                                                        {"j=1/units=word", "svg, png or html"}};
   for (const auto& [part, forms] : parts) {
     const std::string shown = std::string(part).substr(std::string_view(part).find('/') + 1);
-    expect_sentence_refused(
+    refuses(
         {"--view", std::string("look/L0.H0/i=3/") + part, "--format", "tsv"},
         fmt::format("--format is tsv, expected {}, which show the \"{}\" of --view", forms, shown));
   }
   for (const char* format : {"text", "json"})
-    expect_sentence_refused({"--view", "look/L0.H0/vs=L1.H1", "--format", format},
-                            fmt::format("--format is {}, expected svg, png or html, which show the "
-                                        "\"vs=L1.H1\" of --view",
-                                        format));
+    refuses({"--view", "look/L0.H0/vs=L1.H1", "--format", format},
+            fmt::format("--format is {}, expected svg, png or html, which show the "
+                        "\"vs=L1.H1\" of --view",
+                        format));
 }
 
 TEST(LookView, HowAViewIsDrawnChangesNothingInText) {
-  const std::string plain = look_at_sentence({"--view", "look/L0.H0/i=3"}).out;
+  const std::string plain = look_at({"--view", "look/L0.H0/i=3"}).out;
   for (const char* part : {"scale=sqrt", "scores=sink+entropy", "zoom=0-3,0-3"})
-    EXPECT_EQ(look_at_sentence({"--view", std::string("look/L0.H0/i=3/") + part}).out, plain)
-        << part;
+    EXPECT_EQ(look_at({"--view", std::string("look/L0.H0/i=3/") + part}).out, plain) << part;
   // The page's addresses keep what other views were asked for.
   for (const char* part : {"t=0.5", "k=4", "p=0.9", "line=rank", "by=effect", "sort=previous",
                            "filter=sink>0.5", "across=sink", "up=sink", "form=adjusted", "on=text"})
-    EXPECT_EQ(look_at_sentence({"--view", std::string("look/L0.H0/i=3/") + part}).out, plain)
-        << part;
-  EXPECT_EQ(look_at_sentence({"--view", "look/L0.H0/i=3/units=word"}).status, 0);
+    EXPECT_EQ(look_at({"--view", std::string("look/L0.H0/i=3/") + part}).out, plain) << part;
+  EXPECT_EQ(look_at({"--view", "look/L0.H0/i=3/units=word"}).status, 0);
 }
 
 TEST(LookFile, RefusesAnUnknownFormat) {
-  const Answer answer = look_at_sentence({"--format", "gif"});
+  const Answer answer = look_at({"--format", "gif"});
   EXPECT_EQ(answer.status, 2);
   EXPECT_EQ(answer.error,
             "heed look: --format is \"gif\", expected one of text, json, tsv, npy, svg, png, html, "
@@ -193,7 +183,7 @@ TEST(LookFile, RefusesIds) {
 }
 
 TEST(LookFile, SaysThatTheFolderIsMissing) {
-  const Answer answer = look_at_sentence({"--format", "html", "-o", "/nowhere/at/all.html"});
+  const Answer answer = look_at({"--format", "html", "-o", "/nowhere/at/all.html"});
   EXPECT_EQ(answer.status, 2);
   EXPECT_EQ(answer.error,
             "heed look: -o is /nowhere/at/all.html, expected a file in an existing folder; folder "
@@ -202,12 +192,12 @@ TEST(LookFile, SaysThatTheFolderIsMissing) {
 
 TEST(LookFile, AnEndingChoosesInCapitalsToo) {
   const std::string file = (test::scratch() / "CAPITALS.JSON").string();
-  ASSERT_EQ(look_at_sentence({"-o", file}).status, 0);
+  ASSERT_EQ(look_at({"-o", file}).status, 0);
   EXPECT_EQ(json::parse(test::content(file))["tokens"].size(), 15);
 }
 
 TEST(LookFile, RefusesAnEndingOfOtherPrograms) {
-  const Answer answer = look_at_sentence({"-o", "weights.csv"});
+  const Answer answer = look_at({"-o", "weights.csv"});
   EXPECT_EQ(answer.status, 2);
   EXPECT_EQ(answer.error,
             "heed look: -o is weights.csv, expected an ending among .txt, .json, .tsv, .npy, .svg, "
@@ -216,7 +206,7 @@ TEST(LookFile, RefusesAnEndingOfOtherPrograms) {
 
 TEST(LookFile, SaysWhichOfSeveralWordsIsShown) {
   if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
-  const Answer answer = look_at_sentence({"--format", "html", "--who", "the"});
+  const Answer answer = look_at({"--format", "html", "--who", "the"});
   EXPECT_EQ(answer.status, 0);
   EXPECT_THAT(answer.error, testing::MatchesRegex(
                                 "heed look: --who the is 2 tokens; shown is the last, [0-9]+\n"));
@@ -225,8 +215,7 @@ TEST(LookFile, SaysWhichOfSeveralWordsIsShown) {
 TEST(LookFile, SaysAtOnceWhatAPictureNeedsWhereThereIsNoPage) {
   if (!serve::page_files().empty()) GTEST_SKIP() << "built with the page (HEED_PAGE=ON)";
   for (const std::string format : {"svg", "png", "html"}) {
-    const Answer answer =
-        look_at_sentence({"--format", format, "-o", (test::scratch() / "none").string()});
+    const Answer answer = look_at({"--format", format, "-o", (test::scratch() / "none").string()});
     EXPECT_EQ(answer.status, 2);
     EXPECT_EQ(answer.error, "heed look: " + format +
                                 ": heed was built without its page, which draws it; build heed "
@@ -291,8 +280,8 @@ TEST(LookFile, TheBrowserIsGivenItsTokenInAFileOfTheUsersAlone) {
 
 TEST(LookFile, HtmlHoldsTheViewThatLookChooses) {
   if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
-  const json chosen = json::parse(look_at_sentence({"--format", "json"}).out);
-  const Answer answer = look_at_sentence({"--format", "html"});
+  const json chosen = json::parse(look_at({"--format", "json"}).out);
+  const Answer answer = look_at({"--format", "html"});
   ASSERT_EQ(answer.status, 0) << answer.error;
   const json& edge = chosen["chosen"];
   EXPECT_THAT(answer.out, HasSubstr("\"view\":\"look/L" + chosen["layer"].dump() + ".H" +
@@ -303,15 +292,15 @@ TEST(LookFile, HtmlHoldsTheViewThatLookChooses) {
 
 TEST(LookFile, HtmlPinsTheStrongestEdgeOfAHeadThatIsNamed) {
   if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
-  const Answer answer = look_at_sentence({"--format", "html", "--layer", "1", "--head", "3"});
+  const Answer answer = look_at({"--format", "html", "--layer", "1", "--head", "3"});
   ASSERT_EQ(answer.status, 0) << answer.error;
   EXPECT_THAT(answer.out, testing::ContainsRegex("\"view\":\"look/L1.H3/i=[0-9]+/j=[0-9]+\""));
 }
 
 TEST(LookFile, HtmlPinsTheWordsThatAreNamed) {
   if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
-  const Answer answer = look_at_sentence(
-      {"--format", "html", "--layer", "1", "--head", "3", "--who", "sat", "--to", "cat"});
+  const Answer answer =
+      look_at({"--format", "html", "--layer", "1", "--head", "3", "--who", "sat", "--to", "cat"});
   ASSERT_EQ(answer.status, 0) << answer.error;
   EXPECT_THAT(answer.out, testing::ContainsRegex("\"view\":\"look/L1.H3/i=[0-9]+/j=[0-9]+\""));
 }
@@ -319,8 +308,8 @@ TEST(LookFile, HtmlPinsTheWordsThatAreNamed) {
 // The head is the one that the terminal shows.
 TEST(LookFile, HtmlOfAWordThatIsLookedAtShowsTheHeadThatLooksAtItMost) {
   if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
-  const json chosen = json::parse(look_at_sentence({"--to", "cat", "--format", "json"}).out);
-  const Answer answer = look_at_sentence({"--to", "cat", "--format", "html"});
+  const json chosen = json::parse(look_at({"--to", "cat", "--format", "json"}).out);
+  const Answer answer = look_at({"--to", "cat", "--format", "html"});
   ASSERT_EQ(answer.status, 0) << answer.error;
   EXPECT_THAT(answer.out, HasSubstr("\"view\":\"look/L" + chosen["layer"].dump() + ".H" +
                                     chosen["head"].dump() + "/"));
