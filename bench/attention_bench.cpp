@@ -13,6 +13,7 @@
 #include "bench/repeat.h"
 #include "heed/base/threads.h"
 #include "heed/ops/attention.h"
+#include "ops/attention_problem.h"
 
 namespace heed {
 namespace {
@@ -185,8 +186,6 @@ std::vector<AttentionCase> choose_bench_cases(const std::vector<std::string>& na
 }
 
 Json as_json(const AttentionCase& problem) {
-  constexpr std::string_view kSimilarities[] = {"dot", "cosine", "gaussian", "absolute"};
-  constexpr std::string_view kNormalisers[] = {"softmax", "sigmoid", "none"};
   const CaseScores& scores = problem.scores;
   Json json = {{"case", problem.name},
                {"dtype", name(problem.dtype)},
@@ -199,8 +198,8 @@ Json as_json(const AttentionCase& problem) {
                {"value_dim", problem.value_dim},
                {"mask", mask_word(problem)}};
   if (mask_word(problem) == "window") json.set("keys_back", problem.band.left);
-  json.set("scores", {{"similarity", kSimilarities[static_cast<int>(scores.similarity)]},
-                      {"normaliser", kNormalisers[static_cast<int>(scores.normaliser)]},
+  json.set("scores", {{"similarity", name(scores.similarity)},
+                      {"normaliser", name(scores.normaliser)},
                       {"softcap", scores.softcap},
                       {"bias", scores.bias},
                       {"alibi", scores.alibi},

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ops/attention_problem.h"
+
 namespace heed {
 namespace {
 
@@ -14,10 +16,10 @@ std::string mask_name(const AttentionCase& problem) {
 }
 
 std::string scores_name(const CaseScores& scores) {
-  const char* similarities[] = {"", " cosine", " gaussian", " absolute"};
-  const char* normalisers[] = {"", " sigmoid", " none"};
-  std::string text = similarities[static_cast<int>(scores.similarity)];
-  text += normalisers[static_cast<int>(scores.normaliser)];
+  std::string text;
+  if (scores.similarity != Similarity::kDot) text += fmt::format(" {}", name(scores.similarity));
+  if (scores.normaliser != Normaliser::kSoftmax)
+    text += fmt::format(" {}", name(scores.normaliser));
   if (scores.softcap != 0) text += fmt::format(" softcap {}", scores.softcap);
   if (!scores.bias.empty()) text += fmt::format(" bias {}", fmt::join(scores.bias, "x"));
   if (scores.alibi) text += " alibi";
@@ -40,6 +42,11 @@ std::string_view name(CaseMask mask) {
                                          "band & keep", "band | keep", "prefix",
                                          "segments",    "blocks",      "edges"};
   return kNames[static_cast<std::size_t>(mask)];
+}
+
+std::string_view name(Similarity similarity) {
+  constexpr std::string_view kNames[] = {"dot", "cosine", "gaussian", "absolute"};
+  return kNames[static_cast<std::size_t>(similarity)];
 }
 
 std::string case_name(const AttentionCase& problem) {

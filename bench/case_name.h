@@ -10,6 +10,7 @@ namespace heed {
 
 /// "none", "band", "band & keep", ...
 std::string_view name(CaseMask mask);
+std::string_view name(Similarity similarity);
 
 /// Type, extents, mask, layout, scores and keys, as tests and benchmarks print them.
 std::string case_name(const AttentionCase& problem);

@@ -14,6 +14,7 @@ struct Repeated {
   double spread = 0;   // of the middle half, relative to the median
 };
 
+/// The median and the spread of these times, which are at least one.
 Repeated summary(std::vector<double> times);
 
 /// Runs `work` again and again until `seconds` have passed, at least once. Returns the seconds of

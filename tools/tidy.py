@@ -59,7 +59,7 @@ def git(*arguments):
 
 
 def said(diff, sign):
-    """What the removed (-) or added (+) lines say of how files are read, whatever the target is called."""
+    """The removed (-) or added (+) lines that decide how files are read, sorted, without the names of targets."""
     lines = [line[1:].strip() for line in diff.splitlines() if line.startswith(sign) and line[:3] != sign * 3]
     return sorted(re.sub(r"\([\w${}]+ ", "(", line) for line in lines if HOW.search(line))
 

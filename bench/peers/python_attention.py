@@ -14,6 +14,7 @@ import torch
 import heed
 import heed.torch
 
+
 def best(*works, seconds=1.0):
     """The best time of each, taken in turns."""
     times = [float("inf")] * len(works)

@@ -58,11 +58,14 @@ struct ViewAddress {
 /// The names of views, in the order in which the page has them.
 std::span<const std::string_view> view_names();
 
+/// Whether an address names its heads. Where it need not, `grid` and `look/i=17` have no places.
+enum class ViewHeads : std::uint8_t { kNamed, kOptional };
+
 /// Reads it with or without its #. Errors (kInvalidArgument) have the part that is wrong as
 /// `found`, and what it may be as `expected`.
-ViewAddress parse_view(std::string_view address);
+ViewAddress parse_view(std::string_view address, ViewHeads heads = ViewHeads::kNamed);
 
-/// The shortest address that reads as the same.
+/// The shortest address that reads as the same; without places it names no heads.
 std::string format_view(const ViewAddress& view);
 
 /// Throws unless `model`, with these stacks, has the places, all of one stack, and the scores, and

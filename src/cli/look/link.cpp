@@ -25,7 +25,7 @@ std::string take_link(LookOptions& options) {
     options.text_given = true;
   }
   std::string second = std::exchange(view.second, "");
-  options.view = view_text(std::move(view));
+  options.view = format_view(view);
   return second;
 }
 

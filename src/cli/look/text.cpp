@@ -11,6 +11,7 @@
 #include "cli/terminal/cells.h"
 #include "heed/text/tokenizer.h"
 #include "inspect/rows/pieces.h"
+#include "inspect/rows/unit_rows.h"
 
 namespace heed::cli {
 namespace {
@@ -96,10 +97,6 @@ std::string next_text(const Terminal& terminal, const Look& look) {
          words_text(terminal, look.next);
 }
 
-}  // namespace
-
-namespace {
-
 // A piece of a word as `B[ob]`.
 std::vector<std::string> names_of(const Terminal& terminal, std::span<const SessionToken> tokens) {
   const std::vector<WordPiece> pieces = pieces_of_words(tokens);
@@ -125,9 +122,7 @@ TokenNames::TokenNames(const Terminal& terminal, const Look& look)
     for (const std::string& key : keys_) ++times[key];
   for (std::size_t unit = 0; unit < look.units.size(); ++unit) {
     const auto first = static_cast<std::size_t>(look.units[unit]);
-    const std::size_t end = unit + 1 < look.units.size()
-                                ? static_cast<std::size_t>(look.units[unit + 1])
-                                : look.tokens.size();
+    const auto end = static_cast<std::size_t>(unit_end(look.units, unit, std::ssize(look.tokens)));
     std::string bytes;
     for (std::size_t token = first; token < end; ++token) bytes += look.tokens[token].bytes;
     queries_[first] = keys_[first] = shown(terminal, bytes);

@@ -49,18 +49,6 @@ ChosenHead chosen_for(const ViewOptions& options, const Session& cut, Stack stac
   return choose_head(cut, scores(), stack, layer, head, row);
 }
 
-constexpr std::string_view kSomeHead = "/L0.H0";
-
-// Where an address that names no head would name it; none where it names one, or is none.
-std::optional<std::size_t> place_of_head(std::string_view address) {
-  const std::string_view view = address.substr(0, address.find('/'));
-  if (std::ranges::find(view_names(), view) == view_names().end()) return {};
-  const std::string_view rest = address.substr(view.size());
-  const std::string_view first = rest.substr(0, rest.find('/', 1));
-  return rest.empty() || first.find('=') != std::string_view::npos ? std::optional(view.size())
-                                                                   : std::nullopt;
-}
-
 }  // namespace
 
 ViewAddress with_some_head(ViewAddress view) {
@@ -68,24 +56,13 @@ ViewAddress with_some_head(ViewAddress view) {
   return view;
 }
 
-std::string view_text(ViewAddress view) {
-  const bool names_head = !view.places.empty();
-  std::string text = format_view(with_some_head(std::move(view)));
-  return names_head ? text : text.erase(text.find(kSomeHead), kSomeHead.size());
-}
-
 ViewAddress read_view(const std::string& text) {
   const std::string_view address = part_behind_sign(text);
   const std::string_view name = address.substr(address.starts_with('#') ? 1 : 0);
-  if (const auto at = place_of_head(name)) {
-    ViewAddress view = read_view(std::string(name).insert(*at, kSomeHead));
-    view.places.clear();
-    return view;
-  }
   const bool is_address = std::ranges::any_of(view_names(), [&](std::string_view view) {
     return name.starts_with(std::string(view) + "/");
   });
-  return reworded([&] { return parse_view(address); },
+  return reworded([&] { return parse_view(address, ViewHeads::kOptional); },
                   [&](ErrorParts& parts) {
                     parts.op = {};
                     if (is_address && !parts.found.empty()) {  // one part of it is wrong

@@ -25,9 +25,6 @@ struct ViewOptions {
 /// no places where the address names no head, as in `grid` and `look/i=17`: heed chooses it.
 ViewAddress read_view(const std::string& text);
 
-/// The shortest text that read_view reads as the same.
-std::string view_text(ViewAddress view);
-
 /// The view with the first head in place of one that is not named: what can be checked before heed
 /// chooses it.
 ViewAddress with_some_head(ViewAddress view);

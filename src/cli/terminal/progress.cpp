@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "base/clipped.h"
+#include "cli/options/numbers.h"
 #include "heed/base/error.h"
 
 namespace heed::cli {
@@ -23,12 +21,10 @@ namespace {
 std::chrono::duration<double> delay() {
   const char* const given = std::getenv("HEED_PROGRESS");
   if (given == nullptr || *given == '\0') return 2s;
-  const std::string_view text = given;
   double seconds = 0;
-  const auto [end, error] = std::from_chars(text.begin(), text.end(), seconds);
-  if (error != std::errc() || end != text.end() || !(seconds >= 0) || seconds > 1e6)
+  if (!read_number(given, seconds) || !(seconds >= 0) || seconds > 1e6)
     fail({.argument = "HEED_PROGRESS",
-          .found = fmt::format("'{}'", clipped(text, 40)),
+          .found = fmt::format("'{}'", clipped(given, 40)),
           .expected = "seconds from 0 to 1e6"});
   return std::chrono::duration<double>(seconds);
 }

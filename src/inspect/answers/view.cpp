@@ -111,21 +111,29 @@ std::string format_places(const std::vector<ViewPlace>& places) {
 
 std::span<const std::string_view> view_names() { return kViews; }
 
-ViewAddress parse_view(std::string_view address) {
+ViewAddress parse_view(std::string_view address, ViewHeads heads) {
   if (address.starts_with('#')) address.remove_prefix(1);
   ViewAddress view;
+  const bool is_name_alone = address.find('/') == std::string_view::npos;
   view.view = take_part(address, '/');
   if (std::ranges::find(kViews, view.view) == std::end(kViews))
     refuse(view.view, listed(kViews, [](std::string_view name) { return std::string(name); }));
-  if (address.empty()) refuse("", kPlaces);
-  read_places(view, take_part(address, '/'));
+  const bool names_heads =
+      !is_name_alone && address.substr(0, address.find('/')).find('=') == std::string_view::npos;
+  if (heads == ViewHeads::kOptional && !names_heads)
+    view.places.clear();
+  else if (address.empty())
+    refuse("", kPlaces);
+  else
+    read_places(view, take_part(address, '/'));
   while (!address.empty()) read_part(view, take_part(address, '/'));
   if (view.key && !view.query) refuse(fmt::format("j={}", *view.key), "i= beside it");
   return view;
 }
 
 std::string format_view(const ViewAddress& view) {
-  std::string address = view.view + "/" + format_places(view.places);
+  std::string address = view.view;
+  if (!view.places.empty()) address += "/" + format_places(view.places);
   for (const ViewPart& part : view_parts())
     if (const std::string value = part.write(view); !value.empty())
       address.append(1, '/').append(part.name).append(1, '=').append(value);

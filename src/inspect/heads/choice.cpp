@@ -93,12 +93,10 @@ class Chooser {
   Rows spread_;  // rows of the whole text, with those of rows_
 };
 
-const Tokenizer* tokenizer_of(const Session& session, std::span<const SessionToken> tokens) {
-  return tokens.data() == session.tokens.data() ? session.tokenizer : session.source_tokenizer;
-}
-
-std::vector<double> content_of(const Session& session, std::span<const SessionToken> tokens) {
-  return content_of(tokens, tokenizer_of(session, tokens));
+std::vector<double> content_of(const Session& session, std::span<const SessionToken> tokens,
+                               FirstWord first) {
+  const bool is_own = tokens.data() == session.tokens.data();
+  return content_of(tokens, is_own ? session.tokenizer : session.source_tokenizer, first);
 }
 
 // `count` places of a text, or all.
@@ -115,16 +113,14 @@ Chooser::Chooser(const Session& session, Stack stack, std::span<const std::int64
       split_(session.split.value_or(0)),
       queries_(session.queries(stack)),
       keys_(session.keys(stack)),
-      of_queries_(content_of(session, queries_)),
-      of_keys_(content_of(session, keys_)) {
+      of_queries_(content_of(session, queries_, FirstWord::kWhole)) {
   if (is_cross_ && session.info.reads_source()) {  // a row counts as the word that it writes
     of_queries_.erase(of_queries_.begin());
     of_queries_.push_back(0);
   }
-  if (session.at(stack).shape.causal && !is_cross_) {
-    discount_first_word(keys_, tokenizer_of(session, keys_), of_keys_);
-    of_keys_.front() = 0;  // often the sink
-  }
+  const bool has_sink = session.at(stack).shape.causal && !is_cross_;
+  of_keys_ = content_of(session, keys_, has_sink ? FirstWord::kHalf : FirstWord::kWhole);
+  if (has_sink) of_keys_.front() = 0;  // often the sink
   take_rows(asked);
   is_between_ = is_cross_ || (session.split && !is_masked_);
 }

@@ -6,6 +6,7 @@
 
 #include "heed/inspect/units.h"
 #include "inspect/heads/scored_layer.h"
+#include "inspect/rows/unit_rows.h"
 #include "text/utf8.h"
 
 namespace heed {
@@ -44,43 +45,38 @@ bool is_grammar(const SessionToken& token) {
   return std::ranges::find(kGrammar, word) != std::end(kGrammar) || is_hiragana(word);
 }
 
-// The end of the unit that begins at units[at].
-std::size_t end_of(const std::vector<std::int64_t>& units, std::size_t at, std::size_t length) {
-  return at + 1 < units.size() ? static_cast<std::size_t>(units[at + 1]) : length;
+// Halves the content of the first word that has any.
+void discount_first_word(std::span<const std::int64_t> words, std::vector<double>& content) {
+  const auto first = std::ranges::find_if(content, [](double each) { return each > 0; });
+  for (std::size_t word = 0; word < words.size(); ++word) {
+    const auto end = content.begin() + unit_end(words, word, std::ssize(content));
+    if (end <= first) continue;
+    std::for_each(first, end, [](double& each) { each /= 2; });
+    return;
+  }
 }
 
 }  // namespace
 
-std::vector<double> content_of(std::span<const SessionToken> tokens, const Tokenizer* tokenizer) {
+std::vector<double> content_of(std::span<const SessionToken> tokens, const Tokenizer* tokenizer,
+                               FirstWord first) {
   std::vector<double> content(tokens.size(), 0);
   const TokenUnits units = token_units(tokens, tokenizer);
   for (std::size_t word = 0; word < units.words.size(); ++word) {
     const auto begin = static_cast<std::size_t>(units.words[word]);
-    const std::size_t end = end_of(units.words, word, tokens.size());
+    const auto end = static_cast<std::size_t>(unit_end(units.words, word, std::ssize(tokens)));
     for (std::size_t at = begin; at < end; ++at)
       if (is_word(tokenizer, tokens[at]))
         content[at] = end - begin > 1 || is_grammar(tokens[at]) ? 0.5 : 1;
   }
   for (std::size_t one = 0; one < units.characters.size(); ++one) {
     const auto begin = static_cast<std::size_t>(units.characters[one]);
-    const std::size_t end = end_of(units.characters, one, tokens.size());
+    const auto end = static_cast<std::size_t>(unit_end(units.characters, one, std::ssize(tokens)));
     for (std::size_t at = begin; end - begin > 1 && at < end; ++at)
       content[at] = std::min(content[at], 0.125);
   }
+  if (first == FirstWord::kHalf) discount_first_word(units.words, content);
   return content;
-}
-
-void discount_first_word(std::span<const SessionToken> tokens, const Tokenizer* tokenizer,
-                         std::vector<double>& content) {
-  const auto first = static_cast<std::size_t>(
-      std::ranges::find_if(content, [](double each) { return each > 0; }) - content.begin());
-  const std::vector<std::int64_t> words = token_units(tokens, tokenizer).words;
-  for (std::size_t word = 0; word < words.size(); ++word) {
-    const std::size_t end = end_of(words, word, tokens.size());
-    if (end <= first) continue;
-    for (std::size_t at = first; at < end; ++at) content[at] /= 2;
-    return;
-  }
 }
 
 }  // namespace heed

@@ -10,6 +10,7 @@
 #include "heed/base/error.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/units.h"
+#include "inspect/rows/unit_rows.h"
 #include "text/unicode/properties.h"
 #include "text/utf8.h"
 
@@ -76,8 +77,7 @@ std::vector<Word> words_of(std::span<const SessionToken> tokens) {
   std::unordered_set<std::string> seen;
   const std::vector<std::int64_t> begins = token_units(tokens, nullptr).words;
   for (std::size_t word = 0; word < begins.size(); ++word) {
-    const std::size_t end =
-        word + 1 < begins.size() ? static_cast<std::size_t>(begins[word + 1]) : tokens.size();
+    const auto end = static_cast<std::size_t>(unit_end(begins, word, std::ssize(tokens)));
     std::string text;
     for (auto at = static_cast<std::size_t>(begins[word]); at < end; ++at) text += tokens[at].bytes;
     std::string shown(trimmed(text));

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "heed/inspect/units.h"
+#include "inspect/rows/unit_rows.h"
 #include "text/unicode/properties.h"
 #include "text/utf8.h"
 
@@ -37,8 +38,7 @@ std::vector<WordPiece> pieces_of_words(std::span<const SessionToken> tokens) {
   const std::vector<std::int64_t> begins = token_units(tokens, nullptr).words;
   for (std::size_t word = 0; word < begins.size(); ++word) {
     const auto begin = static_cast<std::size_t>(begins[word]);
-    const std::size_t end =
-        word + 1 < begins.size() ? static_cast<std::size_t>(begins[word + 1]) : tokens.size();
+    const auto end = static_cast<std::size_t>(unit_end(begins, word, std::ssize(tokens)));
     std::string text;
     bool are_letters = true;  // as of a model that reads letters: pieces of every word
     for (std::size_t at = begin; at < end; ++at) {

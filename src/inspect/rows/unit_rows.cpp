@@ -15,9 +15,7 @@ class Units {
   }
   std::size_t count() const { return firsts_.size(); }
   std::int64_t first(std::size_t unit) const { return firsts_[unit]; }
-  std::int64_t end(std::size_t unit) const {
-    return unit + 1 < firsts_.size() ? firsts_[unit + 1] : length_;
-  }
+  std::int64_t end(std::size_t unit) const { return unit_end(firsts_, unit, length_); }
 
   // All tokens of the units that hold some of these.
   std::vector<std::int64_t> whole(std::span<const std::int64_t> tokens) const {

@@ -1,6 +1,7 @@
 // Rows of words, of sentences, of characters: what `look_rows` is of tokens.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -9,6 +10,13 @@
 #include "inspect/rows/lines.h"
 
 namespace heed {
+
+/// The end of a unit: where the next one begins, or the end of the text. `units` are the first
+/// tokens of each.
+inline std::int64_t unit_end(std::span<const std::int64_t> units, std::size_t unit,
+                             std::int64_t length) {
+  return unit + 1 < units.size() ? units[unit + 1] : length;
+}
 
 LookRow look_row(const RowView& row, std::int64_t top);
 

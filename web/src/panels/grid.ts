@@ -44,7 +44,7 @@ export class GridPanel implements Panel {
     container.append(this.heading.element, this.scroller);
     this.scroller.addEventListener('scroll', () => {
       cancelAnimationFrame(this.frame);
-      this.frame = requestAnimationFrame(() => this.drawLines());
+      this.frame = requestAnimationFrame(() => this.keepingFocus(() => this.drawLines()));
     }, {passive: true});
     const point = ({target}: Event) => this.isReplacing || page.store.preview({place: placeOf(page, target)});
     for (const coming of ['pointerover', 'focusin']) this.scroller.addEventListener(coming, point);
@@ -63,12 +63,10 @@ export class GridPanel implements Panel {
 
   update(): void {
     this.judge();
-    const focused = this.sheet.contains(document.activeElement) ? placeOf(this.page, document.activeElement) : null;
-    this.arrange();
-    this.drawLines();
-    if (focused && !this.sheet.contains(document.activeElement)) {  // another layout made all cells anew
-      this.replace(() => this.cellOf(focused)?.focus({preventScroll: true}));
-    }
+    this.keepingFocus(() => {
+      this.arrange();
+      this.drawLines();
+    });
     this.frameHovered();
     this.heading.show(this.passed, this.thumbs.cut);
   }
@@ -166,15 +164,20 @@ export class GridPanel implements Panel {
     const known = this.lines.get(line);
     if (known?.state !== state) {
       const element = this.lineOf(line, layer, places);
-      const focused = known?.element.contains(document.activeElement) ? placeOf(this.page, document.activeElement) : null;
       this.lines.set(line, {element, state});
       this.replace(() => {
         if (known) known.element.replaceWith(element);
         else this.sheet.append(element);
-        if (focused) this.cellOf(focused)?.focus({preventScroll: true});
       });
     }
     return places.map((place) => this.thumbs.indexOf(place));
+  }
+
+  /** A head whose cell is made anew keeps the focus. */
+  private keepingFocus(change: () => void): void {
+    const focused = this.sheet.contains(document.activeElement) ? placeOf(this.page, document.activeElement) : null;
+    change();
+    if (focused && !this.sheet.contains(document.activeElement)) this.replace(() => this.cellOf(focused)?.focus({preventScroll: true}));
   }
 
   /** A head that is taken away with the focus is not left by the reader. */
