@@ -151,7 +151,7 @@ CASES = {
     "kernel": (
         dict(kernel="fast"),
         LookupError,
-        "attention: kernel is 'fast', expected one of cpu-avx512, cpu-avx2, tiled, reference",
+        "attention: kernel is 'fast', expected one of cpu-avx512, cpu-avx2, portable, reference",
     ),
     "out of another shape": (
         dict(out=one(1, 2, 3, 5)),

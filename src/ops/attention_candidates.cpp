@@ -9,6 +9,7 @@
 #include "heed/base/error.h"
 #include "kernels/cpu/attention.h"
 #include "kernels/reference/attention.h"
+#include "kernels/sweep/attention.h"
 #include "kernels/tiled/attention.h"
 
 namespace heed {
@@ -20,25 +21,36 @@ using kernels::AttentionProblem;
 
 std::string serves_everything(const AttentionProblem&) { return {}; }
 
-constexpr std::uint32_t kSimdForward = kernels::kKeyForms | kernels::kHasBias;
+template <kernels::SweepTarget kTarget>
+constexpr Candidate<AttentionForward> forward_of(std::string_view name,
+                                                 std::string (*refusal)(const AttentionProblem&)) {
+  return {name, refusal, kernels::sweep_attention<kTarget>,
+          kernels::sweep_attention_workspace<kTarget>, kernels::kAllFeatures};
+}
 
 // The first that serves runs; `reference` is last, so nothing legal is refused.
 constexpr Candidate<AttentionForward> kForward[] = {
-    {"cpu-avx512", kernels::avx512_attention_refusal, kernels::avx512_attention,
-     kernels::simd_attention_workspace, kSimdForward},
-    {"cpu-avx2", kernels::avx2_attention_refusal, kernels::avx2_attention,
-     kernels::simd_attention_workspace, kSimdForward},
-    {"tiled", serves_everything, kernels::tiled_attention, kernels::tiled_attention_workspace,
-     kernels::kAllFeatures},
+    forward_of<kernels::SweepTarget::kAvx512>("cpu-avx512", kernels::avx512_refusal),
+    forward_of<kernels::SweepTarget::kAvx2>("cpu-avx2", kernels::avx2_refusal),
+    forward_of<kernels::SweepTarget::kBaseline>("portable", serves_everything),
     {"reference", serves_everything, kernels::reference_attention,
      kernels::reference_attention_workspace, kernels::kAllFeatures},
 };
+// Until the sweep has a backward pass for everything.
+std::string avx512_backward_refusal(const AttentionProblem& problem) {
+  if (kernels::accumulator(problem) == DType::kF64) return "it computes in f32 only";
+  return kernels::avx512_refusal(problem);
+}
+std::string avx2_backward_refusal(const AttentionProblem& problem) {
+  if (kernels::accumulator(problem) == DType::kF64) return "it computes in f32 only";
+  return kernels::avx2_refusal(problem);
+}
 constexpr Candidate<AttentionBackward> kBackward[] = {
-    {"cpu-avx512", kernels::avx512_attention_refusal, kernels::avx512_attention_backward,
+    {"cpu-avx512", avx512_backward_refusal, kernels::avx512_attention_backward,
      kernels::simd_attention_backward_workspace, kernels::kKeyForms},
-    {"cpu-avx2", kernels::avx2_attention_refusal, kernels::avx2_attention_backward,
+    {"cpu-avx2", avx2_backward_refusal, kernels::avx2_attention_backward,
      kernels::simd_attention_backward_workspace, kernels::kKeyForms},
-    {"tiled", serves_everything, kernels::tiled_attention_backward,
+    {"portable", serves_everything, kernels::tiled_attention_backward,
      kernels::tiled_attention_backward_workspace, kernels::kAllFeatures},
     {"reference", serves_everything, kernels::reference_attention_backward,
      kernels::reference_attention_backward_workspace, kernels::kAllFeatures},

@@ -37,7 +37,7 @@ TEST(SupportTable, TiledServesEverythingAndObserversTakeIt) {
   std::istringstream lines(attention_support_table());
   std::string line;
   std::getline(lines, line);
-  EXPECT_EQ(line, "| | `cpu-avx512` | `cpu-avx2` | `tiled` | `reference` | observed | cases |");
+  EXPECT_EQ(line, "| | `cpu-avx512` | `cpu-avx2` | `portable` | `reference` | observed | cases |");
   std::getline(lines, line);
   while (std::getline(lines, line))
     EXPECT_NE(line.find(" both | both | yes | "), std::string::npos) << line;

@@ -76,7 +76,7 @@ TEST(Arguments, AFieldOfTheOperatorIsNamedByItsOption) {
   explain("--dropout", "2", "--dropout is 2, expected 0 to 1");
   explain("--window", "-5,0", "--window: left is -5, expected 0 to 2^60 keys, or -1 for open");
   explain("--kernel", "abacus",
-          "--kernel is 'abacus', expected one of cpu-avx512, cpu-avx2, tiled, reference");
+          "--kernel is 'abacus', expected one of cpu-avx512, cpu-avx2, portable, reference");
 }
 
 TEST(Arguments, ATextThatIsNoUtf8IsNamedByItsOption) {

@@ -133,7 +133,7 @@ TEST(Effects, ABenchmarkTakesItsOwnOptions) {
   expect_refused(
       {"bench", "inspect", "--case", "a"},
       "--case is given with inspect, expected it with attention, backward, decode, matmul, model");
-  expect_refused({"bench", "model", "--kernel", "tiled"},
+  expect_refused({"bench", "model", "--kernel", "portable"},
                  "--kernel is given with model, expected it with attention, backward, decode");
   expect_refused({"bench", "attention", "--width", "8"},
                  "--width is given with attention, expected it with train");

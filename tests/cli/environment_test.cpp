@@ -30,7 +30,7 @@ TEST_F(Environment, AForcedKernelThatDoesNotExistIsNamed) {
   set("HEED_FORCE", "abacus");
   expect_refused(
       {"look", "the cat", "--model", test::tiny_model()},
-      "attention: HEED_FORCE is 'abacus', expected one of cpu-avx512, cpu-avx2, tiled, reference");
+      "attention: HEED_FORCE is 'abacus', expected one of cpu-avx512, cpu-avx2, portable, reference");
 }
 
 TEST_F(Environment, AnInstructionSetThatDoesNotExistIsNamed) {
@@ -51,7 +51,7 @@ TEST_F(Environment, HeedIsaTakesVectorsFromEveryOperator) {
     return std::string(nlohmann::json::parse(answer.out)[0]["kernel"]);
   };
   EXPECT_EQ(kernel_of("matmul", "forward-128x128"), "portable");
-  EXPECT_EQ(kernel_of("attention", "plain-n64-d64"), "tiled");
+  EXPECT_EQ(kernel_of("attention", "plain-n64-d64"), "portable");
 }
 
 TEST_F(Environment, AThreadCountOfTheEnvironmentThatIsNoneIsNamed) {

@@ -68,7 +68,7 @@ TEST(Callers, MayComputeWhileAnotherThreadSetsTheThreadCount) {
   const Tensor q = random_tensor({1, 2, 150, 8}, 1);
   const Tensor bias = random_tensor({150}, 2);
   const AttentionArgs args = {
-      .q = q, .keys = {q, q}, .mask = causal(), .scores = {.bias = bias}, .kernel = "tiled"};
+      .q = q, .keys = {q, q}, .mask = causal(), .scores = {.bias = bias}, .kernel = "portable"};
   const Attended expected = attention(args);
   const AttentionGrads grads = attention_backward(args, expected, expected.out, {.dbias = true});
   std::atomic<bool> stop{false};

@@ -142,14 +142,14 @@ TEST_F(AttentionErrors, UnknownForcedKernel) {
   setenv("HEED_FORCE", "abacus", 1);
   EXPECT_HEED_ERROR(
       attention(args), ErrorCode::kNotFound,
-      "attention: HEED_FORCE is 'abacus', expected one of cpu-avx512, cpu-avx2, tiled, reference");
+      "attention: HEED_FORCE is 'abacus', expected one of cpu-avx512, cpu-avx2, portable, reference");
   unsetenv("HEED_FORCE");
 }
 
 TEST_F(AttentionErrors, AForcedKernelRunsInBothPasses) {
-  setenv("HEED_FORCE", "tiled", 1);
-  EXPECT_EQ(plan_attention(args).kernel, "tiled");
-  EXPECT_EQ(plan_attention_backward(args).kernel, "tiled");
+  setenv("HEED_FORCE", "portable", 1);
+  EXPECT_EQ(plan_attention(args).kernel, "portable");
+  EXPECT_EQ(plan_attention_backward(args).kernel, "portable");
   unsetenv("HEED_FORCE");
 }
 

@@ -85,7 +85,7 @@ TEST(Gradient, OfABiasOfMinusInfinityIsZero) {
   Tensor bias = Tensor::zeros({3, 3}, DType::kF64);
   bias.data<double>()[4] = -kInfinity;
   const AttentionArgs args = {.q = x, .keys = {x, x}, .scores = {.bias = bias}};
-  for (const char* kernel : {"tiled", "reference"}) {
+  for (const char* kernel : {"portable", "reference"}) {
     AttentionArgs each = args;
     each.kernel = kernel;
     const AttentionGrads grads = attention_backward(each, attention(each), x, {.dbias = true});
@@ -97,7 +97,7 @@ TEST(Gradient, OfABiasOfMinusInfinityIsZero) {
 TEST(Gradient, OfTheCosineOfNothingAndOfADistanceOfNothingIsZero) {
   const Tensor zero = Tensor::zeros({1, 1, 2, 4});
   const Tensor one = random_tensor({1, 1, 2, 4}, 1);
-  for (const char* kernel : {"tiled", "reference"}) {
+  for (const char* kernel : {"portable", "reference"}) {
     AttentionArgs args = {.q = zero, .keys = {one, one}, .kernel = kernel};
     args.scores.similarity = Similarity::kCosine;
     const AttentionGrads cosine = attention_backward(args, attention(args), one);

@@ -84,7 +84,7 @@ TEST(AttentionPlan, WorkspaceOfTheForwardPassIsBounded) {
 // delta, whose turn it is and two sums a block of keys, of 3 heads with 100 rows in two blocks.
 TEST(AttentionPlan, WorkspaceOfTheBackwardPassIsWhatItAllocates) {
   const Tensor x = Tensor::zeros({1, 3, 100, 16});
-  const Plan plan = plan_attention_backward({.q = x, .keys = {x, x}, .kernel = "tiled"});
+  const Plan plan = plan_attention_backward({.q = x, .keys = {x, x}, .kernel = "portable"});
   const std::int64_t tiles = 4 * 64 * (9 * 16 + 3 * 64 + 3);
   EXPECT_EQ(plan.workspace_bytes, thread_count() * tiles + 3 * (100 * 4 + 2 * 8 + 2 * 16));
 }
@@ -108,7 +108,7 @@ TEST(AttentionPlan, SaysWhatAKernelDoesNotKnow) {
                                     .keys = {x, x},
                                     .scores = {.softcap = 30, .sink = sink},
                                     .dropout = Dropout{.rate = 0.1}});
-  EXPECT_EQ(plan.kernel, "tiled");
+  EXPECT_EQ(plan.kernel, "portable");
   ASSERT_FALSE(plan.refusals.empty());
   EXPECT_EQ(plan.refusals[0].kernel, "cpu-avx512");
   EXPECT_TRUE(plan.refusals[0].reason.starts_with("does not support softcap, sink, dropout"));
@@ -118,7 +118,7 @@ TEST(AttentionPlan, OfTheBackwardPassDependsOnWhatIsAskedFor) {
   const Tensor x = Tensor::zeros({1, 1, 4, 8});
   const AttentionArgs args = {.q = x, .keys = {x, x}};
   const Plan plan = plan_attention_backward(args, {.dscale = true});
-  EXPECT_EQ(plan.kernel, "tiled");
+  EXPECT_EQ(plan.kernel, "portable");
   ASSERT_FALSE(plan.refusals.empty());
   EXPECT_TRUE(plan.refusals[0].reason.starts_with("does not support gradient of the scale"));
 }

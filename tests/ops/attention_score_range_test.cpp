@@ -88,21 +88,21 @@ TEST(ScoreRange, WhatF32CannotHoldIsRefused) {
 TEST(ScoreRange, OfF64IsThatOfADouble) {
   Problem problem(DType::kF64);
   problem.args.scores.softcap = 1e39;
-  EXPECT_LE(problem.difference("tiled"), 1e-12);
+  EXPECT_LE(problem.difference("portable"), 1e-12);
   problem.args.scores.softcap = 1e-46;
-  EXPECT_LE(problem.difference("tiled"), 1e-12);
+  EXPECT_LE(problem.difference("portable"), 1e-12);
 }
 
 TEST(ScoreRange, TheEndsOfF32AreServed) {
   for (const double cap : {1.2e-38, 1e-30, 1e30, 3.4e38}) {
     Problem problem;
     problem.args.scores.softcap = cap;
-    EXPECT_LE(problem.difference("tiled"), 1e-6) << cap;
+    EXPECT_LE(problem.difference("portable"), 1e-6) << cap;
   }
   const Tensor slopes = doubles({3.4e38, 1e-300});
   Problem problem;
   problem.args.scores.alibi = slopes;
-  EXPECT_LE(problem.difference("tiled"), 1e-6);
+  EXPECT_LE(problem.difference("portable"), 1e-6);
   Problem small;
   small.args.q = small.q.view().slice(3, 0, 1);  // scores of one product, below 1
   small.args.keys.k = small.k.view().slice(3, 0, 1);
@@ -111,7 +111,7 @@ TEST(ScoreRange, TheEndsOfF32AreServed) {
   small.args.q = small.args.q.slice(1, 0, 1).slice(2, 0, 1);
   small.args.keys.k = small.args.keys.k.slice(1, 0, 1);
   small.args.keys.v = small.args.keys.v.slice(1, 0, 1);
-  EXPECT_LE(small.difference("tiled"), 1e-6);
+  EXPECT_LE(small.difference("portable"), 1e-6);
   EXPECT_LE(small.difference(""), 1e-6);
 }
 
@@ -126,7 +126,7 @@ TEST(ScoreRange, TheGradientOfAScaleNearNothingIsThatOfTheFormula) {
       return attention_backward(problem.args, attended, dout, {.dscale = true})
           .dscale.data<float>()[0];
     };
-    EXPECT_NEAR(dscale("tiled"), dscale("reference"), 1e-5) << scale;
+    EXPECT_NEAR(dscale("portable"), dscale("reference"), 1e-5) << scale;
   }
 }
 

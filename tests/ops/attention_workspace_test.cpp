@@ -132,7 +132,7 @@ TEST_P(Workspace, OfTheBackwardPassIsWhatItAllocates) {
       const std::int64_t found = peak.of(
           candidate.name, [&] { attention_backward(args, attended, inputs.dout, request); });
       EXPECT_LE(found, stated + slack());
-      EXPECT_GE(found, candidate.name == "tiled" ? stated - slack() : 0);
+      EXPECT_GE(found, candidate.name == "portable" ? stated - slack() : 0);
     }
   }
 }

@@ -282,6 +282,6 @@ def random_problem(seed, index):
     choose_numbers(p)
     p.exact = p.arrays | p.exact
     if p.chance(0.25):
-        p.arguments += ["--kernel", p.among("tiled", "tiled", "tiled", "reference")]
+        p.arguments += ["--kernel", p.among("portable", "portable", "portable", "reference")]
     p.arguments += ["--threads", str(p.among(1, 2, 3))]
     return p

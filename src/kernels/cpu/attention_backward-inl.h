@@ -24,7 +24,7 @@
 #include "hwy/highway.h"
 #include "kernels/cpu/attention_backward_tasks.h"
 #include "kernels/cpu/backward_rows-inl.h"
-#include "kernels/cpu/exp2-inl.h"
+#include "kernels/sweep/exp-inl.h"
 #include "kernels/cpu/tile_product-inl.h"
 #include "kernels/load_keys-inl.h"
 #include "kernels/mask_lanes-inl.h"

@@ -1,7 +1,7 @@
 // The gradients of exact attention in f32.
 #include "kernels/cpu/attention.h"
 
-// The same targets as the forward pass, and for the same reason (attention.cpp).
+// The same targets as the forward pass, and for the same reason (sweep/forward.cpp).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention_backward.cpp"
 #include "hwy/foreach_target.h"

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "kernels/cpu/attention_tile.h"
+#include "kernels/sweep/tile.h"
 
 namespace heed::kernels {
 

@@ -12,7 +12,8 @@
 
 #include "hwy/highway.h"
 #include "kernels/cpu/attention_backward_tasks.h"
-#include "kernels/cpu/attention_rows-inl.h"
+#include "kernels/cpu/elements-inl.h"
+#include "kernels/sweep/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
@@ -48,7 +49,7 @@ inline void transpose_rows(const float* rows, std::int64_t stride, std::int64_t 
   for (int i = 0; i < lanes; i += 4) {
     const float* const at = rows + i * stride;
     const float* const four[4] = {at, at + stride, at + 2 * stride, at + 3 * stride};
-    transpose_four(four, (columns + 3) / 4 * 4, factor, to + i);
+    sweep::HWY_NAMESPACE::transpose_four(four, (columns + 3) / 4 * 4, factor, to + i, kTileRows);
   }
 }
 

@@ -20,14 +20,14 @@
 #include <cstdint>
 
 #include "hwy/highway.h"
-#include "kernels/cpu/attention_tile.h"
+#include "kernels/sweep/tile.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Lanes = hn::ScalableTag<float>;
-constexpr int kLanes = HWY_TARGET == HWY_AVX3 ? 16 : 8;
+constexpr int kLanes = HWY_LANES(float);
 constexpr int kPanelVectors = HWY_TARGET == HWY_AVX3 ? 4 : 2;
 constexpr int kPanel = kPanelVectors * kLanes;
 constexpr int kStrip = 6;

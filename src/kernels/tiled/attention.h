@@ -8,7 +8,6 @@
 
 namespace heed::kernels {
 
-void tiled_attention(const AttentionProblem& problem, const AttentionForward& forward);
 void tiled_attention_backward(const AttentionProblem& problem, const AttentionBackward& backward);
 
 /// Cotangents of the rows' entropies and of the keys' received weights, in the accumulator's type;
@@ -21,7 +20,6 @@ struct WeightCotangents {
 void tiled_observe_backward(const AttentionProblem& problem, const AttentionBackward& backward,
                             const WeightCotangents& cotangents);
 
-std::int64_t tiled_attention_workspace(const AttentionProblem& problem);
 std::int64_t tiled_attention_backward_workspace(const AttentionProblem& problem);
 
 /// Up to 64 rows of one (batch, head) whose weights are wanted again; lse as the forward pass gave.

@@ -255,7 +255,8 @@ void finish_scores(const AttentionProblem& problem, const TilePlace& at, const T
       if (rule.softcap > 0) {
         const auto x = hn::Div(z, cap);
         const auto tanh = hn::IfThenElse(hn::IsNaN(x), x, hn::Tanh(tag, x));
-        z = hn::Mul(cap, tanh);
+        constexpr T kSmall = std::is_same_v<T, float> ? T(0x1p-13) : T(0x1p-27);
+        z = hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(tag, kSmall)), z, hn::Mul(cap, tanh));
         if (parts.cap_slope != nullptr)
           hn::Store(hn::NegMulAdd(tanh, tanh, hn::Set(tag, T{1})), tag,
                     parts.cap_slope + j * kRows + i);

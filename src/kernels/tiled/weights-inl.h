@@ -8,7 +8,7 @@
 
 #include <hwy/contrib/math/math-inl.h>
 
-#include "kernels/cpu/exp2-inl.h"
+#include "kernels/sweep/exp-inl.h"
 #include "kernels/tiled/tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();

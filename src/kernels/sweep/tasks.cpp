@@ -1,4 +1,4 @@
-#include "kernels/cpu/attention_tasks.h"
+#include "kernels/sweep/tasks.h"
 
 #include <algorithm>
 #include <functional>
@@ -9,7 +9,6 @@
 #include "base/float_mode.h"
 #include "base/parallel.h"
 #include "heed/base/threads.h"
-#include "kernels/cpu/attention.h"
 #include "kernels/cpu/thread_memory.h"
 #include "kernels/short_problem.h"
 
@@ -28,11 +27,11 @@ std::int64_t cost_of(const AttentionProblem& problem, const RowBlock& block) {
   const std::int64_t length = problem.sequences[block.batch].key_length;
   const std::int64_t chunk = std::max<std::int64_t>((length + 15) / 16, 1);
   std::int64_t keys = 0;
-  RowTile rows;
+  RowSet rows;
   for (std::int64_t row = block.row_begin; row < block.row_end; row += kTileRows) {
-    set_segments(problem, block, row, rows);
+    set_rows(problem, block, row, rows);
     for (std::int64_t key = 0; key < length; key += chunk)
-      if (classify(problem, block.batch, rows, key, std::min(key + chunk, length)) !=
+      if (classify(problem, block.batch, rows, {key, std::min(key + chunk, length)}) !=
           TileClass::kEmpty)
         keys += chunk;
   }
@@ -53,29 +52,53 @@ std::vector<Task> tasks_of(const AttentionProblem& problem, std::int64_t block_r
 }
 
 /// Rows past the sequence's own: out 0, lse -inf.
+template <typename T>
 void write_padding(const AttentionProblem& problem, const AttentionForward& forward) {
   for (std::int64_t b = 0; b < problem.batch; ++b)
     for (std::int64_t h = 0; h < problem.heads; ++h)
       for (std::int64_t i = problem.sequences[b].query_length; i < query_room(problem, b); ++i) {
-        const std::int64_t at = lse_index(problem, b, h, i);
-        static_cast<float*>(forward.lse)[at] = -std::numeric_limits<float>::infinity();
-        static_cast<float*>(forward.lse_low)[at] = 0;
+        if (forward.lse != nullptr) {
+          const std::int64_t at = lse_index(problem, b, h, i);
+          static_cast<T*>(forward.lse)[at] = -std::numeric_limits<T>::infinity();
+          static_cast<T*>(forward.lse_low)[at] = 0;
+        }
         clear_rows(forward.out, b, h, i, i + 1, problem.value_dim);
         clear_rows(forward.out_low, b, h, i, i + 1, problem.value_dim);
       }
 }
 
-}  // namespace
-
-std::int64_t simd_attention_workspace(const AttentionProblem& problem) {
-  return TileSizes(problem).bytes * thread_count();
+std::int64_t largest_block(const AttentionProblem& problem) {
+  std::int64_t rows = 0;
+  for (std::int64_t b = 0; b < problem.batch; ++b)
+    rows = std::max(rows, problem.sequences[b].query_length);
+  const std::int64_t group = problem.kv_heads > 0 ? problem.heads / problem.kv_heads : 0;
+  return std::max<std::int64_t>((rows * group + kTileRows - 1) / kTileRows, 1);
 }
 
-void run_tasks(const AttentionProblem& problem, const AttentionForward& forward,
-               BlockKernel kernel) {
-  write_padding(problem, forward);
-  const TileSizes sizes(problem);
-  std::int64_t block_rows = sizes.tiles * kTileRows;
+/// Row tiles of a block: as many as the problem has and a megabyte holds.
+std::int64_t tiles_of(const AttentionProblem& problem, const ForwardKernel& kernel) {
+  constexpr std::int64_t kBudget = std::int64_t{1} << 20;
+  std::int64_t tiles = std::min(kMaxTiles, largest_block(problem));
+  while (tiles > 1 && kernel.bytes(problem, tiles) > kBudget) --tiles;
+  return tiles;
+}
+
+}  // namespace
+
+std::int64_t forward_workspace(const AttentionProblem& problem, const ForwardKernel& kernel) {
+  return kernel.bytes(problem, tiles_of(problem, kernel)) * thread_count();
+}
+
+void run_forward(const AttentionProblem& problem, const AttentionForward& forward,
+                 const ForwardKernel& kernel) {
+  const bool is_f64 = accumulator(problem) == DType::kF64;
+  if (is_f64)
+    write_padding<double>(problem, forward);
+  else
+    write_padding<float>(problem, forward);
+  const std::int64_t tiles = tiles_of(problem, kernel);
+  const std::int64_t bytes = kernel.bytes(problem, tiles);
+  std::int64_t block_rows = tiles * kTileRows;
   std::vector<Task> tasks = tasks_of(problem, block_rows);
   const std::optional<SerialScope> alone = alone_if_short(problem);
   const int threads = threads_here();
@@ -89,10 +112,10 @@ void run_tasks(const AttentionProblem& problem, const AttentionForward& forward,
     std::ranges::stable_sort(tasks, std::greater{}, &Task::cost);
   }
   parallel_for(std::ssize(tasks), [&](std::int64_t index, int) {
-    const FlushToZero flush;
-    const LentMemory memory(thread_memory, sizes.bytes);
-    TileScratch scratch(sizes, memory.get());
-    kernel(problem, forward, tasks[index].block, scratch);
+    const std::optional<FlushToZero> flush =
+        is_f64 ? std::nullopt : std::optional<FlushToZero>(std::in_place);
+    const LentMemory memory(thread_memory, bytes);
+    kernel.run(problem, forward, tasks[index].block, tiles, memory.get());
   });
 }
 

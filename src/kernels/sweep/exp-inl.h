@@ -1,12 +1,13 @@
 // 2^x and e^x, the only transcendentals of the softmax and of GELU. Included once for each target.
-#if defined(HEED_KERNELS_CPU_EXP2_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef HEED_KERNELS_CPU_EXP2_INL_H
-#undef HEED_KERNELS_CPU_EXP2_INL_H
+#if defined(HEED_SWEEP_EXP_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_SWEEP_EXP_INL_H
+#undef HEED_SWEEP_EXP_INL_H
 #else
-#define HEED_KERNELS_CPU_EXP2_INL_H
+#define HEED_SWEEP_EXP_INL_H
 #endif
 
 #include <numbers>
+#include <type_traits>
 
 #include "hwy/highway.h"
 
@@ -43,6 +44,33 @@ HWY_INLINE V exp2(D d, V x) {
 #endif
 }
 
+/// e^x = 2^(n + f) with |f| <= 1/2 in double; e^(f ln 2) by Taylor, whose remainder is below half an
+/// ulp; 2^n by its exponent bits. Results below the normal numbers are 0, NaN stays NaN.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_in_double(D d, V x) {
+  constexpr int kDegree = 13;
+  constexpr double kRound = 0x1.8p52;
+  const hn::RebindToSigned<D> bits;
+  const auto tiny = hn::Lt(x, hn::Set(d, -1022 * std::numbers::ln2));
+  x = hn::IfThenElse(hn::Gt(x, hn::Set(d, 1024 * std::numbers::ln2)),
+                     hn::Set(d, 1024 * std::numbers::ln2), x);
+  const auto base = hn::Set(d, std::numbers::log2e);
+  const auto shifted = hn::MulAdd(x, base, hn::Set(d, kRound));  // n in the low bits
+  const auto f = hn::MulSub(x, base, hn::Sub(shifted, hn::Set(d, kRound)));
+  const auto y = hn::Mul(f, hn::Set(d, std::numbers::ln2));
+  double factorial = 1;
+  for (int k = 2; k <= kDegree; ++k) factorial *= k;
+  auto sum = hn::Set(d, 1 / factorial);
+#pragma GCC unroll 16
+  for (int k = kDegree; k >= 1; --k) {
+    factorial /= k;
+    sum = hn::MulAdd(sum, y, hn::Set(d, 1 / factorial));
+  }
+  const auto exponent = hn::Add(hn::BitCast(bits, shifted), hn::Set(bits, 1023));
+  const auto power = hn::BitCast(d, hn::ShiftLeft<52>(exponent));
+  return hn::IfThenZeroElse(tiny, hn::Mul(sum, power));
+}
+
 /// e^x of a difference of scores, for x < 88. Relative error at most 1.7e-7 beside that of x
 /// log2(e) in f32; e^0 is exactly 1; -inf and all below -87.7 give 0; NaN stays. Without AVX-512 it
 /// takes one instruction less than exp2: log2(e) is part of two additions, and what is far below 0
@@ -50,7 +78,7 @@ HWY_INLINE V exp2(D d, V x) {
 /// [-1/2, 1/2] with p(0) = 1. With AVX-512 the product with log2(e) is one instruction beside 10
 /// others.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V exp(D d, V x) {
+HWY_INLINE V exp_in_float(D d, V x) {
   const V base = hn::Set(d, std::numbers::log2e_v<float>);
 #if HWY_TARGET == HWY_AVX3
   return exp2(d, hn::Mul(x, base));
@@ -68,6 +96,16 @@ HWY_INLINE V exp(D d, V x) {
   const hn::RebindToSigned<D> di;
   return hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
 #endif
+}
+
+/// e^x of a difference of scores, in the type of its vector.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V exp(D d, V x) {
+  if constexpr (std::is_same_v<hn::TFromD<D>, double>) {
+    return exp_in_double(d, x);
+  } else {
+    return exp_in_float(d, x);
+  }
 }
 
 }  // namespace heed::kernels::cpu::HWY_NAMESPACE

@@ -1,0 +1,154 @@
+// Products of a few query rows, as a step of a decoder has them: the keys in the lanes of the scores,
+// the columns of V in those of the output. Included once for each target.
+//
+// With the rows in the lanes, one of sixteen was work, and six sums at a time waited for each
+// other. These are the same sums in the same order. One row of 12 heads of 64 over as many
+// key/value heads, one thread of an AMD EPYC (Zen 5), microseconds for 250 and 4,000 keys: AVX-512
+// 47 and 1,349 before, 29 and 742 now; AVX2 52 and 2,012, 33 and 879. With two threads, which a row
+// of 250 keys was too short for, 15 and 303.
+#if defined(HEED_SWEEP_FEW_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_SWEEP_FEW_ROWS_INL_H
+#undef HEED_SWEEP_FEW_ROWS_INL_H
+#else
+#define HEED_SWEEP_FEW_ROWS_INL_H
+#endif
+
+#include <algorithm>
+
+#include "kernels/sweep/keys-inl.h"
+#include "kernels/sweep/product-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::sweep::HWY_NAMESPACE {
+
+/// Rows of a tile that count as few: all of one strip.
+constexpr int kMostFewRows = HWY_TARGET == HWY_SCALAR ? 0 : 4;
+
+#if HWY_TARGET != HWY_SCALAR
+constexpr int kKeyVectors = 2;  // as many chains a row
+constexpr int kKeysAtOnce = kKeyVectors * kLanes<float>;
+
+/// Four floats from each of `from`, `from` + step, ...: a block of 128 bits each.
+HWY_INLINE Vec<float> load_blocks(const float* from, std::int64_t step) {
+  const Tag<float> d;
+  auto blocks = hn::LoadDup128(d, from);
+#pragma GCC unroll 4
+  for (int b = 1; b < kLanes<float> / 4; ++b)
+    blocks = hn::IfThenElse(hn::FirstN(d, static_cast<std::size_t>(4 * b)), blocks,
+                            hn::LoadDup128(d, from + b * step));
+  return blocks;
+}
+
+/// Four columns of as many keys as there are lanes: columns[u] holds number u of each of them.
+HWY_INLINE void load_columns(const float* k, std::int64_t k_row, Vec<float> (&columns)[4]) {
+  const Tag<float> d;
+  const hn::Repartition<double, Tag<float>> pairs;
+  const auto a = load_blocks(k, 4 * k_row), b = load_blocks(k + k_row, 4 * k_row);
+  const auto c = load_blocks(k + 2 * k_row, 4 * k_row), e = load_blocks(k + 3 * k_row, 4 * k_row);
+  const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, a, b));
+  const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
+  const auto ce_low = hn::BitCast(pairs, hn::InterleaveLower(d, c, e));
+  const auto ce_high = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
+  columns[0] = hn::BitCast(d, hn::InterleaveLower(pairs, ab_low, ce_low));
+  columns[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_low, ce_low));
+  columns[2] = hn::BitCast(d, hn::InterleaveLower(pairs, ab_high, ce_high));
+  columns[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high));
+}
+
+/// Scores of kKeysAtOnce keys from `k` on; `queries` [D][lanes of a strip], `scores` [key][stride].
+template <int kRows>
+HWY_INLINE void scores_of_keys(const float* k, std::int64_t k_row, const float* queries,
+                               std::int64_t head_dim, float* scores, std::int64_t stride) {
+  const Tag<float> d;
+  Vec<float> sums[kKeyVectors][kRows];
+#pragma GCC unroll 2
+  for (int g = 0; g < kKeyVectors; ++g) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i) sums[g][i] = hn::Zero(d);
+  }
+  for (std::int64_t x = 0; x < head_dim; x += 4, queries += 4 * kStripRows<float>) {
+#pragma GCC unroll 2
+    for (int g = 0; g < kKeyVectors; ++g) {
+      Vec<float> columns[4];
+      load_columns(k + g * kLanes<float> * k_row + x, k_row, columns);
+#pragma GCC unroll 4
+      for (int u = 0; u < 4; ++u) {
+#pragma GCC unroll 4
+        for (int i = 0; i < kRows; ++i)
+          sums[g][i] = hn::MulAdd(columns[u], hn::Set(d, queries[u * kStripRows<float> + i]),
+                                  sums[g][i]);
+      }
+    }
+  }
+  alignas(64) float by_row[kRows][kKeysAtOnce];
+  for (int g = 0; g < kKeyVectors; ++g)
+    for (int i = 0; i < kRows; ++i) hn::Store(sums[g][i], d, by_row[i] + g * kLanes<float>);
+  for (int key = 0; key < kKeysAtOnce; ++key, scores += stride) {
+    hn::Store(hn::Zero(d), d, scores);  // the lanes of no row
+    for (int i = 0; i < kRows; ++i) scores[i] = by_row[i][key];
+  }
+}
+
+template <int kRows>
+HWY_NOINLINE void scores_of_rows(const float* k, std::int64_t k_row, std::int64_t keys,
+                                 const float* queries, std::int64_t head_dim, float* scores,
+                                 std::int64_t stride) {
+  for (std::int64_t j = 0; j < keys; j += kKeysAtOnce) {
+    const std::int64_t from = std::min(j, keys - kKeysAtOnce);  // the last ones: some again
+    scores_of_keys<kRows>(k + from * k_row, k_row, queries, head_dim, scores + from * stride,
+                          stride);
+  }
+}
+#endif
+
+/// S^T = K Q^T of `rows` <= kMostFewRows rows in the first vector of a strip; false where the shape
+/// is not one for it.
+template <typename T>
+bool scores_of_few_rows([[maybe_unused]] int rows, [[maybe_unused]] const KeyRows<T>& keys,
+                        [[maybe_unused]] std::int64_t count, [[maybe_unused]] const T* queries,
+                        [[maybe_unused]] std::int64_t head_dim, [[maybe_unused]] T* scores,
+                        [[maybe_unused]] std::int64_t stride) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (std::is_same_v<T, float>) {
+    if (count < kKeysAtOnce || head_dim % 4 != 0) return false;
+    if (rows == 1)
+      scores_of_rows<1>(keys.data, keys.row, count, queries, head_dim, scores, stride);
+    else if (rows == 2)
+      scores_of_rows<2>(keys.data, keys.row, count, queries, head_dim, scores, stride);
+    else
+      scores_of_rows<4>(keys.data, keys.row, count, queries, head_dim, scores, stride);
+    return true;
+  }
+#endif
+  return false;
+}
+
+/// kRows rows of out: as many sums as hide the latency.
+template <int kRows, typename T>
+void add_values_of(const Factors<T>& p, std::int64_t columns, const T* factor, T* out,
+                   std::int64_t stride) {
+  constexpr int kWide = 8 / kRows;
+  constexpr int kStep = kWide * kLanes<T>;
+  Factors<T> at = p;
+  std::int64_t x = 0;
+  for (; x + kStep <= columns; x += kStep, at.b += kStep)
+    add_scaled_product<kRows, kWide, Left::kByDepth, Scaled::kByRow>(at, factor, out + x, stride);
+  for (; x < columns; x += kLanes<T>, at.b += kLanes<T>)
+    add_scaled_product<kRows, 1, Left::kByDepth, Scaled::kByRow>(at, factor, out + x, stride);
+}
+
+/// out [rows][stride] = out factor + P V for `rows` <= kMostFewRows rows; whole vectors of columns.
+template <typename T>
+void add_values_to_few_rows(int rows, const Factors<T>& p, std::int64_t columns, const T* factor,
+                            T* out, std::int64_t stride) {
+  if (rows == 1)
+    add_values_of<1>(p, columns, factor, out, stride);
+  else if (rows == 2)
+    add_values_of<2>(p, columns, factor, out, stride);
+  else
+    add_values_of<4>(p, columns, factor, out, stride);
+}
+
+}  // namespace heed::kernels::sweep::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,276 @@
+// One task of the forward pass: a block of up to 256 rows of a key/value head against the tiles of
+// its keys (Dao et al. 2022, algorithm 1). Included once for each target.
+//
+// A tile of 64 x 64 is visited strip by strip, as many rows as two vectors (AVX2) or four have
+// lanes: S^T = K Q^T, steps, softmax, O^T = O^T factor + V^T P^T, all with one row a lane. The
+// scores, queries and output of a strip take 12 KB at D = 64 on AVX2, beside what is read once a
+// strip of K and V. A strip computes only the keys between the first and the last that it sees.
+//
+// Bound by the FMA ports: a vector of scores takes D cycles for the two products (Dv = D) and about
+// 5 for the softmax (10 uops on two ports), so at most 92 % of the FMA peak at D = 64 and 95.5 % at
+// D = 128.
+#if defined(HEED_SWEEP_FORWARD_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_SWEEP_FORWARD_INL_H
+#undef HEED_SWEEP_FORWARD_INL_H
+#else
+#define HEED_SWEEP_FORWARD_INL_H
+#endif
+
+#include <algorithm>
+
+#include "kernels/sweep/dropout-inl.h"
+#include "kernels/sweep/few_rows-inl.h"
+#include "kernels/sweep/scores-inl.h"
+#include "kernels/sweep/softmax-inl.h"
+#include "kernels/sweep/store_rows-inl.h"
+#include "kernels/sweep/tasks.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::sweep::HWY_NAMESPACE {
+
+/// 64 rows of a block.
+template <typename T>
+struct ForwardTile : QueryTile<T> {
+  OnlineSoftmax<T> softmax;
+  T* out = nullptr;  // [strip][Dv][lanes of a strip]; of few rows [4][whole_lines(Dv)]
+
+  int few_rows() const { return this->rows.rows <= kMostFewRows ? this->rows.rows : 0; }
+};
+
+/// One thread's memory for a problem.
+template <typename T>
+struct ForwardScratch {
+  ForwardTile<T>* tiles = nullptr;  // [kMaxTiles]
+  T* scores = nullptr;              // [64 keys][lanes of a strip]; becomes the weights
+  T* bias = nullptr;                // likewise
+  T* k = nullptr;                   // [64][whole_lines(D)]
+  T* v = nullptr;                   // [64][whole_lines(Dv)]
+  T* line = nullptr;                // [4][whole_lines(Dv)]
+
+  ForwardScratch(const AttentionProblem& problem, std::int64_t count, Arena& arena) {
+    const std::int64_t value_width = whole_lines(problem.value_dim);
+    tiles = arena.take<ForwardTile<T>>(count);
+    scores = arena.take<T>(kTileKeys * kStripRows<T>);
+    bias = arena.take<T>(problem.score.bias.data != nullptr ? kTileKeys * kStripRows<T> : 0);
+    k = arena.take<T>(kTileKeys * whole_lines(problem.head_dim));
+    v = arena.take<T>(kTileKeys * value_width);
+    line = arena.take<T>(4 * std::max(value_width, whole_lines(problem.head_dim)));
+    for (std::int64_t t = 0; t < count; ++t) {
+      T* const queries = arena.take<T>(kTileRows * problem.head_dim);
+      T* const out = arena.take<T>(std::max(kTileRows * problem.value_dim, 4 * value_width));
+      if (tiles == nullptr) continue;  // counting
+      new (&tiles[t]) ForwardTile<T>;
+      tiles[t].queries = queries;
+      tiles[t].out = out;
+    }
+  }
+};
+
+/// One task's problem and memory.
+template <typename T>
+struct ForwardTask {
+  const AttentionProblem& problem;
+  const AttentionForward& forward;
+  const RowBlock& block;
+  const Steps steps;
+  ForwardScratch<T> scratch;
+  std::int64_t tiles = 0;
+
+  bool softmax() const { return problem.score.normaliser == Normaliser::kSoftmax; }
+};
+
+/// Keys of a tile, brought in when the first row tile sees one of them.
+template <typename T>
+struct ForwardKeys {
+  TilePlace place;
+  KeyRows<T> k;
+  KeyRows<T> v;
+  bool read = false;
+  enum class Finite : std::uint8_t { kUnknown, kYes, kNo } finite = Finite::kUnknown;  // of v
+};
+
+template <typename T>
+void begin_tile(const ForwardTask<T>& task, std::int64_t row, ForwardTile<T>& tile) {
+  const AttentionProblem& problem = task.problem;
+  set_rows(problem, task.block, row, tile.rows);
+  const bool lanes = task.steps.any() || problem.dropout.threshold != 0;
+  read_queries<T>(problem, task.block.batch, lanes, task.scratch.line, tile);
+  tile.softmax.start();
+  const std::int64_t few = kMostFewRows * whole_lines(problem.value_dim);
+  const std::int64_t all =
+      strips_of<T>(tile.rows.rows) * kStripRows<T> * problem.value_dim;
+  std::fill_n(tile.out, tile.few_rows() > 0 ? few : all, T{0});
+}
+
+template <typename T>
+void read_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
+  const AttentionProblem& problem = task.problem;
+  const ForwardScratch<T>& s = task.scratch;
+  const KeySpan span = {task.block.batch, task.block.kv_head, keys.place.keys.begin,
+                        keys.place.keys.count()};
+  keys.k = read_keys<T>(problem, span, whole_lines(problem.head_dim), s.k);
+  // Few rows read whole vectors of V.
+  bool in_place = true;
+  for (std::int64_t t = 0; t < task.tiles; ++t)
+    in_place = in_place && (s.tiles[t].few_rows() == 0 || problem.value_dim % kLanes<T> == 0);
+  keys.v = read_rows<T>(problem, values_of(problem), span, in_place,
+                        whole_lines(problem.value_dim), s.v);
+  keys.read = true;
+}
+
+/// out = out factor + P V of a patch of weights.
+template <typename T>
+void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Patch<T>& patch,
+                ForwardTile<T>& tile) {
+  const std::int64_t columns = task.problem.value_dim;
+  const T* const values = keys.v.data + patch.key_begin * keys.v.row;
+  const T* const factor = tile.softmax.factor + patch.lane;
+  if (const int rows = tile.few_rows(); rows > 0) {
+    const Factors<T> factors = {patch.data, patch.stride, values, keys.v.row, patch.keys};
+    add_values_to_few_rows(rows, factors, columns, factor, tile.out, whole_lines(columns));
+    return;
+  }
+  const Factors<T> factors = {values, keys.v.row, patch.data, patch.stride, patch.keys};
+  T* const out = tile.out + patch.lane * columns;
+  add_scaled_products<Left::kByDepth, Scaled::kByLane>(columns, patch.vectors, factors, factor, out,
+                                                       kStripRows<T>);
+}
+
+/// `add_values` where 0 * V would not be 0: only visible values are touched, in the same order.
+template <typename T>
+void add_visible_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys,
+                        const std::uint64_t* words, const Patch<T>& patch, ForwardTile<T>& tile) {
+  const hn::CappedTag<T, 1> one;  // rounds as the product does
+  const std::int64_t columns = task.problem.value_dim;
+  const bool few = tile.few_rows() > 0;
+  const int end = std::min(patch.lanes(), tile.rows.rows - patch.lane);
+  for (int i = 0; i < end; ++i)
+    for (std::int64_t x = 0; x < columns; ++x) {
+      auto sum = hn::Zero(one);
+      for (std::int64_t j = 0; j < patch.keys; ++j) {
+        const std::int64_t key = patch.key_begin + j;
+        if ((words[key] >> (patch.lane + i) & 1) == 0) continue;
+        sum = hn::MulAdd(hn::Set(one, patch.data[j * patch.stride + i]),
+                         hn::Set(one, keys.v.data[key * keys.v.row + x]), sum);
+      }
+      T& to = few ? tile.out[i * whole_lines(columns) + x]
+                  : tile.out[patch.lane * columns + x * kStripRows<T> + i];
+      to = hn::GetLane(
+          hn::MulAdd(hn::Set(one, to), hn::Set(one, tile.softmax.factor[patch.lane + i]), sum));
+    }
+}
+
+/// Scores to the weights that meet V.
+template <typename T>
+void weigh(const ForwardTask<T>& task, const TilePlace& at, const Visible& visible,
+           const Patch<T>& patch, ForwardTile<T>& tile) {
+  const AttentionProblem& problem = task.problem;
+  if (task.softmax()) {
+    if (visible.partial()) hide(visible.words, kLowest<T>, patch);
+    tile.softmax.update(patch);
+  } else {
+    weigh_alone(problem.score.normaliser, patch);
+    if (visible.partial()) hide(visible.words, T{0}, patch);
+  }
+  if (problem.dropout.threshold == 0) return;
+  std::uint64_t kept[kTileKeys];
+  kept_words(problem, at, tile.lanes, patch, kept);
+  drop(problem, kept, patch);
+}
+
+template <typename T>
+void attend_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys, int strip, Visible& visible,
+                  ForwardTile<T>& tile) {
+  const AttentionProblem& problem = task.problem;
+  const int lane = strip * kStripRows<T>;
+  const KeyRange range = visible.range(lane, kStripRows<T>, keys.place.keys.count());
+  if (range.count() <= 0) return;
+  const Patch<T> patch = {.data = task.scratch.scores,
+                          .stride = kStripRows<T>,
+                          .key_begin = range.begin,
+                          .keys = range.count(),
+                          .lane = lane,
+                          .vectors = vectors_of<T>(tile.rows.rows, strip)};
+  similarities(problem, keys.k, tile.strip(strip, problem.head_dim), tile.few_rows(), patch);
+  if (task.steps.any())
+    apply_steps(problem, task.steps, keys.place, tile, patch, task.scratch.bias, visible,
+                [](ScoreStage) {});
+  weigh(task, keys.place, visible, patch, tile);
+  if (visible.partial() && keys.finite == ForwardKeys<T>::Finite::kUnknown)
+    keys.finite = rows_are_finite(keys.v, keys.place.keys.count(), problem.value_dim)
+                      ? ForwardKeys<T>::Finite::kYes
+                      : ForwardKeys<T>::Finite::kNo;
+  if (visible.partial() && keys.finite == ForwardKeys<T>::Finite::kNo)
+    add_visible_values(task, keys, visible.words, patch, tile);
+  else
+    add_values(task, keys, patch, tile);
+}
+
+template <typename T>
+void attend_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys, ForwardTile<T>& tile) {
+  Visible visible;
+  visible.look(task.problem, task.block.batch, tile.rows, keys.place.keys);
+  if (visible.empty()) return;
+  if (!keys.read) read_tile(task, keys);
+  for (int strip = 0; strip < strips_of<T>(tile.rows.rows); ++strip)
+    attend_strip(task, keys, strip, visible, tile);
+  if (visible.partial())
+    for (std::int64_t j = 0; j < keys.place.keys.count(); ++j) tile.softmax.seen |= visible.words[j];
+  else
+    tile.softmax.seen = ~std::uint64_t{0};
+}
+
+template <typename T>
+void finish_tile(const ForwardTask<T>& task, const ForwardTile<T>& tile) {
+  const AttentionProblem& problem = task.problem;
+  const AttentionForward& forward = task.forward;
+  const std::int64_t batch = task.block.batch;
+  alignas(64) T factors[kTileRows];
+  for (int s = 0; s < tile.rows.segment_count; ++s) {
+    const Segment& segment = tile.rows.segments[s];
+    const double sink =
+        problem.score.sink != nullptr ? problem.score.sink[segment.head] : kLowest<double>;
+    const std::int64_t first = lse_index(problem, batch, segment.head, segment.row);
+    for (int r = 0; r < segment.count; ++r) {
+      const int lane = segment.lane + r;
+      factors[lane] = 1;
+      if (forward.lse == nullptr) continue;
+      const double sum = static_cast<double>(tile.softmax.sum[lane]) +
+                         static_cast<double>(tile.softmax.sum_low[lane]);
+      const RowEnd end = end_of_row(static_cast<double>(tile.softmax.maximum[lane]), sum,
+                                    (tile.softmax.seen >> lane & 1) != 0, sink);
+      end.lse.store(static_cast<T*>(forward.lse)[first + r],
+                    static_cast<T*>(forward.lse_low)[first + r]);
+      factors[lane] = static_cast<T>(end.factor);
+    }
+  }
+  store_out(problem, forward, batch, tile.rows,
+            {.data = tile.out, .by_row = tile.few_rows() > 0}, factors, task.scratch.line);
+}
+
+/// Runs one block; `scratch` is for `tiles` row tiles.
+template <typename T>
+void forward_block(const AttentionProblem& problem, const AttentionForward& forward,
+                   const RowBlock& block, const ForwardScratch<T>& scratch) {
+  ForwardTask<T> task = {problem, forward, block, Steps(problem), scratch};
+  for (std::int64_t row = block.row_begin; row < block.row_end; row += kTileRows)
+    begin_tile(task, row, scratch.tiles[task.tiles++]);
+  const std::int64_t length = problem.sequences[block.batch].key_length;
+  constexpr std::int64_t kStretch = 16 * kTileKeys;  // empty stretches are skipped at once
+  bool stretch[kMaxTiles] = {};
+  for (std::int64_t begin = 0; begin < length; begin += kTileKeys) {
+    if (begin % kStretch == 0)
+      for (std::int64_t t = 0; t < task.tiles; ++t)
+        stretch[t] = classify(problem, block.batch, scratch.tiles[t].rows,
+                              {begin, std::min(begin + kStretch, length)}) != TileClass::kEmpty;
+    ForwardKeys<T> keys;
+    keys.place = {block.batch, {begin, std::min(begin + kTileKeys, length)}};
+    for (std::int64_t t = 0; t < task.tiles; ++t)
+      if (stretch[t]) attend_tile(task, keys, scratch.tiles[t]);
+  }
+  for (std::int64_t t = 0; t < task.tiles; ++t) finish_tile(task, scratch.tiles[t]);
+}
+
+}  // namespace heed::kernels::sweep::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
