@@ -85,7 +85,7 @@ std::vector<bool> who_serves(std::span<const Candidate<Results>> candidates,
                              const kernels::AttentionProblem& problem) {
   std::vector<bool> served;
   for (const Candidate<Results>& candidate : candidates) {
-    const std::string reason = refusal(candidate, problem, kernels::features(problem));
+    const std::string reason = candidate.refusal(problem);
     served.push_back(reason.empty() || reason.starts_with("this CPU has no"));
   }
   return served;

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <string>
 
 #include "heed/masks/mask.h"
 #include "heed/tensor/dtype.h"
@@ -155,30 +154,6 @@ struct AttentionBackward {
   double* dslope = nullptr;  // [H]
   double* dscale = nullptr;  // [H]
 };
-
-/// What a problem may have beyond softmax(scale * q . k) v in one type. A candidate says which of
-/// them it knows; one that says nothing is never given a problem with any.
-enum Feature : std::uint32_t {
-  kHasSimilarity = 1U << 0,
-  kHasSoftcap = 1U << 1,
-  kHasBias = 1U << 2,
-  kHasAlibi = 1U << 3,
-  kHasSink = 1U << 4,
-  kHasNormaliser = 1U << 5,
-  kHasDropout = 1U << 6,
-  kHasTypes = 1U << 7,    // 16 bit, or k and v of another type than q
-  kHasPacking = 1U << 8,  // packed queries or keys
-  kHasScaleGradient = 1U << 9,
-  kHasPages = 1U << 10,
-  kHasRing = 1U << 11,
-  kHasInt8 = 1U << 12,
-  kAllFeatures = (1U << 13) - 1,
-};
-/// Every form of keys: what a kernel knows that reads them through load_keys-inl.h.
-constexpr std::uint32_t kKeyForms = kHasTypes | kHasPacking | kHasPages | kHasRing | kHasInt8;
-std::uint32_t features(const AttentionProblem& problem);
-/// "it knows no softcap, dropout": what of `wanted` is not in `known`; empty when all is.
-std::string unknown_features(std::uint32_t wanted, std::uint32_t known);
 
 /// The log-sum-exp of the row at lse_index `at`.
 template <typename T>

@@ -55,7 +55,7 @@ AttentionGrads attention_backward(const AttentionArgs& args, const AttendedConst
   check_gradients(kBackwardOp, args, request, check_given(args, attended, lse, dout, request.dlse));
   std::vector<Plan::Refusal> refusals;
   const auto& candidate =
-      choose_backward(checked.problem, args.kernel, refusals, {.dscale = request.dscale});
+      choose_backward(checked.problem, args.kernel, refusals);
   const kernels::AttentionBackward backward = {
       .out = kernel_input(attended.out),
       .dout = kernel_input(dout),

@@ -7,10 +7,8 @@
 
 #include "base/isa.h"
 #include "heed/base/error.h"
-#include "kernels/cpu/attention.h"
 #include "kernels/reference/attention.h"
 #include "kernels/sweep/attention.h"
-#include "kernels/tiled/attention.h"
 
 namespace heed {
 namespace {
@@ -18,42 +16,30 @@ namespace {
 using kernels::AttentionBackward;
 using kernels::AttentionForward;
 using kernels::AttentionProblem;
+using kernels::SweepTarget;
 
 std::string serves_everything(const AttentionProblem&) { return {}; }
 
-template <kernels::SweepTarget kTarget>
-constexpr Candidate<AttentionForward> forward_of(std::string_view name,
-                                                 std::string (*refusal)(const AttentionProblem&)) {
-  return {name, refusal, kernels::sweep_attention<kTarget>,
-          kernels::sweep_attention_workspace<kTarget>, kernels::kAllFeatures};
-}
-
 // The first that serves runs; `reference` is last, so nothing legal is refused.
 constexpr Candidate<AttentionForward> kForward[] = {
-    forward_of<kernels::SweepTarget::kAvx512>("cpu-avx512", kernels::avx512_refusal),
-    forward_of<kernels::SweepTarget::kAvx2>("cpu-avx2", kernels::avx2_refusal),
-    forward_of<kernels::SweepTarget::kBaseline>("portable", serves_everything),
+    {"cpu-avx512", kernels::avx512_refusal, kernels::sweep_attention<SweepTarget::kAvx512>,
+     kernels::sweep_attention_workspace<SweepTarget::kAvx512>},
+    {"cpu-avx2", kernels::avx2_refusal, kernels::sweep_attention<SweepTarget::kAvx2>,
+     kernels::sweep_attention_workspace<SweepTarget::kAvx2>},
+    {"portable", serves_everything, kernels::sweep_attention<SweepTarget::kBaseline>,
+     kernels::sweep_attention_workspace<SweepTarget::kBaseline>},
     {"reference", serves_everything, kernels::reference_attention,
-     kernels::reference_attention_workspace, kernels::kAllFeatures},
+     kernels::reference_attention_workspace},
 };
-// Until the sweep has a backward pass for everything.
-std::string avx512_backward_refusal(const AttentionProblem& problem) {
-  if (kernels::accumulator(problem) == DType::kF64) return "it computes in f32 only";
-  return kernels::avx512_refusal(problem);
-}
-std::string avx2_backward_refusal(const AttentionProblem& problem) {
-  if (kernels::accumulator(problem) == DType::kF64) return "it computes in f32 only";
-  return kernels::avx2_refusal(problem);
-}
 constexpr Candidate<AttentionBackward> kBackward[] = {
-    {"cpu-avx512", avx512_backward_refusal, kernels::avx512_attention_backward,
-     kernels::simd_attention_backward_workspace, kernels::kKeyForms},
-    {"cpu-avx2", avx2_backward_refusal, kernels::avx2_attention_backward,
-     kernels::simd_attention_backward_workspace, kernels::kKeyForms},
-    {"portable", serves_everything, kernels::tiled_attention_backward,
-     kernels::tiled_attention_backward_workspace, kernels::kAllFeatures},
+    {"cpu-avx512", kernels::avx512_refusal, kernels::sweep_attention_backward<SweepTarget::kAvx512>,
+     kernels::sweep_attention_backward_workspace<SweepTarget::kAvx512>},
+    {"cpu-avx2", kernels::avx2_refusal, kernels::sweep_attention_backward<SweepTarget::kAvx2>,
+     kernels::sweep_attention_backward_workspace<SweepTarget::kAvx2>},
+    {"portable", serves_everything, kernels::sweep_attention_backward<SweepTarget::kBaseline>,
+     kernels::sweep_attention_backward_workspace<SweepTarget::kBaseline>},
     {"reference", serves_everything, kernels::reference_attention_backward,
-     kernels::reference_attention_backward_workspace, kernels::kAllFeatures},
+     kernels::reference_attention_backward_workspace},
 };
 
 bool is_known(std::string_view name) {
@@ -83,8 +69,7 @@ void check_known(const char* argument, const std::string& name) {
 
 template <typename Results>
 const Candidate<Results>& choose(std::span<const Candidate<Results>> candidates,
-                                 const AttentionProblem& problem, std::uint32_t features,
-                                 const std::string& wanted, std::vector<Plan::Refusal>& refusals) {
+                                 const AttentionProblem& problem, const std::string& wanted, std::vector<Plan::Refusal>& refusals) {
   allowed_isa();  // throws for a bad HEED_ISA
   if (!wanted.empty()) check_known("kernel", wanted);
   const char* variable = std::getenv("HEED_FORCE");
@@ -94,7 +79,7 @@ const Candidate<Results>& choose(std::span<const Candidate<Results>> candidates,
   // A name that only the other pass knows chooses nothing here.
   const auto named = std::ranges::find(candidates, name, &Candidate<Results>::name);
   if (named != candidates.end()) {
-    if (const std::string reason = refusal(*named, problem, features); !reason.empty())
+    if (const std::string reason = named->refusal(problem); !reason.empty())
       fail({.code = ErrorCode::kUnsupported,
             .op = "attention",
             .argument = wanted.empty() ? "HEED_FORCE" : "kernel",
@@ -102,7 +87,7 @@ const Candidate<Results>& choose(std::span<const Candidate<Results>> candidates,
     return *named;
   }
   for (const Candidate<Results>& candidate : candidates) {
-    std::string reason = refusal(candidate, problem, features);
+    std::string reason = candidate.refusal(problem);
     if (reason.empty()) return candidate;
     refusals.push_back({std::string(candidate.name), std::move(reason)});
   }
@@ -117,16 +102,13 @@ std::span<const Candidate<AttentionBackward>> backward_candidates() { return kBa
 const Candidate<AttentionForward>& choose_forward(const AttentionProblem& problem,
                                                   const std::string& wanted,
                                                   std::vector<Plan::Refusal>& refusals) {
-  return choose(forward_candidates(), problem, kernels::features(problem), wanted, refusals);
+  return choose(forward_candidates(), problem, wanted, refusals);
 }
 
 const Candidate<AttentionBackward>& choose_backward(const AttentionProblem& problem,
                                                     const std::string& wanted,
-                                                    std::vector<Plan::Refusal>& refusals,
-                                                    const BackwardWish& wish) {
-  const std::uint32_t features =
-      kernels::features(problem) | (wish.dscale ? kernels::kHasScaleGradient : 0U);
-  return choose(backward_candidates(), problem, features, wanted, refusals);
+                                                    std::vector<Plan::Refusal>& refusals) {
+  return choose(backward_candidates(), problem, wanted, refusals);
 }
 
 }  // namespace heed

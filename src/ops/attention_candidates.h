@@ -21,27 +21,10 @@ struct Candidate {
   std::string (*refusal)(const kernels::AttentionProblem& problem);
   void (*run)(const kernels::AttentionProblem& problem, const Results& results);
   std::int64_t (*workspace_bytes)(const kernels::AttentionProblem& problem);
-  std::uint32_t knows =
-      0;  // kernels::Feature; a problem with any other is refused before `refusal` is asked
 };
-
-/// Why the candidate does not serve a problem with these features; empty when it does.
-template <typename Results>
-std::string refusal(const Candidate<Results>& candidate, const kernels::AttentionProblem& problem,
-                    std::uint32_t features) {
-  std::string reasons = kernels::unknown_features(features, candidate.knows);
-  const std::string other = candidate.refusal(problem);
-  if (!reasons.empty() && !other.empty()) reasons += "; ";
-  return reasons + other;
-}
 
 std::span<const Candidate<kernels::AttentionForward>> forward_candidates();
 std::span<const Candidate<kernels::AttentionBackward>> backward_candidates();
-
-/// What a backward pass is asked for beyond dq, dk, dv and what the problem's features imply.
-struct BackwardWish {
-  bool dscale = false;
-};
 
 /// The first that serves, or the one that `wanted` (AttentionArgs.kernel) or $HEED_FORCE names.
 /// `refusals` collects why those before it do not.
@@ -50,6 +33,6 @@ const Candidate<kernels::AttentionForward>& choose_forward(const kernels::Attent
                                                            std::vector<Plan::Refusal>& refusals);
 const Candidate<kernels::AttentionBackward>& choose_backward(
     const kernels::AttentionProblem& problem, const std::string& wanted,
-    std::vector<Plan::Refusal>& refusals, const BackwardWish& wish = {});
+    std::vector<Plan::Refusal>& refusals);
 
 }  // namespace heed

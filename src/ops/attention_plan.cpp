@@ -162,7 +162,7 @@ Plan plan_attention_backward(const AttentionArgs& args, const AttentionGradReque
   const kernels::AttentionProblem& problem = checked.problem;
   Plan plan = problem_plan(args, problem);
   const auto& candidate =
-      choose_backward(problem, args.kernel, plan.refusals, {.dscale = request.dscale});
+      choose_backward(problem, args.kernel, plan.refusals);
   plan.kernel = candidate.name;
   require_countable_workspace(problem);
   plan.workspace_bytes = candidate.workspace_bytes(problem);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "heed/base/error.h"
-#include "kernels/tiled/attention.h"
+#include "kernels/sweep/attention.h"
 #include "ops/attention_gradients.h"
 #include "ops/attention_problem.h"
 #include "ops/given_lse.h"
@@ -65,7 +65,7 @@ AttentionGrads observe_backward(const AttentionArgs& args, const AttendedConstVi
   return gradients(args, checked.problem, request,
                    {.lse = lse.high.raw(), .lse_low = lse.low.raw()},
                    [&](const kernels::AttentionBackward& backward) {
-                     kernels::tiled_observe_backward(checked.problem, backward, given);
+                     kernels::sweep_observe_backward(checked.problem, backward, given);
                    });
 }
 

@@ -206,7 +206,7 @@ std::string backward_kernel(const AttentionArgs& args, const std::string& name) 
   const CheckedAttention checked(args);
   for (const auto& candidate : backward_candidates())
     if (candidate.name == name &&
-        refusal(candidate, checked.problem, kernels::features(checked.problem)).empty())
+        candidate.refusal(checked.problem).empty())
       return name;
   return {};
 }

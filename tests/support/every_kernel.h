@@ -16,7 +16,7 @@ template <typename Check>
 void for_every_kernel(AttentionArgs args, const Check& check) {
   for (const auto& candidate : forward_candidates()) {
     const CheckedAttention checked(args);
-    if (!refusal(candidate, checked.problem, kernels::features(checked.problem)).empty()) continue;
+    if (!candidate.refusal(checked.problem).empty()) continue;
     args.kernel = candidate.name;
     SCOPED_TRACE(args.kernel);
     check(args);

@@ -19,8 +19,24 @@ std::string avx2_refusal(const AttentionProblem& problem);
 template <SweepTarget kTarget>
 void sweep_attention(const AttentionProblem& problem, const AttentionForward& forward);
 
+/// Cotangents of the rows' entropies and of the keys' received weights, in the accumulator's type;
+/// null: 0.
+struct WeightCotangents {
+  const void* entropy = nullptr;   // [B, H, Tq]
+  const void* received = nullptr;  // [B, H, Tk]
+};
+
+template <SweepTarget kTarget>
+void sweep_attention_backward(const AttentionProblem& problem, const AttentionBackward& backward);
+/// On the best target that serves here. Does not read out, dout and dlse of `backward`, and sets dv
+/// to 0.
+void sweep_observe_backward(const AttentionProblem& problem, const AttentionBackward& backward,
+                            const WeightCotangents& cotangents);
+
 /// Bytes of scratch memory, all threads together.
 template <SweepTarget kTarget>
 std::int64_t sweep_attention_workspace(const AttentionProblem& problem);
+template <SweepTarget kTarget>
+std::int64_t sweep_attention_backward_workspace(const AttentionProblem& problem);
 
 }  // namespace heed::kernels

@@ -140,6 +140,12 @@ template <Left kLeft, class Term, typename T>
 HWY_INLINE void store_products(std::int64_t rows, int vectors, const Factors<T>& p, T* c,
                                std::int64_t c_row) {
   if (vectors == 1) return store_products_of<1, kLeft, Term, T>(rows, p, c, c_row);
+  if (vectors == 3) {
+    store_products<kLeft, Term>(rows, 2, p, c, c_row);
+    Factors<T> last = p;
+    last.b += 2 * kLanes<T>;
+    return store_products<kLeft, Term>(rows, 1, last, c + 2 * kLanes<T>, c_row);
+  }
   if (vectors == 2 || kStripVectors == 2)
     return store_products_of<2, kLeft, Term, T>(rows, p, c, c_row);
   if constexpr (kStripVectors == 4) store_products_of<4, kLeft, Term, T>(rows, p, c, c_row);

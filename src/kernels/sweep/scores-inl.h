@@ -158,14 +158,15 @@ struct TilePlace {
 };
 
 /// Similarities to scores, in place. A bias that hides takes bits from `visible` and makes it
-/// partial; `bias` is memory for a patch of it. `keep(stage)` is called before each of the stages
-/// softcap, bias and mask.
-enum class ScoreStage : std::uint8_t { kBeforeSoftcap, kBeforeBias, kBeforeMask };
+/// partial; `bias` is memory for a patch of it. `keep(stage)` is called at the first and before
+/// each of the stages softcap, bias and mask.
+enum class ScoreStage : std::uint8_t { kSimilarity, kBeforeSoftcap, kBeforeBias, kBeforeMask };
 
 template <typename T, class Keep>
 void apply_steps(const AttentionProblem& problem, const Steps& steps, const TilePlace& at,
                  const QueryTile<T>& tile, const Patch<T>& patch, T* bias, Visible& visible,
                  const Keep& keep) {
+  keep(ScoreStage::kSimilarity);
   if (steps.scale) {
     const ScaleStep<T> step = {tile.lanes.scale};
     for_vectors(patch, [&](Vec<T> z, std::int64_t key, int lane) HWY_ATTR {

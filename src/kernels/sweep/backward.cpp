@@ -1,0 +1,87 @@
+// The gradients of exact attention, for every form that is legal: compiled for each instruction set.
+#include "kernels/sweep/backward.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/sweep/backward.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/sweep/backward_blocks-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::sweep::HWY_NAMESPACE {
+
+template <typename T>
+std::int64_t backward_bytes(const BackwardJob& job) {
+  Arena arena;
+  BackwardScratch<T>(job.problem, arena);
+  return arena.bytes();
+}
+
+template <typename T>
+void bias_block(const BackwardJob& job, const BlockPlace& at, void* memory) {
+  BiasBlock<T>(job, memory).run(at);
+}
+
+template <typename T>
+BackwardKernel kernel_in() {
+  return {backward_bytes<T>,     prepare_head<T>, prepare_observed<T>,
+          key_block_backward<T>, bias_block<T>,   finish_head<T>};
+}
+
+BackwardKernel backward_kernel(DType accumulator) {
+  return accumulator == DType::kF64 ? kernel_in<double>() : kernel_in<float>();
+}
+
+}  // namespace heed::kernels::sweep::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed::kernels::sweep {
+namespace {
+
+BackwardKernel kernel_of(SweepTarget target, const AttentionProblem& problem) {
+#if HWY_ARCH_X86
+  if (target == SweepTarget::kAvx512) return N_AVX3::backward_kernel(accumulator(problem));
+  if (target == SweepTarget::kAvx2) return N_AVX2::backward_kernel(accumulator(problem));
+#endif
+  return HWY_STATIC_DISPATCH(backward_kernel)(accumulator(problem));
+}
+
+}  // namespace
+}  // namespace heed::kernels::sweep
+
+namespace heed::kernels {
+
+template <SweepTarget kTarget>
+void sweep_attention_backward(const AttentionProblem& problem, const AttentionBackward& backward) {
+  run_backward(problem, backward, nullptr, sweep::kernel_of(kTarget, problem));
+}
+
+template <SweepTarget kTarget>
+std::int64_t sweep_attention_backward_workspace(const AttentionProblem& problem) {
+  return backward_workspace(problem, sweep::kernel_of(kTarget, problem));
+}
+
+void sweep_observe_backward(const AttentionProblem& problem, const AttentionBackward& backward,
+                            const WeightCotangents& cotangents) {
+  SweepTarget target = SweepTarget::kBaseline;
+  if (avx2_refusal(problem).empty()) target = SweepTarget::kAvx2;
+  if (avx512_refusal(problem).empty()) target = SweepTarget::kAvx512;
+  run_backward(problem, backward, &cotangents, sweep::kernel_of(target, problem));
+}
+
+template void sweep_attention_backward<SweepTarget::kAvx512>(const AttentionProblem&,
+                                                             const AttentionBackward&);
+template void sweep_attention_backward<SweepTarget::kAvx2>(const AttentionProblem&,
+                                                           const AttentionBackward&);
+template void sweep_attention_backward<SweepTarget::kBaseline>(const AttentionProblem&,
+                                                               const AttentionBackward&);
+template std::int64_t sweep_attention_backward_workspace<SweepTarget::kAvx512>(
+    const AttentionProblem&);
+template std::int64_t sweep_attention_backward_workspace<SweepTarget::kAvx2>(
+    const AttentionProblem&);
+template std::int64_t sweep_attention_backward_workspace<SweepTarget::kBaseline>(
+    const AttentionProblem&);
+
+}  // namespace heed::kernels
+#endif

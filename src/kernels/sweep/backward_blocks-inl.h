@@ -1,0 +1,433 @@
+// The tasks of a backward pass: blocks of keys, blocks of a bias's gradient, and what is done row by
+// row before and after them. Included once for each target.
+#if defined(HEED_SWEEP_BACKWARD_BLOCKS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_SWEEP_BACKWARD_BLOCKS_INL_H
+#undef HEED_SWEEP_BACKWARD_BLOCKS_INL_H
+#else
+#define HEED_SWEEP_BACKWARD_BLOCKS_INL_H
+#endif
+
+#include <cmath>
+#include <vector>
+
+#include "kernels/sweep/backward-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::sweep::HWY_NAMESPACE {
+
+/// In one loop what `weigh_patch`, `through_normaliser` and `through_steps` do where a score is the
+/// product alone.
+template <typename T>
+void differentiate_plain(const BackwardTile<T>& tile, const Patch<T>& patch) {
+  const Tag<T> d;
+  const BackwardScratch<T>& s = tile.s;
+  const auto scale = hn::Set(d, static_cast<T>(tile.problem().scale[tile.head]));
+  const Patch<T> changes = in(patch, s.dscores);
+  const bool partial = tile.visible().partial();
+  for (std::int64_t j = 0; j < patch.keys; ++j) {
+    const std::uint64_t word = partial ? tile.visible().words[patch.key_begin + j] : 0;
+    for (int i = 0; i < patch.lanes(); i += kLanes<T>) {
+      const int lane = patch.lane + i;
+      T* const score = patch.data + j * patch.stride + i;
+      T* const change = changes.data + j * changes.stride + i;
+      const auto above = hn::Sub(hn::Load(d, score), hn::Load(d, s.lse + lane));
+      auto p = exp(d, hn::Sub(above, hn::Load(d, s.lse_low + lane)));
+      const auto beyond = hn::Sub(hn::Load(d, change), hn::Load(d, s.delta + lane));
+      auto ds = hn::Mul(hn::Mul(scale, p), beyond);
+      if (partial) {
+        const auto seen = kernels::HWY_NAMESPACE::mask_lanes(d, word, lane);
+        p = hn::IfThenElseZero(seen, p);
+        ds = hn::IfThenElseZero(seen, ds);
+      }
+      hn::Store(p, d, score);
+      hn::Store(ds, d, change);
+    }
+  }
+}
+
+template <typename T>
+void look_for_infinities(BackwardTile<T>& tile) {
+  if (!tile.visible().partial()) return;
+  const BackwardScratch<T>& s = tile.s;
+  tile.rows_finite = all_finite(s.query_rows, tile.rows * s.width) &&
+                     (tile.job.observed != nullptr ||
+                      all_finite(s.dout_rows, tile.rows * s.value_width));
+  tile.keys_finite = all_finite(s.k, tile.keys() * s.width);
+}
+
+/// A tile whose scores are the product alone, a few keys at a time.
+template <typename T>
+void plain_tile(BackwardTile<T>& tile) {
+  constexpr std::int64_t kGroup = kDown<kStripVectors>;
+  BackwardScratch<T>& s = tile.s;
+  look_for_infinities(tile);
+  for (std::int64_t j = 0; j < tile.keys(); j += kGroup) {
+    const std::int64_t count = std::min(kGroup, tile.keys() - j);
+    const VectorRange range = range_of(tile, j, count);
+    for_patches(range, j, count, s.weights, [&](const Patch<T>& patch) HWY_ATTR {
+      score_patch(tile, patch);
+      const Factors<T> factors = {s.v + j * s.value_width, s.value_width,
+                                  columns_of(patch, s.dout, tile.problem().value_dim),
+                                  kStripRows<T>, tile.problem().value_dim};
+      store_products<Left::kByRow, Multiply>(count, patch.vectors, factors,
+                                             in(patch, s.dscores).data, kTileRows);
+      differentiate_plain(tile, patch);
+    });
+    clear_outside(tile, range, j, count);
+    add_to_keys(tile, range, j, count, s.weights);
+  }
+}
+
+/// Adds the cotangents of a tile's scores to its place in dbias.
+template <typename T>
+void add_to_bias(const BackwardTile<T>& tile) {
+  const Output& to = tile.job.backward.dbias;
+  const bool shared = tile.job.bias_turns != nullptr;
+  T lines[4][kTileKeys];
+  for (std::int64_t i = 0; i < tile.rows; i += 4) {
+    const std::int64_t rows = std::min<std::int64_t>(4, tile.rows - i);
+    const T* const first = tile.s.dscores + i;
+    std::int64_t j = 0;
+    for (; j + 4 <= tile.keys(); j += 4) {
+      const T* const at = first + j * kTileRows;
+      const T* const four[4] = {at, at + kTileRows, at + 2 * kTileRows, at + 3 * kTileRows};
+      transpose_four(four, 4, T{1}, &lines[0][j], kTileKeys);
+    }
+    for (; j < tile.keys(); ++j)
+      for (std::int64_t r = 0; r < rows; ++r) lines[r][j] = first[j * kTileRows + r];
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const std::int64_t offset = tile.at.batch * to.batch + tile.head * to.head +
+                                  (tile.row + i + r) * to.row + tile.at.keys.begin * to.column;
+      if (shared) {  // dbias is of type T there
+        const T* const before = static_cast<const T*>(to.data) + offset;
+        for (std::int64_t key = 0; key < tile.keys(); ++key)
+          lines[r][key] += before[key * to.column];
+      }
+      store_numbers(to, offset, tile.keys(), lines[r]);
+    }
+  }
+}
+
+/// How many tiles are added to the same place of dbias before this one.
+inline std::int64_t bias_turn(const BackwardJob& job, std::int64_t batch, std::int64_t head,
+                              std::int64_t row, std::int64_t key) {
+  const bool* sums = job.backward.dbias_sums;
+  std::int64_t earlier = 0;  // batches that reach as far
+  for (std::int64_t b = 0; sums[0] && b < batch; ++b) {
+    const Sequence& sequence = job.problem.sequences[b];
+    if (sequence.query_length > row && sequence.key_length > key) ++earlier;
+  }
+  return sums[1] ? earlier * job.problem.heads + head : earlier;
+}
+
+/// Each tile of the sweep comes here once, in the order of (batch, head) where tiles share a place;
+/// `empty`: nothing of it is visible.
+template <typename T>
+void bias_gradient(const BackwardTile<T>& tile, bool empty) {
+  const BackwardJob& job = tile.job;
+  if (!job.bias_in_sweep) return;
+  const bool* sums = job.backward.dbias_sums;
+  const std::int64_t heads = sums[1] ? 1 : job.problem.heads;
+  const std::int64_t matrix = (sums[0] ? 0 : tile.at.batch) * heads + (sums[1] ? 0 : tile.head);
+  const std::int64_t row_block = matrix * job.row_blocks() + tile.row / kTileRows;
+  const std::int64_t place = row_block * job.key_blocks() + tile.at.keys.begin / kTileKeys;
+  const Turn turn(job.bias_turns == nullptr ? nullptr : job.bias_turns + place,
+                  bias_turn(job, tile.at.batch, tile.head, tile.row, tile.at.keys.begin));
+  if (!empty) add_to_bias(tile);
+}
+
+/// A tile of any form.
+template <typename T>
+void general_tile(BackwardTile<T>& tile) {
+  BackwardScratch<T>& s = tile.s;
+  const BackwardJob& job = tile.job;
+  const VectorRange range = range_of(tile, 0, tile.keys());
+  const auto each = [&](T* pairs, const auto& act) HWY_ATTR {
+    for_patches(range, 0, tile.keys(), pairs, act);
+  };
+  each(s.weights, [&](const Patch<T>& patch) HWY_ATTR { weigh_again(tile, patch); });
+  each(s.weights, [&](const Patch<T>& patch) HWY_ATTR { through_normaliser(tile, patch); });
+  look_for_infinities(tile);
+  clear_outside(tile, range, 0, tile.keys());
+  bias_gradient(tile, false);
+  if (job.sums != nullptr) {
+    const TileSums sums = sum_tile(tile);
+    TileSums& total = job.sums[(tile.at.batch * job.problem.heads + tile.head) * job.key_blocks() +
+                               tile.at.keys.begin / kTileKeys];
+    total = {total.slope + sums.slope, total.scale + sums.scale};
+  }
+  each(s.dscores, [&](const Patch<T>& patch) HWY_ATTR { through_steps(tile, patch); });
+  add_to_keys(tile, range, 0, tile.keys(), s.weights);
+}
+
+/// dq of the first block of keys is written, that of the others added.
+template <typename T>
+void add_query_gradients(const BackwardTile<T>& tile, bool empty) {
+  const BackwardJob& job = tile.job;
+  if (job.dq.data == nullptr) return;
+  const bool first = tile.at.keys.begin == 0;
+  if (!empty) query_gradients(tile);
+  if (empty && first) std::fill_n(tile.s.dq, tile.rows * tile.s.width, T{0});
+  const std::int64_t turn =
+      (tile.at.batch * job.problem.heads + tile.head) * job.row_blocks() + tile.row / kTileRows;
+  const Turn mine(job.dq_turns == nullptr ? nullptr : job.dq_turns + turn,
+                  tile.at.keys.begin / kTileKeys);
+  if (empty && !first) return;
+  const std::int64_t slot = job.problem.sequences[tile.at.batch].query_begin + tile.row;
+  T* out = static_cast<T*>(job.dq.data) + tile.at.batch * job.dq.batch + tile.head * job.dq.head +
+           slot * job.dq.row;
+  const Tag<T> d;
+  for (std::int64_t r = 0; r < tile.rows; ++r, out += job.dq.row) {
+    const T* const from = tile.s.dq + r * tile.s.width;
+    std::int64_t x = 0;
+    for (; job.dq.column == 1 && x + kLanes<T> <= job.problem.head_dim; x += kLanes<T>) {
+      const auto more = hn::Load(d, from + x);
+      hn::StoreU(first ? more : hn::Add(hn::LoadU(d, out + x), more), d, out + x);
+    }
+    for (; x < job.problem.head_dim; ++x) {
+      T& to = out[x * job.dq.column];
+      to = first ? from[x] : to + from[x];
+    }
+  }
+}
+
+template <typename T>
+void row_block_backward(BackwardTile<T>& tile) {
+  const bool empty = !begin_tile(tile);
+  if (empty)
+    bias_gradient(tile, true);
+  else if (tile.plain())
+    plain_tile(tile);
+  else
+    general_tile(tile);
+  add_query_gradients(tile, empty);
+}
+
+/// k and v of a block, as numbers that a product reads in whole vectors.
+template <typename T>
+void read_key_block(const BackwardTile<T>& tile, std::int64_t kv_head) {
+  const AttentionProblem& problem = tile.problem();
+  const KeySpan span = {tile.at.batch, kv_head, tile.at.keys.begin, tile.keys()};
+  kernels::HWY_NAMESPACE::load_keys(problem, keys_of(problem), span, tile.s.width, tile.s.k);
+  if (problem.score.similarity == Similarity::kCosine)
+    normalise_rows(span.count, problem.head_dim, tile.s.width, tile.s.k, tile.s.key_norms);
+  if (tile.job.observed == nullptr)
+    kernels::HWY_NAMESPACE::load_keys(problem, values_of(problem), span, tile.s.value_width,
+                                      tile.s.v);
+}
+
+template <typename T>
+void store_key_gradients(const BackwardTile<T>& tile, std::int64_t kv_head) {
+  const AttentionProblem& problem = tile.problem();
+  const BackwardScratch<T>& s = tile.s;
+  const AttentionBackward& backward = tile.job.backward;
+  const std::int64_t slot = problem.sequences[tile.at.batch].key_begin + tile.at.keys.begin;
+  const auto at = [&](const Output& to, std::int64_t j) {
+    return tile.at.batch * to.batch + kv_head * to.head + (slot + j) * to.row;
+  };
+  for (std::int64_t j = 0; j < tile.keys(); ++j) {
+    T* const dk = s.dk + j * s.width;
+    if (problem.score.similarity == Similarity::kCosine)
+      through_norm(s.k + j * s.width, s.key_norms[j], problem.head_dim, dk);
+    if (backward.dk.data != nullptr)
+      store_line(backward.dk, at(backward.dk, j), problem.head_dim, dk, T{1}, false);
+    if (backward.dv.data != nullptr)
+      store_line(backward.dv, at(backward.dv, j), problem.value_dim, s.dv + j * s.value_width, T{1},
+                 false);
+  }
+}
+
+template <typename T>
+void key_block_backward(const BackwardJob& job, const BlockPlace& place, void* memory) {
+  const AttentionProblem& problem = job.problem;
+  const Sequence& sequence = problem.sequences[place.batch];
+  Arena arena(memory);
+  BackwardScratch<T> scratch(problem, arena);
+  const Steps steps(problem);
+  BackwardTile<T> tile = {job, steps, scratch};
+  const std::int64_t begin = place.key_block * kTileKeys;
+  tile.at = {place.batch, {begin, std::min(begin + kTileKeys, sequence.key_length)}};
+  read_key_block(tile, place.head);
+  std::fill_n(scratch.dk, tile.keys() * scratch.width, T{0});
+  std::fill_n(scratch.dv, tile.keys() * scratch.value_width, T{0});
+  for (tile.head = place.head * job.group();
+       tile.head < std::min((place.head + 1) * job.group(), problem.heads); ++tile.head)
+    for (tile.row = 0; tile.row < sequence.query_length; tile.row += kTileRows) {
+      tile.rows = std::min(kTileRows, sequence.query_length - tile.row);
+      row_block_backward(tile);
+    }
+  store_key_gradients(tile, place.head);
+}
+
+/// The gradient of a bias that is broadcast over rows or keys: a task owns a block of dbias and
+/// visits every tile that adds to it, in order. That costs two products more, and needs neither a
+/// [Tq, Tk] temporary nor waiting, and gives the same bits for any number of threads.
+template <typename T>
+class BiasBlock {
+ public:
+  BiasBlock(const BackwardJob& job, void* memory)
+      : job_(job), arena_(memory), scratch_(job.problem, arena_), steps_(job.problem) {}
+
+  void run(const BlockPlace& at) {
+    const bool* sums = job_.backward.dbias_sums;
+    std::fill_n(total_, kTileRows * kTileKeys, 0.0);
+    const auto range = [](bool summed, std::int64_t index, std::int64_t count) {
+      return KeyRange{summed ? 0 : index, summed ? count : index + 1};
+    };
+    const KeyRange batches = range(sums[0], at.batch, job_.problem.batch);
+    const KeyRange heads = range(sums[1], at.head, job_.problem.heads);
+    const KeyRange rows = range(sums[2], at.row_block, job_.row_blocks());
+    const KeyRange keys = range(sums[3], at.key_block, job_.key_blocks());
+    for (std::int64_t b = batches.begin; b < batches.end; ++b)
+      for (std::int64_t h = heads.begin; h < heads.end; ++h)
+        for (std::int64_t row = rows.begin; row < rows.end; ++row)
+          for (std::int64_t key = keys.begin; key < keys.end; ++key)
+            add(b, h, row * kTileRows, key * kTileKeys);
+    store(at);
+  }
+
+ private:
+  void add(std::int64_t b, std::int64_t h, std::int64_t row, std::int64_t key) {
+    const Sequence& sequence = job_.problem.sequences[b];
+    BackwardTile<T> tile = {job_, steps_, scratch_};
+    tile.at = {b, {key, std::min(key + kTileKeys, sequence.key_length)}};
+    tile.head = h;
+    tile.row = row;
+    tile.rows = std::min(kTileRows, sequence.query_length - row);
+    if (tile.rows <= 0 || tile.keys() <= 0 || !begin_tile(tile)) return;
+    read_key_block(tile, h / job_.group());
+    differentiate(tile);
+    const bool* sums = job_.backward.dbias_sums;
+    for (std::int64_t j = 0; j < tile.keys(); ++j)
+      for (std::int64_t i = 0; i < tile.rows; ++i)
+        total_[(sums[3] ? 0 : j) * kTileRows + (sums[2] ? 0 : i)] +=
+            static_cast<double>(scratch_.dscores[j * kTileRows + i]);
+  }
+
+  void store(const BlockPlace& at) const {
+    const Output& to = job_.backward.dbias;
+    const bool* sums = job_.backward.dbias_sums;
+    const std::int64_t row = at.row_block * kTileRows;
+    const std::int64_t key = at.key_block * kTileKeys;
+    const std::int64_t rows = sums[2] ? 1 : std::min(kTileRows, job_.problem.query_length - row);
+    const std::int64_t keys = sums[3] ? 1 : std::min(kTileKeys, job_.problem.key_length - key);
+    double line[kTileKeys];
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < keys; ++j) line[j] = total_[j * kTileRows + i];
+      store_numbers(to, at.batch * to.batch + at.head * to.head + (row + i) * to.row +
+                            key * to.column,
+                    keys, line);
+    }
+  }
+
+  const BackwardJob& job_;
+  Arena arena_;
+  BackwardScratch<T> scratch_;
+  const Steps steps_;
+  double total_[kTileRows * kTileKeys];
+};
+
+/// sum_d out dout of one row; 0 for a row whose out is 0, whatever its dout: such a row saw nobody.
+template <typename T>
+double out_times_dout(const BackwardJob& job, const BlockPlace& at, std::int64_t slot,
+                      std::vector<T>& line) {
+  const std::int64_t columns = job.problem.value_dim;
+  const auto load = [&](const Input& from, T* to) {
+    const std::int64_t offset = at.batch * from.batch + at.head * from.head + slot * from.row;
+    kernels::HWY_NAMESPACE::load_line(from, offset, from.column, columns, to);
+  };
+  T* const out = line.data();
+  T* const dout = out + columns;
+  load(job.backward.out, out);
+  load(job.backward.dout, dout);
+  if (job.backward.out_low.data != nullptr) {
+    T* const low = dout + columns;
+    load(job.backward.out_low, low);
+    for (std::int64_t d = 0; d < columns; ++d) out[d] += low[d];
+  }
+  double sums[4] = {};  // chains that do not wait for each other
+  bool any = false;
+  for (std::int64_t d = 0; d < columns; ++d) {
+    any = any || out[d] != 0;
+    sums[d % 4] += static_cast<double>(out[d]) * static_cast<double>(dout[d]);
+  }
+  return any ? (sums[0] + sums[1]) + (sums[2] + sums[3]) : 0;
+}
+
+template <typename T>
+void prepare_head(const BackwardJob& job, const BlockPlace& at) {
+  const AttentionProblem& problem = job.problem;
+  const Sequence& sequence = problem.sequences[at.batch];
+  std::vector<T> line(static_cast<std::size_t>(3 * problem.value_dim));
+  const auto* dlse = static_cast<const T*>(job.backward.dlse);
+  for (std::int64_t i = 0; i < sequence.query_length; ++i) {
+    double sum = out_times_dout(job, at, sequence.query_begin + i, line);
+    const std::int64_t index = lse_index(problem, at.batch, at.head, i);
+    if (dlse != nullptr) sum -= static_cast<double>(dlse[index]);
+    static_cast<T*>(job.delta)[index] = static_cast<T>(sum);
+  }
+}
+
+/// sum_j p dp of the rows of a block, where observers give dp, less what the sink adds.
+template <typename T>
+void prepare_observed(const BackwardJob& job, const BlockPlace& place, void* memory) {
+  const AttentionProblem& problem = job.problem;
+  const Sequence& sequence = problem.sequences[place.batch];
+  Arena arena(memory);
+  BackwardScratch<T> scratch(problem, arena);
+  const Steps steps(problem);
+  BackwardTile<T> tile = {job, steps, scratch};
+  tile.head = place.head;
+  tile.row = place.row_block * kTileRows;
+  tile.rows = std::min(kTileRows, sequence.query_length - tile.row);
+  if (tile.rows <= 0) return;
+  T* const delta =
+      static_cast<T*>(job.delta) + lse_index(problem, place.batch, place.head, tile.row);
+  std::fill_n(delta, tile.rows, T{0});
+  double sums[kTileRows] = {};
+  for (std::int64_t key = 0; key < sequence.key_length; key += kTileKeys) {
+    tile.at = {place.batch, {key, std::min(key + kTileKeys, sequence.key_length)}};
+    if (!begin_tile(tile)) continue;
+    read_key_block(tile, place.head / job.group());
+    for_patches(VectorRange{0, tile.vectors()}, 0, tile.keys(), scratch.weights,
+                [&](const Patch<T>& patch) HWY_ATTR { weigh_again(tile, patch); });
+    for (std::int64_t j = 0; j < tile.keys(); ++j)
+      for (std::int64_t i = 0; i < tile.rows; ++i) {
+        if (tile.visible().partial() && (tile.visible().words[j] >> i & 1) == 0) continue;
+        sums[i] += static_cast<double>(scratch.weights[j * kTileRows + i]) *
+                   static_cast<double>(scratch.dscores[j * kTileRows + i]);
+      }
+  }
+  for (std::int64_t i = 0; i < tile.rows; ++i)
+    delta[i] = static_cast<T>(sums[i] + sink_share(job, place.batch, place.head, tile.row + i));
+}
+
+/// Rows of a head of dq from where they gathered to the caller's memory, for the cosine through
+/// their norms.
+template <typename T>
+void finish_head(const BackwardJob& job, const BlockPlace& at, void* memory) {
+  const AttentionProblem& problem = job.problem;
+  const Sequence& sequence = problem.sequences[at.batch];
+  Arena arena(memory);
+  BackwardScratch<T> scratch(problem, arena);
+  const Output& to = job.backward.dq;
+  const bool cosine = problem.score.similarity == Similarity::kCosine;
+  for (std::int64_t row = 0; row < query_room(problem, at.batch); ++row) {
+    const std::int64_t slot = sequence.query_begin + row;
+    T* const line = static_cast<T*>(job.dq.data) + at.batch * job.dq.batch +
+                    at.head * job.dq.head + slot * job.dq.row;
+    if (cosine && row < sequence.query_length) {
+      const Input& q = problem.q;
+      kernels::HWY_NAMESPACE::load_line(q, at.batch * q.batch + at.head * q.head + slot * q.row,
+                                        q.column, problem.head_dim, scratch.query_rows);
+      normalise_rows(1, problem.head_dim, scratch.width, scratch.query_rows, scratch.query_norms);
+      through_norm(scratch.query_rows, scratch.query_norms[0], problem.head_dim, line);
+    }
+    store_line(to, at.batch * to.batch + at.head * to.head + slot * to.row, problem.head_dim, line,
+               T{1}, false);
+  }
+}
+
+}  // namespace heed::kernels::sweep::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
