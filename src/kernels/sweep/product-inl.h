@@ -115,24 +115,52 @@ HWY_NOINLINE void add_scaled_product(const Factors<T>& p, const T* factor, T* c,
 template <int kVectors>
 constexpr int kDown = kVectors == 1 || (kVectors == 2 && kStripVectors == 4) ? 12 : 6;
 
-/// c [rows][lanes] = a b for any number of rows. The last rows are computed by the same tile, some
-/// of them twice.
+/// The next rows of `left` that one tile takes: kDown, or 6, 4, 2 and 1 at the end. Two more than six
+/// are taken as four and four: two alone have too few sums.
+template <int kVectors>
+constexpr std::int64_t rows_of_tile(std::int64_t left) {
+  constexpr int kMost = kDown<kVectors>;
+  if (left == 8) return 4;
+  return left >= kMost ? kMost : left >= 6 ? 6 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+}
+
+/// `act` with the number of rows as a type, for each tile of `rows`.
+template <int kVectors, class Act>
+HWY_INLINE void for_row_tiles(std::int64_t rows, const Act& act) {
+  constexpr int kMost = kDown<kVectors>;
+  for (std::int64_t r = 0, count; r < rows; r += count) {
+    count = rows_of_tile<kVectors>(rows - r);
+    if (count == kMost)
+      act(r, std::integral_constant<int, kMost>());
+    else if (count == 6)
+      act(r, std::integral_constant<int, 6>());
+    else if (count == 4)
+      act(r, std::integral_constant<int, 4>());
+    else if (count == 2)
+      act(r, std::integral_constant<int, 2>());
+    else
+      act(r, std::integral_constant<int, 1>());
+  }
+}
+
+/// c [rows][lanes] = a b for any number of rows. Where there are enough of them the last rows are
+/// computed by the same tile, some of them twice.
 template <int kVectors, Left kLeft, class Term, typename T>
-HWY_INLINE void store_products_of(std::int64_t rows, Factors<T> p, T* c, std::int64_t c_row) {
+HWY_INLINE void store_products_of(std::int64_t rows, const Factors<T>& p, T* c,
+                                  std::int64_t c_row) {
   constexpr int kRows = kDown<kVectors>;
   const std::int64_t a_step = kLeft == Left::kByRow ? p.a_row : 1;
-  const T* const a = p.a;
-  if (rows < kRows) {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      p.a = a + r * a_step;
-      store_product<1, kVectors, kLeft, Term, T>(p, c + r * c_row, c_row);
-    }
-    return;
-  }
+  if (rows < kRows)
+    return for_row_tiles<kVectors>(rows, [&](std::int64_t r, auto count) HWY_ATTR {
+      Factors<T> at = p;
+      at.a += r * a_step;
+      store_product<count, kVectors, kLeft, Term, T>(at, c + r * c_row, c_row);
+    });
   for (std::int64_t r = 0; r < rows; r += kRows) {
     const std::int64_t from = r + kRows <= rows ? r : rows - kRows;
-    p.a = a + from * a_step;
-    store_product<kRows, kVectors, kLeft, Term, T>(p, c + from * c_row, c_row);
+    Factors<T> at = p;
+    at.a += from * a_step;
+    store_product<kRows, kVectors, kLeft, Term, T>(at, c + from * c_row, c_row);
   }
 }
 
@@ -151,34 +179,16 @@ HWY_INLINE void store_products(std::int64_t rows, int vectors, const Factors<T>&
   if constexpr (kStripVectors == 4) store_products_of<4, kLeft, Term, T>(rows, p, c, c_row);
 }
 
-/// The next rows of `left` that one tile takes: kDown, or 4, 2 and 1 at the end. Two more than a
-/// multiple of six are taken as four and four: two alone have too few sums.
-template <int kVectors>
-constexpr std::int64_t rows_of_tile(std::int64_t left) {
-  constexpr int kMost = kDown<kVectors>;
-  if (left == 8) return 4;
-  return left >= kMost ? kMost : left >= 4 ? 4 : left >= 2 ? 2 : 1;
-}
-
 template <int kVectors, Left kLeft, Scaled kScaled, typename T>
-HWY_INLINE void add_scaled_products_of(std::int64_t rows, Factors<T> p, const T* factor, T* c,
-                                       std::int64_t c_row) {
-  constexpr int kMost = kDown<kVectors>;
+HWY_INLINE void add_scaled_products_of(std::int64_t rows, const Factors<T>& p, const T* factor,
+                                       T* c, std::int64_t c_row) {
   const std::int64_t a_step = kLeft == Left::kByRow ? p.a_row : 1;
-  for (std::int64_t r = 0, count; r < rows; r += count) {
-    count = rows_of_tile<kVectors>(rows - r);
-    if (count == kMost)
-      add_scaled_product<kMost, kVectors, kLeft, kScaled, T>(p, factor, c, c_row);
-    else if (count == 4)
-      add_scaled_product<4, kVectors, kLeft, kScaled, T>(p, factor, c, c_row);
-    else if (count == 2)
-      add_scaled_product<2, kVectors, kLeft, kScaled, T>(p, factor, c, c_row);
-    else
-      add_scaled_product<1, kVectors, kLeft, kScaled, T>(p, factor, c, c_row);
-    p.a += count * a_step;
-    c += count * c_row;
-    if (kScaled == Scaled::kByRow) factor += count;
-  }
+  for_row_tiles<kVectors>(rows, [&](std::int64_t r, auto count) HWY_ATTR {
+    Factors<T> at = p;
+    at.a += r * a_step;
+    add_scaled_product<count, kVectors, kLeft, kScaled, T>(
+        at, kScaled == Scaled::kByRow ? factor + r : factor, c + r * c_row, c_row);
+  });
 }
 
 /// c [rows][lanes] = c factor + a b.
