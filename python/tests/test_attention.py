@@ -285,12 +285,12 @@ def test_memoryviews_become_numpy_arrays(qkv):
 
 def test_explain_says_which_kernel_runs(qkv):
     plan = heed.explain(*qkv, mask=heed.causal(), similarity="cosine")
-    assert plan.kernel == "portable"
+    assert plan.kernel == heed.explain(*qkv).kernel  # every kernel serves every problem
     assert plan.allowed_pairs == 2 * 4 * (3 + 4 + 5 + 6 + 7)
-    assert all("similarity" in reason for _, reason in plan.refusals)
+    assert all("CPU" in reason or "HEED_ISA" in reason for _, reason in plan.refusals)
     assert "bottom-right" in str(plan)
     assert heed.explain(*qkv, kernel="reference").kernel == "reference"
-    assert heed.explain(*qkv, backward=("q", "scale")).kernel == "portable"
+    assert heed.explain(*qkv, backward=("q", "scale")).kernel == plan.kernel
 
 
 @pytest.mark.parametrize("answer", [None, "no", 0.5])

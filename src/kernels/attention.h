@@ -16,17 +16,15 @@ namespace heed::kernels {
 // double) computes the same bits: with T the problem's accumulator,
 //   q'_d = q_d * T(scale)
 //   s    = fma(q'_{D-1}, k_{D-1}, ... fma(q'_1, k_1, fma(q'_0, k_0, 0)))    (d rising, one chain)
-// and then, where there is more, softcap, bias and ALiBi, step by step as tiled/scores-inl.h has
-// it; all passes of the tiled kernel share that function, and the SIMD kernels do the same for a
-// bias.
+// and then, where there is more, scale, softcap, bias and ALiBi, step by step: all passes share the
+// functions of sweep/steps-inl.h.
 //
 // A score may be any finite number. A weight is exp2((s - maximum) * log2(e)), or
 // exp2(((s - lse) - lse_low) * log2(e)) where it is computed again: log2(e) never meets a score
 // itself, whose product with it may be infinite. The log-sum-exp is maximum + log(sum) as a sum of
 // two T (LogSum). From 2^25 log(sum) on, lse is the maximum itself, a score to the last bit, and
 // lse_low is log(sum): so weights are as exact at 10^38 as at 1. Kept in base 2, with log2(e) in
-// the factor of q, the pair would need 80 bits at 10^18; the product per score that this saves is
-// measured in cpu/attention_block-inl.h.
+// the factor of q, the pair would need 80 bits at 10^18.
 
 /// A score of this magnitude is as the accumulator holds it, in the reference too: what two f32
 /// hold of its log-sum-exp would else say too little of it (2^-49 of 2^27 is 2.4e-7).

@@ -43,10 +43,10 @@ TEST(LookCommand, AKernelThatIsAskedForGivesTheSameWeights) {
     return read_npy(in_scratch(file));
   };
   const Tensor usual = weights({}, "usual.npy");
-  const Tensor tiled = weights({"--kernel", "portable"}, "tiled.npy");
-  ASSERT_EQ(to_string(tiled.shape()), to_string(usual.shape()));
+  const Tensor portable = weights({"--kernel", "portable"}, "portable.npy");
+  ASSERT_EQ(to_string(portable.shape()), to_string(usual.shape()));
   for (std::int64_t i = 0; i < usual.element_count(); ++i)
-    EXPECT_NEAR(tiled.data<float>()[i], usual.data<float>()[i], 1e-5) << i;
+    EXPECT_NEAR(portable.data<float>()[i], usual.data<float>()[i], 1e-5) << i;
 }
 
 TEST(LookCommand, NamesTheKernelsWhereOneIsUnknown) {

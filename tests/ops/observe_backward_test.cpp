@@ -1,4 +1,4 @@
-// The gradients of entropy and received weight by finite differences in double, on the tiled path,
+// The gradients of entropy and received weight by finite differences in double, of the sweep,
 // for everything that scores can be.
 #include "heed/ops/observe_backward.h"
 

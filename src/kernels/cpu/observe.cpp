@@ -5,7 +5,7 @@
 // tile are in f32, those of tiles in f64: 64 terms cost less than 1e-6 of their sum.
 #include "kernels/observe.h"
 
-// Without AVX2 a vector is one float (kernels/cpu/attention.cpp says why).
+// Without AVX2 a vector is one float (g++ 12.2 has no 128-bit fallback with shuffles).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/observe.cpp"  // NOLINT
 #include <hwy/foreach_target.h>

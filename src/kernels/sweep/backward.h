@@ -56,7 +56,7 @@ struct BlockPlace {
 struct BackwardKernel {
   std::int64_t (*bytes)(const BackwardJob& job);
   /// Delta of the rows of a head, where out and dout give it.
-  void (*prepare_head)(const BackwardJob& job, const BlockPlace& at);
+  void (*prepare_head)(const BackwardJob& job, const BlockPlace& at, void* memory);
   /// The same for observers, of one block of rows: a sweep of its own.
   void (*prepare_observed)(const BackwardJob& job, const BlockPlace& at, void* memory);
   /// dk and dv of a block of keys, and its share of dq, dbias and the sums.

@@ -8,7 +8,6 @@
 #endif
 
 #include <cmath>
-#include <vector>
 
 #include "kernels/sweep/backward-inl.h"
 
@@ -327,41 +326,51 @@ class BiasBlock {
   double total_[kTileRows * kTileKeys];
 };
 
+/// Numbers in double, whatever their type.
+HWY_INLINE Vec<double> load_wide(const float* from) {
+  const Tag<double> wide;
+  return hn::PromoteTo(wide, hn::LoadU(hn::Rebind<float, Tag<double>>(), from));
+}
+HWY_INLINE Vec<double> load_wide(const double* from) { return hn::LoadU(Tag<double>(), from); }
+
 /// sum_d out dout of one row; 0 for a row whose out is 0, whatever its dout: such a row saw nobody.
+/// `lines`: memory for [3][whole_lines(Dv)], whose padding is 0.
 template <typename T>
-double out_times_dout(const BackwardJob& job, const BlockPlace& at, std::int64_t slot,
-                      std::vector<T>& line) {
+double out_times_dout(const BackwardJob& job, const BlockPlace& at, std::int64_t slot, T* lines) {
   const std::int64_t columns = job.problem.value_dim;
+  const std::int64_t width = whole_lines(columns);
   const auto load = [&](const Input& from, T* to) {
     const std::int64_t offset = at.batch * from.batch + at.head * from.head + slot * from.row;
     kernels::HWY_NAMESPACE::load_line(from, offset, from.column, columns, to);
+    return to;
   };
-  T* const out = line.data();
-  T* const dout = out + columns;
-  load(job.backward.out, out);
-  load(job.backward.dout, dout);
+  T* const out = load(job.backward.out, lines);
+  const T* const dout = load(job.backward.dout, lines + width);
   if (job.backward.out_low.data != nullptr) {
-    T* const low = dout + columns;
-    load(job.backward.out_low, low);
+    const T* const low = load(job.backward.out_low, lines + 2 * width);
     for (std::int64_t d = 0; d < columns; ++d) out[d] += low[d];
   }
-  double sums[4] = {};  // chains that do not wait for each other
-  bool any = false;
-  for (std::int64_t d = 0; d < columns; ++d) {
-    any = any || out[d] != 0;
-    sums[d % 4] += static_cast<double>(out[d]) * static_cast<double>(dout[d]);
+  const Tag<double> wide;
+  auto sum = hn::Zero(wide);
+  auto any = hn::Ne(sum, sum);
+  for (std::int64_t d = 0; d < width; d += kLanes<double>) {
+    const auto x = load_wide(out + d);
+    any = hn::Or(any, hn::Ne(x, hn::Zero(wide)));
+    sum = hn::MulAdd(x, load_wide(dout + d), sum);
   }
-  return any ? (sums[0] + sums[1]) + (sums[2] + sums[3]) : 0;
+  return hn::AllFalse(wide, any) ? 0 : hn::GetLane(hn::SumOfLanes(wide, sum));
 }
 
 template <typename T>
-void prepare_head(const BackwardJob& job, const BlockPlace& at) {
+void prepare_head(const BackwardJob& job, const BlockPlace& at, void* memory) {
   const AttentionProblem& problem = job.problem;
   const Sequence& sequence = problem.sequences[at.batch];
-  std::vector<T> line(static_cast<std::size_t>(3 * problem.value_dim));
+  Arena arena(memory);
+  T* const lines = BackwardScratch<T>(problem, arena).dout_rows;
+  std::fill_n(lines, 3 * whole_lines(problem.value_dim), T{0});
   const auto* dlse = static_cast<const T*>(job.backward.dlse);
   for (std::int64_t i = 0; i < sequence.query_length; ++i) {
-    double sum = out_times_dout(job, at, sequence.query_begin + i, line);
+    double sum = out_times_dout(job, at, sequence.query_begin + i, lines);
     const std::int64_t index = lse_index(problem, at.batch, at.head, i);
     if (dlse != nullptr) sum -= static_cast<double>(dlse[index]);
     static_cast<T*>(job.delta)[index] = static_cast<T>(sum);

@@ -117,7 +117,9 @@ class BackwardPass {
         ::operator new[](std::max<std::int64_t>(lse_count(problem_) * element_bytes(problem_), 1))));
     job_.delta = delta_.get();
     if (job_.observed == nullptr)
-      in_tasks(heads(), [&](std::int64_t head, void*) { kernel_.prepare_head(job_, head_at(head)); });
+      in_tasks(heads(), [&](std::int64_t head, void* memory) {
+        kernel_.prepare_head(job_, head_at(head), memory);
+      });
     else
       in_tasks(heads() * job_.row_blocks(), [&](std::int64_t task, void* memory) {
         BlockPlace at = head_at(task / job_.row_blocks());
