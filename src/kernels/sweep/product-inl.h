@@ -13,6 +13,8 @@
 #define HEED_SWEEP_PRODUCT_INL_H
 #endif
 
+#include <algorithm>
+
 #include "kernels/sweep/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -52,42 +54,85 @@ struct Factors {
   std::int64_t depth = 0;
 };
 
+/// Steps of the depth that a tile of many sums takes in one turn of its loop: 64 turns of one step end
+/// in a wrong guess of the branch each, 16 turns of four do not.
+template <int kSums, class Term>
+constexpr int kStepsAtOnce = kSums >= 8 && std::is_same_v<Term, Multiply> ? 4 : 1;
+
+/// The next term of every sum, `step` elements from the pointers to the rows of the left factor, or
+/// from the one to a line of its depth.
+template <int kRows, int kVectors, Left kLeft, class Term, typename T, int kPointers>
+HWY_INLINE void add_terms(const T* const (&a)[kPointers], int step, const T* b,
+                          Vec<T> (&sums)[kRows][kVectors]) {
+  const Tag<T> d;
+  Vec<T> line[kVectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) line[v] = hn::LoadU(d, b + v * kLanes<T>);
+#pragma GCC unroll 12
+  for (int r = 0; r < kRows; ++r) {
+    const auto left = hn::Set(d, kLeft == Left::kByRow ? a[r % kPointers][step] : a[0][r]);
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = Term()(left, line[v], sums[r][v]);
+  }
+}
+
+/// pointers += by, each in a register of its own: as multiples of a row they took more registers
+/// than there are, and half of the loads of a step fetched an offset.
+template <typename T, int kCount>
+HWY_INLINE void advance(const T* (&pointers)[kCount], std::int64_t by) {
+#pragma GCC unroll 12
+  for (int i = 0; i < kCount; ++i) {
+    pointers[i] += by;
+    hide_origin(pointers[i]);
+  }
+}
+
 /// sums[r][v] = the sum over k of Term(a(r, k), b(k, v)).
 template <int kRows, int kVectors, Left kLeft, class Term, typename T>
 HWY_INLINE void sum_terms(const Factors<T>& p, Vec<T> (&sums)[kRows][kVectors]) {
-  const Tag<T> d;
-  const T* rows[kRows];
+  constexpr int kSteps = kStepsAtOnce<kRows * kVectors, Term>;
+  constexpr bool kByRow = kLeft == Left::kByRow;
+  constexpr int kPointers = kByRow ? kRows : 1;
+  const T* a[kPointers];
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
-    rows[r] = kLeft == Left::kByRow ? p.a + r * p.a_row : p.a + r;
+    if (r < kPointers) a[r] = p.a + r * p.a_row;
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(Tag<T>());
   }
+  const std::int64_t a_row = p.a_row;
+  const std::int64_t b_row = p.b_row;
   const T* b = p.b;
-  const T* a = p.a;
-  for (std::int64_t k = 0; k < p.depth; ++k, b += p.b_row, a += p.a_row) {
-    Vec<T> line[kVectors];
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) line[v] = hn::LoadU(d, b + v * kLanes<T>);
-#pragma GCC unroll 12
-    for (int r = 0; r < kRows; ++r) {
-      const auto left = hn::Set(d, kLeft == Left::kByRow ? rows[r][k] : a[r]);
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = Term()(left, line[v], sums[r][v]);
+  std::int64_t k = p.depth;
+  for (; k >= kSteps; k -= kSteps) {
+#pragma GCC unroll 4
+    for (int step = 0; step < kSteps; ++step) {
+      add_terms<kRows, kVectors, kLeft, Term, T>(a, step, b, sums);
+      b += b_row;
+      hide_origin(b);
+      if (!kByRow) advance(a, a_row);
     }
+    if (kByRow) advance(a, kSteps);
   }
+  if constexpr (kSteps > 1)
+    for (; k > 0; --k, b += b_row) {
+      add_terms<kRows, kVectors, kLeft, Term, T>(a, 0, b, sums);
+      advance(a, kByRow ? 1 : a_row);
+    }
 }
 
 /// c[r * c_row + lane] = the product.
 template <int kRows, int kVectors, Left kLeft, class Term, typename T>
-HWY_NOINLINE void store_product(const Factors<T>& p, T* c, std::int64_t c_row) {
+HWY_INLINE void store_product(const Factors<T>& p, T* c, std::int64_t c_row) {
   Vec<T> sums[kRows][kVectors];
   sum_terms<kRows, kVectors, kLeft, Term, T>(p, sums);
 #pragma GCC unroll 12
-  for (int r = 0; r < kRows; ++r)
+  for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v)
-      hn::Store(sums[r][v], Tag<T>(), c + r * c_row + v * kLanes<T>);
+    for (int v = 0; v < kVectors; ++v) hn::Store(sums[r][v], Tag<T>(), c + v * kLanes<T>);
+    c += c_row;
+    hide_origin(c);
+  }
 }
 
 /// Whether the factor of `add_scaled_product` is one of each lane or one of each row.
@@ -95,44 +140,59 @@ enum class Scaled : std::uint8_t { kByLane, kByRow };
 
 /// c = c factor + the product.
 template <int kRows, int kVectors, Left kLeft, Scaled kScaled, typename T>
-HWY_NOINLINE void add_scaled_product(const Factors<T>& p, const T* factor, T* c,
-                                     std::int64_t c_row) {
+HWY_INLINE void add_scaled_product(const Factors<T>& p, const T* factor, T* c,
+                                   std::int64_t c_row) {
   const Tag<T> d;
   Vec<T> sums[kRows][kVectors];
   sum_terms<kRows, kVectors, kLeft, Multiply, T>(p, sums);
+  Vec<T> scale[kVectors];
+  if (kScaled == Scaled::kByLane) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) scale[v] = hn::Load(d, factor + v * kLanes<T>);
+  }
 #pragma GCC unroll 12
-  for (int r = 0; r < kRows; ++r)
+  for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
-      T* const to = c + r * c_row + v * kLanes<T>;
-      const auto scale = kScaled == Scaled::kByRow ? hn::Set(d, factor[r])
-                                                   : hn::Load(d, factor + v * kLanes<T>);
-      hn::Store(hn::MulAdd(hn::Load(d, to), scale, sums[r][v]), d, to);
+      T* const to = c + v * kLanes<T>;
+      if (kScaled == Scaled::kByRow) scale[v] = hn::Set(d, factor[r]);
+      hn::Store(hn::MulAdd(hn::Load(d, to), scale[v], sums[r][v]), d, to);
     }
+    c += c_row;
+    hide_origin(c);
+  }
 }
 
 /// Rows of a tile of `vectors` vectors: as many sums as the registers hold.
 template <int kVectors>
 constexpr int kDown = kVectors == 1 || (kVectors == 2 && kStripVectors == 4) ? 12 : 6;
 
-/// c [rows][lanes] = a b for any number of rows. The last rows are computed by the same tile, some
-/// of them twice.
+/// c [rows][lanes] = a b for any number of rows. The last rows are computed by the same tiles, some
+/// of them twice. All tiles in one function: the next begins while the last ones' sums end.
 template <int kVectors, Left kLeft, class Term, typename T>
-HWY_INLINE void store_products_of(std::int64_t rows, Factors<T> p, T* c, std::int64_t c_row) {
-  constexpr int kRows = kDown<kVectors>;
+HWY_NOINLINE void store_products_of(std::int64_t rows, const Factors<T>& p, T* c,
+                                    std::int64_t c_row) {
+  constexpr std::int64_t kMost = kDown<kVectors>;
   const std::int64_t a_step = kLeft == Left::kByRow ? p.a_row : 1;
-  const T* const a = p.a;
-  if (rows < kRows) {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      p.a = a + r * a_step;
-      store_product<1, kVectors, kLeft, Term, T>(p, c + r * c_row, c_row);
-    }
+  Factors<T> at = p;
+  if (rows < 4) {
+    for (std::int64_t r = 0; r < rows; ++r, at.a += a_step)
+      store_product<1, kVectors, kLeft, Term, T>(at, c + r * c_row, c_row);
     return;
   }
-  for (std::int64_t r = 0; r < rows; r += kRows) {
-    const std::int64_t from = r + kRows <= rows ? r : rows - kRows;
-    p.a = a + from * a_step;
-    store_product<kRows, kVectors, kLeft, Term, T>(p, c + from * c_row, c_row);
+  for (std::int64_t r = 0; r < rows;) {
+    const std::int64_t left = rows - r;
+    if (left <= 4 || left == 8 || rows < kMost) {
+      const std::int64_t from = std::min(r, rows - 4);
+      at.a = p.a + from * a_step;
+      store_product<4, kVectors, kLeft, Term, T>(at, c + from * c_row, c_row);
+      r = from + 4;
+    } else {
+      const std::int64_t from = std::min(r, rows - kMost);
+      at.a = p.a + from * a_step;
+      store_product<kMost, kVectors, kLeft, Term, T>(at, c + from * c_row, c_row);
+      r = from + kMost;
+    }
   }
 }
 
@@ -155,10 +215,11 @@ constexpr std::int64_t rows_of_tile(std::int64_t left) {
 }
 
 template <int kVectors, Left kLeft, Scaled kScaled, typename T>
-HWY_INLINE void add_scaled_products_of(std::int64_t rows, Factors<T> p, const T* factor, T* c,
-                                       std::int64_t c_row) {
+HWY_NOINLINE void add_scaled_products_of(std::int64_t rows, const Factors<T>& factors,
+                                         const T* factor, T* c, std::int64_t c_row) {
   constexpr int kMost = kDown<kVectors>;
-  const std::int64_t a_step = kLeft == Left::kByRow ? p.a_row : 1;
+  const std::int64_t a_step = kLeft == Left::kByRow ? factors.a_row : 1;
+  Factors<T> p = factors;
   for (std::int64_t r = 0, count; r < rows; r += count) {
     count = rows_of_tile<kVectors>(rows - r);
     if (count == kMost)
