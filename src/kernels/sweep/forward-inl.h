@@ -37,12 +37,16 @@ struct ForwardTile : QueryTile<T> {
   int few_rows() const { return this->rows.rows <= kMostFewRows ? this->rows.rows : 0; }
 };
 
+/// Where L1 holds the scores of two strips, the second half of a strip's work waits for the first
+/// half of the next: the softmax then finds its scores and maximum complete, not in the making.
+constexpr int kBuffers = kStripVectors == 2 ? 2 : 1;
+
 /// One thread's memory for a problem.
 template <typename T>
 struct ForwardScratch {
   ForwardTile<T>* tiles = nullptr;  // [kMaxTiles]
-  T* scores = nullptr;              // [64 keys][lanes of a strip]; becomes the weights
-  T* bias = nullptr;                // likewise
+  T* scores = nullptr;              // [2][64 keys][lanes of a strip]; become the weights
+  T* bias = nullptr;                // [64 keys][lanes of a strip]
   T* k = nullptr;                   // [64][whole_lines(D)]
   T* v = nullptr;                   // [64][whole_lines(Dv)]
   T* line = nullptr;                // [4][whole_lines(Dv)]
@@ -50,7 +54,7 @@ struct ForwardScratch {
   ForwardScratch(const AttentionProblem& problem, std::int64_t count, Arena& arena) {
     const std::int64_t value_width = whole_lines(problem.value_dim);
     tiles = arena.take<ForwardTile<T>>(count);
-    scores = arena.take<T>(kTileKeys * kStripRows<T>);
+    scores = arena.take<T>(kBuffers * kTileKeys * kStripRows<T>);
     bias = arena.take<T>(problem.score.bias.data != nullptr ? kTileKeys * kStripRows<T> : 0);
     k = arena.take<T>(kTileKeys * whole_lines(problem.head_dim));
     v = arena.take<T>(kTileKeys * value_width);
@@ -87,6 +91,14 @@ struct ForwardKeys {
   KeyRows<T> v;
   bool read = false;
   enum class Finite : std::uint8_t { kUnknown, kYes, kNo } finite = Finite::kUnknown;  // of v
+  /// A strip whose scores are to become weights and meet V.
+  struct Waiting {
+    ForwardTile<T>* tile = nullptr;    // none
+    const Visible* partial = nullptr;  // what it sees, if not all
+    Patch<T> patch = {};
+    std::int64_t weighed = 0;  // keys that have their weights already
+  } waiting = {};
+  int buffer = 0;  // for the next strip's scores
 };
 
 template <typename T>
@@ -162,15 +174,17 @@ void add_visible_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys,
 
 /// Scores to the weights that meet V.
 template <typename T>
-void weigh(const ForwardTask<T>& task, const TilePlace& at, const Visible& visible,
-           const Patch<T>& patch, ForwardTile<T>& tile) {
+void weigh(const ForwardTask<T>& task, const TilePlace& at,
+           const typename ForwardKeys<T>::Waiting& waiting) {
   const AttentionProblem& problem = task.problem;
+  const auto& [waiting_tile, partial, patch, weighed] = waiting;
+  ForwardTile<T>& tile = *waiting_tile;
   if (task.softmax()) {
-    if (visible.partial()) hide(visible.words, kLowest<T>, patch);
-    tile.softmax.update(patch);
+    tile.softmax.weigh(patch, weighed);
+    tile.softmax.end(patch);
   } else {
     weigh_alone(problem.score.normaliser, patch);
-    if (visible.partial()) hide(visible.words, T{0}, patch);
+    if (partial != nullptr) hide(partial->words, T{0}, patch);
   }
   if (problem.dropout.threshold == 0) return;
   std::uint64_t kept[kTileKeys];
@@ -178,32 +192,87 @@ void weigh(const ForwardTask<T>& task, const TilePlace& at, const Visible& visib
   drop(problem, kept, patch);
 }
 
+/// The second half of a strip's work.
+template <typename T>
+void finish_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
+  const auto [tile, partial, patch, weighed] = keys.waiting;
+  if (tile == nullptr) return;
+  weigh(task, keys.place, keys.waiting);
+  keys.waiting = {};
+  using Finite = typename ForwardKeys<T>::Finite;
+  if (partial != nullptr && keys.finite == Finite::kUnknown)
+    keys.finite =
+        rows_are_finite(keys.v, keys.place.keys.count(), task.problem.value_dim) ? Finite::kYes
+                                                                                 : Finite::kNo;
+  if (partial != nullptr && keys.finite == Finite::kNo)
+    add_visible_values(task, keys, partial->words, patch, *tile);
+  else
+    add_values(task, keys, patch, *tile);
+}
+
+/// The scores of a strip and their maximum, where they are products and nothing follows: the maximum
+/// is taken in the registers of the product, and the strip that waits gets weights beside it.
+template <typename T>
+void score_products(const ForwardTask<T>& task, ForwardKeys<T>& keys, const T* queries,
+                    const Patch<T>& patch, ForwardTile<T>& tile) {
+  const std::int64_t head_dim = task.problem.head_dim;
+  const Factors<T> factors = {keys.k.data + patch.key_begin * keys.k.row, keys.k.row, queries,
+                              kStripRows<T>, head_dim};
+  T* const top = tile.softmax.top + patch.lane;
+  tile.softmax.start_top(patch);
+#if HWY_TARGET == HWY_AVX2
+  if constexpr (std::is_same_v<T, float>) {
+    typename ForwardKeys<T>::Waiting& waiting = keys.waiting;
+    if (waiting.tile != nullptr && waiting.patch.vectors == 2 && patch.vectors == 2 &&
+        head_dim >= 64) {
+      const auto score = head_dim < 128 ? score_beside<1> : score_beside<2>;
+      waiting.weighed = score(patch.keys, factors, patch.data, top, waiting.patch,
+                              waiting.tile->softmax);
+      return;
+    }
+  }
+#endif
+  store_products<Left::kByRow, Multiply>(patch.keys, patch.vectors, factors, patch.data,
+                                         patch.stride, top);
+}
+
+/// The first half: similarities to scores, and their maximum.
+template <typename T>
+void score_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys, const T* queries,
+                 const Patch<T>& patch, Visible& visible, ForwardTile<T>& tile) {
+  const AttentionProblem& problem = task.problem;
+  const bool steps = task.steps.any();
+  if (task.softmax() && !steps && !visible.partial() && tile.few_rows() == 0 &&
+      problem.score.similarity == Similarity::kDot)
+    return score_products(task, keys, queries, patch, tile);
+  similarities(problem, keys.k, queries, tile.few_rows(), patch);
+  if (steps)
+    apply_steps(problem, task.steps, keys.place, tile, patch, task.scratch.bias, visible,
+                [](ScoreStage) {});
+  if (!task.softmax()) return;
+  if (visible.partial()) hide(visible.words, kLowest<T>, patch);
+  tile.softmax.find_top(patch);
+}
+
 template <typename T>
 void attend_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys, int strip, Visible& visible,
                   ForwardTile<T>& tile) {
-  const AttentionProblem& problem = task.problem;
   const int lane = strip * kStripRows<T>;
   const KeyRange range = visible.range(lane, kStripRows<T>, keys.place.keys.count());
   if (range.count() <= 0) return;
-  const Patch<T> patch = {.data = task.scratch.scores,
-                          .stride = kStripRows<T>,
-                          .key_begin = range.begin,
-                          .keys = range.count(),
-                          .lane = lane,
-                          .vectors = vectors_of<T>(tile.rows.rows, strip)};
-  similarities(problem, keys.k, tile.strip(strip, problem.head_dim), tile.few_rows(), patch);
-  if (task.steps.any())
-    apply_steps(problem, task.steps, keys.place, tile, patch, task.scratch.bias, visible,
-                [](ScoreStage) {});
-  weigh(task, keys.place, visible, patch, tile);
-  if (visible.partial() && keys.finite == ForwardKeys<T>::Finite::kUnknown)
-    keys.finite = rows_are_finite(keys.v, keys.place.keys.count(), problem.value_dim)
-                      ? ForwardKeys<T>::Finite::kYes
-                      : ForwardKeys<T>::Finite::kNo;
-  if (visible.partial() && keys.finite == ForwardKeys<T>::Finite::kNo)
-    add_visible_values(task, keys, visible.words, patch, tile);
-  else
-    add_values(task, keys, patch, tile);
+  const Patch<T> patch = {
+      .data = task.scratch.scores + keys.buffer * kTileKeys * kStripRows<T>,
+      .stride = kStripRows<T>,
+      .key_begin = range.begin,
+      .keys = range.count(),
+      .lane = lane,
+      .vectors = vectors_of<T>(tile.rows.rows, strip)};
+  score_strip(task, keys, tile.strip(strip, task.problem.head_dim), patch, visible, tile);
+  if (kBuffers == 2) finish_strip(task, keys);
+  if (task.softmax()) tile.softmax.begin(patch);
+  keys.waiting = {&tile, visible.partial() ? &visible : nullptr, patch};
+  keys.buffer = (keys.buffer + 1) % kBuffers;
+  if (kBuffers == 1) finish_strip(task, keys);
 }
 
 template <typename T>
@@ -214,6 +283,7 @@ void attend_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys, ForwardTile<T
   if (!keys.read) read_tile(task, keys);
   for (int strip = 0; strip < strips_of<T>(tile.rows.rows); ++strip)
     attend_strip(task, keys, strip, visible, tile);
+  if (keys.waiting.partial != nullptr) finish_strip(task, keys);  // `visible` ends here
   if (visible.partial())
     for (std::int64_t j = 0; j < keys.place.keys.count(); ++j) tile.softmax.seen |= visible.words[j];
   else
@@ -267,6 +337,7 @@ void forward_block(const AttentionProblem& problem, const AttentionForward& forw
     keys.place = {block.batch, {begin, std::min(begin + kTileKeys, length)}};
     for (std::int64_t t = 0; t < task.tiles; ++t)
       if (stretch[t]) attend_tile(task, keys, scratch.tiles[t]);
+    finish_strip(task, keys);
   }
   for (std::int64_t t = 0; t < task.tiles; ++t) finish_tile(task, scratch.tiles[t]);
 }

@@ -121,18 +121,35 @@ HWY_INLINE void sum_terms(const Factors<T>& p, Vec<T> (&sums)[kRows][kVectors]) 
     }
 }
 
-/// c[r * c_row + lane] = the product.
-template <int kRows, int kVectors, Left kLeft, class Term, typename T>
-HWY_INLINE void store_product(const Factors<T>& p, T* c, std::int64_t c_row) {
-  Vec<T> sums[kRows][kVectors];
-  sum_terms<kRows, kVectors, kLeft, Term, T>(p, sums);
+/// c[r * c_row + lane] = the sums; top[lane], if there is one, becomes the greatest of it and of the
+/// column's sums.
+template <int kRows, int kVectors, typename T>
+HWY_INLINE void store_sums(const Vec<T> (&sums)[kRows][kVectors], T* c, std::int64_t c_row,
+                           T* top) {
+  const Tag<T> d;
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) hn::Store(sums[r][v], Tag<T>(), c + v * kLanes<T>);
+    for (int v = 0; v < kVectors; ++v) hn::Store(sums[r][v], d, c + v * kLanes<T>);
     c += c_row;
     hide_origin(c);
   }
+  if (top == nullptr) return;
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) {
+    auto most = hn::Load(d, top + v * kLanes<T>);
+#pragma GCC unroll 12
+    for (int r = 0; r < kRows; ++r) most = hn::Max(most, sums[r][v]);
+    hn::Store(most, d, top + v * kLanes<T>);
+  }
+}
+
+/// c[r * c_row + lane] = the product; `top` as in store_sums.
+template <int kRows, int kVectors, Left kLeft, class Term, typename T>
+HWY_INLINE void store_product(const Factors<T>& p, T* c, std::int64_t c_row, T* top) {
+  Vec<T> sums[kRows][kVectors];
+  sum_terms<kRows, kVectors, kLeft, Term, T>(p, sums);
+  store_sums<kRows, kVectors, T>(sums, c, c_row, std::is_same_v<Term, Multiply> ? top : nullptr);
 }
 
 /// Whether the factor of `add_scaled_product` is one of each lane or one of each row.
@@ -171,13 +188,13 @@ constexpr int kDown = kVectors == 1 || (kVectors == 2 && kStripVectors == 4) ? 1
 /// of them twice. All tiles in one function: the next begins while the last ones' sums end.
 template <int kVectors, Left kLeft, class Term, typename T>
 HWY_NOINLINE void store_products_of(std::int64_t rows, const Factors<T>& p, T* c,
-                                    std::int64_t c_row) {
+                                    std::int64_t c_row, T* top) {
   constexpr std::int64_t kMost = kDown<kVectors>;
   const std::int64_t a_step = kLeft == Left::kByRow ? p.a_row : 1;
   Factors<T> at = p;
   if (rows < 4) {
     for (std::int64_t r = 0; r < rows; ++r, at.a += a_step)
-      store_product<1, kVectors, kLeft, Term, T>(at, c + r * c_row, c_row);
+      store_product<1, kVectors, kLeft, Term, T>(at, c + r * c_row, c_row, top);
     return;
   }
   for (std::int64_t r = 0; r < rows;) {
@@ -185,12 +202,12 @@ HWY_NOINLINE void store_products_of(std::int64_t rows, const Factors<T>& p, T* c
     if (left <= 4 || left == 8 || rows < kMost) {
       const std::int64_t from = std::min(r, rows - 4);
       at.a = p.a + from * a_step;
-      store_product<4, kVectors, kLeft, Term, T>(at, c + from * c_row, c_row);
+      store_product<4, kVectors, kLeft, Term, T>(at, c + from * c_row, c_row, top);
       r = from + 4;
     } else {
       const std::int64_t from = std::min(r, rows - kMost);
       at.a = p.a + from * a_step;
-      store_product<kMost, kVectors, kLeft, Term, T>(at, c + from * c_row, c_row);
+      store_product<kMost, kVectors, kLeft, Term, T>(at, c + from * c_row, c_row, top);
       r = from + kMost;
     }
   }
@@ -198,11 +215,12 @@ HWY_NOINLINE void store_products_of(std::int64_t rows, const Factors<T>& p, T* c
 
 template <Left kLeft, class Term, typename T>
 HWY_INLINE void store_products(std::int64_t rows, int vectors, const Factors<T>& p, T* c,
-                               std::int64_t c_row) {
-  if (vectors == 1) return store_products_of<1, kLeft, Term, T>(rows, p, c, c_row);
+                               std::int64_t c_row, T* top = nullptr) {
+  if (vectors == 1) return store_products_of<1, kLeft, Term, T>(rows, p, c, c_row, top);
   if (vectors == 2 || kStripVectors == 2)
-    return store_products_of<2, kLeft, Term, T>(rows, p, c, c_row);
-  if constexpr (kStripVectors == 4) store_products_of<4, kLeft, Term, T>(rows, p, c, c_row);
+    return store_products_of<2, kLeft, Term, T>(rows, p, c, c_row, top);
+  if constexpr (kStripVectors == 4)
+    store_products_of<4, kLeft, Term, T>(rows, p, c, c_row, top);
 }
 
 /// The next rows of `left` that one tile takes: kDown, or 4, 2 and 1 at the end. Two more than a
