@@ -96,7 +96,6 @@ struct ForwardKeys {
     ForwardTile<T>* tile = nullptr;    // none
     const Visible* partial = nullptr;  // what it sees, if not all
     Patch<T> patch = {};
-    std::int64_t weighed = 0;  // keys that have their weights already
   } waiting = {};
   int buffer = 0;  // for the next strip's scores
 };
@@ -177,11 +176,10 @@ template <typename T>
 void weigh(const ForwardTask<T>& task, const TilePlace& at,
            const typename ForwardKeys<T>::Waiting& waiting) {
   const AttentionProblem& problem = task.problem;
-  const auto& [waiting_tile, partial, patch, weighed] = waiting;
+  const auto& [waiting_tile, partial, patch] = waiting;
   ForwardTile<T>& tile = *waiting_tile;
   if (task.softmax()) {
-    tile.softmax.weigh(patch, weighed);
-    tile.softmax.end(patch);
+    tile.softmax.weigh(patch);
   } else {
     weigh_alone(problem.score.normaliser, patch);
     if (partial != nullptr) hide(partial->words, T{0}, patch);
@@ -195,7 +193,7 @@ void weigh(const ForwardTask<T>& task, const TilePlace& at,
 /// The second half of a strip's work.
 template <typename T>
 void finish_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
-  const auto [tile, partial, patch, weighed] = keys.waiting;
+  const auto [tile, partial, patch] = keys.waiting;
   if (tile == nullptr) return;
   weigh(task, keys.place, keys.waiting);
   keys.waiting = {};
@@ -211,34 +209,20 @@ void finish_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
 }
 
 /// The scores of a strip and their maximum, where they are products and nothing follows: the maximum
-/// is taken in the registers of the product, and the strip that waits gets weights beside it.
+/// is taken in the registers of the product.
 template <typename T>
-void score_products(const ForwardTask<T>& task, ForwardKeys<T>& keys, const T* queries,
+void score_products(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const T* queries,
                     const Patch<T>& patch, ForwardTile<T>& tile) {
-  const std::int64_t head_dim = task.problem.head_dim;
   const Factors<T> factors = {keys.k.data + patch.key_begin * keys.k.row, keys.k.row, queries,
-                              kStripRows<T>, head_dim};
-  T* const top = tile.softmax.top + patch.lane;
+                              kStripRows<T>, task.problem.head_dim};
   tile.softmax.start_top(patch);
-#if HWY_TARGET == HWY_AVX2
-  if constexpr (std::is_same_v<T, float>) {
-    typename ForwardKeys<T>::Waiting& waiting = keys.waiting;
-    if (waiting.tile != nullptr && waiting.patch.vectors == 2 && patch.vectors == 2 &&
-        head_dim >= 64) {
-      const auto score = head_dim < 128 ? score_beside<1> : score_beside<2>;
-      waiting.weighed = score(patch.keys, factors, patch.data, top, waiting.patch,
-                              waiting.tile->softmax);
-      return;
-    }
-  }
-#endif
   store_products<Left::kByRow, Multiply>(patch.keys, patch.vectors, factors, patch.data,
-                                         patch.stride, top);
+                                         patch.stride, tile.softmax.top + patch.lane);
 }
 
 /// The first half: similarities to scores, and their maximum.
 template <typename T>
-void score_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys, const T* queries,
+void score_strip(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const T* queries,
                  const Patch<T>& patch, Visible& visible, ForwardTile<T>& tile) {
   const AttentionProblem& problem = task.problem;
   const bool steps = task.steps.any();

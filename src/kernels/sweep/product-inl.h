@@ -15,6 +15,7 @@
 
 #include <algorithm>
 
+#include "hwy/cache_control.h"
 #include "kernels/sweep/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -59,10 +60,43 @@ struct Factors {
 template <int kSums, class Term>
 constexpr int kStepsAtOnce = kSums >= 8 && std::is_same_v<Term, Multiply> ? 4 : 1;
 
-/// The next term of every sum, `step` elements from the pointers to the rows of the left factor, or
-/// from the one to a line of its depth.
-template <int kRows, int kVectors, Left kLeft, class Term, typename T, int kPointers>
-HWY_INLINE void add_terms(const T* const (&a)[kPointers], int step, const T* b,
+/// Where the elements of the left factor are that the next terms take. Rows are pointers to every
+/// third one and two distances: as multiples of a row, or as a pointer each, they took more registers
+/// than there are.
+template <int kRows, Left kLeft, typename T>
+struct LeftElements {
+  static constexpr int kPointers = kLeft == Left::kByRow ? (kRows + 2) / 3 : 1;
+  const T* at[kPointers];
+  std::int64_t one;
+  std::int64_t two;
+
+  HWY_INLINE LeftElements(const T* a, std::int64_t a_row) : one(a_row), two(2 * a_row) {
+    asm("" : "+r"(one), "+r"(two));
+#pragma GCC unroll 4
+    for (int i = 0; i < kPointers; ++i) {
+      at[i] = a;
+      hide_origin(at[i]);
+      a += 3 * a_row;
+    }
+  }
+  /// Of row r, `step` terms from here; only the next one of a factor that lies by depth.
+  HWY_INLINE const T& of(int r, int step) const {
+    if (kLeft == Left::kByDepth) return at[0][r];
+    const T* const row = at[r / 3 % kPointers] + step;
+    return r % 3 == 0 ? *row : r % 3 == 1 ? row[one] : row[two];
+  }
+  HWY_INLINE void advance(std::int64_t by) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kPointers; ++i) {
+      at[i] += by;
+      hide_origin(at[i]);
+    }
+  }
+};
+
+/// The next term of every sum, or the one `step` further on.
+template <int kRows, int kVectors, Left kLeft, class Term, typename T>
+HWY_INLINE void add_terms(const LeftElements<kRows, kLeft, T>& a, int step, const T* b,
                           Vec<T> (&sums)[kRows][kVectors]) {
   const Tag<T> d;
   Vec<T> line[kVectors];
@@ -70,20 +104,9 @@ HWY_INLINE void add_terms(const T* const (&a)[kPointers], int step, const T* b,
   for (int v = 0; v < kVectors; ++v) line[v] = hn::LoadU(d, b + v * kLanes<T>);
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
-    const auto left = hn::Set(d, kLeft == Left::kByRow ? a[r % kPointers][step] : a[0][r]);
+    const auto left = hn::Set(d, a.of(r, step));
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) sums[r][v] = Term()(left, line[v], sums[r][v]);
-  }
-}
-
-/// pointers += by, each in a register of its own: as multiples of a row they took more registers
-/// than there are, and half of the loads of a step fetched an offset.
-template <typename T, int kCount>
-HWY_INLINE void advance(const T* (&pointers)[kCount], std::int64_t by) {
-#pragma GCC unroll 12
-  for (int i = 0; i < kCount; ++i) {
-    pointers[i] += by;
-    hide_origin(pointers[i]);
   }
 }
 
@@ -92,15 +115,11 @@ template <int kRows, int kVectors, Left kLeft, class Term, typename T>
 HWY_INLINE void sum_terms(const Factors<T>& p, Vec<T> (&sums)[kRows][kVectors]) {
   constexpr int kSteps = kStepsAtOnce<kRows * kVectors, Term>;
   constexpr bool kByRow = kLeft == Left::kByRow;
-  constexpr int kPointers = kByRow ? kRows : 1;
-  const T* a[kPointers];
 #pragma GCC unroll 12
-  for (int r = 0; r < kRows; ++r) {
-    if (r < kPointers) a[r] = p.a + r * p.a_row;
+  for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(Tag<T>());
-  }
-  const std::int64_t a_row = p.a_row;
+  LeftElements<kRows, kLeft, T> a(p.a, p.a_row);
   const std::int64_t b_row = p.b_row;
   const T* b = p.b;
   std::int64_t k = p.depth;
@@ -110,14 +129,14 @@ HWY_INLINE void sum_terms(const Factors<T>& p, Vec<T> (&sums)[kRows][kVectors]) 
       add_terms<kRows, kVectors, kLeft, Term, T>(a, step, b, sums);
       b += b_row;
       hide_origin(b);
-      if (!kByRow) advance(a, a_row);
+      if (!kByRow) a.advance(a.one);
     }
-    if (kByRow) advance(a, kSteps);
+    if (kByRow) a.advance(kSteps);
   }
   if constexpr (kSteps > 1)
     for (; k > 0; --k, b += b_row) {
       add_terms<kRows, kVectors, kLeft, Term, T>(a, 0, b, sums);
-      advance(a, kByRow ? 1 : a_row);
+      a.advance(kByRow ? 1 : a.one);
     }
 }
 
@@ -161,6 +180,15 @@ HWY_INLINE void add_scaled_product(const Factors<T>& p, const T* factor, T* c,
                                    std::int64_t c_row) {
   const Tag<T> d;
   Vec<T> sums[kRows][kVectors];
+  if (kRows > 2) {  // what was there has left L1 since the last tile
+    const T* ahead = c;
+#pragma GCC unroll 12
+    for (int r = 0; r < kRows; ++r) {
+      hwy::Prefetch(ahead);
+      ahead += c_row;
+      hide_origin(ahead);
+    }
+  }
   sum_terms<kRows, kVectors, kLeft, Multiply, T>(p, sums);
   Vec<T> scale[kVectors];
   if (kScaled == Scaled::kByLane) {

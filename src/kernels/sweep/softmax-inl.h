@@ -25,11 +25,8 @@ constexpr T kLowest = -std::numeric_limits<T>::infinity();
 template <typename T>
 struct OnlineSoftmax {
   alignas(64) T maximum[kTileRows];
-  // Of the latest patch: what its scores are less, and the sums of its weights.
-  alignas(64) T reference[kTileRows];
-  alignas(64) T sum_of_even[kTileRows];
-  alignas(64) T sum_of_odd[kTileRows];
-  alignas(64) T top[kTileRows];  // the maximum once the scores of the latest patch count
+  alignas(64) T top[kTileRows];        // the maximum once the scores of the latest patch count
+  alignas(64) T reference[kTileRows];  // what those scores are less
   alignas(64) T sum[kTileRows];
   alignas(64) T sum_low[kTileRows];  // what rounding has taken from `sum`
   alignas(64) T factor[kTileRows];   // what earlier sums and outputs are worth after `begin`
@@ -62,8 +59,8 @@ struct OnlineSoftmax {
       hn::Store(hn::Max(m0, m1), d, top + patch.lane + i);
     }
   }
-  /// The scores of a patch become weights against its `top`, the new maximum: `begin`, `weigh` of
-  /// the keys from an even one on, `end`.
+  /// The scores of a patch become weights against its `top`, the new maximum: first `begin`, then
+  /// `weigh`.
   void begin(const Patch<T>& patch) {
     const Tag<T> d;
     const auto zero = hn::Zero(d);
@@ -75,22 +72,14 @@ struct OnlineSoftmax {
       hn::Store(exp(d, hn::Sub(hn::Load(d, maximum + at), subtracted)), d, factor + at);
       hn::Store(subtracted, d, reference + at);
       hn::Store(highest, d, maximum + at);
-      hn::Store(zero, d, sum_of_even + at);
-      hn::Store(zero, d, sum_of_odd + at);
     }
   }
-  void weigh(const Patch<T>& patch, std::int64_t from) {
+  void weigh(const Patch<T>& patch) {
     // Two vectors of two keys fill the registers; e^x in double has chains of its own.
     constexpr int kTogether = std::is_same_v<T, float> && kStripVectors > 1 ? 2 : 1;
-    if (patch.vectors < kTogether) return weigh_vectors<1>(patch, 0, from);
+    if (patch.vectors < kTogether) return weigh_vectors<1>(patch, 0);
     for (int v = 0; v < patch.vectors; v += kTogether)
-      weigh_vectors<kTogether>(patch, v * kLanes<T>, from);
-  }
-  void end(const Patch<T>& patch) {
-    const Tag<T> d;
-    for (int at = patch.lane; at < patch.lane + patch.lanes(); at += kLanes<T>)
-      add_to_sum(hn::Add(hn::Load(d, sum_of_even + at), hn::Load(d, sum_of_odd + at)),
-                 hn::Load(d, factor + at), at);
+      weigh_vectors<kTogether>(patch, v * kLanes<T>);
   }
 
  private:
@@ -114,26 +103,25 @@ struct OnlineSoftmax {
   }
 
   template <int kVectors>
-  HWY_INLINE void weigh_vectors(const Patch<T>& patch, int first, std::int64_t from) {
+  HWY_INLINE void weigh_vectors(const Patch<T>& patch, int first) {
     const Tag<T> d;
     const int lane = patch.lane + first;
     Vec<T> subtracted[kVectors], sums[2][kVectors];
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
       subtracted[v] = hn::Load(d, reference + lane + v * kLanes<T>);
-      sums[0][v] = hn::Load(d, sum_of_even + lane + v * kLanes<T>);
-      sums[1][v] = hn::Load(d, sum_of_odd + lane + v * kLanes<T>);
+      sums[0][v] = sums[1][v] = hn::Zero(d);
     }
     const std::int64_t stride = patch.stride;
-    T* scores = patch.data + from * stride + first;
-    std::int64_t left = patch.keys - from;
+    T* scores = patch.data + first;
+    std::int64_t left = patch.keys;
     for (; left >= 2; left -= 2, scores += 2 * stride)
       weigh_keys<2, kVectors>(scores, stride, subtracted, sums);
     if (left > 0) weigh_keys<1, kVectors>(scores, stride, subtracted, sums);
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
-      hn::Store(sums[0][v], d, sum_of_even + lane + v * kLanes<T>);
-      hn::Store(sums[1][v], d, sum_of_odd + lane + v * kLanes<T>);
+      const int at = lane + v * kLanes<T>;
+      add_to_sum(hn::Add(sums[0][v], sums[1][v]), hn::Load(d, factor + at), at);
     }
   }
 
@@ -152,81 +140,6 @@ struct OnlineSoftmax {
               sum_low + lane);
   }
 };
-
-#if HWY_TARGET == HWY_AVX2
-/// The scores of four keys, and beside their sums the weights of four others of another strip: one
-/// operation of its eight chains every kTurns steps of the depth, which is at least 64 kTurns. A
-/// whole chain at once would wait in the scheduler and keep the products out.
-template <int kTurns>
-HWY_INLINE void score_and_weigh(const Factors<float>& p, float* c, float* top, float* weights,
-                                OnlineSoftmax<float>& other, int lane) {
-  using D = Tag<float>;
-  const D d;
-  constexpr int kRow = kStripRows<float>;
-  constexpr int kSlots = 8;
-  Vec<float> sums[4][2];
-  const float* a[4];
-#pragma GCC unroll 4
-  for (int r = 0; r < 4; ++r) {
-    a[r] = p.a + r * p.a_row;
-    sums[r][0] = sums[r][1] = hn::Zero(d);
-  }
-  const float* b = p.b;
-  for (int key = 0; key < 4; ++key, weights += kRow) {
-    float* const sum = (key % 2 == 0 ? other.sum_of_even : other.sum_of_odd) + lane;
-#pragma GCC unroll 2
-    for (int half = 0; half < 2; ++half) {
-      cpu::HWY_NAMESPACE::ExpInFloat<D> e;
-      float* const at = weights + half * kLanes<float>;
-      float* const sum_at = sum + half * kLanes<float>;
-#pragma GCC unroll 8
-      for (int slot = 0; slot < kSlots; ++slot) {
-        if (slot == 0)
-          e.limit(d, hn::Sub(hn::Load(d, at),
-                             hn::Load(d, other.reference + lane + half * kLanes<float>)));
-        if (slot == 1) e.round(d);
-        if (slot == 2) e.split(d);
-        if (slot >= 3) e.multiply(d, 7 - slot);
-        if (slot == 7) {
-          const auto weight = e.end(d);
-          hn::Store(weight, d, at);
-          hn::Store(hn::Add(hn::Load(d, sum_at), weight), d, sum_at);
-        }
-#pragma GCC unroll 2
-        for (int turn = 0; turn < kTurns; ++turn) {
-          const int step = (half * kSlots + slot) * kTurns + turn;
-          add_terms<4, 2, Left::kByRow, Multiply, float>(a, step, b + step * kRow, sums);
-        }
-      }
-    }
-    advance(a, 2 * kSlots * kTurns);
-    b += 2 * kSlots * kTurns * kRow;
-    hide_origin(b);
-  }
-  for (std::int64_t k = 8 * kSlots * kTurns; k < p.depth; ++k, b += kRow) {
-    add_terms<4, 2, Left::kByRow, Multiply, float>(a, 0, b, sums);
-    advance(a, 1);
-  }
-  store_sums<4, 2, float>(sums, c, kRow, top);
-}
-
-/// `store_products` of a strip with its `top`, and beside it weights of `other`'s patch `waiting`, as
-/// far as there are four keys of both. Returns how many keys have got their weights.
-template <int kTurns>
-HWY_NOINLINE std::int64_t score_beside(std::int64_t keys, const Factors<float>& p, float* c,
-                                       float* top, const Patch<float>& waiting,
-                                       OnlineSoftmax<float>& other) {
-  Factors<float> at = p;
-  std::int64_t j = 0;
-  for (; j + 4 <= std::min(keys, waiting.keys); j += 4, at.a += 4 * p.a_row)
-    score_and_weigh<kTurns>(at, c + j * kStripRows<float>, top,
-                            waiting.data + j * kStripRows<float>, other, waiting.lane);
-  if (j < keys)
-    store_products<Left::kByRow, Multiply>(keys - j, 2, at, c + j * kStripRows<float>,
-                                           kStripRows<float>, top);
-  return j;
-}
-#endif
 
 /// What the end of a row's softmax gives.
 struct RowEnd {
