@@ -55,14 +55,14 @@ struct Factors {
   std::int64_t depth = 0;
 };
 
-/// Steps of the depth that a tile of many sums takes in one turn of its loop: 64 turns of one step end
-/// in a wrong guess of the branch each, 16 turns of four do not.
+/// Steps of the depth that a tile of many sums takes in one turn of its loop. Fewer turns make its
+/// end easier to predict.
 template <int kSums, class Term>
 constexpr int kStepsAtOnce = kSums >= 8 && std::is_same_v<Term, Multiply> ? 4 : 1;
 
 /// Where the elements of the left factor are that the next terms take. Rows are pointers to every
-/// third one and two distances: as multiples of a row, or as a pointer each, they took more registers
-/// than there are.
+/// third one and two distances: as multiples of a row, or as a pointer each, they took more
+/// registers than there are.
 template <int kRows, Left kLeft, typename T>
 struct LeftElements {
   static constexpr int kPointers = kLeft == Left::kByRow ? (kRows + 2) / 3 : 1;
@@ -140,8 +140,8 @@ HWY_INLINE void sum_terms(const Factors<T>& p, Vec<T> (&sums)[kRows][kVectors]) 
     }
 }
 
-/// c[r * c_row + lane] = the sums; top[lane], if there is one, becomes the greatest of it and of the
-/// column's sums.
+/// c[r * c_row + lane] = the sums; top[lane], if there is one, becomes the greatest of it and of
+/// the column's sums.
 template <int kRows, int kVectors, typename T>
 HWY_INLINE void store_sums(const Vec<T> (&sums)[kRows][kVectors], T* c, std::int64_t c_row,
                            T* top) {
