@@ -71,6 +71,36 @@ HWY_INLINE V exp_in_double(D d, V x) {
   return hn::IfThenZeroElse(tiny, hn::Mul(sum, power));
 }
 
+/// The steps of exp_in_float below where there is no AVX-512.
+template <class D>
+struct ExpInFloat {
+  using V = hn::Vec<D>;
+  static constexpr int kDegree = 5;
+  static constexpr float kBiased = 0x1.8p23f + 127;
+  static constexpr float kPolynomial[] = {1.0f,           0x1.62e42ap-1f, 0x1.ebf9bcp-3f,
+                                          0x1.c6b752p-5f, 0x1.3cea88p-7f, 0x1.5bba14p-10f};
+  V x, shifted, f, p;
+
+  HWY_INLINE void limit(D d, V of) {
+    x = hn::Max(hn::Set(d, -88.02969f), of);  // in this order x86 lets a NaN through
+  }
+  HWY_INLINE void round(D d) {  // leaves the exponent of 2^n in the low bits
+    shifted = hn::MulAdd(x, hn::Set(d, std::numbers::log2e_v<float>), hn::Set(d, kBiased));
+  }
+  HWY_INLINE void split(D d) {
+    f = hn::MulSub(x, hn::Set(d, std::numbers::log2e_v<float>),
+                   hn::Sub(shifted, hn::Set(d, kBiased)));
+    p = hn::Set(d, kPolynomial[kDegree]);
+  }
+  HWY_INLINE void multiply(D d, int degree) {
+    p = hn::MulAdd(p, f, hn::Set(d, kPolynomial[degree]));
+  }
+  HWY_INLINE V end(D d) const {
+    const hn::RebindToSigned<D> di;
+    return hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
+  }
+};
+
 /// e^x of a difference of scores, for x < 88. Relative error at most 1.7e-7 beside that of x
 /// log2(e) in f32; e^0 is exactly 1; -inf and all below -87.7 give 0; NaN stays. Without AVX-512 it
 /// takes one instruction less than exp2: log2(e) is part of two additions, and what is far below 0
@@ -79,22 +109,16 @@ HWY_INLINE V exp_in_double(D d, V x) {
 /// others.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_in_float(D d, V x) {
-  const V base = hn::Set(d, std::numbers::log2e_v<float>);
 #if HWY_TARGET == HWY_AVX3
-  return exp2(d, hn::Mul(x, base));
+  return exp2(d, hn::Mul(x, hn::Set(d, std::numbers::log2e_v<float>)));
 #else
-  x = hn::Max(hn::Set(d, -88.02969f), x);        // in this order x86 lets a NaN of x through
-  const V biased = hn::Set(d, 0x1.8p23f + 127);  // leaves the exponent of 2^n in the low bits
-  const V shifted = hn::MulAdd(x, base, biased);
-  const V f = hn::MulSub(x, base, hn::Sub(shifted, biased));
-  V p = hn::Set(d, 0x1.5bba14p-10f);
-  p = hn::MulAdd(p, f, hn::Set(d, 0x1.3cea88p-7f));
-  p = hn::MulAdd(p, f, hn::Set(d, 0x1.c6b752p-5f));
-  p = hn::MulAdd(p, f, hn::Set(d, 0x1.ebf9bcp-3f));
-  p = hn::MulAdd(p, f, hn::Set(d, 0x1.62e42ap-1f));
-  p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
-  const hn::RebindToSigned<D> di;
-  return hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
+  ExpInFloat<D> steps;
+  steps.limit(d, x);
+  steps.round(d);
+  steps.split(d);
+#pragma GCC unroll 8
+  for (int degree = ExpInFloat<D>::kDegree - 1; degree >= 0; --degree) steps.multiply(d, degree);
+  return steps.end(d);
 #endif
 }
 
@@ -105,6 +129,31 @@ HWY_INLINE V exp(D d, V x) {
     return exp_in_double(d, x);
   } else {
     return exp_in_float(d, x);
+  }
+}
+
+/// x[i] = e^x[i], the same numbers as one by one. Step by step for all of them: a chain takes 40
+/// cycles and its 13 instructions wait in the scheduler, which holds five chains of them and would
+/// give one result in 8 cycles where the ports allow one in 4.
+template <int kCount, class D, class V = hn::Vec<D>>
+HWY_INLINE void exp_each(D d, V (&x)[kCount]) {
+  if constexpr (std::is_same_v<hn::TFromD<D>, double> || HWY_TARGET == HWY_AVX3) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i) x[i] = exp(d, x[i]);
+  } else {
+    ExpInFloat<D> steps[kCount];
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i) steps[i].limit(d, x[i]);
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i) steps[i].round(d);
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i) steps[i].split(d);
+#pragma GCC unroll 8
+    for (int degree = ExpInFloat<D>::kDegree - 1; degree >= 0; --degree)
+#pragma GCC unroll 8
+      for (int i = 0; i < kCount; ++i) steps[i].multiply(d, degree);
+#pragma GCC unroll 8
+    for (int i = 0; i < kCount; ++i) x[i] = steps[i].end(d);
   }
 }
 

@@ -13,6 +13,10 @@
 #define HEED_SWEEP_PRODUCT_INL_H
 #endif
 
+#include <algorithm>
+#include <type_traits>
+
+#include "hwy/cache_control.h"
 #include "kernels/sweep/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -52,42 +56,120 @@ struct Factors {
   std::int64_t depth = 0;
 };
 
-/// sums[r][v] = the sum over k of Term(a(r, k), b(k, v)).
+/// Steps of the depth that a tile of many sums takes in one turn of its loop. Fewer turns make its
+/// end easier to predict.
+template <int kSums, class Term>
+constexpr int kStepsAtOnce = kSums >= 8 && std::is_same_v<Term, Multiply> ? 4 : 1;
+
+/// Where the elements of the left factor are that the next terms take. Rows are pointers to every
+/// third one and two distances: as multiples of a row, or as a pointer each, they took more
+/// registers than there are.
+template <int kRows, Left kLeft, typename T>
+struct LeftElements {
+  static constexpr int kPointers = kLeft == Left::kByRow ? (kRows + 2) / 3 : 1;
+  const T* at[kPointers];
+  std::int64_t one;
+  std::int64_t two;
+
+  HWY_INLINE LeftElements(const T* a, std::int64_t a_row) : one(a_row), two(2 * a_row) {
+    asm("" : "+r"(one), "+r"(two));
+#pragma GCC unroll 4
+    for (int i = 0; i < kPointers; ++i) {
+      at[i] = a;
+      hide_origin(at[i]);
+      a += 3 * a_row;
+    }
+  }
+  /// Of row r, `step` terms from here; only the next one of a factor that lies by depth.
+  HWY_INLINE const T& of(int r, int step) const {
+    if (kLeft == Left::kByDepth) return at[0][r];
+    const T* const row = at[r / 3 % kPointers] + step;
+    return r % 3 == 0 ? *row : r % 3 == 1 ? row[one] : row[two];
+  }
+  HWY_INLINE void advance(std::int64_t by) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kPointers; ++i) {
+      at[i] += by;
+      hide_origin(at[i]);
+    }
+  }
+};
+
+/// The next term of every sum, or the one `step` further on.
 template <int kRows, int kVectors, Left kLeft, class Term, typename T>
-HWY_INLINE void sum_terms(const Factors<T>& p, Vec<T> (&sums)[kRows][kVectors]) {
+HWY_INLINE void add_terms(const LeftElements<kRows, kLeft, T>& a, int step, const T* b,
+                          Vec<T> (&sums)[kRows][kVectors]) {
   const Tag<T> d;
-  const T* rows[kRows];
+  Vec<T> line[kVectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) line[v] = hn::LoadU(d, b + v * kLanes<T>);
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
-    rows[r] = kLeft == Left::kByRow ? p.a + r * p.a_row : p.a + r;
+    const auto left = hn::Set(d, a.of(r, step));
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
-  }
-  const T* b = p.b;
-  const T* a = p.a;
-  for (std::int64_t k = 0; k < p.depth; ++k, b += p.b_row, a += p.a_row) {
-    Vec<T> line[kVectors];
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) line[v] = hn::LoadU(d, b + v * kLanes<T>);
-#pragma GCC unroll 12
-    for (int r = 0; r < kRows; ++r) {
-      const auto left = hn::Set(d, kLeft == Left::kByRow ? rows[r][k] : a[r]);
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = Term()(left, line[v], sums[r][v]);
-    }
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = Term()(left, line[v], sums[r][v]);
   }
 }
 
-/// c[r * c_row + lane] = the product.
+/// sums[r][v] = the sum over k of Term(a(r, k), b(k, v)).
 template <int kRows, int kVectors, Left kLeft, class Term, typename T>
-HWY_NOINLINE void store_product(const Factors<T>& p, T* c, std::int64_t c_row) {
-  Vec<T> sums[kRows][kVectors];
-  sum_terms<kRows, kVectors, kLeft, Term, T>(p, sums);
+HWY_INLINE void sum_terms(const Factors<T>& p, Vec<T> (&sums)[kRows][kVectors]) {
+  constexpr int kSteps = kStepsAtOnce<kRows * kVectors, Term>;
+  constexpr bool kByRow = kLeft == Left::kByRow;
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v)
-      hn::Store(sums[r][v], Tag<T>(), c + r * c_row + v * kLanes<T>);
+    for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(Tag<T>());
+  LeftElements<kRows, kLeft, T> a(p.a, p.a_row);
+  const std::int64_t b_row = p.b_row;
+  const T* b = p.b;
+  std::int64_t k = p.depth;
+  for (; k >= kSteps; k -= kSteps) {
+#pragma GCC unroll 4
+    for (int step = 0; step < kSteps; ++step) {
+      add_terms<kRows, kVectors, kLeft, Term, T>(a, step, b, sums);
+      b += b_row;
+      hide_origin(b);
+      if (!kByRow) a.advance(a.one);
+    }
+    if (kByRow) a.advance(kSteps);
+  }
+  if constexpr (kSteps > 1)
+    for (; k > 0; --k, b += b_row) {
+      add_terms<kRows, kVectors, kLeft, Term, T>(a, 0, b, sums);
+      a.advance(kByRow ? 1 : a.one);
+    }
+}
+
+/// c[r * c_row + lane] = the sums; top[lane], if there is one, becomes the greatest of it and of
+/// the column's sums.
+template <int kRows, int kVectors, typename T>
+HWY_INLINE void store_sums(const Vec<T> (&sums)[kRows][kVectors], T* c, std::int64_t c_row,
+                           T* top) {
+  const Tag<T> d;
+#pragma GCC unroll 12
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) hn::Store(sums[r][v], d, c + v * kLanes<T>);
+    c += c_row;
+    hide_origin(c);
+  }
+  if (top == nullptr) return;
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) {
+    auto most = hn::Load(d, top + v * kLanes<T>);
+#pragma GCC unroll 12
+    for (int r = 0; r < kRows; ++r) most = hn::Max(most, sums[r][v]);
+    hn::Store(most, d, top + v * kLanes<T>);
+  }
+}
+
+/// c[r * c_row + lane] = the product; `top` as in store_sums.
+template <int kRows, int kVectors, Left kLeft, class Term, typename T>
+HWY_INLINE void store_product(const Factors<T>& p, T* c, std::int64_t c_row, T* top) {
+  Vec<T> sums[kRows][kVectors];
+  sum_terms<kRows, kVectors, kLeft, Term, T>(p, sums);
+  store_sums<kRows, kVectors, T>(sums, c, c_row, std::is_same_v<Term, Multiply> ? top : nullptr);
 }
 
 /// Whether the factor of `add_scaled_product` is one of each lane or one of each row.
@@ -95,20 +177,36 @@ enum class Scaled : std::uint8_t { kByLane, kByRow };
 
 /// c = c factor + the product.
 template <int kRows, int kVectors, Left kLeft, Scaled kScaled, typename T>
-HWY_NOINLINE void add_scaled_product(const Factors<T>& p, const T* factor, T* c,
-                                     std::int64_t c_row) {
+HWY_INLINE void add_scaled_product(const Factors<T>& p, const T* factor, T* c,
+                                   std::int64_t c_row) {
   const Tag<T> d;
   Vec<T> sums[kRows][kVectors];
-  sum_terms<kRows, kVectors, kLeft, Multiply, T>(p, sums);
+  if (kRows > 2) {  // what was there has left L1 since the last tile
+    const T* ahead = c;
 #pragma GCC unroll 12
-  for (int r = 0; r < kRows; ++r)
+    for (int r = 0; r < kRows; ++r) {
+      hwy::Prefetch(ahead);
+      ahead += c_row;
+      hide_origin(ahead);
+    }
+  }
+  sum_terms<kRows, kVectors, kLeft, Multiply, T>(p, sums);
+  Vec<T> scale[kVectors];
+  if (kScaled == Scaled::kByLane) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) scale[v] = hn::Load(d, factor + v * kLanes<T>);
+  }
+#pragma GCC unroll 12
+  for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
-      T* const to = c + r * c_row + v * kLanes<T>;
-      const auto scale = kScaled == Scaled::kByRow ? hn::Set(d, factor[r])
-                                                   : hn::Load(d, factor + v * kLanes<T>);
-      hn::Store(hn::MulAdd(hn::Load(d, to), scale, sums[r][v]), d, to);
+      T* const to = c + v * kLanes<T>;
+      if (kScaled == Scaled::kByRow) scale[v] = hn::Set(d, factor[r]);
+      hn::Store(hn::MulAdd(hn::Load(d, to), scale[v], sums[r][v]), d, to);
     }
+    c += c_row;
+    hide_origin(c);
+  }
 }
 
 /// Rows of a tile of `vectors` vectors: as many sums as the registers hold.
@@ -143,45 +241,54 @@ HWY_INLINE void for_row_tiles(std::int64_t rows, const Act& act) {
   }
 }
 
-/// c [rows][lanes] = a b for any number of rows. Where there are enough of them the last rows are
-/// computed by the same tile, some of them twice.
+/// c [rows][lanes] = a b for any number of rows. The last rows are computed by the same tiles, some
+/// of them twice. All tiles in one function: the next begins while the last ones' sums end.
 template <int kVectors, Left kLeft, class Term, typename T>
-HWY_INLINE void store_products_of(std::int64_t rows, const Factors<T>& p, T* c,
-                                  std::int64_t c_row) {
-  constexpr int kRows = kDown<kVectors>;
+HWY_NOINLINE void store_products_of(std::int64_t rows, const Factors<T>& p, T* c,
+                                    std::int64_t c_row, T* top) {
+  constexpr std::int64_t kMost = kDown<kVectors>;
   const std::int64_t a_step = kLeft == Left::kByRow ? p.a_row : 1;
-  if (rows < kRows)
-    return for_row_tiles<kVectors>(rows, [&](std::int64_t r, auto count) HWY_ATTR {
-      Factors<T> at = p;
-      at.a += r * a_step;
-      store_product<count, kVectors, kLeft, Term, T>(at, c + r * c_row, c_row);
-    });
-  for (std::int64_t r = 0; r < rows; r += kRows) {
-    const std::int64_t from = r + kRows <= rows ? r : rows - kRows;
+  std::int64_t r = 0;
+  const auto tile = [&](auto count) HWY_ATTR {
+    const std::int64_t from = std::min<std::int64_t>(r, rows - count);
     Factors<T> at = p;
     at.a += from * a_step;
-    store_product<kRows, kVectors, kLeft, Term, T>(at, c + from * c_row, c_row);
+    store_product<count, kVectors, kLeft, Term, T>(at, c + from * c_row, c_row, top);
+    r = from + count;
+  };
+  while (r < rows) {
+    const std::int64_t left = rows - r;
+    if (rows < 4)
+      tile(std::integral_constant<int, 1>());
+    else if (left <= 4 || left == 8 || rows < 6)
+      tile(std::integral_constant<int, 4>());
+    else if (rows < kMost)
+      tile(std::integral_constant<int, 6>());
+    else
+      tile(std::integral_constant<int, kMost>());
   }
 }
 
 template <Left kLeft, class Term, typename T>
 HWY_INLINE void store_products(std::int64_t rows, int vectors, const Factors<T>& p, T* c,
-                               std::int64_t c_row) {
-  if (vectors == 1) return store_products_of<1, kLeft, Term, T>(rows, p, c, c_row);
+                               std::int64_t c_row, T* top = nullptr) {
+  if (vectors == 1) return store_products_of<1, kLeft, Term, T>(rows, p, c, c_row, top);
   if (vectors == 3) {
-    store_products<kLeft, Term>(rows, 2, p, c, c_row);
+    store_products<kLeft, Term>(rows, 2, p, c, c_row, top);
     Factors<T> last = p;
     last.b += 2 * kLanes<T>;
-    return store_products<kLeft, Term>(rows, 1, last, c + 2 * kLanes<T>, c_row);
+    return store_products<kLeft, Term>(rows, 1, last, c + 2 * kLanes<T>, c_row,
+                                       top == nullptr ? nullptr : top + 2 * kLanes<T>);
   }
   if (vectors == 2 || kStripVectors == 2)
-    return store_products_of<2, kLeft, Term, T>(rows, p, c, c_row);
-  if constexpr (kStripVectors == 4) store_products_of<4, kLeft, Term, T>(rows, p, c, c_row);
+    return store_products_of<2, kLeft, Term, T>(rows, p, c, c_row, top);
+  if constexpr (kStripVectors == 4)
+    store_products_of<4, kLeft, Term, T>(rows, p, c, c_row, top);
 }
 
 template <int kVectors, Left kLeft, Scaled kScaled, typename T>
-HWY_INLINE void add_scaled_products_of(std::int64_t rows, const Factors<T>& p, const T* factor,
-                                       T* c, std::int64_t c_row) {
+HWY_NOINLINE void add_scaled_products_of(std::int64_t rows, const Factors<T>& p, const T* factor,
+                                         T* c, std::int64_t c_row) {
   const std::int64_t a_step = kLeft == Left::kByRow ? p.a_row : 1;
   for_row_tiles<kVectors>(rows, [&](std::int64_t r, auto count) HWY_ATTR {
     Factors<T> at = p;

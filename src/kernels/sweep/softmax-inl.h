@@ -16,6 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {
 using cpu::HWY_NAMESPACE::exp;
+using cpu::HWY_NAMESPACE::exp_each;
 
 template <typename T>
 constexpr T kLowest = -std::numeric_limits<T>::infinity();
@@ -24,9 +25,11 @@ constexpr T kLowest = -std::numeric_limits<T>::infinity();
 template <typename T>
 struct OnlineSoftmax {
   alignas(64) T maximum[kTileRows];
+  alignas(64) T top[kTileRows];        // the maximum once the scores of the latest patch count
+  alignas(64) T reference[kTileRows];  // what those scores are less
   alignas(64) T sum[kTileRows];
   alignas(64) T sum_low[kTileRows];  // what rounding has taken from `sum`
-  alignas(64) T factor[kTileRows];   // what earlier sums and outputs are worth after `update`
+  alignas(64) T factor[kTileRows];   // what earlier sums and outputs are worth after `begin`
   std::uint64_t seen = 0;            // rows that had a visible key
 
   void start() {
@@ -37,43 +40,89 @@ struct OnlineSoftmax {
     seen = 0;
   }
 
-  /// The scores of a patch become weights against the new maximum. Hidden scores are -inf.
-  void update(const Patch<T>& patch) {
-    for (int i = 0; i < patch.lanes(); i += kLanes<T>)
-      update_lanes(patch.data + i, patch.stride, patch.keys, patch.lane + i);
+  /// `top` before the first score of a patch is looked at.
+  void start_top(const Patch<T>& patch) {
+    std::copy_n(maximum + patch.lane, patch.lanes(), top + patch.lane);
+  }
+  /// `top` of a patch. Hidden scores are -inf.
+  void find_top(const Patch<T>& patch) {
+    const Tag<T> d;
+    for (int i = 0; i < patch.lanes(); i += kLanes<T>) {
+      const T* const column = patch.data + i;
+      auto m0 = hn::Load(d, maximum + patch.lane + i), m1 = m0;
+      std::int64_t j = 0;
+      for (; j + 2 <= patch.keys; j += 2) {
+        m0 = hn::Max(m0, hn::Load(d, column + j * patch.stride));
+        m1 = hn::Max(m1, hn::Load(d, column + (j + 1) * patch.stride));
+      }
+      if (j < patch.keys) m0 = hn::Max(m0, hn::Load(d, column + j * patch.stride));
+      hn::Store(hn::Max(m0, m1), d, top + patch.lane + i);
+    }
+  }
+  /// The scores of a patch become weights against its `top`, the new maximum: first `begin`, then
+  /// `weigh`.
+  void begin(const Patch<T>& patch) {
+    const Tag<T> d;
+    const auto zero = hn::Zero(d);
+    for (int at = patch.lane; at < patch.lane + patch.lanes(); at += kLanes<T>) {
+      const auto highest = hn::Load(d, top + at);
+      // A row that has seen nothing keeps -inf; its reference is 0, so that -inf scores weigh 0.
+      const auto subtracted =
+          hn::IfThenElse(hn::Eq(highest, hn::Set(d, kLowest<T>)), zero, highest);
+      hn::Store(exp(d, hn::Sub(hn::Load(d, maximum + at), subtracted)), d, factor + at);
+      hn::Store(subtracted, d, reference + at);
+      hn::Store(highest, d, maximum + at);
+    }
+  }
+  void weigh(const Patch<T>& patch) {
+    // Two vectors of two keys fill the registers; e^x in double has chains of its own.
+    constexpr int kTogether = std::is_same_v<T, float> && kStripVectors > 1 ? 2 : 1;
+    if (patch.vectors < kTogether) return weigh_vectors<1>(patch, 0);
+    for (int v = 0; v < patch.vectors; v += kTogether)
+      weigh_vectors<kTogether>(patch, v * kLanes<T>);
   }
 
  private:
-  HWY_INLINE void update_lanes(T* column, std::int64_t stride, std::int64_t keys, int lane) {
+  /// kKeys lines of scores to weights, added to the sums of even and of odd keys.
+  template <int kKeys, int kVectors>
+  HWY_INLINE void weigh_keys(T* at, std::int64_t stride, const Vec<T> (&subtracted)[kVectors],
+                             Vec<T> (&sums)[2][kVectors]) {
     const Tag<T> d;
-    const auto zero = hn::Zero(d);
-    const auto before = hn::Load(d, maximum + lane);
-    auto m0 = before, m1 = before;
-    std::int64_t j = 0;
-    for (; j + 2 <= keys; j += 2) {
-      m0 = hn::Max(m0, hn::Load(d, column + j * stride));
-      m1 = hn::Max(m1, hn::Load(d, column + (j + 1) * stride));
+    Vec<T> x[kKeys * kVectors];
+#pragma GCC unroll 8
+    for (int i = 0; i < kKeys * kVectors; ++i)
+      x[i] = hn::Sub(hn::Load(d, at + i / kVectors * stride + i % kVectors * kLanes<T>),
+                     subtracted[i % kVectors]);
+    exp_each(d, x);
+#pragma GCC unroll 8
+    for (int i = 0; i < kKeys * kVectors; ++i) {
+      hn::Store(x[i], d, at + i / kVectors * stride + i % kVectors * kLanes<T>);
+      auto& of_parity = sums[i / kVectors][i % kVectors];
+      of_parity = hn::Add(of_parity, x[i]);
     }
-    if (j < keys) m0 = hn::Max(m0, hn::Load(d, column + j * stride));
-    const auto top = hn::Max(m0, m1);
-    // A row that has seen nothing keeps -inf; its reference is 0, so that -inf scores weigh 0.
-    const auto reference = hn::IfThenElse(hn::Eq(top, hn::Set(d, kLowest<T>)), zero, top);
-    const auto scale = exp(d, hn::Sub(before, reference));
-    auto s0 = zero, s1 = zero;
-    const auto weigh = [&](std::int64_t key) HWY_ATTR {
-      T* const at = column + key * stride;
-      const auto p = exp(d, hn::Sub(hn::Load(d, at), reference));
-      hn::Store(p, d, at);
-      return p;
-    };
-    for (j = 0; j + 2 <= keys; j += 2) {
-      s0 = hn::Add(s0, weigh(j));
-      s1 = hn::Add(s1, weigh(j + 1));
+  }
+
+  template <int kVectors>
+  HWY_INLINE void weigh_vectors(const Patch<T>& patch, int first) {
+    const Tag<T> d;
+    const int lane = patch.lane + first;
+    Vec<T> subtracted[kVectors], sums[2][kVectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      subtracted[v] = hn::Load(d, reference + lane + v * kLanes<T>);
+      sums[0][v] = sums[1][v] = hn::Zero(d);
     }
-    if (j < keys) s0 = hn::Add(s0, weigh(j));
-    hn::Store(top, d, maximum + lane);
-    hn::Store(scale, d, factor + lane);
-    add_to_sum(hn::Add(s0, s1), scale, lane);
+    const std::int64_t stride = patch.stride;
+    T* scores = patch.data + first;
+    std::int64_t left = patch.keys;
+    for (; left >= 2; left -= 2, scores += 2 * stride)
+      weigh_keys<2, kVectors>(scores, stride, subtracted, sums);
+    if (left > 0) weigh_keys<1, kVectors>(scores, stride, subtracted, sums);
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      const int at = lane + v * kLanes<T>;
+      add_to_sum(hn::Add(sums[0][v], sums[1][v]), hn::Load(d, factor + at), at);
+    }
   }
 
   /// sum + sum_low = (sum + sum_low) * scale + weights: what T would lose of a long row's sum stays

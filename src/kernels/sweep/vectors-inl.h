@@ -45,6 +45,13 @@ HWY_INLINE V add_product(V a, V b, V sum) {
   return hn::MulAdd(a, b, sum);
 }
 
+/// Keeps g++ from computing a pointer from another one: it would hold every difference in a
+/// register, and run out of them.
+template <typename T>
+HWY_INLINE void hide_origin(T*& pointer) {
+  asm("" : "+r"(pointer));
+}
+
 /// Four rows times `factor` to four columns: to[c * to_row + r] = factor * rows[r][c] for whole
 /// groups of four columns.
 template <typename T>
