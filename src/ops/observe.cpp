@@ -14,7 +14,7 @@
 #include "base/thread_pool.h"
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
-#include "kernels/tiled/attention.h"
+#include "kernels/sweep/weights.h"
 #include "ops/attention_problem.h"
 #include "ops/given_lse.h"
 
@@ -182,7 +182,7 @@ class Sweep {
             each.observer->needs(rows, tile.key_begin, tile.key_end))
           each.observer->tile(*each.state, rows, observed(tile));
     };
-    kernels::tiled_weights(
+    kernels::sweep_weights(
         problem_,
         {rows.batch, rows.head, rows.row_begin, rows.row_end, lse_.high.raw(), lse_.low.raw()},
         wants, use);

@@ -157,11 +157,12 @@ struct TilePlace {
   KeyRange keys;
 };
 
+/// Stages at which `apply_steps` shows the scores: the similarity itself, and before each step.
+enum class ScoreStage : std::uint8_t { kBeforeSoftcap, kBeforeBias, kBeforeMask, kSimilarity };
+
 /// Similarities to scores, in place. A bias that hides takes bits from `visible` and makes it
 /// partial; `bias` is memory for a patch of it. `keep(stage)` is called at the first and before
 /// each of the stages softcap, bias and mask.
-enum class ScoreStage : std::uint8_t { kSimilarity, kBeforeSoftcap, kBeforeBias, kBeforeMask };
-
 template <typename T, class Keep>
 void apply_steps(const AttentionProblem& problem, const Steps& steps, const TilePlace& at,
                  const QueryTile<T>& tile, const Patch<T>& patch, T* bias, Visible& visible,

@@ -1,7 +1,7 @@
-// Attention in tiles of 64 rows x 64 keys, for everything that is legal, in linear memory. Loops
-// over fixed-size tiles, compiled for each vector width of the machine.
+// Attention weights that are never stored, computed again tile by tile for those who look at them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "kernels/attention.h"
@@ -46,8 +46,8 @@ using WantsKeys = std::function<WantedOfTile(std::int64_t key_begin, std::int64_
 using UseTile = std::function<void(const WeightTile& tile)>;
 
 /// Calls `use` for every tile of the rows, in key order, that `wants` asks for; tiles of which
-/// nothing is visible only where `before_mask` is.
-void tiled_weights(const AttentionProblem& problem, const WeightRows& rows, const WantsKeys& wants,
+/// nothing is visible only where `before_mask` is. Both run in the caller's float mode.
+void sweep_weights(const AttentionProblem& problem, const WeightRows& rows, const WantsKeys& wants,
                    const UseTile& use);
 
 }  // namespace heed::kernels
