@@ -31,8 +31,8 @@ std::int64_t pieces_of(const AttentionProblem& problem) {
   return enough || threads == 1 ? 1 : std::max<std::int64_t>(blocks_of(problem.key_length), 1);
 }
 
-std::int64_t dq_turn_count(const AttentionProblem& problem) {
-  if (pieces_of(problem) == 1) return 0;
+std::int64_t dq_turn_count(const AttentionProblem& problem, std::int64_t pieces) {
+  if (pieces == 1) return 0;
   return problem.batch * problem.heads * blocks_of(problem.query_length);
 }
 
@@ -79,7 +79,10 @@ class BackwardPass {
  public:
   BackwardPass(const AttentionProblem& problem, const AttentionBackward& backward,
                const WeightCotangents* observed, const BackwardKernel& kernel)
-      : problem_(problem), kernel_(kernel), job_{problem, backward, observed} {
+      : problem_(problem),
+        kernel_(kernel),
+        job_{problem, backward, observed},
+        pieces_(pieces_of(problem)) {
     const bool* sums = backward.dbias_sums;
     // Shared sums gather in dbias itself, which takes a type that they can gather in.
     job_.bias_in_sweep =
@@ -165,7 +168,7 @@ class BackwardPass {
       const std::int64_t bytes = lse_count(problem_) * width * element_bytes(problem_);
       job_.dq = query_rows(problem_, width, gathered.at_least(std::max<std::int64_t>(bytes, 1)));
     }
-    const std::int64_t turns = dq_turn_count(problem_);
+    const std::int64_t turns = dq_turn_count(problem_, pieces_);
     if (turns > 0) dq_turns_ = std::make_unique<std::atomic<std::int64_t>[]>(turns);
     job_.dq_turns = dq_turns_.get();
     if (job_.wants_sums()) sums_.resize(heads() * job_.key_blocks());
@@ -194,14 +197,13 @@ class BackwardPass {
 
   // Rising indices mean that a key block waits only for blocks that have begun.
   void run_key_blocks() const {
-    const std::int64_t pieces = pieces_of(problem_);
-    in_tasks(problem_.batch * problem_.kv_heads * pieces, [&](std::int64_t task, void* memory) {
-      const std::int64_t head = task / pieces;
+    in_tasks(problem_.batch * problem_.kv_heads * pieces_, [&](std::int64_t task, void* memory) {
+      const std::int64_t head = task / pieces_;
       BlockPlace at = {head / problem_.kv_heads, head % problem_.kv_heads};
-      const std::int64_t piece = task % pieces;
+      const std::int64_t piece = task % pieces_;
       if (piece == 0) clear_padding(job_, at.batch, at.head);
       const std::int64_t blocks = blocks_of(problem_.sequences[at.batch].key_length);
-      const std::int64_t end = pieces == 1 ? blocks : std::min(piece + 1, blocks);
+      const std::int64_t end = pieces_ == 1 ? blocks : std::min(piece + 1, blocks);
       for (at.key_block = piece; at.key_block < end; ++at.key_block)
         kernel_.key_block(job_, at, memory);
     });
@@ -241,6 +243,7 @@ class BackwardPass {
   const AttentionProblem& problem_;
   const BackwardKernel& kernel_;
   BackwardJob job_;
+  const std::int64_t pieces_;  // asked for once: another thread may set the number of threads
   std::int64_t bytes_ = 0;
   std::unique_ptr<char[]> delta_;
   std::vector<TileSums> sums_;
@@ -276,7 +279,7 @@ std::int64_t backward_workspace(const AttentionProblem& problem, const BackwardK
   const Input& bias = problem.score.bias;
   const bool sums[4] = {bias.batch == 0, bias.head == 0, bias.row == 0, bias.column == 0};
   const std::int64_t turns =
-      dq_turn_count(problem) + (bias.data != nullptr ? bias_turn_count(problem, sums) : 0);
+      dq_turn_count(problem, pieces_of(problem)) + (bias.data != nullptr ? bias_turn_count(problem, sums) : 0);
   const std::int64_t columns =
       1 + (rounds_later(problem) ? whole_lines(problem.head_dim) : 0);
   return kernel.bytes(job) * thread_count() + turns * std::int64_t{sizeof(std::int64_t)} +
