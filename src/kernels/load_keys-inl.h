@@ -110,8 +110,8 @@ void load_scaled_line(const Input& from, std::int64_t offset, const Input& scale
   }
 }
 
-// The row 64 keys on: where a tile is converted, products wait for memory but for this. Behind the
-// last key the addresses lead nowhere, which is allowed.
+// Prefetches the row 64 keys further on: products of a few rows wait for memory otherwise. Past the
+// last key the addresses are invalid, which a prefetch may be.
 inline void fetch_ahead(const Input& values, std::int64_t at, std::int64_t columns) {
   constexpr std::int64_t kAhead = 64;
   const auto bytes = static_cast<std::int64_t>(size_bytes(values.dtype));

@@ -20,24 +20,42 @@ using kernels::SweepTarget;
 
 std::string serves_everything(const AttentionProblem&) { return {}; }
 
+template <SweepTarget kTarget>
+constexpr Candidate<AttentionForward> forward_of(std::string_view name,
+                                                 std::string (*refusal)(const AttentionProblem&)) {
+  return {name, refusal,
+          [](const AttentionProblem& problem, const AttentionForward& forward) {
+            kernels::sweep_attention(kTarget, problem, forward);
+          },
+          [](const AttentionProblem& problem) {
+            return kernels::sweep_attention_workspace(kTarget, problem);
+          }};
+}
+
+template <SweepTarget kTarget>
+constexpr Candidate<AttentionBackward> backward_of(
+    std::string_view name, std::string (*refusal)(const AttentionProblem&)) {
+  return {name, refusal,
+          [](const AttentionProblem& problem, const AttentionBackward& backward) {
+            kernels::sweep_attention_backward(kTarget, problem, backward);
+          },
+          [](const AttentionProblem& problem) {
+            return kernels::sweep_attention_backward_workspace(kTarget, problem);
+          }};
+}
+
 // The first that serves runs; `reference` is last, so nothing legal is refused.
 constexpr Candidate<AttentionForward> kForward[] = {
-    {"cpu-avx512", kernels::avx512_refusal, kernels::sweep_attention<SweepTarget::kAvx512>,
-     kernels::sweep_attention_workspace<SweepTarget::kAvx512>},
-    {"cpu-avx2", kernels::avx2_refusal, kernels::sweep_attention<SweepTarget::kAvx2>,
-     kernels::sweep_attention_workspace<SweepTarget::kAvx2>},
-    {"portable", serves_everything, kernels::sweep_attention<SweepTarget::kBaseline>,
-     kernels::sweep_attention_workspace<SweepTarget::kBaseline>},
+    forward_of<SweepTarget::kAvx512>("cpu-avx512", kernels::avx512_refusal),
+    forward_of<SweepTarget::kAvx2>("cpu-avx2", kernels::avx2_refusal),
+    forward_of<SweepTarget::kBaseline>("portable", serves_everything),
     {"reference", serves_everything, kernels::reference_attention,
      kernels::reference_attention_workspace},
 };
 constexpr Candidate<AttentionBackward> kBackward[] = {
-    {"cpu-avx512", kernels::avx512_refusal, kernels::sweep_attention_backward<SweepTarget::kAvx512>,
-     kernels::sweep_attention_backward_workspace<SweepTarget::kAvx512>},
-    {"cpu-avx2", kernels::avx2_refusal, kernels::sweep_attention_backward<SweepTarget::kAvx2>,
-     kernels::sweep_attention_backward_workspace<SweepTarget::kAvx2>},
-    {"portable", serves_everything, kernels::sweep_attention_backward<SweepTarget::kBaseline>,
-     kernels::sweep_attention_backward_workspace<SweepTarget::kBaseline>},
+    backward_of<SweepTarget::kAvx512>("cpu-avx512", kernels::avx512_refusal),
+    backward_of<SweepTarget::kAvx2>("cpu-avx2", kernels::avx2_refusal),
+    backward_of<SweepTarget::kBaseline>("portable", serves_everything),
     {"reference", serves_everything, kernels::reference_attention_backward,
      kernels::reference_attention_backward_workspace},
 };

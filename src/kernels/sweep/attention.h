@@ -16,8 +16,8 @@ enum class SweepTarget : std::uint8_t { kAvx512, kAvx2, kBaseline };
 std::string avx512_refusal(const AttentionProblem& problem);
 std::string avx2_refusal(const AttentionProblem& problem);
 
-template <SweepTarget kTarget>
-void sweep_attention(const AttentionProblem& problem, const AttentionForward& forward);
+void sweep_attention(SweepTarget target, const AttentionProblem& problem,
+                     const AttentionForward& forward);
 
 /// Cotangents of the rows' entropies and of the keys' received weights, in the accumulator's type;
 /// null: 0.
@@ -26,17 +26,16 @@ struct WeightCotangents {
   const void* received = nullptr;  // [B, H, Tk]
 };
 
-template <SweepTarget kTarget>
-void sweep_attention_backward(const AttentionProblem& problem, const AttentionBackward& backward);
+void sweep_attention_backward(SweepTarget target, const AttentionProblem& problem,
+                              const AttentionBackward& backward);
 /// On the best target that serves here. Does not read out, dout and dlse of `backward`, and sets dv
 /// to 0.
 void sweep_observe_backward(const AttentionProblem& problem, const AttentionBackward& backward,
                             const WeightCotangents& cotangents);
 
 /// Bytes of scratch memory, all threads together.
-template <SweepTarget kTarget>
-std::int64_t sweep_attention_workspace(const AttentionProblem& problem);
-template <SweepTarget kTarget>
-std::int64_t sweep_attention_backward_workspace(const AttentionProblem& problem);
+std::int64_t sweep_attention_workspace(SweepTarget target, const AttentionProblem& problem);
+std::int64_t sweep_attention_backward_workspace(SweepTarget target,
+                                                const AttentionProblem& problem);
 
 }  // namespace heed::kernels

@@ -1,5 +1,5 @@
 // One task of the backward pass: a block of 64 keys against the row blocks of the heads that read it
-// (Dao et al. 2022, algorithm 4). Rows stand in the lanes, as in the forward pass:
+// (Dao et al. 2022, algorithm 4). One row per lane, as in the forward pass:
 //   S^T = K Q^T, dP^T = V dO^T, dS^T = scale P^T (dP^T - delta),
 //   dV += P^T dO, dK += dS^T Q, dQ += dS K.
 // Included once for each target.
@@ -107,6 +107,31 @@ struct BackwardTile {
     return !steps.any() && job.problem.dropout.threshold == 0 && job.softmax() &&
            job.observed == nullptr && !job.bias_in_sweep && !job.wants_sums();
   }
+};
+
+/// One thread's memory of a pass, and the tile that it holds.
+template <typename T>
+struct BackwardTask {
+  BackwardTask(const BackwardJob& job, void* memory)
+      : arena(memory), scratch(job.problem, arena), steps(job.problem), tile{job, steps, scratch} {}
+  BackwardTask(const BackwardTask&) = delete;
+  BackwardTask& operator=(const BackwardTask&) = delete;
+
+  /// Moves to the keys from `key` on, which are none past the end of the sequence.
+  void move_to_keys(std::int64_t batch, std::int64_t key) {
+    const std::int64_t length = tile.problem().sequences[batch].key_length;
+    tile.at = {batch, {key, std::min(key + kTileKeys, length)}};
+  }
+  void move_to_rows(std::int64_t batch, std::int64_t head, std::int64_t row) {
+    tile.head = head;
+    tile.row = row;
+    tile.rows = std::min(kTileRows, tile.problem().sequences[batch].query_length - row);
+  }
+
+  Arena arena;
+  BackwardScratch<T> scratch;
+  Steps steps;
+  BackwardTile<T> tile;
 };
 
 /// Rows to columns: to[strip][column][lane] = factor * from[lane][column] for whole vectors of lanes.

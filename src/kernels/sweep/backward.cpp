@@ -36,8 +36,15 @@ BackwardKernel backward_kernel(DType accumulator) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace heed::kernels::sweep {
+namespace heed::kernels {
+namespace sweep {
 namespace {
+
+HWY_EXPORT(backward_kernel);
+
+BackwardKernel best_kernel(const AttentionProblem& problem) {
+  return HWY_DYNAMIC_DISPATCH(backward_kernel)(accumulator(problem));
+}
 
 BackwardKernel kernel_of(SweepTarget target, const AttentionProblem& problem) {
 #if HWY_ARCH_X86
@@ -48,40 +55,22 @@ BackwardKernel kernel_of(SweepTarget target, const AttentionProblem& problem) {
 }
 
 }  // namespace
-}  // namespace heed::kernels::sweep
+}  // namespace sweep
 
-namespace heed::kernels {
-
-template <SweepTarget kTarget>
-void sweep_attention_backward(const AttentionProblem& problem, const AttentionBackward& backward) {
-  run_backward(problem, backward, nullptr, sweep::kernel_of(kTarget, problem));
+void sweep_attention_backward(SweepTarget target, const AttentionProblem& problem,
+                              const AttentionBackward& backward) {
+  run_backward(problem, backward, nullptr, sweep::kernel_of(target, problem));
 }
 
-template <SweepTarget kTarget>
-std::int64_t sweep_attention_backward_workspace(const AttentionProblem& problem) {
-  return backward_workspace(problem, sweep::kernel_of(kTarget, problem));
+std::int64_t sweep_attention_backward_workspace(SweepTarget target,
+                                                const AttentionProblem& problem) {
+  return backward_workspace(problem, sweep::kernel_of(target, problem));
 }
 
 void sweep_observe_backward(const AttentionProblem& problem, const AttentionBackward& backward,
                             const WeightCotangents& cotangents) {
-  SweepTarget target = SweepTarget::kBaseline;
-  if (avx2_refusal(problem).empty()) target = SweepTarget::kAvx2;
-  if (avx512_refusal(problem).empty()) target = SweepTarget::kAvx512;
-  run_backward(problem, backward, &cotangents, sweep::kernel_of(target, problem));
+  run_backward(problem, backward, &cotangents, sweep::best_kernel(problem));
 }
-
-template void sweep_attention_backward<SweepTarget::kAvx512>(const AttentionProblem&,
-                                                             const AttentionBackward&);
-template void sweep_attention_backward<SweepTarget::kAvx2>(const AttentionProblem&,
-                                                           const AttentionBackward&);
-template void sweep_attention_backward<SweepTarget::kBaseline>(const AttentionProblem&,
-                                                               const AttentionBackward&);
-template std::int64_t sweep_attention_backward_workspace<SweepTarget::kAvx512>(
-    const AttentionProblem&);
-template std::int64_t sweep_attention_backward_workspace<SweepTarget::kAvx2>(
-    const AttentionProblem&);
-template std::int64_t sweep_attention_backward_workspace<SweepTarget::kBaseline>(
-    const AttentionProblem&);
 
 }  // namespace heed::kernels
 #endif

@@ -25,13 +25,13 @@ struct BackwardJob {
   Output dq = {};         // of the accumulator's type: the caller's, or memory that is rounded later
   TileSums* sums = nullptr;                     // [B, H, key blocks]; null: not asked for
   std::atomic<std::int64_t>* dq_turns = nullptr;  // [B, H, row blocks]; null: one task in order
-  /// Of each tile of dbias, where tiles of several heads or batches are added to it; null: none are.
+  /// One turn per tile of dbias, where tiles of several heads or batches are added to it; else null.
   std::atomic<std::int64_t>* bias_turns = nullptr;
   bool bias_in_sweep = false;  // the sweep over key blocks adds to dbias
 
   std::int64_t row_blocks() const { return (problem.query_length + kTileRows - 1) / kTileRows; }
   std::int64_t key_blocks() const { return (problem.key_length + kTileKeys - 1) / kTileKeys; }
-  /// Query heads a key/value head; 1 where there are none of them, so that it can divide.
+  /// Query heads per key/value head; 1 where the problem has no heads, so that it can divide.
   std::int64_t group() const {
     return problem.heads > problem.kv_heads ? problem.heads / problem.kv_heads : 1;
   }
@@ -67,7 +67,7 @@ struct BackwardKernel {
   void (*finish_head)(const BackwardJob& job, const BlockPlace& at, void* memory);
 };
 
-/// What the sink of a row, as one more key, adds to sum_j p dp where observers give dp.
+/// The term that the sink of a row, as one more key, adds to sum_j p dp where observers give dp.
 double sink_share(const BackwardJob& job, std::int64_t batch, std::int64_t head, std::int64_t row);
 
 std::int64_t backward_workspace(const AttentionProblem& problem, const BackwardKernel& kernel);

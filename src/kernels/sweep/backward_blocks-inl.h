@@ -238,21 +238,17 @@ void store_key_gradients(const BackwardTile<T>& tile, std::int64_t kv_head) {
 
 template <typename T>
 void key_block_backward(const BackwardJob& job, const BlockPlace& place, void* memory) {
-  const AttentionProblem& problem = job.problem;
-  const Sequence& sequence = problem.sequences[place.batch];
-  Arena arena(memory);
-  BackwardScratch<T> scratch(problem, arena);
-  const Steps steps(problem);
-  BackwardTile<T> tile = {job, steps, scratch};
-  const std::int64_t begin = place.key_block * kTileKeys;
-  tile.at = {place.batch, {begin, std::min(begin + kTileKeys, sequence.key_length)}};
+  BackwardTask<T> task(job, memory);
+  BackwardTile<T>& tile = task.tile;
+  task.move_to_keys(place.batch, place.key_block * kTileKeys);
   read_key_block(tile, place.head);
-  std::fill_n(scratch.dk, tile.keys() * scratch.width, T{0});
-  std::fill_n(scratch.dv, tile.keys() * scratch.value_width, T{0});
-  for (tile.head = place.head * job.group();
-       tile.head < std::min((place.head + 1) * job.group(), problem.heads); ++tile.head)
-    for (tile.row = 0; tile.row < sequence.query_length; tile.row += kTileRows) {
-      tile.rows = std::min(kTileRows, sequence.query_length - tile.row);
+  std::fill_n(tile.s.dk, tile.keys() * tile.s.width, T{0});
+  std::fill_n(tile.s.dv, tile.keys() * tile.s.value_width, T{0});
+  const std::int64_t end = std::min((place.head + 1) * job.group(), job.problem.heads);
+  const std::int64_t rows = job.problem.sequences[place.batch].query_length;
+  for (std::int64_t head = place.head * job.group(); head < end; ++head)
+    for (std::int64_t row = 0; row < rows; row += kTileRows) {
+      task.move_to_rows(place.batch, head, row);
       row_block_backward(tile);
     }
   store_key_gradients(tile, place.head);
@@ -264,8 +260,7 @@ void key_block_backward(const BackwardJob& job, const BlockPlace& place, void* m
 template <typename T>
 class BiasBlock {
  public:
-  BiasBlock(const BackwardJob& job, void* memory)
-      : job_(job), arena_(memory), scratch_(job.problem, arena_), steps_(job.problem) {}
+  BiasBlock(const BackwardJob& job, void* memory) : job_(job), task_(job, memory) {}
 
   void run(const BlockPlace& at) {
     const bool* sums = job_.backward.dbias_sums;
@@ -287,12 +282,9 @@ class BiasBlock {
 
  private:
   void add(std::int64_t b, std::int64_t h, std::int64_t row, std::int64_t key) {
-    const Sequence& sequence = job_.problem.sequences[b];
-    BackwardTile<T> tile = {job_, steps_, scratch_};
-    tile.at = {b, {key, std::min(key + kTileKeys, sequence.key_length)}};
-    tile.head = h;
-    tile.row = row;
-    tile.rows = std::min(kTileRows, sequence.query_length - row);
+    BackwardTile<T>& tile = task_.tile;
+    task_.move_to_keys(b, key);
+    task_.move_to_rows(b, h, row);
     if (tile.rows <= 0 || tile.keys() <= 0 || !begin_tile(tile)) return;
     read_key_block(tile, h / job_.group());
     differentiate(tile);
@@ -300,7 +292,7 @@ class BiasBlock {
     for (std::int64_t j = 0; j < tile.keys(); ++j)
       for (std::int64_t i = 0; i < tile.rows; ++i)
         total_[(sums[3] ? 0 : j) * kTileRows + (sums[2] ? 0 : i)] +=
-            static_cast<double>(scratch_.dscores[j * kTileRows + i]);
+            static_cast<double>(tile.s.dscores[j * kTileRows + i]);
   }
 
   void store(const BlockPlace& at) const {
@@ -320,9 +312,7 @@ class BiasBlock {
   }
 
   const BackwardJob& job_;
-  Arena arena_;
-  BackwardScratch<T> scratch_;
-  const Steps steps_;
+  BackwardTask<T> task_;
   double total_[kTileRows * kTileKeys];
 };
 
@@ -333,7 +323,7 @@ HWY_INLINE Vec<double> load_wide(const float* from) {
 }
 HWY_INLINE Vec<double> load_wide(const double* from) { return hn::LoadU(Tag<double>(), from); }
 
-/// sum_d out dout of one row; 0 for a row whose out is 0, whatever its dout: such a row saw nobody.
+/// sum_d out dout of one row; 0 for a row whose out is 0, whatever its dout: such a row has no visible key.
 /// `lines`: memory for [3][whole_lines(Dv)], whose padding is 0.
 template <typename T>
 double out_times_dout(const BackwardJob& job, const BlockPlace& at, std::int64_t slot, T* lines) {
@@ -382,29 +372,25 @@ template <typename T>
 void prepare_observed(const BackwardJob& job, const BlockPlace& place, void* memory) {
   const AttentionProblem& problem = job.problem;
   const Sequence& sequence = problem.sequences[place.batch];
-  Arena arena(memory);
-  BackwardScratch<T> scratch(problem, arena);
-  const Steps steps(problem);
-  BackwardTile<T> tile = {job, steps, scratch};
-  tile.head = place.head;
-  tile.row = place.row_block * kTileRows;
-  tile.rows = std::min(kTileRows, sequence.query_length - tile.row);
+  BackwardTask<T> task(job, memory);
+  BackwardTile<T>& tile = task.tile;
+  task.move_to_rows(place.batch, place.head, place.row_block * kTileRows);
   if (tile.rows <= 0) return;
   T* const delta =
       static_cast<T*>(job.delta) + lse_index(problem, place.batch, place.head, tile.row);
   std::fill_n(delta, tile.rows, T{0});
   double sums[kTileRows] = {};
   for (std::int64_t key = 0; key < sequence.key_length; key += kTileKeys) {
-    tile.at = {place.batch, {key, std::min(key + kTileKeys, sequence.key_length)}};
+    task.move_to_keys(place.batch, key);
     if (!begin_tile(tile)) continue;
     read_key_block(tile, place.head / job.group());
-    for_patches(VectorRange{0, tile.vectors()}, 0, tile.keys(), scratch.weights,
+    for_patches(VectorRange{0, tile.vectors()}, 0, tile.keys(), tile.s.weights,
                 [&](const Patch<T>& patch) HWY_ATTR { weigh_again(tile, patch); });
     for (std::int64_t j = 0; j < tile.keys(); ++j)
       for (std::int64_t i = 0; i < tile.rows; ++i) {
         if (tile.visible().partial() && (tile.visible().words[j] >> i & 1) == 0) continue;
-        sums[i] += static_cast<double>(scratch.weights[j * kTileRows + i]) *
-                   static_cast<double>(scratch.dscores[j * kTileRows + i]);
+        sums[i] += static_cast<double>(tile.s.weights[j * kTileRows + i]) *
+                   static_cast<double>(tile.s.dscores[j * kTileRows + i]);
       }
   }
   for (std::int64_t i = 0; i < tile.rows; ++i)

@@ -56,8 +56,8 @@ std::int64_t element_bytes(const AttentionProblem& problem) {
   return static_cast<std::int64_t>(size_bytes(accumulator(problem)));
 }
 
-// What no tile writes: gradients of rows and keys outside of the sequence, and of rows without
-// keys. Packed rows have no room around their sequences.
+// Zeros where no tile writes: gradients of rows and keys outside of the sequence, and of rows
+// without keys. Packed rows have no room around their sequences.
 void clear_padding(const BackwardJob& job, std::int64_t b, std::int64_t g) {
   const AttentionProblem& problem = job.problem;
   const AttentionBackward& backward = job.backward;

@@ -45,7 +45,7 @@ void add_products_across(std::int64_t rows, std::int64_t width, const Factors<T>
   });
 }
 
-/// What one pair adds to the gradient of `own`, for similarities of a difference: the cotangent
+/// Adds one pair's part of the gradient of `own`, for similarities of a difference: the cotangent
 /// times the slope of the similarity by `own`. Of -(own - other)^2 it is 2 (other - own), whose 2 is
 /// left to the end; of -|own - other| the sign of other - own, 0 at 0.
 struct SquareSlope {
@@ -186,7 +186,7 @@ void add_similarity_gradients(Similarity kind, std::int64_t rows, std::int64_t w
 /// row shorter than 1e-12 gets 0.
 template <typename T>
 void through_norm(const T* unit, double norm, std::int64_t columns, T* gradient) {
-  // Nothing has gathered: nobody looked, and the row itself may be no number.
+  // Nothing has gathered: no row sees this one, which may hold NaN itself.
   if (std::all_of(gradient, gradient + columns, [](T x) { return x == 0; })) return;
   double along = 0;
   for (std::int64_t c = 0; c < columns; ++c)

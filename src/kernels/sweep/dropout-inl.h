@@ -1,5 +1,5 @@
-// Which weights of a tile dropout keeps: Philox (Salmon et al. 2011) with one row a lane, all four
-// words of a counter for four keys. Included once for each target.
+// The weights of a tile that dropout keeps: Philox (Salmon et al. 2011) with one row per lane, all
+// four words of a counter for four keys. Included once for each target.
 #if defined(HEED_SWEEP_DROPOUT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_DROPOUT_INL_H
 #undef HEED_SWEEP_DROPOUT_INL_H

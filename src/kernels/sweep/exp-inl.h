@@ -71,7 +71,7 @@ HWY_INLINE V exp_in_double(D d, V x) {
   return hn::IfThenZeroElse(tiny, hn::Mul(sum, power));
 }
 
-/// The steps of exp_in_float below where there is no AVX-512.
+/// The steps of exp_in_float below without AVX-512.
 template <class D>
 struct ExpInFloat {
   using V = hn::Vec<D>;

@@ -2,7 +2,7 @@
 // its keys (Dao et al. 2022, algorithm 1). Included once for each target.
 //
 // A tile of 64 x 64 is visited strip by strip, as many rows as two vectors (AVX2) or four have
-// lanes: S^T = K Q^T, steps, softmax, O^T = O^T factor + V^T P^T, all with one row a lane. The
+// lanes: S^T = K Q^T, steps, softmax, O^T = O^T factor + V^T P^T, all with one row per lane. The
 // scores, queries and output of a strip take 12 KB at D = 64 on AVX2, beside what is read once a
 // strip of K and V. A strip computes only the keys between the first and the last that it sees.
 //
@@ -15,7 +15,7 @@
 // FMA peak, this pass 80 % at D = 64 and 83 % at D = 128; before these changes 80 and 80 %.
 // - Four steps of the depth a turn of the loop, all tiles of a strip in one call, 64 keys as ten
 //   tiles of six and one of four instead of eleven: D = 128 +2 to +4 points, D = 64 +0 to +1.
-// - Two pointers and two distances for six rows instead of a pointer a row; old output fetched to
+// - Two pointers and two distances for six rows instead of one pointer per row; old output fetched to
 //   L1 before a tile's sums: +0 to +1. The time outside a tile's loop fell from 10 to 6 %.
 // - Maximum in the registers of the product, e^x of two keys and two vectors step by step, a
 //   strip's softmax behind the product of the next strip: +0 to +1 together; e^x fell from 7 to 6 %

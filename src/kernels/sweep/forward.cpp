@@ -65,24 +65,14 @@ std::string avx2_refusal(const AttentionProblem& /*problem*/) {
   return sweep::refusal(HWY_AVX2, Isa::kAvx2, "this CPU has no AVX2 with FMA");
 }
 
-template <SweepTarget kTarget>
-void sweep_attention(const AttentionProblem& problem, const AttentionForward& forward) {
-  run_forward(problem, forward, sweep::kernel_of(kTarget, problem));
+void sweep_attention(SweepTarget target, const AttentionProblem& problem,
+                     const AttentionForward& forward) {
+  run_forward(problem, forward, sweep::kernel_of(target, problem));
 }
 
-template <SweepTarget kTarget>
-std::int64_t sweep_attention_workspace(const AttentionProblem& problem) {
-  return forward_workspace(problem, sweep::kernel_of(kTarget, problem));
+std::int64_t sweep_attention_workspace(SweepTarget target, const AttentionProblem& problem) {
+  return forward_workspace(problem, sweep::kernel_of(target, problem));
 }
-
-template void sweep_attention<SweepTarget::kAvx512>(const AttentionProblem&,
-                                                    const AttentionForward&);
-template void sweep_attention<SweepTarget::kAvx2>(const AttentionProblem&, const AttentionForward&);
-template void sweep_attention<SweepTarget::kBaseline>(const AttentionProblem&,
-                                                      const AttentionForward&);
-template std::int64_t sweep_attention_workspace<SweepTarget::kAvx512>(const AttentionProblem&);
-template std::int64_t sweep_attention_workspace<SweepTarget::kAvx2>(const AttentionProblem&);
-template std::int64_t sweep_attention_workspace<SweepTarget::kBaseline>(const AttentionProblem&);
 
 }  // namespace heed::kernels
 #endif

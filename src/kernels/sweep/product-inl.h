@@ -22,7 +22,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {
 
-/// What a pair of numbers adds to a sum.
+/// Adds the term of a pair of numbers to a sum.
 struct Multiply {
   template <class V>
   HWY_INLINE V operator()(V a, V b, V sum) const {
@@ -80,7 +80,7 @@ struct LeftElements {
       a += 3 * a_row;
     }
   }
-  /// Of row r, `step` terms from here; only the next one of a factor that lies by depth.
+  /// The element of row r, `step` terms from here; a factor that lies by depth has the next one only.
   HWY_INLINE const T& of(int r, int step) const {
     if (kLeft == Left::kByDepth) return at[0][r];
     const T* const row = at[r / 3 % kPointers] + step;

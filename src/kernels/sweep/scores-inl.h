@@ -1,4 +1,4 @@
-// The rows of a tile, what of it is visible, and its scores: S^T = K Q^T with one row a lane, then
+// The rows of a tile, what of it is visible, and its scores: S^T = K Q^T with one row per lane, then
 // the steps. Included once for each target.
 #if defined(HEED_SWEEP_SCORES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_SCORES_INL_H
@@ -95,7 +95,7 @@ void read_queries(const AttentionProblem& problem, std::int64_t batch, bool step
   if (steps) tile.lanes.set(problem, batch, tile.rows);
 }
 
-/// What of a tile is visible. The words of a full tile are not set.
+/// The visible pairs of a tile. The words of a full tile are not set.
 struct Visible {
   TileClass kind = TileClass::kFull;
   alignas(64) std::uint64_t words[kTileKeys];
@@ -206,7 +206,7 @@ void apply_steps(const AttentionProblem& problem, const Steps& steps, const Tile
   keep(ScoreStage::kBeforeMask);
 }
 
-/// What is hidden becomes `hidden`, whatever it was: selected, not multiplied.
+/// Hidden scores become `hidden`, whatever they were: selected, not multiplied.
 template <typename T>
 void hide(const std::uint64_t* words, T hidden, const Patch<T>& patch) {
   const Tag<T> d;

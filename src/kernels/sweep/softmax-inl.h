@@ -21,7 +21,7 @@ using cpu::HWY_NAMESPACE::exp_each;
 template <typename T>
 constexpr T kLowest = -std::numeric_limits<T>::infinity();
 
-/// What a softmax knows of 64 rows so far.
+/// The state of a softmax over 64 rows, after some of their keys.
 template <typename T>
 struct OnlineSoftmax {
   alignas(64) T maximum[kTileRows];
@@ -141,7 +141,7 @@ struct OnlineSoftmax {
   }
 };
 
-/// What the end of a row's softmax gives.
+/// The log-sum-exp of a row, and the factor of its output.
 struct RowEnd {
   LogSum lse;
   double factor = 1;  // of its output

@@ -49,7 +49,7 @@ struct Steps {
   bool any() const { return scale || softcap || bias || alibi || far; }
 };
 
-/// What the steps need of each row of a tile.
+/// The numbers of each row of a tile that the steps need.
 template <typename T>
 struct RowLanes {
   alignas(64) T scale[kTileRows];  // 1 where it is a factor of the queries

@@ -1,5 +1,5 @@
-// What every sweep over tiles shares: the rows and keys of a tile, what of it is visible, and the
-// scratch memory of a thread.
+// Shared by every sweep over tiles: the rows and keys of a tile, which pairs of it are visible, and
+// the scratch memory of a thread.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace heed::kernels {
 inline constexpr std::int64_t kTileRows = 64;
 inline constexpr std::int64_t kTileKeys = 64;
 
-/// Rows of one head that stand beside each other in a tile.
+/// Rows of one head in neighbouring lanes of a tile.
 struct Segment {
   std::int64_t head;  // not initialised: a tile has room for 64, and most have one
   std::int64_t row;

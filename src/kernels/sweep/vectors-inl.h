@@ -24,7 +24,7 @@ using Vec = hn::Vec<Tag<T>>;
 template <typename T>
 constexpr int kLanes = HWY_LANES(T);
 
-/// Query rows stand in the lanes, a strip of them in this many vectors: with 16 registers 6 x 2
+/// Query rows are in the lanes, a strip of them in this many vectors: with 16 registers 6 x 2
 /// sums, 2 lines and a broadcast fit; with 32, 6 x 4.
 constexpr int kStripVectors = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SCALAR ? 2 : 4;
 template <typename T>

@@ -82,7 +82,7 @@ struct WeightScratch {
     else
       scores = arena.take<T>(kTileKeys * kScoreStride);
   }
-  /// What no strip ever writes to, since it holds no row.
+  /// Sets the memory of lanes without a row, which no strip writes to.
   void clear() const {
     constexpr std::int64_t kTile = kTileKeys * kTileRows;
     std::fill_n(weights, kTile, 0.0F);
