@@ -41,6 +41,7 @@ void pack_words(const std::uint16_t* from, std::int64_t row, std::int64_t column
 }  // namespace
 
 bool has_fast_pairs() {
+#if defined(__x86_64__)
   static const bool has = [] {
     __builtin_cpu_init();
     return allowed_isa() >= Isa::kAvx512Bf16 && __builtin_cpu_supports("avx512bf16") != 0 &&
@@ -48,6 +49,9 @@ bool has_fast_pairs() {
            matmul_kernels().multiplies_pairs;
   }();
   return has;
+#else
+  return false;
+#endif
 }
 
 std::int64_t panel_columns() { return matmul_kernels().panel; }

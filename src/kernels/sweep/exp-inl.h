@@ -81,6 +81,8 @@ struct ExpInFloat {
                                           0x1.c6b752p-5f, 0x1.3cea88p-7f, 0x1.5bba14p-10f};
   V x, shifted, f, p;
 
+  // The one that is implied lacks the target's options (ARM).
+  HWY_INLINE ExpInFloat() {}  // NOLINT(modernize-use-equals-default)
   HWY_INLINE void limit(D d, V of) {
     x = hn::Max(hn::Set(d, -88.02969f), of);  // in this order x86 lets a NaN through
   }
