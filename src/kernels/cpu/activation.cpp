@@ -13,7 +13,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/cpu/blocks.h"
-#include "kernels/sweep/exp-inl.h"
+#include "kernels/exp-inl.h"
 #include "kernels/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();

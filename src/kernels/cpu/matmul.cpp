@@ -16,7 +16,7 @@
 #include "kernels/cpu/matmul_cut.h"
 #include "kernels/cpu/matmul_kernels.h"
 #include "kernels/cpu/matmul_product.h"
-#include "kernels/cpu/thread_memory.h"
+#include "kernels/thread_memory.h"
 
 namespace heed::kernels {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/isa.h"
 #include "heed/base/threads.h"
 #include "kernels/cpu/amx_tiles.h"
-#include "kernels/cpu/thread_memory.h"
+#include "kernels/thread_memory.h"
 #include "kernels/matmul.h"
 
 namespace heed::kernels {

@@ -6,7 +6,7 @@
 #include "heed/base/threads.h"
 #include "kernels/cpu/matmul_cut.h"
 #include "kernels/cpu/matmul_product.h"
-#include "kernels/cpu/thread_memory.h"
+#include "kernels/thread_memory.h"
 
 namespace heed::kernels::cpu {
 namespace {

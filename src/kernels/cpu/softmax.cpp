@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/blocks.h"
-#include "kernels/sweep/exp-inl.h"
+#include "kernels/exp-inl.h"
 #include "kernels/cpu/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();

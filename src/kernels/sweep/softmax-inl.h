@@ -10,7 +10,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/sweep/exp-inl.h"
+#include "kernels/exp-inl.h"
 #include "kernels/sweep/scores-inl.h"
 
 HWY_BEFORE_NAMESPACE();

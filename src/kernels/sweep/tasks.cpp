@@ -9,7 +9,7 @@
 #include "base/float_mode.h"
 #include "base/parallel.h"
 #include "heed/base/threads.h"
-#include "kernels/cpu/thread_memory.h"
+#include "kernels/thread_memory.h"
 #include "kernels/short_problem.h"
 
 namespace heed::kernels {

@@ -1,9 +1,9 @@
 // 2^x and e^x, the only transcendentals of the softmax and of GELU. Included once for each target.
-#if defined(HEED_SWEEP_EXP_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef HEED_SWEEP_EXP_INL_H
-#undef HEED_SWEEP_EXP_INL_H
+#if defined(HEED_KERNELS_EXP_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_KERNELS_EXP_INL_H
+#undef HEED_KERNELS_EXP_INL_H
 #else
-#define HEED_SWEEP_EXP_INL_H
+#define HEED_KERNELS_EXP_INL_H
 #endif
 
 #include <numbers>
