@@ -44,8 +44,8 @@ HWY_INLINE V exp2(D d, V x) {
 #endif
 }
 
-/// e^x = 2^(n + f) with |f| <= 1/2 in double; e^(f ln 2) by Taylor, whose remainder is below half an
-/// ulp; 2^n by its exponent bits. Results below the normal numbers are 0, NaN stays NaN.
+/// e^x = 2^(n + f) with |f| <= 1/2 in double; e^(f ln 2) by Taylor, whose remainder is below half
+/// an ulp; 2^n by its exponent bits. Results below the normal numbers are 0, NaN stays NaN.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_in_double(D d, V x) {
   constexpr int kDegree = 13;

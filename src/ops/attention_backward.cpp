@@ -54,8 +54,7 @@ AttentionGrads attention_backward(const AttentionArgs& args, const AttendedConst
   const GivenLse lse(kBackwardOp, args, attended);
   check_gradients(kBackwardOp, args, request, check_given(args, attended, lse, dout, request.dlse));
   std::vector<Plan::Refusal> refusals;
-  const auto& candidate =
-      choose_backward(checked.problem, args.kernel, refusals);
+  const auto& candidate = choose_backward(checked.problem, args.kernel, refusals);
   const kernels::AttentionBackward backward = {
       .out = kernel_input(attended.out),
       .dout = kernel_input(dout),

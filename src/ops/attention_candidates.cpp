@@ -87,7 +87,8 @@ void check_known(const char* argument, const std::string& name) {
 
 template <typename Results>
 const Candidate<Results>& choose(std::span<const Candidate<Results>> candidates,
-                                 const AttentionProblem& problem, const std::string& wanted, std::vector<Plan::Refusal>& refusals) {
+                                 const AttentionProblem& problem, const std::string& wanted,
+                                 std::vector<Plan::Refusal>& refusals) {
   allowed_isa();  // throws for a bad HEED_ISA
   if (!wanted.empty()) check_known("kernel", wanted);
   const char* variable = std::getenv("HEED_FORCE");

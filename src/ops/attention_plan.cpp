@@ -161,8 +161,7 @@ Plan plan_attention_backward(const AttentionArgs& args, const AttentionGradReque
   check_request("plan_attention_backward", args, request);
   const kernels::AttentionProblem& problem = checked.problem;
   Plan plan = problem_plan(args, problem);
-  const auto& candidate =
-      choose_backward(problem, args.kernel, plan.refusals);
+  const auto& candidate = choose_backward(problem, args.kernel, plan.refusals);
   plan.kernel = candidate.name;
   require_countable_workspace(problem);
   plan.workspace_bytes = candidate.workspace_bytes(problem);

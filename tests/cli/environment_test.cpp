@@ -28,9 +28,9 @@ class Environment : public testing::Test {
 
 TEST_F(Environment, AForcedKernelThatDoesNotExistIsNamed) {
   set("HEED_FORCE", "abacus");
-  expect_refused(
-      {"look", "the cat", "--model", test::tiny_model()},
-      "attention: HEED_FORCE is 'abacus', expected one of cpu-avx512, cpu-avx2, portable, reference");
+  expect_refused({"look", "the cat", "--model", test::tiny_model()},
+                 "attention: HEED_FORCE is 'abacus', expected one of cpu-avx512, cpu-avx2, "
+                 "portable, reference");
 }
 
 TEST_F(Environment, AnInstructionSetThatDoesNotExistIsNamed) {

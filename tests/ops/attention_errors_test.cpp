@@ -140,9 +140,9 @@ TEST_F(AttentionErrors, UnknownKernel) {
 
 TEST_F(AttentionErrors, UnknownForcedKernel) {
   setenv("HEED_FORCE", "abacus", 1);
-  EXPECT_HEED_ERROR(
-      attention(args), ErrorCode::kNotFound,
-      "attention: HEED_FORCE is 'abacus', expected one of cpu-avx512, cpu-avx2, portable, reference");
+  EXPECT_HEED_ERROR(attention(args), ErrorCode::kNotFound,
+                    "attention: HEED_FORCE is 'abacus', expected one of cpu-avx512, cpu-avx2, "
+                    "portable, reference");
   unsetenv("HEED_FORCE");
 }
 

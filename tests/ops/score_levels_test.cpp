@@ -205,9 +205,7 @@ void look(const AttentionArgs& args, const Attended& attended, Answers& answers)
 std::string backward_kernel(const AttentionArgs& args, const std::string& name) {
   const CheckedAttention checked(args);
   for (const auto& candidate : backward_candidates())
-    if (candidate.name == name &&
-        candidate.refusal(checked.problem).empty())
-      return name;
+    if (candidate.name == name && candidate.refusal(checked.problem).empty()) return name;
   return {};
 }
 

@@ -13,8 +13,8 @@
 
 #include "hwy/highway.h"
 #include "kernels/cpu/blocks.h"
-#include "kernels/exp-inl.h"
 #include "kernels/cpu/lanes-inl.h"
+#include "kernels/exp-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {

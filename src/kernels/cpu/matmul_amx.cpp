@@ -13,8 +13,8 @@
 #include "base/isa.h"
 #include "heed/base/threads.h"
 #include "kernels/cpu/amx_tiles.h"
-#include "kernels/thread_memory.h"
 #include "kernels/matmul.h"
+#include "kernels/thread_memory.h"
 
 namespace heed::kernels {
 namespace {

@@ -10,8 +10,8 @@
 #include <algorithm>
 
 #include "kernels/cpu/blocks.h"
-#include "kernels/exp-inl.h"
 #include "kernels/cpu/lanes-inl.h"
+#include "kernels/exp-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {

@@ -1,13 +1,13 @@
-// One task of the backward pass: a block of 64 keys against the row blocks of the heads that read it
-// (Dao et al. 2022, algorithm 4). One row per lane, as in the forward pass:
+// One task of the backward pass: a block of 64 keys against the row blocks of the heads that read
+// it (Dao et al. 2022, algorithm 4). One row per lane, as in the forward pass:
 //   S^T = K Q^T, dP^T = V dO^T, dS^T = scale P^T (dP^T - delta),
 //   dV += P^T dO, dK += dS^T Q, dQ += dS K.
 // Included once for each target.
 //
 // Where a score is the product alone, six keys at a time go through the first five stages, so that
 // their weights stay in the first level of the cache; else a tile goes through them as a whole. A
-// partial tile computes only the vectors of rows that a group's keys can be seen from, and sums only
-// over them: a causal tile of 64 x 64 takes about 60 % of a full one, which is most of what a
+// partial tile computes only the vectors of rows that a group's keys can be seen from, and sums
+// only over them: a causal tile of 64 x 64 takes about 60 % of a full one, which is most of what a
 // sequence of 64 is made of.
 //
 // Bound by the FMA ports: a vector of pairs takes 5 D / 2 cycles (Dv = D) and about 7 for the
@@ -33,8 +33,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {
 
-/// One thread's memory for a pass. Rows are whole_lines(columns) apart, what is [64] of keys and rows
-/// is [key][row].
+/// One thread's memory for a pass. Rows are whole_lines(columns) apart, what is [64] of keys and
+/// rows is [key][row].
 template <typename T>
 struct BackwardScratch {
   std::int64_t width = 0;        // of rows of q and k
@@ -71,8 +71,7 @@ struct BackwardScratch {
       tile->queries = queries;
     }
     for (T** part : {&k, &dk, &query_rows, &dq}) *part = arena.take<T>(kTileRows * width);
-    for (T** part : {&v, &dv, &dout_rows, &dout})
-      *part = arena.take<T>(kTileRows * value_width);
+    for (T** part : {&v, &dv, &dout_rows, &dout}) *part = arena.take<T>(kTileRows * value_width);
     for (T** part : {&lse, &lse_low, &delta}) *part = arena.take<T>(kTileRows);
     constexpr std::int64_t kPairs = kTileRows * kTileKeys;
     weights = arena.take<T>(kPairs);
@@ -134,7 +133,8 @@ struct BackwardTask {
   BackwardTile<T> tile;
 };
 
-/// Rows to columns: to[strip][column][lane] = factor * from[lane][column] for whole vectors of lanes.
+/// Rows to columns: to[strip][column][lane] = factor * from[lane][column] for whole vectors of
+/// lanes.
 template <typename T>
 void transpose_rows(const T* from, std::int64_t stride, std::int64_t columns, int lanes, T factor,
                     T* to) {
@@ -267,8 +267,8 @@ template <typename T>
 void score_patch(const BackwardTile<T>& tile, const Patch<T>& patch) {
   const AttentionProblem& problem = tile.problem();
   BackwardScratch<T>& s = tile.s;
-  similarities(problem, KeyRows<T>{s.k, s.width}, columns_of(patch, s.tile->queries, problem.head_dim),
-               0, patch);
+  similarities(problem, KeyRows<T>{s.k, s.width},
+               columns_of(patch, s.tile->queries, problem.head_dim), 0, patch);
   const bool wants_scale = tile.job.backward.dscale != nullptr;
   const auto keep = [&](ScoreStage stage) {
     if (stage == ScoreStage::kSimilarity && wants_scale) copy_patch(patch, s.similarity);
@@ -291,9 +291,9 @@ void weigh_patch(const BackwardTile<T>& tile, const Patch<T>& patch) {
   });
 }
 
-/// Cotangents of the weights from those of entropy and received: dp = dreceived - dentropy ln p; the
-/// 1 that the derivative of p ln p has beside its logarithm falls out where the weights of a row
-/// have a sum. `logs` holds the scores, and `patch` the weights.
+/// Cotangents of the weights from those of entropy and received: dp = dreceived - dentropy ln p;
+/// the 1 that the derivative of p ln p has beside its logarithm falls out where the weights of a
+/// row have a sum. `logs` holds the scores, and `patch` the weights.
 template <typename T>
 void observed_cotangents(const BackwardTile<T>& tile, const Patch<T>& patch, const Patch<T>& logs) {
   const AttentionProblem& problem = tile.problem();
@@ -378,13 +378,13 @@ TileSums sum_tile(const BackwardTile<T>& tile) {
       if (tile.visible().partial() && (tile.visible().words[j] >> i & 1) == 0) continue;
       const std::int64_t e = j * kTileRows + i;
       auto change = static_cast<double>(tile.s.dscores[e]);
-      const std::int64_t distance = std::abs(sequence.q_offset + tile.row + i -
-                                             sequence.key_offset - tile.at.keys.begin - j);
+      const std::int64_t distance =
+          std::abs(sequence.q_offset + tile.row + i - sequence.key_offset - tile.at.keys.begin - j);
       sums.slope -= change * static_cast<double>(distance);
       if (tile.job.backward.dscale == nullptr) continue;
       if (tile.steps.softcap)
-        change *= static_cast<double>(
-            hn::GetLane(softcap.slope(hn::Set(Tag<T>(), tile.s.capped[e]))));
+        change *=
+            static_cast<double>(hn::GetLane(softcap.slope(hn::Set(Tag<T>(), tile.s.capped[e]))));
       sums.scale += change * static_cast<double>(tile.s.similarity[e]);
     }
   if (scales_queries(problem, tile.head)) sums.scale /= problem.scale[tile.head];
@@ -480,9 +480,8 @@ void query_gradients(const BackwardTile<T>& tile) {
 template <typename T>
 void differentiate(const BackwardTile<T>& tile) {
   const VectorRange all = {0, tile.vectors()};
-  const auto each = [&](const auto& act) HWY_ATTR {
-    for_patches(all, 0, tile.keys(), tile.s.weights, act);
-  };
+  const auto each = [&](const auto& act)
+                        HWY_ATTR { for_patches(all, 0, tile.keys(), tile.s.weights, act); };
   each([&](const Patch<T>& patch) HWY_ATTR { weigh_again(tile, patch); });
   each([&](const Patch<T>& patch) HWY_ATTR { through_normaliser(tile, patch); });
 }

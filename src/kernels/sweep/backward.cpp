@@ -1,4 +1,5 @@
-// The gradients of exact attention, for every form that is legal: compiled for each instruction set.
+// The gradients of exact attention, for every form that is legal: compiled for each instruction
+// set.
 #include "kernels/sweep/backward.h"
 
 #undef HWY_TARGET_INCLUDE

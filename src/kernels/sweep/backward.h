@@ -22,10 +22,11 @@ struct BackwardJob {
   const AttentionBackward& backward;
   const WeightCotangents* observed = nullptr;  // in place of dout
   void* delta = nullptr;  // as lse, in its type: sum_j p dp - dlse, the first as sum_d out dout
-  Output dq = {};         // of the accumulator's type: the caller's, or memory that is rounded later
-  TileSums* sums = nullptr;                     // [B, H, key blocks]; null: not asked for
+  Output dq = {};  // of the accumulator's type: the caller's, or memory that is rounded later
+  TileSums* sums = nullptr;                       // [B, H, key blocks]; null: not asked for
   std::atomic<std::int64_t>* dq_turns = nullptr;  // [B, H, row blocks]; null: one task in order
-  /// One turn per tile of dbias, where tiles of several heads or batches are added to it; else null.
+  /// One turn per tile of dbias, where tiles of several heads or batches are added to it; else
+  /// null.
   std::atomic<std::int64_t>* bias_turns = nullptr;
   bool bias_in_sweep = false;  // the sweep over key blocks adds to dbias
 

@@ -1,5 +1,5 @@
-// The tasks of a backward pass: blocks of keys, blocks of a bias's gradient, and what is done row by
-// row before and after them. Included once for each target.
+// The tasks of a backward pass: blocks of keys, blocks of a bias's gradient, and what is done row
+// by row before and after them. Included once for each target.
 #if defined(HEED_SWEEP_BACKWARD_BLOCKS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_BACKWARD_BLOCKS_INL_H
 #undef HEED_SWEEP_BACKWARD_BLOCKS_INL_H
@@ -48,9 +48,9 @@ template <typename T>
 void look_for_infinities(BackwardTile<T>& tile) {
   if (!tile.visible().partial()) return;
   const BackwardScratch<T>& s = tile.s;
-  tile.rows_finite = all_finite(s.query_rows, tile.rows * s.width) &&
-                     (tile.job.observed != nullptr ||
-                      all_finite(s.dout_rows, tile.rows * s.value_width));
+  tile.rows_finite =
+      all_finite(s.query_rows, tile.rows * s.width) &&
+      (tile.job.observed != nullptr || all_finite(s.dout_rows, tile.rows * s.value_width));
   tile.keys_finite = all_finite(s.k, tile.keys() * s.width);
 }
 
@@ -141,9 +141,8 @@ void general_tile(BackwardTile<T>& tile) {
   BackwardScratch<T>& s = tile.s;
   const BackwardJob& job = tile.job;
   const VectorRange range = range_of(tile, 0, tile.keys());
-  const auto each = [&](T* pairs, const auto& act) HWY_ATTR {
-    for_patches(range, 0, tile.keys(), pairs, act);
-  };
+  const auto each = [&](T* pairs, const auto& act)
+                        HWY_ATTR { for_patches(range, 0, tile.keys(), pairs, act); };
   each(s.weights, [&](const Patch<T>& patch) HWY_ATTR { weigh_again(tile, patch); });
   each(s.weights, [&](const Patch<T>& patch) HWY_ATTR { through_normaliser(tile, patch); });
   look_for_infinities(tile);
@@ -305,8 +304,8 @@ class BiasBlock {
     double line[kTileKeys];
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < keys; ++j) line[j] = total_[j * kTileRows + i];
-      store_numbers(to, at.batch * to.batch + at.head * to.head + (row + i) * to.row +
-                            key * to.column,
+      store_numbers(to,
+                    at.batch * to.batch + at.head * to.head + (row + i) * to.row + key * to.column,
                     keys, line);
     }
   }
@@ -323,8 +322,8 @@ HWY_INLINE Vec<double> load_wide(const float* from) {
 }
 HWY_INLINE Vec<double> load_wide(const double* from) { return hn::LoadU(Tag<double>(), from); }
 
-/// sum_d out dout of one row; 0 for a row whose out is 0, whatever its dout: such a row has no visible key.
-/// `lines`: memory for [3][whole_lines(Dv)], whose padding is 0.
+/// sum_d out dout of one row; 0 for a row whose out is 0, whatever its dout: such a row has no
+/// visible key. `lines`: memory for [3][whole_lines(Dv)], whose padding is 0.
 template <typename T>
 double out_times_dout(const BackwardJob& job, const BlockPlace& at, std::int64_t slot, T* lines) {
   const std::int64_t columns = job.problem.value_dim;
@@ -409,8 +408,8 @@ void finish_head(const BackwardJob& job, const BlockPlace& at, void* memory) {
   const bool cosine = problem.score.similarity == Similarity::kCosine;
   for (std::int64_t row = 0; row < query_room(problem, at.batch); ++row) {
     const std::int64_t slot = sequence.query_begin + row;
-    T* const line = static_cast<T*>(job.dq.data) + at.batch * job.dq.batch +
-                    at.head * job.dq.head + slot * job.dq.row;
+    T* const line = static_cast<T*>(job.dq.data) + at.batch * job.dq.batch + at.head * job.dq.head +
+                    slot * job.dq.row;
     if (cosine && row < sequence.query_length) {
       const Input& q = problem.q;
       kernels::HWY_NAMESPACE::load_line(q, at.batch * q.batch + at.head * q.head + slot * q.row,

@@ -8,9 +8,9 @@
 #include "base/float_mode.h"
 #include "base/parallel.h"
 #include "heed/base/threads.h"
-#include "kernels/thread_memory.h"
 #include "kernels/short_problem.h"
 #include "kernels/sweep/backward.h"
+#include "kernels/thread_memory.h"
 
 namespace heed::kernels {
 namespace {
@@ -116,8 +116,8 @@ class BackwardPass {
 
   void prepare_rows() {
     if (!job_.softmax()) return;
-    delta_.reset(static_cast<char*>(
-        ::operator new[](std::max<std::int64_t>(lse_count(problem_) * element_bytes(problem_), 1))));
+    delta_.reset(static_cast<char*>(::operator new[](
+        std::max<std::int64_t>(lse_count(problem_) * element_bytes(problem_), 1))));
     job_.delta = delta_.get();
     if (job_.observed == nullptr)
       in_tasks(heads(), [&](std::int64_t head, void* memory) {
@@ -160,9 +160,8 @@ class BackwardPass {
   void sweep() {
     job_.dq = job_.backward.dq;
     ThreadMemory gathered;
-    const bool later =
-        job_.dq.data != nullptr &&
-        (rounds_later(problem_) || job_.dq.dtype != accumulator(problem_));
+    const bool later = job_.dq.data != nullptr &&
+                       (rounds_later(problem_) || job_.dq.dtype != accumulator(problem_));
     if (later) {
       const std::int64_t width = whole_lines(problem_.head_dim);
       const std::int64_t bytes = lse_count(problem_) * width * element_bytes(problem_);
@@ -262,8 +261,7 @@ double sink_share(const BackwardJob& job, std::int64_t b, std::int64_t h, std::i
   const std::int64_t at = lse_index(problem, b, h, row);
   const std::int64_t row_at = (b * problem.heads + h) * problem.query_length + row;
   const bool is_f64 = accumulator(problem) == DType::kF64;
-  const LogSum lse =
-      is_f64 ? lse_of<double>(job.backward, at) : lse_of<float>(job.backward, at);
+  const LogSum lse = is_f64 ? lse_of<double>(job.backward, at) : lse_of<float>(job.backward, at);
   const double log_weight = lse.below(sink[h]);
   const double weight = std::exp(log_weight);
   if (weight == 0) return 0;
@@ -278,10 +276,9 @@ std::int64_t backward_workspace(const AttentionProblem& problem, const BackwardK
   const BackwardJob job = {problem, nothing};
   const Input& bias = problem.score.bias;
   const bool sums[4] = {bias.batch == 0, bias.head == 0, bias.row == 0, bias.column == 0};
-  const std::int64_t turns =
-      dq_turn_count(problem, pieces_of(problem)) + (bias.data != nullptr ? bias_turn_count(problem, sums) : 0);
-  const std::int64_t columns =
-      1 + (rounds_later(problem) ? whole_lines(problem.head_dim) : 0);
+  const std::int64_t turns = dq_turn_count(problem, pieces_of(problem)) +
+                             (bias.data != nullptr ? bias_turn_count(problem, sums) : 0);
+  const std::int64_t columns = 1 + (rounds_later(problem) ? whole_lines(problem.head_dim) : 0);
   return kernel.bytes(job) * thread_count() + turns * std::int64_t{sizeof(std::int64_t)} +
          problem.batch * problem.heads * job.key_blocks() * std::int64_t{sizeof(TileSums)} +
          lse_count(problem) * element_bytes(problem) * columns;

@@ -41,13 +41,14 @@ void add_products_across(std::int64_t rows, std::int64_t width, const Factors<T>
   for_panels<T>(width, [&](std::int64_t column, int vectors) HWY_ATTR {
     Factors<T> panel = p;
     panel.b += column;
-    add_scaled_products<kLeft, Scaled::kByRow>(rows, vectors, panel, kOnes<T>.data(), c + column, width);
+    add_scaled_products<kLeft, Scaled::kByRow>(rows, vectors, panel, kOnes<T>.data(), c + column,
+                                               width);
   });
 }
 
 /// Adds one pair's part of the gradient of `own`, for similarities of a difference: the cotangent
-/// times the slope of the similarity by `own`. Of -(own - other)^2 it is 2 (other - own), whose 2 is
-/// left to the end; of -|own - other| the sign of other - own, 0 at 0.
+/// times the slope of the similarity by `own`. Of -(own - other)^2 it is 2 (other - own), whose 2
+/// is left to the end; of -|own - other| the sign of other - own, 0 at 0.
 struct SquareSlope {
   static constexpr int kTimes = 2;
   template <class V>
@@ -65,8 +66,8 @@ struct DistanceSlope {
   }
 };
 
-/// kRows rows x kVectors of c += the sum over k of Slope(a(r, k), b(k), own(r)): pair by pair, since
-/// a product of large operands would cancel.
+/// kRows rows x kVectors of c += the sum over k of Slope(a(r, k), b(k), own(r)): pair by pair,
+/// since a product of large operands would cancel.
 template <int kRows, int kVectors, Left kLeft, class Slope, typename T>
 HWY_NOINLINE void add_slopes(const Factors<T>& p, const T* own, T* c, std::int64_t c_row) {
   const Tag<T> d;
@@ -136,13 +137,11 @@ struct VisiblePairs {
   std::int64_t key = 0;
   std::int64_t row = 0;
 
-  bool sees(std::int64_t j, std::int64_t i) const {
-    return (words[key + j] >> (row + i) & 1) != 0;
-  }
+  bool sees(std::int64_t j, std::int64_t i) const { return (words[key + j] >> (row + i) & 1) != 0; }
 };
 
-/// As `add_products_across`, `add_slopes_across`, over visible pairs alone; kByRow: the rows of c are
-/// keys, and their terms query rows.
+/// As `add_products_across`, `add_slopes_across`, over visible pairs alone; kByRow: the rows of c
+/// are keys, and their terms query rows.
 template <Left kLeft, typename T>
 void add_visible_across(Similarity kind, const VisiblePairs& pairs, std::int64_t rows,
                         std::int64_t width, const Factors<T>& p, const T* own, T* c) {

@@ -1,5 +1,5 @@
-// Products of a few query rows, as a step of a decoder has them: the keys in the lanes of the scores,
-// the columns of V in those of the output. Included once for each target.
+// Products of a few query rows, as a step of a decoder has them: the keys in the lanes of the
+// scores, the columns of V in those of the output. Included once for each target.
 //
 // With the rows in the lanes, one of sixteen was work, and six sums at a time waited for each
 // other. These are the same sums in the same order. One row of 12 heads of 64 over as many
@@ -75,8 +75,8 @@ HWY_INLINE void scores_of_keys(const float* k, std::int64_t k_row, const float* 
       for (int u = 0; u < 4; ++u) {
 #pragma GCC unroll 4
         for (int i = 0; i < kRows; ++i)
-          sums[g][i] = hn::MulAdd(columns[u], hn::Set(d, queries[u * kStripRows<float> + i]),
-                                  sums[g][i]);
+          sums[g][i] =
+              hn::MulAdd(columns[u], hn::Set(d, queries[u * kStripRows<float> + i]), sums[g][i]);
       }
     }
   }

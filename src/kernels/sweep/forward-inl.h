@@ -15,7 +15,8 @@
 // FMA peak, this pass 80 % at D = 64 and 83 % at D = 128; before these changes 80 and 80 %.
 // - Four steps of the depth a turn of the loop, all tiles of a strip in one call, 64 keys as ten
 //   tiles of six and one of four instead of eleven: D = 128 +2 to +4 points, D = 64 +0 to +1.
-// - Two pointers and two distances for six rows instead of one pointer per row; old output fetched to
+// - Two pointers and two distances for six rows instead of one pointer per row; old output fetched
+// to
 //   L1 before a tile's sums: +0 to +1. The time outside a tile's loop fell from 10 to 6 %.
 // - Maximum in the registers of the product, e^x of two keys and two vectors step by step, a
 //   strip's softmax behind the product of the next strip: +0 to +1 together; e^x fell from 7 to 6 %
@@ -128,8 +129,7 @@ void begin_tile(const ForwardTask<T>& task, std::int64_t row, ForwardTile<T>& ti
   read_queries<T>(problem, task.block.batch, lanes, task.scratch.line, tile);
   tile.softmax.start();
   const std::int64_t few = kMostFewRows * whole_lines(problem.value_dim);
-  const std::int64_t all =
-      strips_of<T>(tile.rows.rows) * kStripRows<T> * problem.value_dim;
+  const std::int64_t all = strips_of<T>(tile.rows.rows) * kStripRows<T> * problem.value_dim;
   std::fill_n(tile.out, tile.few_rows() > 0 ? few : all, T{0});
 }
 
@@ -144,8 +144,8 @@ void read_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   bool in_place = true;
   for (std::int64_t t = 0; t < task.tiles; ++t)
     in_place = in_place && (s.tiles[t].few_rows() == 0 || problem.value_dim % kLanes<T> == 0);
-  keys.v = read_rows<T>(problem, values_of(problem), span, in_place,
-                        whole_lines(problem.value_dim), s.v);
+  keys.v = read_rows<T>(problem, values_of(problem), span, in_place, whole_lines(problem.value_dim),
+                        s.v);
   keys.read = true;
 }
 
@@ -219,9 +219,9 @@ void finish_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   keys.waiting = {};
   using Finite = typename ForwardKeys<T>::Finite;
   if (partial != nullptr && keys.finite == Finite::kUnknown)
-    keys.finite =
-        rows_are_finite(keys.v, keys.place.keys.count(), task.problem.value_dim) ? Finite::kYes
-                                                                                 : Finite::kNo;
+    keys.finite = rows_are_finite(keys.v, keys.place.keys.count(), task.problem.value_dim)
+                      ? Finite::kYes
+                      : Finite::kNo;
   if (partial != nullptr && keys.finite == Finite::kNo)
     add_visible_values(task, keys, partial->words, patch, *tile);
   else
@@ -264,13 +264,12 @@ void attend_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys, int strip, V
   const int lane = strip * kStripRows<T>;
   const KeyRange range = visible.range(lane, kStripRows<T>, keys.place.keys.count());
   if (range.count() <= 0) return;
-  const Patch<T> patch = {
-      .data = task.scratch.scores + keys.buffer * kTileKeys * kStripRows<T>,
-      .stride = kStripRows<T>,
-      .key_begin = range.begin,
-      .keys = range.count(),
-      .lane = lane,
-      .vectors = vectors_of<T>(tile.rows.rows, strip)};
+  const Patch<T> patch = {.data = task.scratch.scores + keys.buffer * kTileKeys * kStripRows<T>,
+                          .stride = kStripRows<T>,
+                          .key_begin = range.begin,
+                          .keys = range.count(),
+                          .lane = lane,
+                          .vectors = vectors_of<T>(tile.rows.rows, strip)};
   score_strip(task, keys, tile.strip(strip, task.problem.head_dim), patch, visible, tile);
   if (kBuffers == 2) finish_strip(task, keys);
   if (task.softmax()) tile.softmax.begin(patch);
@@ -289,7 +288,8 @@ void attend_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys, ForwardTile<T
     attend_strip(task, keys, strip, visible, tile);
   if (keys.waiting.partial != nullptr) finish_strip(task, keys);  // `visible` ends here
   if (visible.partial())
-    for (std::int64_t j = 0; j < keys.place.keys.count(); ++j) tile.softmax.seen |= visible.words[j];
+    for (std::int64_t j = 0; j < keys.place.keys.count(); ++j)
+      tile.softmax.seen |= visible.words[j];
   else
     tile.softmax.seen = ~std::uint64_t{0};
 }
@@ -318,8 +318,8 @@ void finish_tile(const ForwardTask<T>& task, const ForwardTile<T>& tile) {
       factors[lane] = static_cast<T>(end.factor);
     }
   }
-  store_out(problem, forward, batch, tile.rows,
-            {.data = tile.out, .by_row = tile.few_rows() > 0}, factors, task.scratch.line);
+  store_out(problem, forward, batch, tile.rows, {.data = tile.out, .by_row = tile.few_rows() > 0},
+            factors, task.scratch.line);
 }
 
 /// Runs one block; `scratch` is for `tiles` row tiles.

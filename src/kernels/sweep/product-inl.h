@@ -1,9 +1,9 @@
 // The register tile that every product of the sweep is made of. Included once for each target.
 //
-// An element's sum begins at 0 and runs over the depth in rising order, one fused multiply-add each,
-// whatever the tile: results do not depend on how rows are grouped. It meets what was there before
-// at its end: added to it one by one, 100,000 equal weights drift by 5e-4, in blocks of 64 by less
-// than 1e-6.
+// An element's sum begins at 0 and runs over the depth in rising order, one fused multiply-add
+// each, whatever the tile: results do not depend on how rows are grouped. It meets what was there
+// before at its end: added to it one by one, 100,000 equal weights drift by 5e-4, in blocks of 64
+// by less than 1e-6.
 //
 // Bound by the two FMA ports. 6 x 2 vectors take 6 cycles a step on AVX2 for 12 FMA beside 8 loads.
 #if defined(HEED_SWEEP_PRODUCT_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -80,7 +80,8 @@ struct LeftElements {
       a += 3 * a_row;
     }
   }
-  /// The element of row r, `step` terms from here; a factor that lies by depth has the next one only.
+  /// The element of row r, `step` terms from here; a factor that lies by depth has the next one
+  /// only.
   HWY_INLINE const T& of(int r, int step) const {
     if (kLeft == Left::kByDepth) return at[0][r];
     const T* const row = at[r / 3 % kPointers] + step;
@@ -177,8 +178,7 @@ enum class Scaled : std::uint8_t { kByLane, kByRow };
 
 /// c = c factor + the product.
 template <int kRows, int kVectors, Left kLeft, Scaled kScaled, typename T>
-HWY_INLINE void add_scaled_product(const Factors<T>& p, const T* factor, T* c,
-                                   std::int64_t c_row) {
+HWY_INLINE void add_scaled_product(const Factors<T>& p, const T* factor, T* c, std::int64_t c_row) {
   const Tag<T> d;
   Vec<T> sums[kRows][kVectors];
   if (kRows > 2) {  // what was there has left L1 since the last tile
@@ -213,8 +213,8 @@ HWY_INLINE void add_scaled_product(const Factors<T>& p, const T* factor, T* c,
 template <int kVectors>
 constexpr int kDown = kVectors == 1 || (kVectors == 2 && kStripVectors == 4) ? 12 : 6;
 
-/// The next rows of `left` that one tile takes: kDown, or 6, 4, 2 and 1 at the end. Two more than six
-/// are taken as four and four: two alone have too few sums.
+/// The next rows of `left` that one tile takes: kDown, or 6, 4, 2 and 1 at the end. Two more than
+/// six are taken as four and four: two alone have too few sums.
 template <int kVectors>
 constexpr std::int64_t rows_of_tile(std::int64_t left) {
   constexpr int kMost = kDown<kVectors>;
@@ -282,8 +282,7 @@ HWY_INLINE void store_products(std::int64_t rows, int vectors, const Factors<T>&
   }
   if (vectors == 2 || kStripVectors == 2)
     return store_products_of<2, kLeft, Term, T>(rows, p, c, c_row, top);
-  if constexpr (kStripVectors == 4)
-    store_products_of<4, kLeft, Term, T>(rows, p, c, c_row, top);
+  if constexpr (kStripVectors == 4) store_products_of<4, kLeft, Term, T>(rows, p, c, c_row, top);
 }
 
 template <int kVectors, Left kLeft, Scaled kScaled, typename T>

@@ -1,5 +1,5 @@
-// The rows of a tile, what of it is visible, and its scores: S^T = K Q^T with one row per lane, then
-// the steps. Included once for each target.
+// The rows of a tile, what of it is visible, and its scores: S^T = K Q^T with one row per lane,
+// then the steps. Included once for each target.
 #if defined(HEED_SWEEP_SCORES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_SCORES_INL_H
 #undef HEED_SWEEP_SCORES_INL_H
@@ -51,9 +51,8 @@ void read_segment(const AttentionProblem& problem, std::int64_t batch, const Seg
   const std::int64_t begin = batch * q.batch + segment.head * q.head + slot * q.row;
   const bool cosine = problem.score.similarity == Similarity::kCosine;
   const bool in_place = q.dtype == kTypeOf<T> && q.column == 1 && !cosine;
-  const T factor = scales_queries(problem, segment.head)
-                       ? static_cast<T>(problem.scale[segment.head])
-                       : T{1};
+  const T factor =
+      scales_queries(problem, segment.head) ? static_cast<T>(problem.scale[segment.head]) : T{1};
   for (int i = 0, count; i < segment.count; i += count) {
     const int lane = segment.lane + i;
     count = std::min({4 - lane % 4, segment.count - i, kStripRows<T> - lane % kStripRows<T>});
@@ -127,8 +126,8 @@ struct Visible {
   }
 };
 
-/// Similarities of a patch to the keys of a tile. `few_rows`: how many rows the tile has, where they
-/// are few; else 0.
+/// Similarities of a patch to the keys of a tile. `few_rows`: how many rows the tile has, where
+/// they are few; else 0.
 template <typename T>
 void similarities(const AttentionProblem& problem, const KeyRows<T>& keys, const T* queries,
                   int few_rows, const Patch<T>& patch) {
@@ -170,16 +169,14 @@ void apply_steps(const AttentionProblem& problem, const Steps& steps, const Tile
   keep(ScoreStage::kSimilarity);
   if (steps.scale) {
     const ScaleStep<T> step = {tile.lanes.scale};
-    for_vectors(patch, [&](Vec<T> z, std::int64_t key, int lane) HWY_ATTR {
-      return step.apply(z, key, lane);
-    });
+    for_vectors(patch, [&](Vec<T> z, std::int64_t key, int lane)
+                           HWY_ATTR { return step.apply(z, key, lane); });
   }
   keep(ScoreStage::kBeforeSoftcap);
   if (steps.softcap) {
     const SoftcapStep<T> step = {static_cast<T>(problem.score.softcap)};
-    for_vectors(patch, [&](Vec<T> z, std::int64_t key, int lane) HWY_ATTR {
-      return step.apply(z, key, lane);
-    });
+    for_vectors(patch, [&](Vec<T> z, std::int64_t key, int lane)
+                           HWY_ATTR { return step.apply(z, key, lane); });
   }
   keep(ScoreStage::kBeforeBias);
   if (steps.bias) {
@@ -191,9 +188,8 @@ void apply_steps(const AttentionProblem& problem, const Steps& steps, const Tile
   if (steps.alibi) {
     const std::int64_t first = problem.sequences[at.batch].key_offset + at.keys.begin;
     const AlibiStep<T> step(tile.lanes, first);
-    for_vectors(patch, [&](Vec<T> z, std::int64_t key, int lane) HWY_ATTR {
-      return step.apply(z, key, lane);
-    });
+    for_vectors(patch, [&](Vec<T> z, std::int64_t key, int lane)
+                           HWY_ATTR { return step.apply(z, key, lane); });
   }
   if constexpr (std::is_same_v<T, double>) {
     if (steps.far)

@@ -1,6 +1,6 @@
-// The steps from a similarity to a score, in the order of the operator: scale, softcap, bias, ALiBi.
-// One struct a step: `apply` gives the score after it. All passes compute scores with these, so that
-// a pass that computes them again gets the same bits. Included once for each target.
+// The steps from a similarity to a score, in the order of the operator: scale, softcap, bias,
+// ALiBi. One struct a step: `apply` gives the score after it. All passes compute scores with these,
+// so that a pass that computes them again gets the same bits. Included once for each target.
 #if defined(HEED_SWEEP_STEPS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_STEPS_INL_H
 #undef HEED_SWEEP_STEPS_INL_H
@@ -78,8 +78,8 @@ struct RowLanes {
   }
 };
 
-/// Some keys and lanes of a tile of numbers: [key][stride], whole vectors from `lane` on. The memory
-/// begins at key `key_begin` and lane `lane` of the tile.
+/// Some keys and lanes of a tile of numbers: [key][stride], whole vectors from `lane` on. The
+/// memory begins at key `key_begin` and lane `lane` of the tile.
 template <typename T>
 struct Patch {
   T* data = nullptr;
@@ -174,7 +174,9 @@ struct BiasStep {
   T* bias;  // [64 keys][stride]
   std::int64_t stride = 0;
 
-  HWY_INLINE Vec<T> apply(Vec<T> z, const T* at) const { return hn::Add(z, hn::Load(Tag<T>(), at)); }
+  HWY_INLINE Vec<T> apply(Vec<T> z, const T* at) const {
+    return hn::Add(z, hn::Load(Tag<T>(), at));
+  }
 
   /// Brings in the bias of a patch. `bias_end`: keys of the sequence.
   void read(const AttentionProblem& problem, std::int64_t batch, const RowSet& rows,
@@ -222,8 +224,8 @@ struct BiasStep {
   void read_segment(const Input& from, std::int64_t batch, const Segment& segment,
                     std::int64_t first, std::int64_t keys, std::int64_t key_length) {
     const bool in_place = from.dtype == kTypeOf<T> && from.column == 1;
-    const std::int64_t begin =
-        batch * from.batch + segment.head * from.head + segment.row * from.row + first * from.column;
+    const std::int64_t begin = batch * from.batch + segment.head * from.head +
+                               segment.row * from.row + first * from.column;
     T lines[4][kTileKeys];
     for (int i = 0; i < segment.count; i += 4) {
       const int rows = std::min(4, segment.count - i);

@@ -82,15 +82,14 @@ inline void write_line(const float* from, float factor, std::int64_t width, std:
   }
 }
 
-/// `columns` numbers of one row at `offset` of `to`, times `factor`; with `rest`, what rounding took
-/// from them instead, 0 where it is not finite. The memory of `from` goes on to a whole vector, and
-/// the last elements take the same instructions as the others, so that a NaN has the same bits
-/// wherever it stands.
+/// `columns` numbers of one row at `offset` of `to`, times `factor`; with `rest`, what rounding
+/// took from them instead, 0 where it is not finite. The memory of `from` goes on to a whole
+/// vector, and the last elements take the same instructions as the others, so that a NaN has the
+/// same bits wherever it stands.
 inline void store_line(const Output& to, std::int64_t offset, std::int64_t columns,
                        const float* from, float factor, bool rest) {
   with_type(to.dtype, [&]<typename To>(To*) HWY_ATTR {
-    write_line(from, factor, columns, to.column, rest,
-                                   static_cast<To*>(to.data) + offset);
+    write_line(from, factor, columns, to.column, rest, static_cast<To*>(to.data) + offset);
   });
 }
 /// `count` numbers at `offset` of an output of any type, each rounded once.
@@ -132,8 +131,8 @@ struct TileOut {
 template <typename T>
 void gather_four(const TileOut<T>& from, int first, std::int64_t columns, T* lines) {
   const std::int64_t width = whole_lines(columns);
-  const T* column = from.data + first / kStripRows<T> * kStripRows<T> * columns +
-                    first % kStripRows<T>;
+  const T* column =
+      from.data + first / kStripRows<T> * kStripRows<T> * columns + first % kStripRows<T>;
   std::int64_t x = 0;
   if (kStripRows<T> % 4 == 0)
     for (; x + 4 <= columns; x += 4, column += 4 * kStripRows<T>) {
@@ -145,8 +144,8 @@ void gather_four(const TileOut<T>& from, int first, std::int64_t columns, T* lin
     for (int r = 0; r < std::min(4, kStripRows<T>); ++r) lines[r * width + x] = column[r];
 }
 
-/// Row `lane` times factors[lane] to its place in out, and what rounding took to out_low; `lines` is
-/// memory for [4][whole_lines(Dv)].
+/// Row `lane` times factors[lane] to its place in out, and what rounding took to out_low; `lines`
+/// is memory for [4][whole_lines(Dv)].
 template <typename T>
 void store_out(const AttentionProblem& problem, const AttentionForward& forward, std::int64_t batch,
                const RowSet& rows, const TileOut<T>& from, const T* factors, T* lines) {

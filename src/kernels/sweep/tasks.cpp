@@ -9,8 +9,8 @@
 #include "base/float_mode.h"
 #include "base/parallel.h"
 #include "heed/base/threads.h"
-#include "kernels/thread_memory.h"
 #include "kernels/short_problem.h"
+#include "kernels/thread_memory.h"
 
 namespace heed::kernels {
 namespace {

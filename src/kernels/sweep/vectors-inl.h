@@ -1,5 +1,5 @@
-// The vectors of the sweep: how many lanes, how many vectors a strip of rows has, and the primitives
-// that all of its products share. Included once for each target.
+// The vectors of the sweep: how many lanes, how many vectors a strip of rows has, and the
+// primitives that all of its products share. Included once for each target.
 #if defined(HEED_SWEEP_VECTORS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_VECTORS_INL_H
 #undef HEED_SWEEP_VECTORS_INL_H
@@ -32,8 +32,8 @@ constexpr int kStripRows = kStripVectors * kLanes<T>;
 template <typename T>
 constexpr int kStrips = static_cast<int>(kTileRows) / kStripRows<T>;
 
-/// sum + a b. As an instruction on AVX2: g++ 12 loads b again for every product of the intrinsic, or
-/// moves and spills sums (70 to 90 of 104 GFLOP/s on a Zen 3, 94 to 100 this way).
+/// sum + a b. As an instruction on AVX2: g++ 12 loads b again for every product of the intrinsic,
+/// or moves and spills sums (70 to 90 of 104 GFLOP/s on a Zen 3, 94 to 100 this way).
 template <typename V>
 HWY_INLINE V add_product(V a, V b, V sum) {
 #if HWY_TARGET == HWY_AVX2

@@ -147,9 +147,8 @@ HWY_INLINE void for_columns(const Patch<T>& patch, const Function& use) {
 /// The scores of a patch, whatever they are.
 template <typename T>
 void show_all(const Patch<T>& patch, float* tile) {
-  for_columns(patch, [&](Vec<T> score, std::int64_t, int, std::int64_t to) HWY_ATTR {
-    store_floats<T>(score, tile + to);
-  });
+  for_columns(patch, [&](Vec<T> score, std::int64_t, int, std::int64_t to)
+                         HWY_ATTR { store_floats<T>(score, tile + to); });
 }
 
 /// -inf where the words hide them.
