@@ -23,8 +23,11 @@ PROGRAM = "clang-tidy-19"
 CLEAN_AT = ROOT / "tools" / "clean_at"
 BUILD_FILES = ("*CMakeLists.txt", "*.cmake", "CMakePresets.json")
 # Lines of them that decide what clang-tidy reads: definitions, include folders, warnings. Levels of
-# optimisation, lists of tests and rules of installing do not.
-HOW = re.compile(r"definitions|include_dir|link_libraries|find_package|pkg_check|STANDARD|SYSTEM|-[DIWmf]\w")
+# optimisation, g++'s own warnings, lists of tests and rules of installing do not.
+HOW = re.compile(
+    r"definitions|include_dir|link_libraries|find_package|pkg_check|STANDARD|SYSTEM"
+    r"|(?<!\w)-([DIm]|f(?!no-tree)|W(?!no-maybe-uninitialized))\w"
+)
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.M)
 FINDING = re.compile(r": (?:error|warning): ")
 LET_PASS = "no header providing"  # a .cpp need not repeat its header's includes
