@@ -328,16 +328,20 @@ template <typename T>
 double out_times_dout(const BackwardJob& job, const BlockPlace& at, std::int64_t slot, T* lines) {
   const std::int64_t columns = job.problem.value_dim;
   const std::int64_t width = whole_lines(columns);
-  const auto load = [&](const Input& from, T* to) {
+  // Whole vectors of a row that lies as it is needed are read there.
+  const auto read = [&](const Input& from, T* copy) -> const T* {
     const std::int64_t offset = at.batch * from.batch + at.head * from.head + slot * from.row;
-    kernels::HWY_NAMESPACE::load_line(from, offset, from.column, columns, to);
-    return to;
+    if (from.dtype == kTypeOf<T> && from.column == 1 && columns == width)
+      return static_cast<const T*>(from.data) + offset;
+    kernels::HWY_NAMESPACE::load_line(from, offset, from.column, columns, copy);
+    return copy;
   };
-  T* const out = load(job.backward.out, lines);
-  const T* const dout = load(job.backward.dout, lines + width);
+  const T* out = read(job.backward.out, lines);
+  const T* const dout = read(job.backward.dout, lines + width);
   if (job.backward.out_low.data != nullptr) {
-    const T* const low = load(job.backward.out_low, lines + 2 * width);
-    for (std::int64_t d = 0; d < columns; ++d) out[d] += low[d];
+    const T* const low = read(job.backward.out_low, lines + 2 * width);
+    for (std::int64_t d = 0; d < columns; ++d) lines[d] = out[d] + low[d];
+    out = lines;
   }
   const Tag<double> wide;
   auto sum = hn::Zero(wide);
