@@ -456,7 +456,6 @@ void query_gradients(const BackwardTile<T>& tile) {
   const bool partial = tile.visible().partial();
   const Similarity kind = tile.problem().score.similarity;
   const bool is_product = kind == Similarity::kDot || kind == Similarity::kCosine;
-  std::fill_n(s.dq, tile.rows * s.width, T{0});
   constexpr std::int64_t kGroup = kDown<kStripVectors>;
   for (std::int64_t i = 0; i < tile.rows; i += kGroup) {
     const std::int64_t count = std::min(kGroup, tile.rows - i);
@@ -468,7 +467,18 @@ void query_gradients(const BackwardTile<T>& tile) {
     const Factors<T> p = {s.dscores + begin * kTileRows + i, kTileRows, s.k + begin * s.width,
                           s.width, end - begin};
     const T* const own = s.query_rows + i * s.width;
-    if (!partial || (tile.keys_finite && (is_product || tile.rows_finite)))
+    const bool all = !partial || (tile.keys_finite && (is_product || tile.rows_finite));
+    if (all && is_product) {
+      for_panels<T>(s.width, [&](std::int64_t column, int vectors) HWY_ATTR {
+        Factors<T> panel = p;
+        panel.b += column;
+        store_products<Left::kByDepth, Multiply>(count, vectors, panel, s.dq + i * s.width + column,
+                                                 s.width);
+      });
+      continue;
+    }
+    std::fill_n(s.dq + i * s.width, count * s.width, T{0});
+    if (all)
       add_similarity_gradients<Left::kByDepth>(kind, count, s.width, p, own, s.dq + i * s.width);
     else
       add_visible_across<Left::kByDepth, T>(kind, {tile.visible().words, begin, i}, count, s.width,
