@@ -49,8 +49,7 @@ struct BackwardScratch {
   T* dout = nullptr;  // [strip][Dv][lanes of a strip]
   T* dout_rows = nullptr;
   T* dq = nullptr;
-  T* lse = nullptr;
-  T* lse_low = nullptr;
+  RowLse<T>* lse = nullptr;
   T* delta = nullptr;
   T* weights = nullptr;     // [64][64], or [6][64]; those that met V
   T* dscores = nullptr;     // [64][64]
@@ -64,15 +63,17 @@ struct BackwardScratch {
       : width(whole_lines(problem.head_dim)), value_width(whole_lines(problem.value_dim)) {
     tile = arena.take<QueryTile<T>>(1);
     visible = arena.take<Visible>(1);
+    lse = arena.take<RowLse<T>>(1);
     T* const queries = arena.take<T>(kTileRows * problem.head_dim);
     if (tile != nullptr) {
       new (tile) QueryTile<T>;
       new (visible) Visible;
+      new (lse) RowLse<T>;
       tile->queries = queries;
     }
     for (T** part : {&k, &dk, &query_rows, &dq}) *part = arena.take<T>(kTileRows * width);
     for (T** part : {&v, &dv, &dout_rows, &dout}) *part = arena.take<T>(kTileRows * value_width);
-    for (T** part : {&lse, &lse_low, &delta}) *part = arena.take<T>(kTileRows);
+    delta = arena.take<T>(kTileRows);
     constexpr std::int64_t kPairs = kTileRows * kTileKeys;
     weights = arena.take<T>(kPairs);
     dscores = arena.take<T>(kPairs);
@@ -116,7 +117,7 @@ struct BackwardTask {
   BackwardTask(const BackwardTask&) = delete;
   BackwardTask& operator=(const BackwardTask&) = delete;
 
-  /// Moves to the keys from `key` on, which are none past the end of the sequence.
+  /// Moves to the keys from `key` on; past the end of the sequence keys() is not positive.
   void move_to_keys(std::int64_t batch, std::int64_t key) {
     const std::int64_t length = tile.problem().sequences[batch].key_length;
     tile.at = {batch, {key, std::min(key + kTileKeys, length)}};
@@ -184,15 +185,10 @@ void read_row_block(const BackwardTile<T>& tile) {
   }
   if (!tile.job.softmax()) return;
   const std::int64_t first = lse_index(problem, tile.at.batch, tile.head, tile.row);
-  const auto* lse = static_cast<const T*>(tile.job.backward.lse) + first;
-  const auto* lse_low = static_cast<const T*>(tile.job.backward.lse_low) + first;
-  const auto* delta = static_cast<const T*>(tile.job.delta) + first;
-  for (std::int64_t i = 0; i < kTileRows; ++i) {
-    const bool exists = i < tile.rows;
-    s.lse[i] = exists ? lse[i] : T{0};
-    s.lse_low[i] = exists && std::isfinite(lse[i]) ? lse_low[i] : T{0};
-    s.delta[i] = exists ? delta[i] : T{0};
-  }
+  s.lse->read(static_cast<const T*>(tile.job.backward.lse) + first,
+              static_cast<const T*>(tile.job.backward.lse_low) + first, tile.rows);
+  std::copy_n(static_cast<const T*>(tile.job.delta) + first, tile.rows, s.delta);
+  std::fill(s.delta + tile.rows, s.delta + kTileRows, T{0});
 }
 
 /// Names the rows, looks at what they see and, if that is something, reads them. False where it is
@@ -201,9 +197,7 @@ template <typename T>
 bool begin_tile(BackwardTile<T>& tile) {
   const AttentionProblem& problem = tile.problem();
   RowSet& rows = tile.s.tile->rows;
-  rows.segments[0] = {tile.head, tile.row, 0, static_cast<int>(tile.rows)};
-  rows.segment_count = 1;
-  rows.rows = static_cast<int>(tile.rows);
+  rows.set_one(tile.head, tile.row, tile.rows);
   tile.s.visible->look(problem, tile.at.batch, rows, tile.at.keys);
   if (tile.visible().empty()) return false;
   read_row_block(tile);
@@ -285,10 +279,8 @@ template <typename T>
 void weigh_patch(const BackwardTile<T>& tile, const Patch<T>& patch) {
   const Tag<T> d;
   if (!tile.job.softmax()) return weigh_alone(tile.problem().score.normaliser, patch);
-  for_vectors(patch, [&](Vec<T> score, std::int64_t, int lane) HWY_ATTR {
-    const auto above = hn::Sub(score, hn::Load(d, tile.s.lse + lane));
-    return exp(d, hn::Sub(above, hn::Load(d, tile.s.lse_low + lane)));
-  });
+  for_vectors(patch, [&](Vec<T> score, std::int64_t, int lane)
+                         HWY_ATTR { return exp(d, tile.s.lse->below(score, lane)); });
 }
 
 /// Cotangents of the weights from those of entropy and received: dp = dreceived - dentropy ln p;
@@ -309,7 +301,7 @@ void observed_cotangents(const BackwardTile<T>& tile, const Patch<T>& patch, con
       const T score = change;
       change = received == nullptr ? T{0} : received[head * problem.key_length + key];
       if (entropy == nullptr || row >= tile.rows || weight == 0) continue;
-      const T log = tile.job.softmax() ? (score - tile.s.lse[row]) - tile.s.lse_low[row]
+      const T log = tile.job.softmax() ? (score - tile.s.lse->high[row]) - tile.s.lse->low[row]
                                        : std::log(weight) + T{1};
       change -= entropy[head * problem.query_length + tile.row + row] * log;
     }

@@ -30,8 +30,8 @@ struct BackwardJob {
   std::atomic<std::int64_t>* bias_turns = nullptr;
   bool bias_in_sweep = false;  // the sweep over key blocks adds to dbias
 
-  std::int64_t row_blocks() const { return (problem.query_length + kTileRows - 1) / kTileRows; }
-  std::int64_t key_blocks() const { return (problem.key_length + kTileKeys - 1) / kTileKeys; }
+  std::int64_t row_blocks() const { return blocks_of(problem.query_length); }
+  std::int64_t key_blocks() const { return blocks_of(problem.key_length); }
   /// Query heads per key/value head; 1 where the problem has no heads, so that it can divide.
   std::int64_t group() const {
     return problem.heads > problem.kv_heads ? problem.heads / problem.kv_heads : 1;

@@ -29,8 +29,7 @@ void differentiate_plain(const BackwardTile<T>& tile, const Patch<T>& patch) {
       const int lane = patch.lane + i;
       T* const score = patch.data + j * patch.stride + i;
       T* const change = changes.data + j * changes.stride + i;
-      const auto above = hn::Sub(hn::Load(d, score), hn::Load(d, s.lse + lane));
-      auto p = exp(d, hn::Sub(above, hn::Load(d, s.lse_low + lane)));
+      auto p = exp(d, s.lse->below(hn::Load(d, score), lane));
       const auto beyond = hn::Sub(hn::Load(d, change), hn::Load(d, s.delta + lane));
       auto ds = hn::Mul(hn::Mul(scale, p), beyond);
       if (partial) {

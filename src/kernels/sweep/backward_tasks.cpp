@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "base/float_mode.h"
 #include "base/parallel.h"
 #include "heed/base/threads.h"
 #include "kernels/short_problem.h"
@@ -20,9 +19,6 @@ namespace {
 thread_local ThreadMemory thread_memory;
 
 using Turns = std::unique_ptr<std::atomic<std::int64_t>[]>;
-
-std::int64_t blocks_of(std::int64_t length) { return (length + kTileRows - 1) / kTileRows; }
-std::int64_t whole_lines(std::int64_t columns) { return (columns + 15) / 16 * 16; }
 
 // A task is a (batch, key/value head) where there are enough of them, else one of its key blocks.
 std::int64_t pieces_of(const AttentionProblem& problem) {
@@ -102,8 +98,7 @@ class BackwardPass {
   template <typename Task>
   void in_tasks(std::int64_t count, const Task& task) const {
     parallel_for(count, [&](std::int64_t index, int) {
-      std::optional<FlushToZero> flush;
-      if (accumulator(problem_) != DType::kF64) flush.emplace();
+      const auto flush = flush_to_zero_in(accumulator(problem_));
       const LentMemory memory(thread_memory, bytes_);
       task(index, memory.get());
     });

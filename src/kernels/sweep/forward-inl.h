@@ -54,8 +54,6 @@ template <typename T>
 struct ForwardTile : QueryTile<T> {
   OnlineSoftmax<T> softmax;
   T* out = nullptr;  // [strip][Dv][lanes of a strip]; of few rows [4][whole_lines(Dv)]
-
-  int few_rows() const { return this->rows.rows <= kMostFewRows ? this->rows.rows : 0; }
 };
 
 /// Where L1 holds the scores of two strips, the second half of a strip's work waits for the first

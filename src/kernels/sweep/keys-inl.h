@@ -18,9 +18,6 @@ namespace heed::kernels::sweep::HWY_NAMESPACE {
 template <typename T>
 constexpr DType kTypeOf = std::is_same_v<T, float> ? DType::kF32 : DType::kF64;
 
-/// Columns rounded up to whole vectors of any target.
-constexpr std::int64_t whole_lines(std::int64_t columns) { return (columns + 15) / 16 * 16; }
-
 /// Divides each row by its norm, which `norms` receives if it is not null. A norm below 1e-12
 /// counts as that.
 template <typename T>

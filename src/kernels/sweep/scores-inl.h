@@ -28,6 +28,8 @@ struct QueryTile {
   T* strip(int index, std::int64_t head_dim) const {
     return queries + index * head_dim * kStripRows<T>;
   }
+  /// How many rows there are, where they are few; else 0.
+  int few_rows() const { return rows.rows <= kMostFewRows ? rows.rows : 0; }
 };
 
 /// Strips of a tile that hold rows, and the vectors of one that do: 1, 2 or 4.
@@ -107,11 +109,6 @@ struct Visible {
     kind = classify(problem, batch, rows, keys);
     if (partial()) visible_bits(problem, batch, rows, keys, words);
   }
-  /// Makes a full tile a partial one, in which everything is visible.
-  void spell_out(std::int64_t keys) {
-    if (kind == TileClass::kFull) std::fill_n(words, keys, ~std::uint64_t{0});
-    kind = TileClass::kPartial;
-  }
   /// The keys that lanes [lane, lane + lanes) see, as offsets into the tile; the first is even, so
   /// that a row's sums do not depend on it.
   KeyRange range(int lane, int lanes, std::int64_t keys) const {
@@ -159,6 +156,13 @@ struct TilePlace {
 /// Stages at which `apply_steps` shows the scores: the similarity itself, and before each step.
 enum class ScoreStage : std::uint8_t { kBeforeSoftcap, kBeforeBias, kBeforeMask, kSimilarity };
 
+/// Every score of a patch after a step.
+template <typename T, class Step>
+HWY_INLINE void apply_step(const Step& step, const Patch<T>& patch) {
+  for_vectors(patch, [&](Vec<T> z, std::int64_t key, int lane)
+                         HWY_ATTR { return step.apply(z, key, lane); });
+}
+
 /// Similarities to scores, in place. A bias that hides takes bits from `visible` and makes it
 /// partial; `bias` is memory for a patch of it. `keep(stage)` is called at the first and before
 /// each of the stages softcap, bias and mask.
@@ -167,17 +171,9 @@ void apply_steps(const AttentionProblem& problem, const Steps& steps, const Tile
                  const QueryTile<T>& tile, const Patch<T>& patch, T* bias, Visible& visible,
                  const Keep& keep) {
   keep(ScoreStage::kSimilarity);
-  if (steps.scale) {
-    const ScaleStep<T> step = {tile.lanes.scale};
-    for_vectors(patch, [&](Vec<T> z, std::int64_t key, int lane)
-                           HWY_ATTR { return step.apply(z, key, lane); });
-  }
+  if (steps.scale) apply_step(ScaleStep<T>{tile.lanes.scale}, patch);
   keep(ScoreStage::kBeforeSoftcap);
-  if (steps.softcap) {
-    const SoftcapStep<T> step = {static_cast<T>(problem.score.softcap)};
-    for_vectors(patch, [&](Vec<T> z, std::int64_t key, int lane)
-                           HWY_ATTR { return step.apply(z, key, lane); });
-  }
+  if (steps.softcap) apply_step(SoftcapStep<T>{static_cast<T>(problem.score.softcap)}, patch);
   keep(ScoreStage::kBeforeBias);
   if (steps.bias) {
     BiasStep<T> step = {bias};
@@ -187,9 +183,7 @@ void apply_steps(const AttentionProblem& problem, const Steps& steps, const Tile
   }
   if (steps.alibi) {
     const std::int64_t first = problem.sequences[at.batch].key_offset + at.keys.begin;
-    const AlibiStep<T> step(tile.lanes, first);
-    for_vectors(patch, [&](Vec<T> z, std::int64_t key, int lane)
-                           HWY_ATTR { return step.apply(z, key, lane); });
+    apply_step(AlibiStep<T>(tile.lanes, first), patch);
   }
   if constexpr (std::is_same_v<T, double>) {
     if (steps.far)

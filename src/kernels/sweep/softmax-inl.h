@@ -144,7 +144,7 @@ struct OnlineSoftmax {
 /// The log-sum-exp of a row, and the factor of its output.
 struct RowEnd {
   LogSum lse;
-  double factor = 1;  // of its output
+  double factor = 1;
 };
 
 /// A row that saw no key has the log-sum-exp of the sink (-inf without one) and an output of 0. One
@@ -163,6 +163,26 @@ inline RowEnd end_of_row(double maximum, double sum, bool seen, double sink) {
   if (!(sum > 0)) return {{kNan, 0}, kNan};
   return {{maximum, std::log(sum)}, 1 / sum};
 }
+
+/// The log-sum-exp of a tile's rows, as a sum of two T; lanes of no row get 0.
+template <typename T>
+struct RowLse {
+  alignas(64) T high[kTileRows] = {};
+  alignas(64) T low[kTileRows] = {};
+
+  void read(const T* lse, const T* lse_low, std::int64_t rows) {
+    for (std::int64_t i = 0; i < kTileRows; ++i) {
+      high[i] = i < rows ? lse[i] : T{0};
+      low[i] = i < rows && std::isfinite(lse[i]) ? lse_low[i] : T{0};
+    }
+  }
+  /// score - lse: the logarithm of a weight. The two halves are never added to each other first: at
+  /// 10^9 their sum has lost what the low one holds.
+  HWY_INLINE Vec<T> below(Vec<T> score, int lane) const {
+    const Tag<T> d;
+    return hn::Sub(hn::Sub(score, hn::Load(d, high + lane)), hn::Load(d, low + lane));
+  }
+};
 
 /// 1 / (1 + e^-z).
 template <typename T>

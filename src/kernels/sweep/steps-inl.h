@@ -174,10 +174,6 @@ struct BiasStep {
   T* bias;  // [64 keys][stride]
   std::int64_t stride = 0;
 
-  HWY_INLINE Vec<T> apply(Vec<T> z, const T* at) const {
-    return hn::Add(z, hn::Load(Tag<T>(), at));
-  }
-
   /// Brings in the bias of a patch. `bias_end`: keys of the sequence.
   void read(const AttentionProblem& problem, std::int64_t batch, const RowSet& rows,
             const KeyRange& keys, const Patch<T>& patch) {

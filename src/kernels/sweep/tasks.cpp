@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "base/float_mode.h"
 #include "base/parallel.h"
 #include "heed/base/threads.h"
 #include "kernels/short_problem.h"
@@ -72,7 +71,7 @@ std::int64_t largest_block(const AttentionProblem& problem) {
   for (std::int64_t b = 0; b < problem.batch; ++b)
     rows = std::max(rows, problem.sequences[b].query_length);
   const std::int64_t group = problem.kv_heads > 0 ? problem.heads / problem.kv_heads : 0;
-  return std::max<std::int64_t>((rows * group + kTileRows - 1) / kTileRows, 1);
+  return std::max<std::int64_t>(blocks_of(rows * group), 1);
 }
 
 /// Row tiles of a block: as many as the problem has and a megabyte holds.
@@ -112,8 +111,7 @@ void run_forward(const AttentionProblem& problem, const AttentionForward& forwar
     std::ranges::stable_sort(tasks, std::greater{}, &Task::cost);
   }
   parallel_for(std::ssize(tasks), [&](std::int64_t index, int) {
-    const std::optional<FlushToZero> flush =
-        is_f64 ? std::nullopt : std::optional<FlushToZero>(std::in_place);
+    const auto flush = flush_to_zero_in(accumulator(problem));
     const LentMemory memory(thread_memory, bytes);
     kernel.run(problem, forward, tasks[index].block, tiles, memory.get());
   });

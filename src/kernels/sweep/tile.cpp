@@ -61,14 +61,17 @@ void visible_bits(const AttentionProblem& problem, std::int64_t batch, const Row
 void clear_rows(const Output& output, std::int64_t batch, std::int64_t head, std::int64_t begin,
                 std::int64_t end, std::int64_t columns) {
   if (output.data == nullptr) return;
-  const std::size_t size = size_bytes(output.dtype);
+  const auto size = static_cast<std::int64_t>(size_bytes(output.dtype));
   auto* data = static_cast<char*>(output.data);
-  for (std::int64_t r = begin; r < end; ++r)
-    for (std::int64_t c = 0; c < columns; ++c) {
-      const std::int64_t at =
-          batch * output.batch + head * output.head + r * output.row + c * output.column;
-      std::memset(data + static_cast<std::int64_t>(size) * at, 0, size);
+  for (std::int64_t r = begin; r < end; ++r) {
+    const std::int64_t first = batch * output.batch + head * output.head + r * output.row;
+    if (output.column == 1) {
+      std::memset(data + size * first, 0, size * columns);
+      continue;
     }
+    for (std::int64_t c = 0; c < columns; ++c)
+      std::memset(data + size * (first + c * output.column), 0, size);
+  }
 }
 
 }  // namespace heed::kernels

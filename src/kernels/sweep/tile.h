@@ -4,13 +4,30 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
+#include "base/float_mode.h"
 #include "kernels/attention.h"
 
 namespace heed::kernels {
 
 inline constexpr std::int64_t kTileRows = 64;
 inline constexpr std::int64_t kTileKeys = 64;
+
+/// Tiles that hold a length, of rows or of keys.
+constexpr std::int64_t blocks_of(std::int64_t length) {
+  static_assert(kTileRows == kTileKeys);
+  return (length + kTileRows - 1) / kTileRows;
+}
+
+/// Columns rounded up to whole vectors of any target.
+constexpr std::int64_t whole_lines(std::int64_t columns) { return (columns + 15) / 16 * 16; }
+
+/// Sets denormals to 0 while it lives, where the sweep accumulates in f32.
+inline std::optional<FlushToZero> flush_to_zero_in(DType accumulator) {
+  if (accumulator == DType::kF64) return std::nullopt;
+  return std::optional<FlushToZero>(std::in_place);
+}
 
 /// Rows of one head in neighbouring lanes of a tile.
 struct Segment {
@@ -25,6 +42,13 @@ struct RowSet {
   std::array<Segment, kTileRows> segments;
   int segment_count = 0;
   int rows = 0;
+
+  /// Rows [row, row + count) of one head.
+  void set_one(std::int64_t head, std::int64_t row, std::int64_t count) {
+    rows = static_cast<int>(count);
+    segments[0] = {head, row, 0, rows};
+    segment_count = 1;
+  }
 };
 
 /// One task: rows [row_begin, row_end) of the H/G * query_length rows of a key/value head.

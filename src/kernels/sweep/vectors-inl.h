@@ -29,8 +29,6 @@ constexpr int kLanes = HWY_LANES(T);
 constexpr int kStripVectors = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SCALAR ? 2 : 4;
 template <typename T>
 constexpr int kStripRows = kStripVectors * kLanes<T>;
-template <typename T>
-constexpr int kStrips = static_cast<int>(kTileRows) / kStripRows<T>;
 
 /// sum + a b. As an instruction on AVX2: g++ 12 loads b again for every product of the intrinsic,
 /// or moves and spills sums (70 to 90 of 104 GFLOP/s on a Zen 3, 94 to 100 this way).

@@ -18,9 +18,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <optional>
 
-#include "base/float_mode.h"
 #include "kernels/sweep/scores-inl.h"
 #include "kernels/sweep/softmax-inl.h"
 #include "kernels/sweep/weights.h"
@@ -28,26 +26,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {
 static_assert(kTileRows == kMaskRows, "a word of `visible` is a line of a tile");
-
-/// The log-sum-exp of a tile's rows, as a sum of two T; lanes of no row get 0.
-template <typename T>
-struct RowLse {
-  alignas(64) T high[kTileRows] = {};
-  alignas(64) T low[kTileRows] = {};
-
-  void read(const T* lse, const T* lse_low, std::int64_t rows) {
-    for (std::int64_t i = 0; i < rows; ++i) {
-      high[i] = lse[i];
-      low[i] = std::isfinite(lse[i]) ? lse_low[i] : T{0};
-    }
-  }
-  /// score - lse: the logarithm of a weight. The two halves are never added to each other first: at
-  /// 10^9 their sum has lost what the low one holds.
-  HWY_INLINE Vec<T> below(Vec<T> score, int lane) const {
-    const Tag<T> d;
-    return hn::Sub(hn::Sub(score, hn::Load(d, high + lane)), hn::Load(d, low + lane));
-  }
-};
 
 /// Memory for the tiles of one sweep over the keys. Tiles are [64 keys][64 rows].
 template <typename T>
@@ -100,18 +78,7 @@ struct WeightTask {
   const Steps steps;
   QueryTile<T> queries;
   RowLse<T> lse;
-
-  int few_rows() const { return queries.rows.rows <= kMostFewRows ? queries.rows.rows : 0; }
 };
-
-/// An f32 sweep computes as the forward pass does; what the caller gave runs in the caller's mode.
-template <typename T>
-std::optional<FlushToZero> kernel_float_mode() {
-  if constexpr (std::is_same_v<T, float>)
-    return std::optional<FlushToZero>(std::in_place);
-  else
-    return std::nullopt;
-}
 
 template <typename T>
 HWY_INLINE void store_floats(Vec<T> x, float* to) {
@@ -234,7 +201,7 @@ void compute_strip(const WeightTask<T>& task, const TilePlace& at, const KeyRows
                           .lane = lane,
                           .vectors = vectors_of<T>(task.queries.rows.rows, strip)};
   similarities(task.problem, keys, task.queries.strip(strip, task.problem.head_dim),
-               task.few_rows(), patch);
+               task.queries.few_rows(), patch);
   apply_steps(task.problem, task.steps, at, task.queries, patch, scratch.bias, visible,
               [&](ScoreStage stage) HWY_ATTR {
                 if (stage == ScoreStage::kSimilarity) return;
@@ -259,7 +226,7 @@ inline void spell_out(int rows, std::int64_t keys, Visible& visible) {
 template <typename T>
 WeightTile compute_tile(const WeightTask<T>& task, const TilePlace& at, const KeySpan& span,
                         const WantedOfTile& wanted, Visible& visible) {
-  const std::optional<FlushToZero> flush = kernel_float_mode<T>();
+  const auto flush = flush_to_zero_in(kTypeOf<T>);
   const AttentionProblem& problem = task.problem;
   const WeightScratch<T>& scratch = task.scratch;
   WeightTile tile = {.key_begin = at.keys.begin,
@@ -301,12 +268,10 @@ const float* measure_values(const WeightTask<T>& task, const KeySpan& span) {
 
 template <typename T>
 void begin_rows(const WeightRows& rows, WeightTask<T>& task) {
-  const std::optional<FlushToZero> flush = kernel_float_mode<T>();
-  const int count = static_cast<int>(rows.row_end - rows.row_begin);
+  const auto flush = flush_to_zero_in(kTypeOf<T>);
+  const std::int64_t count = rows.row_end - rows.row_begin;
   task.queries.queries = task.scratch.queries;
-  task.queries.rows.rows = count;
-  task.queries.rows.segment_count = 1;
-  task.queries.rows.segments[0] = {rows.head, rows.row_begin, 0, count};
+  task.queries.rows.set_one(rows.head, rows.row_begin, count);
   if (count < kTileRows) task.scratch.clear();
   read_queries<T>(task.problem, rows.batch, task.steps.any(), task.scratch.line, task.queries);
   if (rows.lse == nullptr) return;
