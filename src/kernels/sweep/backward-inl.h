@@ -1,5 +1,6 @@
-// One task of the backward pass: a block of 64 keys against the row blocks of the heads that read
-// it (Dao et al. 2022, algorithm 4). One row per lane, as in the forward pass:
+// One task of the backward pass: a few blocks of 64 keys against the row blocks of the heads that
+// read them (Dao et al. 2022, algorithm 4). A block of rows is read and transposed once for all of
+// them. One row per lane, as in the forward pass:
 //   S^T = K Q^T, dP^T = V dO^T, dS^T = scale P^T (dP^T - delta),
 //   dV += P^T dO, dK += dS^T Q, dQ += dS K.
 // Included once for each target.
@@ -41,6 +42,7 @@ struct BackwardScratch {
   std::int64_t value_width = 0;  // of v and out
   QueryTile<T>* tile = nullptr;
   Visible* visible = nullptr;
+  std::int64_t key_block = 0;  // of a group: whose k, v, dk, dv, dq and key_norms are named here
   T* k = nullptr;
   T* v = nullptr;
   T* dk = nullptr;
@@ -48,7 +50,7 @@ struct BackwardScratch {
   T* query_rows = nullptr;
   T* dout = nullptr;  // [strip][Dv][lanes of a strip]
   T* dout_rows = nullptr;
-  T* dq = nullptr;
+  T* dq = nullptr;  // [64 rows]: the share of the key block
   RowLse<T>* lse = nullptr;
   T* delta = nullptr;
   T* weights = nullptr;     // [64][64], or [6][64]; those that met V
@@ -59,8 +61,9 @@ struct BackwardScratch {
   double* query_norms = nullptr;
   double* key_norms = nullptr;
 
-  BackwardScratch(const AttentionProblem& problem, Arena& arena)
-      : width(whole_lines(problem.head_dim)), value_width(whole_lines(problem.value_dim)) {
+  BackwardScratch(const BackwardJob& job, Arena& arena)
+      : width(whole_lines(job.problem.head_dim)), value_width(whole_lines(job.problem.value_dim)) {
+    const AttentionProblem& problem = job.problem;
     tile = arena.take<QueryTile<T>>(1);
     visible = arena.take<Visible>(1);
     lse = arena.take<RowLse<T>>(1);
@@ -71,8 +74,10 @@ struct BackwardScratch {
       new (lse) RowLse<T>;
       tile->queries = queries;
     }
-    for (T** part : {&k, &dk, &query_rows, &dq}) *part = arena.take<T>(kTileRows * width);
-    for (T** part : {&v, &dv, &dout_rows, &dout}) *part = arena.take<T>(kTileRows * value_width);
+    for (T** part : {&k, &dk, &dq}) *part = arena.take<T>(job.key_group * kTileRows * width);
+    for (T** part : {&v, &dv}) *part = arena.take<T>(job.key_group * kTileRows * value_width);
+    query_rows = arena.take<T>(kTileRows * width);
+    for (T** part : {&dout_rows, &dout}) *part = arena.take<T>(kTileRows * value_width);
     delta = arena.take<T>(kTileRows);
     constexpr std::int64_t kPairs = kTileRows * kTileKeys;
     weights = arena.take<T>(kPairs);
@@ -81,7 +86,16 @@ struct BackwardScratch {
     capped = arena.take<T>(problem.score.softcap > 0 ? kPairs : 0);
     bias = arena.take<T>(problem.score.bias.data != nullptr ? kPairs : 0);
     query_norms = arena.take<double>(kTileRows);
-    key_norms = arena.take<double>(kTileKeys);
+    key_norms = arena.take<double>(job.key_group * kTileKeys);
+  }
+
+  /// Names the arrays of another key block of the group.
+  void move_to_block(std::int64_t to) {
+    const std::int64_t keys = (to - key_block) * kTileKeys;
+    for (T** part : {&k, &dk, &dq}) *part += keys * width;
+    for (T** part : {&v, &dv}) *part += keys * value_width;
+    key_norms += keys;
+    key_block = to;
   }
 };
 
@@ -113,7 +127,7 @@ struct BackwardTile {
 template <typename T>
 struct BackwardTask {
   BackwardTask(const BackwardJob& job, void* memory)
-      : arena(memory), scratch(job.problem, arena), steps(job.problem), tile{job, steps, scratch} {}
+      : arena(memory), scratch(job, arena), steps(job.problem), tile{job, steps, scratch} {}
   BackwardTask(const BackwardTask&) = delete;
   BackwardTask& operator=(const BackwardTask&) = delete;
 
@@ -191,15 +205,17 @@ void read_row_block(const BackwardTile<T>& tile) {
   std::fill(s.delta + tile.rows, s.delta + kTileRows, T{0});
 }
 
-/// Names the rows, looks at what they see and, if that is something, reads them. False where it is
-/// nothing.
+/// Names the rows, looks at what they see and, if that is something and `read` does not say that
+/// they have been, reads them. False where it is nothing.
 template <typename T>
-bool begin_tile(BackwardTile<T>& tile) {
+bool begin_tile(BackwardTile<T>& tile, bool& read) {
   const AttentionProblem& problem = tile.problem();
   RowSet& rows = tile.s.tile->rows;
   rows.set_one(tile.head, tile.row, tile.rows);
   tile.s.visible->look(problem, tile.at.batch, rows, tile.at.keys);
   if (tile.visible().empty()) return false;
+  if (read) return true;
+  read = true;
   read_row_block(tile);
   if (tile.steps.any() || problem.dropout.threshold != 0)
     tile.s.tile->lanes.set(problem, tile.at.batch, rows);
@@ -261,8 +277,7 @@ template <typename T>
 void score_patch(const BackwardTile<T>& tile, const Patch<T>& patch) {
   const AttentionProblem& problem = tile.problem();
   BackwardScratch<T>& s = tile.s;
-  similarities(problem, KeyRows<T>{s.k, s.width},
-               columns_of(patch, s.tile->queries, problem.head_dim), 0, patch);
+  similarities(problem, KeyRows<T>{s.k, s.width}, *s.tile, patch);
   const bool wants_scale = tile.job.backward.dscale != nullptr;
   const auto keep = [&](ScoreStage stage) {
     if (stage == ScoreStage::kSimilarity && wants_scale) copy_patch(patch, s.similarity);

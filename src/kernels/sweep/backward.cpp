@@ -14,7 +14,7 @@ namespace heed::kernels::sweep::HWY_NAMESPACE {
 template <typename T>
 std::int64_t backward_bytes(const BackwardJob& job) {
   Arena arena;
-  BackwardScratch<T>(job.problem, arena);
+  BackwardScratch<T>(job, arena);
   return arena.bytes();
 }
 
@@ -26,7 +26,7 @@ void bias_block(const BackwardJob& job, const BlockPlace& at, void* memory) {
 template <typename T>
 BackwardKernel kernel_in() {
   return {backward_bytes<T>,     prepare_head<T>, prepare_observed<T>,
-          key_block_backward<T>, bias_block<T>,   finish_head<T>};
+          key_group_backward<T>, bias_block<T>,   finish_head<T>};
 }
 
 BackwardKernel backward_kernel(DType accumulator) {

@@ -29,6 +29,7 @@ struct BackwardJob {
   /// null.
   std::atomic<std::int64_t>* bias_turns = nullptr;
   bool bias_in_sweep = false;  // the sweep over key blocks adds to dbias
+  std::int64_t key_group = 1;  // key blocks that one task sweeps together
 
   std::int64_t row_blocks() const { return blocks_of(problem.query_length); }
   std::int64_t key_blocks() const { return blocks_of(problem.key_length); }
@@ -43,6 +44,9 @@ struct BackwardJob {
            backward.dv.data != nullptr || wants_sums();
   }
 };
+
+/// Key blocks that a task may sweep together.
+inline constexpr std::int64_t kMostKeyBlocks = 4;
 
 /// Where a task stands: which block of which matrix. Blocks are of 64 rows or keys.
 struct BlockPlace {
@@ -60,8 +64,9 @@ struct BackwardKernel {
   void (*prepare_head)(const BackwardJob& job, const BlockPlace& at, void* memory);
   /// The same for observers, of one block of rows: a sweep of its own.
   void (*prepare_observed)(const BackwardJob& job, const BlockPlace& at, void* memory);
-  /// dk and dv of a block of keys, and its share of dq, dbias and the sums.
-  void (*key_block)(const BackwardJob& job, const BlockPlace& at, void* memory);
+  /// dk and dv of a group of key blocks, of which `at` names the first, and its share of dq, dbias
+  /// and the sums.
+  void (*key_group)(const BackwardJob& job, const BlockPlace& at, void* memory);
   /// One block of a dbias that is summed over rows or keys.
   void (*bias_block)(const BackwardJob& job, const BlockPlace& at, void* memory);
   /// Rows of a head of dq from where they gathered to the caller's memory.

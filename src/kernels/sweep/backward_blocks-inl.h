@@ -157,47 +157,70 @@ void general_tile(BackwardTile<T>& tile) {
   add_to_keys(tile, range, 0, tile.keys(), s.weights);
 }
 
-/// dq of the first block of keys is written, that of the others added.
+/// Shares of a block of rows in dq, one of each key block of a group that it sees, in order.
 template <typename T>
-void add_query_gradients(const BackwardTile<T>& tile, bool empty) {
+struct QueryShares {
+  const T* parts[kMostKeyBlocks];
+  int count = 0;
+
+  void add(const T* part) { parts[count++] = part; }
+};
+
+/// The shares of the first group are written, those of the others added; each is added alone, so
+/// that groups do not show.
+template <typename T>
+void add_query_gradients(const BackwardTile<T>& tile, std::int64_t group,
+                         const QueryShares<T>& shares) {
   const BackwardJob& job = tile.job;
-  if (job.dq.data == nullptr) return;
-  const bool first = tile.at.keys.begin == 0;
-  if (!empty) query_gradients(tile);
-  if (empty && first) std::fill_n(tile.s.dq, tile.rows * tile.s.width, T{0});
   const std::int64_t turn =
       (tile.at.batch * job.problem.heads + tile.head) * job.row_blocks() + tile.row / kTileRows;
-  const Turn mine(job.dq_turns == nullptr ? nullptr : job.dq_turns + turn,
-                  tile.at.keys.begin / kTileKeys);
-  if (empty && !first) return;
+  const Turn mine(job.dq_turns == nullptr ? nullptr : job.dq_turns + turn, group);
+  const bool first = group == 0;
+  if (!first && shares.count == 0) return;
   const std::int64_t slot = job.problem.sequences[tile.at.batch].query_begin + tile.row;
   T* out = static_cast<T*>(job.dq.data) + tile.at.batch * job.dq.batch + tile.head * job.dq.head +
            slot * job.dq.row;
   const Tag<T> d;
   for (std::int64_t r = 0; r < tile.rows; ++r, out += job.dq.row) {
-    const T* const from = tile.s.dq + r * tile.s.width;
+    const std::int64_t line = r * tile.s.width;
     std::int64_t x = 0;
     for (; job.dq.column == 1 && x + kLanes<T> <= job.problem.head_dim; x += kLanes<T>) {
-      const auto more = hn::Load(d, from + x);
-      hn::StoreU(first ? more : hn::Add(hn::LoadU(d, out + x), more), d, out + x);
+      auto sum = first ? hn::Zero(d) : hn::LoadU(d, out + x);
+      for (int i = 0; i < shares.count; ++i)
+        sum = hn::Add(sum, hn::Load(d, shares.parts[i] + line + x));
+      hn::StoreU(sum, d, out + x);
     }
     for (; x < job.problem.head_dim; ++x) {
       T& to = out[x * job.dq.column];
-      to = first ? from[x] : to + from[x];
+      if (first) to = 0;
+      for (int i = 0; i < shares.count; ++i) to += shares.parts[i][line + x];
     }
   }
 }
 
+/// A block of rows against the key blocks of a group.
 template <typename T>
-void row_block_backward(BackwardTile<T>& tile) {
-  const bool empty = !begin_tile(tile);
-  if (empty)
-    bias_gradient(tile, true);
-  else if (tile.plain())
-    plain_tile(tile);
-  else
-    general_tile(tile);
-  add_query_gradients(tile, empty);
+void row_block_backward(BackwardTask<T>& task, const BlockPlace& place, std::int64_t blocks) {
+  BackwardTile<T>& tile = task.tile;
+  const BackwardJob& job = tile.job;
+  QueryShares<T> shares;
+  bool read = false;
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    tile.s.move_to_block(block);
+    task.move_to_keys(place.batch, (place.key_block + block) * kTileKeys);
+    if (!begin_tile(tile, read)) {
+      bias_gradient(tile, true);
+      continue;
+    }
+    if (tile.plain())
+      plain_tile(tile);
+    else
+      general_tile(tile);
+    if (job.dq.data == nullptr) continue;
+    query_gradients(tile);
+    shares.add(tile.s.dq);
+  }
+  if (job.dq.data != nullptr) add_query_gradients(tile, place.key_block / job.key_group, shares);
 }
 
 /// k and v of a block, as numbers that a product reads in whole vectors.
@@ -235,21 +258,31 @@ void store_key_gradients(const BackwardTile<T>& tile, std::int64_t kv_head) {
 }
 
 template <typename T>
-void key_block_backward(const BackwardJob& job, const BlockPlace& place, void* memory) {
+void key_group_backward(const BackwardJob& job, const BlockPlace& place, void* memory) {
   BackwardTask<T> task(job, memory);
   BackwardTile<T>& tile = task.tile;
-  task.move_to_keys(place.batch, place.key_block * kTileKeys);
-  read_key_block(tile, place.head);
-  std::fill_n(tile.s.dk, tile.keys() * tile.s.width, T{0});
-  std::fill_n(tile.s.dv, tile.keys() * tile.s.value_width, T{0});
-  const std::int64_t end = std::min((place.head + 1) * job.group(), job.problem.heads);
-  const std::int64_t rows = job.problem.sequences[place.batch].query_length;
-  for (std::int64_t head = place.head * job.group(); head < end; ++head)
-    for (std::int64_t row = 0; row < rows; row += kTileRows) {
-      task.move_to_rows(place.batch, head, row);
-      row_block_backward(tile);
+  const Sequence& sequence = job.problem.sequences[place.batch];
+  const std::int64_t blocks =
+      std::min(job.key_group, blocks_of(sequence.key_length) - place.key_block);
+  const auto for_blocks = [&](const auto& act) {
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      tile.s.move_to_block(block);
+      task.move_to_keys(place.batch, (place.key_block + block) * kTileKeys);
+      act();
     }
-  store_key_gradients(tile, place.head);
+  };
+  for_blocks([&] {
+    read_key_block(tile, place.head);
+    std::fill_n(tile.s.dk, tile.keys() * tile.s.width, T{0});
+    std::fill_n(tile.s.dv, tile.keys() * tile.s.value_width, T{0});
+  });
+  const std::int64_t end = std::min((place.head + 1) * job.group(), job.problem.heads);
+  for (std::int64_t head = place.head * job.group(); head < end; ++head)
+    for (std::int64_t row = 0; row < sequence.query_length; row += kTileRows) {
+      task.move_to_rows(place.batch, head, row);
+      row_block_backward(task, place, blocks);
+    }
+  for_blocks([&] { store_key_gradients(tile, place.head); });
 }
 
 /// The gradient of a bias that is broadcast over rows or keys: a task owns a block of dbias and
@@ -283,7 +316,8 @@ class BiasBlock {
     BackwardTile<T>& tile = task_.tile;
     task_.move_to_keys(b, key);
     task_.move_to_rows(b, h, row);
-    if (tile.rows <= 0 || tile.keys() <= 0 || !begin_tile(tile)) return;
+    bool read = false;
+    if (tile.rows <= 0 || tile.keys() <= 0 || !begin_tile(tile, read)) return;
     read_key_block(tile, h / job_.group());
     differentiate(tile);
     const bool* sums = job_.backward.dbias_sums;
@@ -358,7 +392,7 @@ void prepare_head(const BackwardJob& job, const BlockPlace& at, void* memory) {
   const AttentionProblem& problem = job.problem;
   const Sequence& sequence = problem.sequences[at.batch];
   Arena arena(memory);
-  T* const lines = BackwardScratch<T>(problem, arena).dout_rows;
+  T* const lines = BackwardScratch<T>(job, arena).dout_rows;
   std::fill_n(lines, 3 * whole_lines(problem.value_dim), T{0});
   const auto* dlse = static_cast<const T*>(job.backward.dlse);
   for (std::int64_t i = 0; i < sequence.query_length; ++i) {
@@ -382,9 +416,10 @@ void prepare_observed(const BackwardJob& job, const BlockPlace& place, void* mem
       static_cast<T*>(job.delta) + lse_index(problem, place.batch, place.head, tile.row);
   std::fill_n(delta, tile.rows, T{0});
   double sums[kTileRows] = {};
+  bool read = false;
   for (std::int64_t key = 0; key < sequence.key_length; key += kTileKeys) {
     task.move_to_keys(place.batch, key);
-    if (!begin_tile(tile)) continue;
+    if (!begin_tile(tile, read)) continue;
     read_key_block(tile, place.head / job.group());
     for_patches(VectorRange{0, tile.vectors()}, 0, tile.keys(), tile.s.weights,
                 [&](const Patch<T>& patch) HWY_ATTR { weigh_again(tile, patch); });
@@ -406,7 +441,7 @@ void finish_head(const BackwardJob& job, const BlockPlace& at, void* memory) {
   const AttentionProblem& problem = job.problem;
   const Sequence& sequence = problem.sequences[at.batch];
   Arena arena(memory);
-  BackwardScratch<T> scratch(problem, arena);
+  BackwardScratch<T> scratch(job, arena);
   const Output& to = job.backward.dq;
   const bool cosine = problem.score.similarity == Similarity::kCosine;
   for (std::int64_t row = 0; row < query_room(problem, at.batch); ++row) {

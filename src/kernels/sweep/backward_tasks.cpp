@@ -20,11 +20,32 @@ thread_local ThreadMemory thread_memory;
 
 using Turns = std::unique_ptr<std::atomic<std::int64_t>[]>;
 
-// A task is a (batch, key/value head) where there are enough of them, else one of its key blocks.
-std::int64_t pieces_of(const AttentionProblem& problem) {
+std::int64_t element_bytes(const AttentionProblem& problem) {
+  return static_cast<std::int64_t>(size_bytes(accumulator(problem)));
+}
+
+// How tasks divide the keys of a key/value head. No result depends on it.
+struct KeyTasks {
+  std::int64_t group = 1;   // key blocks that are swept together
+  std::int64_t pieces = 1;  // tasks of a head
+};
+
+KeyTasks key_tasks(const AttentionProblem& problem) {
+  // A group reads and transposes a block of rows once for all of its keys; they and their gradients
+  // share the L2 cache with it.
+  constexpr std::int64_t kBudget = std::int64_t{256} << 10;
+  const std::int64_t columns = whole_lines(problem.head_dim) + whole_lines(problem.value_dim);
+  const std::int64_t bytes = 2 * kTileKeys * columns * element_bytes(problem);
+  const std::int64_t blocks = std::max<std::int64_t>(blocks_of(problem.key_length), 1);
   const int threads = threads_here();
-  const bool enough = problem.batch * problem.kv_heads >= 4 * threads;
-  return enough || threads == 1 ? 1 : std::max<std::int64_t>(blocks_of(problem.key_length), 1);
+  const std::int64_t heads = problem.batch * problem.kv_heads;
+  KeyTasks tasks = {std::clamp<std::int64_t>(kBudget / std::max<std::int64_t>(bytes, 1), 1,
+                                             std::min(kMostKeyBlocks, blocks))};
+  if (threads == 1 || heads >= 4 * threads) return tasks;
+  const auto groups = [&] { return (blocks + tasks.group - 1) / tasks.group; };
+  while (tasks.group > 1 && heads * groups() < 4 * threads) --tasks.group;
+  tasks.pieces = groups();
+  return tasks;
 }
 
 std::int64_t dq_turn_count(const AttentionProblem& problem, std::int64_t pieces) {
@@ -46,10 +67,6 @@ std::int64_t bias_turn_count(const AttentionProblem& problem, const bool* sums) 
 
 bool rounds_later(const AttentionProblem& problem) {
   return problem.dtype != accumulator(problem) || problem.score.similarity == Similarity::kCosine;
-}
-
-std::int64_t element_bytes(const AttentionProblem& problem) {
-  return static_cast<std::int64_t>(size_bytes(accumulator(problem)));
 }
 
 // Zeros where no tile writes: gradients of rows and keys outside of the sequence, and of rows
@@ -78,7 +95,8 @@ class BackwardPass {
       : problem_(problem),
         kernel_(kernel),
         job_{problem, backward, observed},
-        pieces_(pieces_of(problem)) {
+        tasks_(key_tasks(problem)) {
+    job_.key_group = tasks_.group;
     const bool* sums = backward.dbias_sums;
     // Shared sums gather in dbias itself, which takes a type that they can gather in.
     job_.bias_in_sweep =
@@ -162,7 +180,7 @@ class BackwardPass {
       const std::int64_t bytes = lse_count(problem_) * width * element_bytes(problem_);
       job_.dq = query_rows(problem_, width, gathered.at_least(std::max<std::int64_t>(bytes, 1)));
     }
-    const std::int64_t turns = dq_turn_count(problem_, pieces_);
+    const std::int64_t turns = dq_turn_count(problem_, tasks_.pieces);
     if (turns > 0) dq_turns_ = std::make_unique<std::atomic<std::int64_t>[]>(turns);
     job_.dq_turns = dq_turns_.get();
     if (job_.wants_sums()) sums_.resize(heads() * job_.key_blocks());
@@ -189,17 +207,18 @@ class BackwardPass {
     job_.bias_turns = bias_turns_.get();
   }
 
-  // Rising indices mean that a key block waits only for blocks that have begun.
+  // Rising indices mean that a group of keys waits only for groups that have begun.
   void run_key_blocks() const {
-    in_tasks(problem_.batch * problem_.kv_heads * pieces_, [&](std::int64_t task, void* memory) {
-      const std::int64_t head = task / pieces_;
+    const auto [group, pieces] = tasks_;
+    in_tasks(problem_.batch * problem_.kv_heads * pieces, [&](std::int64_t task, void* memory) {
+      const std::int64_t head = task / pieces;
       BlockPlace at = {head / problem_.kv_heads, head % problem_.kv_heads};
-      const std::int64_t piece = task % pieces_;
+      const std::int64_t piece = task % pieces;
       if (piece == 0) clear_padding(job_, at.batch, at.head);
       const std::int64_t blocks = blocks_of(problem_.sequences[at.batch].key_length);
-      const std::int64_t end = pieces_ == 1 ? blocks : std::min(piece + 1, blocks);
-      for (at.key_block = piece; at.key_block < end; ++at.key_block)
-        kernel_.key_block(job_, at, memory);
+      const std::int64_t end = pieces == 1 ? blocks : std::min((piece + 1) * group, blocks);
+      for (at.key_block = piece * group; at.key_block < end; at.key_block += group)
+        kernel_.key_group(job_, at, memory);
     });
   }
 
@@ -237,7 +256,7 @@ class BackwardPass {
   const AttentionProblem& problem_;
   const BackwardKernel& kernel_;
   BackwardJob job_;
-  const std::int64_t pieces_;  // asked for once: another thread may set the number of threads
+  const KeyTasks tasks_;  // asked for once: another thread may set the number of threads
   std::int64_t bytes_ = 0;
   std::unique_ptr<char[]> delta_;
   std::vector<TileSums> sums_;
@@ -268,10 +287,12 @@ double sink_share(const BackwardJob& job, std::int64_t b, std::int64_t h, std::i
 
 std::int64_t backward_workspace(const AttentionProblem& problem, const BackwardKernel& kernel) {
   const AttentionBackward nothing;
-  const BackwardJob job = {problem, nothing};
+  const KeyTasks tasks = key_tasks(problem);
+  BackwardJob job = {problem, nothing};
+  job.key_group = tasks.group;
   const Input& bias = problem.score.bias;
   const bool sums[4] = {bias.batch == 0, bias.head == 0, bias.row == 0, bias.column == 0};
-  const std::int64_t turns = dq_turn_count(problem, pieces_of(problem)) +
+  const std::int64_t turns = dq_turn_count(problem, tasks.pieces) +
                              (bias.data != nullptr ? bias_turn_count(problem, sums) : 0);
   const std::int64_t columns = 1 + (rounds_later(problem) ? whole_lines(problem.head_dim) : 0);
   return kernel.bytes(job) * thread_count() + turns * std::int64_t{sizeof(std::int64_t)} +

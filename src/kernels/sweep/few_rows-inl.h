@@ -55,10 +55,10 @@ HWY_INLINE void load_columns(const float* k, std::int64_t k_row, Vec<float> (&co
   columns[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high));
 }
 
-/// Scores of kKeysAtOnce keys from `k` on; `queries` [D][lanes of a strip], `scores` [key][stride].
+/// Scores of kKeysAtOnce keys from `k` on to the queries of `p`; `scores` [key][stride].
 template <int kRows>
-HWY_INLINE void scores_of_keys(const float* k, std::int64_t k_row, const float* queries,
-                               std::int64_t head_dim, float* scores, std::int64_t stride) {
+HWY_INLINE void scores_of_keys(const Factors<float>& p, const float* k, float* scores,
+                               std::int64_t stride) {
   const Tag<float> d;
   Vec<float> sums[kKeyVectors][kRows];
 #pragma GCC unroll 2
@@ -66,17 +66,17 @@ HWY_INLINE void scores_of_keys(const float* k, std::int64_t k_row, const float* 
 #pragma GCC unroll 4
     for (int i = 0; i < kRows; ++i) sums[g][i] = hn::Zero(d);
   }
-  for (std::int64_t x = 0; x < head_dim; x += 4, queries += 4 * kStripRows<float>) {
+  const float* queries = p.b;
+  for (std::int64_t x = 0; x < p.depth; x += 4, queries += 4 * p.b_row) {
 #pragma GCC unroll 2
     for (int g = 0; g < kKeyVectors; ++g) {
       Vec<float> columns[4];
-      load_columns(k + g * kLanes<float> * k_row + x, k_row, columns);
+      load_columns(k + g * kLanes<float> * p.a_row + x, p.a_row, columns);
 #pragma GCC unroll 4
       for (int u = 0; u < 4; ++u) {
 #pragma GCC unroll 4
         for (int i = 0; i < kRows; ++i)
-          sums[g][i] =
-              hn::MulAdd(columns[u], hn::Set(d, queries[u * kStripRows<float> + i]), sums[g][i]);
+          sums[g][i] = hn::MulAdd(columns[u], hn::Set(d, queries[u * p.b_row + i]), sums[g][i]);
       }
     }
   }
@@ -90,13 +90,11 @@ HWY_INLINE void scores_of_keys(const float* k, std::int64_t k_row, const float* 
 }
 
 template <int kRows>
-HWY_NOINLINE void scores_of_rows(const float* k, std::int64_t k_row, std::int64_t keys,
-                                 const float* queries, std::int64_t head_dim, float* scores,
+HWY_NOINLINE void scores_of_rows(const Factors<float>& p, std::int64_t keys, float* scores,
                                  std::int64_t stride) {
   for (std::int64_t j = 0; j < keys; j += kKeysAtOnce) {
     const std::int64_t from = std::min(j, keys - kKeysAtOnce);  // the last ones: some again
-    scores_of_keys<kRows>(k + from * k_row, k_row, queries, head_dim, scores + from * stride,
-                          stride);
+    scores_of_keys<kRows>(p, p.a + from * p.a_row, scores + from * stride, stride);
   }
 }
 #endif
@@ -104,19 +102,18 @@ HWY_NOINLINE void scores_of_rows(const float* k, std::int64_t k_row, std::int64_
 /// S^T = K Q^T of `rows` <= kMostFewRows rows in the first vector of a strip; false where the shape
 /// is not one for it.
 template <typename T>
-bool scores_of_few_rows([[maybe_unused]] int rows, [[maybe_unused]] const KeyRows<T>& keys,
-                        [[maybe_unused]] std::int64_t count, [[maybe_unused]] const T* queries,
-                        [[maybe_unused]] std::int64_t head_dim, [[maybe_unused]] T* scores,
+bool scores_of_few_rows([[maybe_unused]] int rows, [[maybe_unused]] const Factors<T>& p,
+                        [[maybe_unused]] std::int64_t keys, [[maybe_unused]] T* scores,
                         [[maybe_unused]] std::int64_t stride) {
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (std::is_same_v<T, float>) {
-    if (count < kKeysAtOnce || head_dim % 4 != 0) return false;
+    if (keys < kKeysAtOnce || p.depth % 4 != 0) return false;
     if (rows == 1)
-      scores_of_rows<1>(keys.data, keys.row, count, queries, head_dim, scores, stride);
+      scores_of_rows<1>(p, keys, scores, stride);
     else if (rows == 2)
-      scores_of_rows<2>(keys.data, keys.row, count, queries, head_dim, scores, stride);
+      scores_of_rows<2>(p, keys, scores, stride);
     else
-      scores_of_rows<4>(keys.data, keys.row, count, queries, head_dim, scores, stride);
+      scores_of_rows<4>(p, keys, scores, stride);
     return true;
   }
 #endif

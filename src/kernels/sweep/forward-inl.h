@@ -53,7 +53,7 @@ namespace heed::kernels::sweep::HWY_NAMESPACE {
 template <typename T>
 struct ForwardTile : QueryTile<T> {
   OnlineSoftmax<T> softmax;
-  T* out = nullptr;  // [strip][Dv][lanes of a strip]; of few rows [4][whole_lines(Dv)]
+  T* out = nullptr;  // [strip][Dv][width]; of few rows [4][whole_lines(Dv)]
 };
 
 /// Where L1 holds the scores of two strips, the second half of a strip's work waits for the first
@@ -123,11 +123,12 @@ template <typename T>
 void begin_tile(const ForwardTask<T>& task, std::int64_t row, ForwardTile<T>& tile) {
   const AttentionProblem& problem = task.problem;
   set_rows(problem, task.block, row, tile.rows);
+  tile.narrow();
   const bool lanes = task.steps.any() || problem.dropout.threshold != 0;
   read_queries<T>(problem, task.block.batch, lanes, task.scratch.line, tile);
-  tile.softmax.start();
+  tile.softmax.start(tile.rows.rows);
   const std::int64_t few = kMostFewRows * whole_lines(problem.value_dim);
-  const std::int64_t all = strips_of<T>(tile.rows.rows) * kStripRows<T> * problem.value_dim;
+  const std::int64_t all = strips_of<T>(tile.rows.rows) * tile.width * problem.value_dim;
   std::fill_n(tile.out, tile.few_rows() > 0 ? few : all, T{0});
 }
 
@@ -162,7 +163,7 @@ void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Pa
   const Factors<T> factors = {values, keys.v.row, patch.data, patch.stride, patch.keys};
   T* const out = tile.out + patch.lane * columns;
   add_scaled_products<Left::kByDepth, Scaled::kByLane>(columns, patch.vectors, factors, factor, out,
-                                                       kStripRows<T>);
+                                                       tile.width);
 }
 
 /// `add_values` where 0 * V would not be 0: only visible values are touched, in the same order.
@@ -183,7 +184,7 @@ void add_visible_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys,
                          hn::Set(one, keys.v.data[key * keys.v.row + x]), sum);
       }
       T& to = few ? tile.out[i * whole_lines(columns) + x]
-                  : tile.out[patch.lane * columns + x * kStripRows<T> + i];
+                  : tile.out[patch.lane * columns + x * tile.width + i];
       to = hn::GetLane(
           hn::MulAdd(hn::Set(one, to), hn::Set(one, tile.softmax.factor[patch.lane + i]), sum));
     }
@@ -229,10 +230,11 @@ void finish_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
 /// The scores of a strip and their maximum, where they are products and nothing follows: the
 /// maximum is taken in the registers of the product.
 template <typename T>
-void score_products(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const T* queries,
-                    const Patch<T>& patch, ForwardTile<T>& tile) {
-  const Factors<T> factors = {keys.k.data + patch.key_begin * keys.k.row, keys.k.row, queries,
-                              kStripRows<T>, task.problem.head_dim};
+void score_products(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Patch<T>& patch,
+                    ForwardTile<T>& tile) {
+  const Factors<T> factors = {keys.k.data + patch.key_begin * keys.k.row, keys.k.row,
+                              tile.strip(patch.lane / kStripRows<T>, task.problem.head_dim),
+                              tile.width, task.problem.head_dim};
   tile.softmax.start_top(patch);
   store_products<Left::kByRow, Multiply>(patch.keys, patch.vectors, factors, patch.data,
                                          patch.stride, tile.softmax.top + patch.lane);
@@ -240,14 +242,14 @@ void score_products(const ForwardTask<T>& task, const ForwardKeys<T>& keys, cons
 
 /// The first half: similarities to scores, and their maximum.
 template <typename T>
-void score_strip(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const T* queries,
-                 const Patch<T>& patch, Visible& visible, ForwardTile<T>& tile) {
+void score_strip(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Patch<T>& patch,
+                 Visible& visible, ForwardTile<T>& tile) {
   const AttentionProblem& problem = task.problem;
   const bool steps = task.steps.any();
   if (task.softmax() && !steps && !visible.partial() && tile.few_rows() == 0 &&
       problem.score.similarity == Similarity::kDot)
-    return score_products(task, keys, queries, patch, tile);
-  similarities(problem, keys.k, queries, tile.few_rows(), patch);
+    return score_products(task, keys, patch, tile);
+  similarities(problem, keys.k, tile, patch);
   if (steps)
     apply_steps(problem, task.steps, keys.place, tile, patch, task.scratch.bias, visible,
                 [](ScoreStage) {});
@@ -263,12 +265,12 @@ void attend_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys, int strip, V
   const KeyRange range = visible.range(lane, kStripRows<T>, keys.place.keys.count());
   if (range.count() <= 0) return;
   const Patch<T> patch = {.data = task.scratch.scores + keys.buffer * kTileKeys * kStripRows<T>,
-                          .stride = kStripRows<T>,
+                          .stride = tile.width,
                           .key_begin = range.begin,
                           .keys = range.count(),
                           .lane = lane,
                           .vectors = vectors_of<T>(tile.rows.rows, strip)};
-  score_strip(task, keys, tile.strip(strip, task.problem.head_dim), patch, visible, tile);
+  score_strip(task, keys, patch, visible, tile);
   if (kBuffers == 2) finish_strip(task, keys);
   if (task.softmax()) tile.softmax.begin(patch);
   keys.waiting = {&tile, visible.partial() ? &visible : nullptr, patch};
@@ -298,6 +300,8 @@ void finish_tile(const ForwardTask<T>& task, const ForwardTile<T>& tile) {
   const AttentionForward& forward = task.forward;
   const std::int64_t batch = task.block.batch;
   alignas(64) T factors[kTileRows];
+  alignas(64) double sums[kTileRows], logs[kTileRows];
+  if (forward.lse != nullptr) tile.softmax.sum_up(tile.rows.rows, sums, logs);
   for (int s = 0; s < tile.rows.segment_count; ++s) {
     const Segment& segment = tile.rows.segments[s];
     const double sink =
@@ -307,16 +311,14 @@ void finish_tile(const ForwardTask<T>& task, const ForwardTile<T>& tile) {
       const int lane = segment.lane + r;
       factors[lane] = 1;
       if (forward.lse == nullptr) continue;
-      const double sum = static_cast<double>(tile.softmax.sum[lane]) +
-                         static_cast<double>(tile.softmax.sum_low[lane]);
-      const RowEnd end = end_of_row(static_cast<double>(tile.softmax.maximum[lane]), sum,
-                                    (tile.softmax.seen >> lane & 1) != 0, sink);
+      const RowEnd end = end_of_row(static_cast<double>(tile.softmax.maximum[lane]), sums[lane],
+                                    logs[lane], (tile.softmax.seen >> lane & 1) != 0, sink);
       end.lse.store(static_cast<T*>(forward.lse)[first + r],
                     static_cast<T*>(forward.lse_low)[first + r]);
       factors[lane] = static_cast<T>(end.factor);
     }
   }
-  store_out(problem, forward, batch, tile.rows, {.data = tile.out, .by_row = tile.few_rows() > 0},
+  store_out(problem, forward, batch, tile.rows, {tile.out, tile.few_rows() > 0, tile.width},
             factors, task.scratch.line);
 }
 

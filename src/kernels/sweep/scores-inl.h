@@ -17,21 +17,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {
 
-/// Up to 64 query rows as columns: queries[strip][D][lanes of a strip], times the scale where it is
-/// a factor of them.
-template <typename T>
-struct QueryTile {
-  RowSet rows;
-  T* queries = nullptr;
-  RowLanes<T> lanes;
-
-  T* strip(int index, std::int64_t head_dim) const {
-    return queries + index * head_dim * kStripRows<T>;
-  }
-  /// How many rows there are, where they are few; else 0.
-  int few_rows() const { return rows.rows <= kMostFewRows ? rows.rows : 0; }
-};
-
 /// Strips of a tile that hold rows, and the vectors of one that do: 1, 2 or 4.
 template <typename T>
 int strips_of(int rows) {
@@ -42,6 +27,26 @@ int vectors_of(int rows, int strip) {
   const int vectors = (rows - strip * kStripRows<T> + kLanes<T> - 1) / kLanes<T>;
   return vectors >= 3 ? kStripVectors : vectors;
 }
+
+/// Up to 64 query rows as columns: queries[strip][D][width], times the scale where it is a factor
+/// of them.
+template <typename T>
+struct QueryTile {
+  RowSet rows;
+  T* queries = nullptr;
+  RowLanes<T> lanes;
+  int width = kStripRows<T>;  // lanes of a strip that are in memory
+
+  /// Keeps the vectors that hold rows, where all rows are in one strip. With all four of AVX-512,
+  /// 16 rows of 128 columns lay 256 bytes apart, on a quarter of the sets of L1, and took 3 times
+  /// as long.
+  void narrow() {
+    width = strips_of<T>(rows.rows) > 1 ? kStripRows<T> : vectors_of<T>(rows.rows, 0) * kLanes<T>;
+  }
+  T* strip(int index, std::int64_t head_dim) const { return queries + index * head_dim * width; }
+  /// How many rows there are, where they are few; else 0.
+  int few_rows() const { return rows.rows <= kMostFewRows ? rows.rows : 0; }
+};
 
 /// The rows of one segment to their lanes; `copy` is memory for [4][whole_lines(D)].
 template <typename T>
@@ -70,11 +75,11 @@ void read_segment(const AttentionProblem& problem, std::int64_t batch, const Seg
     T* const to = tile.strip(lane / kStripRows<T>, head_dim) + lane % kStripRows<T>;
     std::int64_t done = 0;
     if (count == 4) {
-      transpose_four(row, head_dim, factor, to, kStripRows<T>);
+      transpose_four(row, head_dim, factor, to, tile.width);
       done = head_dim / 4 * 4;
     }
     for (std::int64_t x = done; x < head_dim; ++x)
-      for (int r = 0; r < count; ++r) to[x * kStripRows<T> + r] = row[r][x] * factor;
+      for (int r = 0; r < count; ++r) to[x * tile.width + r] = row[r][x] * factor;
   }
 }
 
@@ -87,9 +92,9 @@ void read_queries(const AttentionProblem& problem, std::int64_t batch, bool step
   if (rows % kStripRows<T> != 0) {  // the lanes of whole vectors are read
     T* const last = tile.strip(rows / kStripRows<T>, problem.head_dim);
     for (std::int64_t x = 0; x < problem.head_dim; ++x)
-      for (int lane = rows % kStripRows<T> / kLanes<T> * kLanes<T>; lane < kStripRows<T>;
+      for (int lane = rows % kStripRows<T> / kLanes<T> * kLanes<T>; lane < tile.width;
            lane += kLanes<T>)
-        hn::Store(hn::Zero(d), d, last + x * kStripRows<T> + lane);
+        hn::Store(hn::Zero(d), d, last + x * tile.width + lane);
   }
   for (int s = 0; s < tile.rows.segment_count; ++s)
     read_segment(problem, batch, tile.rows.segments[s], copy, tile);
@@ -123,19 +128,19 @@ struct Visible {
   }
 };
 
-/// Similarities of a patch to the keys of a tile. `few_rows`: how many rows the tile has, where
-/// they are few; else 0.
+/// Similarities of a patch of `tile` to the keys of a tile.
 template <typename T>
-void similarities(const AttentionProblem& problem, const KeyRows<T>& keys, const T* queries,
-                  int few_rows, const Patch<T>& patch) {
+void similarities(const AttentionProblem& problem, const KeyRows<T>& keys, const QueryTile<T>& tile,
+                  const Patch<T>& patch) {
+  const T* const queries =
+      tile.strip(patch.lane / kStripRows<T>, problem.head_dim) + patch.lane % kStripRows<T>;
   const KeyRows<T> from = {keys.data + patch.key_begin * keys.row, keys.row};
   const Similarity kind = problem.score.similarity;
   const bool is_product = kind == Similarity::kDot || kind == Similarity::kCosine;
-  if (few_rows > 0 && is_product &&
-      scores_of_few_rows(few_rows, from, patch.keys, queries, problem.head_dim, patch.data,
-                         patch.stride))
+  const Factors<T> factors = {from.data, from.row, queries, tile.width, problem.head_dim};
+  if (tile.few_rows() > 0 && is_product &&
+      scores_of_few_rows(tile.few_rows(), factors, patch.keys, patch.data, patch.stride))
     return;
-  const Factors<T> factors = {from.data, from.row, queries, kStripRows<T>, problem.head_dim};
   if (kind == Similarity::kGaussian)
     store_products<Left::kByRow, SubtractSquare>(patch.keys, patch.vectors, factors, patch.data,
                                                  patch.stride);

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 
+#include "hwy/contrib/math/math-inl.h"
 #include "kernels/exp-inl.h"
 #include "kernels/sweep/scores-inl.h"
 
@@ -32,12 +33,26 @@ struct OnlineSoftmax {
   alignas(64) T factor[kTileRows];   // what earlier sums and outputs are worth after `begin`
   std::uint64_t seen = 0;            // rows that had a visible key
 
-  void start() {
-    std::fill_n(maximum, kTileRows, kLowest<T>);
-    std::fill_n(sum, kTileRows, T{0});
-    std::fill_n(sum_low, kTileRows, T{0});
-    std::fill_n(factor, kTileRows, T{1});
+  /// Before the first keys of `rows` rows.
+  void start(int rows) {
+    const int lanes = strips_of<T>(rows) * kStripRows<T>;
+    std::fill_n(maximum, lanes, kLowest<T>);
+    std::fill_n(sum, lanes, T{0});
+    std::fill_n(sum_low, lanes, T{0});
+    std::fill_n(factor, lanes, T{1});
     seen = 0;
+  }
+  /// The sums of the first `rows` rows, and their logarithms. One call of the library a row took a
+  /// twentieth of the time of 16 rows and 16 keys.
+  void sum_up(int rows, double* sums, double* logs) const {
+    const Tag<double> d;
+    for (int i = 0; i < (rows + kLanes<double> - 1) / kLanes<double> * kLanes<double>; ++i)
+      sums[i] = static_cast<double>(sum[i]) + static_cast<double>(sum_low[i]);
+    if constexpr (std::is_same_v<T, double>)  // rounds once
+      for (int i = 0; i < rows; ++i) logs[i] = std::log(sums[i]);
+    else
+      for (int i = 0; i < rows; i += kLanes<double>)
+        hn::Store(hn::Log(d, hn::Load(d, sums + i)), d, logs + i);
   }
 
   /// `top` before the first score of a patch is looked at.
@@ -150,7 +165,7 @@ struct RowEnd {
 /// A row that saw no key has the log-sum-exp of the sink (-inf without one) and an output of 0. One
 /// that saw only scores of -inf and has no sink is NaN, as IEEE gives. The sink is one more term in
 /// the sum, which has no value beside it.
-inline RowEnd end_of_row(double maximum, double sum, bool seen, double sink) {
+inline RowEnd end_of_row(double maximum, double sum, double log_of_sum, bool seen, double sink) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   constexpr double kNone = kLowest<double>;
   if (!seen) return {{sink, 0}, 0};
@@ -161,7 +176,7 @@ inline RowEnd end_of_row(double maximum, double sum, bool seen, double sink) {
     return {{reference, std::log(total)}, own / total};
   }
   if (!(sum > 0)) return {{kNan, 0}, kNan};
-  return {{maximum, std::log(sum)}, 1 / sum};
+  return {{maximum, log_of_sum}, 1 / sum};
 }
 
 /// The log-sum-exp of a tile's rows, as a sum of two T; lanes of no row get 0.

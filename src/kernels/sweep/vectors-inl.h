@@ -50,26 +50,31 @@ HWY_INLINE void hide_origin(T*& pointer) {
   asm("" : "+r"(pointer));
 }
 
-/// Four rows times `factor` to four columns: to[c * to_row + r] = factor * rows[r][c] for whole
-/// groups of four columns.
-template <typename T>
-HWY_INLINE void transpose_four(const T* const (&rows)[4], std::int64_t columns, T factor, T* to,
-                               std::int64_t to_row) {
+/// Four rows times `factor`, a number or one for each column, to four columns: to[c * to_row + r] =
+/// factor * rows[r][c] for whole groups of four columns.
+template <typename T, typename Factor>
+HWY_INLINE void transpose_four(const T* const (&rows)[4], std::int64_t columns, Factor factor,
+                               T* to, std::int64_t to_row) {
+  constexpr bool kByColumn = std::is_pointer_v<Factor>;
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (std::is_same_v<T, float>) {
     const hn::FixedTag<float, 4> d;
     const hn::Repartition<double, decltype(d)> pairs;
-    const auto scale = hn::Set(d, factor);
     for (std::int64_t x = 0; x + 4 <= columns; x += 4, to += 4 * to_row) {
-      const auto a = hn::LoadU(d, rows[0] + x), b = hn::LoadU(d, rows[1] + x);
-      const auto c = hn::LoadU(d, rows[2] + x), e = hn::LoadU(d, rows[3] + x);
+      const auto read = [&](int r) HWY_ATTR {
+        const auto line = hn::LoadU(d, rows[r] + x);
+        if constexpr (kByColumn)
+          return hn::Mul(line, hn::LoadU(d, factor + x));
+        else
+          return hn::Mul(line, hn::Set(d, factor));
+      };
+      const auto a = read(0), b = read(1), c = read(2), e = read(3);
       const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, a, b));
       const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
       const auto ce_low = hn::BitCast(pairs, hn::InterleaveLower(d, c, e));
       const auto ce_high = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
-      const auto put = [&](auto column, int at) HWY_ATTR {
-        hn::StoreU(hn::Mul(hn::BitCast(d, column), scale), d, to + at * to_row);
-      };
+      const auto put = [&](auto column, int at)
+                           HWY_ATTR { hn::StoreU(hn::BitCast(d, column), d, to + at * to_row); };
       put(hn::InterleaveLower(pairs, ab_low, ce_low), 0);
       put(hn::InterleaveUpper(pairs, ab_low, ce_low), 1);
       put(hn::InterleaveLower(pairs, ab_high, ce_high), 2);
@@ -79,7 +84,11 @@ HWY_INLINE void transpose_four(const T* const (&rows)[4], std::int64_t columns, 
   }
 #endif
   for (std::int64_t x = 0; x < columns / 4 * 4; ++x)
-    for (int r = 0; r < 4; ++r) to[x * to_row + r] = factor * rows[r][x];
+    for (int r = 0; r < 4; ++r)
+      if constexpr (kByColumn)
+        to[x * to_row + r] = rows[r][x] * factor[x];
+      else
+        to[x * to_row + r] = rows[r][x] * factor;
 }
 
 /// Whether none of `count` numbers is an infinity or a NaN.

@@ -200,8 +200,7 @@ void compute_strip(const WeightTask<T>& task, const TilePlace& at, const KeyRows
                           .keys = at.keys.count(),
                           .lane = lane,
                           .vectors = vectors_of<T>(task.queries.rows.rows, strip)};
-  similarities(task.problem, keys, task.queries.strip(strip, task.problem.head_dim),
-               task.queries.few_rows(), patch);
+  similarities(task.problem, keys, task.queries, patch);
   apply_steps(task.problem, task.steps, at, task.queries, patch, scratch.bias, visible,
               [&](ScoreStage stage) HWY_ATTR {
                 if (stage == ScoreStage::kSimilarity) return;
