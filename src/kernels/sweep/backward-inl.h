@@ -47,6 +47,8 @@ struct BackwardScratch {
   T* v = nullptr;
   T* dk = nullptr;
   T* dv = nullptr;
+  KeyRows<T> queries;  // by row: where they lie, or in query_rows
+  KeyRows<T> douts;    // likewise
   T* query_rows = nullptr;
   T* dout = nullptr;  // [strip][Dv][lanes of a strip]
   T* dout_rows = nullptr;
@@ -67,12 +69,12 @@ struct BackwardScratch {
     tile = arena.take<QueryTile<T>>(1);
     visible = arena.take<Visible>(1);
     lse = arena.take<RowLse<T>>(1);
-    T* const queries = arena.take<T>(kTileRows * problem.head_dim);
+    T* const by_column = arena.take<T>(kTileRows * problem.head_dim);
     if (tile != nullptr) {
       new (tile) QueryTile<T>;
       new (visible) Visible;
       new (lse) RowLse<T>;
-      tile->queries = queries;
+      tile->queries = by_column;
     }
     for (T** part : {&k, &dk, &dq}) *part = arena.take<T>(job.key_group * kTileRows * width);
     for (T** part : {&v, &dv}) *part = arena.take<T>(job.key_group * kTileRows * value_width);
@@ -109,7 +111,7 @@ struct BackwardTile {
   std::int64_t head = 0;
   std::int64_t row = 0;
   std::int64_t rows = 0;
-  bool rows_finite = true;  // query_rows and dout_rows; known for partial tiles
+  bool rows_finite = true;  // queries and douts; known for partial tiles
   bool keys_finite = true;  // k; likewise
 
   const AttentionProblem& problem() const { return job.problem; }
@@ -151,34 +153,31 @@ struct BackwardTask {
 /// Rows to columns: to[strip][column][lane] = factor * from[lane][column] for whole vectors of
 /// lanes.
 template <typename T>
-void transpose_rows(const T* from, std::int64_t stride, std::int64_t columns, int lanes, T factor,
-                    T* to) {
-  for (int i = 0; i < lanes; i += std::min(4, kStripRows<T>)) {
+void transpose_rows(const KeyRows<T>& from, std::int64_t columns, int lanes, T factor, T* to) {
+  for (int i = 0; i < lanes; i += kLanes<T>) {
     T* const strip = to + i / kStripRows<T> * kStripRows<T> * columns + i % kStripRows<T>;
-    const T* const line = from + i * stride;
-    std::int64_t done = 0;
-    if (kStripRows<T> >= 4) {
-      const T* const four[4] = {line, line + stride, line + 2 * stride, line + 3 * stride};
-      transpose_four(four, columns, factor, strip, kStripRows<T>);
-      done = columns / 4 * 4;
-    }
-    for (std::int64_t x = done; x < columns; ++x)
-      for (int r = 0; r < std::min(4, kStripRows<T>); ++r)
-        strip[x * kStripRows<T> + r] = factor * line[r * stride + x];
+    rows_to_lanes<kLanes<T>>(from.data + i * from.row, from.row, columns, factor, strip,
+                             kStripRows<T>);
   }
 }
 
-/// Rows of one head of `from`, zeros in what `rows` leaves of whole vectors.
+/// Rows of one head of `from`: where they lie if `in_place` allows it, else in `to`, with zeros in
+/// what the rows leave of whole vectors.
 template <typename T>
-void load_rows(const Input& from, const BackwardTile<T>& tile, std::int64_t columns,
-               std::int64_t stride, T* to) {
+KeyRows<T> load_rows(const Input& from, const BackwardTile<T>& tile, bool in_place,
+                     std::int64_t columns, std::int64_t stride, T* to) {
   const std::int64_t slot = tile.problem().sequences[tile.at.batch].query_begin + tile.row;
   std::int64_t offset = tile.at.batch * from.batch + tile.head * from.head + slot * from.row;
+  if (in_place && columns == stride && tile.rows % kLanes<T> == 0 &&
+      is_read_in_place<T>(from, columns))
+    return {static_cast<const T*>(from.data) + offset, from.row};
+  T* const first = to;
   for (std::int64_t i = 0; i < tile.rows; ++i, offset += from.row, to += stride) {
     kernels::HWY_NAMESPACE::load_line(from, offset, from.column, columns, to);
     std::fill(to + columns, to + stride, T{0});
   }
   std::fill_n(to, (tile.vectors() * kLanes<T> - tile.rows) * stride, T{0});
+  return {first, stride};
 }
 
 /// q, dout and the scalars of the tile's rows.
@@ -187,15 +186,17 @@ void read_row_block(const BackwardTile<T>& tile) {
   const AttentionProblem& problem = tile.problem();
   BackwardScratch<T>& s = tile.s;
   const int lanes = tile.vectors() * kLanes<T>;
-  load_rows(problem.q, tile, problem.head_dim, s.width, s.query_rows);
+  const bool in_place = problem.score.similarity == Similarity::kDot;
+  s.queries = load_rows(problem.q, tile, in_place, problem.head_dim, s.width, s.query_rows);
   if (problem.score.similarity == Similarity::kCosine)
     normalise_rows(tile.rows, problem.head_dim, s.width, s.query_rows, s.query_norms);
   const T factor =
       scales_queries(problem, tile.head) ? static_cast<T>(problem.scale[tile.head]) : T{1};
-  transpose_rows(s.query_rows, s.width, problem.head_dim, lanes, factor, s.tile->queries);
+  transpose_rows(s.queries, problem.head_dim, lanes, factor, s.tile->queries);
   if (tile.job.observed == nullptr) {
-    load_rows(tile.job.backward.dout, tile, problem.value_dim, s.value_width, s.dout_rows);
-    transpose_rows(s.dout_rows, s.value_width, problem.value_dim, lanes, T{1}, s.dout);
+    s.douts = load_rows(tile.job.backward.dout, tile, true, problem.value_dim, s.value_width,
+                        s.dout_rows);
+    transpose_rows(s.douts, problem.value_dim, lanes, T{1}, s.dout);
   }
   if (!tile.job.softmax()) return;
   const std::int64_t first = lse_index(problem, tile.at.batch, tile.head, tile.row);
@@ -437,8 +438,8 @@ void add_to_keys(const BackwardTile<T>& tile, const VectorRange& range, std::int
   const bool products = !tile.visible().partial() || tile.rows_finite;
   const Similarity kind = tile.problem().score.similarity;
   if (tile.job.backward.dv.data != nullptr && tile.job.observed == nullptr) {
-    const Factors<T> p = {weights + begin, kTileRows, s.dout_rows + begin * s.value_width,
-                          s.value_width, depth};
+    const Factors<T> p = {weights + begin, kTileRows, s.douts.data + begin * s.douts.row,
+                          s.douts.row, depth};
     T* const dv = s.dv + key * s.value_width;
     if (products)
       add_products_across<Left::kByRow>(count, s.value_width, p, dv);
@@ -448,7 +449,7 @@ void add_to_keys(const BackwardTile<T>& tile, const VectorRange& range, std::int
   }
   if (tile.job.backward.dk.data == nullptr) return;
   const Factors<T> p = {s.dscores + key * kTileRows + begin, kTileRows,
-                        s.query_rows + begin * s.width, s.width, depth};
+                        s.queries.data + begin * s.queries.row, s.queries.row, depth};
   const T* const own = s.k + key * s.width;
   if (products && (tile.keys_finite || kind == Similarity::kDot || kind == Similarity::kCosine))
     add_similarity_gradients<Left::kByRow>(kind, count, s.width, p, own, s.dk + key * s.width);

@@ -48,8 +48,8 @@ void look_for_infinities(BackwardTile<T>& tile) {
   if (!tile.visible().partial()) return;
   const BackwardScratch<T>& s = tile.s;
   tile.rows_finite =
-      all_finite(s.query_rows, tile.rows * s.width) &&
-      (tile.job.observed != nullptr || all_finite(s.dout_rows, tile.rows * s.value_width));
+      rows_are_finite(s.queries, tile.rows, s.width) &&
+      (tile.job.observed != nullptr || rows_are_finite(s.douts, tile.rows, s.value_width));
   tile.keys_finite = all_finite(s.k, tile.keys() * s.width);
 }
 
@@ -84,15 +84,16 @@ void add_to_bias(const BackwardTile<T>& tile) {
   T lines[4][kTileKeys];
   for (std::int64_t i = 0; i < tile.rows; i += 4) {
     const std::int64_t rows = std::min<std::int64_t>(4, tile.rows - i);
-    const T* const first = tile.s.dscores + i;
-    std::int64_t j = 0;
-    for (; j + 4 <= tile.keys(); j += 4) {
+    const T* const first = tile.s.dscores + i;  // lanes of rows that are not there may be read
+    for (std::int64_t j = 0; j < tile.keys(); j += 4) {
+      const std::int64_t keys = std::min<std::int64_t>(4, tile.keys() - j);
       const T* const at = first + j * kTileRows;
-      const T* const four[4] = {at, at + kTileRows, at + 2 * kTileRows, at + 3 * kTileRows};
-      transpose_four(four, 4, T{1}, &lines[0][j], kTileKeys);
+      if (keys == 4)
+        rows_to_lanes<4>(at, kTileRows, 4, T{1}, &lines[0][j], kTileKeys);
+      else
+        for (std::int64_t key = 0; key < keys; ++key)
+          for (std::int64_t r = 0; r < rows; ++r) lines[r][j + key] = at[key * kTileRows + r];
     }
-    for (; j < tile.keys(); ++j)
-      for (std::int64_t r = 0; r < rows; ++r) lines[r][j] = first[j * kTileRows + r];
     for (std::int64_t r = 0; r < rows; ++r) {
       const std::int64_t offset = tile.at.batch * to.batch + tile.head * to.head +
                                   (tile.row + i + r) * to.row + tile.at.keys.begin * to.column;

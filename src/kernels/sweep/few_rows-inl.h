@@ -28,33 +28,6 @@ constexpr int kMostFewRows = HWY_TARGET == HWY_SCALAR ? 0 : 4;
 constexpr int kKeyVectors = 2;  // as many chains a row
 constexpr int kKeysAtOnce = kKeyVectors * kLanes<float>;
 
-/// Four floats from each of `from`, `from` + step, ...: a block of 128 bits each.
-HWY_INLINE Vec<float> load_blocks(const float* from, std::int64_t step) {
-  const Tag<float> d;
-  auto blocks = hn::LoadDup128(d, from);
-#pragma GCC unroll 4
-  for (int b = 1; b < kLanes<float> / 4; ++b)
-    blocks = hn::IfThenElse(hn::FirstN(d, static_cast<std::size_t>(4 * b)), blocks,
-                            hn::LoadDup128(d, from + b * step));
-  return blocks;
-}
-
-/// Four columns of as many keys as there are lanes: columns[u] holds number u of each of them.
-HWY_INLINE void load_columns(const float* k, std::int64_t k_row, Vec<float> (&columns)[4]) {
-  const Tag<float> d;
-  const hn::Repartition<double, Tag<float>> pairs;
-  const auto a = load_blocks(k, 4 * k_row), b = load_blocks(k + k_row, 4 * k_row);
-  const auto c = load_blocks(k + 2 * k_row, 4 * k_row), e = load_blocks(k + 3 * k_row, 4 * k_row);
-  const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, a, b));
-  const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
-  const auto ce_low = hn::BitCast(pairs, hn::InterleaveLower(d, c, e));
-  const auto ce_high = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
-  columns[0] = hn::BitCast(d, hn::InterleaveLower(pairs, ab_low, ce_low));
-  columns[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_low, ce_low));
-  columns[2] = hn::BitCast(d, hn::InterleaveLower(pairs, ab_high, ce_high));
-  columns[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high));
-}
-
 /// Scores of kKeysAtOnce keys from `k` on to the queries of `p`; `scores` [key][stride].
 template <int kRows>
 HWY_INLINE void scores_of_keys(const Factors<float>& p, const float* k, float* scores,
@@ -71,7 +44,7 @@ HWY_INLINE void scores_of_keys(const Factors<float>& p, const float* k, float* s
 #pragma GCC unroll 2
     for (int g = 0; g < kKeyVectors; ++g) {
       Vec<float> columns[4];
-      load_columns(k + g * kLanes<float> * p.a_row + x, p.a_row, columns);
+      load_columns(d, k + g * kLanes<float> * p.a_row + x, p.a_row, columns);
 #pragma GCC unroll 4
       for (int u = 0; u < 4; ++u) {
 #pragma GCC unroll 4

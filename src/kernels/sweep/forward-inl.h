@@ -68,7 +68,7 @@ struct ForwardScratch {
   T* bias = nullptr;                // [64 keys][lanes of a strip]
   T* k = nullptr;                   // [64][whole_lines(D)]
   T* v = nullptr;                   // [64][whole_lines(Dv)]
-  T* line = nullptr;                // [4][whole_lines(Dv)]
+  T* line = nullptr;                // [4][whole_lines(D)], [lanes of a vector][whole_lines(Dv)]
 
   ForwardScratch(const AttentionProblem& problem, std::int64_t count, Arena& arena) {
     const std::int64_t value_width = whole_lines(problem.value_dim);
@@ -77,7 +77,7 @@ struct ForwardScratch {
     bias = arena.take<T>(problem.score.bias.data != nullptr ? kTileKeys * kStripRows<T> : 0);
     k = arena.take<T>(kTileKeys * whole_lines(problem.head_dim));
     v = arena.take<T>(kTileKeys * value_width);
-    line = arena.take<T>(4 * std::max(value_width, whole_lines(problem.head_dim)));
+    line = arena.take<T>(std::max(kLanes<T> * value_width, 4 * whole_lines(problem.head_dim)));
     for (std::int64_t t = 0; t < count; ++t) {
       T* const queries = arena.take<T>(kTileRows * problem.head_dim);
       T* const out = arena.take<T>(std::max(kTileRows * problem.value_dim, 4 * value_width));
@@ -299,7 +299,7 @@ void finish_tile(const ForwardTask<T>& task, const ForwardTile<T>& tile) {
   const AttentionProblem& problem = task.problem;
   const AttentionForward& forward = task.forward;
   const std::int64_t batch = task.block.batch;
-  alignas(64) T factors[kTileRows];
+  alignas(64) T factors[kTileRows] = {};
   alignas(64) double sums[kTileRows], logs[kTileRows];
   if (forward.lse != nullptr) tile.softmax.sum_up(tile.rows.rows, sums, logs);
   for (int s = 0; s < tile.rows.segment_count; ++s) {

@@ -60,26 +60,31 @@ void read_segment(const AttentionProblem& problem, std::int64_t batch, const Seg
   const bool in_place = q.dtype == kTypeOf<T> && q.column == 1 && !cosine;
   const T factor =
       scales_queries(problem, segment.head) ? static_cast<T>(problem.scale[segment.head]) : T{1};
+  constexpr int kWhole = kLanes<T>;
   for (int i = 0, count; i < segment.count; i += count) {
     const int lane = segment.lane + i;
-    count = std::min({4 - lane % 4, segment.count - i, kStripRows<T> - lane % kStripRows<T>});
-    const T* row[4];
-    for (int r = 0; r < count; ++r) {
-      const std::int64_t at = begin + (i + r) * q.row;
-      row[r] = in_place ? static_cast<const T*>(q.data) + at : copy + r * whole_lines(head_dim);
-      if (!in_place)
-        kernels::HWY_NAMESPACE::load_line(q, at, q.column, head_dim,
-                                          copy + r * whole_lines(head_dim));
-    }
-    if (cosine) normalise_rows<T>(count, head_dim, whole_lines(head_dim), copy, nullptr);
     T* const to = tile.strip(lane / kStripRows<T>, head_dim) + lane % kStripRows<T>;
-    std::int64_t done = 0;
-    if (count == 4) {
-      transpose_four(row, head_dim, factor, to, tile.width);
-      done = head_dim / 4 * 4;
+    const std::int64_t at = begin + i * q.row;
+    const int left = std::min(segment.count - i, kStripRows<T> - lane % kStripRows<T>);
+    const bool whole = in_place && left >= kWhole;
+    count = whole ? kWhole : std::min(4, left);
+    const T* rows = copy;
+    std::int64_t row = whole_lines(head_dim);
+    if (in_place) {
+      rows = static_cast<const T*>(q.data) + at;
+      row = q.row;
+    } else {
+      for (int r = 0; r < count; ++r)
+        kernels::HWY_NAMESPACE::load_line(q, at + r * q.row, q.column, head_dim, copy + r * row);
+      if (cosine) normalise_rows<T>(count, head_dim, row, copy, nullptr);
     }
-    for (std::int64_t x = done; x < head_dim; ++x)
-      for (int r = 0; r < count; ++r) to[x * tile.width + r] = row[r][x] * factor;
+    if (whole)
+      rows_to_lanes<kWhole>(rows, row, head_dim, factor, to, tile.width);
+    else if (count == 4)
+      rows_to_lanes<4>(rows, row, head_dim, factor, to, tile.width);
+    else
+      for (std::int64_t x = 0; x < head_dim; ++x)
+        for (int r = 0; r < count; ++r) to[x * tile.width + r] = rows[r * row + x] * factor;
   }
 }
 

@@ -225,24 +225,22 @@ struct BiasStep {
     T lines[4][kTileKeys];
     for (int i = 0; i < segment.count; i += 4) {
       const int rows = std::min(4, segment.count - i);
-      const T* line[4];
+      const std::int64_t at = begin + i * from.row;
+      const T* const line = in_place ? static_cast<const T*>(from.data) + at : lines[0];
+      const std::int64_t row = in_place ? from.row : kTileKeys;
       for (int r = 0; r < rows; ++r) {
-        const std::int64_t at = begin + (i + r) * from.row;
-        line[r] = in_place ? static_cast<const T*>(from.data) + at : lines[r];
         if (!in_place)
-          kernels::HWY_NAMESPACE::load_line(from, at, from.column, keys, lines[r]);
+          kernels::HWY_NAMESPACE::load_line(from, at + r * from.row, from.column, keys, lines[r]);
         else if (first + keys < key_length)  // rows lie far apart: no hardware foresees them
           for (std::int64_t ahead = 0; ahead < kTileKeys; ahead += 16)
-            hwy::Prefetch(line[r] + kTileKeys + ahead);
+            hwy::Prefetch(line + r * row + kTileKeys + ahead);
       }
       T* const to = bias + segment.lane + i;
-      std::int64_t key = 0;
-      if (rows == 4) {
-        transpose_four(line, keys, T{1}, to, stride);
-        key = keys / 4 * 4;
-      }
-      for (; key < keys; ++key)
-        for (int r = 0; r < rows; ++r) to[key * stride + r] = line[r][key];
+      if (rows == 4)
+        rows_to_lanes<4>(line, row, keys, T{1}, to, stride);
+      else
+        for (std::int64_t key = 0; key < keys; ++key)
+          for (int r = 0; r < rows; ++r) to[key * stride + r] = line[r * row + key];
     }
   }
 };

@@ -128,80 +128,49 @@ struct TileOut {
   int width = kStripRows<T>;
 };
 
-/// Rows [first, first + 4) of the lanes as lines of whole_lines(columns).
-template <typename T>
-void gather_four(const TileOut<T>& from, int first, std::int64_t columns, T* lines) {
-  const std::int64_t line = whole_lines(columns);
-  const std::int64_t step = from.width;
-  const T* column = from.data + first / step * step * columns + first % step;
-  std::int64_t x = 0;
-  if (kStripRows<T> % 4 == 0)
-    for (; x + 4 <= columns; x += 4, column += 4 * step) {
-      const T* const four[4] = {column, column + step, column + 2 * step, column + 3 * step};
-      transpose_four(four, 4, T{1}, lines + x, line);
-    }
-  for (; x < columns; ++x, column += step)
-    for (int r = 0; r < std::min(4, kStripRows<T>); ++r) lines[r * line + x] = column[r];
-}
-
-/// Whether `store_four` can write the rows of a tile.
-template <typename T>
-bool stores_four(const AttentionForward& forward, const TileOut<T>& from, std::int64_t columns) {
-  return std::is_same_v<T, float> && kStripRows<T> % 4 == 0 && !from.by_row && columns % 4 == 0 &&
-         forward.out.dtype == DType::kF32 && forward.out.column == 1 &&
-         forward.out_low.data == nullptr;
-}
-
-/// Lanes [first, first + 4) times their factors to four rows of f32, without lines between: those
-/// were read before they had reached the cache, which took a quarter of the time of 16 rows.
-template <typename T>
-void store_four(const TileOut<T>& from, int first, std::int64_t columns, const T* factors, T* to,
-                std::int64_t to_row) {
-  const std::int64_t step = from.width;
-  const T* column = from.data + first / step * step * columns + first % step;
-  for (std::int64_t x = 0; x < columns; x += 4, column += 4 * step) {
-    const T* const four[4] = {column, column + step, column + 2 * step, column + 3 * step};
-    transpose_four(four, 4, factors + first, to + x, to_row);
-  }
-}
-
 /// Row `lane` times factors[lane] to its place in out, and what rounding took to out_low; `lines`
-/// is memory for [4][whole_lines(Dv)].
+/// is memory for a row of whole_lines(Dv) in each lane of a vector. Rows of f32 go straight to out:
+/// lines were read before they had reached the cache, and 16 rows took a quarter longer.
 template <typename T>
 void store_out(const AttentionProblem& problem, const AttentionForward& forward, std::int64_t batch,
                const RowSet& rows, const TileOut<T>& from, const T* factors, T* lines) {
   const std::int64_t columns = problem.value_dim;
   const std::int64_t width = whole_lines(columns);
-  constexpr int kTogether = kStripRows<T> < 4 ? kStripRows<T> : 4;
-  const bool four = stores_four(forward, from, columns);
+  constexpr int kTogether = kLanes<T>;
+  const Output& own = forward.out;
+  const bool direct = own.dtype == kTypeOf<T> && own.column == 1 && forward.out_low.data == nullptr;
   int gathered = -1;
   for (int s = 0; s < rows.segment_count; ++s) {
     const Segment& segment = rows.segments[s];
     const std::int64_t slot = problem.sequences[batch].query_begin + segment.row;
-    for (int r = 0; r < segment.count; ++r) {
+    for (int r = 0, count = 1; r < segment.count; r += count) {
       const int lane = segment.lane + r;
-      if (four && lane % 4 == 0 && r + 4 <= segment.count) {
-        const Output& out = forward.out;
-        store_four(from, lane, columns, factors,
-                   static_cast<T*>(out.data) + batch * out.batch + segment.head * out.head +
-                       (slot + r) * out.row,
-                   out.row);
-        r += 3;
+      const int group = lane / kTogether;
+      const auto gather = [&](T* to, std::int64_t row) HWY_ATTR {
+        const int first = group * kTogether;
+        lanes_to_rows(from.data + first / from.width * from.width * columns + first % from.width,
+                      from.width, columns, factors + first, to, row);
+      };
+      count = 1;
+      if (direct && !from.by_row && lane % kTogether == 0 && r + kTogether <= segment.count) {
+        gather(static_cast<T*>(own.data) + batch * own.batch + segment.head * own.head +
+                   (slot + r) * own.row,
+               own.row);
+        count = kTogether;
         continue;
       }
-      const T* line = from.data + lane * width;
-      if (!from.by_row) {
-        if (lane / kTogether != gathered) {
-          gathered = lane / kTogether;
-          gather_four(from, gathered * kTogether, columns, lines);
-        }
-        line = lines + lane % kTogether * width;
+      if (!from.by_row && group != gathered) {
+        gather(lines, width);
+        gathered = group;
       }
+      const T* const line =
+          from.by_row ? from.data + lane * width : lines + lane % kTogether * width;
+      const T factor = from.by_row ? factors[lane] : T{1};
       for (const Output* out : {&forward.out, &forward.out_low}) {
         if (out->data == nullptr) continue;
         const std::int64_t at =
             batch * out->batch + segment.head * out->head + (slot + r) * out->row;
-        store_line(*out, at, columns, line, factors[lane], out == &forward.out_low);
+        store_line(*out, at, columns, line, factor, out == &forward.out_low);
       }
     }
   }

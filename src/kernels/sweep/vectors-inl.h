@@ -50,45 +50,99 @@ HWY_INLINE void hide_origin(T*& pointer) {
   asm("" : "+r"(pointer));
 }
 
-/// Four rows times `factor`, a number or one for each column, to four columns: to[c * to_row + r] =
-/// factor * rows[r][c] for whole groups of four columns.
-template <typename T, typename Factor>
-HWY_INLINE void transpose_four(const T* const (&rows)[4], std::int64_t columns, Factor factor,
-                               T* to, std::int64_t to_row) {
-  constexpr bool kByColumn = std::is_pointer_v<Factor>;
+#if HWY_TARGET != HWY_SCALAR
+/// Four vectors as the rows of 4 x 4 blocks, one block in each 128 bits, to their columns.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void transpose_blocks(D d, V (&x)[4]) {
+  const hn::Repartition<double, D> pairs;
+  const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, x[0], x[1]));
+  const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, x[0], x[1]));
+  const auto ce_low = hn::BitCast(pairs, hn::InterleaveLower(d, x[2], x[3]));
+  const auto ce_high = hn::BitCast(pairs, hn::InterleaveUpper(d, x[2], x[3]));
+  x[0] = hn::BitCast(d, hn::InterleaveLower(pairs, ab_low, ce_low));
+  x[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_low, ce_low));
+  x[2] = hn::BitCast(d, hn::InterleaveLower(pairs, ab_high, ce_high));
+  x[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high));
+}
+
+/// Four floats from each of `from`, `from` + step, ...: a block of 128 bits each.
+template <class D>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, std::int64_t step) {
+  auto blocks = hn::LoadDup128(d, from);
+#pragma GCC unroll 4
+  for (std::size_t b = 1; b < hn::MaxLanes(d) / 4; ++b)
+    blocks = hn::IfThenElse(hn::FirstN(d, 4 * b), blocks,
+                            hn::LoadDup128(d, from + static_cast<std::int64_t>(b) * step));
+  return blocks;
+}
+
+/// And back.
+template <class V>
+HWY_INLINE void store_blocks(V blocks, float* to, std::int64_t step) {
+  const hn::DFromV<V> d;
+  if constexpr (hn::MaxLanes(d) == 4) {
+    hn::StoreU(blocks, d, to);
+  } else {
+    const hn::Half<decltype(d)> half;
+    constexpr auto kBlocks = static_cast<std::int64_t>(hn::MaxLanes(half) / 4);
+    store_blocks(hn::LowerHalf(half, blocks), to, step);
+    store_blocks(hn::UpperHalf(half, blocks), to + kBlocks * step, step);
+  }
+}
+
+/// Four columns of as many rows as there are lanes: columns[u] holds number u of each of them.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void load_columns(D d, const float* rows, std::int64_t row, V (&columns)[4]) {
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) columns[i] = load_blocks(d, rows + i * row, 4 * row);
+  transpose_blocks(d, columns);
+}
+#endif
+
+/// kRows rows to lanes, 4 or as many as a vector has: to[c * to_row + r] = rows[r * row + c] times
+/// `factor`.
+template <int kRows, typename T>
+inline void rows_to_lanes(const T* rows, std::int64_t row, std::int64_t columns, T factor, T* to,
+                          std::int64_t to_row) {
+  std::int64_t x = 0;
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (std::is_same_v<T, float>) {
-    const hn::FixedTag<float, 4> d;
-    const hn::Repartition<double, decltype(d)> pairs;
-    for (std::int64_t x = 0; x + 4 <= columns; x += 4, to += 4 * to_row) {
-      const auto read = [&](int r) HWY_ATTR {
-        const auto line = hn::LoadU(d, rows[r] + x);
-        if constexpr (kByColumn)
-          return hn::Mul(line, hn::LoadU(d, factor + x));
-        else
-          return hn::Mul(line, hn::Set(d, factor));
-      };
-      const auto a = read(0), b = read(1), c = read(2), e = read(3);
-      const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, a, b));
-      const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, a, b));
-      const auto ce_low = hn::BitCast(pairs, hn::InterleaveLower(d, c, e));
-      const auto ce_high = hn::BitCast(pairs, hn::InterleaveUpper(d, c, e));
-      const auto put = [&](auto column, int at)
-                           HWY_ATTR { hn::StoreU(hn::BitCast(d, column), d, to + at * to_row); };
-      put(hn::InterleaveLower(pairs, ab_low, ce_low), 0);
-      put(hn::InterleaveUpper(pairs, ab_low, ce_low), 1);
-      put(hn::InterleaveLower(pairs, ab_high, ce_high), 2);
-      put(hn::InterleaveUpper(pairs, ab_high, ce_high), 3);
+    const hn::FixedTag<float, kRows> d;
+    const auto scale = hn::Set(d, factor);
+    hn::Vec<decltype(d)> four[4];
+    for (; x + 4 <= columns; x += 4) {
+      load_columns(d, rows + x, row, four);
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) hn::StoreU(hn::Mul(four[i], scale), d, to + (x + i) * to_row);
     }
-    return;
   }
 #endif
-  for (std::int64_t x = 0; x < columns / 4 * 4; ++x)
-    for (int r = 0; r < 4; ++r)
-      if constexpr (kByColumn)
-        to[x * to_row + r] = rows[r][x] * factor[x];
-      else
-        to[x * to_row + r] = rows[r][x] * factor;
+  for (; x < columns; ++x)
+    for (int r = 0; r < kRows; ++r) to[x * to_row + r] = rows[r * row + x] * factor;
+}
+
+/// And back, as many as a vector has lanes: rows[r * row + c] = from[c * from_row + r] times
+/// factors[r].
+template <typename T>
+inline void lanes_to_rows(const T* from, std::int64_t from_row, std::int64_t columns,
+                          const T* factors, T* rows, std::int64_t row) {
+  std::int64_t x = 0;
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (std::is_same_v<T, float>) {
+    const Tag<float> d;
+    const auto factor = hn::Load(d, factors);
+    Vec<float> four[4];
+    for (; x + 4 <= columns; x += 4) {
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) four[i] = hn::Mul(hn::Load(d, from + (x + i) * from_row), factor);
+      transpose_blocks(d, four);
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) store_blocks(four[i], rows + i * row + x, 4 * row);
+    }
+  }
+#endif
+  for (; x < columns; ++x)
+    for (int r = 0; r < kLanes<T>; ++r) rows[r * row + x] = from[x * from_row + r] * factors[r];
 }
 
 /// Whether none of `count` numbers is an infinity or a NaN.
