@@ -29,8 +29,8 @@ constexpr int kKeyVectors = 2;  // as many chains a row
 constexpr int kKeysAtOnce = kKeyVectors * kLanes<float>;
 
 /// Scores of kKeysAtOnce keys from `k` on to the queries of `p`; `scores` [key][stride].
-template <int kRows>
-HWY_INLINE void scores_of_keys(const Factors<float>& p, const float* k, float* scores,
+template <int kRows, typename Key>
+HWY_INLINE void scores_of_keys(const Factors<Key, float>& p, const Key* k, float* scores,
                                std::int64_t stride) {
   const Tag<float> d;
   Vec<float> sums[kKeyVectors][kRows];
@@ -62,8 +62,8 @@ HWY_INLINE void scores_of_keys(const Factors<float>& p, const float* k, float* s
   }
 }
 
-template <int kRows>
-HWY_NOINLINE void scores_of_rows(const Factors<float>& p, std::int64_t keys, float* scores,
+template <int kRows, typename Key>
+HWY_NOINLINE void scores_of_rows(const Factors<Key, float>& p, std::int64_t keys, float* scores,
                                  std::int64_t stride) {
   for (std::int64_t j = 0; j < keys; j += kKeysAtOnce) {
     const std::int64_t from = std::min(j, keys - kKeysAtOnce);  // the last ones: some again
@@ -74,8 +74,8 @@ HWY_NOINLINE void scores_of_rows(const Factors<float>& p, std::int64_t keys, flo
 
 /// S^T = K Q^T of `rows` <= kMostFewRows rows in the first vector of a strip; false where the shape
 /// is not one for it.
-template <typename T>
-bool scores_of_few_rows([[maybe_unused]] int rows, [[maybe_unused]] const Factors<T>& p,
+template <typename Key, typename T>
+bool scores_of_few_rows([[maybe_unused]] int rows, [[maybe_unused]] const Factors<Key, T>& p,
                         [[maybe_unused]] std::int64_t keys, [[maybe_unused]] T* scores,
                         [[maybe_unused]] std::int64_t stride) {
 #if HWY_TARGET != HWY_SCALAR
@@ -94,12 +94,12 @@ bool scores_of_few_rows([[maybe_unused]] int rows, [[maybe_unused]] const Factor
 }
 
 /// kRows rows of out: as many sums as hide the latency.
-template <int kRows, typename T>
-void add_values_of(const Factors<T>& p, std::int64_t columns, const T* factor, T* out,
+template <int kRows, typename T, typename Value>
+void add_values_of(const Factors<T, Value>& p, std::int64_t columns, const T* factor, T* out,
                    std::int64_t stride) {
   constexpr int kWide = 8 / kRows;
   constexpr int kStep = kWide * kLanes<T>;
-  Factors<T> at = p;
+  Factors<T, Value> at = p;
   std::int64_t x = 0;
   for (; x + kStep <= columns; x += kStep, at.b += kStep)
     add_scaled_product<kRows, kWide, Left::kByDepth, Scaled::kByRow>(at, factor, out + x, stride);
@@ -108,15 +108,49 @@ void add_values_of(const Factors<T>& p, std::int64_t columns, const T* factor, T
 }
 
 /// out [rows][stride] = out factor + P V for `rows` <= kMostFewRows rows; whole vectors of columns.
-template <typename T>
-void add_values_to_few_rows(int rows, const Factors<T>& p, std::int64_t columns, const T* factor,
-                            T* out, std::int64_t stride) {
+template <typename T, typename Value>
+void add_values_to_few_rows(int rows, const Factors<T, Value>& p, std::int64_t columns,
+                            const T* factor, T* out, std::int64_t stride) {
   if (rows == 1)
     add_values_of<1>(p, columns, factor, out, stride);
   else if (rows == 2)
     add_values_of<2>(p, columns, factor, out, stride);
   else
     add_values_of<4>(p, columns, factor, out, stride);
+}
+
+/// Rows of keys or values of 16 bits, where they lie.
+struct NarrowRows {
+  const void* data = nullptr;  // none
+  std::int64_t row = 0;
+  DType dtype = DType::kF16;
+
+  explicit operator bool() const { return data != nullptr; }
+};
+
+/// The rows of a span if they are of 16 bits, in one run, of a multiple of `columns` numbers; else
+/// none.
+inline NarrowRows narrow_rows(const AttentionProblem& problem, const KeyOperand& from,
+                              const KeySpan& span, std::int64_t columns) {
+  const Input& values = from.values;
+  const bool narrow = values.dtype == DType::kF16 || values.dtype == DType::kBF16;
+  const KeyRun run = first_run(problem, span);
+  if (!narrow || values.column != 1 || run.count < span.count || from.columns % columns != 0)
+    return {};
+  const std::int64_t at = run.offset(values, span.kv_head);
+  for (std::int64_t r = 0; r < span.count; ++r)
+    kernels::HWY_NAMESPACE::fetch_ahead(values, at + r * values.row, from.columns);
+  return {static_cast<const f16*>(values.data) + at, values.row, values.dtype};
+}
+
+/// `act` with the rows as numbers of their type.
+template <class Act>
+HWY_INLINE void with_narrow(const NarrowRows& rows, const Act& act) {
+  static_assert(sizeof(f16) == sizeof(bf16));
+  if (rows.dtype == DType::kF16)
+    act(static_cast<const f16*>(rows.data));
+  else
+    act(static_cast<const bf16*>(rows.data));
 }
 
 }  // namespace heed::kernels::sweep::HWY_NAMESPACE

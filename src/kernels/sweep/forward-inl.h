@@ -108,6 +108,8 @@ struct ForwardKeys {
   TilePlace place;
   KeyRows<T> k;
   KeyRows<T> v;
+  NarrowRows narrow_k;  // in place of k and v, where few rows read them as they lie
+  NarrowRows narrow_v;
   bool read = false;
   enum class Finite : std::uint8_t { kUnknown, kYes, kNo } finite = Finite::kUnknown;  // of v
   /// A strip whose scores are to become weights and meet V.
@@ -133,19 +135,39 @@ void begin_tile(const ForwardTask<T>& task, std::int64_t row, ForwardTile<T>& ti
 }
 
 template <typename T>
-void read_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
+KeySpan span_of(const ForwardTask<T>& task, const ForwardKeys<T>& keys) {
+  return {task.block.batch, task.block.kv_head, keys.place.keys.begin, keys.place.keys.count()};
+}
+
+template <typename T>
+void read_values(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   const AttentionProblem& problem = task.problem;
   const ForwardScratch<T>& s = task.scratch;
-  const KeySpan span = {task.block.batch, task.block.kv_head, keys.place.keys.begin,
-                        keys.place.keys.count()};
-  keys.k = read_keys<T>(problem, span, whole_lines(problem.head_dim), s.k);
   // Few rows read whole vectors of V.
   bool in_place = true;
   for (std::int64_t t = 0; t < task.tiles; ++t)
     in_place = in_place && (s.tiles[t].few_rows() == 0 || problem.value_dim % kLanes<T> == 0);
-  keys.v = read_rows<T>(problem, values_of(problem), span, in_place, whole_lines(problem.value_dim),
-                        s.v);
+  keys.v = read_rows<T>(problem, values_of(problem), span_of(task, keys), in_place,
+                        whole_lines(problem.value_dim), s.v);
+  keys.narrow_v = {};
+}
+
+template <typename T>
+void read_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
+  const AttentionProblem& problem = task.problem;
+  const KeySpan span = span_of(task, keys);
   keys.read = true;
+#if HWY_TARGET != HWY_SCALAR
+  // All rows of a head are in one tile, where they are few.
+  if (std::is_same_v<T, float> && task.scratch.tiles[0].few_rows() > 0 &&
+      problem.score.similarity == Similarity::kDot && span.count >= kKeysAtOnce) {
+    keys.narrow_k = narrow_rows(problem, keys_of(problem), span, 4);
+    keys.narrow_v = narrow_rows(problem, values_of(problem), span, kLanes<float>);
+  }
+#endif
+  if (!keys.narrow_k)
+    keys.k = read_keys<T>(problem, span, whole_lines(problem.head_dim), task.scratch.k);
+  if (!keys.narrow_v) read_values(task, keys);
 }
 
 /// out = out factor + P V of a patch of weights.
@@ -155,6 +177,15 @@ void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Pa
   const std::int64_t columns = task.problem.value_dim;
   const T* const values = keys.v.data + patch.key_begin * keys.v.row;
   const T* const factor = tile.softmax.factor + patch.lane;
+  if constexpr (std::is_same_v<T, float>)
+    if (keys.narrow_v)
+      return with_narrow(keys.narrow_v, [&]<typename Value>(const Value* rows) HWY_ATTR {
+        const Factors<float, Value> factors = {patch.data, patch.stride,
+                                               rows + patch.key_begin * keys.narrow_v.row,
+                                               keys.narrow_v.row, patch.keys};
+        add_values_to_few_rows(tile.few_rows(), factors, columns, factor, tile.out,
+                               whole_lines(columns));
+      });
   if (const int rows = tile.few_rows(); rows > 0) {
     const Factors<T> factors = {patch.data, patch.stride, values, keys.v.row, patch.keys};
     add_values_to_few_rows(rows, factors, columns, factor, tile.out, whole_lines(columns));
@@ -217,6 +248,7 @@ void finish_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   weigh(task, keys.place, keys.waiting);
   keys.waiting = {};
   using Finite = typename ForwardKeys<T>::Finite;
+  if (partial != nullptr && keys.narrow_v) read_values(task, keys);
   if (partial != nullptr && keys.finite == Finite::kUnknown)
     keys.finite = rows_are_finite(keys.v, keys.place.keys.count(), task.problem.value_dim)
                       ? Finite::kYes
@@ -240,6 +272,21 @@ void score_products(const ForwardTask<T>& task, const ForwardKeys<T>& keys, cons
                                          patch.stride, tile.softmax.top + patch.lane);
 }
 
+/// Similarities of few rows to keys of 16 bits.
+template <typename T>
+void narrow_similarities([[maybe_unused]] const ForwardTask<T>& task,
+                         [[maybe_unused]] const ForwardKeys<T>& keys,
+                         [[maybe_unused]] const Patch<T>& patch,
+                         [[maybe_unused]] const ForwardTile<T>& tile) {
+  if constexpr (std::is_same_v<T, float>)
+    with_narrow(keys.narrow_k, [&]<typename Key>(const Key* rows) HWY_ATTR {
+      const Factors<Key, float> factors = {rows + patch.key_begin * keys.narrow_k.row,
+                                           keys.narrow_k.row, tile.queries, tile.width,
+                                           task.problem.head_dim};
+      scores_of_few_rows(tile.few_rows(), factors, patch.keys, patch.data, patch.stride);
+    });
+}
+
 /// The first half: similarities to scores, and their maximum.
 template <typename T>
 void score_strip(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Patch<T>& patch,
@@ -249,7 +296,10 @@ void score_strip(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const P
   if (task.softmax() && !steps && !visible.partial() && tile.few_rows() == 0 &&
       problem.score.similarity == Similarity::kDot)
     return score_products(task, keys, patch, tile);
-  similarities(problem, keys.k, tile, patch);
+  if (keys.narrow_k)
+    narrow_similarities(task, keys, patch, tile);
+  else
+    similarities(problem, keys.k, tile, patch);
   if (steps)
     apply_steps(problem, task.steps, keys.place, tile, patch, task.scratch.bias, visible,
                 [](ScoreStage) {});
@@ -262,8 +312,9 @@ template <typename T>
 void attend_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys, int strip, Visible& visible,
                   ForwardTile<T>& tile) {
   const int lane = strip * kStripRows<T>;
-  const KeyRange range = visible.range(lane, kStripRows<T>, keys.place.keys.count());
+  KeyRange range = visible.range(lane, kStripRows<T>, keys.place.keys.count());
   if (range.count() <= 0) return;
+  if (keys.narrow_k) range = {0, keys.place.keys.count()};  // no fewer than are computed at once
   const Patch<T> patch = {.data = task.scratch.scores + keys.buffer * kTileKeys * kStripRows<T>,
                           .stride = tile.width,
                           .key_begin = range.begin,

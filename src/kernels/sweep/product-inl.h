@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include "hwy/cache_control.h"
+#include "kernels/load_keys-inl.h"
 #include "kernels/sweep/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -46,12 +47,13 @@ struct SubtractDistance {
 /// How the left factor lies: element (r, k) at [r * a_row + k], or at [k * a_row + r].
 enum class Left : std::uint8_t { kByRow, kByDepth };
 
-/// The factors of a product of `depth` terms. The right one is b[k * b_row + lane].
-template <typename T>
+/// The factors of a product of `depth` terms. The right one is b[k * b_row + lane]. One of them may
+/// be of 16 bits, which the products of a few rows widen as they read it.
+template <typename A, typename B = A>
 struct Factors {
-  const T* a = nullptr;
+  const A* a = nullptr;
   std::int64_t a_row = 0;
-  const T* b = nullptr;
+  const B* b = nullptr;
   std::int64_t b_row = 0;
   std::int64_t depth = 0;
 };
@@ -96,14 +98,22 @@ struct LeftElements {
   }
 };
 
+template <typename T, typename B>
+HWY_INLINE Vec<T> load_right(const B* b) {
+  if constexpr (std::is_same_v<T, B>)
+    return hn::LoadU(Tag<T>(), b);
+  else
+    return kernels::HWY_NAMESPACE::load_lanes(b);
+}
+
 /// The next term of every sum, or the one `step` further on.
-template <int kRows, int kVectors, Left kLeft, class Term, typename T>
-HWY_INLINE void add_terms(const LeftElements<kRows, kLeft, T>& a, int step, const T* b,
+template <int kRows, int kVectors, Left kLeft, class Term, typename T, typename B>
+HWY_INLINE void add_terms(const LeftElements<kRows, kLeft, T>& a, int step, const B* b,
                           Vec<T> (&sums)[kRows][kVectors]) {
   const Tag<T> d;
   Vec<T> line[kVectors];
 #pragma GCC unroll 8
-  for (int v = 0; v < kVectors; ++v) line[v] = hn::LoadU(d, b + v * kLanes<T>);
+  for (int v = 0; v < kVectors; ++v) line[v] = load_right<T>(b + v * kLanes<T>);
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
     const auto left = hn::Set(d, a.of(r, step));
@@ -113,8 +123,8 @@ HWY_INLINE void add_terms(const LeftElements<kRows, kLeft, T>& a, int step, cons
 }
 
 /// sums[r][v] = the sum over k of Term(a(r, k), b(k, v)).
-template <int kRows, int kVectors, Left kLeft, class Term, typename T>
-HWY_INLINE void sum_terms(const Factors<T>& p, Vec<T> (&sums)[kRows][kVectors]) {
+template <int kRows, int kVectors, Left kLeft, class Term, typename T, typename B>
+HWY_INLINE void sum_terms(const Factors<T, B>& p, Vec<T> (&sums)[kRows][kVectors]) {
   constexpr int kSteps = kStepsAtOnce<kRows * kVectors, Term>;
   constexpr bool kByRow = kLeft == Left::kByRow;
 #pragma GCC unroll 12
@@ -123,7 +133,7 @@ HWY_INLINE void sum_terms(const Factors<T>& p, Vec<T> (&sums)[kRows][kVectors]) 
     for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(Tag<T>());
   LeftElements<kRows, kLeft, T> a(p.a, p.a_row);
   const std::int64_t b_row = p.b_row;
-  const T* b = p.b;
+  const B* b = p.b;
   std::int64_t k = p.depth;
   for (; k >= kSteps; k -= kSteps) {
 #pragma GCC unroll 4
@@ -177,8 +187,9 @@ HWY_INLINE void store_product(const Factors<T>& p, T* c, std::int64_t c_row, T* 
 enum class Scaled : std::uint8_t { kByLane, kByRow };
 
 /// c = c factor + the product.
-template <int kRows, int kVectors, Left kLeft, Scaled kScaled, typename T>
-HWY_INLINE void add_scaled_product(const Factors<T>& p, const T* factor, T* c, std::int64_t c_row) {
+template <int kRows, int kVectors, Left kLeft, Scaled kScaled, typename T, typename B>
+HWY_INLINE void add_scaled_product(const Factors<T, B>& p, const T* factor, T* c,
+                                   std::int64_t c_row) {
   const Tag<T> d;
   Vec<T> sums[kRows][kVectors];
   if (kRows > 2) {  // what was there has left L1 since the last tile

@@ -76,7 +76,31 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, std::int64_t step) {
   return blocks;
 }
 
-/// And back.
+/// Likewise four numbers of 16 bits from each, as floats.
+template <class D, typename From>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const From* from, std::int64_t step) {
+  using Lane = std::conditional_t<std::is_same_v<From, f16>, hwy::float16_t, hwy::bfloat16_t>;
+  const hn::Rebind<Lane, D> narrow;
+  const hn::FixedTag<std::uint64_t, 1> four;
+  const auto load = [&](int block) HWY_ATTR {
+    return hn::LoadU(four, reinterpret_cast<const std::uint64_t*>(from + block * step));
+  };
+  if constexpr (hn::MaxLanes(d) == 4) {
+    return hn::PromoteTo(d, hn::BitCast(narrow, load(0)));
+  } else {
+    const hn::FixedTag<std::uint64_t, 2> eight;
+    const auto low = hn::Combine(eight, load(1), load(0));
+    if constexpr (hn::MaxLanes(d) == 8) {
+      return hn::PromoteTo(d, hn::BitCast(narrow, low));
+    } else {
+      const hn::FixedTag<std::uint64_t, 4> sixteen;
+      const auto high = hn::Combine(eight, load(3), load(2));
+      return hn::PromoteTo(d, hn::BitCast(narrow, hn::Combine(sixteen, high, low)));
+    }
+  }
+}
+
+/// Back to memory, of floats.
 template <class V>
 HWY_INLINE void store_blocks(V blocks, float* to, std::int64_t step) {
   const hn::DFromV<V> d;
@@ -91,8 +115,8 @@ HWY_INLINE void store_blocks(V blocks, float* to, std::int64_t step) {
 }
 
 /// Four columns of as many rows as there are lanes: columns[u] holds number u of each of them.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE void load_columns(D d, const float* rows, std::int64_t row, V (&columns)[4]) {
+template <class D, typename From, class V = hn::Vec<D>>
+HWY_INLINE void load_columns(D d, const From* rows, std::int64_t row, V (&columns)[4]) {
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) columns[i] = load_blocks(d, rows + i * row, 4 * row);
   transpose_blocks(d, columns);
