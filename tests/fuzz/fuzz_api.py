@@ -282,7 +282,7 @@ def main():
     most, rounds = 0.0, 0
     while not fuzz.problem and (time.monotonic() < end if options.rounds is None else rounds < options.rounds):
         fuzz.open(choose)
-        threads = [threading.Thread(target=fuzz.batch, args=(choose.random(), 25)) for _ in range(8)]
+        threads = [threading.Thread(target=fuzz.batch, args=(choose.random(), 1)) for _ in range(200)]  # halves of requests wait side by side
         for thread in threads:
             thread.start()
         for thread in threads:
