@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/file.h"
+#include "heed/base/threads.h"
 #include "heed/inspect/head_probe.h"
 #include "heed/inspect/look.h"
 #include "heed/models/classifier.h"
@@ -21,6 +22,11 @@ namespace {
 
 class KnownAnswers : public testing::Test {
  protected:
+  // One thread: several would wait for each other at every step while other tests run on their
+  // cores.
+  void SetUp() override { set_thread_count(1); }
+  void TearDown() override { set_thread_count(0); }
+
   // As `heed train examples/tasks/NAME.json` does, or for `steps`.
   TrainResult trained(const std::string& name, std::optional<std::int64_t> steps = {}) {
     const std::string file = fmt::format("{}/examples/tasks/{}.json", HEED_SOURCE_DIR, name);
