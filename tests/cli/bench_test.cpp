@@ -128,17 +128,6 @@ TEST(BenchProgram, APeerThatIsNotThereOrEndsIsNamed) {
                             "torch\n");
 }
 
-TEST(BenchProgram, NoFormOfAttentionHoldsTheWholeMatrix) {
-  const std::int64_t matrix = std::int64_t{4} * 8 * 2048 * 2048;
-  for (const char* pass : {"attention", "backward"})
-    for (const char* form : {"dropout", "shared-bias", "wide-values", "sigmoid", "gaussian"}) {
-      const std::string name = std::string(form) + "-n2048-d64";
-      const Answer answer = heed({"bench", pass, "--case", name, "--json"});
-      ASSERT_EQ(answer.status, 0) << answer.error;
-      EXPECT_LT(nlohmann::json::parse(answer.out)[0]["peak_bytes"], matrix / 2) << pass << name;
-    }
-}
-
 TEST(BenchProgram, TimesAStepOfEveryFormOfTheCache) {
   const Answer answer = heed({"bench", "decode", "--json", "--case", "k1024-f32", "k1024-i8",
                               "k1024-paged", "k1024-ring"});

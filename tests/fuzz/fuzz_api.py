@@ -270,6 +270,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("program")
     parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--rounds", type=int, help="ends after this many rounds, not after --seconds")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--megabytes", type=float, default=1500, help="bound of resident memory (default 1500)")
     parser.add_argument("--patience", type=float, default=300, help="seconds for an answer; a machine may be busy (default 300)")
@@ -279,9 +280,9 @@ def main():
     choose = random.Random(options.seed)
     end = time.monotonic() + options.seconds
     most, rounds = 0.0, 0
-    while time.monotonic() < end and not fuzz.problem:
+    while not fuzz.problem and (time.monotonic() < end if options.rounds is None else rounds < options.rounds):
         fuzz.open(choose)
-        threads = [threading.Thread(target=fuzz.batch, args=(choose.random(), 25)) for _ in range(8)]
+        threads = [threading.Thread(target=fuzz.batch, args=(choose.random(), 1)) for _ in range(200)]  # halves of requests wait side by side
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "base/file.h"
+#include "heed/base/threads.h"
 #include "heed/inspect/head_probe.h"
 #include "heed/inspect/look.h"
 #include "heed/models/classifier.h"
@@ -20,10 +22,16 @@ namespace {
 
 class KnownAnswers : public testing::Test {
  protected:
-  // As `heed train examples/tasks/NAME.json` does.
-  TrainResult trained(const std::string& name) {
+  // One thread: several would wait for each other at every step while other tests run on their
+  // cores.
+  void SetUp() override { set_thread_count(1); }
+  void TearDown() override { set_thread_count(0); }
+
+  // As `heed train examples/tasks/NAME.json` does, or for `steps`.
+  TrainResult trained(const std::string& name, std::optional<std::int64_t> steps = {}) {
     const std::string file = fmt::format("{}/examples/tasks/{}.json", HEED_SOURCE_DIR, name);
     config_ = parse_train_config(read_file(file), file);
+    config_.steps = steps.value_or(config_.steps);
     const TrainResult result = train({.config = config_, .folder = scratch_ / name}, recorder_);
     model_ = load_model(result.model);
     return result;
@@ -53,7 +61,7 @@ TEST_F(KnownAnswers, ReverseIsTheAntiDiagonal) {
 }
 
 TEST_F(KnownAnswers, CopyIsTheDiagonalOfTheCrossAttention) {
-  EXPECT_EQ(trained("copy").accuracy, 1.0);
+  EXPECT_EQ(trained("copy", 500).accuracy, 1.0);
   Session session = tokenize_session(model_, "3 1 4 1 5 9 2 6 5 3 5 8 9 7 9 3");
   run_session(session, model_);
   ASSERT_EQ(session.tokens.size(), 17U);  // what it wrote by itself, behind the first token

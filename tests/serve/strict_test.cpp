@@ -65,14 +65,14 @@ LoadedModel slow_translator() {
   model.tokenizer = train_byte_bpe(test::kServedText, {.vocabulary_size = 280});
   const json config = {{"model_type", "marian"},
                        {"vocab_size", model.tokenizer->vocabulary_size()},
-                       {"d_model", 512},
+                       {"d_model", 256},
                        {"encoder_layers", 1},
-                       {"decoder_layers", 12},
+                       {"decoder_layers", 8},
                        {"encoder_attention_heads", 8},
                        {"decoder_attention_heads", 8},
-                       {"encoder_ffn_dim", 512},
-                       {"decoder_ffn_dim", 2048},
-                       {"max_position_embeddings", 512},
+                       {"encoder_ffn_dim", 256},
+                       {"decoder_ffn_dim", 1024},
+                       {"max_position_embeddings", 300},
                        {"decoder_start_token_id", 3},
                        {"eos_token_id", 0}};
   model.model = make_model(config.dump(), 1);

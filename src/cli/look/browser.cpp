@@ -23,7 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<const char*, 4> kNames = {"chromium", "chromium-browser", "google-chrome",
+// The headless shell comes first: it draws the same bytes in half of the CPU time.
+constexpr std::array<const char*, 5> kNames = {"chromium-headless-shell", "chromium",
+                                               "chromium-browser", "google-chrome",
                                                "google-chrome-stable"};
 constexpr int kHeight = 900;        // of the window; the picture is as high as the page
 constexpr int kNarrowHeight = 844;  // with a phone's width

@@ -8,9 +8,9 @@
 
 namespace heed::cli {
 
-/// $HEED_BROWSER, else chromium, chromium-browser or google-chrome of $PATH; kNotFound otherwise,
-/// which says that it draws `asked` ("--format svg"), what to install, and that `other` works
-/// without.
+/// Returns $HEED_BROWSER, else chromium-headless-shell, chromium, chromium-browser or google-chrome
+/// of $PATH. Throws kNotFound otherwise: its message says that `asked` ("--format svg") needs a
+/// browser, what to install, and that `other` works without.
 std::string find_browser(const std::string& asked, const std::string& other);
 
 struct BrowserTask {

@@ -68,7 +68,7 @@ export class SessionApi {
     this.matrices = recent(64);
     this.read = recent(64);
     this.proofs = recent(64);
-    this.late = new Late((place, from, signal) => this.json(`${this.at(place)}/late/${from}`, signal), (place, scores) => this.merge(place, scores));
+    this.late = new Late((place, from, signal) => this.json(`${this.at(place)}/late/${from}`, signal), (place, scores) => this.merge(place, scores), () => this.changed());
     this.atlases = recent(8);
     // Asked for ahead of time, so what goes wrong with it is nobody's concern.
     const sizeOf = ({stack}: Place) => this.side(stack).attention;
@@ -109,7 +109,6 @@ export class SessionApi {
   /** Late scores stand beside the others: whoever shows scores shows them. */
   private merge(place: Place, scores: object): void {
     Object.assign(this.scoresOf(place)?.[place.head] ?? {}, scores);
-    this.changed();
   }
 
   private stackOf({stack}: Place): string { return this.side(stack).stack; }

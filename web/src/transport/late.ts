@@ -8,6 +8,8 @@ export type LateFrom = 'probe' | 'run';
 
 type Ask = (place: Place, from: LateFrom, signal: AbortSignal) => Promise<LateScores>;
 
+const kRedrawMilliseconds = 150;  // a redraw takes longer than the answer of a small model
+
 interface Wanted { from: LateFrom; place: Place }
 
 function keyOf(from: LateFrom, place: Place): string { return `${from} ${nameOf(place)}`; }
@@ -19,7 +21,8 @@ export class Late {
   private stopped: AbortController | null = null;
   private isRefused = false;     // a saved page has no model, and knows what it was saved with
 
-  constructor(private readonly ask: Ask, private readonly told: (place: Place, scores: object) => void) {}
+  /** `told` hears of each answer, `changed` at most every kRedrawMilliseconds and after the last one. */
+  constructor(private readonly ask: Ask, private readonly told: (place: Place, scores: object) => void, private readonly changed: () => void) {}
 
   /** The late scores of a head that are there. */
   of(place: Place): object {
@@ -53,15 +56,22 @@ export class Late {
 
   private async work(): Promise<void> {
     const {signal} = this.stopped = new AbortController();
+    let redrawn = -Infinity;
+    let isStale = false;
     try {
       for (let next = this.next(); next && !signal.aborted; next = this.next()) {
         const {stack: _, layer: __, head: ___, ...scores} = await this.ask(next.place, next.from, signal);
         this.found.set(keyOf(next.from, next.place), scores as LateScores);
         this.told(next.place, scores);
+        isStale = performance.now() - redrawn < kRedrawMilliseconds;
+        if (isStale) continue;
+        this.changed();
+        redrawn = performance.now();
       }
     } catch {
       this.isRefused = !signal.aborted;  // what goes wrong leaves its dash
     }
     this.stopped = null;
+    if (isStale) this.changed();
   }
 }

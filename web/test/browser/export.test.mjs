@@ -7,19 +7,20 @@ import {pathToFileURL} from 'node:url';
 import {test} from 'node:test';
 import {promisify} from 'node:util';
 import {PNG} from 'pngjs';
-import {browserPath, eventually, frames, kText, modelPath, quiet, ready, run, scratch as folder, settled, soon, token, withPages} from './harness.mjs';
+import {browserPath, eventually, frames, kText, modelPath, quiet, ready, run, scratch as folder, settled, soon, token, windowBrowserPath, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const heed = promisify(execFile);
 const kView = 'look/L1.H3/i=60/j=58';
 
 /** `heed look` with the text of the tests. */
-async function look(name, ...more) {
+async function lookWith(browser, name, ...more) {
   const file = join(folder, name);
   await heed(process.env.HEED_PROGRAM, ['look', kText, '--model', modelPath, '-o', file, ...more],
-    {env: {...process.env, HEED_BROWSER: browserPath}});
+    {env: {...process.env, HEED_BROWSER: browser}});
   return file;
 }
+const look = (name, ...more) => lookWith(browserPath, name, ...more);
 
 /** What a click on the foot line downloads. */
 async function saved(page, format) {
@@ -43,8 +44,9 @@ function read(page) {
     .map((name) => [name, [...document.querySelectorAll(name)].map((each) => each.textContent)])));
 }
 
-for (const [name, options, more] of [
-  ['light', {}, []], ['dark', {colorScheme: 'dark'}, ['--theme', 'dark']],
+for (const [name, options, more, browser = browserPath] of [
+  ['light', {}, [], windowBrowserPath],  // other programs draw the same bytes
+  ['dark', {colorScheme: 'dark'}, ['--theme', 'dark']],
   ['wide', {viewport: {width: 1800, height: 1100}}, ['--width', '1800']],
   ['narrow', {viewport: {width: 390, height: 844}}, ['--width', '390']],
   ['narrowest', {viewport: {width: 320, height: 844}}, ['--width', '320']],
@@ -52,7 +54,7 @@ for (const [name, options, more] of [
   test(`page and command line write the same svg: ${name}`, async () => {
     const page = await open(`#${kView}`, options);
     const own = await saved(page, 'svg');
-    const file = await look(`${name}.svg`, '--view', kView, '--format', 'svg', ...more);
+    const file = await lookWith(browser, `${name}.svg`, '--view', kView, '--format', 'svg', ...more);
     assert.ok(own.bytes.equals(readFileSync(file)), 'the two files differ');
     const width = options.viewport?.width ?? 1440;
     assert.ok(own.bytes.toString().startsWith(`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" `));

@@ -25,8 +25,11 @@ Lily didn't want to help her mom, so she`;
 
 export const kWaitMilliseconds = 300_000;  // a machine may be busy with other things
 const kBrowsers = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const kShell = '/usr/bin/chromium-headless-shell';  // the same engine without a window: two thirds of the CPU time
 
-export const browserPath = [process.env.CHROMIUM, ...kBrowsers].find((path) => path && existsSync(path));
+const firstOf = (paths) => paths.find((path) => path && existsSync(path));
+export const browserPath = firstOf([process.env.CHROMIUM, kShell, ...kBrowsers]);
+export const windowBrowserPath = firstOf([process.env.CHROMIUM, ...kBrowsers, kShell]);
 
 /** A file or folder of the test data beside the checkout; without it the test file skips. */
 export function shared(path) {
@@ -304,13 +307,34 @@ export function row(page, layer, head, query, what = 'row') {
   }, [layer, head, query, what]);
 }
 
-/** axe finds nothing serious. The page was opened with bypassCSP, so that axe can be loaded. */
-export async function assertAccessible(page) {
-  await page.addScriptTag({path: createRequire(import.meta.url).resolve('axe-core/axe.min.js')});
+/**
+ * axe finds nothing serious. The page was opened with bypassCSP, so that axe can be loaded. `options` are those of
+ * axe.run, such as kColors.
+ */
+export async function assertAccessible(page, options = {}, about = '') {
+  if (!await page.evaluate(() => 'axe' in window)) {
+    await page.addScriptTag({path: createRequire(import.meta.url).resolve('axe-core/axe.min.js')});
+  }
   // What passes is not listed: making that list takes longer than the rules.
-  const {violations} = await page.evaluate(() => window.axe.run(document, {resultTypes: ['violations']}));
+  const {violations} = await page.evaluate((more) => window.axe.run(document, {resultTypes: ['violations'], ...more}), options);
   const serious = violations.filter(({impact}) => ['serious', 'critical'].includes(impact));
-  assert.deepEqual(serious.map(({id, nodes}) => `${id}: ${nodes.slice(0, 3).map((node) => node.html).join(' ')}`), []);
+  assert.deepEqual(serious.map(({id, nodes}) => `${id}: ${nodes.slice(0, 3).map((node) => node.html).join(' ')}`), [], about);
+}
+
+// Three quarters of the time of all rules go to the contrast of colors, the only rule that reads them.
+const kContrast = 'color-contrast';
+export const kColors = {runOnly: [kContrast]};
+export const kAllButColors = {rules: {[kContrast]: {enabled: false}}};
+
+/** axe finds nothing serious in the page as it is, in dark colors, and on a narrow window. */
+export async function assertAccessibleEverywhere(page) {
+  await assertAccessible(page, {}, 'light');
+  await page.emulateMedia({colorScheme: 'dark'});
+  await quiet(page);
+  await assertAccessible(page, kColors, 'dark');
+  await page.setViewportSize({width: 390, height: 844});
+  await quiet(page);
+  await assertAccessible(page, kAllButColors, 'narrow');
 }
 
 /** How many tokens the text has; those out of sight have no element. */

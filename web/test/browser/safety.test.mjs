@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {request} from 'node:http';
 import {test} from 'node:test';
-import {assertAccessible, eventually, hash, quiet, run, settled, soon, textOf, withPages} from './harness.mjs';
+import {eventually, hash, quiet, run, soon, textOf, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 
@@ -39,62 +39,14 @@ test('a foreign Host is refused', async () => {
   assert.equal(status, 403);
 });
 
-const kPages = {light: {colorScheme: 'light'}, dark: {colorScheme: 'dark'}, narrow: {viewport: {width: 390, height: 844}}};
-for (const [name, options] of Object.entries(kPages)) {
-  test(`axe finds nothing serious: ${name}`, async () => {
-    const page = await open('#look/L1.H3/i=60/j=20', {bypassCSP: true, ...options});
-    await settled(page);
-    await assertAccessible(page);
-    await page.keyboard.press('t');
-    await page.waitForSelector('.table');
-    await quiet(page);
-    await assertAccessible(page);
-  });
-}
-
-for (const view of ['grid', 'matrix', 'why', 'anatomy', 'words', 'heads', 'flow']) {
-  for (const [name, options] of Object.entries(kPages)) {
-    test(`axe finds nothing serious: ${view}, ${name}`, async () => {
-      const page = await blank({bypassCSP: true, ...options});
-      await page.goto(`${state.server.address}#${view}/L1.H3/i=60/j=20`);
-      await page.waitForFunction(() => (document.querySelector('.view')?.innerText.length ?? 0) > 40);
-      await quiet(page);
-      await assertAccessible(page);
-    });
-  }
-}
-
-test('axe finds nothing serious: small multiples and the list of keys', async () => {
-  const page = await open('#look/L1.H0+H1+H2+H3+H4/i=60', {bypassCSP: true});
-  await page.waitForSelector('.small .key');
-  await page.keyboard.press('?');
-  await assertAccessible(page);
-});
-
-for (const colorScheme of ['light', 'dark']) {
-  test(`axe finds nothing serious: working, failed, editing, ${colorScheme}`, async () => {
-    const page = await blank({bypassCSP: true, colorScheme});
-    await page.route('**/events*', (route) => route.fulfill({contentType: 'text/event-stream', body: 'retry: 600000\nevent: next\ndata: {}\n\n'}));
-    await page.goto(state.server.address);
-    await page.waitForSelector('.progress');
-    await assertAccessible(page);
-    await page.locator('.header-text').click();
-    await assertAccessible(page);
-    await page.locator('textarea').fill('the old dog and the cat went home. '.repeat(200));
-    await page.keyboard.press('Control+Enter');
-    await page.waitForSelector('.failed');
-    await assertAccessible(page);
-  });
-}
-
 test('Tab reaches every part', async () => {
   const page = await open('#look/L1.H3/i=60/j=20');
   const reached = new Set();
   await page.locator('body').press('Tab');
   for (let step = 0; step < 90; ++step) {
-    const at = await page.evaluate(() => document.activeElement?.closest('header, .heads, .text, .edges, .matrix-part')?.className);
-    const name = await page.evaluate(() => document.activeElement?.className ?? '');
-    reached.add(at).add(name.split(' ')[0]);
+    const [part, name] = await page.evaluate(() => [
+      document.activeElement?.closest('header, .heads, .text, .edges, .matrix-part')?.className, document.activeElement?.className ?? '']);
+    reached.add(part).add(name.split(' ')[0]);
     await page.keyboard.press('Tab');
   }
   for (const part of ['header', 'heads', 'edges', 'matrix-part', 'token', 'chip', 'query', 'key', 'fold', 'matrix', 'option', 'step']) {

@@ -20,14 +20,16 @@ const turns = () => new Promise((resolve) => setTimeout(resolve, 5));
 test('late scores come one by one, the head in view first, and what is there is not asked for again', async () => {
   const asked = [];
   const told = [];
+  let redrawn = null;  // how many heads were told when the page was drawn last
   const late = new Late(async ({head}, from) => {
     asked.push(`${from} ${head}`);
     return {stack: 'self', layer: 0, head, without: head / 10};
-  }, ({head}, scores) => told.push([head, scores]));
+  }, ({head}, scores) => told.push([head, scores]), () => { redrawn = told.length; });
   late.want(['run', 'probe'], place(2), () => [0, 1, 2].map(place));
   await turns();
   assert.deepEqual(asked, ['probe 2', 'probe 0', 'probe 1', 'run 2', 'run 0', 'run 1']);
   assert.deepEqual(told.at(-1), [1, {without: 0.1}]);
+  assert.equal(redrawn, 6);
   assert.deepEqual(late.of(place(2)), {without: 0.2});
   late.want(['run'], place(0), () => [0, 1, 2].map(place));
   await turns();
@@ -41,7 +43,7 @@ test('late scores that nobody wants any more are not asked for', async () => {
   const late = new Late(({head}) => new Promise((resolve) => {
     asked.push(head);
     answer = () => resolve({stack: 'self', layer: 0, head, without: 0});
-  }), () => undefined);
+  }), () => undefined, () => undefined);
   late.want(['run'], place(0), () => [0, 1, 2].map(place));
   await turns();
   assert.deepEqual(late.progress, {done: 0, of: 3});
@@ -56,7 +58,7 @@ test('where the answer is an error the scores stay dashes, and it is not asked a
   const late = new Late(async () => {
     ++asked;
     throw new Error('no model');
-  }, () => assert.fail('nothing came'));
+  }, () => assert.fail('nothing came'), () => assert.fail('nothing to draw'));
   late.want(['run'], place(0), () => [place(0)]);
   await turns();
   late.want(['run', 'probe'], place(0), () => [place(0)]);
