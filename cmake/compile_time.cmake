@@ -36,9 +36,10 @@ endfunction()
 # Kernels, which are compiled once for every instruction set, stay alone or go to heed_kernels_together.
 option(HEED_UNITY "Compile the files of a folder as one" OFF)
 set(HEED_TOGETHER
-  "src/text(/.*)?" "src/(tensor|masks|ops|kernels)(/.*)?" "src/(base|io|ranks|generate)"
-  "src/(nn|models|onnx|train)(/.*)?" "src/inspect/(heads|evidence|session)"
-  "src/inspect/(rows|map|golden|saved|answers)" "src/cli(/options|/terminal|/bench|/attend)?")
+  "src/text(/.*)?" "src/(tensor|masks|ops|kernels)(/.*)?" "src/(base|io|generate)"
+  "src/(nn|models)" "src/(onnx|train)(/.*)?"
+  "src/inspect/(heads|evidence|session)" "src/inspect/(rows|map|golden|saved|answers)"
+  "src/cli(/options|/terminal|/bench|/attend)?")
 set(HEED_PLAIN_KERNELS "/kernels/(attention|reference/.*|cpu/(embedding|matmul|matmul_(cut|few|panels)))\\.cpp$")
 function(heed_unity target)
   if(NOT HEED_UNITY)
