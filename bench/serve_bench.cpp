@@ -9,12 +9,12 @@
 #include <cmath>
 #include <ctime>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/philox.h"
 #include "bench/server_inputs.h"
 #include "heed/base/error.h"
@@ -90,13 +90,14 @@ class Bench {
 
   void open(const std::string& text) {
     opened_ = Clock::now();
-    const auto answer = client_.Post("/api/v1/sessions", nlohmann::json({{"text", text}}).dump(),
-                                     "application/json");
+    const auto answer =
+        client_.Post("/api/v1/sessions", Json({{"text", text}}).dump(), "application/json");
     if (!answer || answer->status / 100 != 2) fail_of_server("the session was refused");
-    const auto session = nlohmann::json::parse(answer->body);
-    path_ = "/api/v1/sessions/" + session["session"].get<std::string>();
-    length_ = session["attentions"][0]["queries"];
-    zooms_ = session["attentions"][0]["zooms"];
+    const JsonText session = JsonText::parse(answer->body, {.file = "the new session"});
+    path_ = "/api/v1/sessions/" + *session.root()["session"].as_text();
+    const Json& attention = session.root()["attentions"].items()[0];
+    length_ = *attention["queries"].as_integer();
+    zooms_ = *attention["zooms"].as_integer();
   }
 
   std::int64_t length() const { return length_; }
@@ -126,7 +127,9 @@ class Bench {
   }
 
   // What the page begins with.
-  std::string shown_text() { return nlohmann::json::parse(get("/api/v1/models"))["text"]; }
+  std::string shown_text() {
+    return *JsonText::parse(get("/api/v1/models"), {.file = "the models"}).root()["text"].as_text();
+  }
 
   // What the page asks for before it can draw another head; of the first `heads` ones.
   void switch_heads(const std::string& name, std::int64_t heads) {

@@ -9,6 +9,7 @@
 #include "inspect/evidence/masked.h"
 #include "inspect/rows/next_words.h"
 #include "inspect/session/folder_words.h"
+#include "inspect/session/session_input.h"
 
 namespace heed {
 namespace {
@@ -62,12 +63,6 @@ struct StopListener final : GenerateListener {
   }
   const Check& check;
 };
-
-std::vector<TokenId> ids_of(std::span<const SessionToken> tokens) {
-  std::vector<TokenId> ids;
-  for (const SessionToken& token : tokens) ids.push_back(token.id);
-  return ids;
-}
 
 // How many first tokens a text has in common with any of those before it.
 std::int64_t shared_tokens(const std::vector<HypothesisAnswer>& before, const Generated& text) {

@@ -10,6 +10,7 @@
 #include "inspect/evidence/read_out.h"
 #include "inspect/rows/next_words.h"
 #include "inspect/session/folder_words.h"
+#include "inspect/session/session_input.h"
 
 namespace heed {
 namespace {
@@ -41,12 +42,6 @@ void check(const Session& session, const BranchRequest& request) {
           .found = request.position,
           .expected = fmt::format("at most {}: the model has {}", info.positions - 2,
                                   number_of(info.positions, "position"))});
-}
-
-std::vector<TokenId> ids_of(std::span<const SessionToken> tokens) {
-  std::vector<TokenId> ids;
-  for (const SessionToken& token : tokens) ids.push_back(token.id);
-  return ids;
 }
 
 GenerateArgs args_of(const Session& session, const LoadedModel& model,

@@ -133,8 +133,8 @@ std::vector<double> products(const std::vector<double>& query, const Rows& keys,
 }
 
 // The number that the cells sum to, from the session's own rows.
-double number_of(const Session& session, const OriginsRequest& request, const KeyRows& keys,
-                 const std::vector<std::int64_t>& visible) {
+double requested_number(const Session& session, const OriginsRequest& request, const KeyRows& keys,
+                        const std::vector<std::int64_t>& visible) {
   const HeadRows rows(session.at(request.place), request.place.head);
   const auto score = [&](std::int64_t key) {
     const std::vector<double> terms = rows.terms(rows.query(request.query), rows.key(key));
@@ -235,7 +235,7 @@ Origins origins(const Session& session, const LoadedModel& model, const Writes& 
                       stream_parts(session, writes, parts, request, Side::kKey, keys.rows));
   Origins answer{.query_parts = names_of(of_query),
                  .key_parts = names_of(of_key),
-                 .number = number_of(session, request, keys, visible)};
+                 .number = requested_number(session, request, keys, visible)};
   Rows compared_keys;
   for (const StreamPart& part : of_key)
     compared_keys.push_back(compared(part.rows, keys, request, visible, turns));

@@ -32,11 +32,11 @@
 namespace heed {
 namespace {
 
-constexpr double kInduction = 0.3;        // from this share on a head is an induction head
-constexpr std::int64_t kMostRows = 1024;  // of a longer text, rows that are spread over it
+constexpr double kInduction = 0.3;              // from this share on a head is an induction head
+constexpr std::int64_t kMostSpreadRows = 1024;  // of a longer text, rows that are spread over it
 
 using Candidates = std::vector<const HeadScores*>;
-using Rows = std::vector<std::int64_t>;
+using RowList = std::vector<std::int64_t>;
 
 double or_zero(double score) { return std::isnan(score) ? 0 : score; }
 
@@ -89,8 +89,8 @@ class Chooser {
   bool is_masked_ = false;                    // the rows are the gaps of a masked text
   bool is_narrowed_ = false;                  // the rows are some that were asked for, or gaps
   bool is_between_ = false;                   // an edge goes from one text to another
-  Rows rows_;
-  Rows spread_;  // rows of the whole text, with those of rows_
+  RowList rows_;
+  RowList spread_;  // rows of the whole text, with those of rows_
 };
 
 std::vector<double> content_of(const Session& session, std::span<const SessionToken> tokens,
@@ -100,8 +100,8 @@ std::vector<double> content_of(const Session& session, std::span<const SessionTo
 }
 
 // `count` places of a text, or all.
-Rows spread_over(std::int64_t length, std::int64_t count) {
-  Rows rows;
+RowList spread_over(std::int64_t length, std::int64_t count) {
+  RowList rows;
   for (std::int64_t at = 0; at < std::min(length, count); ++at)
     rows.push_back(length <= count ? at : at * length / count);
   return rows;
@@ -137,7 +137,7 @@ void Chooser::take_rows(std::span<const std::int64_t> asked) {
   };
   if (is_narrowed_ && std::ranges::none_of(rows_, says))
     for (const std::int64_t row : rows_) of_queries_[static_cast<std::size_t>(row)] = 1;
-  const Rows spread = spread_over(std::ssize(queries_), kMostRows);
+  const RowList spread = spread_over(std::ssize(queries_), kMostSpreadRows);
   if (!is_narrowed_) rows_ = spread;
   std::ranges::sort(rows_);
   std::ranges::set_union(rows_, spread, std::back_inserter(spread_));

@@ -18,7 +18,7 @@
 namespace heed {
 namespace {
 
-using Term = HeadFilter::Term;
+using FilterTerm = HeadFilter::Term;
 
 constexpr std::size_t kMostShown = 20;   // bytes of what was found
 constexpr std::size_t kMostDigits = 18;  // of a number
@@ -47,8 +47,8 @@ class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
 
-  std::vector<Term> terms() {
-    std::vector<Term> terms;
+  std::vector<FilterTerm> terms() {
+    std::vector<FilterTerm> terms;
     for (skip_blanks(); at_ < text_.size(); skip_blanks()) {
       if (!terms.empty() && text_[at_ - 1] != ' ') refuse(text_, at_, "a blank");
       terms.push_back(term());
@@ -73,9 +73,9 @@ class Reader {
     return is_there;
   }
 
-  Term term() {
+  FilterTerm term() {
     const std::size_t begin = at_;
-    Term term{.name = std::string(take(kLetters)), .test = Term::Test::kWithin};
+    FilterTerm term{.name = std::string(take(kLetters)), .test = FilterTerm::Test::kWithin};
     term.at = static_cast<std::int64_t>(begin);
     if (term.name.empty()) refuse(text_, begin, "a score, layer or head");
     skip_blanks();
@@ -89,11 +89,11 @@ class Reader {
     return term;
   }
 
-  Term::Test test() {
-    if (took(">=")) return Term::Test::kAtLeast;
-    if (took("<=")) return Term::Test::kAtMost;
-    if (took(">")) return Term::Test::kAbove;
-    if (took("<")) return Term::Test::kBelow;
+  FilterTerm::Test test() {
+    if (took(">=")) return FilterTerm::Test::kAtLeast;
+    if (took("<=")) return FilterTerm::Test::kAtMost;
+    if (took(">")) return FilterTerm::Test::kAbove;
+    if (took("<")) return FilterTerm::Test::kBelow;
     refuse(text_, at_, ">, >=, < or <=");
   }
 
@@ -117,7 +117,7 @@ class Reader {
     return value;
   }
 
-  void read_range(Term& term) {
+  void read_range(FilterTerm& term) {
     term.first = term.last = whole();
     const std::size_t end = at_;
     skip_blanks();
@@ -149,17 +149,17 @@ double value_of(const HeadScores& head, const std::string& name) {
   return score ? head.values.at(*score) : std::nan("");  // compares with nothing
 }
 
-bool holds(const Term& term, double value) {
+bool holds(const FilterTerm& term, double value) {
   switch (term.test) {
-    case Term::Test::kAbove:
+    case FilterTerm::Test::kAbove:
       return value > term.first;
-    case Term::Test::kAtLeast:
+    case FilterTerm::Test::kAtLeast:
       return value >= term.first;
-    case Term::Test::kBelow:
+    case FilterTerm::Test::kBelow:
       return value < term.first;
-    case Term::Test::kAtMost:
+    case FilterTerm::Test::kAtMost:
       return value <= term.first;
-    case Term::Test::kWithin:
+    case FilterTerm::Test::kWithin:
       return value >= term.first && value <= term.last;
   }
   return false;
@@ -169,15 +169,15 @@ bool holds(const Term& term, double value) {
 
 bool HeadFilter::holds(const HeadScores& head) const {
   return std::ranges::all_of(
-      terms, [&](const Term& term) { return heed::holds(term, value_of(head, term.name)); });
+      terms, [&](const FilterTerm& term) { return heed::holds(term, value_of(head, term.name)); });
 }
 
 double HeadFilter::distance(const HeadScores& head) const {
   double sum = 0;
-  for (const Term& term : terms) {
+  for (const FilterTerm& term : terms) {
     const double value = value_of(head, term.name);
     if (heed::holds(term, value)) continue;
-    const bool is_beyond = term.test == Term::Test::kWithin && value > term.first;
+    const bool is_beyond = term.test == FilterTerm::Test::kWithin && value > term.first;
     const double gap = std::abs(value - (is_beyond ? term.last : term.first));
     sum += std::isnan(gap) ? 1 : gap;  // an undefined score is as far as a share can be
   }
@@ -189,7 +189,7 @@ HeadFilter parse_head_filter(std::string_view text) {
 }
 
 void check_head_filter(const HeadFilter& filter, std::span<const std::string_view> scores) {
-  for (const Term& term : filter.terms) {
+  for (const FilterTerm& term : filter.terms) {
     if (is_range(term.name)) continue;
     const auto score = find_score(term.name);
     const bool is_there =

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "heed/inspect/units.h"
+#include "inspect/session/session_input.h"
 #include "text/unicode/properties.h"
 #include "text/utf8.h"
 
@@ -21,10 +22,6 @@ bool has_word_character(std::string_view text) {
     at += character.bytes;
   }
   return false;
-}
-
-bool is_special(const Tokenizer* tokenizer, const SessionToken& token) {
-  return token.text < 0 || (tokenizer != nullptr && tokenizer->is_special(token.id));
 }
 
 // Numbers in the order in which kinds of tokens first come; sorted places are a tenth of a map.

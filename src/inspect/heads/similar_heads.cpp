@@ -12,7 +12,7 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kRowsAtOnce = 64;
+constexpr std::int64_t kQueriesAtOnce = 64;
 
 struct Sizes {
   std::int64_t queries = 0;
@@ -151,9 +151,9 @@ std::vector<SimilarHead> similar_heads(const Session& session, Stack stack,
     for (int head = 0; head < attentions.shape.heads; ++head)
       heads.push_back({.place = {stack, layer, head}});
   const std::vector<std::int64_t> queries = queries_of(example, sizes);
-  for (std::size_t first = 0; first < queries.size(); first += kRowsAtOnce) {
+  for (std::size_t first = 0; first < queries.size(); first += kQueriesAtOnce) {
     const auto some = std::span(queries).subspan(
-        first, std::min<std::size_t>(kRowsAtOnce, queries.size() - first));
+        first, std::min<std::size_t>(kQueriesAtOnce, queries.size() - first));
     const ExampleRows rows = example_rows(session, stack, example, some, first, sizes.keys);
     for (std::size_t layer = 0; layer < attentions.layers.size(); ++layer) {
       cancel.check();

@@ -16,12 +16,12 @@ namespace {
 
 // Between attention and MLP the stream is kept where it is small.
 bool keeps_level(const Session& session, const TapName& name) {
-  constexpr std::int64_t kMostNumbers = std::int64_t{1} << 24;  // 64 MiB
+  constexpr std::int64_t kMostKeptNumbers = std::int64_t{1} << 24;  // 64 MiB
   const ModelInfo& info = session.info;
   if (!info.has_logits || name.stack == Stack::kEncoder) return false;
   if (name.kind == TapKind::kEmbedding || name.kind == TapKind::kResidual) return true;
   return name.kind == TapKind::kMiddle &&
-         info.layers * std::ssize(session.tokens) * info.width <= kMostNumbers;
+         info.layers * std::ssize(session.tokens) * info.width <= kMostKeptNumbers;
 }
 
 std::string layer_text(const TapName& name) {

@@ -46,12 +46,6 @@ std::vector<SessionToken> tokens_of(const Tokenizer& tokenizer, const Encoding& 
   return tokens;
 }
 
-std::vector<TokenId> ids_of(std::span<const SessionToken> tokens) {
-  std::vector<TokenId> ids;
-  for (const SessionToken& token : tokens) ids.push_back(token.id);
-  return ids;
-}
-
 SessionToken first_token(const LoadedModel& model) {
   return token_of(model.writing_tokenizer(), static_cast<TokenId>(model.model->info().first_token),
                   {});

@@ -26,4 +26,9 @@ struct SessionInput {
 /// before it, and to an empty second text the token that closes it, the last one.
 std::int64_t pair_split(std::span<const SessionToken> tokens);
 
+/// Whether a token belongs to no text, or its tokenizer calls it special; `tokenizer` may be null.
+bool is_special(const Tokenizer* tokenizer, const SessionToken& token);
+
+std::vector<TokenId> ids_of(std::span<const SessionToken> tokens);
+
 }  // namespace heed

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "heed/text/tokenizer.h"
+#include "inspect/session/session_input.h"
 #include "text/unicode/breaks.h"
 #include "text/unicode/properties.h"
 #include "text/utf8.h"
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kNames = {"token", "character", "word", "sentence"};
 
-struct Piece {
+struct TextPiece {
   std::size_t begin = 0;   // in the stretch's text
   std::size_t letter = 0;  // its first character that is no space; its begin where it has none
   bool is_spaces = false;
@@ -56,7 +57,7 @@ class Stretch {
     auto sentence = sentences.begin();
     std::size_t character = 0;  // the first byte of one, at the piece or behind it
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      const Piece& piece = pieces_[i];
+      const TextPiece& piece = pieces_[i];
       const std::int64_t token = first + static_cast<std::int64_t>(i);
       while (character < piece.begin)
         character += std::max<std::size_t>(1, character_at(text_, character).bytes);
@@ -72,12 +73,8 @@ class Stretch {
 
  private:
   std::string text_;
-  std::vector<Piece> pieces_;
+  std::vector<TextPiece> pieces_;
 };
-
-bool is_special(const Tokenizer* tokenizer, const SessionToken& token) {
-  return token.text < 0 || (tokenizer != nullptr && tokenizer->is_special(token.id));
-}
 
 }  // namespace
 

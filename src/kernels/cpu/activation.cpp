@@ -110,8 +110,6 @@ void gelu_tanh_backward_part(const float* x, std::int64_t count, float* dy, floa
   });
 }
 
-constexpr float kLog2e = 1.4426950408889634F;
-
 // sigmoid(x) = 1 / (1 + 2^-z), z = x log2(e); the bound is that of tanh_share.
 HWY_INLINE FloatVector sigmoid(FloatVector x) {
   const auto negated = hn::Min(number(120.0F), hn::Mul(x, number(-kLog2e)));

@@ -70,7 +70,7 @@ void column_sums_part(float* sums, const float* x, std::int64_t rows, std::int64
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace heed::kernels::cpu {
+namespace heed::kernels {
 namespace {
 
 HWY_EXPORT(add_part);
@@ -78,19 +78,19 @@ HWY_EXPORT(column_sums_part);
 
 }  // namespace
 
-void add_to(float* y, const float* x, std::int64_t count) {
+void cpu::add_to(float* y, const float* x, std::int64_t count) {
   constexpr std::int64_t kElements = 32768;
   in_blocks(count, kElements, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(add_part)(y + begin, x + begin, end - begin);
   });
 }
 
-void add_column_sums(float* sums, const float* x, std::int64_t rows, std::int64_t columns) {
+void cpu::add_column_sums(float* sums, const float* x, std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t kColumns = 64;  // a task owns its columns: nothing to merge
   in_blocks(columns, kColumns, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(column_sums_part)(sums + begin, x + begin, rows, columns, end - begin);
   });
 }
 
-}  // namespace heed::kernels::cpu
+}  // namespace heed::kernels
 #endif

@@ -19,6 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::ScalableTag<float>;
 using FloatVector = hn::Vec<Floats>;
 
+constexpr float kLog2e = 1.44269504088896341F;
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 // The `count` < lanes values at `from`, `rest` in the other lanes.

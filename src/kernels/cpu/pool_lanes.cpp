@@ -121,7 +121,7 @@ void fold_rows(LanePools& pools, int times) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace heed::kernels::cpu {
+namespace heed::kernels {
 namespace {
 
 HWY_EXPORT(pool_rows);
@@ -129,12 +129,12 @@ HWY_EXPORT(fold_rows);
 
 }  // namespace
 
-void pool_lanes(const float* values, const std::uint64_t* visible, std::int64_t keys,
-                std::uint64_t rows, LanePools& pools) {
+void cpu::pool_lanes(const float* values, const std::uint64_t* visible, std::int64_t keys,
+                     std::uint64_t rows, LanePools& pools) {
   HWY_DYNAMIC_DISPATCH(pool_rows)(values, visible, keys, rows, pools);
 }
 
-void fold_lanes(LanePools& pools, int times) { HWY_DYNAMIC_DISPATCH(fold_rows)(pools, times); }
+void cpu::fold_lanes(LanePools& pools, int times) { HWY_DYNAMIC_DISPATCH(fold_rows)(pools, times); }
 
-}  // namespace heed::kernels::cpu
+}  // namespace heed::kernels
 #endif

@@ -27,7 +27,7 @@ float inverse_rms(const float* x, std::int64_t width, double epsilon) {
   return static_cast<float>(1 / std::sqrt(mean + epsilon));
 }
 
-void norm_rows(const RmsNormProblem<float>& p, std::int64_t begin, std::int64_t end, float* y) {
+void rms_norm_rows(const RmsNormProblem<float>& p, std::int64_t begin, std::int64_t end, float* y) {
   for (std::int64_t row = begin; row < end; ++row) {
     const float* x = p.x + row * p.width;
     float* out = y + row * p.width;
@@ -39,8 +39,8 @@ void norm_rows(const RmsNormProblem<float>& p, std::int64_t begin, std::int64_t 
 }
 
 // dweight here is that of this block of rows alone.
-void grad_rows(const RmsNormProblem<float>& p, const RmsNormBackward<float>& grads,
-               std::int64_t begin, std::int64_t end) {
+void rms_grad_rows(const RmsNormProblem<float>& p, const RmsNormBackward<float>& grads,
+                   std::int64_t begin, std::int64_t end) {
   for (std::int64_t row = begin; row < end; ++row) {
     const float* x = p.x + row * p.width;
     const float* dy = grads.dy + row * p.width;
@@ -70,14 +70,14 @@ HWY_AFTER_NAMESPACE();
 namespace heed::kernels {
 namespace {
 
-HWY_EXPORT(norm_rows);
-HWY_EXPORT(grad_rows);
+HWY_EXPORT(rms_norm_rows);
+HWY_EXPORT(rms_grad_rows);
 
 }  // namespace
 
 void cpu::rms_norm(const RmsNormProblem<float>& problem, float* y) {
   in_blocks(problem.rows, rows_of_block(problem.width), [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(norm_rows)(problem, begin, end, y);
+    HWY_DYNAMIC_DISPATCH(rms_norm_rows)(problem, begin, end, y);
   });
 }
 
@@ -88,7 +88,7 @@ void cpu::rms_norm_backward(const RmsNormProblem<float>& problem,
       [&](std::int64_t begin, std::int64_t end, float* dweight) {
         RmsNormBackward<float> own = grads;
         own.dweight = dweight;
-        HWY_DYNAMIC_DISPATCH(grad_rows)(problem, own, begin, end);
+        HWY_DYNAMIC_DISPATCH(rms_grad_rows)(problem, own, begin, end);
       },
       [&](const float* dweight) {
         for (std::int64_t c = 0; c < problem.width; ++c) grads.dweight[c] += dweight[c];

@@ -17,8 +17,6 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr float kLog2e = 1.44269504088896341F;
-
 // The maximum may lose a NaN; exp of its difference is NaN either way, and so is the sum.
 HWY_INLINE FloatVector power_of(FloatVector x, FloatVector largest) {
   const auto exponent = hn::Mul(hn::Sub(x, largest), hn::Set(Floats(), kLog2e));

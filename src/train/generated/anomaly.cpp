@@ -4,9 +4,9 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kKinds = 8;
+constexpr std::int64_t kWordKinds = 8;
 constexpr std::int64_t kEach = 8;
-constexpr std::string_view kWords[kKinds][kEach] = {
+constexpr std::string_view kWordsOfKind[kWordKinds][kEach] = {
     {"red", "blue", "green", "yellow", "white", "black", "grey", "brown"},
     {"dog", "cat", "horse", "cow", "sheep", "goat", "hen", "pig"},
     {"apple", "pear", "plum", "cherry", "grape", "lemon", "fig", "peach"},
@@ -23,7 +23,7 @@ class Anomaly : public Generator {
   AnswerForm form() const override { return AnswerForm::kLabels; }
   std::vector<std::string> words() const override {
     std::vector<std::string> words;
-    for (const auto& kind : kWords)
+    for (const auto& kind : kWordsOfKind)
       for (const std::string_view word : kind) words.emplace_back(word);
     return words;
   }
@@ -31,9 +31,9 @@ class Anomaly : public Generator {
   std::int64_t longest() const override { return length_; }
 
   void make(Random& random, bool /*held_out*/, Puzzle& puzzle) const override {
-    const std::int32_t usual = number_below(random, kKinds);
+    const std::int32_t usual = number_below(random, kWordKinds);
     const std::int32_t other =
-        static_cast<std::int32_t>((usual + 1 + number_below(random, kKinds - 1)) % kKinds);
+        static_cast<std::int32_t>((usual + 1 + number_below(random, kWordKinds - 1)) % kWordKinds);
     const std::int32_t odd = number_below(random, length_);
     for (std::int64_t i = 0; i < length_; ++i) {
       const std::int32_t kind = i == odd ? other : usual;
