@@ -51,8 +51,8 @@ void name_keywords(ErrorParts& parts) {
     if (part->text().starts_with("--")) *part = part->text().substr(2);
 }
 
-ViewAddress read_view(const std::string& address, const char* argument) {
-  const auto read = [&] { return parse_view(address); };
+ViewAddress read_view(const std::string& address, const char* argument, ViewHeads heads) {
+  const auto read = [&] { return parse_view(address, heads); };
   return reworded(read, [&](ErrorParts& parts) {
     if (!parts.argument.empty() && !parts.found.empty()) return;
     parts.op = {};
@@ -63,18 +63,20 @@ ViewAddress read_view(const std::string& address, const char* argument) {
 
 // A link names its own model and text, which this session is not.
 void check_address(const HeldSession& held, const std::string& address) {
-  const ViewAddress view = read_view(address, "address");
+  const ViewAddress view = read_view(address, "address", ViewHeads::kNamed);
   if (view.text.empty() && view.model.empty()) check_view(view, held.session);
 }
 
 ViewAddress view_of(const Viewed& viewed, const LiveSession& live) {
+  cli::ViewOptions options = viewed.options;
   if (viewed.view) {
-    const ViewAddress view = read_view(*viewed.view, "view");
-    check_view(view, live.session());
-    return view;
+    const ViewAddress view = read_view(*viewed.view, "view", ViewHeads::kOptional);
+    check_view(cli::with_some_head(view), live.session());
+    if (!view.places.empty()) return view;
+    options.view = *viewed.view;  // heed chooses the head
   }
   return reworded(
-      [&] { return cli::view_of(viewed.options, live.session(), [&] { return live.scores(); }); },
+      [&] { return cli::view_of(options, live.session(), [&] { return live.scores(); }); },
       name_keywords);
 }
 

@@ -64,6 +64,10 @@ def test_the_page_opens_at_what_was_asked(session, page, tmp_path):
     assert snapshot((tmp_path / "x.html").read_text())["view"] == "look/L1.H3/i=8/j=2"
     address = "look/L0.H1+H2/i=3"
     assert snapshot(session.to_html(view=address))["view"] == address
+    found = session.to_dict()  # a view without a head has the one that heed chooses
+    head = f"L{found['layer']}.H{found['head']}"
+    assert snapshot(session.to_html(view="grid"))["view"].startswith(f"grid/{head}")
+    assert snapshot(session.to_html(view="look/i=3"))["view"].startswith("look/L")
 
 
 def test_a_comparison_with_edits_holds_both_sides(session, page, tmp_path):

@@ -64,10 +64,11 @@ class Retrieval {
  private:
   // Attention of the states over the patterns; notes the energy of where they stand.
   Attended step() {
-    AttentionArgs args = {.q = as_head(state_),
-                          .keys = {.k = as_head(args_.patterns), .v = as_head(args_.patterns)},
-                          .kernel = args_.kernel};
-    args.scores.scale = {args_.beta};
+    const AttentionArgs args = {
+        .q = as_head(state_),
+        .keys = {.k = as_head(args_.patterns), .v = as_head(args_.patterns)},
+        .scores = {.scale = {args_.beta}},
+        .kernel = args_.kernel};
     Attended attended = attention(args);
     const std::vector<double> lengths = squares(state_);
     const Tensor lse = Tensor::converted(attended.lse, DType::kF64);

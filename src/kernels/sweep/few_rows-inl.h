@@ -6,6 +6,9 @@
 // key/value heads, one thread of an AMD EPYC (Zen 5), microseconds for 250 and 4,000 keys: AVX-512
 // 47 and 1,349 before, 29 and 742 now; AVX2 52 and 2,012, 33 and 879. With two threads, which a row
 // of 250 keys was too short for, 15 and 303.
+//
+// Keys and values of 16 bits are widened in registers: 4,096 keys of f16, 32 heads over 8, D = 128,
+// one thread of a Zen 3 take 1.85 ms; through a copy in f32 2.2.
 #if defined(HEED_SWEEP_FEW_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_FEW_ROWS_INL_H
 #undef HEED_SWEEP_FEW_ROWS_INL_H
