@@ -1,4 +1,4 @@
-// What the allocator has given out and not got back.
+// Bytes that the allocator has given out and not got back.
 #pragma once
 
 #include <cstdint>

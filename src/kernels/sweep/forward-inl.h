@@ -111,7 +111,7 @@ struct ForwardKeys {
   TilePlace place;
   KeyRows<T> k;
   KeyRows<T> v;
-  NarrowRows narrow_k;  // in place of k and v, where few rows read them as they lie
+  NarrowRows narrow_k;  // instead of k and v, where few rows read numbers of 16 bits
   NarrowRows narrow_v;
   bool read = false;
   enum class Finite : std::uint8_t { kUnknown, kYes, kNo } finite = Finite::kUnknown;  // of v
