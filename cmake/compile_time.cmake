@@ -36,7 +36,7 @@ endfunction()
 # Kernels, which are compiled once for every instruction set, stay alone or go to heed_kernels_together.
 option(HEED_UNITY "Compile the files of a folder as one" OFF)
 set(HEED_TOGETHER
-  "src/text(/.*)?" "src/(tensor|masks|ops|kernels)(/.*)?" "src/(base|io|generate)"
+  "src/text(/.*)?" "src/(tensor|masks|ops|kernels)(/.*)?" "src/(base|io)"
   "src/(nn|models)" "src/(onnx|train)(/.*)?"
   "src/inspect/(heads|evidence|session)" "src/inspect/(rows|map|golden|saved|answers)"
   "src/cli(/options|/terminal|/bench|/attend)?")

@@ -83,7 +83,7 @@ def test_a_comparison_with_edits_holds_both_sides(session, page, tmp_path):
 @pytest.mark.parametrize(
     "asked, kind, text",
     [
-        (dict(view="look"), ValueError, "view is"),
+        (dict(view="lok"), ValueError, "view is"),
         (dict(view="look/L9.H0"), LookupError, "layer is 9"),
         (dict(view="look/L0.H0", layer=1), ValueError, "view is given beside layer"),
         (dict(who="dog"), ValueError, "who: "),

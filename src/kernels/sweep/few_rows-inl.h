@@ -7,8 +7,11 @@
 // 47 and 1,349 before, 29 and 742 now; AVX2 52 and 2,012, 33 and 879. With two threads, which a row
 // of 250 keys was too short for, 15 and 303.
 //
-// Keys and values of 16 bits are widened in registers: 4,096 keys of f16, 32 heads over 8, D = 128,
-// one thread of a Zen 3 take 1.85 ms; through a copy in f32 2.2.
+// Keys and values are read as they lie, those of 16 bits widened in registers, and what comes 64
+// keys later is fetched while a few keys are computed. One row of 32 heads over 8, D = 128, one
+// thread of an AMD Zen 3, milliseconds for 4,096 and 8,192 keys: f32 4.5 and 9.7 before, 3.9 and
+// 8.4 now; f16 2.3 and 4.9, 1.8 and 4.5. Where the rows of a whole tile were fetched at once, f16
+// took 5.8 for 8,192 keys: there are more lines than the core can wait for.
 #if defined(HEED_SWEEP_FEW_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_FEW_ROWS_INL_H
 #undef HEED_SWEEP_FEW_ROWS_INL_H
@@ -122,38 +125,49 @@ void add_values_to_few_rows(int rows, const Factors<T, Value>& p, std::int64_t c
     add_values_of<4>(p, columns, factor, out, stride);
 }
 
-/// Rows of keys or values of 16 bits, where they lie.
-struct NarrowRows {
+/// Rows of keys or values where they lie, of f32 or 16 bits.
+struct StoredRows {
   const void* data = nullptr;  // none
   std::int64_t row = 0;
-  DType dtype = DType::kF16;
+  DType dtype = DType::kF32;
 
   explicit operator bool() const { return data != nullptr; }
+  std::int64_t row_bytes() const { return row * static_cast<std::int64_t>(size_bytes(dtype)); }
+
+  /// Prefetches `columns` numbers of the row that lies 64 keys after row `r`. Past the last key the
+  /// address is invalid, which a prefetch may be.
+  void fetch_ahead(std::int64_t r, std::int64_t columns) const {
+    const char* const line = static_cast<const char*>(data) + (r + kTileKeys) * row_bytes();
+    const std::int64_t bytes = columns * static_cast<std::int64_t>(size_bytes(dtype));
+    for (std::int64_t x = 0; x < bytes; x += 64) __builtin_prefetch(line + x, 0, 2);
+  }
 };
 
-/// The rows of a span if they are of 16 bits, in one run, of a multiple of `columns` numbers; else
-/// none.
-inline NarrowRows narrow_rows(const AttentionProblem& problem, const KeyOperand& from,
+/// The rows of a span if they lie in one run, as products of a few rows can read them: a multiple
+/// of `columns` numbers in neighbouring places. Else none.
+inline StoredRows stored_rows(const AttentionProblem& problem, const KeyOperand& from,
                               const KeySpan& span, std::int64_t columns) {
   const Input& values = from.values;
-  const bool narrow = values.dtype == DType::kF16 || values.dtype == DType::kBF16;
+  const DType dtype = values.dtype;
+  if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16) return {};
+  const auto bytes = static_cast<std::int64_t>(size_bytes(dtype));
+  const bool few_sets = values.row * bytes % 512 == 0 && values.row > from.columns;  // of L1
   const KeyRun run = first_run(problem, span);
-  if (!narrow || values.column != 1 || run.count < span.count || from.columns % columns != 0)
+  if (values.column != 1 || few_sets || run.count < span.count || from.columns % columns != 0)
     return {};
   const std::int64_t at = run.offset(values, span.kv_head);
-  for (std::int64_t r = 0; r < span.count; ++r)
-    kernels::HWY_NAMESPACE::fetch_ahead(values, at + r * values.row, from.columns);
-  return {static_cast<const f16*>(values.data) + at, values.row, values.dtype};
+  return {static_cast<const char*>(values.data) + at * bytes, values.row, dtype};
 }
 
 /// `act` with the rows as numbers of their type.
 template <class Act>
-HWY_INLINE void with_narrow(const NarrowRows& rows, const Act& act) {
-  static_assert(sizeof(f16) == sizeof(bf16));
+HWY_INLINE void with_stored(const StoredRows& rows, const Act& act) {
   if (rows.dtype == DType::kF16)
     act(static_cast<const f16*>(rows.data));
-  else
+  else if (rows.dtype == DType::kBF16)
     act(static_cast<const bf16*>(rows.data));
+  else
+    act(static_cast<const float*>(rows.data));
 }
 
 }  // namespace heed::kernels::sweep::HWY_NAMESPACE

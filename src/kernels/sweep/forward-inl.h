@@ -111,8 +111,8 @@ struct ForwardKeys {
   TilePlace place;
   KeyRows<T> k;
   KeyRows<T> v;
-  NarrowRows narrow_k;  // instead of k and v, where few rows read numbers of 16 bits
-  NarrowRows narrow_v;
+  StoredRows stored_k;  // instead of k and v, where few rows read them as they lie
+  StoredRows stored_v;
   bool read = false;
   enum class Finite : std::uint8_t { kUnknown, kYes, kNo } finite = Finite::kUnknown;  // of v
   /// A strip whose scores are to become weights and meet V.
@@ -152,7 +152,7 @@ void read_values(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
     in_place = in_place && (s.tiles[t].few_rows() == 0 || problem.value_dim % kLanes<T> == 0);
   keys.v = read_rows<T>(problem, values_of(problem), span_of(task, keys), in_place,
                         whole_lines(problem.value_dim), s.v);
-  keys.narrow_v = {};
+  keys.stored_v = {};
 }
 
 template <typename T>
@@ -164,13 +164,13 @@ void read_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   // All rows of a head are in one tile, where they are few.
   if (std::is_same_v<T, float> && task.scratch.tiles[0].few_rows() > 0 &&
       problem.score.similarity == Similarity::kDot && span.count >= kKeysAtOnce) {
-    keys.narrow_k = narrow_rows(problem, keys_of(problem), span, 4);
-    keys.narrow_v = narrow_rows(problem, values_of(problem), span, kLanes<float>);
+    keys.stored_k = stored_rows(problem, keys_of(problem), span, 4);
+    keys.stored_v = stored_rows(problem, values_of(problem), span, kLanes<float>);
   }
 #endif
-  if (!keys.narrow_k)
+  if (!keys.stored_k)
     keys.k = read_keys<T>(problem, span, whole_lines(problem.head_dim), task.scratch.k);
-  if (!keys.narrow_v) read_values(task, keys);
+  if (!keys.stored_v) read_values(task, keys);
 }
 
 /// out = out factor + P V of a patch of weights.
@@ -181,11 +181,11 @@ void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Pa
   const T* const values = keys.v.data + patch.key_begin * keys.v.row;
   const T* const factor = tile.softmax.factor + patch.lane;
   if constexpr (std::is_same_v<T, float>)
-    if (keys.narrow_v)
-      return with_narrow(keys.narrow_v, [&]<typename Value>(const Value* rows) HWY_ATTR {
+    if (keys.stored_v)
+      return with_stored(keys.stored_v, [&]<typename Value>(const Value* rows) HWY_ATTR {
         const Factors<float, Value> factors = {patch.data, patch.stride,
-                                               rows + patch.key_begin * keys.narrow_v.row,
-                                               keys.narrow_v.row, patch.keys};
+                                               rows + patch.key_begin * keys.stored_v.row,
+                                               keys.stored_v.row, patch.keys};
         add_values_to_few_rows(tile.few_rows(), factors, columns, factor, tile.out,
                                whole_lines(columns));
       });
@@ -251,7 +251,7 @@ void finish_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   weigh(task, keys.place, keys.waiting);
   keys.waiting = {};
   using Finite = typename ForwardKeys<T>::Finite;
-  if (partial != nullptr && keys.narrow_v) read_values(task, keys);
+  if (partial != nullptr && keys.stored_v) read_values(task, keys);
   if (partial != nullptr && keys.finite == Finite::kUnknown)
     keys.finite = rows_are_finite(keys.v, keys.place.keys.count(), task.problem.value_dim)
                       ? Finite::kYes
@@ -275,19 +275,30 @@ void score_products(const ForwardTask<T>& task, const ForwardKeys<T>& keys, cons
                                          patch.stride, tile.softmax.top + patch.lane);
 }
 
-/// Similarities of few rows to keys of 16 bits.
+/// Similarities of few rows to keys that are read as they lie. What the next tile reads is fetched
+/// meanwhile.
 template <typename T>
-void narrow_similarities([[maybe_unused]] const ForwardTask<T>& task,
+void stored_similarities([[maybe_unused]] const ForwardTask<T>& task,
                          [[maybe_unused]] const ForwardKeys<T>& keys,
                          [[maybe_unused]] const Patch<T>& patch,
                          [[maybe_unused]] const ForwardTile<T>& tile) {
+#if HWY_TARGET != HWY_SCALAR
   if constexpr (std::is_same_v<T, float>)
-    with_narrow(keys.narrow_k, [&]<typename Key>(const Key* rows) HWY_ATTR {
-      const Factors<Key, float> factors = {rows + patch.key_begin * keys.narrow_k.row,
-                                           keys.narrow_k.row, tile.queries, tile.width,
-                                           task.problem.head_dim};
-      scores_of_few_rows(tile.few_rows(), factors, patch.keys, patch.data, patch.stride);
+    with_stored(keys.stored_k, [&]<typename Key>(const Key* rows) HWY_ATTR {
+      const AttentionProblem& problem = task.problem;
+      for (std::int64_t j = 0; j < patch.keys; j += kKeysAtOnce) {
+        for (std::int64_t r = j; r < std::min(j + kKeysAtOnce, patch.keys); ++r) {
+          keys.stored_k.fetch_ahead(r, problem.head_dim);
+          if (keys.stored_v) keys.stored_v.fetch_ahead(r, problem.value_dim);
+        }
+        const std::int64_t from = std::min(j, patch.keys - kKeysAtOnce);  // the last: some again
+        const Factors<Key, float> factors = {rows + from * keys.stored_k.row, keys.stored_k.row,
+                                             tile.queries, tile.width, problem.head_dim};
+        scores_of_few_rows(tile.few_rows(), factors, kKeysAtOnce, patch.data + from * patch.stride,
+                           patch.stride);
+      }
     });
+#endif
 }
 
 /// The first half: similarities to scores, and their maximum.
@@ -299,8 +310,8 @@ void score_strip(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const P
   if (task.softmax() && !steps && !visible.partial() && tile.few_rows() == 0 &&
       problem.score.similarity == Similarity::kDot)
     return score_products(task, keys, patch, tile);
-  if (keys.narrow_k)
-    narrow_similarities(task, keys, patch, tile);
+  if (keys.stored_k)
+    stored_similarities(task, keys, patch, tile);
   else
     similarities(problem, keys.k, tile, patch);
   if (steps)
@@ -317,7 +328,7 @@ void attend_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys, int strip, V
   const int lane = strip * kStripRows<T>;
   KeyRange range = visible.range(lane, kStripRows<T>, keys.place.keys.count());
   if (range.count() <= 0) return;
-  if (keys.narrow_k) range = {0, keys.place.keys.count()};  // no fewer than are computed at once
+  if (keys.stored_k) range = {0, keys.place.keys.count()};  // no fewer than are computed at once
   const Patch<T> patch = {.data = task.scratch.scores + keys.buffer * kTileKeys * kStripRows<T>,
                           .stride = tile.width,
                           .key_begin = range.begin,
