@@ -96,8 +96,11 @@ class Bench {
     const JsonText session = JsonText::parse(answer->body, {.file = "the new session"});
     path_ = "/api/v1/sessions/" + *session.root()["session"].as_text();
     const Json& attention = session.root()["attentions"].items()[0];
-    length_ = *attention["queries"].as_integer();
-    zooms_ = *attention["zooms"].as_integer();
+    const std::optional<std::int64_t> queries = attention["queries"].as_integer();
+    const std::optional<std::int64_t> zooms = attention["zooms"].as_integer();
+    if (!queries || !zooms) fail_of_server("the session does not say how long its text is");
+    length_ = *queries;
+    zooms_ = *zooms;
   }
 
   std::int64_t length() const { return length_; }

@@ -7,7 +7,7 @@
 // 47 and 1,349 before, 29 and 742 now; AVX2 52 and 2,012, 33 and 879. With two threads, which a row
 // of 250 keys was too short for, 15 and 303.
 //
-// Keys and values are read as they lie, those of 16 bits widened in registers, and what comes 64
+// Keys and values are not copied, those of 16 bits are widened in registers, and what comes 64
 // keys later is fetched while a few keys are computed. One row of 32 heads over 8, D = 128, one
 // thread of an AMD Zen 3, milliseconds for 4,096 and 8,192 keys: f32 4.5 and 9.7 before, 3.9 and
 // 8.4 now; f16 2.3 and 4.9, 1.8 and 4.5. Where the rows of a whole tile were fetched at once, f16

@@ -111,7 +111,7 @@ struct ForwardKeys {
   TilePlace place;
   KeyRows<T> k;
   KeyRows<T> v;
-  StoredRows stored_k;  // instead of k and v, where few rows read them as they lie
+  StoredRows stored_k;  // instead of k and v, for few rows: not copied, in their own type
   StoredRows stored_v;
   bool read = false;
   enum class Finite : std::uint8_t { kUnknown, kYes, kNo } finite = Finite::kUnknown;  // of v
@@ -275,7 +275,7 @@ void score_products(const ForwardTask<T>& task, const ForwardKeys<T>& keys, cons
                                          patch.stride, tile.softmax.top + patch.lane);
 }
 
-/// Similarities of few rows to keys that are read as they lie. What the next tile reads is fetched
+/// Similarities of few rows to keys that are not copied. What the next tile reads is fetched
 /// meanwhile.
 template <typename T>
 void stored_similarities([[maybe_unused]] const ForwardTask<T>& task,
