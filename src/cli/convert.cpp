@@ -124,8 +124,8 @@ int run(const ConvertOptions& options) {
     folder.keep();
   }
   if (const auto names = not_finite(*model.model, options.dtype); !names.empty())
-    fmt::print(stderr, "heed convert: numbers that are not finite in {}: {}\n", name(options.dtype),
-               fmt::join(names, ", "));
+    tell("heed convert: numbers that are not finite in {}: {}\n", name(options.dtype),
+         fmt::join(names, ", "));
   print(report(options, model));
   return 0;
 }

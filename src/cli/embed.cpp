@@ -70,10 +70,10 @@ void tell_of_cut(const std::vector<std::int64_t>& lengths, std::int64_t most,
   const auto count = std::ranges::count_if(lengths, is_long);
   if (count == 0) return;
   const auto first = std::ranges::find_if(lengths, is_long);
-  fmt::print(stderr, "heed embed: {} of {} {} more than {}, of which the {} are read: ", count,
-             number_of(lengths.size(), "text"), count == 1 ? "has" : "have",
-             number_of(most, "token"), cut);
-  fmt::print(stderr, "text {} has {}\n", first - lengths.begin() + 1, *first);
+  tell("heed embed: {} of {} {} more than {}, of which the {} are read: ", count,
+       number_of(lengths.size(), "text"), count == 1 ? "has" : "have", number_of(most, "token"),
+       cut);
+  tell("text {} has {}\n", first - lengths.begin() + 1, *first);
 }
 
 std::vector<std::vector<TokenId>> tokens_of(const LoadedModel& model, const EmbedOptions& options,

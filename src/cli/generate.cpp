@@ -151,14 +151,14 @@ void tell_of_positions(const ModelInfo& info, const GenerateArgs& args,
                        const Generated& generated) {
   const std::string count = number_of(generated.tokens.size(), "token");
   if (generated.stopped == Stopped::kPositions)
-    fmt::print(stderr, "heed generate: stopped after {}: the model holds at most {} (block)\n",
-               count, info.positions);
+    tell("heed generate: stopped after {}: the model holds at most {} (block)\n", count,
+         info.positions);
   // The last token is written, not read.
   else if (std::ssize(args.prompts[0]) + std::ssize(generated.tokens) - 1 > info.positions)
-    fmt::print(stderr,
-               "heed generate: the model holds at most {} (block): later tokens follow from the "
-               "last {} alone (--no-crop stops there)\n",
-               info.positions, info.positions);
+    tell(
+        "heed generate: the model holds at most {} (block): later tokens follow from the "
+        "last {} alone (--no-crop stops there)\n",
+        info.positions, info.positions);
 }
 
 int run(GenerateOptions options, const Given& given) {

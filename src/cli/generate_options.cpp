@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/options/file_format.h"
+#include "cli/terminal/output.h"
 #include "heed/base/error.h"
 #include "tensor/dtype_named.h"
 
@@ -49,8 +50,8 @@ GenerationConfig follow_file(const std::filesystem::path& folder, const Given& g
     if (given.has(option)) own.push_back(member);
   follow(config, args, own);
   if (!config.not_followed.empty())
-    fmt::print(stderr, "heed generate: {} asks for {}, which heed does not follow\n",
-               displayable(config.file.string()), fmt::join(config.not_followed, ", "));
+    tell("heed generate: {} asks for {}, which heed does not follow\n",
+         displayable(config.file.string()), fmt::join(config.not_followed, ", "));
   return config;
 }
 

@@ -33,7 +33,7 @@ constexpr int kWorkFailed = 1;
 constexpr int kBadInput = 2;
 
 int report(std::string_view command, std::string message, int status) {
-  fmt::print(stderr, "{}\n", error_line(command, std::move(message)));
+  tell("{}\n", error_line(command, std::move(message)));
   return status;
 }
 
@@ -83,7 +83,8 @@ int guarded(const Command& command, const std::vector<std::string>& arguments) {
 }
 
 int dispatch(const std::vector<std::string>& arguments) {
-  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h") {
+  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
+      arguments[0] == "help") {
     print(help());
     return kDone;
   }
@@ -116,9 +117,11 @@ int run_program(const std::vector<std::string>& arguments) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is an error of the write, not the end
   catch_interrupts();
   try {
+    if (arguments.size() == 2 && arguments[0] == "help")  // heed help look
+      return dispatch({arguments[1], "--help"});
     return dispatch(arguments);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "heed: {}\n", error.what());
+    tell("heed: {}\n", error.what());
     return kWorkFailed;
   }
 }

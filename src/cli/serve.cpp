@@ -78,7 +78,7 @@ void tell_of_texts(const ServeOptions& options, const LoadedModel& model,
     const char* const input = options.file.empty() ? "--text" : "--file";
     parts.argument = text == "input" || text == "text" ? input : "--" + text;
     if (text == "input") parts.hint = "the page can read its first or its last tokens";
-    fmt::print(stderr, "heed serve: {}\n", to_string(parts));
+    tell("heed serve: {}\n", to_string(parts));
   }
 }
 

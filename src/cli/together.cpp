@@ -11,6 +11,7 @@
 
 #include "cli/options/option_names.h"
 #include "cli/terminal/error_line.h"
+#include "cli/terminal/output.h"
 #include "heed/base/error.h"
 
 namespace heed::cli {
@@ -19,7 +20,7 @@ int together(StartedRanks& ranks, const std::function<int()>& work) {
   try {
     return work();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "heed: rank {} of {}: {}\n", ranks.rank(), ranks.count(), error.what());
+    tell("heed: rank {} of {}: {}\n", ranks.rank(), ranks.count(), error.what());
     std::fflush(stderr);
     ranks.end_all(1);
     throw;
@@ -29,7 +30,7 @@ int together(StartedRanks& ranks, const std::function<int()>& work) {
 namespace {
 
 [[noreturn]] void end_all(StartedRanks& ranks, const std::string& line, int status) {
-  fmt::print(stderr, "{}\n", line);
+  tell("{}\n", line);
   std::fflush(stderr);
   ranks.end_all(status);
   std::abort();  // does not come here

@@ -66,22 +66,22 @@ class Progress : public TrainListener {
                     progress.steps, progress.loss, validation_, grouped(progress.tokens_per_second),
                     duration(progress.seconds_left));
     if (terminal_) {
-      fmt::print(stderr, "\r{}\x1b[K{}", line, last ? "\n" : "");
+      tell("\r{}\x1b[K{}", line, last ? "\n" : "");
     } else {
-      fmt::print(stderr, "{}\n", line);
+      tell("{}\n", line);
     }
     open_line_ = terminal_ && !last;
   }
 
   void note(std::string_view text) override {
     end_line();
-    fmt::print(stderr, "{}\n", text);
+    tell("{}\n", text);
   }
 
   bool stop() override { return interrupted(); }
 
   void end_line() {
-    if (std::exchange(open_line_, false)) fmt::print(stderr, "\n");
+    if (std::exchange(open_line_, false)) tell("\n");
   }
 
  private:
@@ -147,8 +147,8 @@ class LastWords {
     const auto checkpoints = std::filesystem::is_directory(folder, ignored)
                                  ? list_checkpoints(folder)
                                  : std::vector<std::filesystem::path>();
-    fmt::print(stderr, "heed train: another rank does not answer; last checkpoint: {}\n",
-               checkpoints.empty() ? "none" : checkpoints[0].string() + " (--resume goes on)");
+    tell("heed train: another rank does not answer; last checkpoint: {}\n",
+         checkpoints.empty() ? "none" : checkpoints[0].string() + " (--resume goes on)");
     std::fflush(stderr);
   }
 

@@ -64,11 +64,11 @@ class Retrieval {
  private:
   // Attention of the states over the patterns; notes the energy of where they stand.
   Attended step() {
-    const AttentionArgs args = {
-        .q = as_head(state_),
-        .keys = {.k = as_head(args_.patterns), .v = as_head(args_.patterns)},
-        .scores = {.scale = {args_.beta}},
-        .kernel = args_.kernel};
+    AttentionArgs args;
+    args.q = as_head(state_);
+    args.keys = {.k = as_head(args_.patterns), .v = as_head(args_.patterns)};
+    args.scores.scale.push_back(args_.beta);
+    args.kernel = args_.kernel;
     Attended attended = attention(args);
     const std::vector<double> lengths = squares(state_);
     const Tensor lse = Tensor::converted(attended.lse, DType::kF64);

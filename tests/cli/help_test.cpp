@@ -85,6 +85,18 @@ TEST(Help, ListsEveryCommandAndHowToBegin) {
   EXPECT_THAT(help, testing::HasSubstr("Begin with:  heed look \"The cat"));
 }
 
+TEST(Help, IsACommandToo) {
+  EXPECT_EQ(test::heed({"help"}).out, test::heed({"--help"}).out);
+  EXPECT_EQ(test::heed({"help", "look"}).out, test::heed({"look", "--help"}).out);
+  EXPECT_THAT(test::heed({"help", "lok"}).error, testing::HasSubstr("the nearest is look"));
+}
+
+// An error that nobody reads is still an error, not an end by abort.
+TEST(Help, ErrorsAreStatusesWhereStderrIsClosed) {
+  EXPECT_EQ(test::heed({"lok"}, "2>&-").status, 2);
+  EXPECT_EQ(test::heed({"look", "the cat", "--model", "/none"}, "2>&-").status, 2);
+}
+
 TEST(Help, OfTrainingSaysTheDefaults) {
   const std::string help = test::heed({"train", "--help"}).out;
   for (const char* line :

@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/options/file_format.h"
+#include "cli/terminal/output.h"
 #include "heed/base/error.h"
 
 namespace heed::cli {
@@ -162,7 +163,7 @@ std::string Steadiness::warning() const {
       name_, spread_ * 100, kBusySpread * 100);
 }
 
-void Steadiness::report() const { fmt::print(stderr, "{}", warning()); }
+void Steadiness::report() const { tell("{}", warning()); }
 
 Command bench_command() {
   return {"bench",

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/reworded.h"
+#include "cli/terminal/output.h"
 #include "heed/base/error.h"
 
 namespace heed::cli {
@@ -91,8 +92,8 @@ std::int64_t shown_token(const char* option, std::span<const SessionToken> token
                          const std::string& word) {
   const std::vector<std::int64_t> found = named_tokens(option, tokens, word);
   if (found.size() > 1)
-    fmt::print(stderr, "heed look: {} {} is {} tokens; shown is the last, {}\n", option, word,
-               found.size(), found.back());
+    tell("heed look: {} {} is {} tokens; shown is the last, {}\n", option, word, found.size(),
+         found.back());
   return found.back();
 }
 

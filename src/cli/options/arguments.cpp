@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/edit_distance.h"
+#include "cli/terminal/output.h"
 #include "heed/base/error.h"
 
 namespace heed::cli {
@@ -237,7 +238,7 @@ bool read_arguments(const std::string& command, const OptionList& options,
   for (std::size_t n = 0; n < options.size(); ++n)
     if (!is_flag(options[n])) refuse_empty(options[n], declared[n]->results());
   for (const Option* option : without_value)
-    fmt::print(stderr, "{}: {} means {}\n", command, option->long_name(), option->means);
+    tell("{}: {} means {}\n", command, option->long_name(), option->means);
   return true;
 }
 

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/number_of.h"
 #include "base/reworded.h"
+#include "cli/terminal/output.h"
 #include "heed/base/error.h"
 #include "heed/text/tokenizer.h"
 #include "text/unicode/properties.h"
@@ -65,9 +66,8 @@ void tell_of_lost_text(std::string_view command, std::string_view name, const To
   const bool knows_one = std::ranges::any_of(
       encoding.ids, [&](TokenId id) { return id != unknown && !tokenizer.is_special(id); });
   if (unknown < 0 || count == 0 || knows_one) return;
-  fmt::print(stderr, "heed {}: no token of the {} is in the vocabulary ({} of {} {} {})\n", command,
-             name, count, number_of(count, "token"), count == 1 ? "is" : "are",
-             displayable(tokenizer.piece(unknown)));
+  tell("heed {}: no token of the {} is in the vocabulary ({} of {} {} {})\n", command, name, count,
+       number_of(count, "token"), count == 1 ? "is" : "are", displayable(tokenizer.piece(unknown)));
 }
 
 bool tell_of_dropped_letters(std::string_view command, std::string_view name, std::string_view text,
@@ -84,16 +84,15 @@ bool tell_of_dropped_letters(std::string_view command, std::string_view name, st
   }
   if (dropped.empty()) return false;
   const std::size_t shown = std::min<std::size_t>(dropped.size(), 5);
-  fmt::print(stderr, "heed {}: the tokenizer drops {} of the {}: {}{}\n", command,
-             number_of(dropped.size(), "character"), name,
-             fmt::join(std::span(dropped).first(shown), " "), shown < dropped.size() ? " ..." : "");
+  tell("heed {}: the tokenizer drops {} of the {}: {}{}\n", command,
+       number_of(dropped.size(), "character"), name,
+       fmt::join(std::span(dropped).first(shown), " "), shown < dropped.size() ? " ..." : "");
   return true;
 }
 
 void tell_of_lost_tokenizer(std::string_view command, const LoadedModel& model) {
   if (!model.tokenizer_error.empty())
-    fmt::print(stderr, "heed {}: without its tokenizer: {}\n", command,
-               displayable(model.tokenizer_error));
+    tell("heed {}: without its tokenizer: {}\n", command, displayable(model.tokenizer_error));
 }
 
 std::string readable(std::string_view bytes) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <system_error>
@@ -13,6 +14,10 @@ namespace heed::cli {
 namespace {
 
 [[noreturn]] void fail_of_stdout() {
+  if (errno == EPIPE) {  // a server for pictures, in this process, has the signal ignored
+    std::signal(SIGPIPE, SIG_DFL);
+    std::raise(SIGPIPE);
+  }
   fail({.code = ErrorCode::kIo, .file = "standard output", .found = std::strerror(errno)});
 }
 
@@ -30,6 +35,8 @@ void print(std::string_view text) {
   write_stdout(text.data(), text.size());
   flush_stdout();
 }
+
+void tell_text(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 void refuse_overwrite(std::string_view option, const std::filesystem::path& out,
                       const std::filesystem::path& in) {

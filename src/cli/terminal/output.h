@@ -1,20 +1,31 @@
 // Where a command's answer goes: stdout, or a file that appears whole or not at all.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "cli/terminal/interrupt.h"
 #include "io/atomic_file.h"
 
 namespace heed::cli {
 
-/// Writes to stdout and flushes; kIo when the system refuses.
+/// Writes to stdout and flushes; kIo when the system refuses. Where the reader is gone, as with
+/// `heed look ... | head`, the program ends by SIGPIPE.
 void print(std::string_view text);
+
+/// Writes to stderr, if it is still read.
+void tell_text(const std::string& text);
+template <typename... Args>
+void tell(fmt::format_string<Args...> text, Args&&... args) {
+  tell_text(fmt::format(text, std::forward<Args>(args)...));
+}
 
 /// Throws where the file `out`, which `option` names, is the file `in`, which is read.
 void refuse_overwrite(std::string_view option, const std::filesystem::path& out,

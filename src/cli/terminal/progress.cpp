@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "base/clipped.h"
-#include "cli/options/numbers.h"
+#include "cli/terminal/output.h"
 #include "heed/base/error.h"
 
 namespace heed::cli {
@@ -22,7 +25,9 @@ std::chrono::duration<double> delay() {
   const char* const given = std::getenv("HEED_PROGRESS");
   if (given == nullptr || *given == '\0') return 2s;
   double seconds = 0;
-  if (!read_number(given, seconds) || !(seconds >= 0) || seconds > 1e6)
+  const char* const last = given + std::strlen(given);
+  const auto [end, error] = std::from_chars(given, last, seconds);
+  if (error != std::errc() || end != last || !(seconds >= 0) || seconds > 1e6)
     fail({.argument = "HEED_PROGRESS",
           .found = fmt::format("'{}'", clipped(given, 40)),
           .expected = "seconds from 0 to 1e6"});
@@ -100,12 +105,12 @@ void ProgressLine::step() {
 
 void ProgressLine::draw() {
   const std::chrono::duration<double> passed = steady_clock::now() - began_;
-  fmt::print(stderr, "\r{}\x1b[K", progress_text(what_, done_, total_, passed.count()));
+  tell("\r{}\x1b[K", progress_text(what_, done_, total_, passed.count()));
   shown_ = true;
 }
 
 void ProgressLine::erase() {
-  if (std::exchange(shown_, false)) fmt::print(stderr, "\r\x1b[K");
+  if (std::exchange(shown_, false)) tell("\r\x1b[K");
 }
 
 }  // namespace heed::cli
