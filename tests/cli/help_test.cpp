@@ -91,7 +91,7 @@ TEST(Help, IsACommandToo) {
   EXPECT_THAT(test::heed({"help", "lok"}).error, testing::HasSubstr("the nearest is look"));
 }
 
-// An error that nobody reads is still an error, not an end by abort.
+// With stderr closed the program still ends with the status of its error, not by abort.
 TEST(Help, ErrorsAreStatusesWhereStderrIsClosed) {
   EXPECT_EQ(test::heed({"lok"}, "2>&-").status, 2);
   EXPECT_EQ(test::heed({"look", "the cat", "--model", "/none"}, "2>&-").status, 2);

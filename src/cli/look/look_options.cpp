@@ -7,10 +7,10 @@
 #include <functional>
 #include <iterator>
 
+#include "base/read_number.h"
 #include "cli/look/view.h"
 #include "cli/look/view_form.h"
 #include "cli/options/file_format.h"
-#include "cli/options/numbers.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"
 

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "cli/options/numbers.h"
+#include "base/read_number.h"
 #include "heed/base/error.h"
 
 namespace heed::cli {

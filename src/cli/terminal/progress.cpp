@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "base/clipped.h"
+#include "base/read_number.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"
 
@@ -25,9 +23,7 @@ std::chrono::duration<double> delay() {
   const char* const given = std::getenv("HEED_PROGRESS");
   if (given == nullptr || *given == '\0') return 2s;
   double seconds = 0;
-  const char* const last = given + std::strlen(given);
-  const auto [end, error] = std::from_chars(given, last, seconds);
-  if (error != std::errc() || end != last || !(seconds >= 0) || seconds > 1e6)
+  if (!read_number(given, seconds) || !(seconds >= 0) || seconds > 1e6)
     fail({.argument = "HEED_PROGRESS",
           .found = fmt::format("'{}'", clipped(given, 40)),
           .expected = "seconds from 0 to 1e6"});

@@ -34,6 +34,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <utility>
 
 #include "kernels/sweep/backward.h"
 #include "kernels/sweep/backward_terms-inl.h"
@@ -122,6 +123,7 @@ struct BackwardTile {
   std::int64_t head = 0;
   std::int64_t row = 0;
   std::int64_t rows = 0;
+  bool rows_read = false;   // they do not change with the keys
   bool rows_finite = true;  // queries and douts; known for partial tiles
   bool keys_finite = true;  // k; likewise
 
@@ -152,6 +154,7 @@ struct BackwardTask {
   void move_to_rows(std::int64_t batch, std::int64_t head, std::int64_t row) {
     tile.head = head;
     tile.row = row;
+    tile.rows_read = false;
     tile.rows = std::min(kTileRows, tile.problem().sequences[batch].query_length - row);
   }
 
@@ -217,17 +220,16 @@ void read_row_block(const BackwardTile<T>& tile) {
   std::fill(s.delta + tile.rows, s.delta + kTileRows, T{0});
 }
 
-/// Names the rows, looks at what they see and, if that is something and `read` does not say that
-/// they have been, reads them. False where it is nothing.
+/// Names the rows, looks at what they see and, if that is something, reads them once. False where
+/// it is nothing.
 template <typename T>
-bool begin_tile(BackwardTile<T>& tile, bool& read) {
+bool begin_tile(BackwardTile<T>& tile) {
   const AttentionProblem& problem = tile.problem();
   RowSet& rows = tile.s.tile->rows;
   rows.set_one(tile.head, tile.row, tile.rows);
   tile.s.visible->look(problem, tile.at.batch, rows, tile.at.keys);
   if (tile.visible().empty()) return false;
-  if (read) return true;
-  read = true;
+  if (std::exchange(tile.rows_read, true)) return true;
   read_row_block(tile);
   if (tile.steps.any() || problem.dropout.threshold != 0)
     tile.s.tile->lanes.set(problem, tile.at.batch, rows);

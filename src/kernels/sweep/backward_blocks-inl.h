@@ -84,16 +84,10 @@ void add_to_bias(const BackwardTile<T>& tile) {
   T lines[4][kTileKeys];
   for (std::int64_t i = 0; i < tile.rows; i += 4) {
     const std::int64_t rows = std::min<std::int64_t>(4, tile.rows - i);
-    const T* const first = tile.s.dscores + i;  // lanes of rows that are not there may be read
-    for (std::int64_t j = 0; j < tile.keys(); j += 4) {
-      const std::int64_t keys = std::min<std::int64_t>(4, tile.keys() - j);
-      const T* const at = first + j * kTileRows;
-      if (keys == 4)
-        rows_to_lanes<4>(at, kTileRows, 4, T{1}, &lines[0][j], kTileKeys);
-      else
-        for (std::int64_t key = 0; key < keys; ++key)
-          for (std::int64_t r = 0; r < rows; ++r) lines[r][j + key] = at[key * kTileRows + r];
-    }
+    const T* const first = tile.s.dscores + i;
+    for (std::int64_t j = 0; j < tile.keys(); j += 4)
+      rows_to_lanes(static_cast<int>(std::min<std::int64_t>(4, tile.keys() - j)),
+                    first + j * kTileRows, kTileRows, rows, T{1}, &lines[0][j], kTileKeys);
     for (std::int64_t r = 0; r < rows; ++r) {
       const std::int64_t offset = tile.at.batch * to.batch + tile.head * to.head +
                                   (tile.row + i + r) * to.row + tile.at.keys.begin * to.column;
@@ -205,11 +199,10 @@ void row_block_backward(BackwardTask<T>& task, const BlockPlace& place, std::int
   BackwardTile<T>& tile = task.tile;
   const BackwardJob& job = tile.job;
   QueryShares<T> shares;
-  bool read = false;
   for (std::int64_t block = 0; block < blocks; ++block) {
     tile.s.move_to_block(block);
     task.move_to_keys(place.batch, (place.key_block + block) * kTileKeys);
-    if (!begin_tile(tile, read)) {
+    if (!begin_tile(tile)) {
       bias_gradient(tile, true);
       continue;
     }
@@ -317,8 +310,7 @@ class BiasBlock {
     BackwardTile<T>& tile = task_.tile;
     task_.move_to_keys(b, key);
     task_.move_to_rows(b, h, row);
-    bool read = false;
-    if (tile.rows <= 0 || tile.keys() <= 0 || !begin_tile(tile, read)) return;
+    if (tile.rows <= 0 || tile.keys() <= 0 || !begin_tile(tile)) return;
     read_key_block(tile, h / job_.group());
     differentiate(tile);
     const bool* sums = job_.backward.dbias_sums;
@@ -417,10 +409,9 @@ void prepare_observed(const BackwardJob& job, const BlockPlace& place, void* mem
       static_cast<T*>(job.delta) + lse_index(problem, place.batch, place.head, tile.row);
   std::fill_n(delta, tile.rows, T{0});
   double sums[kTileRows] = {};
-  bool read = false;
   for (std::int64_t key = 0; key < sequence.key_length; key += kTileKeys) {
     task.move_to_keys(place.batch, key);
-    if (!begin_tile(tile, read)) continue;
+    if (!begin_tile(tile)) continue;
     read_key_block(tile, place.head / job.group());
     for_patches(VectorRange{0, tile.vectors()}, 0, tile.keys(), tile.s.weights,
                 [&](const Patch<T>& patch) HWY_ATTR { weigh_again(tile, patch); });

@@ -125,49 +125,21 @@ void add_values_to_few_rows(int rows, const Factors<T, Value>& p, std::int64_t c
     add_values_of<4>(p, columns, factor, out, stride);
 }
 
-/// Rows of keys or values where they lie, of f32 or 16 bits.
-struct StoredRows {
-  const void* data = nullptr;  // none
-  std::int64_t row = 0;
-  DType dtype = DType::kF32;
-
-  explicit operator bool() const { return data != nullptr; }
-  std::int64_t row_bytes() const { return row * static_cast<std::int64_t>(size_bytes(dtype)); }
-
-  /// Prefetches `columns` numbers of the row that lies 64 keys after row `r`. Past the last key the
-  /// address is invalid, which a prefetch may be.
-  void fetch_ahead(std::int64_t r, std::int64_t columns) const {
-    const char* const line = static_cast<const char*>(data) + (r + kTileKeys) * row_bytes();
-    const std::int64_t bytes = columns * static_cast<std::int64_t>(size_bytes(dtype));
-    for (std::int64_t x = 0; x < bytes; x += 64) __builtin_prefetch(line + x, 0, 2);
-  }
-};
-
 /// The rows of a span if they lie in one run, as products of a few rows can read them: a multiple
 /// of `columns` numbers in neighbouring places. Else none.
-inline StoredRows stored_rows(const AttentionProblem& problem, const KeyOperand& from,
-                              const KeySpan& span, std::int64_t columns) {
+inline Input stored_rows(const AttentionProblem& problem, const KeyOperand& from,
+                         const KeySpan& span, std::int64_t columns) {
   const Input& values = from.values;
   const DType dtype = values.dtype;
   if (dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kBF16) return {};
-  const auto bytes = static_cast<std::int64_t>(size_bytes(dtype));
-  const bool few_sets = values.row * bytes % 512 == 0 && values.row > from.columns;  // of L1
   const KeyRun run = first_run(problem, span);
-  if (values.column != 1 || few_sets || run.count < span.count || from.columns % columns != 0)
+  if (values.column != 1 || falls_on_few_sets(values, from.columns) || run.count < span.count ||
+      from.columns % columns != 0)
     return {};
-  const std::int64_t at = run.offset(values, span.kv_head);
-  return {static_cast<const char*>(values.data) + at * bytes, values.row, dtype};
-}
-
-/// `act` with the rows as numbers of their type.
-template <class Act>
-HWY_INLINE void with_stored(const StoredRows& rows, const Act& act) {
-  if (rows.dtype == DType::kF16)
-    act(static_cast<const f16*>(rows.data));
-  else if (rows.dtype == DType::kBF16)
-    act(static_cast<const bf16*>(rows.data));
-  else
-    act(static_cast<const float*>(rows.data));
+  Input rows = values;
+  rows.data = static_cast<const char*>(values.data) +
+              run.offset(values, span.kv_head) * static_cast<std::int64_t>(size_bytes(dtype));
+  return rows;
 }
 
 }  // namespace heed::kernels::sweep::HWY_NAMESPACE

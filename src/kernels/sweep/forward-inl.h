@@ -111,8 +111,8 @@ struct ForwardKeys {
   TilePlace place;
   KeyRows<T> k;
   KeyRows<T> v;
-  StoredRows stored_k;  // instead of k and v, for few rows: not copied, in their own type
-  StoredRows stored_v;
+  Input stored_k = {};  // instead of k and v, for few rows: not copied, in their own type
+  Input stored_v = {};
   bool read = false;
   enum class Finite : std::uint8_t { kUnknown, kYes, kNo } finite = Finite::kUnknown;  // of v
   /// A strip whose scores are to become weights and meet V.
@@ -168,9 +168,9 @@ void read_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
     keys.stored_v = stored_rows(problem, values_of(problem), span, kLanes<float>);
   }
 #endif
-  if (!keys.stored_k)
+  if (keys.stored_k.data == nullptr)
     keys.k = read_keys<T>(problem, span, whole_lines(problem.head_dim), task.scratch.k);
-  if (!keys.stored_v) read_values(task, keys);
+  if (keys.stored_v.data == nullptr) read_values(task, keys);
 }
 
 /// out = out factor + P V of a patch of weights.
@@ -181,8 +181,9 @@ void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Pa
   const T* const values = keys.v.data + patch.key_begin * keys.v.row;
   const T* const factor = tile.softmax.factor + patch.lane;
   if constexpr (std::is_same_v<T, float>)
-    if (keys.stored_v)
-      return with_stored(keys.stored_v, [&]<typename Value>(const Value* rows) HWY_ATTR {
+    if (keys.stored_v.data != nullptr)
+      return with_type(keys.stored_v.dtype, [&]<typename Value>(Value*) HWY_ATTR {
+        const auto* const rows = static_cast<const Value*>(keys.stored_v.data);
         const Factors<float, Value> factors = {patch.data, patch.stride,
                                                rows + patch.key_begin * keys.stored_v.row,
                                                keys.stored_v.row, patch.keys};
@@ -251,7 +252,7 @@ void finish_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   weigh(task, keys.place, keys.waiting);
   keys.waiting = {};
   using Finite = typename ForwardKeys<T>::Finite;
-  if (partial != nullptr && keys.stored_v) read_values(task, keys);
+  if (partial != nullptr && keys.stored_v.data != nullptr) read_values(task, keys);
   if (partial != nullptr && keys.finite == Finite::kUnknown)
     keys.finite = rows_are_finite(keys.v, keys.place.keys.count(), task.problem.value_dim)
                       ? Finite::kYes
@@ -284,12 +285,16 @@ void stored_similarities([[maybe_unused]] const ForwardTask<T>& task,
                          [[maybe_unused]] const ForwardTile<T>& tile) {
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (std::is_same_v<T, float>)
-    with_stored(keys.stored_k, [&]<typename Key>(const Key* rows) HWY_ATTR {
+    with_type(keys.stored_k.dtype, [&]<typename Key>(Key*) HWY_ATTR {
+      const auto* const rows = static_cast<const Key*>(keys.stored_k.data);
       const AttentionProblem& problem = task.problem;
       for (std::int64_t j = 0; j < patch.keys; j += kKeysAtOnce) {
         for (std::int64_t r = j; r < std::min(j + kKeysAtOnce, patch.keys); ++r) {
-          keys.stored_k.fetch_ahead(r, problem.head_dim);
-          if (keys.stored_v) keys.stored_v.fetch_ahead(r, problem.value_dim);
+          kernels::HWY_NAMESPACE::fetch_ahead(keys.stored_k, r * keys.stored_k.row,
+                                              problem.head_dim);
+          if (keys.stored_v.data != nullptr)
+            kernels::HWY_NAMESPACE::fetch_ahead(keys.stored_v, r * keys.stored_v.row,
+                                                problem.value_dim);
         }
         const std::int64_t from = std::min(j, patch.keys - kKeysAtOnce);  // the last: some again
         const Factors<Key, float> factors = {rows + from * keys.stored_k.row, keys.stored_k.row,
@@ -310,7 +315,7 @@ void score_strip(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const P
   if (task.softmax() && !steps && !visible.partial() && tile.few_rows() == 0 &&
       problem.score.similarity == Similarity::kDot)
     return score_products(task, keys, patch, tile);
-  if (keys.stored_k)
+  if (keys.stored_k.data != nullptr)
     stored_similarities(task, keys, patch, tile);
   else
     similarities(problem, keys.k, tile, patch);
@@ -328,7 +333,8 @@ void attend_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys, int strip, V
   const int lane = strip * kStripRows<T>;
   KeyRange range = visible.range(lane, kStripRows<T>, keys.place.keys.count());
   if (range.count() <= 0) return;
-  if (keys.stored_k) range = {0, keys.place.keys.count()};  // no fewer than are computed at once
+  if (keys.stored_k.data != nullptr)
+    range = {0, keys.place.keys.count()};  // no fewer than are computed at once
   const Patch<T> patch = {.data = task.scratch.scores + keys.buffer * kTileKeys * kStripRows<T>,
                           .stride = tile.width,
                           .key_begin = range.begin,

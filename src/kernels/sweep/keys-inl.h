@@ -45,11 +45,14 @@ struct KeyRows {
 
 /// Rows a multiple of 512 bytes apart, beyond their own width, fall on few sets of the L1 cache: a
 /// [B, T, H, D] array with H * D = 1024 uses one set of 64.
+inline bool falls_on_few_sets(const Input& from, std::int64_t columns) {
+  const std::int64_t bytes = from.row * static_cast<std::int64_t>(size_bytes(from.dtype));
+  return bytes % 512 == 0 && from.row > columns;
+}
+
 template <typename T>
 bool is_read_in_place(const Input& from, std::int64_t columns) {
-  constexpr std::int64_t kAlias = 512 / sizeof(T);
-  return from.dtype == kTypeOf<T> && from.column == 1 &&
-         !(from.row % kAlias == 0 && from.row > columns);
+  return from.dtype == kTypeOf<T> && from.column == 1 && !falls_on_few_sets(from, columns);
 }
 
 /// Numbers of type T in one run are read where they lie if `in_place` allows it; what is of another

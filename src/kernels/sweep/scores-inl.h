@@ -66,8 +66,7 @@ void read_segment(const AttentionProblem& problem, std::int64_t batch, const Seg
     T* const to = tile.strip(lane / kStripRows<T>, head_dim) + lane % kStripRows<T>;
     const std::int64_t at = begin + i * q.row;
     const int left = std::min(segment.count - i, kStripRows<T> - lane % kStripRows<T>);
-    const bool whole = in_place && left >= kWhole;
-    count = whole ? kWhole : std::min(4, left);
+    count = in_place && left >= kWhole ? kWhole : std::min(4, left);
     const T* rows = copy;
     std::int64_t row = whole_lines(head_dim);
     if (in_place) {
@@ -78,13 +77,7 @@ void read_segment(const AttentionProblem& problem, std::int64_t batch, const Seg
         kernels::HWY_NAMESPACE::load_line(q, at + r * q.row, q.column, head_dim, copy + r * row);
       if (cosine) normalise_rows<T>(count, head_dim, row, copy, nullptr);
     }
-    if (whole)
-      rows_to_lanes<kWhole>(rows, row, head_dim, factor, to, tile.width);
-    else if (count == 4)
-      rows_to_lanes<4>(rows, row, head_dim, factor, to, tile.width);
-    else
-      for (std::int64_t x = 0; x < head_dim; ++x)
-        for (int r = 0; r < count; ++r) to[x * tile.width + r] = rows[r * row + x] * factor;
+    rows_to_lanes(count, rows, row, head_dim, factor, to, tile.width);
   }
 }
 

@@ -235,12 +235,7 @@ struct BiasStep {
           for (std::int64_t ahead = 0; ahead < kTileKeys; ahead += 16)
             hwy::Prefetch(line + r * row + kTileKeys + ahead);
       }
-      T* const to = bias + segment.lane + i;
-      if (rows == 4)
-        rows_to_lanes<4>(line, row, keys, T{1}, to, stride);
-      else
-        for (std::int64_t key = 0; key < keys; ++key)
-          for (int r = 0; r < rows; ++r) to[key * stride + r] = line[r * row + key];
+      rows_to_lanes(rows, line, row, keys, T{1}, bias + segment.lane + i, stride);
     }
   }
 };

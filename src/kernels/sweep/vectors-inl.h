@@ -145,6 +145,16 @@ inline void rows_to_lanes(const T* rows, std::int64_t row, std::int64_t columns,
     for (int r = 0; r < kRows; ++r) to[x * to_row + r] = rows[r * row + x] * factor;
 }
 
+/// The same for any number of rows up to the lanes of a vector; the fastest are 4 and that many.
+template <typename T>
+inline void rows_to_lanes(int count, const T* rows, std::int64_t row, std::int64_t columns,
+                          T factor, T* to, std::int64_t to_row) {
+  if (count == kLanes<T>) return rows_to_lanes<kLanes<T>>(rows, row, columns, factor, to, to_row);
+  if (count == 4) return rows_to_lanes<4>(rows, row, columns, factor, to, to_row);
+  for (std::int64_t x = 0; x < columns; ++x)
+    for (int r = 0; r < count; ++r) to[x * to_row + r] = rows[r * row + x] * factor;
+}
+
 /// And back, as many as a vector has lanes: rows[r * row + c] = from[c * from_row + r] times
 /// factors[r].
 template <typename T>

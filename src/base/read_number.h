@@ -1,11 +1,11 @@
-// Numbers of the command line: decimal digits, nothing before or after them.
+// Numbers that a person wrote: decimal digits, nothing before or after them.
 #pragma once
 
 #include <charconv>
 #include <string_view>
 #include <system_error>
 
-namespace heed::cli {
+namespace heed {
 
 /// False unless the whole text is one decimal number that the type can hold.
 template <typename Number>
@@ -24,4 +24,4 @@ bool is_beyond_the_type(std::string_view text) {
   return error == std::errc::result_out_of_range && end == last;
 }
 
-}  // namespace heed::cli
+}  // namespace heed
