@@ -6,14 +6,14 @@
 #include <iterator>
 #include <utility>
 
+#include "attention/api/checked.h"
 #include "bench/case_name.h"
 #include "bench/choose_cases.h"
 #include "bench/machine_limits.h"
 #include "bench/peak_memory.h"
 #include "bench/repeat.h"
-#include "heed/base/threads.h"
-#include "heed/ops/attention.h"
-#include "ops/attention_problem.h"
+#include "heed/attention.h"
+#include "heed/threads.h"
 
 namespace heed {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "bench/attention_cases.h"
 #include "bench/peer_process.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "heed/masks/band.h"
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
+#include "heed/mask.h"
 
 namespace heed {
 

@@ -5,16 +5,12 @@
 #include <limits>
 #include <span>
 
+#include "attention/api/checked.h"
 #include "base/philox.h"
 #include "bench/attention_cases.h"
 #include "bench/case_keys.h"
 #include "bench/normal.h"
-#include "heed/masks/blocks.h"
-#include "heed/masks/edges.h"
-#include "heed/masks/keep.h"
-#include "heed/masks/prefix.h"
-#include "heed/masks/segments.h"
-#include "ops/attention_problem.h"
+#include "heed/mask.h"
 
 namespace heed {
 namespace {
@@ -76,7 +72,7 @@ Mask graph(std::int64_t queries, std::int64_t keys) {
       if (j == i || j % 9 == i % 9) columns.push_back(j);
     starts.push_back(std::ssize(columns));
   }
-  return edges(integers(starts), integers(columns));
+  return Mask::edges(integers(starts), integers(columns));
 }
 
 // A quarter of the first sequence, a few tokens of the others.
@@ -89,22 +85,22 @@ std::vector<std::int64_t> prefixes(const AttentionCase& problem) {
 // Keeps what it points to in `memory`.
 Mask mask_of(const AttentionCase& problem, std::vector<Tensor>& memory) {
   const std::int64_t queries = problem.query_length, keys = problem.key_length;
-  const auto kept = [&] { return keep(memory.emplace_back(kept_stretches(problem))); };
+  const auto kept = [&] { return Mask::keep(memory.emplace_back(kept_stretches(problem))); };
   switch (problem.mask) {
     case CaseMask::kNone:
       return {};
     case CaseMask::kBand:
-      return band(problem.band);
+      return Mask::band(problem.band);
     case CaseMask::kKeep:
       return kept();
     case CaseMask::kBandAndKeep:
-      return band(problem.band) & kept();
+      return Mask::band(problem.band) & kept();
     case CaseMask::kBandOrKeep:
-      return band(problem.band) | kept();
+      return Mask::band(problem.band) | kept();
     case CaseMask::kPrefix:
-      return causal() | prefix(prefixes(problem));
+      return Mask::causal() | Mask::prefix(prefixes(problem));
     case CaseMask::kSegments:
-      return segments(document_ids(queries), document_ids(keys));
+      return Mask::segments(document_ids(queries), document_ids(keys));
     case CaseMask::kEdges:
       return graph(queries, keys);
     case CaseMask::kBlocks:
@@ -113,7 +109,7 @@ Mask mask_of(const AttentionCase& problem, std::vector<Tensor>& memory) {
   Tensor& layout =
       memory.emplace_back(Tensor::zeros({(queries + 29) / 30, (keys + 39) / 40}, DType::kBool));
   for (std::int64_t i = 0; i < layout.element_count(); i += 3) layout.data<bool>()[i] = true;
-  return blocks(layout, {.rows = 30, .keys = 40});
+  return Mask::blocks(layout, {.rows = 30, .keys = 40});
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "heed/ops/quantise.h"
+#include "heed/attention.h"
 
 namespace heed {
 namespace {

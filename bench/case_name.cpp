@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ops/attention_problem.h"
+#include "attention/api/checked.h"
 
 namespace heed {
 namespace {

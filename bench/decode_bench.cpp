@@ -11,9 +11,9 @@
 #include "bench/machine_limits.h"
 #include "bench/normal.h"
 #include "bench/repeat.h"
-#include "heed/base/threads.h"
-#include "heed/masks/band.h"
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
+#include "heed/mask.h"
+#include "heed/threads.h"
 
 namespace heed {
 namespace {
@@ -58,7 +58,7 @@ class Text {
     return {.q = q_,
             .keys = cache_.keys(layer_),
             .extents = cache_.extents(std::array<std::int64_t, 1>{1}),
-            .mask = causal(),
+            .mask = Mask::causal(),
             .kernel = kernel};
   }
 

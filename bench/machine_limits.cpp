@@ -78,9 +78,9 @@ HWY_AFTER_NAMESPACE();
 #include <chrono>
 #include <cstring>
 
-#include "heed/base/threads.h"
-#include "heed/tensor/tensor.h"
-#include "kernels/matmul.h"
+#include "heed/tensor.h"
+#include "heed/threads.h"
+#include "ops/kernels/matmul.h"
 
 namespace heed {
 namespace limits {

@@ -7,8 +7,8 @@
 #include "bench/machine_limits.h"
 #include "bench/normal.h"
 #include "bench/repeat.h"
-#include "heed/base/threads.h"
-#include "kernels/matmul.h"
+#include "heed/threads.h"
+#include "ops/kernels/matmul.h"
 #include "ops/matmul.h"
 #include "ops/packed_matrix.h"
 

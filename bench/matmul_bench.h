@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/tensor/dtype.h"
+#include "heed/dtype.h"
 
 namespace heed {
 

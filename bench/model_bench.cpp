@@ -11,8 +11,8 @@
 #include "bench/machine_limits.h"
 #include "bench/repeat.h"
 #include "generate/logits.h"
-#include "heed/base/error.h"
-#include "heed/base/threads.h"
+#include "heed/error.h"
+#include "heed/threads.h"
 
 namespace heed {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/philox.h"
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 

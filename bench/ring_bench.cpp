@@ -8,7 +8,7 @@
 #include "bench/normal.h"
 #include "bench/peak_memory.h"
 #include "bench/repeat.h"
-#include "heed/masks/band.h"
+#include "heed/mask.h"
 #include "tensor/strided_copy.h"
 
 namespace heed {
@@ -20,7 +20,7 @@ struct Held {
   Attended attended = {};
   AttentionGrads gradients = {};
 
-  AttentionArgs args() const { return {.q = q, .keys = {k, v}, .mask = causal()}; }
+  AttentionArgs args() const { return {.q = q, .keys = {k, v}, .mask = Mask::causal()}; }
 };
 
 Held some_tokens(std::int64_t tokens, int rank) {

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/philox.h"
 #include "bench/server_inputs.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/answers/live_session.h"
 #include "inspect/map/tiles.h"
 #include "inspect/session/return_memory.h"

@@ -5,7 +5,7 @@
 #include "base/philox.h"
 #include "bench/normal.h"
 #include "heed/inspect/arrays.h"
-#include "heed/masks/band.h"
+#include "heed/mask.h"
 
 namespace heed {
 
@@ -34,7 +34,7 @@ RandomArrays::RandomArrays(std::int64_t heads, std::int64_t tokens) {
 SessionPointer RandomArrays::opened() const {
   SessionArrays arrays;
   arrays.stacks = {
-      {Stack::kSelf, {{.args = {.q = q, .keys = {.k = k, .v = v}, .mask = causal()}}}}};
+      {Stack::kSelf, {{.args = {.q = q, .keys = {.k = k, .v = v}, .mask = Mask::causal()}}}}};
   return std::make_shared<LiveSession>("arrays", SessionInput(), open_session(arrays));
 }
 

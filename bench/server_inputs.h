@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 #include "heed/text/tokenizer.h"
 #include "inspect/answers/live_session.h"
 

@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "attention/api/checked.h"
+#include "attention/backends.h"
 #include "bench/attention_cases.h"
-#include "heed/base/error.h"
-#include "heed/ops/observe.h"
-#include "heed/ops/observers/row_max.h"
-#include "ops/attention_candidates.h"
-#include "ops/attention_problem.h"
+#include "heed/error.h"
+#include "heed/observe.h"
+#include "heed/observers.h"
 
 namespace heed {
 namespace {

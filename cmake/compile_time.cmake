@@ -7,10 +7,10 @@
 set(HEED_COMMON_HEADERS <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <limits> <map>
   <memory> <optional> <span> <string> <string_view> <utility> <vector> <fmt/format.h>)
 add_library(heed_headers OBJECT cmake/common_headers.cpp)
-target_link_libraries(heed_headers PRIVATE fmt::fmt)
+target_link_libraries(heed_headers PRIVATE ${HEED_FMT})
 target_precompile_headers(heed_headers PRIVATE ${HEED_COMMON_HEADERS})
 function(heed_precompile target)
-  target_link_libraries(${target} PRIVATE fmt::fmt)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:${HEED_FMT}>)
   if(BUILD_SHARED_LIBS)
     target_precompile_headers(${target} PRIVATE ${HEED_COMMON_HEADERS})
   else()
@@ -36,11 +36,12 @@ endfunction()
 # Kernels, which are compiled once for every instruction set, stay alone or go to heed_kernels_together.
 option(HEED_UNITY "Compile the files of a folder as one" OFF)
 set(HEED_TOGETHER
-  "src/text(/.*)?" "src/(tensor|masks|ops|kernels)(/.*)?" "src/(base|io)"
+  "src/base" "src/(tensor|attention)(/.*)?" "src/ops(/.*)?" "src/text(/.*)?" "src/(base/formats|io)"
   "src/(nn|models)" "src/(onnx|train)(/.*)?"
   "src/inspect/(heads|evidence|session)" "src/inspect/(rows|map|golden|saved|answers)"
   "src/cli(/options|/terminal|/bench|/attend)?")
-set(HEED_PLAIN_KERNELS "/kernels/(attention|reference/.*|cpu/(embedding|matmul|matmul_(cut|few|panels)))\\.cpp$")
+set(HEED_KERNELS "/attention/(sweep/|observe/tile_sums)|/ops/kernels/")
+set(HEED_PLAIN_KERNELS "/ops/kernels/(embedding|matmul|matmul_(cut|few|panels))\\.cpp$")
 function(heed_unity target)
   if(NOT HEED_UNITY)
     return()
@@ -51,7 +52,7 @@ function(heed_unity target)
   foreach(source IN LISTS sources)
     cmake_path(GET source PARENT_PATH folder)
     file(RELATIVE_PATH group ${PROJECT_SOURCE_DIR} ${folder})
-    if(group MATCHES "^src/kernels" AND NOT source MATCHES "${HEED_PLAIN_KERNELS}")
+    if(source MATCHES "${HEED_KERNELS}" AND NOT source MATCHES "${HEED_PLAIN_KERNELS}")
       continue()
     endif()
     foreach(folders IN LISTS HEED_TOGETHER)
@@ -64,7 +65,7 @@ function(heed_unity target)
   endforeach()
 endfunction()
 
-# Replaces kernels of kernels/cpu in the list `sources` by one file that includes them all. A small kernel
+# Replaces kernels of ops/kernels in the list `sources` by one file that includes them all. A small kernel
 # spends most of its compile time on Highway's headers, which each file reads once per instruction set: ten
 # kernels took 29 core-seconds alone and take 8 together.
 function(heed_kernels_together sources name)
@@ -76,8 +77,8 @@ function(heed_kernels_together sources name)
   set(text "${again}#include \"hwy/foreach_target.h\"\n")
   set(left ${${sources}})
   foreach(kernel IN LISTS ARGN)
-    string(APPEND text "#include \"kernels/cpu/${kernel}.cpp\"\n")
-    list(REMOVE_ITEM left ${PROJECT_SOURCE_DIR}/src/kernels/cpu/${kernel}.cpp)
+    string(APPEND text "#include \"ops/kernels/${kernel}.cpp\"\n")
+    list(REMOVE_ITEM left ${PROJECT_SOURCE_DIR}/src/ops/kernels/${kernel}.cpp)
   endforeach()
   # Each kernel has set HWY_TARGET_INCLUDE to its own name: the last line sets it back.
   file(CONFIGURE OUTPUT ${file} CONTENT "${text}${again}")

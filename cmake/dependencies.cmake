@@ -4,13 +4,8 @@ set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)  # a project that adds heed as a folde
 find_package(fmt 9 REQUIRED)
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(HEED_HWY REQUIRED QUIET IMPORTED_TARGET GLOBAL libhwy)
 pkg_check_modules(HEED_UTF8PROC REQUIRED QUIET IMPORTED_TARGET GLOBAL libutf8proc)
 
-if(NOT TARGET heed_hwy)
-  add_library(heed_hwy INTERFACE IMPORTED GLOBAL)
-  target_link_libraries(heed_hwy INTERFACE PkgConfig::HEED_HWY)
-endif()
 if(NOT TARGET heed_utf8proc)
   add_library(heed_utf8proc INTERFACE IMPORTED GLOBAL)
   target_link_libraries(heed_utf8proc INTERFACE PkgConfig::HEED_UTF8PROC)

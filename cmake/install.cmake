@@ -6,6 +6,7 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/heed)
 # and `development`. Without a name of a component, all are installed.
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 install(DIRECTORY include/heed DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS heed_attention EXPORT heed-attention)
 install(TARGETS heed EXPORT heed)
 install(TARGETS heed_c EXPORT heed-c
   LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
@@ -19,8 +20,10 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/models)
   install(DIRECTORY models DESTINATION ${CMAKE_INSTALL_DATADIR}/heed COMPONENT program)
 endif()
 
+foreach(component attention c)
+  install(EXPORT heed-${component} NAMESPACE heed:: FILE heed-${component}-targets.cmake DESTINATION ${package_folder})
+endforeach()
 install(EXPORT heed NAMESPACE heed:: FILE heed-targets.cmake DESTINATION ${package_folder})
-install(EXPORT heed-c NAMESPACE heed:: FILE heed-c-targets.cmake DESTINATION ${package_folder})
 configure_package_config_file(cmake/heed-config.cmake.in heed-config.cmake
   INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(heed-config-version.cmake COMPATIBILITY SameMinorVersion)
@@ -31,7 +34,7 @@ install(FILES
   DESTINATION ${package_folder})
 
 file(RELATIVE_PATH path_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)  # so that it can be moved
-foreach(name heed heed-c)
+foreach(name heed heed-attention heed-c)
   configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()

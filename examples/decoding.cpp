@@ -23,7 +23,7 @@ int main() {
       v.data<float>()[i] =
           static_cast<float>(cache.lengths()[i / (kGroups * tokens * kSize)] + i / kSize % tokens);
     cache.append(0, {k, v}, counts);  // each layer appends and attends
-    heed::AttentionArgs args = {.q = q, .keys = cache.keys(0), .mask = heed::causal()};
+    heed::AttentionArgs args = {.q = q, .keys = cache.keys(0), .mask = heed::Mask::causal()};
     args.extents = cache.extents(counts);
     args.extents.query_length = counts;
     const heed::Attended y = heed::attention(args);

@@ -5,7 +5,7 @@
 #include "heed/heed.h"  // IWYU pragma: keep
 
 heed::AttentionGrads gradients(heed::ConstView q, heed::ConstView k, heed::ConstView v) {
-  const heed::AttentionArgs args = {.q = q, .keys = {k, v}, .mask = heed::causal()};
+  const heed::AttentionArgs args = {.q = q, .keys = {k, v}, .mask = heed::Mask::causal()};
   const heed::Attended y = heed::attention(args);
   heed::Tensor dout = heed::Tensor::empty(y.out.shape(), y.out.dtype());
   for (std::int64_t i = 0; i < dout.element_count(); ++i) dout.data<double>()[i] = 1;
@@ -31,10 +31,10 @@ int main() {
   heed::Tensor q = some_numbers({2, 4, 5, 16}, 1);  // 4 heads over 2
   const heed::Tensor k = some_numbers({2, 2, 7, 16}, 2), v = some_numbers({2, 2, 7, 8}, 3);
   const heed::AttentionGrads grads = gradients(q, k, v);
-  double& element = q.data<double>()[100];
-  element += 1e-5;
-  const double above = loss(heed::attention({.q = q, .keys = {k, v}, .mask = heed::causal()}));
-  element -= 2e-5;
-  const double below = loss(heed::attention({.q = q, .keys = {k, v}, .mask = heed::causal()}));
-  std::printf("%.6f\n%.6f\n", grads.dq.data<double>()[100], (above - below) / 2e-5);
+  const auto loss_at = [&, here = q.data<double>()[100]](double change) {
+    q.data<double>()[100] = here + change;
+    return loss(heed::attention({.q = q, .keys = {k, v}, .mask = heed::Mask::causal()}));
+  };
+  const double slope = (loss_at(1e-5) - loss_at(-1e-5)) / 2e-5;
+  std::printf("%.6f\n%.6f\n", grads.dq.data<double>()[100], slope);
 }

@@ -21,7 +21,7 @@ int main() {
   }
   heed::Tensor lse = heed::Tensor::empty({kBatch, kHeads, kTokens});
   heed::Tensor lse_low = heed::Tensor::empty(lse.shape());
-  heed::attention({.q = by_head(q), .keys = {by_head(k), by_head(v)}, .mask = heed::causal()},
+  heed::attention({.q = by_head(q), .keys = {by_head(k), by_head(v)}, .mask = heed::Mask::causal()},
                   heed::AttendedView{.out = by_head(out), .lse = lse, .lse_low = lse_low});
   for (std::int64_t t = 0; t < kTokens; ++t)  // the mean of 0 .. t, and ln(t + 1)
     std::printf("%.2f %.4f\n", out[t * kHeads * kSize], lse.data<float>()[t]);

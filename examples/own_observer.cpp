@@ -31,7 +31,7 @@ struct SelfShare : heed::Observer {
 
 int main() {
   const heed::Tensor x = heed::Tensor::zeros({1, 2, 100, 16});  // so weights are even
-  const heed::AttentionArgs args = {.q = x, .keys = {x, x}, .mask = heed::causal()};
+  const heed::AttentionArgs args = {.q = x, .keys = {x, x}, .mask = heed::Mask::causal()};
   SelfShare self;
   heed::Observer* const observers[] = {&self};
   heed::observe(args, heed::attention(args), observers);

@@ -10,7 +10,7 @@ int main() {
   heed::Tensor v = heed::Tensor::zeros(q.shape());
   for (std::int64_t i = 0; i < v.element_count(); ++i)
     v.data<float>()[i] = static_cast<float>(i / kSize % kTotal);  // the token's number
-  heed::AttentionArgs args = {.q = q, .keys = {q, v}, .mask = heed::causal()};
+  heed::AttentionArgs args = {.q = q, .keys = {q, v}, .mask = heed::Mask::causal()};
   args.extents.query_starts = {0, 2, kTotal};  // where each begins, and where the last ends
   args.extents.key_starts = args.extents.query_starts;
   heed::Tensor bias = heed::Tensor::zeros({2, 1, 3, 3});  // [B, H, longest, longest]

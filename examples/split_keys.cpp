@@ -16,7 +16,7 @@ int main() {
   constexpr std::int64_t kQueries = 20, kKeys = 80, kCut = 37;
   const heed::Tensor q = some_numbers({1, 2, kQueries, 16}, 1);
   const heed::Tensor k = some_numbers({1, 2, kKeys, 16}, 2), v = some_numbers({1, 2, kKeys, 16}, 3);
-  const heed::AttentionArgs whole = {.q = q, .keys = {k, v}, .mask = heed::causal()};
+  const heed::AttentionArgs whole = {.q = q, .keys = {k, v}, .mask = heed::Mask::causal()};
 
   const auto part = [&](std::int64_t begin, std::int64_t end) {
     heed::AttentionArgs args = whole;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/text/tokenizer.h"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "io/safetensors_header.h"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "text/pipeline_tokenizer.h"
 
 namespace {

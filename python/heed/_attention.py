@@ -92,18 +92,18 @@ def attention(
     NotImplementedError, LookupError
         for a ``kernel`` that does not serve the problem, or does not exist
     """
+    settings = (
+        mask, scale, bias, similarity, normaliser, softcap, alibi, sink, dropout, seed,
+        dropout_offset, query_length, key_length, key_begin, q_offset, key_offset,
+        query_starts, key_starts, page_table, ring_begin, k_scales, v_scales, kernel,
+    )  # fmt: skip
+    if out is None and seen is False:
+        made = _core.attend(q, k, v, settings)
+        if made is not NotImplemented:
+            return made
     seen = flag("attention", "seen", seen)
     library = library_of(q)
-    asked = _core.Problem(
-        q,
-        k,
-        v,
-        (
-            mask, scale, bias, similarity, normaliser, softcap, alibi, sink, dropout, seed,
-            dropout_offset, query_length, key_length, key_begin, q_offset, key_offset,
-            query_starts, key_starts, page_table, ring_begin, k_scales, v_scales, kernel,
-        ),
-    )  # fmt: skip
+    asked = _core.Problem(q, k, v, settings)
     target = None
     if out is not None and library.is_negated(out):
         target, out = out, library.empty(out.shape, out)

@@ -133,11 +133,12 @@ View Borrowed::writable_view() const {
 namespace {
 
 // By DLPack's table, by a view as integers, or by __dlpack__.
-Borrowed shared(nb::handle object, const char* argument, bool is_output) {
+Borrowed shared(nb::handle object, const char* argument, bool is_output, Hold hold) {
   if (const DlExchange* const exchange = exchange_of(argument, object); exchange != nullptr) {
-    const nb::object array = without_gradient(argument, object);
-    if (is_output) return from_exchange(argument, as_output(argument, array), *exchange);
-    return from_exchange(argument, values_of(argument, array), *exchange);
+    nb::object array = without_gradient(argument, object);
+    array = is_output ? as_output(argument, array) : values_of(argument, array);
+    const bool is_new = !array.is(object);  // nobody else holds it
+    return from_exchange(argument, array, *exchange, is_new ? Hold::kMemory : hold);
   }
   if (const std::optional<Borrowed> found = from_ml_dtypes(argument, object)) return *found;
   if (nb::hasattr(object, "__dlpack__"))
@@ -145,23 +146,23 @@ Borrowed shared(nb::handle object, const char* argument, bool is_output) {
   fail_type(argument, kind_of(object), kArray);
 }
 
-Borrowed borrowed(nb::handle object, const char* argument, bool is_output) {
+Borrowed borrowed(nb::handle object, const char* argument, bool is_output, Hold hold) {
   if (object.is_none()) return {};
   if (PyObject_CheckBuffer(object.ptr()) != 0) {
     check_masked(argument, object);
     if (const std::optional<Borrowed> found = from_buffer(argument, object)) return *found;
   }
-  return shared(object, argument, is_output);
+  return shared(object, argument, is_output, hold);
 }
 
 }  // namespace
 
-Borrowed borrow(nb::handle object, const char* argument) {
-  return borrowed(object, argument, /*is_output=*/false);
+Borrowed borrow(nb::handle object, const char* argument, Hold hold) {
+  return borrowed(object, argument, /*is_output=*/false, hold);
 }
 
 Borrowed borrow_output(nb::handle object, const char* argument) {
-  Borrowed memory = borrowed(object, argument, /*is_output=*/true);
+  Borrowed memory = borrowed(object, argument, /*is_output=*/true, Hold::kMemory);
   if (memory.given() && !memory.writable)
     fail({.argument = argument, .found = "read-only", .expected = "memory to write to"});
   return memory;
@@ -169,7 +170,7 @@ Borrowed borrow_output(nb::handle object, const char* argument) {
 
 Borrowed borrow_own(nb::handle tensor) {
   if (const DlExchange* const exchange = exchange_of("out", tensor); exchange != nullptr)
-    return from_exchange("out", tensor, *exchange);
+    return from_exchange("out", tensor, *exchange, Hold::kCall);
   return borrow(tensor, "out");
 }
 

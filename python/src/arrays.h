@@ -10,18 +10,20 @@
 #include <string>
 #include <vector>
 
-#include "heed/tensor/tensor.h"
-#include "heed/tensor/view.h"
+#include "heed/tensor.h"
 
 namespace heed::python {
 
 namespace nb = nanobind;
 
+/// What keeps an array's memory: a hold of its own, or the object, which outlives the call.
+enum class Hold { kMemory, kCall };
+
 /// Somebody's array, alive as long as this. The default stands for None.
 struct Borrowed {
   ConstView view;
   bool writable = false;
-  std::shared_ptr<void> owner;  // released with the GIL held
+  std::shared_ptr<void> owner;  // released with the GIL held; none of Hold::kCall
 
   bool given() const { return view.given(); }
   View writable_view() const;
@@ -29,7 +31,7 @@ struct Borrowed {
 
 /// What speaks DLPack or the buffer protocol, in the host's memory; None gives nothing. Errors name
 /// `argument`.
-Borrowed borrow(nb::handle object, const char* argument);
+Borrowed borrow(nb::handle object, const char* argument, Hold hold = Hold::kMemory);
 
 /// The same for memory that heed writes to.
 Borrowed borrow_output(nb::handle object, const char* argument);

@@ -1,5 +1,5 @@
-// Attention whose result PyTorch allocates, in one call from Python: each further one is half a
-// microsecond to one, of some fifteen that a short text takes.
+// Attention whose result the library of the query allocates, in one call from Python: each further
+// one is half a microsecond to one, of some ten that a short text takes.
 #include <nanobind/stl/optional.h>
 
 #include <cstddef>
@@ -10,9 +10,11 @@
 
 #include "arrays.h"
 #include "attention.h"
+#include "base/serial.h"
 #include "computing.h"
 #include "gradients.h"
 #include "problem.h"
+#include "torch_tensors.h"
 
 namespace heed::python {
 namespace {
@@ -34,10 +36,34 @@ struct Made {
   nb::object by_head() const { return is_swapped ? tensor.attr("transpose")(1, 2) : tensor; }
 };
 
+// Work that is done sooner than another thread of Python could go on: it keeps the GIL, on this
+// thread alone, since a mask's function may need it.
+bool is_short(const AttentionArgs& args) {
+  constexpr std::int64_t kMultiplications = std::int64_t{1} << 17;  // some 5 us
+  const ConstView &q = args.q, &k = args.keys.k;
+  if (q.rank() != 4 || k.rank() != 4) return false;
+  std::int64_t count = 2 * k.dim(2);
+  for (int axis = 0; axis < 4 && count <= kMultiplications; ++axis) count *= q.dim(axis);
+  return count <= kMultiplications && args.keys.v.rank() == 4 && args.keys.v.dim(3) <= q.dim(3);
+}
+
+template <typename Work>
+void compute(const AttentionArgs& args, const Work& work) {
+  if (!is_short(args)) return computing(work);
+  const SerialScope alone;
+  work();
+}
+
 // Memory of q's library. `type` is PyTorch's name of another element type than q's.
-Made made_like(const nb::object& q, const Shape& shape, const char* type = nullptr) {
+Made made_like(const nb::object& q, const ConstView& view, const Shape& shape,
+               const char* type = nullptr) {
+  static PyObject* const empty_like =
+      nb::object(nb::module_::import_("torch").attr("empty_like")).release().ptr();
   Made made;
-  if (type == nullptr) {
+  if (type == nullptr && shape == view.shape() && view.is_contiguous()) {
+    made.tensor = nb::steal(PyObject_CallOneArg(empty_like, q.ptr()));
+    if (!made.tensor.is_valid()) throw nb::python_error();
+  } else if (type == nullptr) {
     made.tensor = q.attr("new_empty")(shape_tuple(shape));
   } else {
     const nb::object dtype = nb::module_::import_("torch").attr(type);
@@ -50,9 +76,10 @@ Made made_like(const nb::object& q, const Shape& shape, const char* type = nullp
 Made made_out(const Problem& problem, const nb::object& q, Layout layout) {
   std::optional<Shape> shape = out_shape(problem);
   if (!shape) return {.tensor = nb::none(), .memory = {}};
-  if (layout == Layout::kByHead || shape->rank() != 4) return made_like(q, *shape);
+  const ConstView& view = problem.args.q;
+  if (layout == Layout::kByHead || shape->rank() != 4) return made_like(q, view, *shape);
   std::swap((*shape)[1], (*shape)[2]);
-  Made made = made_like(q, *shape);
+  Made made = made_like(q, view, *shape);
   made.memory.view = made.memory.view.permute({0, 2, 1, 3});
   made.is_swapped = true;
   return made;
@@ -60,14 +87,15 @@ Made made_out(const Problem& problem, const nb::object& q, Layout layout) {
 
 Made attended(const Problem& problem, const nb::object& q, Layout layout) {
   Made out = made_out(problem, q, layout);
-  computing([&] { attention(problem.args, AttendedView{.out = out.memory.writable_view()}); });
+  compute(problem.args,
+          [&] { attention(problem.args, AttendedView{.out = out.memory.writable_view()}); });
   return out;
 }
 
 Problem problem_of(const nb::object& q, const nb::object& k, const nb::object& v,
-                   const nb::dict& settings) {
+                   const nb::object& settings) {
   Problem problem;
-  read_arrays(problem, q, k, v);
+  read_arrays(problem, q, k, v, Hold::kCall);
   read_settings(problem, settings);
   return problem;
 }
@@ -78,23 +106,58 @@ Layout layout_of(const Problem& problem, std::optional<bool> by_token) {
 }
 
 nb::object attend_tensors(const nb::object& q, const nb::object& k, const nb::object& v,
-                          const nb::dict& settings, std::optional<bool> by_token) {
+                          const nb::object& settings, std::optional<bool> by_token) {
   const Problem problem = problem_of(q, k, v, settings);
   return attended(problem, q, layout_of(problem, by_token)).by_head();
+}
+
+nb::object empty_of_numpy(const nb::object& q, const Shape& shape) {
+  static PyObject* const empty =
+      nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
+  const nb::object dims = shape_tuple(shape);
+  const nb::object type = q.attr("dtype");
+  PyObject* const arguments[] = {dims.ptr(), type.ptr()};
+  nb::object array = nb::steal(PyObject_Vectorcall(empty, arguments, 2, nullptr));
+  if (!array.is_valid()) throw nb::python_error();
+  return array;
+}
+
+bool is_numpy(nb::handle object) {
+  static PyObject* const array =
+      nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
+  return object.type().is(array);
+}
+
+// NotImplemented for a query that is not an array of NumPy's or a tensor of PyTorch's.
+nb::object attend(const nb::object& q, const nb::object& k, const nb::object& v,
+                  const nb::object& settings) {
+  const bool is_array = is_numpy(q);
+  if (!is_array && !is_plain_tensor(q)) return nb::borrow(Py_NotImplemented);
+  const Problem problem = problem_of(q, k, v, settings);
+  if (!is_array) return attended(problem, q, Layout::kByHead).tensor;
+  const std::optional<Shape> shape = out_shape(problem);
+  if (!shape) return nb::borrow(Py_NotImplemented);  // the operator says what does not fit
+  nb::object out = empty_of_numpy(q, *shape);
+  const Borrowed memory = borrow_output(out, "out");
+  compute(problem.args,
+          [&] { attention(problem.args, AttendedView{.out = memory.writable_view()}); });
+  return out;
 }
 
 // (out, lse, out_low): what the backward pass needs. lse is [2, B, H, Tq], the log-sum-exp and its
 // rounding error; out_low is None unless q has 2 bytes.
 nb::tuple attend_kept(const nb::object& q, const nb::object& k, const nb::object& v,
-                      const nb::dict& settings, std::optional<bool> by_token) {
+                      const nb::object& settings, std::optional<bool> by_token) {
   const Problem problem = problem_of(q, k, v, settings);
   const Made out = made_out(problem, q, layout_of(problem, by_token));
   const Shape& shape = out.memory.view.shape();
   if (shape.rank() != 4) attention(problem.args);  // says what does not fit
   const bool is_narrow = size_bytes(problem.args.q.dtype()) == 2;
   const Shape rows = {2, shape[0], shape[1], shape[2]};
-  const Made lse = made_like(q, rows, is_narrow ? "float32" : nullptr);
-  const Made out_low = is_narrow ? made_like(q, shape) : Made{.tensor = nb::none(), .memory = {}};
+  const ConstView& view = problem.args.q;
+  const Made lse = made_like(q, view, rows, is_narrow ? "float32" : nullptr);
+  const Made out_low =
+      is_narrow ? made_like(q, view, shape) : Made{.tensor = nb::none(), .memory = {}};
   const View both = lse.memory.writable_view();
   computing([&] {
     attention(problem.args,
@@ -114,7 +177,7 @@ View memory_for(const nb::object& of, nb::list& gradients) {
 
 // Tensors in the order of `of`. `kept` is what attend_kept gave.
 nb::list attend_backward(const nb::object& q, const nb::object& k, const nb::object& v,
-                         const nb::dict& settings, const nb::tuple& kept, const nb::object& dout,
+                         const nb::object& settings, const nb::tuple& kept, const nb::object& dout,
                          const nb::tuple& of) {
   const Problem problem = problem_of(q, k, v, settings);
   const Borrowed out = borrow(kept[0], "out");
@@ -164,7 +227,7 @@ nb::object attend_prepared(const PreparedAttention& prepared, const nb::object& 
                            const nb::object& k, const nb::object& v, std::optional<double> scale,
                            bool by_token) {
   Problem problem = prepared.shared;
-  read_arrays(problem, q, k, v);
+  read_arrays(problem, q, k, v, Hold::kCall);
   if (!prepared.fits(problem.args)) return nb::none();
   if (scale) problem.args.scores.scale = {*scale};
   if (by_token) return attended(problem, q, Layout::kByToken).tensor;
@@ -178,6 +241,8 @@ void bind_attention_of_tensors(nb::module_& module) {
     module.def(name, function, nb::arg("q").none(), nb::arg("k").none(), nb::arg("v").none(),
                nb::arg("settings"), nb::arg("by_token").none(), help);
   };
+  module.def("attend", &attend, nb::arg("q").none(), nb::arg("k").none(), nb::arg("v").none(),
+             nb::arg("settings"), "Out, of q's library; NotImplemented where that is another one.");
   define("attend_tensors", &attend_tensors,
          "[B, H, Tq, Dv]. `by_token`: its memory is [B, Tq, H, Dv]; None: as the query's is.");
   define("attend_kept", &attend_kept, "(out, lse [2, B, H, Tq], out_low or None)");

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "base/stop.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::python {
 

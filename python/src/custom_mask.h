@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "heed/masks/mask.h"
+#include "heed/mask.h"
 
 namespace heed::python {
 

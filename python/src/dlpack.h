@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "heed/tensor/dtype.h"
+#include "heed/dtype.h"
 
 namespace heed::python {
 
@@ -62,6 +62,8 @@ struct DlExchange {
   const DlExchange* older = nullptr;
   void* allocate = nullptr;
   int (*from_object)(void* object, DlManagedVersioned** out) = nullptr;
+  void* to_object = nullptr;
+  int (*tensor_of)(void* object, DlTensor* out) = nullptr;  // its memory lives as the object's
 };
 
 }  // namespace heed::python

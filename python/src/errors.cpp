@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "computing.h"
-#include "heed/tensor/dtype.h"
+#include "heed/dtype.h"
 
 namespace heed::python {
 namespace {

@@ -4,7 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::python {
 

@@ -178,13 +178,20 @@ const DlExchange* exchange_of(const char* argument, nb::handle object) {
   return known;
 }
 
-Borrowed from_exchange(const char* argument, nb::handle object, const DlExchange& exchange) {
+Borrowed from_exchange(const char* argument, nb::handle object, const DlExchange& exchange,
+                       Hold hold) {
+  if (hold == Hold::kCall && exchange.tensor_of != nullptr) {
+    DlTensor tensor;
+    if (exchange.tensor_of(object.ptr(), &tensor) != 0)
+      fail_sharing(argument, object, nb::python_error());
+    if (tensor.data != nullptr) return seen_through(argument, object, tensor);
+  }
   DlManagedVersioned* managed = nullptr;
   if (exchange.from_object(object.ptr(), &managed) != 0)
     fail_sharing(argument, object, nb::python_error());
   if (managed->tensor.data == nullptr && is_lazy_zero(object)) {
     owned(managed).reset();
-    return from_exchange(argument, object.attr("clone")(), exchange);
+    return from_exchange(argument, object.attr("clone")(), exchange, Hold::kMemory);
   }
   return from_managed(argument, object, managed);
 }

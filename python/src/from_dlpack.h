@@ -12,6 +12,7 @@ Borrowed from_capsule(const char* argument, nb::handle object);
 /// from 2.10 on: 0.4 us in place of 3 us).
 struct DlExchange;
 const DlExchange* exchange_of(const char* argument, nb::handle object);  // null: it has none
-Borrowed from_exchange(const char* argument, nb::handle object, const DlExchange& exchange);
+Borrowed from_exchange(const char* argument, nb::handle object, const DlExchange& exchange,
+                       Hold hold);
 
 }  // namespace heed::python

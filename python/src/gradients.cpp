@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "arrays.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::python {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
 
 namespace heed::python {
 

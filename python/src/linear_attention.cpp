@@ -10,7 +10,7 @@
 
 #include "arrays.h"
 #include "computing.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "operators.h"
 #include "settings.h"
 

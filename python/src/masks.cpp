@@ -11,12 +11,7 @@
 
 #include "computing.h"
 #include "custom_mask.h"
-#include "heed/masks/band.h"
-#include "heed/masks/blocks.h"
-#include "heed/masks/edges.h"
-#include "heed/masks/keep.h"
-#include "heed/masks/prefix.h"
-#include "heed/masks/segments.h"
+#include "heed/mask.h"
 
 namespace heed::python {
 namespace {
@@ -29,24 +24,24 @@ std::vector<Borrowed> both(const HeldMask& a, const HeldMask& b) {
 
 HeldMask held_keep(const nb::object& keep) {
   Borrowed array = borrow(keep, "keep");
-  const Mask mask = heed::keep(array.view);
+  const Mask mask = heed::Mask::keep(array.view);
   return {mask, {std::move(array)}};
 }
 
 HeldMask held_blocks(const nb::object& layout, std::int64_t rows, std::int64_t keys) {
   Borrowed array = borrow(layout, "layout");
-  const Mask mask = blocks(array.view, {.rows = rows, .keys = keys});
+  const Mask mask = Mask::blocks(array.view, {.rows = rows, .keys = keys});
   return {mask, {std::move(array)}};
 }
 
 HeldMask held_segments(const nb::object& query_ids, const nb::object& key_ids) {
   const Borrowed queries = borrow(query_ids, "query_ids");
-  if (key_ids.is_none()) return {segments(queries.view), {}};
-  return {segments(queries.view, borrow(key_ids, "key_ids").view), {}};
+  if (key_ids.is_none()) return {Mask::segments(queries.view), {}};
+  return {Mask::segments(queries.view, borrow(key_ids, "key_ids").view), {}};
 }
 
 HeldMask held_edges(const nb::object& row_starts, const nb::object& columns) {
-  return {edges(borrow(row_starts, "row_starts").view, borrow(columns, "columns").view), {}};
+  return {Mask::edges(borrow(row_starts, "row_starts").view, borrow(columns, "columns").view), {}};
 }
 
 // The rows [begin, begin + 64) of one head, as bytes.
@@ -120,13 +115,15 @@ void bind_masks(nb::module_& module) {
   module.def(
       "band",
       [](std::int64_t left, std::int64_t right) {
-        return HeldMask{band({.left = left, .right = right}), {}};
+        return HeldMask{Mask::band({.left = left, .right = right}), {}};
       },
       nb::arg("left"), nb::arg("right"));
-  module.def("causal", [] { return HeldMask{causal(), {}}; });
+  module.def("causal", [] { return HeldMask{Mask::causal(), {}}; });
   module.def(
       "prefix",
-      [](const nb::object& lengths) { return HeldMask{prefix(integers(lengths, "lengths")), {}}; },
+      [](const nb::object& lengths) {
+        return HeldMask{Mask::prefix(integers(lengths, "lengths")), {}};
+      },
       nb::arg("lengths").none());
   module.def("segments", &held_segments, nb::arg("query_ids").none(), nb::arg("key_ids").none());
   module.def("keep", &held_keep, nb::arg("keep").none());

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "arrays.h"
-#include "heed/masks/mask.h"
+#include "heed/mask.h"
 
 namespace heed::python {
 

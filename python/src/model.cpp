@@ -11,8 +11,8 @@
 #include "arrays.h"
 #include "computing.h"
 #include "errors.h"
+#include "heed/dtype.h"
 #include "heed/inspect/head_probe.h"
-#include "heed/tensor/dtype.h"
 #include "inspect/answers/json_text.h"
 
 namespace heed::python {

@@ -1,4 +1,6 @@
 // Observers by their names, several in one sweep.
+#include "heed/observers.h"
+
 #include <fmt/format.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
@@ -15,17 +17,6 @@
 
 #include "arrays.h"
 #include "computing.h"
-#include "heed/ops/observers/entropy.h"
-#include "heed/ops/observers/expected_distance.h"
-#include "heed/ops/observers/head_mean.h"
-#include "heed/ops/observers/heatmap.h"
-#include "heed/ops/observers/mass.h"
-#include "heed/ops/observers/offset_profile.h"
-#include "heed/ops/observers/received.h"
-#include "heed/ops/observers/row_max.h"
-#include "heed/ops/observers/sink.h"
-#include "heed/ops/observers/top_k.h"
-#include "heed/ops/observers/value_norm.h"
 #include "seen.h"
 #include "settings.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::python {
 namespace {

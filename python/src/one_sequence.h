@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
 
 namespace heed::python {
 

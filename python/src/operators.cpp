@@ -9,7 +9,7 @@
 
 #include "arrays.h"
 #include "computing.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/ops/norm.h"
 #include "heed/ops/rms_norm.h"
 #include "heed/ops/rope.h"

@@ -5,8 +5,7 @@
 
 #include "arrays.h"
 #include "computing.h"
-#include "heed/ops/merge.h"
-#include "heed/ops/quantise.h"
+#include "heed/attention.h"
 #include "operators.h"
 
 namespace heed::python {

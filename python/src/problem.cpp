@@ -164,8 +164,8 @@ void read_keys(Problem& problem, Settings& given) {
   keys.v_scales = given.array(problem, "v_scales");
 }
 
-Borrowed required(const nb::object& object, const char* argument) {
-  Borrowed array = borrow(object, argument);
+Borrowed required(const nb::object& object, const char* argument, Hold hold) {
+  Borrowed array = borrow(object, argument, hold);
   if (!array.given()) fail_type(argument, "None", "an array");
   return array;
 }
@@ -182,10 +182,11 @@ void read_settings(Problem& problem, nb::handle settings) {
   problem.args.kernel = given.value_or<std::string>("kernel", "", "a str");
 }
 
-void read_arrays(Problem& problem, const nb::object& q, const nb::object& k, const nb::object& v) {
-  problem.args.q = problem.hold(required(q, "q"));
-  problem.args.keys.k = problem.hold(required(k, "k"));
-  problem.args.keys.v = problem.hold(required(v, "v"));
+void read_arrays(Problem& problem, const nb::object& q, const nb::object& k, const nb::object& v,
+                 Hold hold) {
+  problem.args.q = problem.hold(required(q, "q", hold));
+  problem.args.keys.k = problem.hold(required(k, "k", hold));
+  problem.args.keys.v = problem.hold(required(v, "v", hold));
 }
 
 std::optional<Shape> out_shape(const Problem& problem) {
@@ -197,7 +198,7 @@ std::optional<Shape> out_shape(const Problem& problem) {
 
 ConstView Problem::hold(Borrowed array) {
   const ConstView view = array.view;
-  if (array.given()) memory.push_back(std::move(array));
+  if (array.owner != nullptr) memory.push_back(std::move(array));
   return view;
 }
 

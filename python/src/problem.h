@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "arrays.h"
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
 #include "masks.h"
 
 namespace heed::python {
@@ -26,7 +26,8 @@ struct Problem {
 /// The keyword arguments of heed.attention: a tuple of all of them, or a dict of those that are
 /// given. None stands for the default.
 void read_settings(Problem& problem, nb::handle settings);
-void read_arrays(Problem& problem, const nb::object& q, const nb::object& k, const nb::object& v);
+void read_arrays(Problem& problem, const nb::object& q, const nb::object& k, const nb::object& v,
+                 Hold hold = Hold::kMemory);
 
 /// What to allocate for `out`; none where q and v have no such ranks, which the operator refuses.
 std::optional<Shape> out_shape(const Problem& problem);

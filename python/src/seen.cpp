@@ -10,12 +10,10 @@
 #include <vector>
 
 #include "arrays.h"
+#include "attention/api/without_values.h"
 #include "computing.h"
 #include "gradients.h"
-#include "heed/ops/observe.h"
-#include "heed/ops/observe_backward.h"
-#include "ops/without_values.h"
-#include "selection.h"
+#include "heed/observe.h"
 
 namespace heed::python {
 namespace {
@@ -65,8 +63,12 @@ nb::tuple observed_backward(const Seen& seen, const nb::object& dentropy,
                   of);
 }
 
-nb::object select(const Seen& seen, const Selected& selected, int value) {
-  SelectionObserver observer(selected, static_cast<ObservedValue>(value));
+// `selected` are rising indices of batches, heads, rows and keys.
+nb::object select(const Seen& seen, std::array<std::vector<std::int64_t>, 4> selected, int value) {
+  auto& [batches, heads, rows, keys] = selected;
+  SelectionObserver observer(
+      Selection{std::move(batches), std::move(heads), std::move(rows), std::move(keys)},
+      static_cast<ObservedValue>(value));
   computing([&] {
     std::array<Observer*, 1> observers = {&observer};
     observe(seen.problem.args, seen.attended(), observers);

@@ -13,7 +13,7 @@
 #include "cli/look/picture.h"
 #include "cli/look/view.h"
 #include "computing.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/saved/saved_page.h"
 #include "inspect/session/shared.h"
 #include "io/atomic_file.h"

@@ -14,7 +14,7 @@
 
 #include "cli/look/text.h"
 #include "computing.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/look.h"
 #include "session.h"

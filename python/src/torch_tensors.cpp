@@ -1,5 +1,7 @@
 #include "torch_tensors.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "errors.h"
@@ -38,6 +40,25 @@ bool holds_negatives(nb::handle object) {
   return says(object, name);
 }
 
+// A function of PyTorch's core without arguments answers something other than None and 0.
+bool is_set(nb::handle function) {
+  const nb::object answer = nb::steal(PyObject_CallNoArgs(function.ptr()));
+  if (!answer.is_valid()) throw nb::python_error();
+  return PyObject_IsTrue(answer.ptr()) != 0;
+}
+
+// It records or transforms operators, and does not see heed's functions.
+bool is_traced() {
+  static const std::array<PyObject*, 3> functions = [] {
+    const nb::object core = nb::module_::import_("torch").attr("_C");
+    return std::array<PyObject*, 3>{
+        nb::object(core.attr("_get_tracing_state")).release().ptr(),
+        nb::object(core.attr("_functorch").attr("peek_interpreter_stack")).release().ptr(),
+        nb::object(core.attr("_len_torch_dispatch_stack")).release().ptr()};
+  }();
+  return std::ranges::any_of(functions, [](PyObject* each) { return is_set(each); });
+}
+
 // PyTorch's own __torch_function__, which computes with the memory.
 bool is_default_function(nb::handle type) {
   const nb::object function = nb::getattr(type, "__torch_function__", nb::none());
@@ -48,6 +69,17 @@ bool is_default_function(nb::handle type) {
 }
 
 }  // namespace
+
+bool is_plain_tensor(nb::handle object) {
+  static PyObject* type = nullptr;  // none before PyTorch is imported
+  if (type == nullptr) {
+    const nb::object torch =
+        nb::getattr(nb::module_::import_("sys").attr("modules"), "get")("torch");
+    if (torch.is_none()) return false;
+    type = nb::object(torch.attr("Tensor")).release().ptr();
+  }
+  return object.type().is(type) && !is_traced();
+}
 
 bool is_lazy_zero(nb::handle object) {
   static PyObject* const name = PyUnicode_InternFromString("_is_zerotensor");

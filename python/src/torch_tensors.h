@@ -5,6 +5,9 @@
 
 namespace heed::python {
 
+/// A torch.Tensor, not of a subclass, that no tracer or transform of PyTorch watches.
+bool is_plain_tensor(nb::handle object);
+
 /// Autograd makes tensors of zeros without memory: torch._efficientzerotensor.
 bool is_lazy_zero(nb::handle object);
 

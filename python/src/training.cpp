@@ -10,7 +10,7 @@
 #include "base/reworded.h"
 #include "computing.h"
 #include "generation.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/train/train.h"
 
 namespace heed::python {

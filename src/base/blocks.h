@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "heed/base/threads.h"
+#include "heed/threads.h"
 
 namespace heed {
 

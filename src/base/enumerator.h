@@ -7,7 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 

@@ -15,7 +15,7 @@
 #include "base/lfs_pointer.h"
 #include "base/memory_there.h"
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 

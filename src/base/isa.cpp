@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "hwy/targets.h"
 
 namespace heed {

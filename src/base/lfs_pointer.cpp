@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 

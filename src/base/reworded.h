@@ -1,7 +1,7 @@
 // Errors of a callee in the words of its caller.
 #pragma once
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 

@@ -1,4 +1,4 @@
-#include "heed/base/threads.h"
+#include "heed/threads.h"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -21,7 +21,7 @@
 #include "base/stop.h"
 #include "base/thread_pool.h"
 #include "base/urgent.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 namespace {

@@ -1,4 +1,4 @@
-#include "heed/base/version.h"
+#include "heed/version.h"
 
 namespace heed {
 

@@ -1,6 +1,6 @@
 #include "c/answer.h"
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::c {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "heed/tensor/view.h"
-#include "ops/operand.h"
+#include "heed/tensor.h"
+#include "tensor/operand.h"
 
 namespace heed::c {
 

@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/base/error.h"
 #include "heed/c/attention.h"
 #include "heed/c/gradients.h"
 #include "heed/c/observe.h"
 #include "heed/c/view.h"
-#include "heed/tensor/view.h"
+#include "heed/error.h"
+#include "heed/tensor.h"
 
 namespace heed::c {
 

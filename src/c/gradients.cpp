@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "attention/api/checked.h"
 #include "c/given.h"
 #include "c/guard.h"
 #include "c/problem.h"
-#include "heed/ops/observe_backward.h"
-#include "ops/attention_problem.h"
+#include "heed/observe.h"
 #include "tensor/strided_copy.h"
 
 namespace heed::c {

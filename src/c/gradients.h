@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "c/answer.h"
+#include "heed/attention.h"
 #include "heed/c/gradients.h"
-#include "heed/ops/attention.h"
 
 namespace heed::c {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::c {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "c/given.h"
 #include "c/guard.h"
-#include "heed/base/threads.h"
-#include "heed/base/version.h"
+#include "heed/threads.h"
+#include "heed/version.h"
 
 using heed::c::guarded;
 

@@ -5,12 +5,7 @@
 
 #include "c/given.h"
 #include "c/guard.h"
-#include "heed/masks/band.h"
-#include "heed/masks/blocks.h"
-#include "heed/masks/edges.h"
-#include "heed/masks/keep.h"
-#include "heed/masks/prefix.h"
-#include "heed/masks/segments.h"
+#include "heed/mask.h"
 
 namespace heed::c {
 namespace {
@@ -45,44 +40,44 @@ using heed::c::view_of;
 void heed_mask_free(heed_mask* mask) { delete mask; }
 
 heed_status heed_mask_band(int64_t left, int64_t right, heed_mask** mask) {
-  return made(mask, "band", [&] { return heed::band({.left = left, .right = right}); });
+  return made(mask, "band", [&] { return heed::Mask::band({.left = left, .right = right}); });
 }
 
 heed_status heed_mask_causal(heed_mask** mask) {
-  return made(mask, "causal", [] { return heed::causal(); });
+  return made(mask, "causal", [] { return heed::Mask::causal(); });
 }
 
 heed_status heed_mask_segments(const heed_view* query_ids, const heed_view* key_ids,
                                heed_mask** mask) {
   return made(mask, "segments", [&] {
     const heed::View queries = view_of("segments", "query_ids", query_ids);
-    if (key_ids == nullptr) return heed::segments(queries);
-    return heed::segments(queries, view_of("segments", "key_ids", key_ids));
+    if (key_ids == nullptr) return heed::Mask::segments(queries);
+    return heed::Mask::segments(queries, view_of("segments", "key_ids", key_ids));
   });
 }
 
 heed_status heed_mask_prefix(const int64_t* lengths, int64_t count, heed_mask** mask) {
   return made(mask, "prefix", [&] {
-    return heed::prefix(heed::c::integers_of("prefix", "lengths", {lengths, count}));
+    return heed::Mask::prefix(heed::c::integers_of("prefix", "lengths", {lengths, count}));
   });
 }
 
 heed_status heed_mask_keep(const heed_view* keep, heed_mask** mask) {
-  return made(mask, "keep", [&] { return heed::keep(view_of("keep", "keep", keep)); });
+  return made(mask, "keep", [&] { return heed::Mask::keep(view_of("keep", "keep", keep)); });
 }
 
 heed_status heed_mask_blocks(const heed_view* layout, int64_t rows, int64_t keys,
                              heed_mask** mask) {
   return made(mask, "blocks", [&] {
-    return heed::blocks(view_of("blocks", "layout", layout), {.rows = rows, .keys = keys});
+    return heed::Mask::blocks(view_of("blocks", "layout", layout), {.rows = rows, .keys = keys});
   });
 }
 
 heed_status heed_mask_edges(const heed_view* row_starts, const heed_view* columns,
                             heed_mask** mask) {
   return made(mask, "edges", [&] {
-    return heed::edges(view_of("edges", "row_starts", row_starts),
-                       view_of("edges", "columns", columns));
+    return heed::Mask::edges(view_of("edges", "row_starts", row_starts),
+                             view_of("edges", "columns", columns));
   });
 }
 

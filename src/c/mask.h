@@ -2,7 +2,7 @@
 #pragma once
 
 #include "heed/c/mask.h"
-#include "heed/masks/mask.h"
+#include "heed/mask.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name that C sees
 struct heed_mask {

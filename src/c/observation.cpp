@@ -6,7 +6,7 @@
 
 #include "base/reworded.h"
 #include "c/given.h"
-#include "heed/ops/observers/value_norm.h"
+#include "heed/observers.h"
 #include "tensor/strided_copy.h"
 
 namespace heed::c {
@@ -16,6 +16,7 @@ namespace {
 std::string field_of(const ErrorParts& parts) {
   const std::string& argument = parts.argument.text();
   if (parts.op.text() == "region") return "region." + argument;
+  if (parts.op.text() == "selection") return argument == "heads" ? "heads" : "chosen";
   if (argument == "weighted") return "by_value_norm";
   if (argument.starts_with("class_of_key")) return "key_classes" + argument.substr(12);
   return argument;

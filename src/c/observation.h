@@ -7,8 +7,8 @@
 
 #include "c/answer.h"
 #include "heed/c/observe.h"
-#include "heed/ops/observe.h"
-#include "heed/tensor/tensor.h"
+#include "heed/observe.h"
+#include "heed/tensor.h"
 
 namespace heed::c {
 

@@ -5,11 +5,11 @@
 #include <memory>
 #include <vector>
 
+#include "attention/api/checked.h"
 #include "c/given.h"
 #include "c/guard.h"
 #include "c/observation.h"
 #include "c/problem.h"
-#include "ops/attention_problem.h"
 
 namespace heed::c {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
+#include "heed/attention.h"
 #include "heed/c/attention.h"
-#include "heed/ops/attention.h"
 
 namespace heed::c {
 

@@ -7,20 +7,7 @@
 
 #include "c/given.h"
 #include "c/observation.h"
-#include "heed/ops/observers/columns.h"
-#include "heed/ops/observers/entropy.h"
-#include "heed/ops/observers/expected_distance.h"
-#include "heed/ops/observers/head_mean.h"
-#include "heed/ops/observers/heatmap.h"
-#include "heed/ops/observers/mass.h"
-#include "heed/ops/observers/offset_profile.h"
-#include "heed/ops/observers/received.h"
-#include "heed/ops/observers/region.h"
-#include "heed/ops/observers/row_max.h"
-#include "heed/ops/observers/rows.h"
-#include "heed/ops/observers/sink.h"
-#include "heed/ops/observers/top_k.h"
-#include "heed/ops/observers/weights.h"
+#include "heed/observers.h"
 
 namespace heed::c {
 namespace {
@@ -69,25 +56,20 @@ ObservedValue value_of(const Question& question) {
   return static_cast<ObservedValue>(question.of.value);
 }
 
-// Rows or columns: of every head, or each of a head of its own.
-template <typename Kind, typename Pair>
+// The chosen rows, or keys, of the heads that are named.
+template <Selection::Indices Selection::* axis>
 Asked chosen(const Question& question) {
-  auto indices = integers_of("observe", question.field("chosen"), question.of.chosen);
-  const auto heads = integers_of("observe", question.field("heads"), question.of.heads);
-  const ObservedValue value = value_of(question);
-  if (heads.empty())
-    return asking(std::make_unique<Kind>(std::move(indices), value), &Kind::values);
-  if (heads.size() != indices.size())
-    fail("observe", question.field("heads.count"), heads.size(),
-         fmt::format("{} (chosen.count), or 0 for every head", indices.size()));
-  std::vector<Pair> pairs;
-  for (std::size_t i = 0; i < heads.size(); ++i) pairs.push_back({heads[i], indices[i]});
-  return asking(std::make_unique<Kind>(std::move(pairs), value), &Kind::values);
+  Selection selection;
+  selection.*axis = integers_of("observe", question.field("chosen"), question.of.chosen);
+  auto heads = integers_of("observe", question.field("heads"), question.of.heads);
+  if (!heads.empty()) selection.heads = std::move(heads);
+  return asking(std::make_unique<SelectionObserver>(std::move(selection), value_of(question)),
+                &SelectionObserver::values);
 }
 
 Asked region(const Question& question) {
-  return asking(std::make_unique<RegionObserver>(region_of(question), value_of(question)),
-                &RegionObserver::values);
+  return asking(std::make_unique<SelectionObserver>(region_of(question), value_of(question)),
+                &SelectionObserver::values);
 }
 
 Asked head_mean(const Question& question) {
@@ -138,10 +120,10 @@ struct Kind {
 };
 
 constexpr Kind kKinds[] = {
-    {HEED_OBSERVE_WEIGHTS, &plain<WeightsObserver, &WeightsObserver::weights>},
+    {HEED_OBSERVE_WEIGHTS, &plain<SelectionObserver, &SelectionObserver::values>},
     {HEED_OBSERVE_REGION, &region},
-    {HEED_OBSERVE_ROWS, &chosen<RowsObserver, HeadRow>},
-    {HEED_OBSERVE_COLUMNS, &chosen<ColumnsObserver, HeadKey>},
+    {HEED_OBSERVE_ROWS, &chosen<&Selection::rows>},
+    {HEED_OBSERVE_COLUMNS, &chosen<&Selection::keys>},
     {HEED_OBSERVE_HEATMAP, &heatmap},
     {HEED_OBSERVE_HEAD_MEAN, &head_mean},
     {HEED_OBSERVE_ENTROPY, &plain<EntropyObserver, &EntropyObserver::entropy>},

@@ -8,11 +8,11 @@
 #include <map>
 #include <memory>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "cli/command.h"
 #include "cli/options/file_format.h"
 #include "cli/terminal/output.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/models/registry.h"
 #include "heed/text/tokenizer.h"
 #include "inspect/golden/golden_check.h"

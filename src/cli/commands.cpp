@@ -2,8 +2,8 @@
 #include <cstdlib>
 
 #include "cli/command.h"
-#include "heed/base/threads.h"
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
+#include "heed/threads.h"
 
 namespace heed::cli {
 

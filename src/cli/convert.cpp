@@ -14,7 +14,7 @@
 #include "cli/command.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/models/registry.h"
 #include "models/companions.h"
 #include "tensor/dtype_named.h"

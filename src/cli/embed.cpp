@@ -17,7 +17,7 @@
 #include "cli/options/text_input.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/models/sentence.h"
 #include "inspect/answers/json_text.h"
 #include "text/utf8.h"

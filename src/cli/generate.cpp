@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/number_of.h"
 #include "cli/command.h"
 #include "cli/generate_options.h"
@@ -16,7 +16,7 @@
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/models/registry.h"
 
 namespace heed::cli {

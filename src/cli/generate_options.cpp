@@ -9,7 +9,7 @@
 #include "cli/command.h"
 #include "cli/options/file_format.h"
 #include "cli/terminal/output.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "tensor/dtype_named.h"
 
 namespace heed::cli {

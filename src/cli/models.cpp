@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/number_of.h"
 #include "cli/command.h"
 #include "cli/look/heads_table.h"

@@ -21,9 +21,9 @@
 #include "cli/terminal/error_line.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
-#include "heed/base/error.h"
-#include "heed/base/threads.h"
-#include "heed/base/version.h"
+#include "heed/error.h"
+#include "heed/threads.h"
+#include "heed/version.h"
 
 namespace heed::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/look/input.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/output.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/inspect/session.h"
 #include "serve/server.h"
 #include "text/utf8.h"

@@ -12,7 +12,7 @@
 #include "cli/options/option_names.h"
 #include "cli/terminal/error_line.h"
 #include "cli/terminal/output.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::cli {
 

@@ -7,14 +7,14 @@
 #include <sstream>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/reworded.h"
 #include "cli/command.h"
 #include "cli/options/file_format.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/cells.h"
 #include "cli/terminal/output.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/models/registry.h"
 #include "heed/text/tokenizer.h"
 #include "text/utf8.h"

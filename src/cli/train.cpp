@@ -22,9 +22,9 @@
 #include "cli/terminal/progress.h"
 #include "cli/together.h"
 #include "cli/train_watch.h"
-#include "heed/base/error.h"
-#include "heed/base/threads.h"
+#include "heed/error.h"
 #include "heed/ranks/open_ranks.h"
+#include "heed/threads.h"
 #include "train/checkpoint.h"
 
 namespace heed::cli {

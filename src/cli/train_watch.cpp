@@ -9,7 +9,7 @@
 
 #include "cli/options/text_input.h"
 #include "cli/terminal/interrupt.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "serve/watched_steps.h"
 #include "text/utf8.h"
 

@@ -8,7 +8,7 @@
 #include "base/enumerator.h"
 #include "base/number_of.h"
 #include "generate/rules.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 namespace {

@@ -13,7 +13,7 @@
 #include "generate/logits.h"
 #include "generate/rules.h"
 #include "generate/text_stream.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "models/model_tokenizer.h"
 
 namespace heed {

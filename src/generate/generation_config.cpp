@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "generate/arguments.h"
 #include "generate/rules.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "models/config.h"
 
 namespace heed {

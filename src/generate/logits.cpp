@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 

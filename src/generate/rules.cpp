@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/philox.h"
 #include "generate/logits.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/file.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "io/atomic_file.h"
 #include "io/npy_header.h"
 #include "io/write_elements.h"

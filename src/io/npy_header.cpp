@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 namespace {

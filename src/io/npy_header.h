@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "heed/tensor/dtype.h"
-#include "heed/tensor/shape.h"
+#include "heed/dtype.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

@@ -8,8 +8,8 @@
 
 #include "base/clipped.h"
 #include "base/file.h"
-#include "base/json.h"
-#include "heed/base/error.h"
+#include "base/formats/json.h"
+#include "heed/error.h"
 #include "io/atomic_file.h"
 #include "io/safetensors_header.h"
 #include "io/write_elements.h"

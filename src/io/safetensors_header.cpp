@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/lfs_pointer.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 namespace {

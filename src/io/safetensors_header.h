@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 
-#include "heed/tensor/dtype.h"
-#include "heed/tensor/shape.h"
+#include "heed/dtype.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

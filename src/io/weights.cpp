@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/file.h"
-#include "base/json.h"
-#include "heed/base/error.h"
+#include "base/formats/json.h"
+#include "heed/error.h"
 #include "heed/io/safetensors.h"
 
 namespace heed {

@@ -1,6 +1,6 @@
 #include "io/write_elements.h"
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

@@ -1,7 +1,7 @@
 // The elements of any view, in row-major order, into a file.
 #pragma once
 
-#include "heed/tensor/view.h"
+#include "heed/tensor.h"
 #include "io/atomic_file.h"
 
 namespace heed {

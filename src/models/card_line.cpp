@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/file.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/models/registry.h"
 
 namespace heed {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "models/initial_parameters.h"
 #include "nn/shown.h"
 #include "ops/activation.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "heed/io/safetensors.h"
 #include "heed/models/model.h"
 #include "models/config.h"

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
-#include "heed/base/error.h"
+#include "base/formats/json.h"
+#include "heed/error.h"
 #include "ops/activation.h"
 
 namespace heed {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "models/family.h"
 
 namespace heed {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "heed/io/safetensors.h"
 #include "heed/models/model.h"
 #include "heed/models/registry.h"

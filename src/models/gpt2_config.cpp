@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "models/classifier.h"
 #include "models/family.h"
 #include "models/gpt2.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "heed/masks/band.h"
+#include "heed/mask.h"
 #include "models/initial_parameters.h"
 #include "models/parts.h"
 #include "models/text_pass.h"
@@ -44,7 +44,7 @@ Lesson::Block Lesson::make_block(const LessonConfig& config, int layer) {
                        .head_dim = head_dim,
                        .scale = 1 / std::sqrt(static_cast<double>(head_dim)),
                        .dropout = config.attention_dropout,
-                       .mask = causal()});
+                       .mask = Mask::causal()});
   Block block{.attention = {norms(config, name + "ln1"), std::move(attention),
                             attention_names(Stack::kSelf, layer), config.residual},
               .mlp = {}};

@@ -1,7 +1,7 @@
 // The `config.json` of a decoder that lacks parts. heed alone reads it.
 #include <fmt/format.h>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "models/family.h"
 #include "models/lesson.h"
 #include "models/stored_weights.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "models/parts.h"
 
 namespace heed {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <exception>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/io/safetensors.h"
 #include "heed/models/classifier.h"
 #include "io/atomic_file.h"

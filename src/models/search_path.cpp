@@ -13,7 +13,7 @@
 
 #include "base/enumerator.h"
 #include "base/file.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/models/registry.h"
 
 namespace heed {

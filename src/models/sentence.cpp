@@ -8,8 +8,8 @@
 
 #include "base/enumerator.h"
 #include "base/file.h"
-#include "base/json.h"
-#include "heed/base/error.h"
+#include "base/formats/json.h"
+#include "heed/error.h"
 #include "models/config.h"
 
 namespace heed {

@@ -1,8 +1,8 @@
 // In which type a model folder holds its weights.
 #pragma once
 
+#include "heed/dtype.h"
 #include "heed/io/safetensors.h"
-#include "heed/tensor/dtype.h"
 
 namespace heed {
 

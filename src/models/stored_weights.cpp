@@ -4,7 +4,7 @@
 #include <cstring>
 #include <set>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "tensor/bytes_of.h"
 
 namespace heed {

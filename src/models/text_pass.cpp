@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/number_of.h"
-#include "heed/base/error.h"
-#include "heed/masks/band.h"
+#include "heed/error.h"
+#include "heed/mask.h"
 #include "tensor/shape_text.h"
 
 namespace heed {
@@ -129,8 +129,9 @@ bool is_causal(const Config& config) {
 }
 
 Mask text_mask(bool causal, std::int64_t window) {
-  if (window == 0) return causal ? heed::causal() : Mask();
-  return causal ? band({.left = window - 1, .right = 0}) : band({.left = window, .right = window});
+  if (window == 0) return causal ? heed::Mask::causal() : Mask();
+  return causal ? Mask::band({.left = window - 1, .right = 0})
+                : Mask::band({.left = window, .right = window});
 }
 
 void check_pass(const ModelInfo& info, const Batch& batch, const Run& run) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "heed/masks/mask.h"
+#include "heed/mask.h"
 #include "heed/models/model.h"
 #include "models/config.h"
 #include "nn/linear.h"

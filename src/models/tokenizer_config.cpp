@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "text/special_names.h"
 
 namespace heed {

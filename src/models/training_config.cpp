@@ -6,9 +6,9 @@
 
 #include "base/edit_distance.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/models/registry.h"
 #include "models/classifier.h"
 #include "models/family.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "ops/add.h"
 
 namespace heed {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "heed/masks/mask.h"
+#include "heed/mask.h"
 #include "nn/dropout.h"
 #include "nn/linear.h"
 #include "nn/position_bias.h"

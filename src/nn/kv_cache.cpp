@@ -10,8 +10,8 @@
 
 #include "base/enumerator.h"
 #include "base/number_of.h"
-#include "heed/base/error.h"
-#include "heed/ops/quantise.h"
+#include "heed/attention.h"
+#include "heed/error.h"
 #include "nn/page_pool.h"
 #include "tensor/view_text.h"
 

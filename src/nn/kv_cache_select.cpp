@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/nn/kv_cache.h"
 #include "nn/page_pool.h"
 #include "nn/source_keys.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/enumerator.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "ops/add.h"
 #include "ops/matmul.h"
 #include "ops/packed_matrix.h"

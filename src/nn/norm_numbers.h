@@ -1,7 +1,7 @@
 // A norm's numbers, for whoever holds its scale still to follow one part of a sum through it.
 #pragma once
 
-#include "heed/tensor/view.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 #include "nn/rope_scaling.h"
 
 namespace heed {

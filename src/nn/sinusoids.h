@@ -1,7 +1,7 @@
 // The fixed positions of the original Transformer.
 #pragma once
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

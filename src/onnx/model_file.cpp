@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/file.h"
-#include "base/protobuf.h"
+#include "base/formats/protobuf.h"
 #include "onnx/files.h"
 
 namespace heed::onnx {

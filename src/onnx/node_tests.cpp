@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "base/reworded.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "onnx/operators.h"
 #include "tensor/bytes_of.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 #include "onnx/files.h"
 
 namespace heed::onnx {

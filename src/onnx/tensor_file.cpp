@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "base/file.h"
+#include "base/formats/protobuf.h"
 #include "base/number_of.h"
-#include "base/protobuf.h"
 #include "onnx/files.h"
 #include "tensor/view_text.h"
 

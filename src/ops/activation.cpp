@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "heed/base/error.h"
-#include "kernels/activation.h"
-#include "kernels/reference/activation.h"
-#include "ops/computable.h"
+#include "heed/error.h"
+#include "ops/kernels/activation.h"
+#include "ops/kernels/reference/activation.h"
+#include "tensor/computable.h"
 #include "tensor/shape_text.h"
 #include "tensor/view_text.h"
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/blocks.h"
-#include "heed/base/error.h"
-#include "kernels/add.h"
-#include "kernels/reference/add.h"
+#include "heed/error.h"
+#include "ops/kernels/add.h"
+#include "ops/kernels/reference/add.h"
 #include "tensor/shape_text.h"
 
 namespace heed {

@@ -1,7 +1,7 @@
 // Sums.
 #pragma once
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "heed/base/error.h"
-#include "kernels/dropout.h"
-#include "kernels/reference/dropout.h"
+#include "heed/error.h"
+#include "ops/kernels/dropout.h"
+#include "ops/kernels/reference/dropout.h"
 
 namespace heed {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/blocks.h"
-#include "heed/base/error.h"
-#include "kernels/embedding.h"
-#include "kernels/reference/embedding.h"
+#include "heed/error.h"
+#include "ops/kernels/embedding.h"
+#include "ops/kernels/reference/embedding.h"
 #include "tensor/shape_text.h"
 #include "tensor/view_text.h"
 

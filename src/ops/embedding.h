@@ -1,7 +1,7 @@
 // Rows of a table by id.
 #pragma once
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 #include "ops/packed_matrix.h"
 
 namespace heed {

@@ -8,8 +8,8 @@
 
 #include "base/enumerator.h"
 #include "base/philox.h"
-#include "heed/base/error.h"
-#include "ops/computable.h"
+#include "heed/error.h"
+#include "tensor/computable.h"
 #include "tensor/view_text.h"
 
 namespace heed {

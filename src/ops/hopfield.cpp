@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/philox.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "tensor/view_text.h"
 
 namespace heed {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/enumerator.h"
-#include "heed/base/error.h"
-#include "heed/base/threads.h"
-#include "kernels/linear_attention.h"
-#include "ops/computable.h"
+#include "heed/error.h"
+#include "heed/threads.h"
+#include "ops/kernels/linear_attention.h"
+#include "tensor/computable.h"
 #include "tensor/view_text.h"
 
 namespace heed {

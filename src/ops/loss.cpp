@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "heed/base/error.h"
-#include "kernels/loss.h"
-#include "kernels/reference/loss.h"
+#include "heed/error.h"
+#include "ops/kernels/loss.h"
+#include "ops/kernels/reference/loss.h"
 #include "tensor/shape_text.h"
 #include "tensor/view_text.h"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "heed/base/error.h"
-#include "kernels/matmul.h"
-#include "kernels/reference/matmul.h"
+#include "heed/error.h"
+#include "ops/kernels/matmul.h"
+#include "ops/kernels/reference/matmul.h"
 #include "tensor/shape_text.h"
 #include "tensor/view_text.h"
 

@@ -1,7 +1,7 @@
 // The product of two matrices.
 #pragma once
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 
@@ -15,7 +15,7 @@ namespace heed {
 /// threads.
 ///
 /// in_bulk: for many rows. May use AMX: the last bits differ, and are as deterministic. It then
-/// multiplies f32 as sums of three bf16 (kernels/cpu/amx_panel.h): faster from some 64 rows on, and
+/// multiplies f32 as sums of three bf16 (ops/kernels/amx_panel.h): faster from some 64 rows on, and
 /// with less error than FMA where the summands are alike. Parts of numbers, of sums and of the
 /// bias below 2^-126 count as 0. The first such product asks Linux for tile registers; signal
 /// stacks of the process need AT_MINSIGSTKSZ bytes from then on. $HEED_AMX=0 does without.

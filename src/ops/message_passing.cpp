@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "base/reworded.h"
-#include "heed/base/error.h"
-#include "heed/masks/edges.h"
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
+#include "heed/error.h"
+#include "heed/mask.h"
 #include "ops/add.h"
-#include "ops/operand.h"
+#include "tensor/operand.h"
 #include "tensor/view_text.h"
 
 namespace heed {
@@ -23,7 +23,7 @@ AttentionArgs attention_of(const MessagePassingArgs& args) {
     fail("message_passing", "scale", fmt::format("a list of {}", args.scale.size()),
          "none or one entry");
   const ConstView x = as_head(args.x);
-  const auto graph = [&] { return edges(args.graph.row_starts, args.graph.columns); };
+  const auto graph = [&] { return Mask::edges(args.graph.row_starts, args.graph.columns); };
   AttentionArgs attention = {.q = x,
                              .keys = {.k = x, .v = x},
                              .mask = reworded(graph,

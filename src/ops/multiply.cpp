@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/blocks.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "tensor/shape_text.h"
 
 namespace heed {

@@ -1,7 +1,7 @@
 // Products, element by element.
 #pragma once
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

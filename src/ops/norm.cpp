@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "heed/base/error.h"
-#include "kernels/norm.h"
-#include "kernels/reference/norm.h"
-#include "ops/computable.h"
+#include "heed/error.h"
+#include "ops/kernels/norm.h"
+#include "ops/kernels/reference/norm.h"
 #include "ops/trailing_axes.h"
+#include "tensor/computable.h"
 #include "tensor/shape_text.h"
 #include "tensor/view_text.h"
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "heed/base/error.h"
-#include "kernels/matmul.h"
+#include "heed/error.h"
+#include "ops/kernels/matmul.h"
 #include "tensor/shape_text.h"
 #include "tensor/view_text.h"
 

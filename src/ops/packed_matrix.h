@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 
-/// b [K, N] of f32, f16 or bf16, brought into panels once (kernels/matmul.h). It takes the memory
-/// of the plain matrix, with N rounded up to whole panels.
+/// b [K, N] of f32, f16 or bf16, brought into panels once (ops/kernels/matmul.h). It takes the
+/// memory of the plain matrix, with N rounded up to whole panels.
 class PackedMatrix {
  public:
   /// Any strides; the type is kept. Extents are at least 1.

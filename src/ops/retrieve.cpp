@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "heed/base/error.h"
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
+#include "heed/error.h"
 #include "heed/ops/hopfield.h"
-#include "ops/operand.h"
+#include "tensor/operand.h"
 #include "tensor/view_text.h"
 
 namespace heed {

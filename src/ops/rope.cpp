@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "base/enumerator.h"
-#include "heed/base/error.h"
-#include "heed/base/threads.h"
-#include "kernels/rope.h"
+#include "heed/error.h"
+#include "heed/threads.h"
+#include "ops/kernels/rope.h"
 #include "tensor/shape_text.h"
 #include "tensor/view_text.h"
 

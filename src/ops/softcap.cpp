@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/blocks.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "tensor/view_text.h"
 
 namespace heed {

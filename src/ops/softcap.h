@@ -1,7 +1,7 @@
 // Values held inside of a range: how some models keep their logits small.
 #pragma once
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

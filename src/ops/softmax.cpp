@@ -4,10 +4,10 @@
 
 #include <utility>
 
-#include "heed/base/error.h"
-#include "kernels/reference/softmax.h"
-#include "kernels/softmax.h"
-#include "ops/computable.h"
+#include "heed/error.h"
+#include "ops/kernels/reference/softmax.h"
+#include "ops/kernels/softmax.h"
+#include "tensor/computable.h"
 #include "tensor/shape_text.h"
 #include "tensor/view_text.h"
 

@@ -1,7 +1,7 @@
 // The axes that a norm goes over.
 #pragma once
 
-#include "heed/tensor/shape.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "ranks/mpi_module.h"
 
 namespace heed {

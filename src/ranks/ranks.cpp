@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 namespace {

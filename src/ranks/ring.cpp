@@ -9,7 +9,7 @@
 
 #include "base/enumerator.h"
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "heed/ops/merge.h"
-#include "ops/attention_problem.h"
+#include "attention/api/checked.h"
+#include "heed/attention.h"
 #include "ranks/ring.h"
 #include "ranks/sums.h"
 #include "ranks/travelling.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/ranks/ring_attention.h"
 #include "ranks/ring.h"
 #include "ranks/sums.h"

@@ -4,7 +4,7 @@
 #include <exception>
 #include <vector>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/ranks/ranks.h"
 
 namespace heed {

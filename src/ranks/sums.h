@@ -1,7 +1,7 @@
 // What is added up of parts: their outputs, their gradients.
 #pragma once
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 #include "ranks/ring.h"
 
 namespace heed {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/answers/session.h"
 
 namespace heed::serve {

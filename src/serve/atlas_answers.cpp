@@ -1,7 +1,7 @@
 // The thumbnails of heads.
 #include <fmt/format.h>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/map/atlas.h"
 #include "serve/api.h"
 

@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::serve {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/clipped.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/evidence/trial.h"
 #include "serve/route.h"
 

@@ -1,7 +1,7 @@
 // Edits as a client writes them.
 #pragma once
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "heed/inspect/session.h"
 
 namespace heed::serve {

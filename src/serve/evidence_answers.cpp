@@ -1,7 +1,7 @@
 // What is asked of one weight, and sessions that are made of others.
 #include <array>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "inspect/evidence/edited_run.h"

@@ -1,7 +1,7 @@
 // What is asked of heads: scores that take passes of the model, evidence, heads that resemble one.
 #include <fmt/format.h>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/number_of.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::serve {
 

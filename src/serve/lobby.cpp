@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::serve {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "serve/inflate.h"
 #include "serve/page_files.h"
 

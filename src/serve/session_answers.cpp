@@ -5,8 +5,8 @@
 #include <array>
 
 #include "base/clipped.h"
-#include "base/json.h"
-#include "heed/base/version.h"
+#include "base/formats/json.h"
+#include "heed/version.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "serve/api.h"

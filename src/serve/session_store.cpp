@@ -6,7 +6,7 @@
 
 #include "base/clipped.h"
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/answers/json_text.h"
 #include "inspect/evidence/edited_run.h"
 #include "inspect/session/session_name.h"

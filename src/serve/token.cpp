@@ -12,7 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "serve/server.h"
 
 namespace heed {

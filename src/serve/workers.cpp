@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::serve {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "heed/tensor/view.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

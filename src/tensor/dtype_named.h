@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "heed/tensor/dtype.h"
+#include "heed/dtype.h"
 
 namespace heed {
 

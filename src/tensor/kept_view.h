@@ -1,8 +1,7 @@
 // A copy of what a view shows that keeps its form.
 #pragma once
 
-#include "heed/tensor/tensor.h"
-#include "heed/tensor/view.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

@@ -1,10 +1,9 @@
-#include "heed/tensor/shape.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

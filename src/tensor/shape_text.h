@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "heed/tensor/shape.h"
+#include "heed/tensor.h"
 
 template <>
 struct fmt::formatter<heed::Shape> : fmt::formatter<std::string_view> {

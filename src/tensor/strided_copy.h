@@ -1,7 +1,7 @@
 // Copies between memories of different strides.
 #pragma once
 
-#include "heed/tensor/view.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

@@ -1,4 +1,4 @@
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/enumerator.h"
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "tensor/bytes_of.h"
 #include "tensor/memory.h"
 #include "tensor/strided_copy.h"

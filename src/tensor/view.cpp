@@ -1,9 +1,8 @@
-#include "heed/tensor/view.h"
-
 #include <fmt/format.h>
 
 #include "base/enumerator.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
+#include "heed/tensor.h"
 #include "tensor/shape_text.h"
 
 namespace heed {

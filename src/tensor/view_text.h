@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "heed/tensor/view.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

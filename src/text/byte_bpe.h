@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "heed/text/tokenizer.h"
 #include "text/added_token.h"
 

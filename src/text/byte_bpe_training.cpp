@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "text/byte_alphabet.h"
 #include "text/byte_bpe.h"
 #include "text/learned_specials.h"

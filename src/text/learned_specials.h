@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "text/added_token.h"
 
 namespace heed {

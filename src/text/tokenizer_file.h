@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/json.h"
-#include "heed/base/error.h"
+#include "base/formats/json.h"
+#include "heed/error.h"
 #include "heed/text/tokenizer.h"
 #include "text/added_token.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/text/tokenizer.h"
 
 namespace heed {

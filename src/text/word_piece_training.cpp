@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "text/merge_learner.h"
 #include "text/pipeline/normalizer.h"
 #include "text/pipeline/pre_tokenizer.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "heed/base/threads.h"
-#include "kernels/adamw.h"
+#include "heed/threads.h"
+#include "ops/kernels/adamw.h"
 
 namespace heed {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/cpu_name.h"
 #include "base/number_of.h"
-#include "heed/base/threads.h"
+#include "heed/threads.h"
 
 namespace heed {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "base/digest.h"
-#include "base/json.h"
-#include "heed/base/error.h"
+#include "base/formats/json.h"
+#include "heed/error.h"
 #include "heed/io/safetensors.h"
 #include "tensor/bytes_of.h"
 

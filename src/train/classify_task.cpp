@@ -9,7 +9,7 @@
 #include "base/digest.h"
 #include "base/number_of.h"
 #include "base/reworded.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "train/crops.h"
 #include "train/text_data.h"
 #include "train/text_lines.h"

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/edit_distance.h"
-#include "base/json.h"
-#include "heed/base/error.h"
+#include "base/formats/json.h"
+#include "heed/error.h"
 
 namespace heed {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/clipped.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/train/config.h"
 #include "train/generated/generator.h"
 #include "train/parameter_groups.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "text/word_level.h"
 #include "train/crops.h"
 #include "train/generated/generator.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "heed/base/threads.h"
-#include "kernels/add.h"
+#include "heed/threads.h"
+#include "ops/kernels/add.h"
 
 namespace heed {
 namespace {

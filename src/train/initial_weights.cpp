@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/reworded.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/models/classifier.h"
 #include "heed/models/registry.h"
 #include "models/classifier.h"

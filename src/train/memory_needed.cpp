@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/memory_there.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 namespace {

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <cmath>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "train/crops.h"
 
 namespace heed {

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "heed/base/error.h"
-#include "kernels/adamw.h"
+#include "heed/error.h"
+#include "ops/kernels/adamw.h"
 
 namespace heed {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "heed/nn/parameter.h"
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

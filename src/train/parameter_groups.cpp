@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/json.h"
-#include "heed/base/error.h"
+#include "base/formats/json.h"
+#include "heed/error.h"
 
 namespace heed {
 namespace {

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "base/parallel.h"
-#include "heed/base/threads.h"
+#include "heed/threads.h"
 #include "ops/loss.h"
 #include "train/crops.h"
 

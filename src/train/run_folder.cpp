@@ -10,9 +10,9 @@
 #include <cstring>
 
 #include "base/file.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/clipped.h"
 #include "base/number_of.h"
 #include "base/reworded.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/generate/generate.h"
 #include "io/atomic_file.h"
 #include "train/answered_examples.h"

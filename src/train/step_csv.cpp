@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "io/atomic_file.h"
 
 namespace heed {

@@ -6,10 +6,10 @@
 
 #include "base/digest.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/number_of.h"
 #include "base/reworded.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/models/registry.h"
 #include "models/model_tokenizer.h"
 #include "text/byte_bpe.h"

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "train/text_data.h"
 
 namespace heed {

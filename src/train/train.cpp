@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "io/atomic_file.h"
 #include "ops/matmul.h"
 #include "train/initial_weights.h"

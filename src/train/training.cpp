@@ -7,8 +7,8 @@
 
 #include "base/cpu_name.h"
 #include "base/stop.h"
-#include "heed/base/error.h"
-#include "heed/base/threads.h"
+#include "heed/error.h"
+#include "heed/threads.h"
 #include "tensor/bytes_of.h"
 #include "train/initial_weights.h"
 #include "train/not_finite.h"

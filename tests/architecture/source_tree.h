@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <string>
 #include <utility>
@@ -16,9 +17,17 @@ struct SourceFile {
   std::vector<std::string> lines = {};
 };
 
-/// "heed/io/npy.h" and "io/npy.h" stand on "io"; "heed/heed.h" on no floor.
+/// "heed/io/npy.h" and "io/npy.h" stand on "io", "heed/mask.h" on "attention"; "heed/heed.h" on no
+/// floor.
 inline std::string floor_of(std::string path) {
-  if (path.starts_with("heed/")) path.erase(0, 5);
+  static const std::map<std::string, std::string> kPublic = {
+      {"error.h", "base"},          {"threads.h", "base"},      {"version.h", "base"},
+      {"dtype.h", "tensor"},        {"tensor.h", "tensor"},     {"mask.h", "attention"},
+      {"attention.h", "attention"}, {"observe.h", "attention"}, {"observers.h", "attention"}};
+  if (path.starts_with("heed/")) {
+    path.erase(0, 5);
+    if (const auto known = kPublic.find(path); known != kPublic.end()) return known->second;
+  }
   const std::size_t slash = path.find('/');
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }

@@ -1,4 +1,4 @@
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // JSON as heed reads and writes it; the library that parses it stands beside as the measure.
-#include "base/json.h"
+#include "base/formats/json.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -8,7 +8,7 @@
 #include <thread>
 #include <type_traits>
 
-#include "heed/base/threads.h"
+#include "heed/threads.h"
 #include "support/expect_error.h"
 
 namespace heed {

@@ -1,4 +1,4 @@
-#include "heed/base/threads.h"
+#include "heed/threads.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -23,7 +23,7 @@
 #include "base/parallel.h"
 #include "base/serial.h"
 #include "base/urgent.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "support/expect_error.h"
 
 namespace heed {

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "attention/api/checked.h"
+#include "attention/backends.h"
+#include "attention/reference/attention_head.h"
 #include "bench/term_sizes.h"
-#include "heed/ops/observe.h"
-#include "heed/ops/observers/weights.h"
-#include "kernels/reference/attention_head.h"
-#include "ops/attention_candidates.h"
-#include "ops/attention_problem.h"
+#include "heed/observe.h"
+#include "heed/observers.h"
 #include "support/compare.h"
 
 namespace heed {
@@ -121,10 +121,10 @@ TEST_P(AttentionCases, ObserversSeeTheReferencesWeights) {
        {std::pair("", std::max(of_f32, GetParam().tolerance())), {"reference", of_f32}}) {
     AttentionArgs args = inputs.args;
     args.kernel = kernel;
-    WeightsObserver observer;
+    SelectionObserver observer;
     Observer* const observers[] = {&observer};
     observe(args, attention(args), observers);
-    EXPECT_LE(distance(observer.weights, weights), tolerance) << kernel;
+    EXPECT_LE(distance(observer.values, weights), tolerance) << kernel;
   }
 }
 

@@ -3,7 +3,7 @@
 
 #include "bench/attention_bench.h"
 #include "bench/peak_memory.h"
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
 
 namespace heed {
 namespace {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <vector>
 
+#include "attention/api/checked.h"
+#include "attention/reference/attention_head.h"
 #include "bench/attention_cases.h"
-#include "kernels/reference/attention_head.h"
-#include "ops/attention_problem.h"
 #include "support/compare.h"
 
 namespace heed::test {

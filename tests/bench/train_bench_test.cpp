@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "heed/base/threads.h"
+#include "heed/threads.h"
 
 namespace heed {
 namespace {

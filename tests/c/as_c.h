@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "heed/attention.h"
 #include "heed/c.h"
-#include "heed/ops/attention.h"
 
 namespace heed::test {
 

@@ -26,7 +26,7 @@ CCase with_edges() {
   const ConstView to = each.hold(std::move(columns));
   const heed_view from_c = as_c(from);
   const heed_view to_c = as_c(to);
-  each.set(edges(from, to), made(heed_mask_edges, &from_c, &to_c));
+  each.set(Mask::edges(from, to), made(heed_mask_edges, &from_c, &to_c));
   return each;
 }
 
@@ -47,8 +47,8 @@ CCase with_tables() {
   const HeldMask window(made(heed_mask_band, std::int64_t{7}, std::int64_t{2}));
   const HeldMask either(made(heed_mask_or, static_cast<const heed_mask*>(keeps.get()),
                              static_cast<const heed_mask*>(blocked.get())));
-  each.set((keep(table_view) | blocks(layout_view, {.rows = 4, .keys = 4})) &
-               band({.left = 7, .right = 2}),
+  each.set((Mask::keep(table_view) | Mask::blocks(layout_view, {.rows = 4, .keys = 4})) &
+               Mask::band({.left = 7, .right = 2}),
            made(heed_mask_and, static_cast<const heed_mask*>(either.get()),
                 static_cast<const heed_mask*>(window.get())));
   return each;  // the parts are freed here
@@ -60,7 +60,7 @@ CCase with_segments() {
   const ConstView keys = each.hold(random_ids({13}, 3, 13));
   const heed_view queries_c = as_c(queries);
   const heed_view keys_c = as_c(keys);
-  each.set(segments(queries, keys), made(heed_mask_segments, &queries_c, &keys_c));
+  each.set(Mask::segments(queries, keys), made(heed_mask_segments, &queries_c, &keys_c));
   return each;
 }
 
@@ -69,7 +69,7 @@ CCase with_prefix() {
   const std::vector<std::int64_t> lengths = {3, 6};
   const HeldMask first(made(heed_mask_prefix, lengths.data(), std::int64_t{2}));
   const HeldMask before(made(heed_mask_causal));
-  each.set(causal() | prefix(lengths),
+  each.set(Mask::causal() | Mask::prefix(lengths),
            made(heed_mask_or, static_cast<const heed_mask*>(before.get()),
                 static_cast<const heed_mask*>(first.get())));
   return each;
@@ -77,7 +77,7 @@ CCase with_prefix() {
 
 CCase causal_case(std::string name, DType dtype = DType::kF32) {
   CCase each = plain_case(std::move(name), dtype);
-  each.set(causal(), made(heed_mask_causal));
+  each.set(Mask::causal(), made(heed_mask_causal));
   return each;
 }
 

@@ -7,12 +7,7 @@
 #include <vector>
 
 #include "c/as_c.h"
-#include "heed/masks/band.h"
-#include "heed/masks/blocks.h"
-#include "heed/masks/edges.h"
-#include "heed/masks/keep.h"
-#include "heed/masks/prefix.h"
-#include "heed/masks/segments.h"
+#include "heed/mask.h"
 #include "support/key_forms.h"
 #include "support/random_tensor.h"
 

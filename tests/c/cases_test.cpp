@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "heed/ops/observe_backward.h"
-#include "ops/attention_problem.h"
-#include "ops/plan_text.h"
+#include "attention/api/checked.h"
+#include "attention/api/plan.h"
+#include "heed/observe.h"
 
 namespace heed::test {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "heed/base/version.h"
 #include "heed/c.h"  // IWYU pragma: keep
+#include "heed/version.h"
 
 namespace {
 

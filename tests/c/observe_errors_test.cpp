@@ -78,10 +78,9 @@ TEST_F(CObserveErrors, OfLists) {
   heed_observation asked = entropy;
   asked.kind = HEED_OBSERVE_ROWS;
   asked.chosen = {kChosen, 3};
-  asked.heads = {kHeadsOfChosen, 2};
-  expect_error(asked,
-               "observe: observations[0].heads.count is 2, expected 3 (chosen.count), or 0 for "
-               "every head");
+  const std::int64_t falling[] = {3, 0};
+  asked.heads = {falling, 2};
+  expect_error(asked, "selection: observations[0].heads is 3 before 0, expected rising indices");
   asked = entropy;
   asked.kind = HEED_OBSERVE_MASS;
   asked.classes = 2;

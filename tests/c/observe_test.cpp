@@ -5,20 +5,7 @@
 #include <vector>
 
 #include "c/observed.h"
-#include "heed/ops/observers/columns.h"
-#include "heed/ops/observers/entropy.h"
-#include "heed/ops/observers/expected_distance.h"
-#include "heed/ops/observers/head_mean.h"
-#include "heed/ops/observers/heatmap.h"
-#include "heed/ops/observers/mass.h"
-#include "heed/ops/observers/offset_profile.h"
-#include "heed/ops/observers/received.h"
-#include "heed/ops/observers/region.h"
-#include "heed/ops/observers/row_max.h"
-#include "heed/ops/observers/rows.h"
-#include "heed/ops/observers/sink.h"
-#include "heed/ops/observers/top_k.h"
-#include "heed/ops/observers/weights.h"
+#include "heed/observers.h"
 
 namespace heed::test {
 namespace {
@@ -30,25 +17,25 @@ heed_region region_in_c() { return {1, 3, 2, 7, 0, 11}; }
 heed_observation kind(int32_t number) { return heed_observation_of(number, heed_view{}); }
 
 TEST_F(CObserve, Weights) {
-  expect(WeightsObserver(), &WeightsObserver::weights, kind(HEED_OBSERVE_WEIGHTS));
+  expect(SelectionObserver(), &SelectionObserver::values, kind(HEED_OBSERVE_WEIGHTS));
 }
 
 TEST_F(CObserve, EveryValueOfARegion) {
   heed_observation asked = kind(HEED_OBSERVE_REGION);
   asked.region = region_in_c();
   for (asked.value = HEED_VALUE_WEIGHTS; asked.value <= HEED_VALUE_BEFORE_MASK; ++asked.value)
-    expect(RegionObserver(kRegion, static_cast<ObservedValue>(asked.value)),
-           &RegionObserver::values, asked);
+    expect(SelectionObserver(kRegion, static_cast<ObservedValue>(asked.value)),
+           &SelectionObserver::values, asked);
 }
 
 TEST_F(CObserve, ARegionOfZeroesIsEverything) {
-  expect(RegionObserver(), &RegionObserver::values, kind(HEED_OBSERVE_REGION));
+  expect(SelectionObserver(), &SelectionObserver::values, kind(HEED_OBSERVE_REGION));
 }
 
 TEST_F(CObserve, ARegionOfOneBatch) {
   heed_observation asked = kind(HEED_OBSERVE_REGION);
   asked.batch_begin = 1;
-  expect(RegionObserver({.batch_begin = 1}), &RegionObserver::values, asked);
+  expect(SelectionObserver(Region{.batch_begin = 1}), &SelectionObserver::values, asked);
   asked.kind = HEED_OBSERVE_HEAD_MEAN;
   asked.batch_begin = 0;
   asked.batch_end = 1;
@@ -59,25 +46,26 @@ TEST_F(CObserve, RowsOfEveryHead) {
   heed_observation asked = kind(HEED_OBSERVE_ROWS);
   asked.chosen = {kChosen, 3};
   asked.value = HEED_VALUE_SCORES;
-  expect(RowsObserver(std::vector<std::int64_t>{5, 0, 8}, ObservedValue::kScores),
-         &RowsObserver::values, asked);
+  expect(SelectionObserver(Selection{.rows = {{0, 5, 8}}}, ObservedValue::kScores),
+         &SelectionObserver::values, asked);
 }
 
 TEST_F(CObserve, RowsOfChosenHeads) {
   heed_observation asked = kind(HEED_OBSERVE_ROWS);
   asked.chosen = {kChosen, 3};
   asked.heads = {kHeadsOfChosen, 3};
-  expect(RowsObserver(std::vector<HeadRow>{{3, 5}, {0, 0}, {1, 8}}), &RowsObserver::values, asked);
+  expect(SelectionObserver(Selection{.heads = {{0, 1, 3}}, .rows = {{0, 5, 8}}}),
+         &SelectionObserver::values, asked);
 }
 
 TEST_F(CObserve, Columns) {
   heed_observation asked = kind(HEED_OBSERVE_COLUMNS);
   asked.chosen = {kChosen, 3};
   asked.heads = {kHeadsOfChosen, 3};
-  expect(ColumnsObserver(std::vector<HeadKey>{{3, 5}, {0, 0}, {1, 8}}), &ColumnsObserver::values,
-         asked);
+  expect(SelectionObserver(Selection{.heads = {{0, 1, 3}}, .keys = {{0, 5, 8}}}),
+         &SelectionObserver::values, asked);
   asked.heads = {};
-  expect(ColumnsObserver(std::vector<std::int64_t>{5, 0, 8}), &ColumnsObserver::values, asked);
+  expect(SelectionObserver(Selection{.keys = {{0, 5, 8}}}), &SelectionObserver::values, asked);
 }
 
 TEST_F(CObserve, HeatmapsOfEveryPool) {

@@ -6,13 +6,13 @@
 #include <type_traits>
 
 #include "c/cases.h"
-#include "heed/ops/observers/value_norm.h"
+#include "heed/observers.h"
 
 namespace heed::test {
 
-// Keys, their heads, and a class of each key.
-constexpr std::int64_t kChosen[] = {5, 0, 8};
-constexpr std::int64_t kHeadsOfChosen[] = {3, 0, 1};
+// Keys, heads, and a class of each key.
+constexpr std::int64_t kChosen[] = {0, 5, 8};
+constexpr std::int64_t kHeadsOfChosen[] = {0, 1, 3};
 constexpr std::int64_t kClasses[] = {0, 1, -1, 0, 2, 1, 1, 0, 0, -1, 2, 2, 0};
 
 // A causal problem with a sink, its weights and one question after the other.
@@ -22,7 +22,7 @@ class CObserve : public testing::Test {
     CCase made = plain_case("observed");
     heed_mask* mask = nullptr;
     heed_mask_causal(&mask);
-    made.set(causal(), mask);
+    made.set(Mask::causal(), mask);
     made.args.scores.sink = made.hold(random_tensor({4}, 6));
     return made;
   }();

@@ -139,8 +139,8 @@ TEST(Arguments, AnObserverIsNamedAsItIsGiven) {
                                     "--observe-out", test::in_scratch("observed")}),
                    message);
   };
-  observe("row=9", "--observe row: row is 9, expected 0 to 5 (6 queries)");
-  observe("value_norm:column=9", "--observe column: key is 9, expected 0 to 5 (6 keys)");
+  observe("row=9", "--observe: rows is 9, expected 0 to 5 (6 queries)");
+  observe("value_norm:column=9", "--observe: keys is 9, expected 0 to 5 (6 keys)");
   observe("offset_profile=-99999999:0",
           "--observe offset_profile: first is -99999999, expected a distance within 16777216 of 0");
   observe("entropy",

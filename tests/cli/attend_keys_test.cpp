@@ -5,9 +5,9 @@
 
 #include "cli/arrays.h"
 #include "cli/program.h"
+#include "heed/attention.h"
 #include "heed/io/npy.h"
-#include "heed/masks/band.h"
-#include "heed/ops/attention.h"
+#include "heed/mask.h"
 #include "support/key_forms.h"
 #include "support/random_tensor.h"
 
@@ -30,7 +30,7 @@ class AttendKeys : public testing::Test {
   Tensor v = random_tensor({2, 2, 21, 24}, 3);
 
   AttentionArgs problem(const HeldKeys& held) const {
-    AttentionArgs args = {.q = q, .keys = held.keys(), .mask = causal()};
+    AttentionArgs args = {.q = q, .keys = held.keys(), .mask = Mask::causal()};
     args.extents.key_length = lengths;
     return args;
   }

@@ -6,13 +6,9 @@
 
 #include "cli/arrays.h"
 #include "cli/program.h"
+#include "heed/attention.h"
 #include "heed/io/npy.h"
-#include "heed/masks/band.h"
-#include "heed/masks/blocks.h"
-#include "heed/masks/edges.h"
-#include "heed/masks/prefix.h"
-#include "heed/masks/segments.h"
-#include "heed/ops/attention.h"
+#include "heed/mask.h"
 #include "support/random_tensor.h"
 
 namespace heed::cli {
@@ -105,14 +101,14 @@ TEST_F(AttendScores, WritesTheGradientsOfWhatWasGiven) {
 TEST_F(AttendScores, TakesSegments) {
   const Tensor ids = integers({7}, {0, 0, 0, 1, 1, 2, 2});
   const Tensor others = integers({7}, {0, 1, 1, 1, 2, 2, 2});
-  args.mask = segments(ids, others);
+  args.mask = Mask::segments(ids, others);
   expect_out({"--segments", written("ids.npy", ids) + "," + written("others.npy", others)});
-  args.mask = causal() & segments(ids);
+  args.mask = Mask::causal() & Mask::segments(ids);
   expect_out({"--causal", "bottom-right", "--segments", written("ids.npy", ids)});
 }
 
 TEST_F(AttendScores, TakesAPrefixWhoseRestIsCausal) {
-  args.mask = causal() | prefix({3, 5});
+  args.mask = Mask::causal() | Mask::prefix({3, 5});
   expect_out({"--prefix", written("prefix.npy", integers({2}, {3, 5}))});
 }
 
@@ -124,7 +120,7 @@ TEST_F(AttendScores, TakesAPrefixBesideAWindowThatIsOpen) {
 TEST_F(AttendScores, TakesBlocks) {
   Tensor layout = Tensor::zeros({2, 3}, DType::kBool);
   for (const int at : {0, 1, 5}) layout.data<bool>()[at] = true;
-  args.mask = blocks(layout, {.rows = 4, .keys = 3});
+  args.mask = Mask::blocks(layout, {.rows = 4, .keys = 3});
   expect_out({"--blocks", written("blocks.npy", layout)});
   expect_out({"--blocks", written("blocks.npy", layout), "--block-size", "4,3"});
 }
@@ -132,7 +128,7 @@ TEST_F(AttendScores, TakesBlocks) {
 TEST_F(AttendScores, TakesAGraph) {
   const Tensor starts = integers({8}, {0, 2, 3, 3, 4, 4, 4, 5});
   const Tensor columns = integers({5}, {1, 3, 0, 6, 2});
-  args.mask = edges(starts, columns);
+  args.mask = Mask::edges(starts, columns);
   expect_out({"--edges", written("starts.npy", starts) + "," + written("columns.npy", columns)});
   const Tensor pairs = integers({5, 2}, {6, 2, 0, 3, 0, 1, 1, 0, 3, 6});
   expect_out({"--edges", written("pairs.npy", pairs)});
@@ -153,7 +149,7 @@ TEST_F(AttendScores, TakesPackedSequences) {
   args.q = q;
   args.keys = {k, v};
   args.extents = {.query_starts = {0, 3, 7}, .key_starts = {0, 4, 9}};
-  args.mask = causal();
+  args.mask = Mask::causal();
   expect_out({"--causal", "bottom-right", "--packed-q", written("pq.npy", integers({3}, {0, 3, 7})),
               "--packed-k", written("pk.npy", integers({3}, {0, 4, 9}))});
 }

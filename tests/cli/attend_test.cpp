@@ -7,9 +7,9 @@
 
 #include "cli/arrays.h"
 #include "cli/program.h"
+#include "heed/attention.h"
 #include "heed/io/npy.h"
-#include "heed/masks/band.h"
-#include "heed/ops/attention.h"
+#include "heed/mask.h"
 
 namespace heed::cli {
 namespace {
@@ -50,7 +50,7 @@ class AttendCommand : public testing::Test {
 };
 
 TEST_F(AttendCommand, WritesWhatTheOperatorGives) {
-  args.mask = causal();
+  args.mask = Mask::causal();
   const Attended attended = attention(args);
   const Answer answer =
       run({"--causal", "bottom-right", "-o", in_scratch("o.npy"), "--lse", in_scratch("lse.npy")});
@@ -69,7 +69,7 @@ TEST_F(AttendCommand, WritesToStandardOutput) {
 }
 
 TEST_F(AttendCommand, TopLeftStandsQueryZeroAtKeyZero) {
-  args.mask = band({.left = 3, .right = 0});
+  args.mask = Mask::band({.left = 3, .right = 0});
   args.extents.q_offset = {0};
   ASSERT_EQ(run({"--causal", "top-left", "--window", "3,-1", "-o", in_scratch("o.npy")}).status, 0);
   expect_equal(in_scratch("o.npy"), attention(args).out.view());
@@ -189,7 +189,7 @@ TEST_F(AttendCommand, RefusesToWriteOneFileTwice) {
 }
 
 TEST_F(AttendCommand, WithoutAFilePrintsWhatItComputed) {
-  args.mask = causal();
+  args.mask = Mask::causal();
   const Attended attended = attention(args);
   const Answer answer = run({"--causal", "bottom-right"});
   EXPECT_EQ(answer.status, 0) << answer.error;

@@ -8,7 +8,7 @@
 
 #include "cli/program.h"
 #include "heed/models/registry.h"
-#include "kernels/matmul.h"
+#include "ops/kernels/matmul.h"
 #include "support/places.h"
 
 namespace heed {

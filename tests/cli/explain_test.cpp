@@ -5,7 +5,7 @@
 
 #include "cli/arrays.h"
 #include "cli/program.h"
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
 #include "support/key_forms.h"
 #include "support/random_tensor.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "generate/letters.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/generate/generate.h"
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"

@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "generate/letters.h"
-#include "heed/base/threads.h"
 #include "heed/models/registry.h"
+#include "heed/threads.h"
 #include "support/expect_error.h"
 #include "support/golden.h"
 #include "support/shared_data.h"

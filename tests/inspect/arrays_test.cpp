@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "heed/inspect/look.h"
-#include "heed/masks/band.h"
+#include "heed/mask.h"
 #include "inspect/session/shared.h"
 #include "inspect/session/visible_keys.h"
 #include "support/compare.h"
@@ -128,10 +128,10 @@ TEST(VisibleKeys, SayWhetherAQueryLooksAhead) {
     made.mask = mask;
     return made;
   };
-  EXPECT_TRUE(is_causal(layer(130, 130, causal())));
-  EXPECT_TRUE(is_causal(layer(130, 130, band({.left = 3, .right = 0}))));
-  EXPECT_TRUE(is_causal(layer(3, 130, causal())));  // the queries are the last of the keys
-  EXPECT_FALSE(is_causal(layer(130, 130, band({.left = 3, .right = 1}))));
+  EXPECT_TRUE(is_causal(layer(130, 130, Mask::causal())));
+  EXPECT_TRUE(is_causal(layer(130, 130, Mask::band({.left = 3, .right = 0}))));
+  EXPECT_TRUE(is_causal(layer(3, 130, Mask::causal())));  // the queries are the last of the keys
+  EXPECT_FALSE(is_causal(layer(130, 130, Mask::band({.left = 3, .right = 1}))));
   EXPECT_FALSE(is_causal(layer(130, 130, {})));
 }
 

@@ -49,7 +49,7 @@ ShownPlace shown(const Session& session, std::optional<Stack> stack = {}) {
 
 using Edges = std::vector<std::vector<std::int64_t>>;  // by head, the key of each row; -1: even
 
-Session session_of(const Edges& keys, const Mask& mask = causal()) {
+Session session_of(const Edges& keys, const Mask& mask = Mask::causal()) {
   const auto length = std::ssize(keys[0]);
   std::vector<LayerAttention> layers;
   layers.push_back(test::layer_of(

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "heed/inspect/look.h"
-#include "heed/masks/keep.h"
+#include "heed/mask.h"
 #include "inspect/answers/flow_graph.h"
 #include "inspect/evidence/flow_effects.h"
 #include "inspect/evidence/read_out.h"
@@ -176,7 +176,7 @@ TEST_P(FlowOf, TheWayToATokenEndsThere) {
 
 // Adds a mask, made of a tensor, to every layer of one stack.
 struct KeepTap final : Tap {
-  Mask mask(Stack of, int) override { return of == stack ? keep(seen) : Mask(); }
+  Mask mask(Stack of, int) override { return of == stack ? Mask::keep(seen) : Mask(); }
   Stack stack = Stack::kSelf;
   Tensor seen;
 };

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/vectors.h"
 #include "support/expect_error.h"
 

@@ -41,7 +41,7 @@ TEST(HeadProbe, ARowThatMayLookAheadHasANextToken) {
         mask);
     return probe_layer(layer, 0, kPeriod)[0].next;
   };
-  EXPECT_EQ(next(causal()), 0);
+  EXPECT_EQ(next(Mask::causal()), 0);
   EXPECT_NEAR(next({}), 1, 1e-6);
 }
 

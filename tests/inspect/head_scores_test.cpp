@@ -108,7 +108,7 @@ TEST(HeadScores, OfLongRowsAreThoseOfThePlainSoftmax) {
         [](std::int64_t, std::int64_t i, std::int64_t j) {
           return static_cast<float>(wave_score(i, j));
         },
-        is_causal ? causal() : Mask());
+        is_causal ? Mask::causal() : Mask());
     const HeadScores scores = score_heads(layer, 0)[0];
     const Plain expected = plain_scores(kLong, is_causal);
     EXPECT_NEAR(scores.of("previous"), expected.previous, 1e-5);

@@ -8,10 +8,10 @@
 #include <optional>
 
 #include "base/file.h"
-#include "heed/base/threads.h"
 #include "heed/inspect/head_probe.h"
 #include "heed/inspect/look.h"
 #include "heed/models/classifier.h"
+#include "heed/threads.h"
 #include "heed/train/train.h"
 #include "support/places.h"
 #include "support/scratch.h"

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <functional>
 
+#include "heed/attention.h"
 #include "heed/inspect/session.h"
-#include "heed/masks/band.h"
-#include "heed/ops/attention.h"
+#include "heed/mask.h"
 
 namespace heed::test {
 
@@ -19,7 +19,7 @@ inline float peak(bool at) { return at ? kSure : 0.0F; }
 /// A layer whose scores are exactly those of the pattern: k_j is the j-th unit vector, q_i holds
 /// the scores of row i, and the scale is 1.
 inline LayerAttention layer_of(std::int64_t heads, std::int64_t length, const Pattern& pattern,
-                               const Mask& mask = causal()) {
+                               const Mask& mask = Mask::causal()) {
   LayerAttention layer;
   layer.q = Tensor::empty({1, heads, length, length});
   layer.k = Tensor::zeros({1, heads, length, length});

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "heed/masks/band.h"
+#include "heed/mask.h"
 #include "inspect/saved/base64.h"
 #include "inspect/saved/held_heads.h"
 #include "serve/page_files.h"
@@ -119,7 +119,7 @@ LayerAttention masked(const Mask& mask, std::int64_t length) {
 }
 
 TEST(HeldHeads, ABandIsARunOfKeysForEachQuery) {
-  const VisibleKeys keys = visible_keys(masked(band({.left = 2, .right = 1}), 130), 0);
+  const VisibleKeys keys = visible_keys(masked(Mask::band({.left = 2, .right = 1}), 130), 0);
   for (int query = 0; query < 130; ++query) {
     EXPECT_EQ(keys.begins[static_cast<std::size_t>(query)], std::max(0, query - 2));
     EXPECT_EQ(keys.ends[static_cast<std::size_t>(query)], std::min(130, query + 2));

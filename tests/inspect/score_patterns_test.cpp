@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(Masks, ScoresOf, testing::Bool(), [](const auto& causal
 
 TEST_P(ScoresOf, EveryPatternAreThoseOfTheirDefinitions) {
   for (const auto& [pattern, score] : patterns()) {
-    const Made head = made(score, GetParam() ? causal() : Mask());
+    const Made head = made(score, GetParam() ? Mask::causal() : Mask());
     const HeadScores found = scores_of(head);
     for (const auto& [name, plain] : test::score_definitions()) {
       if (GetParam() && name == "next") continue;
@@ -116,7 +116,7 @@ TEST(ScoresOfPatterns, AreAllOfThem) {
 }
 
 TEST(ScoresOfPatterns, APureDiagonalIsItself) {
-  const HeadScores found = scores_of(made(patterns().at("diagonal"), causal()));
+  const HeadScores found = scores_of(made(patterns().at("diagonal"), Mask::causal()));
   for (const char* name : {"current", "confidence", "local"}) EXPECT_NEAR(found.of(name), 1, 1e-6);
   for (const char* name : {"previous", "sink", "distance", "entropy", "elsewhere",
                            "normalised_entropy", "duplicate", "induction", "delimiter"})
@@ -124,8 +124,8 @@ TEST(ScoresOfPatterns, APureDiagonalIsItself) {
 }
 
 TEST(ScoresOfPatterns, RepeatedRandomTokensTellInductionFromDuplicates) {
-  const HeadScores induction = scores_of(made(patterns().at("induction"), causal()));
-  const HeadScores duplicate = scores_of(made(patterns().at("duplicate"), causal()));
+  const HeadScores induction = scores_of(made(patterns().at("induction"), Mask::causal()));
+  const HeadScores duplicate = scores_of(made(patterns().at("duplicate"), Mask::causal()));
   EXPECT_NEAR(induction.of("induction"), 1, 1e-6);
   EXPECT_NEAR(induction.of("duplicate"), 0, 1e-6);
   EXPECT_NEAR(duplicate.of("duplicate"), 1, 1e-6);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "heed/io/safetensors.h"
-#include "heed/masks/keep.h"
+#include "heed/mask.h"
 #include "heed/models/registry.h"
 #include "inspect/session/pass.h"
 #include "support/family_sessions.h"
@@ -38,7 +38,7 @@ struct ByHand final : Tap {
       for (std::int64_t d = 0; d < head.dim(1); ++d) head.data<float>()[t * head.stride(0) + d] = 0;
   }
   Mask mask(Stack stack, int layer) override {
-    return seen.given() && stack == place.stack && layer == place.layer ? keep(seen) : Mask();
+    return seen.given() && stack == place.stack && layer == place.layer ? Mask::keep(seen) : Mask();
   }
   Place place;
   Tensor seen = {};  // [H, Tq, Tk]

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/inspect/head_scores.h"
 #include "inspect/vectors.h"
 #include "support/expect_error.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "generate/logits.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/answers/live_session.h"
 #include "inspect/answers/questions.h"
 #include "inspect/evidence/branch.h"

@@ -5,7 +5,7 @@
 
 int main() {
   const heed::Tensor x = heed::Tensor::zeros({1, 1, 2, 3});  // [B, H, T, D]
-  const heed::Attended y = heed::attention({.q = x, .keys = {x, x}, .mask = heed::causal()});
+  const heed::Attended y = heed::attention({.q = x, .keys = {x, x}, .mask = heed::Mask::causal()});
   std::cout << "heed " << heed::version() << ", a tensor of " << y.out.element_count()
             << " values\n";
 }

@@ -55,6 +55,25 @@ case $how in
       -Wl,--whole-archive "$(find "$prefix" -name libheed.a)" -Wl,--no-whole-archive $flags
     expect_greeting
     ;;
+  attention_find_package | attention_pkg_config)  # it needs the runtimes of C and C++ alone
+    fresh_folder "$work"
+    if [[ $how == *pkg_config ]]; then
+      pc=$(find "$prefix" -name heed-attention.pc)
+      "$CXX" -std=c++20 -O2 "$source/examples/attention/attention_alone.cpp" -o "$work/attention_alone" \
+        $(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs heed-attention)
+    else
+      cmake -S "$source/examples/attention" -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_CXX_COMPILER="$CXX" -DCMAKE_PREFIX_PATH="$prefix"
+      cmake --build "$work"
+    fi
+    "$work/attention_alone" >"$work/said"
+    diff "$work/said" - <<<"the last row's mean: 2.0
+the gradient of the first value: 2.72
+the last row's entropy: 1.6094"
+    ! readelf -d "$work/attention_alone" | grep NEEDED | grep -vE "lib(stdc\+\+|m|gcc_s|c)\.so|ld-linux"
+    strip "$work/attention_alone"
+    stat -c "%s bytes without symbols" "$work/attention_alone"
+    ;;
   c_find_package)
     fresh_folder "$work"
     cmake -S "$source/tests/install/c" -B "$work" -G Ninja -DCMAKE_C_COMPILER="$CC" \
@@ -78,11 +97,11 @@ case $how in
     printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(p LANGUAGES CXX)' \
       'find_package(heed 0.2 COMPONENTS ${asked})' 'message("found ${heed_FOUND} ${heed_NOT_FOUND_MESSAGE}")' \
       >"$work/project/CMakeLists.txt"
-    for asked in cpp "c;cpp" other; do
+    for asked in cpp "c;cpp" attention other; do
       cmake -S "$work/project" -B "$work/${asked//;/_and_}" -G Ninja -DCMAKE_CXX_COMPILER="$CXX" \
         -DCMAKE_PREFIX_PATH="$prefix" "-Dasked=$asked" >"$work/log" 2>&1
       case $asked in
-        other) grep -F "heed has the components c and cpp, not other" "$work/log" ;;
+        other) grep -F "heed has the components attention, c and cpp, not other" "$work/log" ;;
         *) grep -F "found TRUE" "$work/log" || grep -F "found 1" "$work/log" ;;
       esac
     done

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/models/registry.h"
 #include "ops/loss.h"
 #include "support/finite_differences.h"

@@ -20,7 +20,7 @@ constexpr std::string_view kWithDropout =
     R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2, "n_embd": 8,
   "n_positions": 6, "vocab_size": 11, "attn_pdrop": 0, "resid_pdrop": 0.1, "embd_pdrop": 0.1})";
 
-// Wide and long enough for the products of kernels/cpu/amx_tiles.h, where a CPU has them.
+// Wide and long enough for the products of ops/kernels/amx_tiles.h, where a CPU has them.
 constexpr std::string_view kWide = R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2,
   "n_embd": 64, "n_positions": 24, "vocab_size": 37})";
 

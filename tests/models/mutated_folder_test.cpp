@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/file.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/models/registry.h"
 #include "support/scratch.h"
 #include "text/byte_bpe.h"

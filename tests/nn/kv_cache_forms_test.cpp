@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "heed/masks/band.h"
+#include "heed/mask.h"
 #include "heed/nn/kv_cache.h"
 #include "support/expect_error.h"
 #include "support/key_forms.h"
@@ -69,7 +69,7 @@ class KvForms : public testing::TestWithParam<Kind> {
                         .head_dim = 40,
                         .value_dim = 24};
   Texts texts;
-  Mask mask = band({.left = 24, .right = 0});
+  Mask mask = Mask::band({.left = 24, .right = 0});
 
   std::optional<RopeArgs> rope_args() const {
     if (!GetParam().rope) return {};

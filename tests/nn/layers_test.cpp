@@ -1,7 +1,7 @@
 // Every layer's gradients, and what each passes on.
 #include <gtest/gtest.h>
 
-#include "heed/masks/band.h"
+#include "heed/mask.h"
 #include "nn/attention.h"
 #include "nn/embedding.h"
 #include "nn/gated_mlp.h"
@@ -111,11 +111,12 @@ TEST(Mlp, GradientsGoThroughDropout) {
 }
 
 Attention attention_layer(DropoutLayer dropout = {}) {
-  return {{.projections = fused_projection(
-               Linear("qkv", {.in = 6, .out = 18, .layout = WeightLayout::kInOut})),
-           .out = Linear("out", {.in = 6, .out = 6, .layout = WeightLayout::kInOut}),
-           .dropout = dropout},
-          {.layer = 4, .heads = 2, .kv_heads = 2, .head_dim = 3, .scale = 0.7, .mask = causal()}};
+  return {
+      {.projections =
+           fused_projection(Linear("qkv", {.in = 6, .out = 18, .layout = WeightLayout::kInOut})),
+       .out = Linear("out", {.in = 6, .out = 6, .layout = WeightLayout::kInOut}),
+       .dropout = dropout},
+      {.layer = 4, .heads = 2, .kv_heads = 2, .head_dim = 3, .scale = 0.7, .mask = Mask::causal()}};
 }
 
 // Four query heads of 6 over two of keys, on a stream of 5: every part that a layer can have.
@@ -133,7 +134,7 @@ Attention rotated_layer(RopeScaling rope = {.width = 4}) {
            .head_dim = 6,
            .scale = 0.4,
            .softcap = 3,
-           .mask = band({.left = 2, .right = 0})}};
+           .mask = Mask::band({.left = 2, .right = 0})}};
 }
 
 Attention cross_layer() {
@@ -266,11 +267,11 @@ TEST(AttentionLayer, ATapMayAddAMask) {
   heed::Run plain;
   const Tensor open = layer.forward(x, plain);
   Watcher watcher;
-  watcher.extra = band({.left = 1, .right = -1});
+  watcher.extra = Mask::band({.left = 1, .right = -1});
   heed::Run run;
   run.tap = &watcher;
   const Tensor narrow = layer.forward(x, run);
-  EXPECT_EQ(watcher.mask_text, (causal() & band({.left = 1, .right = -1})).describe());
+  EXPECT_EQ(watcher.mask_text, (Mask::causal() & Mask::band({.left = 1, .right = -1})).describe());
   EXPECT_TRUE(test::same_bits(open.view().slice(1, 0, 2), narrow.view().slice(1, 0, 2)));
   EXPECT_FALSE(test::same_bits(open, narrow));
 }

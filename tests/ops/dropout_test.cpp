@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/philox.h"
-#include "heed/base/threads.h"
+#include "heed/threads.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 

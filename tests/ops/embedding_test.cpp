@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "heed/base/threads.h"
+#include "heed/threads.h"
 #include "support/expect_error.h"
 #include "support/finite_differences.h"
 #include "support/random_tensor.h"

@@ -6,16 +6,14 @@
 #include <string>
 #include <utility>
 
-#include "heed/base/error.h"
-#include "heed/masks/segments.h"
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
+#include "heed/error.h"
+#include "heed/mask.h"
+#include "heed/observe.h"
+#include "heed/observers.h"
 #include "heed/ops/feature_map.h"
 #include "heed/ops/linear_attention.h"
 #include "heed/ops/message_passing.h"
-#include "heed/ops/observe.h"
-#include "heed/ops/observers/heatmap.h"
-#include "heed/ops/observers/received.h"
-#include "heed/ops/observers/region.h"
 #include "heed/ops/rope.h"
 #include "support/expect_error.h"
 
@@ -93,7 +91,7 @@ TEST_F(PartsOfErrors, AKernelThatDoesNotExistIsNotFound) {
 TEST_F(PartsOfErrors, WhatAMaskRefusesIsAnArgumentOfAttention) {
   const Tensor ids = Tensor::zeros({4}, DType::kI32);
   const Tensor queries = Tensor::zeros({3}, DType::kI32);
-  args.mask = segments(queries, ids);
+  args.mask = Mask::segments(queries, ids);
   expect_parts([&] { attention(args); }, {.op = "attention",
                                           .argument = "mask.segments.key_ids.shape",
                                           .found = "[1, 4]",
@@ -145,7 +143,7 @@ TEST(Enumerators, OutsideTheirRangeAreRefused) {
        },
        "received: heads is 2, expected an enumerator from 0 to 1"},
       {[&] {
-         RegionObserver observer({}, static_cast<ObservedValue>(5));
+         SelectionObserver observer(Selection{}, static_cast<ObservedValue>(5));
          observed(observer);
        },
        "observe: value is 5, expected an enumerator from 0 to 4"}};

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "heed/base/threads.h"
+#include "heed/threads.h"
 #include "support/finite_differences.h"
 #include "support/random_tensor.h"
 

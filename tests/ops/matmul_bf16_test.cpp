@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "heed/base/threads.h"
-#include "kernels/matmul.h"
+#include "heed/threads.h"
+#include "ops/kernels/matmul.h"
 #include "ops/matmul.h"
 #include "support/random_tensor.h"
 

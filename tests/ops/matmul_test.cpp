@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "heed/base/threads.h"
+#include "heed/threads.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 

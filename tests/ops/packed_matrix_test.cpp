@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "heed/base/threads.h"
-#include "kernels/matmul.h"
+#include "heed/threads.h"
+#include "ops/kernels/matmul.h"
 #include "ops/matmul.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "heed/base/threads.h"
+#include "heed/threads.h"
 #include "support/expect_error.h"
 #include "support/finite_differences.h"
 #include "support/random_tensor.h"

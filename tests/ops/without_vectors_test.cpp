@@ -17,15 +17,10 @@ namespace {
 using test::distance;
 using test::random_tensor;
 
-// While it lives, Highway takes this machine for one that has no vectors.
+// While it lives, kernels run as on a machine that has no vectors.
 struct NoVectors {
-  NoVectors() { pretend(HWY_SCALAR | HWY_EMU128); }
-  ~NoVectors() { pretend(0); }
-
-  static void pretend(std::int64_t targets) {
-    hwy::SetSupportedTargetsForTest(targets);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
+  NoVectors() { hwy::GetChosenTarget().Update(HWY_SCALAR | HWY_EMU128); }
+  ~NoVectors() { hwy::GetChosenTarget().Update(highway_targets()); }
 };
 
 // Also that pretending reaches the operator: sums in another order differ in their last bits.

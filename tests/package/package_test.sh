@@ -46,7 +46,7 @@ judge() {
     expect_field heed-mpi Depends "heed \(= $version\).*mpi"
     expect_files heed-mpi lib/heed/heed_mpi.so share/doc/heed-mpi/copyright
   fi
-  expect_field heed Depends 'libc6 .*libfmt9 .*libhwy1'
+  expect_field heed Depends 'libc6 .*libfmt9'
   expect_field libheed-c0 Depends '^libc6 [^,]*, libgcc-s1 [^,]*, libstdc\+\+6 [^,]*$'
   expect_field libheed-c0 Section '^libs$'
   expect_field libheed-dev Depends "libheed-c0 \(= $version\), libfmt-dev"

@@ -8,11 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "heed/base/error.h"
-#include "heed/masks/band.h"
-#include "heed/masks/prefix.h"
-#include "heed/ops/attention.h"
-#include "heed/tensor/tensor.h"
+#include "heed/attention.h"
+#include "heed/error.h"
+#include "heed/mask.h"
+#include "heed/tensor.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 #include "support/thread_ranks.h"
@@ -70,15 +69,15 @@ std::vector<Case> cases() {
   static const Tensor row_bias = test::random_tensor({kBatch, 1, 1, 37}, 8);
   return {
       {"everyone"},
-      {"causal", 37, DType::kF32, [](AttentionArgs& args) { args.mask = causal(); }},
-      {"f64", 37, DType::kF64, [](AttentionArgs& args) { args.mask = causal(); }},
-      {"bf16", 64, DType::kBF16, [](AttentionArgs& args) { args.mask = causal(); }},
-      {"window", 200, DType::kF32, [](AttentionArgs& args) { args.mask = band({16, 0}); }},
+      {"causal", 37, DType::kF32, [](AttentionArgs& args) { args.mask = Mask::causal(); }},
+      {"f64", 37, DType::kF64, [](AttentionArgs& args) { args.mask = Mask::causal(); }},
+      {"bf16", 64, DType::kBF16, [](AttentionArgs& args) { args.mask = Mask::causal(); }},
+      {"window", 200, DType::kF32, [](AttentionArgs& args) { args.mask = Mask::band({16, 0}); }},
       {"prefix", 64, DType::kF32,
-       [](AttentionArgs& args) { args.mask = causal() | prefix({5, 40}); }},
+       [](AttentionArgs& args) { args.mask = Mask::causal() | Mask::prefix({5, 40}); }},
       {"sink", 37, DType::kF32,
        [](AttentionArgs& args) {
-         args.mask = causal();
+         args.mask = Mask::causal();
          args.scores.sink = sink;
        }},
       {"alibi", 37, DType::kF32, [](AttentionArgs& args) { args.scores.alibi = slopes; }},
@@ -89,7 +88,7 @@ std::vector<Case> cases() {
        [](AttentionArgs& args) { args.dropout = Dropout{.rate = .3, .seed = 9}; }},
       {"sigmoid", 37, DType::kF32,
        [](AttentionArgs& args) { args.scores.normaliser = Normaliser::kSigmoid; }},
-      {"few tokens", 3, DType::kF32, [](AttentionArgs& args) { args.mask = causal(); }},
+      {"few tokens", 3, DType::kF32, [](AttentionArgs& args) { args.mask = Mask::causal(); }},
       {"no tokens", 0},
   };
 }
@@ -154,8 +153,9 @@ TEST(RingAttention, PartsCoverTheTextOnce) {
 }
 
 TEST(RingAttention, TheSameBitsInEveryRun) {
-  const Whole whole(
-      {.name = "causal", .length = 90, .with = [](AttentionArgs& args) { args.mask = causal(); }});
+  const Whole whole({.name = "causal", .length = 90, .with = [](AttentionArgs& args) {
+                       args.mask = Mask::causal();
+                     }});
   const auto run = [&] {
     std::mutex mutex;
     std::vector<Tensor> found(3);
@@ -197,7 +197,8 @@ std::vector<std::string> told_where(
 }
 
 TEST(RingAttention, ARankWithOtherArgumentsIsAnErrorOnAll) {
-  const auto told = told_where([](AttentionArgs& args, const Whole&) { args.mask = causal(); });
+  const auto told =
+      told_where([](AttentionArgs& args, const Whole&) { args.mask = Mask::causal(); });
   EXPECT_THAT(told, testing::ElementsAre(
                         "ring_attention: local.mask is another on rank 1 than on rank 0, expected "
                         "the same on every rank",

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/map/cells.h"
 #include "inspect/map/recent_cache.h"
 #include "inspect/map/sweeper.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed::test {
 

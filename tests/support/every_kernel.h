@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "ops/attention_candidates.h"
-#include "ops/attention_problem.h"
+#include "attention/api/checked.h"
+#include "attention/backends.h"
 
 namespace heed::test {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 /// Expects `statement` to throw heed::Error with this code and exactly this message.
 #define EXPECT_HEED_ERROR(statement, expected_code, expected_message)    \

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "base/philox.h"
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed::test {
 

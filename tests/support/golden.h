@@ -10,7 +10,7 @@
 
 #include "heed/io/safetensors.h"
 #include "heed/nn/tap.h"
-#include "heed/ops/observers/weights.h"
+#include "heed/observers.h"
 #include "support/random_tensor.h"
 
 namespace heed::test {
@@ -43,10 +43,10 @@ class GoldenTap : public Tap {
   }
   void attended(const TapName& /*name*/, const AttentionArgs& args,
                 const AttendedConstView& attended) override {
-    WeightsObserver observer;
+    SelectionObserver observer;
     Observer* const observers[] = {&observer};
     observe(args, attended, observers);
-    weights.push_back(std::move(observer.weights));
+    weights.push_back(std::move(observer.values));
   }
 
   std::vector<Tensor> hidden;

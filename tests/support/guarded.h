@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <stdexcept>
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed::test {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/philox.h"
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed::test {
 

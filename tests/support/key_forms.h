@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "base/philox.h"
-#include "heed/ops/attention.h"
-#include "heed/ops/quantise.h"
+#include "heed/attention.h"
 
 namespace heed::test {
 

@@ -4,7 +4,7 @@
 #include <ostream>
 #include <vector>
 
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
 
 namespace heed::test {
 

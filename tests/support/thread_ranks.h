@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/ranks/ranks.h"
 
 namespace heed::test {

@@ -1,11 +1,9 @@
-#include "heed/tensor/f16.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "heed/tensor/bf16.h"
+#include "heed/dtype.h"
 
 namespace heed {
 

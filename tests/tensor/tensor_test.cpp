@@ -1,4 +1,4 @@
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 #include <gtest/gtest.h>
 

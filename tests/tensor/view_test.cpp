@@ -1,10 +1,8 @@
-#include "heed/tensor/view.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 #include "support/expect_error.h"
 #include "tensor/kept_view.h"
 

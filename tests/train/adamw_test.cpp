@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "heed/base/threads.h"
+#include "heed/threads.h"
 
 namespace heed {
 namespace {

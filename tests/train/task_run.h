@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "heed/base/threads.h"
+#include "heed/threads.h"
 #include "io/atomic_file.h"
 #include "train/small_run.h"
 

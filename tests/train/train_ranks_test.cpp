@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "heed/base/threads.h"
+#include "heed/threads.h"
 #include "support/expect_error.h"
 #include "support/thread_ranks.h"
 #include "train/task_run.h"

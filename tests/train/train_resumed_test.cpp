@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "base/cpu_name.h"
-#include "heed/base/threads.h"
 #include "heed/io/safetensors.h"
 #include "heed/models/registry.h"
+#include "heed/threads.h"
 #include "support/expect_error.h"
 #include "text/word_level.h"
 #include "train/small_run.h"

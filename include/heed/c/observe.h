@@ -14,8 +14,8 @@ extern "C" {
 enum {
   HEED_OBSERVE_WEIGHTS = 1,  // [B, H, Tq, Tk]; quadratic
   HEED_OBSERVE_REGION = 2,   // [R batches, R heads, R rows, R keys]: `value` of each pair
-  HEED_OBSERVE_ROWS = 3,     // [B, n, Tk]: `value` of the chosen rows, against all keys
-  HEED_OBSERVE_COLUMNS = 4,  // [B, n, Tq]: of the chosen keys, as all rows see them
+  HEED_OBSERVE_ROWS = 3,     // [B, heads, n, Tk]: `value` of the chosen rows, against all keys
+  HEED_OBSERVE_COLUMNS = 4,  // [B, heads, Tq, n]: of the chosen keys, as all rows see them
   HEED_OBSERVE_HEATMAP = 5,  // [R batches, R heads, height, width], at most one cell a row and key
   HEED_OBSERVE_HEAD_MEAN = 6,  // [R batches, R rows, R keys]: the mean over the region's heads
   HEED_OBSERVE_ENTROPY = 7,    // [B, H, Tq]: -sum p ln p, in nats
@@ -53,18 +53,18 @@ typedef struct heed_region {
 /// in memory of the caller's with any strides that overlaps nothing.
 typedef struct heed_observation {
   size_t size;
-  int32_t kind;           // HEED_OBSERVE_ENTROPY, ...
-  int32_t value;          // REGION, ROWS, COLUMNS: HEED_VALUE_WEIGHTS, ...
-  int32_t pool;           // HEATMAP: HEED_POOL_MAX, ...
-  int32_t sum_heads;      // RECEIVED: 1 adds the heads up
-  int32_t by_value_norm;  // any but ENTROPY: 1 puts p_ij |v_j| in the place of p_ij
-  int32_t reserved;       // 0
-  heed_region region;     // REGION, HEATMAP, HEAD_MEAN
-  int64_t height, width;  // HEATMAP
-  int64_t k;              // TOP_K
-  int64_t first, last;    // OFFSET_PROFILE
-  heed_integers chosen;   // ROWS, COLUMNS: queries, keys
-  heed_integers heads;    // ROWS, COLUMNS: the head of each; none: of every head, [B, H * n, ..]
+  int32_t kind;               // HEED_OBSERVE_ENTROPY, ...
+  int32_t value;              // REGION, ROWS, COLUMNS: HEED_VALUE_WEIGHTS, ...
+  int32_t pool;               // HEATMAP: HEED_POOL_MAX, ...
+  int32_t sum_heads;          // RECEIVED: 1 adds the heads up
+  int32_t by_value_norm;      // any but ENTROPY: 1 puts p_ij |v_j| in the place of p_ij
+  int32_t reserved;           // 0
+  heed_region region;         // REGION, HEATMAP, HEAD_MEAN
+  int64_t height, width;      // HEATMAP
+  int64_t k;                  // TOP_K
+  int64_t first, last;        // OFFSET_PROFILE
+  heed_integers chosen;       // ROWS, COLUMNS: queries, keys, rising
+  heed_integers heads;        // ROWS, COLUMNS: of which heads, rising; none: of all
   heed_integers key_classes;  // MASS: the class of each of the Tk keys; -1: none
   int64_t classes;            // MASS: how many there are
   heed_view answer;

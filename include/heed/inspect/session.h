@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/base/error.h"
+#include "heed/attention.h"
+#include "heed/error.h"
 #include "heed/inspect/edits.h"
 #include "heed/inspect/stream.h"
 #include "heed/models/registry.h"
-#include "heed/ops/attention.h"
 
 namespace heed {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "heed/nn/tap.h"
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

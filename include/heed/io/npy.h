@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

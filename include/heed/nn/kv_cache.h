@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
 #include "heed/ops/rope.h"
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

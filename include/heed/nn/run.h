@@ -7,7 +7,7 @@
 
 #include "heed/nn/kv_cache.h"
 #include "heed/nn/tap.h"
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string_view>
 
-#include "heed/masks/mask.h"
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
+#include "heed/mask.h"
 
 namespace heed {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "heed/ops/feature_map.h"
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

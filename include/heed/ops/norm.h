@@ -1,7 +1,7 @@
 // Normalisation of rows.
 #pragma once
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

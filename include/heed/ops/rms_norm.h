@@ -1,7 +1,7 @@
 // Normalisation by the root of the mean square.
 #pragma once
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

@@ -1,7 +1,7 @@
 // The softmax over any axis.
 #pragma once
 
-#include "heed/tensor/tensor.h"
+#include "heed/tensor.h"
 
 namespace heed {
 

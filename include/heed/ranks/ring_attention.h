@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
 #include "heed/ranks/ranks.h"
 
 namespace heed {

@@ -17,7 +17,7 @@
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/io/npy.h"
 
 namespace heed::cli {

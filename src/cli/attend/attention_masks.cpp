@@ -5,14 +5,9 @@
 #include <utility>
 
 #include "cli/attend/attention_options.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/io/npy.h"
-#include "heed/masks/band.h"
-#include "heed/masks/blocks.h"
-#include "heed/masks/edges.h"
-#include "heed/masks/keep.h"
-#include "heed/masks/prefix.h"
-#include "heed/masks/segments.h"
+#include "heed/mask.h"
 
 namespace heed::cli {
 namespace {
@@ -36,9 +31,9 @@ std::int64_t key_count(const AttentionArgs& args) {
 
 Mask band_of(const AttentionOptions& options) {
   Mask mask;
-  if (!options.causal.empty()) mask = mask & causal();
+  if (!options.causal.empty()) mask = mask & Mask::causal();
   if (!options.window.empty())
-    mask = mask & band({.left = options.window[0], .right = options.window[1]});
+    mask = mask & Mask::band({.left = options.window[0], .right = options.window[1]});
   return mask;
 }
 
@@ -46,20 +41,20 @@ Mask band_of(const AttentionOptions& options) {
 Mask with_prefix(const AttentionOptions& options, const Mask& band) {
   if (options.prefix.empty()) return band;
   const bool given = !options.causal.empty() || !options.window.empty();
-  return (given ? band : causal()) | prefix(read_integers(options.prefix));
+  return (given ? band : Mask::causal()) | Mask::prefix(read_integers(options.prefix));
 }
 
 Mask segments_of(const AttentionOptions& options) {
   const Tensor queries = read_npy(options.segments.front());
-  return options.segments.size() == 1 ? segments(queries)
-                                      : segments(queries, read_npy(options.segments.back()));
+  return options.segments.size() == 1 ? Mask::segments(queries)
+                                      : Mask::segments(queries, read_npy(options.segments.back()));
 }
 
 Mask blocks_of(const AttentionOptions& options, AttentionProblemData& problem) {
   problem.blocks = read_npy(options.blocks);
   const Tensor& layout = problem.blocks;
   if (!options.block_size.empty())
-    return blocks(layout, {.rows = options.block_size[0], .keys = options.block_size[1]});
+    return Mask::blocks(layout, {.rows = options.block_size[0], .keys = options.block_size[1]});
   if (layout.rank() < 2 || layout.dim(-2) == 0 || layout.dim(-1) == 0)
     fail({.file = options.blocks,
           .argument = "shape",
@@ -69,8 +64,9 @@ Mask blocks_of(const AttentionOptions& options, AttentionProblemData& problem) {
   const auto size = [](std::int64_t length, std::int64_t count) {
     return std::max<std::int64_t>((length + count - 1) / count, 1);
   };
-  return blocks(layout, {.rows = size(length_of(args.q, args.extents.query_starts), layout.dim(-2)),
-                         .keys = size(key_count(args), layout.dim(-1))});
+  return Mask::blocks(layout,
+                      {.rows = size(length_of(args.q, args.extents.query_starts), layout.dim(-2)),
+                       .keys = size(key_count(args), layout.dim(-1))});
 }
 
 ConstView list_of(const std::vector<std::int64_t>& values) {
@@ -113,7 +109,7 @@ Mask edges_of_pairs(const std::string& path, std::int64_t queries) {
     columns.push_back(key);
   }
   for (std::size_t row = 1; row < starts.size(); ++row) starts[row] += starts[row - 1];
-  return edges(list_of(starts), list_of(columns));
+  return Mask::edges(list_of(starts), list_of(columns));
 }
 
 Mask edges_of(const AttentionOptions& options, const AttentionArgs& args) {
@@ -121,7 +117,7 @@ Mask edges_of(const AttentionOptions& options, const AttentionArgs& args) {
     return edges_of_pairs(options.edges.front(), length_of(args.q, args.extents.query_starts));
   const Tensor starts = read_npy(options.edges.front());
   const Tensor columns = read_npy(options.edges.back());
-  return edges(starts, columns);
+  return Mask::edges(starts, columns);
 }
 
 void add_band_options(OptionList& list, AttentionOptions& options) {
@@ -194,7 +190,7 @@ Mask read_mask(const AttentionOptions& options, AttentionProblemData& problem) {
   Mask mask = with_prefix(options, band_of(options));
   if (!options.keep.empty()) {
     problem.keep = read_npy(options.keep);
-    mask = mask & keep(problem.keep);
+    mask = mask & Mask::keep(problem.keep);
   }
   if (!options.segments.empty()) mask = mask & segments_of(options);
   if (!options.blocks.empty()) mask = mask & blocks_of(options, problem);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/io/npy.h"
 #include "tensor/dtype_named.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/options/option.h"
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
 
 namespace heed::cli {
 

@@ -3,13 +3,13 @@
 
 #include <memory>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "cli/attend/attention_options.h"
 #include "cli/attend/gradient_options.h"
 #include "cli/command.h"
 #include "cli/options/file_format.h"
 #include "cli/terminal/output.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::cli {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/attend/attention_options.h"
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
 
 namespace heed::cli {
 

@@ -1,6 +1,6 @@
 // The layouts that keys may have: contiguous, packed, in pages or in a ring.
 #include "cli/attend/attention_options.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/io/npy.h"
 
 namespace heed::cli {

@@ -5,20 +5,8 @@
 #include <charconv>
 #include <map>
 
-#include "heed/base/error.h"
-#include "heed/ops/observers/columns.h"
-#include "heed/ops/observers/entropy.h"
-#include "heed/ops/observers/expected_distance.h"
-#include "heed/ops/observers/head_mean.h"
-#include "heed/ops/observers/heatmap.h"
-#include "heed/ops/observers/offset_profile.h"
-#include "heed/ops/observers/received.h"
-#include "heed/ops/observers/row_max.h"
-#include "heed/ops/observers/rows.h"
-#include "heed/ops/observers/sink.h"
-#include "heed/ops/observers/top_k.h"
-#include "heed/ops/observers/value_norm.h"
-#include "heed/ops/observers/weights.h"
+#include "heed/error.h"
+#include "heed/observers.h"
 
 namespace heed::cli {
 namespace {
@@ -78,14 +66,26 @@ Made make_heatmap(std::string_view setting) {
 }
 
 // One row, or one key, of every head: [B, H, Tk] or [B, H, Tq].
-template <typename Known>
+template <Selection::Indices Selection::* axis>
 Made make_line(std::string_view setting) {
   const auto index = numbers(setting, 'x');
   if (index.size() != 1 || index[0] < 0) return {};
-  const bool row = std::is_same_v<Known, RowsObserver>;
-  const std::string stem = fmt::format("{}_{}", row ? "row" : "column", index[0]);
-  return made(std::make_unique<Known>(std::vector<std::int64_t>{index[0]}),
-              [stem](const Known& found) -> Answers { return {{stem, found.values.view()}}; });
+  constexpr bool is_row = axis == &Selection::rows;
+  const std::string stem = fmt::format("{}_{}", is_row ? "row" : "column", index[0]);
+  Selection selection;
+  selection.*axis = index;
+  return made(std::make_unique<SelectionObserver>(std::move(selection)),
+              [stem](const SelectionObserver& found) -> Answers {
+                const ConstView values = found.values.view();  // none before it has observed
+                return {{stem, values.given() ? values.select(is_row ? 2 : 3, 0) : values}};
+              });
+}
+
+Made make_weights(std::string_view setting) {
+  if (!setting.empty()) return {};
+  return made(std::make_unique<SelectionObserver>(), [](const SelectionObserver& found) -> Answers {
+    return {{"weights", found.values.view()}};
+  });
 }
 
 Made make_received_in_all(std::string_view setting) {
@@ -129,11 +129,11 @@ constexpr KnownObserver kObservers[] = {
     {"expected_distance", "expected_distance",
      make_plain<ExpectedDistanceObserver, &ExpectedDistanceObserver::distance>},
     {"sink", "sink", make_plain<SinkObserver, &SinkObserver::share>},
-    {"row", "row=I", make_line<RowsObserver>},
-    {"column", "column=J", make_line<ColumnsObserver>},
+    {"row", "row=I", make_line<&Selection::rows>},
+    {"column", "column=J", make_line<&Selection::keys>},
     {"heatmap", "heatmap=HEIGHTxWIDTH[:max|mean|sum]", make_heatmap},
     {"head_mean", "head_mean", make_plain<HeadMeanObserver, &HeadMeanObserver::mean>},
-    {"weights", "weights", make_plain<WeightsObserver, &WeightsObserver::weights>},
+    {"weights", "weights", make_weights},
 };
 
 std::string forms() {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/ops/observe.h"
+#include "heed/observe.h"
 
 namespace heed::cli {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/attend/attention_options.h"
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
 
 namespace heed::cli {
 

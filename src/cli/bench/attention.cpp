@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "base/cpu_name.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "bench/attention_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/table.h"
-#include "heed/base/threads.h"
+#include "heed/threads.h"
 
 namespace heed::cli {
 namespace {

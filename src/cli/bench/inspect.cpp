@@ -6,15 +6,15 @@
 
 #include "base/cpu_name.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/number_of.h"
 #include "bench/serve_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
-#include "heed/base/error.h"
-#include "heed/base/threads.h"
+#include "heed/error.h"
 #include "heed/models/registry.h"
+#include "heed/threads.h"
 
 namespace heed::cli {
 namespace {

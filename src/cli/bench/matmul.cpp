@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include "base/cpu_name.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "bench/matmul_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/table.h"
-#include "heed/base/threads.h"
+#include "heed/threads.h"
 
 namespace heed::cli {
 namespace {

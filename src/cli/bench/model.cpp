@@ -6,14 +6,14 @@
 
 #include "base/cpu_name.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/reworded.h"
 #include "bench/model_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/table.h"
-#include "heed/base/error.h"
-#include "heed/base/threads.h"
+#include "heed/error.h"
 #include "heed/models/registry.h"
+#include "heed/threads.h"
 #include "tensor/dtype_named.h"
 
 namespace heed::cli {

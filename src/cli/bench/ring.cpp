@@ -4,14 +4,14 @@
 #include <string>
 
 #include "base/cpu_name.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "bench/ring_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/terminal/output.h"
 #include "cli/together.h"
-#include "heed/base/error.h"
-#include "heed/base/threads.h"
+#include "heed/error.h"
 #include "heed/ranks/open_ranks.h"
+#include "heed/threads.h"
 
 namespace heed::cli {
 namespace {

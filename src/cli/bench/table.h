@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "cli/bench/bench.h"
 #include "cli/terminal/progress.h"
 

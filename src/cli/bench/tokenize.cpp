@@ -4,12 +4,12 @@
 #include <filesystem>
 
 #include "base/cpu_name.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "bench/tokenize_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/table.h"
 #include "cli/options/text_input.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/models/registry.h"
 #include "heed/text/tokenizer.h"
 

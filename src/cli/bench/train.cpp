@@ -3,7 +3,7 @@
 
 #include "base/cpu_name.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/formats/json.h"
 #include "base/number_of.h"
 #include "bench/train_bench.h"
 #include "cli/bench/bench.h"

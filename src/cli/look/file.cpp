@@ -6,7 +6,7 @@
 #include "cli/look/input.h"
 #include "cli/look/picture.h"
 #include "cli/terminal/interrupt.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/answers/live_session.h"
 #include "inspect/saved/saved_page.h"
 #include "serve/page_sources.h"

@@ -8,7 +8,7 @@
 #include "base/number_of.h"
 #include "base/reworded.h"
 #include "cli/options/text_input.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/text/tokenizer.h"
 #include "inspect/session/shorten.h"
 

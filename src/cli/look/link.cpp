@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cli/look/view.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::cli {
 

@@ -19,7 +19,7 @@
 #include "cli/options/text_input.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "tensor/dtype_named.h"
 
 namespace heed::cli {

@@ -12,7 +12,7 @@
 #include "cli/look/view_form.h"
 #include "cli/options/file_format.h"
 #include "cli/terminal/output.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::cli {
 namespace {

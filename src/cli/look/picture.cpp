@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "cli/look/browser.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "serve/server.h"
 
 namespace heed::cli {

@@ -7,7 +7,7 @@
 
 #include "cli/look/view.h"
 #include "cli/look/view_form.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::cli {
 namespace {

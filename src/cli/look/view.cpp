@@ -8,7 +8,7 @@
 
 #include "base/reworded.h"
 #include "cli/terminal/output.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::cli {
 namespace {

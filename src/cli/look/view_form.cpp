@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/answers/address_versus.h"
 #include "inspect/answers/view_parts.h"
 

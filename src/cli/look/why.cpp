@@ -8,7 +8,7 @@
 #include "base/number_of.h"
 #include "cli/look/heads_table.h"
 #include "cli/look/text.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/why.h"
 #include "inspect/evidence/origins.h"

@@ -11,7 +11,7 @@
 
 #include "base/edit_distance.h"
 #include "cli/terminal/output.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::cli {
 namespace {

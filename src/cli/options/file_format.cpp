@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::cli {
 namespace {

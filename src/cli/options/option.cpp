@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/read_number.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::cli {
 namespace {

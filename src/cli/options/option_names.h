@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "cli/options/arguments.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::cli {
 

@@ -13,7 +13,7 @@
 #include "base/number_of.h"
 #include "base/reworded.h"
 #include "cli/terminal/output.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/text/tokenizer.h"
 #include "text/unicode/properties.h"
 #include "text/utf8.h"

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/clipped.h"
 #include "base/read_number.h"
 #include "cli/terminal/output.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::cli {
 

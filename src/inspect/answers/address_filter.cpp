@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/inspect/head_filter.h"
 
 namespace heed {

@@ -1,5 +1,5 @@
 // What is asked of a flow into a token.
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/answers/questions.h"
 #include "inspect/rows/next_words.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/stop.h"
 #include "base/urgent.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/heads/sides.h"
 #include "inspect/session/return_memory.h"
 

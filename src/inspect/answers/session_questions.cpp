@@ -3,7 +3,7 @@
 #include <cmath>
 #include <new>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/answers/questions.h"
 #include "inspect/map/tiles.h"
 

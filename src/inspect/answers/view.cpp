@@ -7,7 +7,7 @@
 #include <iterator>
 #include <span>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/answers/view_parts.h"
 
 namespace heed {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/inspect/head_filter.h"
 #include "heed/inspect/head_scores.h"
 #include "heed/inspect/view.h"

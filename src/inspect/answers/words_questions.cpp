@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "generate/beam_search.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/answers/questions.h"
 #include "inspect/evidence/edited_run.h"
 #include "inspect/evidence/masked.h"

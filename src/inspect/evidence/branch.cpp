@@ -6,7 +6,7 @@
 
 #include "base/number_of.h"
 #include "generate/logits.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/evidence/read_out.h"
 #include "inspect/rows/next_words.h"
 #include "inspect/session/folder_words.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/text/tokenizer.h"
 #include "inspect/session/pass.h"
 #include "inspect/session/shared.h"

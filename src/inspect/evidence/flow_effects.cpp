@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "heed/masks/custom.h"
+#include "heed/mask.h"
 #include "inspect/evidence/read_out.h"
 #include "inspect/session/pass.h"
 
@@ -30,7 +30,7 @@ Mask mask_of(const Closed& closed) {
     const bool has = closed.key >= part.key_begin && closed.key < part.key_end;
     return has ? TileClass::kPartial : TileClass::kFull;
   };
-  return custom({.visible = visible, .tile = tile, .name = "closed"});
+  return Mask::custom({.visible = visible, .tile = tile, .name = "closed"});
 }
 
 // Closes keys, and keeps the last state of one token where that is what counts.

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "ops/add.h"
 #include "ops/multiply.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "generate/logits.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 namespace {

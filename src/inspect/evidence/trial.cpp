@@ -8,7 +8,7 @@
 #include <span>
 
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/models/sentence.h"
 #include "heed/text/tokenizer.h"
 #include "inspect/evidence/edited_run.h"

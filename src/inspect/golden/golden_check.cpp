@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "base/file.h"
-#include "base/json.h"
-#include "heed/base/error.h"
+#include "base/formats/json.h"
+#include "heed/error.h"
 #include "heed/generate/generate.h"
 #include "heed/models/registry.h"
 #include "inspect/golden/golden_pass.h"

@@ -5,8 +5,8 @@
 #include <array>
 #include <utility>
 
-#include "heed/base/error.h"
-#include "heed/ops/observers/weights.h"
+#include "heed/error.h"
+#include "heed/observers.h"
 #include "heed/ops/softmax.h"
 #include "ops/loss.h"
 #include "tensor/view_text.h"
@@ -93,11 +93,11 @@ void GoldenTap::attended(const TapName& name, const AttentionArgs& args,
   const std::string weights = fmt::format("{}attentions.{}", prefix_of(name.stack), name.layer);
   const std::string layer = fmt::format("layer.{}.", name.layer);
   if (golden_.contains(weights) || golden_.contains(layer + "weights")) {
-    WeightsObserver observer;
+    SelectionObserver observer;
     Observer* const observers[] = {&observer};
     observe(args, attended, observers);
-    keep(weights, observer.weights, 2, of_source);
-    keep(layer + "weights", observer.weights, 2, of_source);
+    keep(weights, observer.values, 2, of_source);
+    keep(layer + "weights", observer.values, 2, of_source);
   }
   if (golden_.contains(layer + "scores")) keep(layer + "scores", scores_of(args), 2, of_source);
 }

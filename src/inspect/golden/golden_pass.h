@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/io/safetensors.h"
 #include "heed/models/model.h"
 #include "heed/nn/tap.h"

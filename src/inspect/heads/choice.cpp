@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/inspect/head_scores.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/next_words.h"

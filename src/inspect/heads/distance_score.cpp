@@ -1,8 +1,8 @@
 // How far away the keys are that a head attends to: the mean over rows of sum_j p |i - j|.
 #include <cmath>
 
+#include "attention/observe/tile_sums.h"
 #include "inspect/heads/row_scores.h"
-#include "kernels/observe.h"
 
 namespace heed {
 namespace {

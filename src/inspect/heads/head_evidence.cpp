@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "base/stop.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/rows/lines.h"
 
 namespace heed {

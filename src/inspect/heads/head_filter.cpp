@@ -13,7 +13,7 @@
 
 #include "base/clipped.h"
 #include "base/edit_distance.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 namespace {

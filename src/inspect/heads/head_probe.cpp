@@ -8,8 +8,8 @@
 
 #include "base/number_of.h"
 #include "base/philox.h"
-#include "heed/base/error.h"
-#include "heed/ops/observe.h"
+#include "heed/error.h"
+#include "heed/observe.h"
 #include "ops/loss.h"
 
 namespace heed {

@@ -17,8 +17,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "attention/observe/tile_sums.h"
 #include "inspect/heads/row_scores.h"
-#include "kernels/observe.h"
 
 namespace heed {
 namespace {

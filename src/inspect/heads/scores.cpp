@@ -7,7 +7,7 @@
 #include <array>
 #include <iterator>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/heads/sides.h"
 
 namespace heed {

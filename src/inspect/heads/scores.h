@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "heed/inspect/head_scores.h"
-#include "heed/ops/observe.h"
+#include "heed/observe.h"
 #include "inspect/heads/scored_layer.h"
 
 namespace heed {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "heed/base/error.h"
-#include "heed/ops/observers/rows.h"
+#include "heed/error.h"
+#include "heed/observers.h"
 
 namespace heed {
 namespace {
@@ -67,14 +67,23 @@ void check_example(const Session& session, Stack stack, const PatternExample& ex
 // Heads x rows, dense.
 std::vector<float> rows_of(const LayerAttention& layer, std::span<const int> heads,
                            std::span<const std::int64_t> queries) {
-  std::vector<HeadRow> wanted;
-  for (const int head : heads)
-    for (const std::int64_t query : queries) wanted.push_back({head, query});
-  RowsObserver rows(std::move(wanted));
+  std::vector<std::int64_t> rising(queries.begin(), queries.end());
+  std::ranges::sort(rising);
+  const auto repeated = std::ranges::unique(rising);
+  rising.erase(repeated.begin(), repeated.end());
+  SelectionObserver rows(
+      Selection{.heads = std::vector<std::int64_t>(heads.begin(), heads.end()), .rows = rising});
   Observer* const observers[] = {&rows};
   observe(layer.args(), layer.attended(), observers);
-  const float* begin = rows.values.data<float>();
-  return {begin, begin + rows.values.element_count()};
+  std::vector<float> in_order;
+  for (std::size_t head = 0; head < heads.size(); ++head)
+    for (const std::int64_t query : queries) {
+      const auto at = std::ranges::lower_bound(rising, query) - rising.begin();
+      const ConstView row =
+          rows.values.view().select(0, 0).select(0, static_cast<std::int64_t>(head)).select(0, at);
+      in_order.insert(in_order.end(), row.data<float>(), row.data<float>() + row.dim(0));
+    }
+  return in_order;
 }
 
 PatternRow back_row(std::int64_t query, std::int64_t back) {

@@ -1,6 +1,6 @@
 #include "inspect/heads/statistics.h"
 
-#include "heed/ops/observers/offset_profile.h"
+#include "heed/observers.h"
 #include "inspect/heads/scores.h"
 #include "inspect/session/cancel.h"
 

@@ -3,8 +3,8 @@
 // of these.
 //   0 value_weighted  sum_j p |W_O v_j|, the mean over all rows
 //   1 value_sink      the first token's share of that sum, over rows i >= 1 that have one
+#include "attention/observe/tile_sums.h"
 #include "inspect/heads/row_scores.h"
-#include "kernels/observe.h"
 
 namespace heed {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/serial.h"
 #include "inspect/session/visible_keys.h"
-#include "kernels/pool_lanes.h"
+#include "ops/kernels/pool_lanes.h"
 
 namespace heed {
 namespace {
@@ -58,9 +58,9 @@ void hide_masked(const LayerAttention& layer, const CellsRequest& request, Cells
 
 // Cells of one entry each are the region's values; what the mask hides becomes NaN.
 Cells entries_of(const LayerAttention& layer, const CellsRequest& request, Observer& stop) {
-  RegionObserver region({request.head, request.head + 1, request.row_begin, request.row_end,
-                         request.key_begin, request.key_end},
-                        request.value);
+  SelectionObserver region(Region{request.head, request.head + 1, request.row_begin,
+                                  request.row_end, request.key_begin, request.key_end},
+                           request.value);
   Observer* const observers[] = {&stop, &region};
   observe(layer.args(), layer.attended(), observers);
   const float* values = region.values.data<float>();

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "heed/inspect/session.h"
-#include "heed/ops/observers/heatmap.h"
-#include "heed/ops/observers/region.h"
+#include "heed/observers.h"
 #include "inspect/session/cancel.h"
 
 namespace heed {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/observe.h"
+#include "attention/observe/tile_sums.h"
 
 namespace heed {
 namespace {

@@ -5,8 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "heed/ops/observers/entropy.h"
-#include "heed/ops/observers/received.h"
+#include "heed/observers.h"
 
 namespace heed {
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/session/return_memory.h"
 
 namespace heed {

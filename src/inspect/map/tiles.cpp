@@ -7,7 +7,7 @@
 #include <bit>
 #include <cmath>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 namespace {

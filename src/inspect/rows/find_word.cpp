@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/edit_distance.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/units.h"
 #include "inspect/rows/unit_rows.h"

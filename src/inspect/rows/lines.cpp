@@ -5,7 +5,7 @@
 #include <numeric>
 #include <optional>
 
-#include "heed/ops/observers/rows.h"
+#include "heed/observers.h"
 #include "inspect/session/visible_keys.h"
 
 namespace heed {
@@ -25,13 +25,12 @@ void hide(const LayerAttention& layer, int head, std::int64_t row, float hidden,
 void visit_some(const LayerAttention& layer, const LinesRequest& request,
                 std::span<const std::int64_t> rows,
                 const std::function<void(const RowView&)>& use) {
-  std::vector<HeadRow> chosen;
-  for (const std::int64_t row : rows) chosen.push_back({request.head, row});
-  RowsObserver weights(chosen);
-  std::optional<RowsObserver> scores;
+  const Selection chosen = {.heads = {{request.head}},
+                            .rows = std::vector<std::int64_t>(rows.begin(), rows.end())};
+  SelectionObserver weights(chosen);
+  std::optional<SelectionObserver> scores;
   std::vector<Observer*> observers = {&weights};
-  if (request.scores)
-    observers.push_back(&scores.emplace(std::move(chosen), ObservedValue::kScores));
+  if (request.scores) observers.push_back(&scores.emplace(chosen, ObservedValue::kScores));
   observe(layer.args(), layer.attended(), observers);
   const auto keys = static_cast<std::size_t>(layer.keys());
   const std::span<float> all(weights.values.data<float>(), rows.size() * keys);
@@ -52,6 +51,8 @@ void visit_lines(const LayerAttention& layer, LinesRequest request,
     std::iota(request.rows.begin(), request.rows.end(), 0);
   }
   std::ranges::sort(request.rows);
+  const auto repeated = std::ranges::unique(request.rows);
+  request.rows.erase(repeated.begin(), repeated.end());
   const std::span<const std::int64_t> rows = request.rows;
   for (std::size_t begin = 0; begin < rows.size(); begin += kRowsOfASweep)
     visit_some(layer, request, rows.subspan(begin, std::min(kRowsOfASweep, rows.size() - begin)),

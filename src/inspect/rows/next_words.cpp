@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "text/special_names.h"
 
 namespace heed {

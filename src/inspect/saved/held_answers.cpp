@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/inspect/look.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"

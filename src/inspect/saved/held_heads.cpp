@@ -7,11 +7,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "heed/base/error.h"
+#include "attention/api/checked.h"
+#include "heed/error.h"
 #include "inspect/map/tiles.h"
 #include "inspect/saved/base64.h"
 #include "inspect/session/visible_keys.h"
-#include "ops/attention_scale.h"
 
 namespace heed {
 namespace {

@@ -8,8 +8,8 @@
 #include <memory>
 #include <utility>
 
-#include "heed/base/error.h"
-#include "heed/base/version.h"
+#include "heed/error.h"
+#include "heed/version.h"
 #include "inspect/answers/address_versus.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "attention/api/without_values.h"
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "inspect/session/visible_keys.h"
 #include "inspect/session/write_lengths.h"
-#include "ops/without_values.h"
 
 namespace heed {
 namespace {

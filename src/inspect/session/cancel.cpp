@@ -1,6 +1,6 @@
 #include "inspect/session/cancel.h"
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 

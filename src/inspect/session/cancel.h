@@ -10,7 +10,7 @@
 #include <mutex>
 #include <string>
 
-#include "heed/ops/observe.h"
+#include "heed/observe.h"
 
 namespace heed {
 

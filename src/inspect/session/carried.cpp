@@ -4,10 +4,10 @@
 #include <cmath>
 #include <functional>
 
-#include "heed/base/error.h"
+#include "attention/api/without_values.h"
+#include "heed/error.h"
 #include "inspect/session/shared.h"
 #include "inspect/session/write_lengths.h"
-#include "ops/without_values.h"
 
 namespace heed {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "heed/masks/band.h"
+#include "heed/mask.h"
 
 namespace heed {
 namespace {
@@ -64,7 +64,7 @@ class ClosedRule final : public MaskRule {
 class HeadBandRule final : public MaskRule {
  public:
   explicit HeadBandRule(const AddedMask& added)
-      : head_(added.head), band_(band({.left = added.left, .right = added.right})) {}
+      : head_(added.head), band_(Mask::band({.left = added.left, .right = added.right})) {}
 
   bool visible(const MaskPlace& place, std::int64_t row, std::int64_t key) const override {
     return !is_of(place) || band_.rule()->visible(place, row, key);

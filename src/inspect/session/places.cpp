@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/inspect/session.h"
 
 namespace heed {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "tensor/kept_view.h"
 
 namespace heed {

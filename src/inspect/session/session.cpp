@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/generate/generate.h"
 #include "heed/text/tokenizer.h"
 #include "inspect/session/folder_words.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/digest.h"
-#include "heed/base/version.h"
+#include "heed/version.h"
 
 namespace heed {
 namespace {

@@ -18,7 +18,7 @@ MatrixSize existing(const LayerAttention& layer) {
           first_or(extents.key_length, layer.keys() - begin)};
 }
 
-// Where a head's first query and first key stand, as the operator has it (ops/attention.h).
+// Where a head's first query and first key stand, as the operator has it (attention.h).
 MaskPlace place_of(const LayerAttention& layer, int head) {
   const Extents& extents = layer.extents;
   const MatrixSize there = existing(layer);

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "heed/base/error.h"
-#include "heed/base/threads.h"
+#include "heed/error.h"
+#include "heed/threads.h"
 #include "models/parts.h"
 #include "ops/matmul.h"
 

@@ -1,12 +1,12 @@
 // Attention, opsets 23, 24 and 25.
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "onnx/operators/attention_mask.h"
 #include "onnx/operators/attention_scores.h"
 #include "onnx/operators/heads.h"

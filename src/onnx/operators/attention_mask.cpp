@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "heed/base/error.h"
-#include "heed/masks/keep.h"
+#include "heed/error.h"
+#include "heed/mask.h"
 #include "tensor/strided_copy.h"
 #include "tensor/view_text.h"
 
@@ -72,10 +72,10 @@ AttentionMask::AttentionMask(const NodeCall& call, std::int64_t queries, std::in
 
 void AttentionMask::apply(AttentionArgs& args, DType computed) {
   args.extents = extents_;
-  if (band_.left >= 0 || band_.right >= 0) args.mask = band(band_);
+  if (band_.left >= 0 || band_.right >= 0) args.mask = Mask::band(band_);
   if (!attn_mask_.given()) return;
   if (attn_mask_.dtype() == DType::kBool) {
-    args.mask = args.mask & keep(attn_mask_);
+    args.mask = args.mask & Mask::keep(attn_mask_);
   } else {
     bias_ = Tensor::converted(attn_mask_, computed);
     args.scores.bias = bias_;

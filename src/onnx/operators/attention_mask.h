@@ -1,8 +1,8 @@
 // Attention's attn_mask, nonpad_kv_seqlen, is_causal and windows as heed says them.
 #pragma once
 
-#include "heed/masks/band.h"
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
+#include "heed/mask.h"
 #include "onnx/operators.h"
 
 namespace heed::onnx {

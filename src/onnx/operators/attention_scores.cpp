@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "heed/ops/observers/weights.h"
-#include "ops/computable.h"
+#include "heed/observers.h"
 #include "ops/matmul.h"
+#include "tensor/computable.h"
 
 namespace heed::onnx {
 namespace {
@@ -74,10 +74,10 @@ void hide_head(const AttentionArgs& args, const ConstView& bias, std::int64_t ba
 }
 
 Tensor weights(const AttentionArgs& args, const Attended& attended) {
-  WeightsObserver observer;
+  SelectionObserver observer;
   const std::array<Observer*, 1> observers = {&observer};
   observe(args, attended, observers);
-  return std::move(observer.weights);
+  return std::move(observer.values);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Attention's debugging output qk_matmul_output.
 #pragma once
 
-#include "heed/ops/attention.h"
+#include "heed/attention.h"
 
 namespace heed::onnx {
 

@@ -1,7 +1,7 @@
 // Gelu, opset 20.
 #include <fmt/format.h>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "onnx/operators.h"
 #include "ops/activation.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed::onnx {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "onnx/operators/heads.h"
 
 namespace heed::onnx {

@@ -1,7 +1,7 @@
 // RotaryEmbedding, opset 23: the angles are always given.
 #include <fmt/format.h>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "heed/ops/rope.h"
 #include "onnx/operators/heads.h"
 

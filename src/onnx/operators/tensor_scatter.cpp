@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "onnx/operators.h"
 #include "tensor/view_text.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/protobuf.h"
+#include "base/formats/protobuf.h"
 #include "text/files/readers.h"
 
 namespace heed {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/number_of.h"
-#include "heed/base/error.h"
+#include "heed/error.h"
 
 namespace heed {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/base/error.h"
+#include "heed/error.h"
 #include "text/pipeline/regex_set.h"
 #include "text/utf8.h"
 

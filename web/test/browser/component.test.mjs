@@ -25,8 +25,7 @@ const {outputFiles: [bundle]} = await build({
 async function two() {
   const page = await blank({viewport: {width: 1800, height: 1000}, colorScheme: 'light'});
   await page.route('**/notebook', (route) => route.fulfill({contentType: 'text/html', body: kDocument}));
-  await page.goto(state.server.address);
-  await quiet(page);  // a request that a page leaves behind may never end
+  await page.request.get(state.server.address);  // for the cookie: requests of a page that is left may be told late, and never end
   await page.goto(new URL('/notebook', state.server.address).href);
   await page.addScriptTag({type: 'module', content: bundle.text});
   await page.waitForFunction(() => window.mount);

@@ -1,7 +1,7 @@
 // Nothing yet, working, failed; a server that forgets, stops, and comes back.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {hash, ownPort, quiet, ready, soon, startServer, textOf, waitForText, withPages} from './harness.mjs';
+import {hash, ownPort, quiet, ready, soon, startServer, textOf, waitForText, withPages, told} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const json = (value, status = 200) => ({status, contentType: 'application/json', body: JSON.stringify(value)});
@@ -89,6 +89,7 @@ test('text and model are kept for a reload', async () => {
   await page.locator('textarea').fill('Tom and the old dog');
   await page.keyboard.press('Control+Enter');
   await waitForText(page, 'T');
+  await told(page);  // a request of the page that is left would never end
   await page.reload();
   await waitForText(page, 'T');
 });

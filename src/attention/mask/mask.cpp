@@ -1,0 +1,122 @@
+#include "heed/mask.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "heed/error.h"
+
+namespace heed {
+
+void MaskRule::bits(const MaskPlace& place, const MaskTile& tile, std::uint64_t* by_key) const {
+  for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key) {
+    std::uint64_t word = 0;
+    for (std::int64_t row = tile.row_begin; row < tile.row_end; ++row)
+      word |= static_cast<std::uint64_t>(visible(place, row, key)) << (row - tile.row_begin);
+    by_key[key - tile.key_begin] = word;
+  }
+}
+
+namespace {
+
+enum class Join : std::uint8_t { kAnd, kOr };
+
+// Two rules as one. The class that decides alone: empty for &, full for |.
+class Joined : public MaskRule {
+ public:
+  Joined(Join join, std::shared_ptr<const MaskRule> a, std::shared_ptr<const MaskRule> b)
+      : join_(join), a_(std::move(a)), b_(std::move(b)) {}
+
+  bool visible(const MaskPlace& place, std::int64_t row, std::int64_t key) const override {
+    const bool first = a_->visible(place, row, key);
+    if (first == (join_ == Join::kOr)) return first;
+    return b_->visible(place, row, key);
+  }
+
+  TileClass tile(const MaskPlace& place, const MaskTile& tile) const override {
+    const TileClass decides = join_ == Join::kAnd ? TileClass::kEmpty : TileClass::kFull;
+    const TileClass first = a_->tile(place, tile);
+    if (first == decides) return decides;
+    const TileClass second = b_->tile(place, tile);
+    if (second == decides) return decides;
+    return first == second ? first : TileClass::kPartial;
+  }
+
+  void bits(const MaskPlace& place, const MaskTile& tile, std::uint64_t* by_key) const override {
+    a_->bits(place, tile, by_key);
+    std::array<std::uint64_t, 64> words;  // a stretch of keys at a time: no allocation
+    constexpr auto kStretch = static_cast<std::int64_t>(std::tuple_size_v<decltype(words)>);
+    for (std::int64_t begin = tile.key_begin; begin < tile.key_end; begin += kStretch) {
+      MaskTile part = tile;
+      part.key_begin = begin;
+      part.key_end = std::min(begin + kStretch, tile.key_end);
+      b_->bits(place, part, words.data());
+      std::uint64_t* out = by_key + (begin - tile.key_begin);
+      for (std::int64_t i = 0; i < part.key_end - part.key_begin; ++i) {
+        const std::uint64_t word = words[static_cast<std::size_t>(i)];
+        out[i] = join_ == Join::kAnd ? out[i] & word : out[i] | word;
+      }
+    }
+  }
+
+  void check(const MaskTarget& target) const override {
+    a_->check(target);
+    b_->check(target);
+  }
+
+  std::string describe() const override {
+    return fmt::format("({} {} {})", a_->describe(), join_ == Join::kAnd ? "&" : "|",
+                       b_->describe());
+  }
+
+ private:
+  Join join_;
+  std::shared_ptr<const MaskRule> a_;
+  std::shared_ptr<const MaskRule> b_;
+};
+
+}  // namespace
+
+namespace {
+
+void require_index(const char* what, std::int64_t index, std::int64_t count) {
+  if (index >= 0 && index < count) return;
+  fail("mask", what, index,
+       count > 0 ? fmt::format("0 to {}", count - 1) : "none: there is no " + std::string(what));
+}
+
+// Far below what sums of two positions could overflow.
+void require_offset(const char* what, std::int64_t offset) {
+  constexpr std::int64_t kFarthest = std::int64_t{1} << 60;
+  if (offset < -kFarthest || offset > kFarthest) fail("mask", what, offset, "-2^60 to 2^60");
+}
+
+}  // namespace
+
+bool Mask::visible(const MaskTarget& target, const MaskPlace& place, std::int64_t row,
+                   std::int64_t key) const {
+  require_index("batch", place.batch, target.batch);
+  require_index("head", place.head, target.heads);
+  require_index("row", row, target.query_length);
+  require_index("key", key, target.key_length);
+  require_offset("q_offset", place.q_offset);
+  require_offset("key_offset", place.key_offset);
+  if (!rule_) return true;
+  rule_->check(target);
+  return rule_->visible(place, row, key);
+}
+
+Mask operator&(const Mask& a, const Mask& b) {
+  if (!a.rule_) return b;
+  if (!b.rule_) return a;
+  return Mask(std::make_shared<Joined>(Join::kAnd, a.rule_, b.rule_));
+}
+
+Mask operator|(const Mask& a, const Mask& b) {
+  if (!a.rule_ || !b.rule_) return {};
+  return Mask(std::make_shared<Joined>(Join::kOr, a.rule_, b.rule_));
+}
+
+}  // namespace heed

@@ -1,0 +1,522 @@
+// One task of the backward pass: a few blocks of 64 keys against the row blocks of the heads that
+// read them (Dao et al. 2022, algorithm 4). A block of rows is read and transposed once for all of
+// them. One row per lane, as in the forward pass:
+//   S^T = K Q^T, dP^T = V dO^T, dS^T = scale P^T (dP^T - delta),
+//   dV += P^T dO, dK += dS^T Q, dQ += dS K.
+// Included once for each target.
+//
+// Where a score is the product alone, six keys at a time go through the first five stages, so that
+// their weights stay in the first level of the cache; else a tile goes through them as a whole. A
+// partial tile computes only the vectors of rows that a group's keys can be seen from, and sums
+// only over them: a causal tile of 64 x 64 takes about 60 % of a full one, which is most of what a
+// sequence of 64 is made of.
+//
+// Bound by the FMA ports: a vector of pairs takes 5 D / 2 cycles (Dv = D) and about 7 for the
+// weights.
+//
+// Lab note, one thread, share of the FMA peak, medians of runs in turn with the version before:
+// - Up to four key blocks a task, so that rows are read, transposed and added to dq once for all of
+//   them. AMD Zen 3 (AVX2), N = 1,024: D = 64 from 68 to 73 %, D = 128 from 70 to 75 %, causal from
+//   66 to 71 %; with a softcap 63 %, dropout 66 %, a bias 58 to 60 %. Intel with AVX-512: D = 64
+//   from 57 to 66 %, D = 128 from 58 to 71 %, causal at N = 4,096 from 62 to 71 %. A bare kernel
+//   that transposes q and dout of a whole head first and has neither masks nor tails has 65 to 85 %
+//   there.
+// - Rows read where they lie, not copied: +1 to +2 points at N = 64, nothing at N = 1,024.
+// - Where the rest may be (AVX2, D = 64): the products take 83 % of the time and run at 81 to 88 %
+//   of the peak, since a sum has only 64 terms; e^x and what is around it takes 7 %.
+#if defined(HEED_SWEEP_BACKWARD_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_SWEEP_BACKWARD_INL_H
+#undef HEED_SWEEP_BACKWARD_INL_H
+#else
+#define HEED_SWEEP_BACKWARD_INL_H
+#endif
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <utility>
+
+#include "attention/sweep/backward.h"
+#include "attention/sweep/backward_terms-inl.h"
+#include "attention/sweep/dropout-inl.h"
+#include "attention/sweep/softmax-inl.h"
+#include "attention/sweep/store_rows-inl.h"
+#include "attention/sweep/turn.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::sweep::HWY_NAMESPACE {
+
+/// One thread's memory for a pass. Rows are whole_lines(columns) apart, what is [64] of keys and
+/// rows is [key][row].
+template <typename T>
+struct BackwardScratch {
+  std::int64_t width = 0;        // of rows of q and k
+  std::int64_t value_width = 0;  // of v and out
+  QueryTile<T>* tile = nullptr;
+  Visible* visible = nullptr;
+  std::int64_t key_block = 0;  // of a group: whose k, v, dk, dv, dq and key_norms are named here
+  T* k = nullptr;
+  T* v = nullptr;
+  T* dk = nullptr;
+  T* dv = nullptr;
+  KeyRows<T> queries;  // by row: where they lie, or in query_rows
+  KeyRows<T> douts;    // likewise
+  T* query_rows = nullptr;
+  T* dout = nullptr;  // [strip][Dv][lanes of a strip]
+  T* dout_rows = nullptr;
+  T* dq = nullptr;  // [64 rows]: the share of the key block
+  RowLse<T>* lse = nullptr;
+  T* delta = nullptr;
+  T* weights = nullptr;     // [64][64], or [6][64]; those that met V
+  T* dscores = nullptr;     // [64][64]
+  T* similarity = nullptr;  // [64][64], where a gradient of the scale may be asked for
+  T* capped = nullptr;      // [64][64]: scores after the softcap
+  T* bias = nullptr;        // [64][64]
+  double* query_norms = nullptr;
+  double* key_norms = nullptr;
+
+  BackwardScratch(const BackwardJob& job, Arena& arena)
+      : width(whole_lines(job.problem.head_dim)), value_width(whole_lines(job.problem.value_dim)) {
+    const AttentionProblem& problem = job.problem;
+    tile = arena.take<QueryTile<T>>(1);
+    visible = arena.take<Visible>(1);
+    lse = arena.take<RowLse<T>>(1);
+    T* const by_column = arena.take<T>(kTileRows * problem.head_dim);
+    if (tile != nullptr) {
+      new (tile) QueryTile<T>;
+      new (visible) Visible;
+      new (lse) RowLse<T>;
+      tile->queries = by_column;
+    }
+    for (T** part : {&k, &dk, &dq}) *part = arena.take<T>(job.key_group * kTileRows * width);
+    for (T** part : {&v, &dv}) *part = arena.take<T>(job.key_group * kTileRows * value_width);
+    query_rows = arena.take<T>(kTileRows * width);
+    for (T** part : {&dout_rows, &dout}) *part = arena.take<T>(kTileRows * value_width);
+    delta = arena.take<T>(kTileRows);
+    constexpr std::int64_t kPairs = kTileRows * kTileKeys;
+    weights = arena.take<T>(kPairs);
+    dscores = arena.take<T>(kPairs);
+    similarity = arena.take<T>(kPairs);
+    capped = arena.take<T>(problem.score.softcap > 0 ? kPairs : 0);
+    bias = arena.take<T>(problem.score.bias.data != nullptr ? kPairs : 0);
+    query_norms = arena.take<double>(kTileRows);
+    key_norms = arena.take<double>(job.key_group * kTileKeys);
+  }
+
+  /// Names the arrays of another key block of the group.
+  void move_to_block(std::int64_t to) {
+    const std::int64_t keys = (to - key_block) * kTileKeys;
+    for (T** part : {&k, &dk, &dq}) *part += keys * width;
+    for (T** part : {&v, &dv}) *part += keys * value_width;
+    key_norms += keys;
+    key_block = to;
+  }
+};
+
+/// Rows of one head against a block of keys.
+template <typename T>
+struct BackwardTile {
+  const BackwardJob& job;
+  const Steps& steps;
+  BackwardScratch<T>& s;
+  TilePlace at = {};
+  std::int64_t head = 0;
+  std::int64_t row = 0;
+  std::int64_t rows = 0;
+  bool rows_read = false;   // they do not change with the keys
+  bool rows_finite = true;  // queries and douts; known for partial tiles
+  bool keys_finite = true;  // k; likewise
+
+  const AttentionProblem& problem() const { return job.problem; }
+  const Visible& visible() const { return *s.visible; }
+  std::int64_t keys() const { return at.keys.count(); }
+  int vectors() const { return static_cast<int>((rows + kLanes<T> - 1) / kLanes<T>); }
+  /// Whether a score is the product alone, and its cotangent goes nowhere but to q and k.
+  bool plain() const {
+    return !steps.any() && job.problem.dropout.threshold == 0 && job.softmax() &&
+           job.observed == nullptr && !job.bias_in_sweep && !job.wants_sums();
+  }
+};
+
+/// One thread's memory of a pass, and the tile that it holds.
+template <typename T>
+struct BackwardTask {
+  BackwardTask(const BackwardJob& job, void* memory)
+      : arena(memory), scratch(job, arena), steps(job.problem), tile{job, steps, scratch} {}
+  BackwardTask(const BackwardTask&) = delete;
+  BackwardTask& operator=(const BackwardTask&) = delete;
+
+  /// Moves to the keys from `key` on; past the end of the sequence keys() is not positive.
+  void move_to_keys(std::int64_t batch, std::int64_t key) {
+    const std::int64_t length = tile.problem().sequences[batch].key_length;
+    tile.at = {batch, {key, std::min(key + kTileKeys, length)}};
+  }
+  void move_to_rows(std::int64_t batch, std::int64_t head, std::int64_t row) {
+    tile.head = head;
+    tile.row = row;
+    tile.rows_read = false;
+    tile.rows = std::min(kTileRows, tile.problem().sequences[batch].query_length - row);
+  }
+
+  Arena arena;
+  BackwardScratch<T> scratch;
+  Steps steps;
+  BackwardTile<T> tile;
+};
+
+/// Rows to columns: to[strip][column][lane] = factor * from[lane][column] for whole vectors of
+/// lanes.
+template <typename T>
+void transpose_rows(const KeyRows<T>& from, std::int64_t columns, int lanes, T factor, T* to) {
+  for (int i = 0; i < lanes; i += kLanes<T>) {
+    T* const strip = to + i / kStripRows<T> * kStripRows<T> * columns + i % kStripRows<T>;
+    rows_to_lanes<kLanes<T>>(from.data + i * from.row, from.row, columns, factor, strip,
+                             kStripRows<T>);
+  }
+}
+
+/// Rows of one head of `from`: where they lie if `in_place` allows it, else in `to`, with zeros in
+/// what the rows leave of whole vectors.
+template <typename T>
+KeyRows<T> load_rows(const Input& from, const BackwardTile<T>& tile, bool in_place,
+                     std::int64_t columns, std::int64_t stride, T* to) {
+  const std::int64_t slot = tile.problem().sequences[tile.at.batch].query_begin + tile.row;
+  std::int64_t offset = tile.at.batch * from.batch + tile.head * from.head + slot * from.row;
+  if (in_place && columns == stride && tile.rows % kLanes<T> == 0 &&
+      is_read_in_place<T>(from, columns))
+    return {static_cast<const T*>(from.data) + offset, from.row};
+  T* const first = to;
+  for (std::int64_t i = 0; i < tile.rows; ++i, offset += from.row, to += stride) {
+    kernels::HWY_NAMESPACE::load_line(from, offset, from.column, columns, to);
+    std::fill(to + columns, to + stride, T{0});
+  }
+  std::fill_n(to, (tile.vectors() * kLanes<T> - tile.rows) * stride, T{0});
+  return {first, stride};
+}
+
+/// q, dout and the scalars of the tile's rows.
+template <typename T>
+void read_row_block(const BackwardTile<T>& tile) {
+  const AttentionProblem& problem = tile.problem();
+  BackwardScratch<T>& s = tile.s;
+  const int lanes = tile.vectors() * kLanes<T>;
+  const bool in_place = problem.score.similarity == Similarity::kDot;
+  s.queries = load_rows(problem.q, tile, in_place, problem.head_dim, s.width, s.query_rows);
+  if (problem.score.similarity == Similarity::kCosine)
+    normalise_rows(tile.rows, problem.head_dim, s.width, s.query_rows, s.query_norms);
+  const T factor =
+      scales_queries(problem, tile.head) ? static_cast<T>(problem.scale[tile.head]) : T{1};
+  transpose_rows(s.queries, problem.head_dim, lanes, factor, s.tile->queries);
+  if (tile.job.observed == nullptr) {
+    s.douts = load_rows(tile.job.backward.dout, tile, true, problem.value_dim, s.value_width,
+                        s.dout_rows);
+    transpose_rows(s.douts, problem.value_dim, lanes, T{1}, s.dout);
+  }
+  if (!tile.job.softmax()) return;
+  const std::int64_t first = lse_index(problem, tile.at.batch, tile.head, tile.row);
+  s.lse->read(static_cast<const T*>(tile.job.backward.lse) + first,
+              static_cast<const T*>(tile.job.backward.lse_low) + first, tile.rows);
+  std::copy_n(static_cast<const T*>(tile.job.delta) + first, tile.rows, s.delta);
+  std::fill(s.delta + tile.rows, s.delta + kTileRows, T{0});
+}
+
+/// Names the rows, looks at what they see and, if that is something, reads them once. False where
+/// it is nothing.
+template <typename T>
+bool begin_tile(BackwardTile<T>& tile) {
+  const AttentionProblem& problem = tile.problem();
+  RowSet& rows = tile.s.tile->rows;
+  rows.set_one(tile.head, tile.row, tile.rows);
+  tile.s.visible->look(problem, tile.at.batch, rows, tile.at.keys);
+  if (tile.visible().empty()) return false;
+  if (std::exchange(tile.rows_read, true)) return true;
+  read_row_block(tile);
+  if (tile.steps.any() || problem.dropout.threshold != 0)
+    tile.s.tile->lanes.set(problem, tile.at.batch, rows);
+  return true;
+}
+
+/// Vectors of rows that may see one of the keys [key, key + count).
+struct VectorRange {
+  int begin = 0;
+  int end = 0;
+};
+
+template <typename T>
+VectorRange range_of(const BackwardTile<T>& tile, std::int64_t key, std::int64_t count) {
+  if (!tile.visible().partial()) return {0, tile.vectors()};
+  std::uint64_t any = 0;
+  for (std::int64_t j = key; j < key + count; ++j) any |= tile.visible().words[j];
+  if (any == 0) return {0, 0};
+  const int last = (63 - std::countl_zero(any)) / kLanes<T> + 1;
+  return {std::countr_zero(any) / kLanes<T>, std::min(last, tile.vectors())};
+}
+
+/// `act(patch)` for the parts of strips in a range, of keys [key, key + count); the patch lies in
+/// `pairs`, whose first key is `first`.
+template <typename T, class Act>
+HWY_INLINE void for_patches(const VectorRange& range, std::int64_t key, std::int64_t count,
+                            T* pairs, const Act& act) {
+  for (int v = range.begin; v < range.end;) {
+    const int vectors = std::min(kStripVectors - v % kStripVectors, range.end - v);
+    act(Patch<T>{pairs + v * kLanes<T>, kTileRows, key, count, v * kLanes<T>, vectors});
+    v += vectors;
+  }
+}
+
+/// The columns of the lanes of a patch in [strip][columns][lanes of a strip].
+template <typename T>
+const T* columns_of(const Patch<T>& patch, const T* strips, std::int64_t columns) {
+  const int strip = patch.lane / kStripRows<T>;
+  return strips + strip * kStripRows<T> * columns + patch.lane % kStripRows<T>;
+}
+
+/// The same patch of another array of pairs.
+template <typename T>
+Patch<T> in(const Patch<T>& patch, T* pairs) {
+  Patch<T> other = patch;
+  other.data = pairs + patch.key_begin * kTileRows + patch.lane;
+  return other;
+}
+
+template <typename T>
+void copy_patch(const Patch<T>& from, T* pairs) {
+  const Patch<T> to = in(from, pairs);
+  for (std::int64_t j = 0; j < from.keys; ++j)
+    std::copy_n(from.data + j * from.stride, from.lanes(), to.data + j * to.stride);
+}
+
+/// S^T of a patch: scores in place of `patch`.
+template <typename T>
+void score_patch(const BackwardTile<T>& tile, const Patch<T>& patch) {
+  const AttentionProblem& problem = tile.problem();
+  BackwardScratch<T>& s = tile.s;
+  similarities(problem, KeyRows<T>{s.k, s.width}, *s.tile, patch);
+  const bool wants_scale = tile.job.backward.dscale != nullptr;
+  const auto keep = [&](ScoreStage stage) {
+    if (stage == ScoreStage::kSimilarity && wants_scale) copy_patch(patch, s.similarity);
+    if (stage == ScoreStage::kBeforeBias && tile.steps.softcap) copy_patch(patch, s.capped);
+  };
+  if (tile.steps.any())
+    apply_steps(problem, tile.steps, tile.at, *s.tile, patch, s.bias, *s.visible, keep);
+  else
+    keep(ScoreStage::kSimilarity);
+}
+
+/// Scores to weights, in place. Of hidden pairs they may be anything.
+template <typename T>
+void weigh_patch(const BackwardTile<T>& tile, const Patch<T>& patch) {
+  const Tag<T> d;
+  if (!tile.job.softmax()) return weigh_alone(tile.problem().score.normaliser, patch);
+  for_vectors(patch, [&](Vec<T> score, std::int64_t, int lane)
+                         HWY_ATTR { return exp(d, tile.s.lse->below(score, lane)); });
+}
+
+/// Cotangents of the weights from those of entropy and received: dp = dreceived - dentropy ln p;
+/// the 1 that the derivative of p ln p has beside its logarithm falls out where the weights of a
+/// row have a sum. `logs` holds the scores, and `patch` the weights.
+template <typename T>
+void observed_cotangents(const BackwardTile<T>& tile, const Patch<T>& patch, const Patch<T>& logs) {
+  const AttentionProblem& problem = tile.problem();
+  const std::int64_t head = tile.at.batch * problem.heads + tile.head;
+  const auto* entropy = static_cast<const T*>(tile.job.observed->entropy);
+  const auto* received = static_cast<const T*>(tile.job.observed->received);
+  for (std::int64_t j = 0; j < patch.keys; ++j)
+    for (int i = 0; i < patch.lanes(); ++i) {
+      const std::int64_t row = patch.lane + i;
+      const std::int64_t key = tile.at.keys.begin + patch.key_begin + j;
+      T& change = logs.data[j * logs.stride + i];
+      const T weight = patch.data[j * patch.stride + i];
+      const T score = change;
+      change = received == nullptr ? T{0} : received[head * problem.key_length + key];
+      if (entropy == nullptr || row >= tile.rows || weight == 0) continue;
+      const T log = tile.job.softmax() ? (score - tile.s.lse->high[row]) - tile.s.lse->low[row]
+                                       : std::log(weight) + T{1};
+      change -= entropy[head * problem.query_length + tile.row + row] * log;
+    }
+}
+
+/// Weights, and their cotangents in `dscores`.
+template <typename T>
+void weigh_again(const BackwardTile<T>& tile, const Patch<T>& patch) {
+  const AttentionProblem& problem = tile.problem();
+  BackwardScratch<T>& s = tile.s;
+  score_patch(tile, patch);
+  const Patch<T> changes = in(patch, s.dscores);
+  if (tile.job.observed != nullptr) {
+    copy_patch(patch, s.dscores);
+    weigh_patch(tile, patch);
+    return observed_cotangents(tile, patch, changes);
+  }
+  weigh_patch(tile, patch);
+  const Factors<T> factors = {s.v + patch.key_begin * s.value_width, s.value_width,
+                              columns_of(patch, s.dout, problem.value_dim), kStripRows<T>,
+                              problem.value_dim};
+  store_products<Left::kByRow, Multiply>(patch.keys, patch.vectors, factors, changes.data,
+                                         changes.stride);
+}
+
+/// The cotangents of the weights become those of the scores; of what is hidden they and the weights
+/// are 0, whatever the operands hold. Dropout turns the weights into those that met V.
+template <typename T>
+void through_normaliser(const BackwardTile<T>& tile, const Patch<T>& patch) {
+  const Tag<T> d;
+  const AttentionProblem& problem = tile.problem();
+  const Patch<T> changes = in(patch, tile.s.dscores);
+  std::uint64_t kept[kTileKeys];
+  const bool dropout = problem.dropout.threshold != 0 && tile.job.observed == nullptr;
+  if (dropout) {
+    kept_words(problem, tile.at, tile.s.tile->lanes, patch, kept);
+    drop(problem, kept, changes);
+  }
+  if (problem.score.normaliser != Normaliser::kNone)
+    for (std::int64_t j = 0; j < patch.keys; ++j)
+      for (int i = 0; i < patch.lanes(); i += kLanes<T>) {
+        T* const to = changes.data + j * changes.stride + i;
+        const auto p = hn::Load(d, patch.data + j * patch.stride + i);
+        const auto change = hn::Load(d, to);
+        const auto slope =
+            tile.job.softmax()
+                ? hn::Mul(p, hn::Sub(change, hn::Load(d, tile.s.delta + patch.lane + i)))
+                : hn::Mul(change, hn::Mul(p, hn::Sub(hn::Set(d, T{1}), p)));
+        hn::Store(slope, d, to);
+      }
+  if (dropout) drop(problem, kept, patch);
+  if (!tile.visible().partial()) return;
+  hide(tile.visible().words, T{0}, patch);
+  hide(tile.visible().words, T{0}, changes);
+}
+
+/// A tile's share of the gradients of slope and scale. `dscores` are those of the scores.
+template <typename T>
+TileSums sum_tile(const BackwardTile<T>& tile) {
+  const AttentionProblem& problem = tile.problem();
+  const Sequence& sequence = problem.sequences[tile.at.batch];
+  const SoftcapStep<T> softcap = {static_cast<T>(problem.score.softcap)};
+  TileSums sums;
+  for (std::int64_t j = 0; j < tile.keys(); ++j)
+    for (std::int64_t i = 0; i < tile.rows; ++i) {
+      if (tile.visible().partial() && (tile.visible().words[j] >> i & 1) == 0) continue;
+      const std::int64_t e = j * kTileRows + i;
+      auto change = static_cast<double>(tile.s.dscores[e]);
+      const std::int64_t distance =
+          std::abs(sequence.q_offset + tile.row + i - sequence.key_offset - tile.at.keys.begin - j);
+      sums.slope -= change * static_cast<double>(distance);
+      if (tile.job.backward.dscale == nullptr) continue;
+      if (tile.steps.softcap)
+        change *=
+            static_cast<double>(hn::GetLane(softcap.slope(hn::Set(Tag<T>(), tile.s.capped[e]))));
+      sums.scale += change * static_cast<double>(tile.s.similarity[e]);
+    }
+  if (scales_queries(problem, tile.head)) sums.scale /= problem.scale[tile.head];
+  return sums;
+}
+
+/// Turns the cotangents of the scores into those of the similarities, in place.
+template <typename T>
+void through_steps(const BackwardTile<T>& tile, const Patch<T>& changes) {
+  const Tag<T> d;
+  const AttentionProblem& problem = tile.problem();
+  const auto scale = hn::Set(d, static_cast<T>(problem.scale[tile.head]));
+  const SoftcapStep<T> softcap = {static_cast<T>(problem.score.softcap)};
+  for_vectors(changes, [&](Vec<T> change, std::int64_t key, int lane) HWY_ATTR {
+    change = hn::Mul(change, scale);
+    if (!tile.steps.softcap) return change;
+    return hn::Mul(change, softcap.slope(hn::Load(d, tile.s.capped + key * kTileRows + lane)));
+  });
+  if (tile.steps.softcap && tile.visible().partial())  // 0 times NaN
+    hide(tile.visible().words, T{0}, changes);
+}
+
+/// Zeros in the lanes outside of a range, of keys [key, key + count) of the cotangents.
+template <typename T>
+void clear_outside(const BackwardTile<T>& tile, const VectorRange& range, std::int64_t key,
+                   std::int64_t count) {
+  for (std::int64_t j = key; j < key + count; ++j) {
+    T* const line = tile.s.dscores + j * kTileRows;
+    std::fill(line, line + range.begin * kLanes<T>, T{0});
+    std::fill(line + range.end * kLanes<T>, line + tile.vectors() * kLanes<T>, T{0});
+  }
+}
+
+/// dV += P^T dout and dK += dS^T Q for keys [key, key + count), whose weights begin at `weights`.
+template <typename T>
+void add_to_keys(const BackwardTile<T>& tile, const VectorRange& range, std::int64_t key,
+                 std::int64_t count, const T* weights) {
+  const BackwardScratch<T>& s = tile.s;
+  const std::int64_t begin = range.begin * kLanes<T>;
+  const std::int64_t depth = std::min<std::int64_t>(range.end * kLanes<T>, tile.rows) - begin;
+  if (depth <= 0) return;
+  const VisiblePairs pairs = {tile.visible().words, key, begin};
+  const bool products = !tile.visible().partial() || tile.rows_finite;
+  const Similarity kind = tile.problem().score.similarity;
+  if (tile.job.backward.dv.data != nullptr && tile.job.observed == nullptr) {
+    const Factors<T> p = {weights + begin, kTileRows, s.douts.data + begin * s.douts.row,
+                          s.douts.row, depth};
+    T* const dv = s.dv + key * s.value_width;
+    if (products)
+      add_products_across<Left::kByRow>(count, s.value_width, p, dv);
+    else
+      add_visible_across<Left::kByRow, T>(Similarity::kDot, pairs, count, s.value_width, p, nullptr,
+                                          dv);
+  }
+  if (tile.job.backward.dk.data == nullptr) return;
+  const Factors<T> p = {s.dscores + key * kTileRows + begin, kTileRows,
+                        s.queries.data + begin * s.queries.row, s.queries.row, depth};
+  const T* const own = s.k + key * s.width;
+  if (products && (tile.keys_finite || kind == Similarity::kDot || kind == Similarity::kCosine))
+    add_similarity_gradients<Left::kByRow>(kind, count, s.width, p, own, s.dk + key * s.width);
+  else
+    add_visible_across<Left::kByRow, T>(kind, pairs, count, s.width, p, own, s.dk + key * s.width);
+}
+
+/// dq [rows][width] = dS K.
+template <typename T>
+void query_gradients(const BackwardTile<T>& tile) {
+  const BackwardScratch<T>& s = tile.s;
+  const bool partial = tile.visible().partial();
+  const Similarity kind = tile.problem().score.similarity;
+  const bool is_product = kind == Similarity::kDot || kind == Similarity::kCosine;
+  constexpr std::int64_t kGroup = kDown<kStripVectors>;
+  for (std::int64_t i = 0; i < tile.rows; i += kGroup) {
+    const std::int64_t count = std::min(kGroup, tile.rows - i);
+    const std::uint64_t rows = ((std::uint64_t{1} << count) - 1) << i;
+    std::int64_t begin = 0;
+    std::int64_t end = tile.keys();
+    while (partial && begin < end && (tile.visible().words[begin] & rows) == 0) ++begin;
+    while (partial && begin < end && (tile.visible().words[end - 1] & rows) == 0) --end;
+    const Factors<T> p = {s.dscores + begin * kTileRows + i, kTileRows, s.k + begin * s.width,
+                          s.width, end - begin};
+    const T* const own = s.query_rows + i * s.width;
+    const bool all = !partial || (tile.keys_finite && (is_product || tile.rows_finite));
+    if (all && is_product) {
+      for_panels<T>(s.width, [&](std::int64_t column, int vectors) HWY_ATTR {
+        Factors<T> panel = p;
+        panel.b += column;
+        store_products<Left::kByDepth, Multiply>(count, vectors, panel, s.dq + i * s.width + column,
+                                                 s.width);
+      });
+      continue;
+    }
+    std::fill_n(s.dq + i * s.width, count * s.width, T{0});
+    if (all)
+      add_similarity_gradients<Left::kByDepth>(kind, count, s.width, p, own, s.dq + i * s.width);
+    else
+      add_visible_across<Left::kByDepth, T>(kind, {tile.visible().words, begin, i}, count, s.width,
+                                            p, own, s.dq + i * s.width);
+  }
+}
+
+/// Weights and the cotangents of the scores of a tile, in `weights` and `dscores`.
+template <typename T>
+void differentiate(const BackwardTile<T>& tile) {
+  const VectorRange all = {0, tile.vectors()};
+  const auto each = [&](const auto& act)
+                        HWY_ATTR { for_patches(all, 0, tile.keys(), tile.s.weights, act); };
+  each([&](const Patch<T>& patch) HWY_ATTR { weigh_again(tile, patch); });
+  each([&](const Patch<T>& patch) HWY_ATTR { through_normaliser(tile, patch); });
+}
+
+}  // namespace heed::kernels::sweep::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

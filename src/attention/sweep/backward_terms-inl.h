@@ -1,0 +1,201 @@
+// Cotangents of a tile's similarities to those of its queries and keys. Included once for each
+// target.
+#if defined(HEED_SWEEP_BACKWARD_TERMS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_SWEEP_BACKWARD_TERMS_INL_H
+#undef HEED_SWEEP_BACKWARD_TERMS_INL_H
+#else
+#define HEED_SWEEP_BACKWARD_TERMS_INL_H
+#endif
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+
+#include "attention/sweep/product-inl.h"
+#include "attention/sweep/scores-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::sweep::HWY_NAMESPACE {
+
+/// `act(column, vectors)` for all of `width` columns, a multiple of 16.
+template <typename T, class Act>
+HWY_INLINE void for_panels(std::int64_t width, const Act& act) {
+  for (std::int64_t column = 0; column < width;) {
+    const std::int64_t left = (width - column) / kLanes<T>;
+    const int vectors = left >= kStripVectors ? kStripVectors : left >= 2 ? 2 : 1;
+    act(column, vectors);
+    column += vectors * kLanes<T>;
+  }
+}
+
+template <typename T>
+constexpr auto kOnes = [] {
+  std::array<T, kTileRows> ones{};
+  ones.fill(T{1});
+  return ones;
+}();
+
+/// c [rows][width] += a b, both of the right with rows `width` apart.
+template <Left kLeft, typename T>
+void add_products_across(std::int64_t rows, std::int64_t width, const Factors<T>& p, T* c) {
+  for_panels<T>(width, [&](std::int64_t column, int vectors) HWY_ATTR {
+    Factors<T> panel = p;
+    panel.b += column;
+    add_scaled_products<kLeft, Scaled::kByRow>(rows, vectors, panel, kOnes<T>.data(), c + column,
+                                               width);
+  });
+}
+
+/// Adds one pair's part of the gradient of `own`, for similarities of a difference: the cotangent
+/// times the slope of the similarity by `own`. Of -(own - other)^2 it is 2 (other - own), whose 2
+/// is left to the end; of -|own - other| the sign of other - own, 0 at 0.
+struct SquareSlope {
+  static constexpr int kTimes = 2;
+  template <class V>
+  HWY_INLINE V operator()(V weight, V other, V own, V sum) const {
+    return hn::MulAdd(weight, hn::Sub(other, own), sum);
+  }
+};
+struct DistanceSlope {
+  static constexpr int kTimes = 1;
+  template <class V>
+  HWY_INLINE V operator()(V weight, V other, V own, V sum) const {
+    const auto up = hn::IfThenElseZero(hn::Gt(other, own), weight);
+    const auto down = hn::IfThenElseZero(hn::Lt(other, own), weight);
+    return hn::Add(sum, hn::Sub(up, down));
+  }
+};
+
+/// kRows rows x kVectors of c += the sum over k of Slope(a(r, k), b(k), own(r)): pair by pair,
+/// since a product of large operands would cancel.
+template <int kRows, int kVectors, Left kLeft, class Slope, typename T>
+HWY_NOINLINE void add_slopes(const Factors<T>& p, const T* own, T* c, std::int64_t c_row) {
+  const Tag<T> d;
+  Vec<T> sums[kRows][kVectors], mine[kRows][kVectors];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      sums[r][v] = hn::Zero(d);
+      mine[r][v] = hn::Load(d, own + r * c_row + v * kLanes<T>);
+    }
+  for (std::int64_t k = 0; k < p.depth; ++k) {
+    Vec<T> line[kVectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) line[v] = hn::Load(d, p.b + k * p.b_row + v * kLanes<T>);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const T* const a = kLeft == Left::kByRow ? p.a + r * p.a_row + k : p.a + k * p.a_row + r;
+      const auto weight = hn::Set(d, *a);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v)
+        sums[r][v] = Slope()(weight, line[v], mine[r][v], sums[r][v]);
+    }
+  }
+  const auto times = hn::Set(d, T{Slope::kTimes});
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      T* const to = c + r * c_row + v * kLanes<T>;
+      hn::Store(hn::MulAdd(sums[r][v], times, hn::Load(d, to)), d, to);
+    }
+}
+
+template <Left kLeft, class Slope, typename T>
+void add_slopes_across(std::int64_t rows, std::int64_t width, const Factors<T>& p, const T* own,
+                       T* c) {
+  constexpr int kRows = 3;  // 6 sums, as many own values, 2 lines and a broadcast
+  const std::int64_t a_step = kLeft == Left::kByRow ? p.a_row : 1;
+  for (std::int64_t column = 0; column < width; column += kLanes<T>) {
+    const bool two = column + 2 * kLanes<T> <= width;
+    for (std::int64_t r = 0; r < rows;) {
+      Factors<T> at = p;
+      at.a += r * a_step;
+      at.b += column;
+      const T* const mine = own + r * width + column;
+      T* const to = c + r * width + column;
+      if (two && r + kRows <= rows) {
+        add_slopes<kRows, 2, kLeft, Slope>(at, mine, to, width);
+        r += kRows;
+      } else {
+        add_slopes<1, 1, kLeft, Slope>(at, mine, to, width);
+        if (two) {
+          at.b += kLanes<T>;
+          add_slopes<1, 1, kLeft, Slope>(at, mine + kLanes<T>, to + kLanes<T>, width);
+        }
+        ++r;
+      }
+    }
+    if (two) column += kLanes<T>;
+  }
+}
+
+/// Which pairs of a tile a sum may touch, where 0 times what is hidden would not be 0.
+struct VisiblePairs {
+  const std::uint64_t* words = nullptr;  // of the tile's keys
+  std::int64_t key = 0;
+  std::int64_t row = 0;
+
+  bool sees(std::int64_t j, std::int64_t i) const { return (words[key + j] >> (row + i) & 1) != 0; }
+};
+
+/// As `add_products_across`, `add_slopes_across`, over visible pairs alone; kByRow: the rows of c
+/// are keys, and their terms query rows.
+template <Left kLeft, typename T>
+void add_visible_across(Similarity kind, const VisiblePairs& pairs, std::int64_t rows,
+                        std::int64_t width, const Factors<T>& p, const T* own, T* c) {
+  const hn::CappedTag<T, 1> one;  // rounds as the product does
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t x = 0; x < width; ++x) {
+      auto sum = hn::Zero(one);
+      for (std::int64_t k = 0; k < p.depth; ++k) {
+        const bool seen = kLeft == Left::kByRow ? pairs.sees(r, k) : pairs.sees(k, r);
+        if (!seen) continue;
+        const auto weight =
+            hn::Set(one, kLeft == Left::kByRow ? p.a[r * p.a_row + k] : p.a[k * p.a_row + r]);
+        const auto other = hn::Set(one, p.b[k * p.b_row + x]);
+        if (kind == Similarity::kGaussian)
+          sum = SquareSlope()(weight, other, hn::Set(one, own[r * width + x]), sum);
+        else if (kind == Similarity::kAbsolute)
+          sum = DistanceSlope()(weight, other, hn::Set(one, own[r * width + x]), sum);
+        else
+          sum = hn::MulAdd(weight, other, sum);
+      }
+      const T times = kind == Similarity::kGaussian ? T{2} : T{1};
+      c[r * width + x] =
+          hn::GetLane(hn::MulAdd(sum, hn::Set(one, times), hn::Set(one, c[r * width + x])));
+    }
+}
+
+/// c += the gradients that cotangents `p.a` of similarities give to the rows `own`, whose mates are
+/// the rows `p.b`.
+template <Left kLeft, typename T>
+void add_similarity_gradients(Similarity kind, std::int64_t rows, std::int64_t width,
+                              const Factors<T>& p, const T* own, T* c) {
+  if (kind == Similarity::kGaussian)
+    add_slopes_across<kLeft, SquareSlope>(rows, width, p, own, c);
+  else if (kind == Similarity::kAbsolute)
+    add_slopes_across<kLeft, DistanceSlope>(rows, width, p, own, c);
+  else
+    add_products_across<kLeft>(rows, width, p, c);
+}
+
+/// The cosine's rows are x / |x|: what has gathered for them becomes the gradient of x, in place. A
+/// row shorter than 1e-12 gets 0.
+template <typename T>
+void through_norm(const T* unit, double norm, std::int64_t columns, T* gradient) {
+  // Nothing has gathered: no row sees this one, which may hold NaN itself.
+  if (std::all_of(gradient, gradient + columns, [](T x) { return x == 0; })) return;
+  double along = 0;
+  for (std::int64_t c = 0; c < columns; ++c)
+    along += static_cast<double>(unit[c]) * static_cast<double>(gradient[c]);
+  const double inverse = norm < 1e-12 ? 0 : 1 / norm;
+  for (std::int64_t c = 0; c < columns; ++c)
+    gradient[c] = static_cast<T>(
+        inverse * (static_cast<double>(gradient[c]) - static_cast<double>(unit[c]) * along));
+}
+
+}  // namespace heed::kernels::sweep::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,422 @@
+// One task of the forward pass: a block of up to 256 rows of a key/value head against the tiles of
+// its keys (Dao et al. 2022, algorithm 1). Included once for each target.
+//
+// A tile of 64 x 64 is visited strip by strip, as many rows as two vectors (AVX2) or four have
+// lanes: S^T = K Q^T, steps, softmax, O^T = O^T factor + V^T P^T, all with one row per lane. The
+// scores, queries and output of a strip take 12 KB at D = 64 on AVX2, beside what is read once a
+// strip of K and V. A strip computes only the keys between the first and the last that it sees.
+//
+// Bound by the FMA ports: a vector of scores takes D cycles for the two products (Dv = D) and about
+// 5 for the softmax (10 uops on two ports), so at most 92 % of the FMA peak at D = 64 and 95.5 % at
+// D = 128.
+//
+// Lab note, AMD Zen 3 (AVX2), one thread, N = 1,024, best of runs in turn with the version before;
+// the machine was shared, and single runs differ by 2 %. A bare kernel reaches 85 to 88 % of the
+// FMA peak, this pass 80 % at D = 64 and 83 % at D = 128; before these changes 80 and 80 %.
+// - Four steps of the depth a turn of the loop, all tiles of a strip in one call, 64 keys as ten
+//   tiles of six and one of four instead of eleven: D = 128 +2 to +4 points, D = 64 +0 to +1.
+// - Two pointers and two distances for six rows instead of one pointer per row; old output fetched
+//   to L1 before a tile's sums: +0 to +1. The time outside a tile's loop fell from 10 to 6 %.
+// - Maximum in the registers of the product, e^x of two keys and two vectors step by step, a
+//   strip's softmax behind the product of the next strip: +0 to +1 together; e^x fell from 7 to 6 %
+//   of the time.
+// - Without gain: e^x one operation at a time between the steps of a 4 x 2 product of the next
+//   strip (D = 64 -3 points to +0, D = 128 +0: g++ moves the polynomial's operations together
+//   again); larger pages.
+// - 128 keys a tile: +1 to +2, but 32,768 equal weights then drift by 3e-6, in blocks of 64 by
+//   less than 2e-6.
+// - Short sequences: rows to lanes and back by whole vectors, not four at a time; only the vectors
+//   that hold rows; logarithms of whole vectors. Intel with AVX-512, N = 16: from .45 to .85 of the
+//   speed of the engine before this one; AVX2 from .75 to .95. What is left is the preparation of a
+//   tile.
+// - Where the rest may be: the loops of the products have no spare instruction. Reading and writing
+//   Q and O takes 2 %, the other work of a tile 1 to 2 %, e^x 6 % (8 of its 13 operations need the
+//   two FMA ports; 5 do in the bare kernel, whose scores are in base 2 and whose exponent is an
+//   addition).
+#if defined(HEED_SWEEP_FORWARD_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_SWEEP_FORWARD_INL_H
+#undef HEED_SWEEP_FORWARD_INL_H
+#else
+#define HEED_SWEEP_FORWARD_INL_H
+#endif
+
+#include <algorithm>
+
+#include "attention/sweep/dropout-inl.h"
+#include "attention/sweep/few_rows-inl.h"
+#include "attention/sweep/scores-inl.h"
+#include "attention/sweep/softmax-inl.h"
+#include "attention/sweep/store_rows-inl.h"
+#include "attention/sweep/tasks.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::sweep::HWY_NAMESPACE {
+
+/// 64 rows of a block.
+template <typename T>
+struct ForwardTile : QueryTile<T> {
+  OnlineSoftmax<T> softmax;
+  T* out = nullptr;  // [strip][Dv][width]; of few rows [4][whole_lines(Dv)]
+};
+
+/// Where L1 holds the scores of two strips, the second half of a strip's work waits for the first
+/// half of the next: the softmax then finds its scores and maximum complete, not in the making.
+constexpr int kBuffers = kStripVectors == 2 ? 2 : 1;
+
+/// One thread's memory for a problem.
+template <typename T>
+struct ForwardScratch {
+  ForwardTile<T>* tiles = nullptr;  // [kMaxTiles]
+  T* scores = nullptr;              // [2][64 keys][lanes of a strip]; become the weights
+  T* bias = nullptr;                // [64 keys][lanes of a strip]
+  T* k = nullptr;                   // [64][whole_lines(D)]
+  T* v = nullptr;                   // [64][whole_lines(Dv)]
+  T* line = nullptr;                // [4][whole_lines(D)], [lanes of a vector][whole_lines(Dv)]
+
+  ForwardScratch(const AttentionProblem& problem, std::int64_t count, Arena& arena) {
+    const std::int64_t value_width = whole_lines(problem.value_dim);
+    tiles = arena.take<ForwardTile<T>>(count);
+    scores = arena.take<T>(kBuffers * kTileKeys * kStripRows<T>);
+    bias = arena.take<T>(problem.score.bias.data != nullptr ? kTileKeys * kStripRows<T> : 0);
+    k = arena.take<T>(kTileKeys * whole_lines(problem.head_dim));
+    v = arena.take<T>(kTileKeys * value_width);
+    line = arena.take<T>(std::max(kLanes<T> * value_width, 4 * whole_lines(problem.head_dim)));
+    for (std::int64_t t = 0; t < count; ++t) {
+      T* const queries = arena.take<T>(kTileRows * problem.head_dim);
+      T* const out = arena.take<T>(std::max(kTileRows * problem.value_dim, 4 * value_width));
+      if (tiles == nullptr) continue;  // counting
+      new (&tiles[t]) ForwardTile<T>;
+      tiles[t].queries = queries;
+      tiles[t].out = out;
+    }
+  }
+};
+
+/// One task's problem and memory.
+template <typename T>
+struct ForwardTask {
+  const AttentionProblem& problem;
+  const AttentionForward& forward;
+  const RowBlock& block;
+  const Steps steps;
+  ForwardScratch<T> scratch;
+  std::int64_t tiles = 0;
+
+  bool softmax() const { return problem.score.normaliser == Normaliser::kSoftmax; }
+};
+
+/// Keys of a tile, brought in when the first row tile sees one of them.
+template <typename T>
+struct ForwardKeys {
+  TilePlace place;
+  KeyRows<T> k;
+  KeyRows<T> v;
+  Input stored_k = {};  // instead of k and v, for few rows: not copied, in their own type
+  Input stored_v = {};
+  bool read = false;
+  enum class Finite : std::uint8_t { kUnknown, kYes, kNo } finite = Finite::kUnknown;  // of v
+  /// A strip whose scores are to become weights and meet V.
+  struct Waiting {
+    ForwardTile<T>* tile = nullptr;    // none
+    const Visible* partial = nullptr;  // what it sees, if not all
+    Patch<T> patch = {};
+  } waiting = {};
+  int buffer = 0;  // for the next strip's scores
+};
+
+template <typename T>
+void begin_tile(const ForwardTask<T>& task, std::int64_t row, ForwardTile<T>& tile) {
+  const AttentionProblem& problem = task.problem;
+  set_rows(problem, task.block, row, tile.rows);
+  tile.narrow();
+  const bool lanes = task.steps.any() || problem.dropout.threshold != 0;
+  read_queries<T>(problem, task.block.batch, lanes, task.scratch.line, tile);
+  tile.softmax.start(tile.rows.rows);
+  const std::int64_t few = kMostFewRows * whole_lines(problem.value_dim);
+  const std::int64_t all = strips_of<T>(tile.rows.rows) * tile.width * problem.value_dim;
+  std::fill_n(tile.out, tile.few_rows() > 0 ? few : all, T{0});
+}
+
+template <typename T>
+KeySpan span_of(const ForwardTask<T>& task, const ForwardKeys<T>& keys) {
+  return {task.block.batch, task.block.kv_head, keys.place.keys.begin, keys.place.keys.count()};
+}
+
+template <typename T>
+void read_values(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
+  const AttentionProblem& problem = task.problem;
+  const ForwardScratch<T>& s = task.scratch;
+  // Few rows read whole vectors of V.
+  bool in_place = true;
+  for (std::int64_t t = 0; t < task.tiles; ++t)
+    in_place = in_place && (s.tiles[t].few_rows() == 0 || problem.value_dim % kLanes<T> == 0);
+  keys.v = read_rows<T>(problem, values_of(problem), span_of(task, keys), in_place,
+                        whole_lines(problem.value_dim), s.v);
+  keys.stored_v = {};
+}
+
+template <typename T>
+void read_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
+  const AttentionProblem& problem = task.problem;
+  const KeySpan span = span_of(task, keys);
+  keys.read = true;
+#if HWY_TARGET != HWY_SCALAR
+  // All rows of a head are in one tile, where they are few.
+  if (std::is_same_v<T, float> && task.scratch.tiles[0].few_rows() > 0 &&
+      problem.score.similarity == Similarity::kDot && span.count >= kKeysAtOnce) {
+    keys.stored_k = stored_rows(problem, keys_of(problem), span, 4);
+    keys.stored_v = stored_rows(problem, values_of(problem), span, kLanes<float>);
+  }
+#endif
+  if (keys.stored_k.data == nullptr)
+    keys.k = read_keys<T>(problem, span, whole_lines(problem.head_dim), task.scratch.k);
+  if (keys.stored_v.data == nullptr) read_values(task, keys);
+}
+
+/// out = out factor + P V of a patch of weights.
+template <typename T>
+void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Patch<T>& patch,
+                ForwardTile<T>& tile) {
+  const std::int64_t columns = task.problem.value_dim;
+  const T* const values = keys.v.data + patch.key_begin * keys.v.row;
+  const T* const factor = tile.softmax.factor + patch.lane;
+  if constexpr (std::is_same_v<T, float>)
+    if (keys.stored_v.data != nullptr)
+      return with_type(keys.stored_v.dtype, [&]<typename Value>(Value*) HWY_ATTR {
+        const auto* const rows = static_cast<const Value*>(keys.stored_v.data);
+        const Factors<float, Value> factors = {patch.data, patch.stride,
+                                               rows + patch.key_begin * keys.stored_v.row,
+                                               keys.stored_v.row, patch.keys};
+        add_values_to_few_rows(tile.few_rows(), factors, columns, factor, tile.out,
+                               whole_lines(columns));
+      });
+  if (const int rows = tile.few_rows(); rows > 0) {
+    const Factors<T> factors = {patch.data, patch.stride, values, keys.v.row, patch.keys};
+    add_values_to_few_rows(rows, factors, columns, factor, tile.out, whole_lines(columns));
+    return;
+  }
+  const Factors<T> factors = {values, keys.v.row, patch.data, patch.stride, patch.keys};
+  T* const out = tile.out + patch.lane * columns;
+  add_scaled_products<Left::kByDepth, Scaled::kByLane>(columns, patch.vectors, factors, factor, out,
+                                                       tile.width);
+}
+
+/// `add_values` where 0 * V would not be 0: only visible values are touched, in the same order.
+template <typename T>
+void add_visible_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys,
+                        const std::uint64_t* words, const Patch<T>& patch, ForwardTile<T>& tile) {
+  const hn::CappedTag<T, 1> one;  // rounds as the product does
+  const std::int64_t columns = task.problem.value_dim;
+  const bool few = tile.few_rows() > 0;
+  const int end = std::min(patch.lanes(), tile.rows.rows - patch.lane);
+  for (int i = 0; i < end; ++i)
+    for (std::int64_t x = 0; x < columns; ++x) {
+      auto sum = hn::Zero(one);
+      for (std::int64_t j = 0; j < patch.keys; ++j) {
+        const std::int64_t key = patch.key_begin + j;
+        if ((words[key] >> (patch.lane + i) & 1) == 0) continue;
+        sum = hn::MulAdd(hn::Set(one, patch.data[j * patch.stride + i]),
+                         hn::Set(one, keys.v.data[key * keys.v.row + x]), sum);
+      }
+      T& to = few ? tile.out[i * whole_lines(columns) + x]
+                  : tile.out[patch.lane * columns + x * tile.width + i];
+      to = hn::GetLane(
+          hn::MulAdd(hn::Set(one, to), hn::Set(one, tile.softmax.factor[patch.lane + i]), sum));
+    }
+}
+
+/// Scores to the weights that meet V.
+template <typename T>
+void weigh(const ForwardTask<T>& task, const TilePlace& at,
+           const typename ForwardKeys<T>::Waiting& waiting) {
+  const AttentionProblem& problem = task.problem;
+  const auto& [waiting_tile, partial, patch] = waiting;
+  ForwardTile<T>& tile = *waiting_tile;
+  if (task.softmax()) {
+    tile.softmax.weigh(patch);
+  } else {
+    weigh_alone(problem.score.normaliser, patch);
+    if (partial != nullptr) hide(partial->words, T{0}, patch);
+  }
+  if (problem.dropout.threshold == 0) return;
+  std::uint64_t kept[kTileKeys];
+  kept_words(problem, at, tile.lanes, patch, kept);
+  drop(problem, kept, patch);
+}
+
+/// The second half of a strip's work.
+template <typename T>
+void finish_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
+  const auto [tile, partial, patch] = keys.waiting;
+  if (tile == nullptr) return;
+  weigh(task, keys.place, keys.waiting);
+  keys.waiting = {};
+  using Finite = typename ForwardKeys<T>::Finite;
+  if (partial != nullptr && keys.stored_v.data != nullptr) read_values(task, keys);
+  if (partial != nullptr && keys.finite == Finite::kUnknown)
+    keys.finite = rows_are_finite(keys.v, keys.place.keys.count(), task.problem.value_dim)
+                      ? Finite::kYes
+                      : Finite::kNo;
+  if (partial != nullptr && keys.finite == Finite::kNo)
+    add_visible_values(task, keys, partial->words, patch, *tile);
+  else
+    add_values(task, keys, patch, *tile);
+}
+
+/// The scores of a strip and their maximum, where they are products and nothing follows: the
+/// maximum is taken in the registers of the product.
+template <typename T>
+void score_products(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Patch<T>& patch,
+                    ForwardTile<T>& tile) {
+  const Factors<T> factors = {keys.k.data + patch.key_begin * keys.k.row, keys.k.row,
+                              tile.strip(patch.lane / kStripRows<T>, task.problem.head_dim),
+                              tile.width, task.problem.head_dim};
+  tile.softmax.start_top(patch);
+  store_products<Left::kByRow, Multiply>(patch.keys, patch.vectors, factors, patch.data,
+                                         patch.stride, tile.softmax.top + patch.lane);
+}
+
+/// Similarities of few rows to keys that are not copied. What the next tile reads is fetched
+/// meanwhile.
+template <typename T>
+void stored_similarities([[maybe_unused]] const ForwardTask<T>& task,
+                         [[maybe_unused]] const ForwardKeys<T>& keys,
+                         [[maybe_unused]] const Patch<T>& patch,
+                         [[maybe_unused]] const ForwardTile<T>& tile) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (std::is_same_v<T, float>)
+    with_type(keys.stored_k.dtype, [&]<typename Key>(Key*) HWY_ATTR {
+      const auto* const rows = static_cast<const Key*>(keys.stored_k.data);
+      const AttentionProblem& problem = task.problem;
+      for (std::int64_t j = 0; j < patch.keys; j += kKeysAtOnce) {
+        for (std::int64_t r = j; r < std::min(j + kKeysAtOnce, patch.keys); ++r) {
+          kernels::HWY_NAMESPACE::fetch_ahead(keys.stored_k, r * keys.stored_k.row,
+                                              problem.head_dim);
+          if (keys.stored_v.data != nullptr)
+            kernels::HWY_NAMESPACE::fetch_ahead(keys.stored_v, r * keys.stored_v.row,
+                                                problem.value_dim);
+        }
+        const std::int64_t from = std::min(j, patch.keys - kKeysAtOnce);  // the last: some again
+        const Factors<Key, float> factors = {rows + from * keys.stored_k.row, keys.stored_k.row,
+                                             tile.queries, tile.width, problem.head_dim};
+        scores_of_few_rows(tile.few_rows(), factors, kKeysAtOnce, patch.data + from * patch.stride,
+                           patch.stride);
+      }
+    });
+#endif
+}
+
+/// The first half: similarities to scores, and their maximum.
+template <typename T>
+void score_strip(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Patch<T>& patch,
+                 Visible& visible, ForwardTile<T>& tile) {
+  const AttentionProblem& problem = task.problem;
+  const bool steps = task.steps.any();
+  if (task.softmax() && !steps && !visible.partial() && tile.few_rows() == 0 &&
+      problem.score.similarity == Similarity::kDot)
+    return score_products(task, keys, patch, tile);
+  if (keys.stored_k.data != nullptr)
+    stored_similarities(task, keys, patch, tile);
+  else
+    similarities(problem, keys.k, tile, patch);
+  if (steps)
+    apply_steps(problem, task.steps, keys.place, tile, patch, task.scratch.bias, visible,
+                [](ScoreStage) {});
+  if (!task.softmax()) return;
+  if (visible.partial()) hide(visible.words, kLowest<T>, patch);
+  tile.softmax.find_top(patch);
+}
+
+template <typename T>
+void attend_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys, int strip, Visible& visible,
+                  ForwardTile<T>& tile) {
+  const int lane = strip * kStripRows<T>;
+  KeyRange range = visible.range(lane, kStripRows<T>, keys.place.keys.count());
+  if (range.count() <= 0) return;
+  if (keys.stored_k.data != nullptr)
+    range = {0, keys.place.keys.count()};  // no fewer than are computed at once
+  const Patch<T> patch = {.data = task.scratch.scores + keys.buffer * kTileKeys * kStripRows<T>,
+                          .stride = tile.width,
+                          .key_begin = range.begin,
+                          .keys = range.count(),
+                          .lane = lane,
+                          .vectors = vectors_of<T>(tile.rows.rows, strip)};
+  score_strip(task, keys, patch, visible, tile);
+  if (kBuffers == 2) finish_strip(task, keys);
+  if (task.softmax()) tile.softmax.begin(patch);
+  keys.waiting = {&tile, visible.partial() ? &visible : nullptr, patch};
+  keys.buffer = (keys.buffer + 1) % kBuffers;
+  if (kBuffers == 1) finish_strip(task, keys);
+}
+
+template <typename T>
+void attend_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys, ForwardTile<T>& tile) {
+  Visible visible;
+  visible.look(task.problem, task.block.batch, tile.rows, keys.place.keys);
+  if (visible.empty()) return;
+  if (!keys.read) read_tile(task, keys);
+  for (int strip = 0; strip < strips_of<T>(tile.rows.rows); ++strip)
+    attend_strip(task, keys, strip, visible, tile);
+  if (keys.waiting.partial != nullptr) finish_strip(task, keys);  // `visible` ends here
+  if (visible.partial())
+    for (std::int64_t j = 0; j < keys.place.keys.count(); ++j)
+      tile.softmax.seen |= visible.words[j];
+  else
+    tile.softmax.seen = ~std::uint64_t{0};
+}
+
+template <typename T>
+void finish_tile(const ForwardTask<T>& task, const ForwardTile<T>& tile) {
+  const AttentionProblem& problem = task.problem;
+  const AttentionForward& forward = task.forward;
+  const std::int64_t batch = task.block.batch;
+  alignas(64) T factors[kTileRows] = {};
+  alignas(64) double sums[kTileRows], logs[kTileRows];
+  if (forward.lse != nullptr) tile.softmax.sum_up(tile.rows.rows, sums, logs);
+  for (int s = 0; s < tile.rows.segment_count; ++s) {
+    const Segment& segment = tile.rows.segments[s];
+    const double sink =
+        problem.score.sink != nullptr ? problem.score.sink[segment.head] : kLowest<double>;
+    const std::int64_t first = lse_index(problem, batch, segment.head, segment.row);
+    for (int r = 0; r < segment.count; ++r) {
+      const int lane = segment.lane + r;
+      factors[lane] = 1;
+      if (forward.lse == nullptr) continue;
+      const RowEnd end = end_of_row(static_cast<double>(tile.softmax.maximum[lane]), sums[lane],
+                                    logs[lane], (tile.softmax.seen >> lane & 1) != 0, sink);
+      end.lse.store(static_cast<T*>(forward.lse)[first + r],
+                    static_cast<T*>(forward.lse_low)[first + r]);
+      factors[lane] = static_cast<T>(end.factor);
+    }
+  }
+  store_out(problem, forward, batch, tile.rows, {tile.out, tile.few_rows() > 0, tile.width},
+            factors, task.scratch.line);
+}
+
+/// Runs one block; `scratch` is for `tiles` row tiles.
+template <typename T>
+void forward_block(const AttentionProblem& problem, const AttentionForward& forward,
+                   const RowBlock& block, const ForwardScratch<T>& scratch) {
+  ForwardTask<T> task = {problem, forward, block, Steps(problem), scratch};
+  for (std::int64_t row = block.row_begin; row < block.row_end; row += kTileRows)
+    begin_tile(task, row, scratch.tiles[task.tiles++]);
+  const std::int64_t length = problem.sequences[block.batch].key_length;
+  constexpr std::int64_t kStretch = 16 * kTileKeys;  // empty stretches are skipped at once
+  bool stretch[kMaxTiles] = {};
+  for (std::int64_t begin = 0; begin < length; begin += kTileKeys) {
+    if (begin % kStretch == 0)
+      for (std::int64_t t = 0; t < task.tiles; ++t)
+        stretch[t] = classify(problem, block.batch, scratch.tiles[t].rows,
+                              {begin, std::min(begin + kStretch, length)}) != TileClass::kEmpty;
+    ForwardKeys<T> keys;
+    keys.place = {block.batch, {begin, std::min(begin + kTileKeys, length)}};
+    for (std::int64_t t = 0; t < task.tiles; ++t)
+      if (stretch[t]) attend_tile(task, keys, scratch.tiles[t]);
+    finish_strip(task, keys);
+  }
+  for (std::int64_t t = 0; t < task.tiles; ++t) finish_tile(task, scratch.tiles[t]);
+}
+
+}  // namespace heed::kernels::sweep::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,246 @@
+// The steps from a similarity to a score, in the order of the operator: scale, softcap, bias,
+// ALiBi. One struct a step: `apply` gives the score after it. All passes compute scores with these,
+// so that a pass that computes them again gets the same bits. Included once for each target.
+#if defined(HEED_SWEEP_STEPS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_SWEEP_STEPS_INL_H
+#undef HEED_SWEEP_STEPS_INL_H
+#else
+#define HEED_SWEEP_STEPS_INL_H
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "attention/sweep/keys-inl.h"
+#include "attention/sweep/load_keys-inl.h"
+#include "attention/sweep/tile.h"
+#include "hwy/cache_control.h"
+#include "hwy/contrib/math/math-inl.h"
+#include "simd/mask_lanes-inl.h"
+#include "simd/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::sweep::HWY_NAMESPACE {
+
+/// Whether the scale is a factor of q before the product: q . k alone may be beyond the numbers
+/// where the score is not. With a scale near 0 it is not: the similarity could not be had back.
+inline bool scales_queries(const AttentionProblem& problem, std::int64_t head) {
+  constexpr double kLeastScale = 0x1p-100;  // f32 holds its products with q
+  return problem.score.similarity == Similarity::kDot &&
+         std::abs(problem.scale[head]) >= kLeastScale;
+}
+
+/// Which steps a problem has beyond the product of scaled queries and keys.
+struct Steps {
+  bool scale = false;
+  bool softcap = false;
+  bool bias = false;
+  bool alibi = false;
+  bool far = false;  // scores as f32 holds them, in an f64 pass
+
+  explicit Steps(const AttentionProblem& problem)
+      : softcap(problem.score.softcap > 0),
+        bias(problem.score.bias.data != nullptr),
+        alibi(problem.score.slope != nullptr),
+        far(problem.far_scores_of_f32) {
+    for (std::int64_t h = 0; h < problem.heads; ++h) scale = scale || !scales_queries(problem, h);
+  }
+  bool any() const { return scale || softcap || bias || alibi || far; }
+};
+
+/// The numbers of each row of a tile that the steps need.
+template <typename T>
+struct RowLanes {
+  alignas(64) T scale[kTileRows];  // 1 where it is a factor of the queries
+  alignas(64) T slope[kTileRows];
+  alignas(64) std::int64_t position[kTileRows];  // p_i
+  alignas(64) std::uint32_t head[kTileRows];     // of the batch that the seed of dropout is for
+
+  void set(const AttentionProblem& problem, std::int64_t batch, const RowSet& rows) {
+    std::fill_n(scale, kTileRows, T{1});
+    std::fill_n(slope, kTileRows, T{0});
+    std::fill_n(position, kTileRows, std::int64_t{0});
+    std::fill_n(head, kTileRows, std::uint32_t{0});
+    for (int s = 0; s < rows.segment_count; ++s) {
+      const Segment& segment = rows.segments[s];
+      for (int r = 0; r < segment.count; ++r) {
+        const int lane = segment.lane + r;
+        if (!scales_queries(problem, segment.head))
+          scale[lane] = static_cast<T>(problem.scale[segment.head]);
+        if (problem.score.slope != nullptr)
+          slope[lane] = static_cast<T>(problem.score.slope[segment.head]);
+        position[lane] = problem.sequences[batch].q_offset + segment.row + r;
+        head[lane] = static_cast<std::uint32_t>(
+            (problem.dropout.first_row + batch) * problem.heads + segment.head);
+      }
+    }
+  }
+};
+
+/// Some keys and lanes of a tile of numbers: [key][stride], whole vectors from `lane` on. The
+/// memory begins at key `key_begin` and lane `lane` of the tile.
+template <typename T>
+struct Patch {
+  T* data = nullptr;
+  std::int64_t stride = 0;
+  std::int64_t key_begin = 0;
+  std::int64_t keys = 0;
+  int lane = 0;
+  int vectors = 0;
+
+  int lanes() const { return vectors * kLanes<T>; }
+};
+
+/// data = step(data, key, lane) for every vector; key and lane are those of the tile.
+template <typename T, class Function>
+HWY_INLINE void for_vectors(const Patch<T>& patch, const Function& step) {
+  const Tag<T> d;
+  T* line = patch.data;
+  for (std::int64_t j = 0; j < patch.keys; ++j, line += patch.stride)
+    for (int i = 0; i < patch.lanes(); i += kLanes<T>)
+      hn::Store(step(hn::Load(d, line + i), patch.key_begin + j, patch.lane + i), d, line + i);
+}
+
+template <typename T>
+struct ScaleStep {
+  const T* scale;  // of each row
+  HWY_INLINE Vec<T> apply(Vec<T> z, std::int64_t /*key*/, int lane) const {
+    return hn::Mul(z, hn::Load(Tag<T>(), scale + lane));
+  }
+};
+
+template <typename T>
+struct SoftcapStep {
+  T cap;
+  HWY_INLINE Vec<T> apply(Vec<T> z, std::int64_t /*key*/, int /*lane*/) const {
+    const Tag<T> d;
+    const auto x = hn::Div(z, hn::Set(d, cap));
+    const auto tanh = hn::IfThenElse(hn::IsNaN(x), x, hn::Tanh(d, x));
+    const auto capped = hn::Mul(hn::Set(d, cap), tanh);
+    // tanh(x) = x (1 - x^2/3 + ...): there z is nearer, and z / cap may be a denormal number.
+    constexpr T kSmall = std::is_same_v<T, float> ? T(0x1p-13) : T(0x1p-27);
+    return hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, kSmall)), z, capped);
+  }
+  /// d after / d before.
+  HWY_INLINE Vec<T> slope(Vec<T> after) const {
+    const Tag<T> d;
+    const auto tanh = hn::Div(after, hn::Set(d, cap));
+    return hn::NegMulAdd(tanh, tanh, hn::Set(d, T{1}));
+  }
+};
+
+/// z - slope |p_i - p_j|. A number of type T does not hold every distance: what it loses is
+/// subtracted first.
+template <typename T>
+struct AlibiStep {
+  const T* slopes;
+  alignas(64) T ahead[kTileRows];  // p_i less the position of key 0 of the tile
+  bool near = true;                // T holds every distance of the tile
+
+  AlibiStep(const RowLanes<T>& rows, std::int64_t first_key) : slopes(rows.slope) {
+    constexpr std::int64_t kHeld = std::int64_t{1} << (std::numeric_limits<T>::digits - 1);
+    for (std::int64_t i = 0; i < kTileRows; ++i) {
+      distances_[i] = rows.position[i] - first_key;
+      ahead[i] = static_cast<T>(distances_[i]);
+      near = near && std::abs(distances_[i]) < kHeld;
+    }
+  }
+  HWY_INLINE Vec<T> apply(Vec<T> z, std::int64_t key, int lane) const {
+    const Tag<T> d;
+    const auto slope = hn::Load(d, slopes + lane);
+    if (near) {
+      const auto distance = hn::Sub(hn::Load(d, ahead + lane), hn::Set(d, static_cast<T>(key)));
+      return hn::NegMulAdd(slope, hn::Abs(distance), z);
+    }
+    HWY_ALIGN T high[kLanes<T>], low[kLanes<T>];
+    for (int i = 0; i < kLanes<T>; ++i) {
+      const std::int64_t distance = std::abs(distances_[lane + i] - key);
+      high[i] = static_cast<T>(distance);
+      low[i] = static_cast<T>(distance - static_cast<std::int64_t>(high[i]));
+    }
+    z = hn::NegMulAdd(slope, hn::Load(d, low), z);
+    return hn::NegMulAdd(slope, hn::Load(d, high), z);
+  }
+
+ private:
+  std::int64_t distances_[kTileRows];
+};
+
+/// A patch of an additive bias, [key][lane] as the scores lie. Broadcast dimensions are never
+/// expanded beyond it. Where it is -inf it hides as the mask does.
+template <typename T>
+struct BiasStep {
+  T* bias;  // [64 keys][stride]
+  std::int64_t stride = 0;
+
+  /// Brings in the bias of a patch. `bias_end`: keys of the sequence.
+  void read(const AttentionProblem& problem, std::int64_t batch, const RowSet& rows,
+            const KeyRange& keys, const Patch<T>& patch) {
+    stride = patch.stride;
+    const int end = patch.lane + patch.lanes();
+    if (rows.rows < end)
+      for (std::int64_t j = 0; j < patch.keys; ++j)
+        std::fill_n(bias + j * stride, patch.lanes(), T{0});
+    for (int s = 0; s < rows.segment_count; ++s) {
+      const Segment& all = rows.segments[s];
+      const int begin = std::max(all.lane, patch.lane);
+      const int count = std::min(all.lane + all.count, end) - begin;
+      if (count <= 0) continue;
+      const Segment part = {all.head, all.row + begin - all.lane, begin - patch.lane, count};
+      read_segment(problem.score.bias, batch, part, keys.begin + patch.key_begin, patch.keys,
+                   problem.sequences[batch].key_length);
+    }
+  }
+
+  /// Adds the bias; takes the bits of -inf from `visible`, words of the tile's keys, and returns
+  /// whether there were any.
+  bool add(const Patch<T>& patch, std::uint64_t* visible) const {
+    const Tag<T> d;
+    const auto lowest = hn::Set(d, -std::numeric_limits<T>::infinity());
+    std::uint64_t any = 0;
+    for (std::int64_t j = 0; j < patch.keys; ++j) {
+      std::uint64_t hidden = 0;
+      for (int i = 0; i < patch.lanes(); i += kLanes<T>) {
+        T* const at = patch.data + j * patch.stride + i;
+        const auto more = hn::Load(d, bias + j * stride + i);
+        hn::Store(hn::Add(hn::Load(d, at), more), d, at);
+        std::uint64_t bits = 0;
+        hn::StoreMaskBits(d, hn::Eq(more, lowest), reinterpret_cast<std::uint8_t*>(&bits));
+        hidden |= bits << (patch.lane + i);
+      }
+      visible[patch.key_begin + j] &= ~hidden;
+      any |= hidden;
+    }
+    return any != 0;
+  }
+
+ private:
+  /// The rows of one segment, whose `lane` counts from the patch; keys [first, first + keys).
+  void read_segment(const Input& from, std::int64_t batch, const Segment& segment,
+                    std::int64_t first, std::int64_t keys, std::int64_t key_length) {
+    const bool in_place = from.dtype == kTypeOf<T> && from.column == 1;
+    const std::int64_t begin = batch * from.batch + segment.head * from.head +
+                               segment.row * from.row + first * from.column;
+    T lines[4][kTileKeys];
+    for (int i = 0; i < segment.count; i += 4) {
+      const int rows = std::min(4, segment.count - i);
+      const std::int64_t at = begin + i * from.row;
+      const T* const line = in_place ? static_cast<const T*>(from.data) + at : lines[0];
+      const std::int64_t row = in_place ? from.row : kTileKeys;
+      for (int r = 0; r < rows; ++r) {
+        if (!in_place)
+          kernels::HWY_NAMESPACE::load_line(from, at + r * from.row, from.column, keys, lines[r]);
+        else if (first + keys < key_length)  // rows lie far apart: no hardware foresees them
+          for (std::int64_t ahead = 0; ahead < kTileKeys; ahead += 16)
+            hwy::Prefetch(line + r * row + kTileKeys + ahead);
+      }
+      rows_to_lanes(rows, line, row, keys, T{1}, bias + segment.lane + i, stride);
+    }
+  }
+};
+
+}  // namespace heed::kernels::sweep::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,90 @@
+// The arguments of the matrix product kernels: raw pointers and plain data, already checked.
+#pragma once
+
+#include <cstdint>
+
+#include "heed/dtype.h"
+
+namespace heed::kernels {
+
+template <typename T>
+struct MatrixOperand {
+  const T* data = nullptr;
+  std::int64_t row = 0;  // strides in elements; quick where one of the two is 1
+  std::int64_t column = 0;
+};
+
+/// out [M, N] = a [M, K] b [K, N] + bias, or += . All extents at least 1, but K may be 0 for the
+/// reference.
+template <typename T>
+struct MatmulProblem {
+  std::int64_t rows = 0;     // M
+  std::int64_t columns = 0;  // N
+  std::int64_t inner = 0;    // K
+  MatrixOperand<T> a;
+  MatrixOperand<T> b;
+  const T* bias = nullptr;  // null: none
+  T* out = nullptr;
+  std::int64_t out_row = 0;  // stride; columns are contiguous
+  bool accumulate = false;
+  bool bf16 = false;  // of matmul_amx: both operands rounded to bf16
+};
+
+/// Both operands are brought into the form of the kernel on the way.
+void matmul_f32(const MatmulProblem<float>& problem);
+
+/// "cpu-avx512", "cpu-avx2" or "portable".
+const char* matmul_kernel_name();
+
+/// Whether this process may use AMX. The first call asks the system; $HEED_AMX=0 says no.
+bool has_amx();
+
+/// By AMX, on thread_count() threads; rows, and columns by the 32, that cannot be cut
+/// (cpu/amx_panel.h) go to matmul_f32. False, and nothing is written: there is no AMX, or b is
+/// small.
+bool matmul_amx(const MatmulProblem<float>& problem);
+
+// --- weights that were brought into panels once --------------------------------------------------
+
+/// A matrix b [K, N] of f32, f16 or bf16 as this CPU's kernel reads it: panels of panel_columns()
+/// columns one after the other, each with its rows k from first to last; of bf16 two rows
+/// alternate, number by number. Columns that are not there, and the second row of an odd last pair,
+/// are zeros.
+struct Panels {
+  const void* data = nullptr;
+  DType dtype = DType::kF32;
+  std::int64_t inner = 0;    // K
+  std::int64_t columns = 0;  // N
+};
+
+std::int64_t panel_columns();
+/// What the panels of a matrix take.
+std::int64_t panel_bytes(DType dtype, std::int64_t inner, std::int64_t columns);
+/// `from` [K, N] lies with any strides, in elements of `to`'s type.
+void pack_panels(const void* from, std::int64_t row, std::int64_t column, const Panels& to,
+                 void* memory);
+/// Column `column` of the matrix as floats.
+void unpack_column(const Panels& panels, std::int64_t column, float* to);
+
+/// out [M, N] = a [M, K] b + bias; a's columns are contiguous. All extents at least 1.
+struct PanelsProblem {
+  std::int64_t rows = 0;  // M
+  const float* a = nullptr;
+  std::int64_t a_row = 0;
+  Panels b;
+  const float* bias = nullptr;  // null: none
+  float* out = nullptr;
+  std::int64_t out_row = 0;
+};
+
+void matmul_panels(const PanelsProblem& problem);
+
+/// Whether this CPU multiplies bf16 in pairs faster than floats: AMD's with AVX512-BF16 do, Intel's
+/// at half the rate of f32.
+bool has_fast_pairs();
+/// With a rounded to bf16, in pairs. b is bf16, and has_fast_pairs().
+void matmul_pairs(const PanelsProblem& problem);
+/// With both operands rounded to bf16 on the way. has_fast_pairs().
+void matmul_pairs(const MatmulProblem<float>& problem);
+
+}  // namespace heed::kernels

@@ -1,0 +1,74 @@
+// Products of few rows: how they are cut (matmul_few-inl.h).
+#include <algorithm>
+#include <cstdint>
+
+#include "base/parallel.h"
+#include "base/thread_memory.h"
+#include "heed/threads.h"
+#include "ops/kernels/matmul_cut.h"
+#include "ops/kernels/matmul_product.h"
+
+namespace heed::kernels::cpu {
+namespace {
+
+thread_local ThreadMemory few_memory;
+
+// Rows as they lie times columns side by side, which begin at a panel's first.
+void run_few_part(const Product& product, std::int64_t column, std::int64_t column_end) {
+  const MatmulProblem<float>& p = product.p;
+  const std::int64_t panel = matmul_kernels().panel;
+  FewRowsProduct few = {.a = p.a.data,
+                        .a_row = p.a.row,
+                        .rows = p.rows,
+                        .b = nullptr,
+                        .panels = product.form,
+                        .depth = p.inner,
+                        .out = p.out + column,
+                        .out_row = p.out_row,
+                        .columns = column_end - column,
+                        .bias = p.bias != nullptr ? p.bias + column : nullptr,
+                        .add = p.accumulate};
+  if (product.panels != nullptr) {
+    few.b = product.panels + column / panel * product.panel_bytes();
+    few.b_row = product.row_bytes();
+    few.b_panel = product.panel_bytes();
+  } else if (p.b.column == 1 && few.columns % panel == 0) {
+    few.b = p.b.data + column;
+    few.b_row = p.b.row * std::int64_t{sizeof(float)};
+    few.b_panel = product.row_bytes();
+  } else {
+    float* const spare = few_memory.at_least(parts_of(few.columns, panel) * product.panel_bytes());
+    for (std::int64_t some = column; some < column_end; some += panel)
+      matmul_kernels().pack_columns(
+          {.data = p.b.data + some * p.b.column, .row = p.b.row, .column = p.b.column}, p.inner,
+          std::min(panel, column_end - some), spare + (some - column) * p.inner);
+    few.b = spare;
+    few.b_row = product.row_bytes();
+    few.b_panel = product.panel_bytes();
+  }
+  matmul_kernels().multiply_few(few);
+}
+
+}  // namespace
+
+// Bound by reading b: each task reads panels that lie side by side; a plain b by as many panels as
+// are read at once.
+void run_few(const Product& product) {
+  constexpr std::int64_t kTaskBytes = std::int64_t{256} << 10;
+  constexpr std::int64_t kPanelsAtOnce = 4;
+  const MatmulProblem<float>& p = product.p;
+  const std::int64_t panel = matmul_kernels().panel;
+  const std::int64_t panels = parts_of(p.columns, panel);
+  const std::int64_t parts = std::clamp<std::int64_t>(panels * product.panel_bytes() / kTaskBytes,
+                                                      1, 4 * std::int64_t{threads_here()});
+  const std::int64_t some =
+      parts_of(parts_of(panels, parts), kPanelsAtOnce) * kPanelsAtOnce * panel;
+  const std::int64_t step = product.panels != nullptr ? some : kPanelsAtOnce * panel;
+  parallel_for(parts_of(p.columns, some), [&](std::int64_t index, int /*thread*/) {
+    const std::int64_t end = std::min((index + 1) * some, p.columns);
+    for (std::int64_t column = index * some; column < end; column += step)
+      run_few_part(product, column, std::min(column + step, end));
+  });
+}
+
+}  // namespace heed::kernels::cpu

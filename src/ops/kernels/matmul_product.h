@@ -1,0 +1,30 @@
+// A matrix product as its parts see it.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/kernels/matmul.h"
+#include "ops/kernels/matmul_kernels.h"
+
+namespace heed::kernels::cpu {
+
+/// A product whose b is plain, or lies in panels.
+struct Product {
+  MatmulProblem<float> p;
+  const char* panels = nullptr;  // null: plain
+  PanelForm form = PanelForm::kF32;
+
+  /// k in the units of the panel's rows as they are stored.
+  std::int64_t panel_row(std::int64_t k) const {
+    return form == PanelForm::kBF16 || form == PanelForm::kPairs ? (k + 1) / 2 : k;
+  }
+  std::int64_t row_bytes() const {
+    return matmul_kernels().panel * (form == PanelForm::kF16 ? 2 : 4);
+  }
+  std::int64_t panel_bytes() const { return panel_row(p.inner) * row_bytes(); }
+};
+
+/// Of at most kFewRows rows, which lie one after the other: as they lie.
+void run_few(const Product& product);
+
+}  // namespace heed::kernels::cpu

@@ -1,0 +1,146 @@
+// Layer normalisation in f32. Bound by the caches: a row is read three times from the first level,
+// twice from where it lies.
+// clang-format off: the target loop comes first
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/kernels/norm.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// clang-format on
+
+#include "ops/kernels/norm.h"
+
+#include <cmath>
+
+#include "ops/kernels/blocks.h"
+#include "simd/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::HWY_NAMESPACE {
+namespace {
+
+struct Statistics {
+  float mean;
+  float inverse;  // 1 / sqrt(variance + epsilon)
+};
+
+// The sum of a row by add(sum, values), `past` standing for what lies past the last whole vector.
+// Two chains: one alone waits four cycles for each of its additions.
+template <typename Add>
+HWY_INLINE float sum_of_row(const float* x, std::int64_t width, float past, const Add& add) {
+  const Floats d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  auto even = hn::Zero(d);
+  auto odd = hn::Zero(d);
+  std::int64_t c = 0;
+  for (; c + 2 * lanes <= width; c += 2 * lanes) {
+    even = add(even, hn::LoadU(d, x + c));
+    odd = add(odd, hn::LoadU(d, x + c + lanes));
+  }
+  if (c + lanes <= width) {
+    even = add(even, hn::LoadU(d, x + c));
+    c += lanes;
+  }
+  if (c < width) odd = add(odd, load_part(x + c, width - c, past));
+  return sum_of(hn::Add(even, odd));
+}
+
+// Two passes: the variance of differences does not cancel.
+HWY_INLINE Statistics statistics(const float* x, std::int64_t width, double epsilon) {
+  const float sum = sum_of_row(x, width, 0, [](auto s, auto v) HWY_ATTR { return hn::Add(s, v); });
+  const float mean = sum / static_cast<float>(width);
+  const auto mean_vector = hn::Set(Floats(), mean);
+  const float squares = sum_of_row(x, width, mean, [mean_vector](auto s, auto v) HWY_ATTR {
+    const auto difference = hn::Sub(v, mean_vector);
+    return hn::MulAdd(difference, difference, s);
+  });
+  const double variance = squares / static_cast<double>(width);
+  return {mean, static_cast<float>(1 / std::sqrt(variance + epsilon))};
+}
+
+void norm_rows(const LayerNormProblem<float>& p, std::int64_t begin, std::int64_t end, float* y) {
+  for (std::int64_t row = begin; row < end; ++row) {
+    const float* x = p.x + row * p.width;
+    float* out = y + row * p.width;
+    const auto [mean, inverse] = statistics(x, p.width, p.epsilon);
+    const auto mean_vector = hn::Set(Floats(), mean);
+    const auto inverse_vector = hn::Set(Floats(), inverse);
+    for_lanes(p.width, [&](auto load, auto store) HWY_ATTR {
+      const auto normal = hn::Mul(hn::Sub(load(x), mean_vector), inverse_vector);
+      store(hn::MulAdd(normal, load(p.weight), load(p.bias)), out);
+    });
+  }
+}
+
+void grad_row(const LayerNormProblem<float>& p, const LayerNormBackward<float>& grads,
+              std::int64_t row) {
+  const float* x = p.x + row * p.width;
+  const float* dy = grads.dy + row * p.width;
+  float* dx = grads.dx + row * p.width;
+  const auto [mean_value, inverse_value] = statistics(x, p.width, p.epsilon);
+  const auto mean = hn::Set(Floats(), mean_value);
+  const auto inverse = hn::Set(Floats(), inverse_value);
+  auto sum_g = hn::Zero(Floats());
+  auto sum_gn = hn::Zero(Floats());
+  for_lanes(p.width, [&](auto load, auto store) HWY_ATTR {
+    const auto n = hn::Mul(hn::Sub(load(x), mean), inverse);
+    const auto dy_part = load(dy);
+    const auto g = hn::Mul(dy_part, load(p.weight));  // 0 past the end
+    sum_g = hn::Add(sum_g, g);
+    sum_gn = hn::MulAdd(g, n, sum_gn);
+    store(hn::MulAdd(dy_part, n, load(grads.dweight)), grads.dweight);
+    store(hn::Add(dy_part, load(grads.dbias)), grads.dbias);
+  });
+  const float scale = 1 / static_cast<float>(p.width);
+  const auto mean_g = hn::Set(Floats(), sum_of(sum_g) * scale);
+  const auto mean_gn = hn::Set(Floats(), sum_of(sum_gn) * scale);
+  for_lanes(p.width, [&](auto load, auto store) HWY_ATTR {
+    const auto n = hn::Mul(hn::Sub(load(x), mean), inverse);
+    const auto g = hn::Sub(hn::Mul(load(dy), load(p.weight)), mean_g);
+    store(hn::Mul(hn::NegMulAdd(n, mean_gn, g), inverse), dx);
+  });
+}
+
+// dweight and dbias here are those of this block of rows alone.
+void grad_rows(const LayerNormProblem<float>& p, const LayerNormBackward<float>& grads,
+               std::int64_t begin, std::int64_t end) {
+  for (std::int64_t row = begin; row < end; ++row) grad_row(p, grads, row);
+}
+
+}  // namespace
+}  // namespace heed::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed::kernels {
+namespace {
+
+HWY_EXPORT(norm_rows);
+HWY_EXPORT(grad_rows);
+
+}  // namespace
+
+void cpu::layer_norm(const LayerNormProblem<float>& problem, float* y) {
+  in_blocks(problem.rows, rows_of_block(problem.width), [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(norm_rows)(problem, begin, end, y);
+  });
+}
+
+void cpu::layer_norm_backward(const LayerNormProblem<float>& problem,
+                              const LayerNormBackward<float>& grads) {
+  sum_in_blocks(
+      problem.rows, 2 * problem.width,
+      [&](std::int64_t begin, std::int64_t end, float* sums) {
+        LayerNormBackward<float> own = grads;
+        own.dweight = sums;
+        own.dbias = sums + problem.width;
+        HWY_DYNAMIC_DISPATCH(grad_rows)(problem, own, begin, end);
+      },
+      [&](const float* sums) {
+        for (std::int64_t c = 0; c < problem.width; ++c) {
+          grads.dweight[c] += sums[c];
+          grads.dbias[c] += sums[problem.width + c];
+        }
+      });
+}
+
+}  // namespace heed::kernels
+#endif

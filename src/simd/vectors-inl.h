@@ -1,0 +1,207 @@
+// Vectors of any width: how many lanes, how many vectors a strip of rows has, and the
+// primitives that all of its products share. Included once for each target.
+#if defined(HEED_SIMD_VECTORS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_SIMD_VECTORS_INL_H
+#undef HEED_SIMD_VECTORS_INL_H
+#else
+#define HEED_SIMD_VECTORS_INL_H
+#endif
+
+#include <cstdint>
+#include <type_traits>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::sweep::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <typename T>
+using Tag = hn::ScalableTag<T>;
+template <typename T>
+using Vec = hn::Vec<Tag<T>>;
+template <typename T>
+constexpr int kLanes = HWY_LANES(T);
+
+/// Query rows are in the lanes, a strip of them in this many vectors: with 16 registers 6 x 2
+/// sums, 2 lines and a broadcast fit; with 32, 6 x 4.
+constexpr int kStripVectors = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SCALAR ? 2 : 4;
+template <typename T>
+constexpr int kStripRows = kStripVectors * kLanes<T>;
+
+/// sum + a b. As an instruction on AVX2: g++ 12 loads b again for every product of the intrinsic,
+/// or moves and spills sums (70 to 90 of 104 GFLOP/s on a Zen 3, 94 to 100 this way).
+template <typename V>
+HWY_INLINE V add_product(V a, V b, V sum) {
+#if HWY_TARGET == HWY_AVX2
+  if constexpr (std::is_same_v<V, Vec<float>>) {
+    asm("vfmadd231ps %2, %1, %0" : "+x"(sum.raw) : "x"(a.raw), "x"(b.raw));
+    return sum;
+  }
+#endif
+  return hn::MulAdd(a, b, sum);
+}
+
+/// Keeps g++ from computing a pointer from another one: it would hold every difference in a
+/// register, and run out of them.
+template <typename T>
+HWY_INLINE void hide_origin(T*& pointer) {
+  asm("" : "+r"(pointer));
+}
+
+#if HWY_TARGET != HWY_SCALAR
+/// Four vectors as the rows of 4 x 4 blocks, one block in each 128 bits, to their columns.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void transpose_blocks(D d, V (&x)[4]) {
+  const hn::Repartition<double, D> pairs;
+  const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(d, x[0], x[1]));
+  const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(d, x[0], x[1]));
+  const auto ce_low = hn::BitCast(pairs, hn::InterleaveLower(d, x[2], x[3]));
+  const auto ce_high = hn::BitCast(pairs, hn::InterleaveUpper(d, x[2], x[3]));
+  x[0] = hn::BitCast(d, hn::InterleaveLower(pairs, ab_low, ce_low));
+  x[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_low, ce_low));
+  x[2] = hn::BitCast(d, hn::InterleaveLower(pairs, ab_high, ce_high));
+  x[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high));
+}
+
+/// Four floats from each of `from`, `from` + step, ...: a block of 128 bits each.
+template <class D>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, std::int64_t step) {
+  auto blocks = hn::LoadDup128(d, from);
+#pragma GCC unroll 4
+  for (std::size_t b = 1; b < hn::MaxLanes(d) / 4; ++b)
+    blocks = hn::IfThenElse(hn::FirstN(d, 4 * b), blocks,
+                            hn::LoadDup128(d, from + static_cast<std::int64_t>(b) * step));
+  return blocks;
+}
+
+/// Likewise four numbers of 16 bits from each, as floats.
+template <class D, typename From>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const From* from, std::int64_t step) {
+  using Lane = std::conditional_t<std::is_same_v<From, f16>, hwy::float16_t, hwy::bfloat16_t>;
+  const hn::Rebind<Lane, D> narrow;
+  const hn::FixedTag<std::uint64_t, 1> four;
+  const hn::Repartition<std::uint64_t, hn::Half<D>> all;
+  const auto load = [&](int block) HWY_ATTR {
+    return hn::LoadU(four, reinterpret_cast<const std::uint64_t*>(from + block * step));
+  };
+  if constexpr (hn::MaxLanes(d) == 4) {
+    return hn::PromoteTo(d, hn::BitCast(narrow, load(0)));
+  } else if constexpr (hn::MaxLanes(d) == 8) {
+    return hn::PromoteTo(d, hn::BitCast(narrow, hn::Combine(all, load(1), load(0))));
+  } else {
+    const hn::Half<decltype(all)> eight;
+    const auto low = hn::Combine(eight, load(1), load(0));
+    const auto high = hn::Combine(eight, load(3), load(2));
+    return hn::PromoteTo(d, hn::BitCast(narrow, hn::Combine(all, high, low)));
+  }
+}
+
+/// Back to memory, of floats.
+template <class V>
+HWY_INLINE void store_blocks(V blocks, float* to, std::int64_t step) {
+  const hn::DFromV<V> d;
+  if constexpr (hn::MaxLanes(d) == 4) {
+    hn::StoreU(blocks, d, to);
+  } else {
+    const hn::Half<decltype(d)> half;
+    constexpr auto kBlocks = static_cast<std::int64_t>(hn::MaxLanes(half) / 4);
+    store_blocks(hn::LowerHalf(half, blocks), to, step);
+    store_blocks(hn::UpperHalf(half, blocks), to + kBlocks * step, step);
+  }
+}
+
+/// Four columns of as many rows as there are lanes: columns[u] holds number u of each of them.
+template <class D, typename From, class V = hn::Vec<D>>
+HWY_INLINE void load_columns(D d, const From* rows, std::int64_t row, V (&columns)[4]) {
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) columns[i] = load_blocks(d, rows + i * row, 4 * row);
+  transpose_blocks(d, columns);
+}
+#endif
+
+/// kRows rows to lanes, 4 or as many as a vector has: to[c * to_row + r] = rows[r * row + c] times
+/// `factor`.
+template <int kRows, typename T>
+inline void rows_to_lanes(const T* rows, std::int64_t row, std::int64_t columns, T factor, T* to,
+                          std::int64_t to_row) {
+  std::int64_t x = 0;
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (std::is_same_v<T, float>) {
+    const hn::FixedTag<float, kRows> d;
+    const auto scale = hn::Set(d, factor);
+    hn::Vec<decltype(d)> four[4];
+    for (; x + 4 <= columns; x += 4) {
+      load_columns(d, rows + x, row, four);
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) hn::StoreU(hn::Mul(four[i], scale), d, to + (x + i) * to_row);
+    }
+  }
+#endif
+  for (; x < columns; ++x)
+    for (int r = 0; r < kRows; ++r) to[x * to_row + r] = rows[r * row + x] * factor;
+}
+
+/// The same for any number of rows up to the lanes of a vector; the fastest are 4 and that many.
+template <typename T>
+inline void rows_to_lanes(int count, const T* rows, std::int64_t row, std::int64_t columns,
+                          T factor, T* to, std::int64_t to_row) {
+  if (count == kLanes<T>) return rows_to_lanes<kLanes<T>>(rows, row, columns, factor, to, to_row);
+  if (count == 4) return rows_to_lanes<4>(rows, row, columns, factor, to, to_row);
+  for (std::int64_t x = 0; x < columns; ++x)
+    for (int r = 0; r < count; ++r) to[x * to_row + r] = rows[r * row + x] * factor;
+}
+
+/// The same for a row that is alone, with 0 in the other lanes of a vector: written whole, since a
+/// vector that is read soon after its first lane was written waits for it.
+template <typename T>
+inline void row_to_first_lane(const T* row, std::int64_t columns, T factor, T* to,
+                              std::int64_t to_row) {
+  const Tag<T> d;
+  const auto first = hn::FirstN(d, 1);
+  for (std::int64_t x = 0; x < columns; ++x)
+    hn::Store(hn::IfThenElseZero(first, hn::Set(d, row[x] * factor)), d, to + x * to_row);
+}
+
+/// And back, as many as a vector has lanes: rows[r * row + c] = from[c * from_row + r] times
+/// factors[r].
+template <typename T>
+inline void lanes_to_rows(const T* from, std::int64_t from_row, std::int64_t columns,
+                          const T* factors, T* rows, std::int64_t row) {
+  std::int64_t x = 0;
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (std::is_same_v<T, float>) {
+    const Tag<float> d;
+    const auto factor = hn::Load(d, factors);
+    Vec<float> four[4];
+    for (; x + 4 <= columns; x += 4) {
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) four[i] = hn::Mul(hn::Load(d, from + (x + i) * from_row), factor);
+      transpose_blocks(d, four);
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) store_blocks(four[i], rows + i * row + x, 4 * row);
+    }
+  }
+#endif
+  for (; x < columns; ++x)
+    for (int r = 0; r < kLanes<T>; ++r) rows[r * row + x] = from[x * from_row + r] * factors[r];
+}
+
+/// Whether none of `count` numbers is an infinity or a NaN.
+template <typename T>
+HWY_INLINE bool all_finite(const T* from, std::int64_t count) {
+  const Tag<T> d;
+  auto found = hn::Zero(d);
+  std::int64_t x = 0;
+  for (; x + kLanes<T> <= count; x += kLanes<T>) {
+    const auto value = hn::LoadU(d, from + x);
+    found = hn::Or(found, hn::Sub(value, value));  // 0 where finite, else NaN
+  }
+  bool finite = hn::AllTrue(d, hn::Eq(found, hn::Zero(d)));
+  for (; x < count; ++x) finite = finite && from[x] - from[x] == 0;
+  return finite;
+}
+
+}  // namespace heed::kernels::sweep::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
