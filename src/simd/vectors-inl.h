@@ -64,19 +64,24 @@ HWY_INLINE void transpose_blocks(D d, V (&x)[4]) {
   x[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high));
 }
 
-/// Four floats from each of `from`, `from` + step, ...: a block of 128 bits each.
-template <class D>
-HWY_INLINE hn::Vec<D> load_blocks(D d, const float* from, std::int64_t step) {
-  auto blocks = hn::LoadDup128(d, from);
+/// 128 bits from each of `from`, `from` + step, ...: four floats, or sixteen integers as they are.
+template <class D, typename From>
+  requires(sizeof(From) != 2)
+HWY_INLINE hn::Vec<D> load_blocks(D d, const From* from, std::int64_t step) {
+  const auto load = [&](std::size_t block) HWY_ATTR {
+    const From* const at = from + static_cast<std::int64_t>(block) * step;
+    return hn::LoadDup128(d, reinterpret_cast<const float*>(at));
+  };
+  auto blocks = load(0);
 #pragma GCC unroll 4
   for (std::size_t b = 1; b < hn::MaxLanes(d) / 4; ++b)
-    blocks = hn::IfThenElse(hn::FirstN(d, 4 * b), blocks,
-                            hn::LoadDup128(d, from + static_cast<std::int64_t>(b) * step));
+    blocks = hn::IfThenElse(hn::FirstN(d, 4 * b), blocks, load(b));
   return blocks;
 }
 
 /// Likewise four numbers of 16 bits from each, as floats.
 template <class D, typename From>
+  requires(sizeof(From) == 2)
 HWY_INLINE hn::Vec<D> load_blocks(D d, const From* from, std::int64_t step) {
   using Lane = std::conditional_t<std::is_same_v<From, f16>, hwy::float16_t, hwy::bfloat16_t>;
   const hn::Rebind<Lane, D> narrow;
@@ -111,7 +116,8 @@ HWY_INLINE void store_blocks(V blocks, float* to, std::int64_t step) {
   }
 }
 
-/// Four columns of as many rows as there are lanes: columns[u] holds number u of each of them.
+/// Four columns of as many rows as there are lanes: columns[u] holds number u of each of them, or
+/// of integers the u-th four.
 template <class D, typename From, class V = hn::Vec<D>>
 HWY_INLINE void load_columns(D d, const From* rows, std::int64_t row, V (&columns)[4]) {
 #pragma GCC unroll 4

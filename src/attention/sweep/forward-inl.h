@@ -111,8 +111,8 @@ struct ForwardKeys {
   TilePlace place;
   KeyRows<T> k;
   KeyRows<T> v;
-  Input stored_k = {};  // instead of k and v, for few rows: not copied, in their own type
-  Input stored_v = {};
+  StoredRows stored_k = {};  // instead of k and v, for few rows
+  StoredRows stored_v = {};
   bool read = false;
   enum class Finite : std::uint8_t { kUnknown, kYes, kNo } finite = Finite::kUnknown;  // of v
   /// A strip whose scores are to become weights and meet V.
@@ -168,9 +168,9 @@ void read_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
     keys.stored_v = stored_rows(problem, values_of(problem), span, kLanes<float>);
   }
 #endif
-  if (keys.stored_k.data == nullptr)
+  if (keys.stored_k.rows.data == nullptr)
     keys.k = read_keys<T>(problem, span, whole_lines(problem.head_dim), task.scratch.k);
-  if (keys.stored_v.data == nullptr) read_values(task, keys);
+  if (keys.stored_v.rows.data == nullptr) read_values(task, keys);
 }
 
 /// out = out factor + P V of a patch of weights.
@@ -181,12 +181,12 @@ void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Pa
   const T* const values = keys.v.data + patch.key_begin * keys.v.row;
   const T* const factor = tile.softmax.factor + patch.lane;
   if constexpr (std::is_same_v<T, float>)
-    if (keys.stored_v.data != nullptr)
-      return with_type(keys.stored_v.dtype, [&]<typename Value>(Value*) HWY_ATTR {
-        const auto* const rows = static_cast<const Value*>(keys.stored_v.data);
-        const Factors<float, Value> factors = {patch.data, patch.stride,
-                                               rows + patch.key_begin * keys.stored_v.row,
-                                               keys.stored_v.row, patch.keys};
+    if (keys.stored_v.rows.data != nullptr)
+      return with_rows(keys.stored_v, [&]<typename Value>(const Value* rows) HWY_ATTR {
+        const std::int64_t row = keys.stored_v.rows.row;
+        const Factors<float, Value> factors = {
+            patch.data, patch.stride, rows + patch.key_begin * row,
+            row,        patch.keys,   keys.stored_v.scales.from(patch.key_begin)};
         add_values_to_few_rows(tile.few_rows(), factors, columns, factor, tile.out,
                                whole_lines(columns));
       });
@@ -252,7 +252,7 @@ void finish_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   weigh(task, keys.place, keys.waiting);
   keys.waiting = {};
   using Finite = typename ForwardKeys<T>::Finite;
-  if (partial != nullptr && keys.stored_v.data != nullptr) read_values(task, keys);
+  if (partial != nullptr && keys.stored_v.rows.data != nullptr) read_values(task, keys);
   if (partial != nullptr && keys.finite == Finite::kUnknown)
     keys.finite = rows_are_finite(keys.v, keys.place.keys.count(), task.problem.value_dim)
                       ? Finite::kYes
@@ -285,23 +285,12 @@ void stored_similarities([[maybe_unused]] const ForwardTask<T>& task,
                          [[maybe_unused]] const ForwardTile<T>& tile) {
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (std::is_same_v<T, float>)
-    with_type(keys.stored_k.dtype, [&]<typename Key>(Key*) HWY_ATTR {
-      const auto* const rows = static_cast<const Key*>(keys.stored_k.data);
-      const AttentionProblem& problem = task.problem;
-      for (std::int64_t j = 0; j < patch.keys; j += kKeysAtOnce) {
-        for (std::int64_t r = j; r < std::min(j + kKeysAtOnce, patch.keys); ++r) {
-          kernels::HWY_NAMESPACE::fetch_ahead(keys.stored_k, r * keys.stored_k.row,
-                                              problem.head_dim);
-          if (keys.stored_v.data != nullptr)
-            kernels::HWY_NAMESPACE::fetch_ahead(keys.stored_v, r * keys.stored_v.row,
-                                                problem.value_dim);
-        }
-        const std::int64_t from = std::min(j, patch.keys - kKeysAtOnce);  // the last: some again
-        const Factors<Key, float> factors = {rows + from * keys.stored_k.row, keys.stored_k.row,
-                                             tile.queries, tile.width, problem.head_dim};
-        scores_of_few_rows(tile.few_rows(), factors, kKeysAtOnce, patch.data + from * patch.stride,
-                           patch.stride);
-      }
+    with_rows(keys.stored_k, [&]<typename Key>(const Key* rows) HWY_ATTR {
+      const Factors<Key, float> factors = {
+          rows,       keys.stored_k.rows.row, tile.queries,
+          tile.width, task.problem.head_dim,  keys.stored_k.scales};
+      scores_of_few_rows(tile.few_rows(), factors, patch.keys, patch.data, patch.stride,
+                         RowsAhead(keys.stored_k.rows), RowsAhead(keys.stored_v.rows));
     });
 #endif
 }
@@ -315,7 +304,7 @@ void score_strip(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const P
   if (task.softmax() && !steps && !visible.partial() && tile.few_rows() == 0 &&
       problem.score.similarity == Similarity::kDot)
     return score_products(task, keys, patch, tile);
-  if (keys.stored_k.data != nullptr)
+  if (keys.stored_k.rows.data != nullptr)
     stored_similarities(task, keys, patch, tile);
   else
     similarities(problem, keys.k, tile, patch);
@@ -333,7 +322,7 @@ void attend_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys, int strip, V
   const int lane = strip * kStripRows<T>;
   KeyRange range = visible.range(lane, kStripRows<T>, keys.place.keys.count());
   if (range.count() <= 0) return;
-  if (keys.stored_k.data != nullptr)
+  if (keys.stored_k.rows.data != nullptr)
     range = {0, keys.place.keys.count()};  // no fewer than are computed at once
   const Patch<T> patch = {.data = task.scratch.scores + keys.buffer * kTileKeys * kStripRows<T>,
                           .stride = tile.width,

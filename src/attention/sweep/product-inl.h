@@ -48,8 +48,21 @@ struct SubtractDistance {
 /// How the left factor lies: element (r, k) at [r * a_row + k], or at [k * a_row + r].
 enum class Left : std::uint8_t { kByRow, kByDepth };
 
+/// Where the scales of a factor of i8 are, one for kElementsPerScale columns of a row.
+struct Scales {
+  const float* data = nullptr;
+  std::int64_t row = 0;
+  std::int64_t column = 0;
+
+  float of(std::int64_t r, std::int64_t x) const {
+    return data[r * row + x / kElementsPerScale * column];
+  }
+  /// Those from row r on.
+  Scales from(std::int64_t r) const { return {data + r * row, row, column}; }
+};
+
 /// The factors of a product of `depth` terms. The right one is b[k * b_row + lane]. One of them may
-/// be of 16 bits, which the products of a few rows widen as they read it.
+/// be of 16 bits or of i8, which the products of a few rows widen as they read it.
 template <typename A, typename B = A>
 struct Factors {
   const A* a = nullptr;
@@ -57,6 +70,7 @@ struct Factors {
   const B* b = nullptr;
   std::int64_t b_row = 0;
   std::int64_t depth = 0;
+  Scales scales = {};
 };
 
 /// Steps of the depth that a tile of many sums takes in one turn of its loop. Fewer turns make its
