@@ -21,7 +21,7 @@ export interface Panel {
 export interface Page {
   store: SelectionStore; api: SessionApi; side: Side; stage: Stage;
   open: (input: Input) => void;  // another text in place of this one
-  derive: (edits: object) => void;  // the same text with edits, beside this session
+  derive: (edits: object, otherwise?: () => void) => void;  // the same text with edits, beside this session; `otherwise`: no session has them
   compared: Compared | null;        // what is drawn, and its other side
 }
 

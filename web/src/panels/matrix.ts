@@ -256,7 +256,7 @@ class MatrixPanel implements Panel {
       return found && row !== null ? rows.line(found, to).weights[row] ?? null : null;
     };
     const [a, b] = this.sides;
-    return [ofSide(a, compared.a, primary(now)), ofSide(b, compared.b, compared.toB(primary(now)))];
+    return [ofSide(a, compared.a, primary(now)), ofSide(b, compared.inA, compared.toB(primary(now)))];
   }
 
   private draw(): void {

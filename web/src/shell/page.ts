@@ -141,7 +141,7 @@ export class PageShell implements Mounted, Showing {
     this.header = makeHeader(about, this.store, () => this.opening.edit(), title, () => {
       const {text, pair, target, model} = this.api!.info;
       void this.opening.run({text, model, ...pair !== undefined && {pair}, ...target !== undefined && {target}});
-    });
+    }, () => this.session?.compare());
     this.main.before(this.notice.element);
     (this.opening.steps?.element ?? this.notice.element).before(this.header.element);
     this.header.show(null);
@@ -191,22 +191,23 @@ export class PageShell implements Mounted, Showing {
     this.drawn = this.comparison.of(api);
     const {compared} = this.comparison;
     this.beside = compared;
-    if (compared && compared.unlike !== '') this.store.set(fit(this.store.now, this.drawn.size), {replace: true, fresh: this.store.isFresh});  // B may be smaller
+    if (compared && (compared.unlike !== '' || compared.alignment)) this.store.set(fit(this.store.now, this.drawn.size), {replace: true, fresh: this.store.isFresh});  // B may be smaller
     const open = (input: Input) => void this.opening.run(input);
-    const withEdits = (edits: object) => void this.derive(compared?.b ?? api, edits);
+    const withEdits = (edits: object, otherwise?: () => void) => void this.derive(compared?.b ?? api, edits, otherwise);
     this.session = showSession(this.main, {
       store: this.store, api: this.drawn, side: this.drawn.side(side.stack), stage: this.stage, open, derive: withEdits, compared,
     }, this.comparison);
   }
 
   /** The same text with edits is shown beside this one, as their difference. */
-  private async derive(of: SessionApi, edits: object): Promise<void> {
+  private async derive(of: SessionApi, edits: object, otherwise?: () => void): Promise<void> {
     const {api} = this;
     try {
       const {edits: all} = await derive(this.requests, of.info, edits);
       if (api === this.api && all !== undefined) this.store.set({versus: versusEdits(all), show: viewOf(this.store.now.view).differs ? 'A-B' : 'B'});
     } catch (error) {
-      this.opening.fail(error as ApiError, of.info, true);
+      if (otherwise && api === this.api && (error as ApiError).code === 'bad_request') otherwise();
+      else this.opening.fail(error as ApiError, of.info, true);
     }
   }
 

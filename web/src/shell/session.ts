@@ -20,6 +20,7 @@ import {textPanel} from './text';
 export interface Session extends Panel {
   page: Page;
   press(key: string): boolean;  // whether the key does something here
+  compare(): void;              // what can be edited and compared, or no more
 }
 
 function unpin({store}: Page): void {
@@ -113,6 +114,7 @@ export function showSession(container: HTMLElement, page: Page, comparison: Comp
       press?.();
       return press !== undefined;
     },
+    compare: () => shown.compare.toggle(),
     destroy: () => {
       stops.forEach((stop) => stop());
       ahead.stop();
