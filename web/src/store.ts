@@ -31,6 +31,7 @@ export class SelectionStore {
   isRowFresh = true;   // the reader has chosen no row
   byHeed = false;      // the last change was heed's choice of a head and a row
   reason = '';         // why heed has chosen it
+  isJoined = false;    // what is set belongs to the step before
 
   constructor(private readonly onAddress: OnAddress = () => undefined) {}
 
@@ -108,7 +109,7 @@ export class SelectionStore {
     this.chosen = {...this.chosen, ...change};
     if (this.chosen.query === null) this.chosen.key = null;
     this.tell();  // first: what it asks for is on its way while the browser notes the address
-    if (!this.isFresh) this.onAddress(`#${format(this.chosen)}`, {replace: how.replace ?? false});
+    if (!this.isFresh) this.onAddress(`#${format(this.chosen)}`, {replace: how.replace ?? this.isJoined});
   }
 
   /** The same in the next frame: the browser lays out once what a pointer has passed. */

@@ -12,14 +12,13 @@ import {lastWord} from '../side';
 import {stacksOf, toStack} from '../sides';
 import type {Theme} from '../stage';
 import {Stage} from '../stage';
-import type {OnAddress} from '../store';
 import {SelectionStore} from '../store';
 import type {About, Input, SessionInfo} from '../transport/api';
 import {SessionApi} from '../transport/api';
 import type {ApiError} from '../transport/ask';
 import {drop} from '../transport/ask';
 import {derive} from '../transport/derive';
-import {isSameInput} from '../transport/inputs';
+import {inputOf, isSameInput} from '../transport/inputs';
 import {Requests} from '../transport/requests';
 import {versusEdits} from '../versus';
 import type {Transport} from '../transport/transport';
@@ -34,16 +33,18 @@ import {Opening} from './opening';
 import type {Session} from './session';
 import {showSession} from './session';
 
+const kStepMilliseconds = 500;  // keys that follow each other sooner are one step for Back
+
 export interface MountOptions {
   transport: Transport;
   address?: string | undefined;       // what to show first, as in #look/L2.H4/i=17
   theme?: Theme;                      // default: the system's
-  onAddress?: OnAddress;              // told of each step of the reader
+  onAddress?: (address: string, how: {replace: boolean; input: Input}) => void;  // told of each step of the reader, and what is read
   onTitle?: (title: string) => void;  // told how the text begins
 }
 
 export interface Mounted {
-  show(address: string): void;
+  show(address: string, input?: Input | null): void;  // `input`: what was read at that step
   setTheme(theme: Theme): void;
   destroy(): void;
 }
@@ -67,15 +68,21 @@ export class PageShell implements Mounted, Showing {
   private readonly stopKeys: () => void;
   private readonly stop = new AbortController();
   private isPointed = false;  // the focus came by the pointer
+  private isNewText = false;  // its first address is a step, whoever chooses it
+  private restored: Input | null = null;  // what a step back or forward reads
+  private keyed = 0;          // when a key did something, in ms
 
   constructor(root: HTMLElement, private readonly options: MountOptions) {
     this.address = options.address ?? '';
     this.stage = new Stage(root, options.theme ?? 'system');
     this.requests = new Requests(options.transport);
     this.opening = new Opening(this.requests, options.transport, this.notice, this.main, this);
-    this.store = new SelectionStore((address, how) => {
+    this.store = new SelectionStore((address, {replace}) => {
       this.address = address;
-      options.onAddress?.(address, how);
+      const isStep = !replace || this.isNewText;
+      if (isStep && !this.store.isJoined) this.keyed = 0;  // what a key does next is another step
+      this.isNewText = false;
+      options.onAddress?.(address, {replace: !isStep, input: inputOf(this.api!.info)});
     });
     this.requests.carried = () => this.store.now.quantity === 'carried' && this.api?.model.held === undefined;
     this.comparison = new Comparison(this.store, () => this.compare());
@@ -106,10 +113,15 @@ export class PageShell implements Mounted, Showing {
   }
 
   /** Shows what an address says, as the Back button and links do. */
-  show(address: string): void {
+  show(address: string, input: Input | null = null): void {
     this.address = address;
     if (!this.api) return;
     this.notice.moveOn();
+    if (input && !isSameInput(this.api.info, input)) {
+      this.restored = input;
+      void this.opening.run(input);
+      return;
+    }
     const read = parse(address);
     if (read.selection && this.opening.isElsewhere(read.selection)) {
       void this.opening.follow(read.selection);
@@ -124,7 +136,13 @@ export class PageShell implements Mounted, Showing {
     if (isTyped(event) || !this.header) return;
     if (event.key === 'Escape' && this.isPointed) this.leave();
     if (this.header.press(event.key)) return;
-    if (this.session?.press(event.key)) event.preventDefault();
+    const now = Date.now();
+    this.store.isJoined = now - this.keyed < kStepMilliseconds;
+    const isDone = this.session?.press(event.key);
+    this.store.isJoined = false;
+    if (!isDone) return;
+    this.keyed = now;
+    event.preventDefault();
   }
 
   /** What was clicked would now be framed as if a key had led there. */
@@ -153,7 +171,10 @@ export class PageShell implements Mounted, Showing {
     const isSameText = old !== null && isSameInput(steps ? {...old.info, model: info.model} : old.info, info);
     // Over the steps of a run one looks at the same head, also where heed has chosen it: at the first step.
     if (steps && isSameText && this.address !== '') this.store.isHeadFresh = false;
-    this.open(new SessionApi(this.opening.about!, info, this.requests), old === null || isSameText);
+    const isRestored = this.restored !== null && isSameInput(this.restored, info);
+    this.restored = null;
+    this.isNewText = old !== null && !isSameText && !isRestored;
+    this.open(new SessionApi(this.opening.about!, info, this.requests), old === null || isSameText || isRestored);
     if (old && !old.hasWeights && old.info.session !== info.session) void drop(this.requests, old.info);
   }
 
@@ -172,6 +193,7 @@ export class PageShell implements Mounted, Showing {
     const unit = asked.unit === kNothing.unit && areMostlyBytes(side.queries) ? 'character' : asked.unit;
     const last: Selection = {...asked, query: lastWord(side), key: null, range: null, unit};
     const isLinked = read.selection !== null && (asked.text !== '' || asked.model !== '');
+    this.isNewText &&= !isLinked;  // the link is a step already
     const kept = keepSelection || isLinked ? read.selection : null;
     const selection = {...kept ?? last, model: '', text: '', second: ''};
     const isRowFresh = kept === null || (this.store.isRowFresh && !isFirst);
