@@ -215,10 +215,9 @@ export class TextView {
       if (mark.said) element.setAttribute('aria-description', mark.said);
       else element.removeAttribute('aria-description');
     }
-    if (mark.number === before.number && mark.nudge === before.nudge) return;
+    if (mark.number === before.number && mark.nudge === before.nudge && mark.title === before.title) return;
     element.querySelector('.under')?.remove();
-    if (mark.nudge === null) element.title = mark.number;
-    else element.removeAttribute('title');
+    element.title = mark.title ?? (mark.nudge === null ? mark.number : '');
     if (!mark.number || mark.nudge === null) return;
     const under = html('span', {class: 'under'}, mark.number);
     if (mark.nudge) under.style.setProperty('--nudge', `${this.paragraph.dir === 'rtl' ? -mark.nudge : mark.nudge}px`);
