@@ -1,11 +1,11 @@
-// The next word after the shown token; without a word output, the largest edges of its row.
+// The next word after the shown token; of an encoder what stands in its place, or the largest edges of its row.
 import type {Edge, Line} from '../arcs';
 import {latest, Slot} from '../data/slot';
 import {html} from '../dom';
 import {weight} from '../format';
 import {isSaved} from '../held';
 import type {MakePanel, Panel} from '../panel';
-import {primary, unitsOf} from '../panel';
+import {focus, primary, unitsOf} from '../panel';
 import {isolated, phrase, plain} from '../tokens';
 import type {Side} from '../side';
 import type {Next, Token} from '../transport/api';
@@ -64,10 +64,14 @@ function readable(tokens: Token[], begin: number, end: number): Token[] {
   return plainOnes.length > 0 ? plainOnes : all;
 }
 
+/** Whether the token is a gap that the model fills. */
+function isGap({text}: Token): boolean { return /^(\[MASK\]|<mask>)$/.test(text.trim()); }
+
 export const nextPanel: MakePanel = (container, page): Panel => {
   const {store, api, side, compared} = page;
   const sides = api.isDifference && compared && compared.a !== compared.b ? compared : null;
-  const title = html('h2', {}, side.isWritten ? 'Next word' : 'Largest edges');
+  const fills = api.model.fills_masks && side.queries === api.info.tokens;
+  const title = html('h2', {});
   const after = html('span', {class: 'quiet'});
   const list = html('ol', {class: 'next'});
   container.append(html('div', {class: 'heading'}, title, after), list);
@@ -83,30 +87,49 @@ export const nextPanel: MakePanel = (container, page): Panel => {
     for (let word = 0; word < 3 && first > 0; ++word) first = begins[first - 1]!;
     return first;
   };
-  const show = (answers: unknown[], position: number, rows: () => HTMLElement[]) => {
-    if (answers.every((each, at) => each === drawn[at])) return;
+  const afterText = (position: number) => `after \u201c${phrase(readable(side.queries, wordsBefore(position), position + 1), 0, Infinity)}\u201d`;
+  const show = (name: string, answers: unknown[], about: () => string, rows: () => HTMLElement[]) => {
+    if (title.textContent === name && answers.length === drawn.length && answers.every((each, at) => each === drawn[at])) return;
     drawn = answers;
     const isThere = answers.every((each) => each !== null);
-    after.textContent = isThere ? `after \u201c${phrase(readable(side.queries, wordsBefore(position), position + 1), 0, Infinity)}\u201d` : '';
+    title.textContent = name;
+    after.textContent = isThere ? about() : '';
     list.replaceChildren(...isThere ? rows() : []);
   };
+  /** What follows the position, on both sides of a comparison. */
   const showWords = (position: number, isPassing: boolean) => {
     const top = sides && !isSaved(api.model) ? kCompared : kShown;  // a saved page holds no more
     const asked = sides ? [sides.a.next(position, top), sides.b.next(tokenOfB(sides, position), top)] : [api.next(position)];
     const found = asked.map((question, at) => latest(slots[at]!.show(question, isPassing)));
     const [a, b] = found;
-    show(found, a?.position ?? position, () => b ? rowsOfBoth(a!, b) : nextRows(a!));
+    show('Next word', found, () => afterText(a!.position), () => b ? rowsOfBoth(a!, b) : nextRows(a!));
     lens?.show(position, isPassing);
+  };
+  /** What stands in the position: in a gap, or where a word is covered. */
+  const showFilled = (position: number, isPassing: boolean) => {
+    const token = side.queries[position]!;
+    const isOpen = isGap(token);
+    const asked = isOpen ? api.next(position) : api.ask<Next>(`${side.stack}/next?position=${position}&top=${kShown}&mask=1`);
+    const found = latest(slots[0]!.show(asked, isPassing));
+    show(isOpen ? 'In the gap' : 'In its place', [found], () => isOpen ? `at ${plain(token)} ${position}` : `where \u201c${plain(token)}\u201d ${position} is covered`, () => nextRows(found!));
+  };
+  /** Without words: the largest edges, where they do not stand in the list of keys. */
+  const showEdges = (position: number) => {
+    const isListed = focus(page) !== null && store.now.places.length === 1 && store.now.pair === null;
+    const found = latest(line.show(isListed ? null : api.line(primary(store.now), position, position + 1, false)));
+    if (isListed) show('', [position], () => 'click an edge or a cell: why its weight is what it is', () => []);
+    else show('Largest edges', [found], () => afterText(found!.edges[0]?.query ?? position), () => edgeRows(found!.edges, side));
   };
   const update = () => {
     const {range, to} = store.now;
     // Where columns are other tokens, one of them is no position.
     const query = side.isSquare ? store.query ?? range?.[1] : store.markedQuery ?? (to ? null : range?.[1]);
     const position = query ?? side.queries.length - 1;
+    const isPassing = store.hover.query !== null;
     if (!api.hasWeights) return;
-    if (side.isWritten) return showWords(position, store.hover.query !== null);
-    const found = latest(line.show(api.line(primary(store.now), position, position + 1, false)));
-    show([found], found?.edges[0]?.query ?? position, () => edgeRows(found!.edges, side));
+    if (side.isWritten) showWords(position, isPassing);
+    else if (fills && (!side.queries[position]!.special || isGap(side.queries[position]!))) showFilled(position, isPassing);
+    else showEdges(position);
   };
   const stop = () => {
     slots.forEach((slot) => slot.stop());

@@ -236,6 +236,13 @@ export class TextView {
     this.draw();
   }
 
+  /** Where the token's line is: above the window (-1), in it (0), below it (1). */
+  beyond(index: number): -1 | 0 | 1 {
+    const top = this.lineOf[index]! * this.lineHeight;
+    const {scrollTop, clientHeight} = this.scroller;
+    return top < scrollTop - 1 ? -1 : top + this.lineHeight > scrollTop + clientHeight + 1 ? 1 : 0;
+  }
+
   /** The token that Tab reaches. */
   makeStop(index: number): void {
     this.elements.get(this.stop)?.setAttribute('tabindex', '-1');

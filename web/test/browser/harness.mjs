@@ -213,7 +213,7 @@ export function withPages(served = {}) {
 
 /** Until every score is there and the margins have been read. */
 export async function ready(page) {
-  await page.waitForSelector('.next-row');
+  await page.waitForSelector('.next-row, .key');
   await page.waitForFunction(() => document.querySelector('.check')?.textContent.includes('sums to 1'));
   await page.waitForFunction(() => ![...document.querySelectorAll('.chip-scores')]
     .some((chip) => chip.textContent.includes('\u2013')));
