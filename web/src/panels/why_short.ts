@@ -56,7 +56,7 @@ export const whyShort: MakePanel = (container, page): Panel => {
   /** The text without the edge, or why there is no number yet. */
   const tried = (place: Parameters<typeof api.ofHead>[0], path: string): Trial | string => {
     if (!api.model.runs) return 'without this edge: unknown, as there is no model to run again';
-    if (api.info.tokens.length > kTested) return `without this edge: for more than ${kTested} tokens press x in Why`;
+    if (api.info.tokens.length > kTested) return `without this edge: for more than ${kTested} tokens press r in Why`;
     const asked = trial.show(api.ofHead<Trial>(place, `${path}/test?edit=remove&top=1`));
     return asked?.state === 'error' ? `without this edge: ${asked.error.message}` : latest(asked) ?? 'without this edge\u2026';
   };

@@ -20,11 +20,11 @@ export const heads: View = {
   needs: () => true,
   parts: [],
   keys: [
-    ['s', 'in Heads: ranks by the next score'],
-    ['x y', 'in Heads: another score on the axis'],
-    ['/', 'in Heads: heads like an example, as in L1.H3, 1 back or 199>165'],
+    ['o', 'orders by the next score'],
+    ['x y', 'another score on the axis'],
+    ['/', 'looks for heads like an example, as in L1.H3, 1 back or 199>165'],
   ],
-  footKeys: [['click', 'pins'], ['s', 'score'], ['x y', 'axes'], ['/', 'pattern']],
+  footKeys: [['click', 'pins'], ['o', 'orders by'], ['x y', 'axes'], ['/', 'pattern']],
   draw: (container, page) => {
     const {store, api} = page;
     const update = () => panels.forEach((panel) => panel.update());
@@ -54,7 +54,7 @@ export const heads: View = {
     ];
     return {
       keys: {
-        s: () => store.set({sort: nextName(page, sortName(page, null))}),
+        o: () => store.set({sort: nextName(page, sortName(page, null))}),
         x: () => scatter.walk('x'), y: () => scatter.walk('y'), '/': () => pattern.focus(),
       },
       said: () => {

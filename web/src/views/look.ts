@@ -47,12 +47,12 @@ export const look: View = {
   needs: () => true,
   parts: ['chips', 'text'],
   keys: [
-    ['wheel, drag', 'zoom and move the matrix; over the queries: the rows'],
+    ['wheel, drag', 'zoom and move the matrix, here and in Matrix; over the queries: the rows'],
     ['Shift+drag', 'zooms the matrix to a box'],
     ['+ \u2212', 'zoom the matrix'],
     ['0', 'fits the matrix'],
     ['t', 'the matrix as a table, and back'],
-    ['w', 'why the weight is what it is'],
+    ['w', 'opens Why, and leaves it'],
   ],
   draw: (container, page) => {
     const {stage} = page;

@@ -64,7 +64,7 @@ class WhyView implements Drawn {
     container.append(this.title, html('div', {class: 'why-grid-of-parts'}, ...this.parts));
     const step = (by: number) => () => this.move(by);
     this.keys = {
-      ArrowLeft: step(-1), ArrowRight: step(1), v: () => this.turn(), w: () => page.store.set({view: 'look'}), x: () => this.derive('remove'),
+      ArrowLeft: step(-1), ArrowRight: step(1), v: () => this.turn(), w: () => page.store.set({view: 'look'}), r: () => this.derive('remove'),
     };
   }
 
@@ -167,7 +167,7 @@ export const why: View = {
   key: '4',
   needs: ({held, held_view: view}) => held === undefined || view === 'why',  // a saved page holds no model to ask
   parts: [],
-  keys: [['w', 'opens Why, and leaves it'], ['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean key, runner-up'], ['x', 'runs the text without the edge']],
-  footKeys: [['w', 'closes'], ['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean, runner-up'], ['x', 'remove edge']],
+  keys: [['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean key, runner-up'], ['r', 'removes the edge: the text is run without it']],
+  footKeys: [['w', 'closes'], ['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean, runner-up'], ['r', 'remove edge']],
   draw: (container, page) => new WhyView(container, page),
 };

@@ -19,11 +19,11 @@ export const words: View = {
   needs: ({has_words: writes, fills_masks: fills, runs, held_view: view}) => (writes || fills) && (runs || view === 'words'),
   parts: [],
   keys: [
-    ['\u2190 \u2192', 'in Words and Flow: the previous token, the next token'],
-    ['t', 'in Words: the next temperature'],
-    ['m', 'in Words, of a model that fills masks: covers the token, and back'],
+    ['\u2190 \u2192', 'the previous token, the next token'],
+    ['h', 'the next temperature (heat)'],
+    ['m', 'of a model that fills masks: covers the token, and back'],
   ],
-  footKeys: ({has_words: writes}) => [['click', writes ? 'branches' : 'chooses'], ['\u2190 \u2192', 'token'], ['t', 'temperature'], ...writes ? [] : [['m', 'masks it'] as const]],
+  footKeys: ({has_words: writes}) => [['click', writes ? 'branches' : 'chooses'], ['\u2190 \u2192', 'token'], ['h', 'temperature'], ...writes ? [] : [['m', 'masks it'] as const]],
   draw: (container, shared) => {
     const {api, store} = shared;
     const part = (name: string, label: string) => html('section', {class: name, 'aria-label': label});
@@ -57,7 +57,7 @@ export const words: View = {
     return {
       keys: {
         ArrowLeft: () => step(-1), ArrowRight: () => step(1),
-        t: () => store.set({temperature: kTemperatures[(kTemperatures.indexOf(store.now.temperature) + 1) % kTemperatures.length]!}),
+        h: () => store.set({temperature: kTemperatures[(kTemperatures.indexOf(store.now.temperature) + 1) % kTemperatures.length]!}),
         m: () => {
           page.state.covered = !page.state.covered;
           update();

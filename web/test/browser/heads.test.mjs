@@ -49,7 +49,7 @@ test('a click pins a head and a name ranks by its score; both stand in the addre
 
 test('the keys take the next score and the next axes', async () => {
   const page = await open();
-  await page.keyboard.press('s');
+  await page.keyboard.press('o');
   await page.keyboard.press('x');
   await soon.match(() => hash(page), /sort=current\/across=current/);
 });
