@@ -284,3 +284,17 @@ test('with nothing pinned the largest of each row are drawn, and how many of how
   }
   await soon.equal(() => page.locator('.keys .rest').textContent(), `not drawn: ${written(1 - sum / rows)} of a row on average`);
 });
+
+test('edges of other rows end at several folds, near where they go', async () => {
+  const page = await open('#look/L0.H0/i=190');
+  await page.waitForSelector('.arc.other', {state: 'attached'});
+  await quiet(page);
+  const folds = await page.locator('.fold').evaluateAll((all) => all.map((each) => each.textContent));
+  assert.ok(folds.length >= 6, folds.join());
+  const sizes = folds.map((each) => Number.parseInt(each));
+  assert.ok(Math.max(...sizes) < 80, folds.join());
+  const count = await page.locator('.keys > *').count();
+  await page.locator('.fold').nth(2).click();
+  await soon.ok(async () => await page.locator('.key').count() >= sizes[2]);
+  await soon.ok(async () => await page.locator('.keys > *').count() > count);
+});
