@@ -3,6 +3,7 @@ import {button, choice, html} from '../dom';
 import type {SelectionStore} from '../store';
 import type {ScoreName} from '../transport/api';
 import {kViews} from '../views/list';
+import {kBest} from './chips';
 import type {KeyText} from '../views/view';
 
 const kKeys: readonly KeyText[] = [
@@ -35,14 +36,13 @@ const kGroups: readonly {title: string; keys: readonly KeyText[]}[] = [
 ];
 
 function scoresSetting(scores: ScoreName[], store: SelectionStore): HTMLElement {
-  const options = scores.map(({name, short}) => ({name, label: short}));
-  const choices = ['first', 'second'].map((which, place) => choice(`The ${which} score of a chip`, options, (name) => {
+  const choices = ['first', 'second'].map((which, place) => choice(`The ${which} score of a chip`, scores.map(({name, short}) => ({name, label: place === 0 && name === kBest ? 'best' : short})), (name) => {
     const next: [string, string] = [...store.now.scores];
     next[place] = name;
     store.set({scores: next}, {fresh: store.isFresh});
   }));
   for (const {element} of choices) {
-    for (const [index, each] of [...element.children].entries()) each.setAttribute('title', scores[index]!.about);
+    for (const [index, each] of [...element.children].entries()) each.setAttribute('title', each.textContent === 'best' ? 'the head\u2019s largest score, by its name' : scores[index]!.about);
   }
   const show = () => choices.forEach(({show}, place) => show(store.now.scores[place]!));
   store.listen(show);

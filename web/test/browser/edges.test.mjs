@@ -18,9 +18,20 @@ test('a chip shows one head, Shift adds, a double click shows it alone', async (
   await soon.equal(() => hash(page), '#look/L1.H4/i=60');
 });
 
-test('a chip names its scores', async () => {
+test('a chip names the score that its head has most of, and its distance', async () => {
   const page = await open('#look/L1.H3/i=60');
-  await soon.match(() => page.locator('.chip[data-head="0"]').textContent(), /H0.*prev \.\d\d.*\d+\.\d back/);
+  const {scores, heads} = await page.evaluate(async () => {
+    const text = sessionStorage.getItem('heed.text');
+    const {session} = await (await fetch('/api/v1/sessions', {method: 'POST', body: JSON.stringify({text})})).json();
+    return {scores: (await (await fetch('/api/v1/models')).json()).scores, heads: (await (await fetch(`/api/v1/sessions/${session}/self/heads?layer=1`)).json()).layers[0].heads};
+  });
+  const shares = scores.filter(({share, from}) => share && from === 'text').map(({name}) => name);
+  for (const head of heads) {
+    const best = shares.reduce((most, name) => head[name] > (head[most] ?? -1) ? name : most, '');
+    const text = await page.locator(`.chip[data-head="${head.head}"] .chip-scores`).textContent();
+    assert.ok(text.startsWith(`${best.replace(/_/g, ' ')} `), `${text}: expected ${best} ${head[best]}`);
+    assert.match(text, /^\D+(\.\d\d|1\.0).*\d+\.\d back$/);
+  }
 });
 
 test('the keys of a row stand with their weights and what is left over', async () => {
