@@ -42,7 +42,7 @@ class Shown {
   readonly compare: CompareBar;
   private readonly panels: Panel[];
 
-  constructor(container: HTMLElement, page: Page, comparison: Comparison) {
+  constructor(container: HTMLElement, private readonly page: Page, comparison: Comparison) {
     const {store, side, api} = page;
     this.api = api;
     const view = viewOf(store.now.view);
@@ -68,10 +68,14 @@ class Shown {
 
   update(): void {
     this.place.classList.toggle('reading', !this.api.hasWeights);  // there is nothing to show yet
+    this.page.stage.root.classList.toggle('fits', viewOf(this.name).fits?.(this.page) ?? false);
     this.panels.forEach((panel) => panel.update());
   }
 
-  destroy(): void { this.panels.forEach((panel) => panel.destroy()); }
+  destroy(): void {
+    this.page.stage.root.classList.remove('fits');
+    this.panels.forEach((panel) => panel.destroy());
+  }
 }
 
 export function showSession(container: HTMLElement, page: Page, comparison: Comparison): Session {

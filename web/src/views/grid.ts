@@ -8,6 +8,7 @@ export const grid: View = {
   label: 'Grid',
   key: '2',
   differs: true,
+  fits: ({stage}) => !stage.isNarrow,
   needs: () => true,
   parts: [],
   keys: [

@@ -44,6 +44,7 @@ export const look: View = {
   label: 'Look',
   key: '1',
   differs: true,
+  fits: (page) => !page.stage.isTwo && underOf(page) === nothing,  // other heads under the columns, or a column under others, may be longer
   needs: () => true,
   parts: ['chips', 'text'],
   keys: [
@@ -55,7 +56,6 @@ export const look: View = {
     ['w', 'opens Why, and leaves it'],
   ],
   draw: (container, page) => {
-    const {stage} = page;
     const part = (name: string, label: string) => html('section', {class: name, 'aria-label': label});
     const edges = part('edges', 'Who attends to whom');
     const place = part('matrix-part', 'Matrix');
@@ -76,18 +76,10 @@ export const look: View = {
     const underPart = switching(under, page, () => underOf(page), () => { under.hidden = underOf(page) === nothing; });
     const panels: Panel[] = [matrix, edgesPart, sidePart, whyShort(short, page), underPart, betweenTest(test, page)];  // what is asked for first comes first
     if (switches) panels.push({update: () => switches.show(), destroy: () => undefined});
-    // Other heads under the columns, or one column under another, are longer than a window.
-    const fits = () => stage.root.classList.toggle('fits', !stage.isTwo && underOf(page) === nothing);
     return {
       keys: {0: () => matrix.fit(), t: () => void matrix.toggleTable(), w: () => page.store.set({view: 'why'})},
-      update: () => {
-        fits();
-        panels.forEach((panel) => panel.update());
-      },
-      destroy: () => {
-        stage.root.classList.remove('fits');
-        panels.forEach((panel) => panel.destroy());
-      },
+      update: () => panels.forEach((panel) => panel.update()),
+      destroy: () => panels.forEach((panel) => panel.destroy()),
     };
   },
 };
