@@ -2,8 +2,10 @@
 import type {Score} from '../answers';
 import {fixed, shortWeight} from '../format';
 import type {Page} from '../panel';
+import {primary} from '../panel';
 import type {Place} from '../selection';
 import {headText, nameOf} from '../selection';
+import type {SelectionStore} from '../store';
 import type {HeadScores} from '../transport/api';
 import {headsOf} from '../late';
 
@@ -40,11 +42,34 @@ export function columnName({name}: Pick<Column, 'name'>): string { return name.r
 /** Whether it is a score of the server, which has all evidence for it: for another one there are the weights by distance. */
 export function isKnown({api}: Page, column: Column): boolean { return api.about.scores.some(({name}) => name === column.name); }
 
+const kFirstSort = new WeakMap<SelectionStore, string>();  // of the view that is open
+
+/** Heads opens anew: a head that heed has chosen is ranked by what sets it apart. */
+export function openHeads({store}: Page): void { kFirstSort.delete(store); }
+
+/** The score in which the head that heed has chosen ranks highest, the larger of two; null where somebody else has chosen it. */
+function apart(page: Page): string | null {
+  const {api, store} = page;
+  const {done, of} = api.scored;
+  if (store.reason === '' || done < of) return null;
+  const own = primary(store.now);
+  const scores = api.about.scores.filter(({share, from}) => share && from === 'text').flatMap(({name}) => {
+    const value = api.scoresOf(own)?.[own.head]?.[name];
+    if (typeof value !== 'number') return [];
+    const rank = headsOf(page).filter((place) => (api.scoresOf(place)?.[place.head]?.[name] as number) > value).length;
+    return [{name, value, rank}];
+  });
+  return scores.sort((a, b) => a.rank - b.rank || b.value - a.value)[0]?.name ?? null;
+}
+
 /** The score by which the heads are ranked. */
 export function sortName(page: Page, alike: Alike | null): string {
   const {sort} = page.store.now;
   if (alike) return kLike;
-  return page.api.about.scores.some(({name}) => name === sort) ? sort : usualOf(page)[0]!;
+  if (page.api.about.scores.some(({name}) => name === sort)) return sort;
+  const first = kFirstSort.get(page.store) ?? apart(page);
+  if (first !== null) kFirstSort.set(page.store, first);  // another head that is chosen later changes no order
+  return first ?? usualOf(page)[0]!;
 }
 
 /** The ranking score first where it is none of the usual ones. */
