@@ -4,7 +4,7 @@ import {Slot, valueOf} from '../data/slot';
 import {choice, html, say} from '../dom';
 import {Frame} from '../frame';
 import {focus, type Page, type Panel, primary, type Span} from '../panel';
-import {kScales, nameOf, type Place, type Scale, type Zoom} from '../selection';
+import {headText, kScales, nameOf, type Place, type Scale, type Zoom} from '../selection';
 import type {Marginals, SessionApi} from '../transport/api';
 import {MatrixCanvas} from './matrix_canvas';
 import {listenToMatrix} from './matrix_input';
@@ -213,7 +213,8 @@ class MatrixPanel implements Panel {
     this.tiles.show(name, now.scale);
     this.readOut.showScale(now.scale, api.requests.quantity);
     this.edges.showQuantity(api.requests.quantity);
-    say(this.about, now.unit === 'token' ? 'row attends to column' : 'row attends to column, token by token');
+    const whose = now.places.length > 1 ? `${headText(place)}, ` : '';
+    say(this.about, `${whose}${now.unit === 'token' ? 'row attends to column' : 'row attends to column, token by token'}`);
     if (name !== this.lastPlace && api.hasWeights) {
       if (this.sight.width > 0) this.canvas.fetch(place, this.sight.now, this.sight.height);  // now, and not in the next frame
       if (this.table) this.closeTable();

@@ -12,7 +12,7 @@ import type {Next, Token} from '../transport/api';
 import {tokenOfB} from '../transport/difference';
 import {others} from './key_column';
 import {lensInShort} from './lens_short';
-import {word} from './word';
+import {areSpaced, word} from './word';
 
 const kShown = 5;      // words
 const kCompared = 64;  // words of either side, among which the other side's are looked for
@@ -25,7 +25,7 @@ function row(name: Node, share: number): HTMLElement {
 }
 
 function nextRows(next: Next): HTMLElement[] {
-  const rows = next.words.map((each) => row(word(each.text), each.probability));
+  const rows = next.words.map((each) => row(word(each.text, areSpaced(next.words)), each.probability));
   const {count, probability} = next.rest;
   if (count > 0) {
     rows.push(html('li', {class: 'quiet rest'}, `+ ${weight(probability)} in ${others(count)}`));
@@ -46,7 +46,7 @@ function rowsOfBoth(a: Next, b: Next): HTMLElement[] {
     ...rows.map(({text, ofA, ofB, change}) => {
       const bar = html('span', {class: change < 0 ? 'bar less' : 'bar more'});
       bar.style.setProperty('--share', String(Math.abs(change)));
-      return html('li', {class: 'next-row both'}, word(text), html('span', {class: 'value'}, written(ofA, a)), html('span', {class: 'value'}, written(ofB, b)),
+      return html('li', {class: 'next-row both'}, word(text, areSpaced(a.words)), html('span', {class: 'value'}, written(ofA, a)), html('span', {class: 'value'}, written(ofB, b)),
         html('span', {class: 'bar-room'}, bar), html('span', {class: 'value'}, weight(change)));
     }),
   ];

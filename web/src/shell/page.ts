@@ -68,6 +68,7 @@ export class PageShell implements Mounted, Showing {
   private readonly stopKeys: () => void;
   private readonly stop = new AbortController();
   private isPointed = false;  // the focus came by the pointer
+  private isUnitOfText = false;  // characters are shown because the text is bytes to the model, and not because somebody chose them
   private isNewText = false;  // its first address is a step, whoever chooses it
   private restored: Input | null = null;  // what a step back or forward reads
   private keyed = 0;          // when a key did something, in ms
@@ -190,14 +191,19 @@ export class PageShell implements Mounted, Showing {
     const read = parse(this.address);
     const asked = read.selection ?? this.opening.usual;
     const side = api.side(asked.places[0]!.stack);
-    const unit = asked.unit === kNothing.unit && areMostlyBytes(side.queries) ? 'character' : asked.unit;
+    const given = this.isUnitOfText && !keepSelection && asked.unit === 'character' ? kNothing.unit : asked.unit;
+    this.isUnitOfText = given === kNothing.unit && areMostlyBytes(side.queries);
+    const unit = this.isUnitOfText ? 'character' : given;
     const last: Selection = {...asked, query: lastWord(side), key: null, range: null, unit};
     const isLinked = read.selection !== null && (asked.text !== '' || asked.model !== '');
     this.isNewText &&= !isLinked;  // the link is a step already
     const kept = keepSelection || isLinked ? read.selection : null;
     const selection = {...kept ?? last, model: '', text: '', second: ''};
     const isRowFresh = kept === null || (this.store.isRowFresh && !isFirst);
+    if (this.store.isHeadEarly && !keepSelection) this.store.isHeadFresh = true;
+    this.store.hasChoice = false;
     this.place(this.fitted(api, selection, remarks(this.address, read)), !read.selection, this.store.isHeadFresh && !(isFirst && read.selection));
+    this.store.isHeadEarly = false;
     this.store.isRowFresh = isRowFresh;
     this.header!.show(api);
     this.draw(api);

@@ -101,6 +101,7 @@ export function showSession(container: HTMLElement, page: Page, comparison: Comp
   };
   const begin = ({stack, layer, head, query, key, reason}: Chosen) => {
     if (stack !== side.stack) return;
+    store.hasChoice = true;
     const {places: [place, another], query: pinned, key: other} = store.now;
     const isShown = !another && place!.layer === layer && place!.head === head && pinned === (query ?? null) && other === (key ?? null);
     if (store.isHeadFresh || isShown) store.reason = reason;  // shown: by a saved page, or an address
