@@ -17,7 +17,7 @@ export function underlined(tokens: {text: string; probability: number}[], go: ((
       piece.hex ? html('span', {class: 'hex'}, piece.text) : piece.text));
     const bits = -Math.log2(probability);
     element.style.setProperty('--weight', bits < 0.25 ? '0' : Math.min(kMostBits, bits).toFixed(2));
-    if (probability < 0.25) element.append(html('span', {class: 'under'}, shortWeight(probability) || '0'));
+    if (probability < 0.25) element.append(html('span', {class: 'under'}, shortWeight(probability)));
     if (go) element.addEventListener('click', () => go(at));
     return html('span', {}, gap ? ' ' : '', element);
   });

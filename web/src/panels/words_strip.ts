@@ -90,7 +90,7 @@ export class WordsStrip implements Panel {
     const bits = line === 'surprise' ? -Math.log2(probability) : line === 'rank' ? Math.log2(rank) : entropy;
     const title = `surprise ${(-Math.log2(probability)).toFixed(1)} bits, probability ${weight(probability)}, rank ${rank}`;
     if (this.list) return {shade: Math.min(1, bits / kDarkest), number: '', classes, nudge: 0, title};
-    const number = line === 'surprise' ? probability < 0.005 ? '<.01' : probability < 0.25 ? shortWeight(probability) : ''
+    const number = line === 'surprise' ? probability < 0.25 ? shortWeight(probability) : ''
       : line === 'rank' ? rank > 1 ? String(rank) : '' : entropy > 4 ? entropy.toFixed(1) : '';
     return {shade: bits < 0.25 ? 0 : Math.min(bits, kMostBits), number: index === end - 1 ? number : '', classes, nudge: 0, title};
   }

@@ -3,11 +3,13 @@ import type {Anatomy} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {choice, html} from '../dom';
 import {scored, shortWeight, weight} from '../format';
+import {isSaved} from '../held';
 import type {Page} from '../panel';
 import {headName, primary} from '../panel';
 import {cells, dots, lastRow, picture} from '../panels/anatomy_parts';
 import type {Settings, Steps} from '../panels/anatomy_steps';
 import {kModelsOwn, kNormalisers, kSimilarities, steps} from '../panels/anatomy_steps';
+import type {WhyCell} from '../panels/why_cell';
 import {ChosenCell} from '../panels/why_cell';
 import {plain} from '../tokens';
 import type {Drawn, View} from './view';
@@ -78,10 +80,13 @@ class AnatomyView implements Drawn {
     return {element: html('span', {class: 'anatomy-switch'}, html('span', {class: 'quiet'}, name), element), show: () => show(now())};
   }
 
+  /** The cell as Why has it; a file holds one window. */
+  private get chosen(): WhyCell | null { return isSaved(this.page.api.model) ? null : this.cell.now(); }
+
   /** The window's first row and first key; queries and keys of one text share it. */
   private get window(): {query: number; key: number; rows: number; keys: number; at: {query: number; key: number}} {
     const {store, side} = this.page;
-    const {query, key} = this.cell.now() ?? {query: store.pinnedQuery ?? side.queries.length - 1, key: store.pinnedKey ?? 0};
+    const {query, key} = this.chosen ?? {query: store.pinnedQuery ?? side.queries.length - 1, key: store.pinnedKey ?? 0};
     const rows = Math.min(kRows, side.queries.length), keys = Math.min(kRows, side.keys.length);
     const first = Math.max(0, Math.min(query - rows + 1 + (side.isSquare ? 0 : Math.floor(rows / 2)), side.queries.length - rows));
     const near = key >= first && key < first + keys && side.isSquare;
@@ -98,7 +103,7 @@ class AnatomyView implements Drawn {
 
   update(): void {
     const {api, store} = this.page;
-    if (!api.hasWeights || !this.cell.now()) return;
+    if (!api.hasWeights || (!this.chosen && !isSaved(api.model))) return;
     const window = this.window;
     this.switches.forEach(({show}) => show());
     const data = this.slot.show(api.ofHead<Anatomy>(primary(store.now), `anatomy?query=${window.query}&key=${window.key}`));
