@@ -9,13 +9,14 @@ export interface Arc {
   kind: 'own' | 'other' | 'small' | 'free' | 'sink';  // free: with nothing pinned; sink: of these, to the key that takes most
   colour: string;      // a class: head-1 to head-4
   chosen: boolean;
-  label: string;        // what stands at its middle
+  label: string;        // what stands at its middle, or before it
+  indent?: number;      // px that it begins later
 }
 
 /** What an arc does when the pointer is at it. */
 export interface ArcActions { enter(edge: Edge): void; leave(): void; click(edge: Edge): void }
 
-const kNumber = 30;        // px of a number that stands before its arc
+export const kNumber = 30;  // px of a number that stands before its arc
 const kLeastSmall = 0.01;  // lighter arcs of a small multiple are not drawn
 
 function style({edge, kind}: Arc): {width: number; opacity: number} {
@@ -51,7 +52,7 @@ interface Mark { key: string; name: 'line' | 'path' | 'text'; attributes: Record
 function marksOf(arc: Arc, columns: [number, number], actions: boolean): Mark[] {
   const {edge, source, target, kind, chosen, label} = arc;
   const [left, right] = columns;
-  const d = link(kind === 'sink' ? [left + kNumber, right] : columns, source, target);
+  const d = link([left + (arc.indent ?? 0), right], source, target);
   const {width, opacity} = style(arc);
   const key = `${kind} ${arc.colour} ${edge.query} ${edge.key}`;
   const colour = chosen ? 'accent' : kind === 'other' ? 'other' : arc.colour;
@@ -61,7 +62,7 @@ function marksOf(arc: Arc, columns: [number, number], actions: boolean): Mark[] 
     {class: `arc ${colour}`, d, 'stroke-width': width.toFixed(2), opacity: chosen ? 1 : opacity.toFixed(3)})];
   // A wider, invisible stroke that the pointer can meet.
   if (actions) marks.push(mark('target', 'path', {class: 'arc-target', d, 'data-key': edge.key, 'data-query': edge.query}));
-  if (label) marks.push(mark('label', 'text', {class: chosen ? 'arc-number chosen' : 'arc-number', ...kind === 'sink' ? {x: left + kNumber - 3, y: source + 4, 'text-anchor': 'end'} : besideMiddle(arc, columns, width)}, label));
+  if (label) marks.push(mark('label', 'text', {class: chosen ? 'arc-number chosen' : 'arc-number', ...kind === 'sink' ? {x: left + 3, y: source + 4, 'text-anchor': 'start'} : besideMiddle(arc, columns, width)}, label));
   return marks;
 }
 

@@ -4,7 +4,7 @@ import {weight as written} from '../format';
 
 const kArcs = 48;     // of all rows in sight together
 const kMostOfRow = 8;
-const [kSinkWeight, kSinkRows, kLeastSinkRows] = [0.4, 0.6, 4];  // of a row; of the rows that give as much to it, and how many at least
+const [kSinkWeight, kSinkRows, kLeastSinkRows] = [0.3, 0.4, 4];  // of a row; of the rows that give as much to it, and how many at least
 
 export interface Choice {
   rows: EdgeRow[];
@@ -44,8 +44,8 @@ export function choiceText({each, drawn, all}: Choice, isShort = false): string 
   return `${each === 1 ? 'the' : each} largest per row, ${drawn} of ${all.toLocaleString('en')} weights`;
 }
 
-/** `not drawn: .57 of a row on average`; the weights of a difference sum to nothing, so there they are counted. */
+/** `not drawn: .57 on average`, of a row; the weights of a difference sum to nothing, so there they are counted. */
 export function restText({drawn, all, rest}: Choice, isDifference: boolean): string {
   if (isDifference && drawn < all) return `not drawn: ${(all - drawn).toLocaleString('en')} smaller ones`;
-  return drawn === all ? 'every weight drawn' : `not drawn: ${written(rest)} of a row on average`;
+  return drawn === all ? 'every weight drawn' : `not drawn: ${written(rest)} on average`;
 }

@@ -11,7 +11,7 @@ import {Rows} from '../rows';
 import {nameOf} from '../selection';
 import {phrase} from '../tokens';
 import type {Arc} from './edge_arcs';
-import {drawArcs} from './edge_arcs';
+import {drawArcs, kNumber} from './edge_arcs';
 import type {Choice} from './edge_choice';
 import {largestOfRows, restText} from './edge_choice';
 import {EdgeData, ownEdges} from './edge_data';
@@ -150,7 +150,7 @@ class EdgesPanel implements Panel {
     const pinned = store.pinnedOther === null ? null : rows.of(store.pinnedOther);
     const drawn = [...lines.values()].map((line) => rows.line(line, store.to));
     const entries = fitting(heaviestFirst(drawn, store.to, pinned), seen, most, this.unfolded);
-    return this.isNarrow ? entries : divided(entries, Math.min(kNodes, this.most));
+    return this.isNarrow || entries.length < 2 ? entries : divided(entries, Math.min(kNodes, this.most));
   }
 
   private draw(): void {
@@ -265,6 +265,7 @@ class EdgesPanel implements Panel {
       arcs.push({
         edge, kind: isSink ? 'sink' : at === null ? 'free' : own ? 'own' : 'other', colour: colourOfEdge(this.page, primary(store.now), edge.weight), chosen,
         source: queryY(isOfLine ? middle : edge.query), target: (this.slots[index]! + 0.5) * height - this.scrolled,
+        indent: at === null && choice.sink !== null ? kNumber : 0,
         label: chosen ? weight(edge.weight) : isSink ? shortWeight(edge.weight) : '',
       });
     }

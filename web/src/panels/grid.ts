@@ -1,6 +1,6 @@
 // All heads of an attention, each as a thumbnail: only the lines in sight are there.
 import {isSamePlace} from '../address';
-import {html} from '../dom';
+import {html, say} from '../dom';
 import {count} from '../format';
 import type {Term} from '../head_filter';
 import type {Page, Panel} from '../panel';
@@ -25,6 +25,7 @@ export class GridPanel implements Panel {
   private readonly thumbs: Thumbs;
   private readonly scroller = html('div', {class: 'grid-scroller', tabindex: 0, role: 'group', 'aria-label': 'Heads'});
   private readonly sheet = html('div', {class: 'grid-sheet'});
+  private readonly more = html('div', {class: 'quiet grid-more', 'data-unsaved': true});
   private readonly lines = new Map<number, {element: HTMLElement; state: string}>();
   private readonly canvases = new Map<number, HTMLCanvasElement>();  // of the heads that are there
   private readonly resized = new ResizeObserver(() => this.update());
@@ -42,7 +43,7 @@ export class GridPanel implements Panel {
   constructor(container: HTMLElement, private readonly page: Page) {
     this.heading = new GridHeading(page, () => this.focus(this.cursor));
     this.thumbs = new Thumbs(page, (heads) => this.drawThumbs(heads));
-    this.scroller.append(this.sheet);
+    this.scroller.append(this.sheet, this.more);
     container.append(this.heading.element, this.scroller);
     this.scroller.addEventListener('scroll', () => {
       cancelAnimationFrame(this.frame);
@@ -91,7 +92,7 @@ export class GridPanel implements Panel {
     const {scrollTop, clientHeight} = this.scroller;
     const {end} = linesWithin(this.layout, this.page.side.layers, scrollTop, scrollTop + clientHeight - this.layout.lineHeight / 2);
     const below = this.page.side.layers - Math.ceil(end / this.layout.lines);
-    this.heading.sayMore(below > 0 && !this.isOnSheet ? `\u2193 ${count(below, 'more layer')}, scroll` : '');
+    say(this.more, below > 0 && !this.isOnSheet ? `\u2193 ${count(below, 'more layer')}` : '');
   }
 
   /** The foot line: all that is known of the head under the pointer, or of the pinned one. */

@@ -19,7 +19,6 @@ export class GridHeading {
   private readonly written = html('span', {class: 'grid-filter-written'});  // the same in a saved picture
   private readonly count = html('span', {class: 'quiet grid-count', id: 'grid-count', role: 'status'});
   private readonly block = html('span', {class: 'quiet'});
-  private readonly more = html('span', {class: 'quiet grid-more', 'data-unsaved': true});
   private readonly sorts: ReturnType<typeof choice<string>>;
   private readonly others: {name: string; label: string; about: string}[];  // scores, in a menu
   private readonly otherSort = html('span', {});
@@ -45,16 +44,13 @@ export class GridHeading {
     this.element.append(this.title,
       html('div', {class: 'grid-sort'}, html('span', {class: 'quiet'}, 'each layer sorted by'), this.sorts.element, this.otherSort),
       html('label', {class: 'grid-filter-line'}, html('span', {class: 'quiet'}, '/ filter'), this.field, this.written), this.count,
-      html('span', {class: 'grid-legend'}, html('span', {class: 'quiet'}, api.isDifference ? 'A \u2212 B' : 'weight'), rampOf('grid-ramp', api.isDifference), this.block), this.more);
+      html('span', {class: 'grid-legend'}, html('span', {class: 'quiet'}, api.isDifference ? 'A \u2212 B' : 'weight'), rampOf('grid-ramp', api.isDifference), this.block));
   }
 
   focus(): void {
     this.field.focus();
     this.field.select();
   }
-
-  /** What is out of sight. */
-  sayMore(text: string): void { say(this.more, text); }
 
   private sort(sort: string): void { this.page.store.set({sort}, {replace: true}); }
 

@@ -42,7 +42,7 @@ function rowsOfBoth(a: Next, b: Next): HTMLElement[] {
     .sort((one, other) => Math.abs(other.change) - Math.abs(one.change)).slice(0, kShown + 1);
   const written = (value: number | null, all: Next) => value === null ? `<${weight(Math.max(0.001, least(all)))}` : weight(value);
   return [
-    html('li', {class: 'next-row both quiet'}, '', html('span', {class: 'value'}, 'A'), html('span', {class: 'value'}, 'B'), '', html('span', {class: 'value'}, 'A \u2212 B')),
+    html('li', {class: 'next-row both quiet'}, html('span'), html('span', {class: 'value'}, 'A'), html('span', {class: 'value'}, 'B'), html('span'), html('span', {class: 'value'}, 'A \u2212 B')),
     ...rows.map(({text, ofA, ofB, change}) => {
       const bar = html('span', {class: change < 0 ? 'bar less' : 'bar more'});
       bar.style.setProperty('--share', String(Math.abs(change)));

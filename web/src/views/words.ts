@@ -17,6 +17,7 @@ export const words: View = {
   label: 'Words',
   key: '6',
   needs: ({has_words: writes, fills_masks: fills, runs, held_view: view}) => (writes || fills) && (runs || view === 'words'),
+  fits: ({stage}) => !stage.isTwo,
   parts: [],
   keys: [
     ['\u2190 \u2192', 'the previous token, the next token'],
@@ -30,6 +31,7 @@ export const words: View = {
     const [strip, next, right, lens, ranks] = [part('words-text', 'The text by surprise'), part('words-part', 'Next word'),
       part('words-part', 'Branches'), part('words-part', 'Lens'), part('words-part', 'Rank')];
     const beams = part('words-part', 'Beams');
+    container.classList.add('scrolls');
     container.append(strip, html('div', {class: 'words-columns'}, next, right), beams, html('div', {class: 'words-columns lens-columns'}, lens, ranks));
     const page: WordsPage = {
       ...shared, side: api.side(wordsStack(shared)), writes: api.model.has_words, tokens: api.info.tokens,

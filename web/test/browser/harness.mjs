@@ -23,7 +23,7 @@ I didn't know what to do. Let us look for the ball under the old tree."
 Lily took her mom by the hand. They looked and looked, but the ball was gone. \
 Lily didn't want to help her mom, so she`;
 
-export const kWaitMilliseconds = 300_000;  // a machine may be busy with other things
+export const kWaitMilliseconds = Number(process.env.HEED_WAIT ?? 300_000);  // a machine may be busy with other things
 const kBrowsers = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const kShell = '/usr/bin/chromium-headless-shell';  // the same engine without a window: two thirds of the CPU time
 

@@ -49,7 +49,7 @@ test('a logarithmic axis ends where it is told to', async () => {
 test('the rest of a difference is counted, since its weights sum to nothing', async () => {
   const {restText} = await load('panels/edge_choice');
   const choice = {rows: [], each: 2, drawn: 44, all: 253, rest: 0.57};
-  assert.equal(restText(choice, false), 'not drawn: .570 of a row on average');
+  assert.equal(restText(choice, false), 'not drawn: .570 on average');
   assert.equal(restText(choice, true), 'not drawn: 209 smaller ones');
 });
 
@@ -238,11 +238,11 @@ test('with nothing pinned more of a row are chosen where there are fewer rows', 
   const few = choice.largestOfRows(rows(2));
   assert.equal(choice.choiceText(few), '8 largest per row, 6 of 20 weights');
   assert.equal(choice.choiceText(few, true), '8 per row');
-  assert.equal(choice.restText(few), 'not drawn: .300 of a row on average');
+  assert.equal(choice.restText(few), 'not drawn: .300 on average');
   const many = choice.largestOfRows(rows(30));
   assert.deepEqual(many.rows[4].edges.map(({key}) => key), [1]);
   assert.equal(choice.choiceText(many), 'the largest per row, 30 of 300 weights');
-  assert.equal(choice.restText(many), 'not drawn: .600 of a row on average');
+  assert.equal(choice.restText(many), 'not drawn: .600 on average');
   assert.equal(choice.choiceText(choice.largestOfRows([])), '');
 });
 
