@@ -54,24 +54,24 @@ for (const [width, height] of kSizes) {
 test('both ends of the pinned edge are in sight, or stand at the border of the text', async () => {
   const page = await open('#look/L1.H3');
   await run(page, kLong);
-  await page.evaluate(() => { location.hash = '#look/L1.H3/i=395/j=4'; });
+  await page.evaluate(() => { location.hash = '#look/L1.H3/i=380/j=4'; });
   await quiet(page);
   const inSight = (index) => page.evaluate((at) => {
     const [box, room] = [document.querySelector(`.token[data-index="${at}"]`)?.getBoundingClientRect(), document.querySelector('.scroller').getBoundingClientRect()];
     return box !== undefined && box.top >= room.top - 1 && box.bottom <= room.bottom + 1;
   }, index);
-  await soon.equal(() => inSight(395), true);
+  await soon.equal(() => inSight(380), true);
   await soon.match(() => page.locator('.beyond').allTextContents().then(String), /^\u2191 .* 4$/);
   await page.locator('.beyond').click();
   await soon.equal(() => inSight(4), true);
-  await soon.match(() => page.locator('.beyond').allTextContents().then(String), /^\u2193 .* 395$/);
-  await page.evaluate(() => { location.hash = '#look/L1.H3/i=395/j=380'; });
-  await soon.equal(() => inSight(395), true);
+  await soon.match(() => page.locator('.beyond').allTextContents().then(String), /^\u2193 .* 380$/);
+  await page.evaluate(() => { location.hash = '#look/L1.H3/i=380/j=372'; });
   await soon.equal(() => inSight(380), true);
+  await soon.equal(() => inSight(372), true);
   await soon.equal(() => page.locator('.beyond').count(), 0);
 });
 
-for (const [query, key] of [[100, 40], [196, 20], [198, 190]]) {
+for (const [query, key] of [[100, 40], [190, 20], [192, 186]]) {
   test(`every notch of the wheel zooms about the pointer, and nothing else moves: cell ${query}, ${key}`, async () => {
     const page = await open('#look/L1.H3');
     const parts = ['canvas.matrix', '.plot', '.foot', '.side', '.edges-body', '.received-line'];

@@ -126,8 +126,9 @@ test('the lens has a row for each layer and the embedding, and says what the ser
   const lens = await answer(page, 'lens?begin=0&end=8&at=5');
   await soon.equal(() => page.locator('.lens tbody tr').count(), lens.levels.length);
   const first = page.locator('.lens tbody tr').first().locator('td').first();
-  const {came} = lens.levels.at(-1).cells[0];
-  await soon.equal(() => first.locator('.lens-chance').textContent(), came >= 0.995 ? '1' : came < 0.005 ? '' : short(came));
+  const {probability, text} = lens.levels.at(-1).cells[0];  // the number is of the word that stands there
+  await soon.equal(async () => (await first.locator('span').first().textContent()).trim(), text.trim());
+  await soon.equal(() => first.locator('.lens-chance').textContent(), probability >= 0.995 ? '1' : probability < 0.005 ? '' : short(probability));
   await soon.match(() => page.locator('.check').textContent(), /lens of the last layer is the answer itself/);
 });
 
@@ -154,7 +155,7 @@ test('a click on a token shows its path, a second one takes it away', async () =
 
 test('by effect the same graph is weighed anew, and the address says so', async () => {
   const page = await view('#flow/L0.H0/i=12');
-  await page.keyboard.press('e');
+  await page.keyboard.press('b');
   await soon.match(() => hash(page), /by=effect/);
   await page.waitForFunction(() => document.querySelector('.flow-graph .quiet')?.textContent.startsWith('By effect'));
 });
