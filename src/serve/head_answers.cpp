@@ -146,8 +146,8 @@ void get_changes(Api& api, const Parameters& parameters, httplib::Response& resp
   const SessionPointer from = api.sessions.find(parameters.text("from", ""));
   require_ready(*session);
   require_ready(*from);
-  send_long(api, parameters, response,
-            long_answer(session, [session, from, stack](Cancel& cancel) {
+  check_same_heads(*session, *from, stack);
+  send_long(api, parameters, response, long_answer(session, [session, from, stack](Cancel& cancel) {
               return to_json(answer_changes(*session, *from, stack, cancel));
             }));
 }

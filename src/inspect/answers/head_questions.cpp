@@ -25,13 +25,6 @@ std::string heads_text(const LiveSession& session, Stack stack) {
                      size.queries, size.keys);
 }
 
-void check_alike(const LiveSession& session, const LiveSession& from, Stack stack) {
-  const std::string expected = heads_text(session, stack);
-  const std::string found = heads_text(from, stack);
-  if (found != expected)
-    fail({.op = "changes", .argument = "from", .found = found, .expected = expected});
-}
-
 // The first rows of the blocks that are compared, evenly over the text.
 std::vector<std::int64_t> block_begins(std::int64_t queries) {
   const std::int64_t all = (queries + kRowsAtOnce - 1) / kRowsAtOnce;
@@ -78,9 +71,15 @@ SimilarAnswer answer_similar(const LiveSession& session, Stack stack, const Patt
   return answer;
 }
 
+void check_same_heads(const LiveSession& session, const LiveSession& from, Stack stack) {
+  const std::string expected = heads_text(session, stack);
+  const std::string found = heads_text(from, stack);
+  if (found != expected)
+    fail({.op = "changes", .argument = "from", .found = found, .expected = expected});
+}
+
 ChangesAnswer answer_changes(const LiveSession& session, const LiveSession& from, Stack stack,
                              Cancel& cancel) {
-  check_alike(session, from, stack);
   const MatrixSize size = session.size(stack);
   const StackShape& shape = session.session().at(stack).shape;
   const std::vector<std::int64_t> begins = block_begins(size.queries);

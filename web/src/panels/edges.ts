@@ -150,7 +150,21 @@ class EdgesPanel implements Panel {
     const pinned = store.pinnedOther === null ? null : rows.of(store.pinnedOther);
     const drawn = [...lines.values()].map((line) => rows.line(line, store.to));
     const entries = fitting(heaviestFirst(drawn, store.to, pinned), seen, most, this.unfolded);
-    return this.isNarrow || entries.length < 2 ? entries : divided(entries, Math.min(kNodes, this.most));
+    return this.isNarrow || entries.length < 2 ? entries : this.divided(entries, own.end - 1);
+  }
+
+  /** Long folds in parts, as many as leave the key `own` beside the same token among the queries. */
+  private divided(entries: Entry[], own: number): Entry[] {
+    const {begin, rows} = this.window;
+    const isBeside = (list: Entry[]) => {
+      const at = list.findIndex((entry) => entry.kind === 'key' && entry.key === own);
+      return at < 0 || (at <= own - begin && list.length - at <= rows - (own - begin));
+    };
+    for (let count = Math.min(kNodes, this.most); count > entries.length; --count) {
+      const list = divided(entries, count);
+      if (isBeside(list)) return list;
+    }
+    return entries;
   }
 
   private draw(): void {

@@ -9,7 +9,7 @@ import type {Place} from '../selection';
 import {headText} from '../selection';
 import type {Alike, Column} from './heads_scores';
 import {headsOf} from '../late';
-import {columnOf, kLike, valueOf, valueText} from './heads_scores';
+import {columnOf, isOfSide, kLike, valueOf, valueText} from './heads_scores';
 import {nextName} from './heads_table';
 import {Room} from './name_room';
 
@@ -53,8 +53,9 @@ export class HeadsScatter implements Panel {
   update(): void {
     const {page} = this;
     const alike = this.alike();
-    const x = columnOf(page, alike ? kLike : page.store.now.x, alike) ?? columnOf(page, 'previous', null)!;
-    const y = columnOf(page, page.store.now.y, alike) ?? columnOf(page, 'normalised_entropy', null)!;
+    const own = (name: string, otherwise: string) => isOfSide(page, name) ? name : otherwise;
+    const x = columnOf(page, alike ? kLike : own(page.store.now.x, 'in_order'), alike) ?? columnOf(page, 'previous', null)!;
+    const y = columnOf(page, own(page.store.now.y, 'confidence'), alike) ?? columnOf(page, 'normalised_entropy', null)!;
     this.title.textContent = `All ${page.side.layers * page.side.heads} heads`;
     this.axes.replaceChildren(this.choice('x', x), this.choice('y', y));
     const points = this.points(x, y);

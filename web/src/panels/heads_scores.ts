@@ -12,8 +12,9 @@ import {headsOf} from '../late';
 export const kLike = 'like';  // the column of a search by example
 
 const kColumns = ['previous', 'sink', 'induction', 'duplicate', 'normalised_entropy', 'distance', 'without'];
-// Between two texts: no probe has a source, and a token has no place that is its own.
-const kBetween = ['in_order', 'confidence', 'previous', 'next', 'normalised_entropy', 'distance', 'without'];
+// Between two texts: no probe has a source, and a token of one has no distance to a token of the other.
+const kBetween = ['in_order', 'confidence', 'normalised_entropy', 'without'];
+const kOfOneText = new Set(['previous', 'current', 'next', 'sink', 'distance', 'local', 'induction', 'duplicate', 'probe_induction', 'probe_duplicate']);
 const kInOrder: Column = {
   name: 'in_order', short: 'in order', about: 'mean weight of each token on the one at its place in the other text', title: 'same place', share: true, unit: 'share', from: 'text',
 };
@@ -28,6 +29,9 @@ function named(page: Page, name: string): Column | undefined {
   const own = page.store.now.on === 'probe' ? page.api.about.scores.find((each) => each.name === `probe_${name}`) : undefined;
   return own ?? page.api.about.scores.find((each) => each.name === name);
 }
+
+/** Whether a score says something of the attention: places and distances are those of one text. */
+export function isOfSide({side}: Page, name: string): boolean { return side.isSquare || !kOfOneText.has(name); }
 
 /** A score by its name; of the probe where the page is set to it. */
 export function columnOf(page: Page, name: string, alike: Alike | null): Column | undefined {
@@ -66,7 +70,7 @@ function apart(page: Page): string | null {
 export function sortName(page: Page, alike: Alike | null): string {
   const {sort} = page.store.now;
   if (alike) return kLike;
-  if (page.api.about.scores.some(({name}) => name === sort)) return sort;
+  if (isOfSide(page, sort) && page.api.about.scores.some(({name}) => name === sort)) return sort;
   const first = kFirstSort.get(page.store) ?? apart(page);
   if (first !== null) kFirstSort.set(page.store, first);  // another head that is chosen later changes no order
   return first ?? usualOf(page)[0]!;

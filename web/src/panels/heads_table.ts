@@ -7,7 +7,7 @@ import {choose} from '../shell/chips';
 import type {Place} from '../selection';
 import {headText, kNothing, nameOf} from '../selection';
 import type {Alike, Column, Ranked} from './heads_scores';
-import {columnName, columnsOf, isKnown, ranked, reachedText, sortName, unitText, valueOf, valueText} from './heads_scores';
+import {columnName, columnsOf, isKnown, isOfSide, ranked, reachedText, sortName, unitText, valueOf, valueText} from './heads_scores';
 
 const [kRow, kTouched] = [17, 24];  // px of a row; by hand
 const kFew = 3;        // scores side by side on a narrow page
@@ -150,6 +150,6 @@ export class HeadsTable implements Panel {
 
 /** The order of scores that `s`, `x` and `y` walk through. */
 export function nextName(page: Page, name: string): string {
-  const names = page.api.about.scores.map((score) => score.name).filter((each) => !each.startsWith('probe_'));
+  const names = page.api.about.scores.map((score) => score.name).filter((each) => !each.startsWith('probe_') && isOfSide(page, each));
   return names[(names.indexOf(name === kNothing.sort ? 'previous' : name) + 1) % names.length]!;
 }
