@@ -9,7 +9,7 @@ export interface Arc {
   kind: 'own' | 'other' | 'small' | 'free' | 'sink';  // free: with nothing pinned; sink: of these, to the key that takes most
   colour: string;      // a class: head-1 to head-4
   chosen: boolean;
-  label: string;        // what stands at its middle, or before it
+  label: string;        // the number at its middle, or before it
   indent?: number;      // px that it begins later
 }
 

@@ -13,7 +13,7 @@ const kReason = 22;          // the line over the foot line that says why heed c
 const kUnder = 68;           // the read-out, where no mask leaves a corner
 const kLeastBetween = 330;   // the same two where other heads stand under it
 const kBelowBetween = 330;
-const kSmall = 440;          // px a side: in the corner of a smaller one the read-out stands in less room
+const kSmall = 440;          // px a side: the read-out in the corner of a smaller one takes less room
 const kToBeside = 96;        // from the matrix over its margin to what stands beside it
 
 export function isSmall(side: number): boolean { return side < kSmall; }

@@ -1,4 +1,4 @@
-// The next word after the shown token; of an encoder what stands in its place, or the largest edges of its row.
+// The next word after the shown token; of an encoder the words that fit in its place, or the largest edges of its row.
 import type {Edge, Line} from '../arcs';
 import {latest, Slot} from '../data/slot';
 import {html} from '../dom';

@@ -1,4 +1,4 @@
-// Of a long text the words that surprised the model most.
+// Lists the words of a long text that surprised the model most.
 import {button, html} from '../dom';
 import {weight} from '../format';
 import {unitsOf} from '../panel';

@@ -39,7 +39,7 @@ export interface MountOptions {
   transport: Transport;
   address?: string | undefined;       // what to show first, as in #look/L2.H4/i=17
   theme?: Theme;                      // default: the system's
-  onAddress?: (address: string, how: {replace: boolean; input: Input}) => void;  // told of each step of the reader, and what is read
+  onAddress?: (address: string, how: {replace: boolean; input: Input}) => void;  // called at each step of the reader, with what is read
   onTitle?: (title: string) => void;  // told how the text begins
 }
 
@@ -68,8 +68,8 @@ export class PageShell implements Mounted, Showing {
   private readonly stopKeys: () => void;
   private readonly stop = new AbortController();
   private isPointed = false;  // the focus came by the pointer
-  private isUnitOfText = false;  // characters are shown because the text is bytes to the model, and not because somebody chose them
-  private isNewText = false;  // its first address is a step, whoever chooses it
+  private isUnitOfText = false;  // the page chose characters, because the text is bytes to the model
+  private isNewText = false;  // its first address is a step for Back
   private restored: Input | null = null;  // what a step back or forward reads
   private keyed = 0;          // when a key did something, in ms
 
