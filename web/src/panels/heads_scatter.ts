@@ -76,9 +76,9 @@ export class HeadsScatter implements Panel {
   /** A menu of all scores: the chosen one is its face. */
   private choice(name: 'x' | 'y', chosen: Column): HTMLElement {
     const {api, store} = this.page;
-    const scores = api.about.scores.filter((score) => !score.name.startsWith('probe_')).map((score) => ({name: score.name, label: nameText(score)}));
+    const scores = api.about.scores.filter(({name: each}) => !each.startsWith('probe_') && isOfSide(this.page, each)).map((score) => ({name: score.name, label: nameText(score)}));
     return html('label', {class: 'quiet'}, `${name} `,
-      menu(`${name} axis`, scores, chosen.name.replace(/^probe_/, ''), (score) => store.set({[name]: score})));
+      menu(`${name} axis`, this.page.side.isSquare ? scores : [{name: 'in_order', label: 'in order'}, ...scores], chosen.name.replace(/^probe_/, ''), (score) => store.set({[name]: score})));
   }
 
   private draw(x: Column, y: Column, points: {place: Place; a: number; b: number}[], up = y.about.split(',')[0]!): void {

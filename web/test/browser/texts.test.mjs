@@ -113,7 +113,7 @@ test('the margin of the matrix and its name stand together', async () => {
     assert.ok(Math.abs(name.left - bars.left) <= 2, `${width}: ${name.left} over ${bars.left}`);
     assert.ok(bars.top - name.bottom >= 0 && bars.top - name.bottom < 8);
     const column = await page.locator('.matrix-part').evaluate((each) => each.getBoundingClientRect().right);
-    assert.ok(name.right <= column + (width < 1434 ? 1 : 30), `${width}: ${name.right} in ${column}`);
+    assert.ok(name.right <= column + (width < 1240 ? 1 : 30), `${width}: ${name.right} in ${column}`);
     await page.context().close();
   }
 });
