@@ -14,6 +14,7 @@ const kFew = 3;        // scores side by side on a narrow page
 const kBar = 52;       // px of the longest bar, where there is room
 const kNegative = 8;   // px of the longest bar to the left
 const kName = 66;      // px of a head's name
+const kColumn = 76;    // px of a column, at least
 const kDigit = 7;      // px of a digit, at most
 const kToBar = 6;      // px from a number to what stands right of it
 const kBeyond = 40;    // rows over and under those in sight are there, too
@@ -56,7 +57,8 @@ export class HeadsTable implements Panel {
     const sort = sortName(page, alike);
     const columns = columnsOf(page, alike);
     const sorted = columns.find(({name}) => name === sort || name === `probe_${sort}`)!;
-    this.columns = page.stage.isNarrow ? [sorted, ...columns.filter((column) => column !== sorted)].slice(0, kFew) : columns;
+    const fit = page.stage.isNarrow ? kFew : Math.max(kFew, Math.floor(((this.scroller.clientWidth || Infinity) - kName) / kColumn));
+    this.columns = fit < columns.length ? [sorted, ...columns.filter((column) => column !== sorted)].slice(0, fit) : columns;
     this.element.style.setProperty('--row', `${this.rowHeight}px`);
     const heads = ranked(page, sorted, alike);
     this.lines = heads;
@@ -84,9 +86,11 @@ export class HeadsTable implements Panel {
   private get rowHeight(): number { return this.page.stage.isNarrow ? kTouched : kRow; }
 
   private drawNames(sorted: Column): void {
-    const {store, stage} = this.page;
-    const others = stage.isNarrow ? columnsOf(this.page, this.alike()).filter((column) => column !== sorted).map(({name}) => name.replace(/^probe_/, '')) : [];
-    const first = stage.isNarrow ? menu('Sort by another score', others.map((name) => ({name, label: name.replace(/_/g, ' ')})), '', (name) => store.set({sort: name}), 'sort by') : 'head';
+    const {store} = this.page;
+    const all = columnsOf(this.page, this.alike());
+    const isCut = this.columns.length < all.length;
+    const others = isCut ? all.filter((column) => column !== sorted).map(({name}) => name.replace(/^probe_/, '')) : [];
+    const first = isCut ? menu('Sort by another score', others.map((name) => ({name, label: name.replace(/_/g, ' ')})), '', (name) => store.set({sort: name}), 'sort by') : 'head';
     this.names.replaceChildren(html('span', {class: 'heads-name quiet', role: 'columnheader'}, first), ...this.columns.map((column) => {
       const name = columnName(column).replace('normalised ', '').replace(/^without$/, 'without it');
       const isSorted = column === sorted;

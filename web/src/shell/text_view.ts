@@ -217,7 +217,9 @@ export class TextView {
     }
     if (mark.number === before.number && mark.nudge === before.nudge && mark.title === before.title) return;
     element.querySelector('.under')?.remove();
-    element.title = mark.title ?? (mark.nudge === null ? mark.number : '');
+    const title = mark.title ?? (mark.nudge === null ? mark.number : '');
+    if (title) element.title = title;
+    else element.removeAttribute('title');
     if (!mark.number || mark.nudge === null) return;
     const under = html('span', {class: 'under'}, mark.number);
     if (mark.nudge) under.style.setProperty('--nudge', `${this.paragraph.dir === 'rtl' ? -mark.nudge : mark.nudge}px`);
