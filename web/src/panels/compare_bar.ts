@@ -181,12 +181,11 @@ export class CompareBar implements Panel {
       button({class: 'option', 'aria-pressed': String(isHere), 'data-change': change}, () => go(to), `${label} `, html('b', {}, shortWeight(change)));
     const most = heads.filter(({change}) => change >= kLeast);
     const layers = layersOf(all).filter(({change}) => change >= kLeast);
-    const about = `the share of a row\u2019s weight that moves to other keys, mean of ${count(rows, 'row')}`;
+    this.changed.title = `the share of a row\u2019s weight that moves to other keys, mean of ${count(rows, 'row')}`;
     const isHere = ({layer, head}: Pick<Place, 'layer' | 'head'>) => layer === place.layer && head === place.head;
     this.changed.replaceChildren(...most.length === 0 ? [html('span', {class: 'quiet'}, 'no head\u2019s weights change')] : [
-      group('heads that changed most', ...most.slice(0, kHeads).map((each) => option(headText(each), each.change, each, isHere(each)))),
-      group('layers', ...layers.slice(0, kLayers).map(({layer, change}) => option(`L${layer}`, change, most.find((each) => each.layer === layer)!, layer === place.layer))),
-      html('span', {class: 'quiet'}, about)]);
+      group('changed most, share of a row: heads', ...most.slice(0, kHeads).map((each) => option(headText(each), each.change, each, isHere(each)))),
+      group('layers', ...layers.slice(0, kLayers).map(({layer, change}) => option(`L${layer}`, change, most.find((each) => each.layer === layer)!, layer === place.layer)))]);
   }
 
   /** Why the map of the head in view is the same on both sides; empty where it is not. */
