@@ -51,6 +51,7 @@ class TextPanel implements Panel {
   private shading: Shading | null = null;
   private focused: Span | null = null;  // whose attention is shown
   private revealed = '';
+  private placedIn = 0;  // px of the window's height
   private readonly borders = ([['above', -1, '\u2191'], ['below-text', 1, '\u2193']] as const).map(([name, at, arrow]) =>
     ({element: html('div', {class: `beyond-place ${name}`, 'data-unsaved': true}), at, arrow}));
   private readonly resized = new ResizeObserver(() => this.place());
@@ -87,6 +88,7 @@ class TextPanel implements Panel {
   /** The switches stand beside the last line where there is room, and under it what is said of the text. */
   private place(): void {
     const {stage} = this.page;
+    this.placedIn = stage.viewHeight;
     const lines = Math.max(kLeastLines, Math.min(kMostLines, Math.floor((stage.viewHeight - kWithoutText) / kLineShare)));
     this.view.scroller.style.maxHeight = stage.isNarrow ? '' : `${lines * kLine + kUnderLines}px`;
     if (this.view.layOut()) this.bringIntoSight();
@@ -165,7 +167,7 @@ class TextPanel implements Panel {
   update(): void {
     const {store, api} = this.page;
     this.rows = new Rows(this.page);
-    if (this.view.showBytes(this.rows.isTokens)) this.place();
+    if (this.view.showBytes(this.rows.isTokens) || this.placedIn !== this.page.stage.viewHeight) this.place();
     this.focused = focus(this.page);
     this.nameShading();
     this.reveal();
