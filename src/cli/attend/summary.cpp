@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/number_of.h"
+#include "ops/plan_text.h"
 
 namespace heed::cli {
 namespace {
@@ -61,7 +62,7 @@ std::string attend_summary(const AttentionProblemData& problem, const Attended& 
   return fmt::format("out     {} {}\n{}", to_string(out.shape()), name(out.dtype()),
                      first_rows(attended.out)) +
          range_of(attended.lse) +
-         fmt::format("mask    {}, {}\nkernel  {}\n", plan.mask, plan.alignment, plan.kernel);
+         fmt::format("mask    {}\nkernel  {}\n", mask_text(plan), plan.kernel);
 }
 
 }  // namespace heed::cli
