@@ -37,22 +37,22 @@ std::shared_ptr<LiveSession> open_live(const LoadedModel& model, const LookFileO
   return live;
 }
 
-ViewAddress view_of(const LookFileOptions& options, const LiveSession& live) {
+ShownView view_of(const LookFileOptions& options, const LiveSession& live) {
   return view_of(options.view, live.session(), [&] { return live.scores(); });
 }
 
 std::string html_file(const LoadedModel& model, const LookFileOptions& options) {
   const std::shared_ptr<LiveSession> live = open_live(model, options);
-  const ViewAddress view = view_of(options, *live);
+  const auto [view, chosen] = view_of(options, *live);
   const std::shared_ptr<LiveSession> edited = edited_side(*live, model, view, interrupted);
   check_interrupted();
-  return saved_page(serve::page_sources(), *live, view, kSavedBytes, edited.get());
+  return saved_page(serve::page_sources(), *live, view, kSavedBytes, edited.get(), chosen);
 }
 
 std::string picture_file(const LoadedModel& model, const LookFileOptions& options) {
   const std::string program = find_browser("--format " + options.format, "--format html");
   const std::shared_ptr<LiveSession> live = open_live(model, options);
-  return draw_picture(live, view_of(options, *live),
+  return draw_picture(live, view_of(options, *live).view,
                       {.format = options.format,
                        .width = options.width,
                        .dark = options.dark,

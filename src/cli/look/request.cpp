@@ -61,11 +61,10 @@ LookRequest request_of(const LookOptions& options, const Session& session, Stack
   request.unit = unit_of(options, session, stack);
   request.top = top_of(options);
   request.rows = rows_of(options);
-  if (!options.who.empty())
-    request.queries = named_tokens("--who", session.queries(stack), options.who);
+  if (!options.who.empty()) request.queries = tokens_of_who(session, stack, options.who);
   if (options.to.empty()) return request;
   (options.who.empty() ? request.columns : request.cell_keys) =
-      named_tokens("--to", session.keys(stack), options.to);
+      tokens_of_to(session, stack, options.to);
   return request;
 }
 
