@@ -10,7 +10,6 @@
 
 #include "base/reworded.h"
 #include "cli/look/browser.h"
-#include "cli/look/picture.h"
 #include "cli/look/view.h"
 #include "computing.h"
 #include "heed/base/error.h"

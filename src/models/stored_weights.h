@@ -12,6 +12,7 @@
 
 #include "heed/io/safetensors.h"
 #include "heed/nn/parameter.h"
+#include "heed/tensor/dtype.h"
 
 namespace heed {
 
@@ -74,5 +75,8 @@ class StoredWeights {
   const Weights& weights_;
   Spelling spelling_;
 };
+
+/// f32, f16 or bf16: that of the most numbers.
+DType stored_type(const Weights& weights);
 
 }  // namespace heed

@@ -10,7 +10,7 @@
 
 #include "cli/program.h"
 #include "heed/models/registry.h"
-#include "serve/page_files.h"
+#include "serve/page_sources.h"
 #include "support/places.h"
 #include "text/byte_bpe.h"
 

@@ -1,9 +1,9 @@
 // A text is tokenized once and run once, whichever way it is shown.
 #include <gtest/gtest.h>
 
-#include "cli/look/file.h"
+#include "cli/look/files.h"
 #include "cli/tiny_model.h"
-#include "serve/page_files.h"
+#include "serve/page_sources.h"
 #include "support/counting_model.h"
 
 namespace heed::cli {

@@ -7,11 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "heed/masks/band.h"
-#include "inspect/saved/base64.h"
 #include "inspect/saved/held_heads.h"
-#include "serve/page_files.h"
 #include "serve/page_sources.h"
 #include "serve/served.h"
+#include "text/pipeline/base64.h"
 
 namespace heed {
 namespace {
@@ -58,11 +57,11 @@ class SavedPage : public testing::Test {
 };
 
 TEST(Base64, IsThatOfTheRfc) {
-  EXPECT_EQ(base64(""), "");
-  EXPECT_EQ(base64("f"), "Zg==");
-  EXPECT_EQ(base64("fo"), "Zm8=");
-  EXPECT_EQ(base64("foo"), "Zm9v");
-  EXPECT_EQ(base64("foob\xff"), "Zm9vYv8=");
+  EXPECT_EQ(encode_base64(""), "");
+  EXPECT_EQ(encode_base64("f"), "Zg==");
+  EXPECT_EQ(encode_base64("fo"), "Zm8=");
+  EXPECT_EQ(encode_base64("foo"), "Zm9v");
+  EXPECT_EQ(encode_base64("foob\xff"), "Zm9vYv8=");
 }
 
 TEST_F(SavedPage, AsksNobodyForAnything) {

@@ -1,5 +1,3 @@
-#include "cli/attend/summary.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <limits>
 
 #include "base/number_of.h"
+#include "cli/attend/attention_options.h"
 #include "ops/plan_text.h"
 
 namespace heed::cli {

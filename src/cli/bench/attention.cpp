@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "bench/attention_bench.h"
 #include "cli/bench/bench.h"
-#include "cli/bench/table.h"
 #include "heed/base/threads.h"
 
 namespace heed::cli {

@@ -10,7 +10,6 @@
 #include "base/reworded.h"
 #include "bench/model_bench.h"
 #include "cli/bench/bench.h"
-#include "cli/bench/table.h"
 #include "heed/base/error.h"
 #include "heed/base/threads.h"
 #include "heed/models/registry.h"

@@ -6,10 +6,8 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/look/file.h"
 #include "cli/look/files.h"
 #include "cli/look/flow.h"
-#include "cli/look/link.h"
 #include "cli/look/look_options.h"
 #include "cli/look/ranking.h"
 #include "cli/look/request.h"

@@ -10,7 +10,6 @@
 #include "base/read_number.h"
 #include "cli/look/ranking.h"
 #include "cli/look/view.h"
-#include "cli/look/view_form.h"
 #include "cli/options/file_format.h"
 #include "cli/terminal/output.h"
 #include "heed/base/error.h"

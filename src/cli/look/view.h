@@ -1,6 +1,7 @@
 // Which view of a text `heed look` shows: the address of --view, or what the other options say.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -48,5 +49,14 @@ struct ShownView {
 /// Where --who or --to names several tokens, the last one counts.
 ShownView view_of(const ViewOptions& options, const Session& cut,
                   const std::function<std::vector<HeadScores>()>& scores);
+
+/// The key of the one weight that the view is of; none where it is of rows.
+inline std::optional<std::int64_t> cell_key(const ViewAddress& view) {
+  return view.range ? std::nullopt : view.key;
+}
+
+/// Refuses an address that says of what is shown, or of its numbers, more than `format` (text, json
+/// or tsv) has.
+void check_form(const ViewAddress& view, const std::string& format);
 
 }  // namespace heed::cli

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "heed/base/error.h"
-#include "text/special_names.h"
+#include "text/added_token.h"
 
 namespace heed {
 

@@ -10,7 +10,7 @@
 #include "heed/inspect/look.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
-#include "inspect/saved/base64.h"
+#include "text/pipeline/base64.h"
 
 namespace heed {
 namespace {
@@ -31,7 +31,8 @@ Stack words_stack(const Session& session) {
 }
 
 std::string base64_of(const std::vector<float>& numbers) {
-  return base64({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
+  return encode_base64(
+      {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
 }
 
 std::string branch_lines(const LiveSession& live, std::int64_t position, TokenId word) {
