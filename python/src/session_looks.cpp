@@ -17,6 +17,7 @@
 #include "heed/base/error.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/look.h"
+#include "inspect/rows/find_word.h"
 #include "session.h"
 
 namespace heed::python {

@@ -159,6 +159,19 @@ TEST_F(SavedPage, OfHeadsItHoldsTheEvidenceOfTheChosenOne) {
                                             "self/similar?layer=1&head=0"));
 }
 
+TEST_F(SavedPage, OfLookItHoldsTheLensAndWhyOfThePinnedEdge) {
+  const auto held = [](const char* view) {
+    const json data = data_of(file_of("Once upon a time", view));
+    std::vector<std::string> questions;
+    for (const json& each : data["answers"]) questions.push_back(each["question"]);
+    return questions;
+  };
+  EXPECT_THAT(held("look/L1.H0/i=3/j=1"),
+              testing::UnorderedElementsAre("self/lens", "self/1/0/why/3/1",
+                                            "self/1/0/why/3/1/test?edit=remove&top=1"));
+  EXPECT_THAT(held("look/L1.H0/i=3"), testing::ElementsAre("self/lens"));
+}
+
 TEST_F(SavedPage, TheServerGivesTheSameFile) {
   const test::Served served;
   const json session = served.open("the cat sat", true);

@@ -61,7 +61,13 @@ export function lensInShort(container: HTMLElement, {api, side}: Page): {show(po
   let drawn: Lens | null = null;
   let asked = '';
   const draw = (isPassing = false) => {
-    const lens = latest(slot.show(api.ask<Lens>(asked), isPassing));
+    const found = slot.show(api.ask<Lens>(asked), isPassing);
+    if (found?.state === 'error') {  // a saved page holds one position's
+      heading.hidden = true;
+      place.replaceChildren();
+      drawn = null;
+    }
+    const lens = latest(found);
     if (!lens || lens === drawn) return;
     drawn = lens;
     heading.hidden = false;

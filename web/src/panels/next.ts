@@ -3,6 +3,7 @@ import type {Edge, Line} from '../arcs';
 import {latest, Slot} from '../data/slot';
 import {html} from '../dom';
 import {weight} from '../format';
+import {answersRuns} from '../held';
 import type {MakePanel, Panel} from '../panel';
 import {primary, unitsOf} from '../panel';
 import {isolated, phrase, plain} from '../tokens';
@@ -49,7 +50,7 @@ export const nextPanel: MakePanel = (container, page): Panel => {
   const next = new Slot<Next>('next', () => update());
   const line = new Slot<Line>('next-edges', () => update());
   let drawn: Next | Line | null = null;
-  const lens = side.isWritten && api.model.runs ? lensInShort(container, page) : null;
+  const lens = side.isWritten && answersRuns(api.model, 'look') ? lensInShort(container, page) : null;
 
   /** The first token of the three words that end at the position. */
   const wordsBefore = (position: number) => {
