@@ -1,4 +1,4 @@
-// Which tokens of a stack a word names, where a model has two texts.
+// Finds the tokens of a stack that a word names. A translation has two texts.
 #pragma once
 
 #include <cstdint>

@@ -177,8 +177,8 @@ Answers why_answers(const LiveSession& live, const ViewAddress& view) {
   return held;
 }
 
-// What stands beside the matrix: the lens of the shown word, the pinned edge, and of a
-// cross-attention what hiding each source token does.
+// The panels beside the matrix: the lens of the shown word, why the pinned edge has its weight, and
+// for a cross-attention the effect of hiding each source token.
 Answers look_answers(const LiveSession& live, const ViewAddress& view) {
   constexpr std::int64_t kTried = 1024;  // tokens up to which the page tries the text, and of
   constexpr std::int64_t kHidden = 16;   // a source
