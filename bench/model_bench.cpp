@@ -10,7 +10,7 @@
 #include "bench/choose_cases.h"
 #include "bench/machine_limits.h"
 #include "bench/repeat.h"
-#include "generate/logits.h"
+#include "generate/forward.h"
 #include "heed/error.h"
 #include "heed/threads.h"
 

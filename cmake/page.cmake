@@ -33,7 +33,7 @@ set(body "  return {};\n")
 if(entries)
   set(body "  static const PageFile files[] = {\n${entries}  };\n  return files;\n")
 endif()
-file(WRITE ${OUT}.new "// Written by cmake/page.cmake.\n#include \"serve/page_files.h\"\n\n"
+file(WRITE ${OUT}.new "// Written by cmake/page.cmake.\n#include \"serve/page_sources.h\"\n\n"
   "namespace heed::serve {\nnamespace {\n${arrays}}  // namespace\n\n"
   "std::span<const PageFile> page_files() {\n${body}}\n\n}  // namespace heed::serve\n")
 file(COPY_FILE ${OUT}.new ${OUT} ONLY_IF_DIFFERENT)

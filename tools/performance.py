@@ -91,7 +91,7 @@ def decode_table(rows):
 
 
 def worst_ratios(runs):
-    """Of all cases beside a peer: how many, in how many heed is slower, and the three worst."""
+    """How many pairs of a case and a peer there are, in how many heed is slower, and the three worst."""
     found = [(ratio["ratio"], what, row["case"], PEERS.get(peer, peer)) for what in ("attention", "backward")
              for row in runs.get(what, []) for peer, ratio in row.get("peers", {}).items()]
     if not found:

@@ -26,7 +26,7 @@ class Plan:
         lines = [f"kernel     {self.kernel}"]
         lines += [f"           not {kernel}: {reason}" for kernel, reason in self.refusals]
         lines += [
-            f"mask       {self.mask}, {self.alignment}",
+            f"mask       {self.mask}" + (f", {self.alignment}" if self.mask != "none" else ""),
             f"pairs      {self.allowed_pairs:,}",
             f"work       {self.flop:.3g} FLOP, {self.bytes:.3g} bytes of arrays",
             f"workspace  {self.workspace_bytes:,} bytes",

@@ -59,10 +59,12 @@ def find(session: Session, word: Who, stack: str | None, keys: bool, argument: s
     """As :meth:`Session.find` says."""
     if isinstance(word, str):
         checked(word, argument)
-        return _core.find_word(session._core, word, argument, stack, keys)
+        other = {"who": "to", "to": "who"}.get(argument, f"keys={not keys}")
+        return _core.find_word(session._core, word, argument, other, stack, keys)
     of = session.stack(stack)
     count = of.keys if keys else of.queries
     if not isinstance(word, (int, np.integer)) or not -count <= word < count:
-        expected = f"a word of the text, or {-count} to {count - 1}"
+        tokens = f"{count} token{'s' if count != 1 else ''}"
+        expected = f"a word of the text, or {-count} to {count - 1} (it has {tokens})"
         raise refused("session", argument, repr(word), expected)
     return [int(word) % count]

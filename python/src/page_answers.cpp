@@ -91,9 +91,9 @@ class PageAnswers {
         seen = live_->wait(seen.version, kPatience);
       }
       if (seen.failed) std::rethrow_exception(seen.failed);
-      const ViewAddress view =
+      const auto [view, chosen] =
           cli::view_of({}, live_->session(), [this] { return live_->scores(); });
-      return saved_page(serve::page_sources(), *live_, view, bytes);
+      return saved_page(serve::page_sources(), *live_, view, bytes, nullptr, chosen);
     });
   }
 

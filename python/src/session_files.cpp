@@ -10,7 +10,6 @@
 
 #include "base/reworded.h"
 #include "cli/look/browser.h"
-#include "cli/look/picture.h"
 #include "cli/look/view.h"
 #include "computing.h"
 #include "heed/error.h"
@@ -67,12 +66,12 @@ void check_address(const HeldSession& held, const std::string& address) {
   if (view.text.empty() && view.model.empty()) check_view(view, held.session);
 }
 
-ViewAddress view_of(const Viewed& viewed, const LiveSession& live) {
+cli::ShownView view_of(const Viewed& viewed, const LiveSession& live) {
   cli::ViewOptions options = viewed.options;
   if (viewed.view) {
     const ViewAddress view = read_view(*viewed.view, "view", ViewHeads::kOptional);
     check_view(cli::with_some_head(view), live.session());
-    if (!view.places.empty()) return view;
+    if (!view.places.empty()) return {view};
     options.view = *viewed.view;  // heed chooses the head
   }
   return reworded(
@@ -83,10 +82,10 @@ ViewAddress view_of(const Viewed& viewed, const LiveSession& live) {
 std::string html(HeldSession& held, const Viewed& viewed) {
   const SessionPointer live = live_of(held);
   return computing([&] {
-    const ViewAddress view = view_of(viewed, *live);
+    const auto [view, chosen] = view_of(viewed, *live);
     const std::shared_ptr<LiveSession> edited =
         held.model ? edited_side(*live, *held.model, view, interpreter_ends) : nullptr;
-    return saved_page(serve::page_sources(), *live, view, kSavedBytes, edited.get());
+    return saved_page(serve::page_sources(), *live, view, kSavedBytes, edited.get(), chosen);
   });
 }
 
@@ -100,7 +99,7 @@ nb::bytes picture(HeldSession& held, const Viewed& viewed, const std::string& fo
     if (watch()) fail({.code = ErrorCode::kInterrupted, .found = "stopped"});
   };
   return as_bytes(computing([&] {
-    return cli::draw_picture(live, view_of(viewed, *live),
+    return cli::draw_picture(live, view_of(viewed, *live).view,
                              {.format = format,
                               .width = width,
                               .dark = dark,

@@ -17,6 +17,7 @@
 #include "heed/error.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/look.h"
+#include "inspect/rows/find_word.h"
 #include "session.h"
 
 namespace heed::python {
@@ -89,16 +90,11 @@ std::string heads(HeldSession& held) {
   return to_json(HeadsTableAnswer{scores_of(held), held.session.info.causal});
 }
 
+// `argument` has the word; `other` is the argument that names words of the other side.
 Indices find_word(const HeldSession& held, const std::string& word, const std::string& argument,
-                  const std::optional<std::string>& stack, bool keys) {
-  const Stack of = stack_named(held, stack).shape.stack;
-  try {
-    return find_word(keys ? held.session.keys(of) : held.session.queries(of), word);
-  } catch (const Error& error) {
-    ErrorParts parts = error.parts();
-    parts.op = argument;
-    throw Error(parts);
-  }
+                  const std::string& other, const std::optional<std::string>& stack, bool keys) {
+  return heed::find_word(held.session, stack_named(held, stack).shape.stack, keys, word,
+                         {.queries = keys ? other : argument, .keys = keys ? argument : other});
 }
 
 // The next words after a position whose logits are kept: (id, text, bytes, probability), and how
@@ -168,7 +164,7 @@ void bind_session_looks(nb::module_& module) {
   module.def("look_text", &text, nb::arg("session"), nb::arg("question"), nb::arg("shown"));
   module.def("heads", &heads, nb::arg("session"));
   module.def("find_word", &find_word, nb::arg("session"), nb::arg("word"), nb::arg("argument"),
-             nb::arg("stack").none(), nb::arg("keys"));
+             nb::arg("other"), nb::arg("stack").none(), nb::arg("keys"));
   module.def("next_words", &next, nb::arg("session"), nb::arg("top"), nb::arg("position"));
 }
 

@@ -288,7 +288,8 @@ def test_explain_says_which_kernel_runs(qkv):
     assert plan.kernel == heed.explain(*qkv).kernel  # every kernel serves every problem
     assert plan.allowed_pairs == 2 * 4 * (3 + 4 + 5 + 6 + 7)
     assert all("CPU" in reason or "HEED_ISA" in reason for _, reason in plan.refusals)
-    assert "bottom-right" in str(plan)
+    assert "mask       band(left=-1, right=0), bottom-right\n" in str(plan)
+    assert "mask       none\n" in str(heed.explain(*qkv))
     assert heed.explain(*qkv, kernel="reference").kernel == "reference"
     assert heed.explain(*qkv, backward=("q", "scale")).kernel == plan.kernel
 

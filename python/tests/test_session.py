@@ -116,7 +116,8 @@ def test_words_name_tokens(session):
     assert session.find("cat") == session.find(2) == session.find(-10)
     with pytest.raises(ValueError, match="who: .dog. is not in the text"):
         session.row("dog")
-    with pytest.raises(ValueError, match="who is 12, expected a word of the text, or -12 to 11"):
+    expected = "a word of the text, or -12 to 11 .it has 12 tokens."
+    with pytest.raises(ValueError, match=f"who is 12, expected {expected}"):
         session.row(12)
 
 
@@ -211,4 +212,8 @@ def test_two_texts_are_read_by_the_built_in_models_for_them():
         pytest.skip("the wheel has tales alone")
     assert heed.look("A cat.", pair="A dog.").model_name == "masks"
     assert heed.look("The old [MASK] sat down.").model_name == "masks"
-    assert heed.look("A cat.", target="\u732b").model_name == "enja"
+    translation = heed.look("A cat.", target="\u732b")
+    assert translation.model_name == "enja"
+    way = "not in the target; to names a word of the source"
+    with pytest.raises(ValueError, match=f"who: .cat. is in the source, {way}"):
+        translation.row("cat", layer=0, head=0, stack="cross")

@@ -78,7 +78,7 @@ ChosenTarget& GetChosenTarget() {
 }
 
 // A failed assertion of Highway's, in builds that check them.
-[[noreturn]] void Abort(const char* file, int line, const char* format, ...) {
+HWY_NORETURN void Abort(const char* file, int line, const char* format, ...) {
   char text[256];
   std::va_list arguments;
   va_start(arguments, format);

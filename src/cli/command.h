@@ -33,4 +33,8 @@ Option kernel_option();
 /// `--model M`: a folder or a name; empty for the built-in model.
 Option model_option(std::string& model);
 
+/// Summary, usage, arguments, options and examples, in lines of at most 100 characters. The targets
+/// of the options hold the defaults.
+std::string help_of(const Command& command, const OptionList& options);
+
 }  // namespace heed::cli

@@ -15,10 +15,7 @@
 
 #include "base/edit_distance.h"
 #include "cli/command.h"
-#include "cli/notices.h"
-#include "cli/options/help.h"
 #include "cli/options/option_names.h"
-#include "cli/terminal/error_line.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"

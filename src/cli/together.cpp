@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "cli/options/option_names.h"
-#include "cli/terminal/error_line.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 

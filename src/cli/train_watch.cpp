@@ -10,7 +10,7 @@
 #include "cli/options/text_input.h"
 #include "cli/terminal/interrupt.h"
 #include "heed/error.h"
-#include "serve/watched_steps.h"
+#include "serve/model_shelf.h"
 #include "text/utf8.h"
 
 namespace heed::cli {

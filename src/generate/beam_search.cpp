@@ -6,9 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "generate/arguments.h"
 #include "generate/forward.h"
-#include "generate/logits.h"
 #include "generate/rules.h"
 #include "generate/text_stream.h"
 

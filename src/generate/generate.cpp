@@ -7,10 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "generate/arguments.h"
 #include "generate/beam_search.h"
 #include "generate/forward.h"
-#include "generate/logits.h"
 #include "generate/rules.h"
 #include "generate/text_stream.h"
 #include "heed/error.h"

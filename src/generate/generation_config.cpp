@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "base/file.h"
-#include "generate/arguments.h"
 #include "generate/rules.h"
 #include "heed/error.h"
 #include "models/config.h"
@@ -64,7 +63,7 @@ void check_file(const GenerationConfig& config, const Work& work) {
   }
 }
 
-std::optional<double> number_of(const Config& config, const char* key) {
+std::optional<double> number_in(const Config& config, const char* key) {
   return config.has(key) ? std::optional(config.number(key, 0)) : std::nullopt;
 }
 
@@ -175,12 +174,12 @@ GenerationConfig read_generation_config(const std::filesystem::path& folder) {
   read.source = std::make_shared<const Config>(config);
   if (config.has("do_sample")) read.samples = config.flag("do_sample", false);
   if (config.has("num_beams")) read.beams = config.extent("num_beams", 1, 1, kMostBeams);
-  read.temperature = number_of(config, "temperature");
+  read.temperature = number_in(config, "temperature");
   read.top_k = count_of(config, "top_k");
-  read.top_p = number_of(config, "top_p");
-  read.min_p = number_of(config, "min_p");
-  read.repetition_penalty = number_of(config, "repetition_penalty");
-  read.length_penalty = number_of(config, "length_penalty");
+  read.top_p = number_in(config, "top_p");
+  read.min_p = number_in(config, "min_p");
+  read.repetition_penalty = number_in(config, "repetition_penalty");
+  read.length_penalty = number_in(config, "length_penalty");
   read.early_stopping = early_stopping_of(config);
   read.stop = stop_strings(config);
   read.rules = rules_of(config);

@@ -1,7 +1,9 @@
-// Which tokens may come next, by the rules of a generation and the model's own.
+// What generation refuses, and which tokens may come next by the rules of a generation and the
+// model's own.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -27,5 +29,14 @@ std::vector<TokenId> never_next(const ModelInfo& info, std::span<const TokenId> 
 
 /// The tokens that would make a sequence of `size` tokens come a second time.
 std::vector<TokenId> repeated_next(std::span<const TokenId> ids, std::int64_t size);
+
+constexpr std::int64_t kMostBeams = 4096;  // each holds keys and values of its own
+
+/// Throws unless the model can continue these prompts as `args` says.
+void check(const ModelInfo& info, const GenerateArgs& args);
+
+/// Tokens that a text may get: most_tokens, or until the model has no position for a further one.
+std::int64_t most_tokens(const ModelInfo& info, const GenerateArgs& args,
+                         std::size_t prompt_length);
 
 }  // namespace heed

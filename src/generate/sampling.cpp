@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/philox.h"
-#include "generate/logits.h"
+#include "generate/forward.h"
 #include "heed/error.h"
 
 namespace heed {

@@ -6,7 +6,6 @@
 #include "models/bert.h"
 #include "models/classifier.h"
 #include "models/family.h"
-#include "models/initial_parameters.h"
 #include "models/stored_weights.h"
 #include "models/text_pass.h"
 

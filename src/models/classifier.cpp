@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "heed/error.h"
-#include "models/initial_parameters.h"
+#include "models/family.h"
 #include "nn/shown.h"
 #include "ops/activation.h"
 #include "ops/softcap.h"

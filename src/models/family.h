@@ -1,8 +1,11 @@
-// What a model family gives the registry: one line in families.cpp.
+// What a model family gives the registry: one line in families.cpp. Random weights for a fresh
+// model.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -10,6 +13,7 @@
 #include "heed/io/safetensors.h"
 #include "heed/models/model.h"
 #include "heed/models/registry.h"
+#include "heed/nn/parameter.h"
 #include "models/config.h"
 #include "models/stored_weights.h"
 
@@ -45,5 +49,14 @@ Family seq2seq_family();
 Family gemma2_family();
 Family t5_family();
 Family lesson_family();
+
+/// What is called bias is 0, other vectors are `norm`, and matrices are normal with
+/// `deviation(name)`; each parameter is from a stream of its own name.
+struct InitialParameters {
+  std::uint64_t seed = 0;
+  std::function<double(std::string_view name)> deviation;
+  float norm = 1;
+};
+void initialise(std::span<Parameter* const> parameters, const InitialParameters& how);
 
 }  // namespace heed

@@ -5,7 +5,6 @@
 
 #include "models/family.h"
 #include "models/gemma2.h"
-#include "models/initial_parameters.h"
 #include "models/rope_config.h"
 #include "models/rotary_decoder.h"
 #include "models/stored_weights.h"

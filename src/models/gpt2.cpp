@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "models/initial_parameters.h"
+#include "models/family.h"
 #include "models/parts.h"
 #include "models/text_pass.h"
 #include "nn/shown.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "heed/mask.h"
-#include "models/initial_parameters.h"
+#include "models/family.h"
 #include "models/parts.h"
 #include "models/text_pass.h"
 #include "nn/shown.h"

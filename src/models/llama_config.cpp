@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "models/family.h"
-#include "models/initial_parameters.h"
 #include "models/llama.h"
 #include "models/rope_config.h"
 #include "models/rotary_decoder.h"

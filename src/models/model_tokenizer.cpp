@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/formats/json.h"
 #include "base/number_of.h"
 #include "heed/error.h"
+#include "text/added_token.h"
 
 namespace heed {
 namespace {
@@ -69,6 +71,25 @@ void require_in_vocabulary(std::string_view op, const Tokenizer& tokenizer,
                                 "so they do not belong together",
                                 vocabulary - 1, number_of(tokenizer.vocabulary_size(), "token"),
                                 vocabulary)});
+}
+
+std::string tokenizer_config_json(const Tokenizer& tokenizer, bool has_types) {
+  Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
+              {"clean_up_tokenization_spaces", false},
+              {"model_input_names",
+               has_types ? Json::array({"input_ids", "token_type_ids", "attention_mask"})
+                         : Json::array({"input_ids", "attention_mask"})}};
+  const std::pair<const char*, TokenId> parts[] = {
+      {"bos_token", find_first(tokenizer, {"<s>", "<bos>", "<|endoftext|>"})},
+      {"eos_token", find_first(tokenizer, {"</s>", "<eos>", "<|endoftext|>"})},
+      {"unk_token", find_first(tokenizer, {"[UNK]", "<unk>"})},
+      {"sep_token", find_first(tokenizer, {"[SEP]"})},
+      {"pad_token", pad_token_of(tokenizer)},
+      {"cls_token", find_first(tokenizer, {"[CLS]"})},
+      {"mask_token", mask_token_of(tokenizer)}};
+  for (const auto& [key, id] : parts)
+    if (id >= 0 && tokenizer.is_special(id)) config.set(key, tokenizer.piece(id));
+  return config.dump(2) + "\n";
 }
 
 }  // namespace heed

@@ -17,8 +17,7 @@
 #include "models/family.h"
 #include "models/model_tokenizer.h"
 #include "models/search_path.h"
-#include "models/stored_type.h"
-#include "models/tokenizer_config.h"
+#include "models/stored_weights.h"
 
 namespace heed {
 namespace {

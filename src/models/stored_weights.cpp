@@ -1,8 +1,10 @@
 #include "models/stored_weights.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <set>
+#include <string>
 
 #include "heed/error.h"
 #include "tensor/bytes_of.h"
@@ -144,6 +146,19 @@ void StoredWeights::check_rest(const std::set<std::string>& used, const Reading&
             .expected = "its parameters alone"});
     if (reading.unread != nullptr) reading.unread->push_back(name);
   }
+}
+
+DType stored_type(const Weights& weights) {
+  std::int64_t f16 = 0;
+  std::int64_t bf16 = 0;
+  std::int64_t wider = 0;
+  for (const std::string& name : weights.names()) {
+    const ConstView tensor = weights.tensor(name);
+    const DType dtype = tensor.dtype();
+    (dtype == DType::kF16 ? f16 : dtype == DType::kBF16 ? bf16 : wider) += tensor.element_count();
+  }
+  if (f16 > bf16 && f16 > wider) return DType::kF16;
+  return bf16 > wider ? DType::kBF16 : DType::kF32;
 }
 
 }  // namespace heed

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "heed/dtype.h"
 #include "heed/io/safetensors.h"
 #include "heed/nn/parameter.h"
 
@@ -74,5 +75,8 @@ class StoredWeights {
   const Weights& weights_;
   Spelling spelling_;
 };
+
+/// f32, f16 or bf16: that of the most numbers.
+DType stored_type(const Weights& weights);
 
 }  // namespace heed

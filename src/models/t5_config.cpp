@@ -6,7 +6,6 @@
 
 #include "base/number_of.h"
 #include "models/family.h"
-#include "models/initial_parameters.h"
 #include "models/stored_weights.h"
 #include "models/t5.h"
 #include "models/text_pass.h"

@@ -38,6 +38,7 @@ constexpr Route kRoutes[] = {
      "position by named format view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/effects", get_effects, "position view"},
     {"POST", "/api/v1/sessions/{id}/{stack}/similar", post_similar, "view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/changes", get_changes, "from view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/late/{from}", get_late, "view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/evidence/{score}", get_evidence,
      "form against view"},

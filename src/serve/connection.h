@@ -1,11 +1,16 @@
 // One client's connection: it reads no more than it is told to, and waits no longer than it may.
+// Whether its client still waits for an answer.
 #pragma once
 
 #include <httplib.h>
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <thread>
+
+#include "base/stop.h"
 
 namespace heed::serve {
 
@@ -69,6 +74,32 @@ class Connection : public httplib::Stream {
   std::string received_;  // of the head, or what came behind it
   std::string to_httplib_;
   std::size_t read_by_httplib_ = 0;
+};
+
+/// While one lives, its thread answers the request of this connection.
+class AskingScope {
+ public:
+  explicit AskingScope(const Connection& connection);
+  ~AskingScope();
+  AskingScope(const AskingScope&) = delete;
+  AskingScope& operator=(const AskingScope&) = delete;
+};
+
+/// Watches the connection of this thread's request, if it has one, and whether the server stops.
+/// While one lives, parallel loops of this thread end early once the client is gone.
+class ClientWatch {
+ public:
+  explicit ClientWatch(const std::atomic<bool>& server_stops);
+
+  /// Once true, nobody waits any more.
+  const std::atomic<bool>& is_over() const { return is_over_; }
+  /// Throws kInterrupted once it is over.
+  void check() const;
+
+ private:
+  std::atomic<bool> is_over_ = false;
+  StopScope scope_{is_over_};
+  std::jthread thread_;
 };
 
 }  // namespace heed::serve

@@ -7,7 +7,7 @@
 #include <functional>
 #include <utility>
 
-#include "serve/client_watch.h"
+#include "serve/connection.h"
 
 namespace heed::serve {
 namespace {

@@ -140,4 +140,16 @@ void post_similar(Api& api, const Parameters& parameters, httplib::Response& res
   send_long(api, parameters, response, std::move(answer));
 }
 
+void get_changes(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const SessionPointer session = find_session(api, parameters);
+  const Stack stack = find_stack(*session, parameters).stack;
+  const SessionPointer from = api.sessions.find(parameters.text("from", ""));
+  require_ready(*session);
+  require_ready(*from);
+  check_same_heads(*session, *from, stack);
+  send_long(api, parameters, response, long_answer(session, [session, from, stack](Cancel& cancel) {
+              return to_json(answer_changes(*session, *from, stack, cancel));
+            }));
+}
+
 }  // namespace heed::serve

@@ -12,8 +12,17 @@
 #include <vector>
 
 #include "heed/models/registry.h"
-#include "serve/client_watch.h"
-#include "serve/watched_steps.h"
+#include "serve/connection.h"
+
+namespace heed {
+
+/// folder/step-<step>
+std::filesystem::path watched_step(const std::filesystem::path& folder, std::int64_t step);
+
+/// The steps whose models a folder holds, in order.
+std::vector<std::int64_t> watched_steps(const std::filesystem::path& folder);
+
+}  // namespace heed
 
 namespace heed::serve {
 

@@ -15,8 +15,7 @@
 #include "serve/api_error.h"
 #include "serve/front.h"
 #include "serve/gate.h"
-#include "serve/inflate.h"
-#include "serve/page_files.h"
+#include "serve/page_sources.h"
 
 namespace heed {
 namespace serve {

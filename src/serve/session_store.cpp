@@ -11,7 +11,7 @@
 #include "inspect/evidence/edited_run.h"
 #include "inspect/session/session_name.h"
 #include "serve/api_error.h"
-#include "serve/client_watch.h"
+#include "serve/connection.h"
 #include "serve/route.h"
 
 namespace heed::serve {

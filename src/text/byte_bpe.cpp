@@ -1,16 +1,26 @@
 #include "text/byte_bpe.h"
 
-#include <set>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "heed/error.h"
+#include "text/added_token.h"
 #include "text/byte_alphabet.h"
+#include "text/merge_learner.h"
+#include "text/pipeline/added_tokens.h"
 #include "text/pipeline/pattern.h"
+#include "text/pipeline/words.h"
 #include "text/pipeline_tokenizer.h"
 #include "text/tokenizer_file.h"
 #include "text/unicode/normal_form.h"
 #include "text/utf8.h"
 
 namespace heed {
-
 namespace {
 
 Json byte_level(const ByteBpeContent& content) {
@@ -78,6 +88,77 @@ std::string byte_bpe_json(const ByteBpeContent& content) {
                                .decoder = byte_level(content),
                                .model = model(content),
                                .added_tokens = content.added_tokens});
+}
+
+namespace {
+
+// How often each word stands in the text, between special tokens.
+std::vector<std::pair<std::string_view, std::int64_t>> count_words(std::string_view text,
+                                                                   const AddedTokens& special) {
+  std::unordered_map<std::string_view, std::int64_t> counts;
+  for (const Segment& segment : special.split({.text = text})) {
+    if (segment.id >= 0) continue;
+    const std::string_view part = segment.piece.text;
+    for (std::size_t begin = 0; begin < part.size();) {
+      const std::size_t end = gpt2_word_end(part, begin);
+      ++counts[part.substr(begin, end - begin)];
+      begin = end;
+    }
+  }
+  std::vector<std::pair<std::string_view, std::int64_t>> words(counts.begin(), counts.end());
+  std::ranges::sort(words);
+  return words;
+}
+
+std::vector<std::string> byte_symbols(std::string_view word) {
+  std::vector<std::string> symbols;
+  for (const char byte : word)
+    symbols.emplace_back(byte_characters()[static_cast<unsigned char>(byte)]);
+  return symbols;
+}
+
+// Special tokens have the first ids.
+std::vector<AddedToken> special_tokens(const ByteBpeTraining& training) {
+  std::vector<AddedToken> special;
+  for (const std::string& content : training.special_tokens) {
+    const bool is_new = std::ranges::find(special, content, &AddedToken::content) == special.end();
+    if (content.empty() || !is_new)
+      fail({.op = "tokenizer",
+            .argument = "special_tokens",
+            .found = content.empty() ? "a list with an empty one"
+                                     : fmt::format("a list with '{}' twice", content),
+            .expected = "texts that differ"});
+    special.push_back(
+        {.content = content, .id = static_cast<TokenId>(special.size()), .special = true});
+  }
+  return special;
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> train_byte_bpe(std::string_view text, const ByteBpeTraining& training) {
+  require_utf8(text);
+  const std::vector<AddedToken> special = special_tokens(training);
+  std::vector<std::string> pieces = training.special_tokens;
+  std::vector<std::string> bytes(byte_characters().begin(), byte_characters().end());
+  std::ranges::sort(bytes);  // by code point, as UTF-8 sorts
+  pieces.insert(pieces.end(), bytes.begin(), bytes.end());
+  if (training.vocabulary_size < static_cast<std::int64_t>(pieces.size()))
+    fail({.op = "tokenizer",
+          .argument = "vocabulary_size",
+          .found = training.vocabulary_size,
+          .expected = fmt::format("at least {}: {} special tokens and 256 bytes", pieces.size(),
+                                  special.size())});
+  MergeLearner learner(std::move(pieces));
+  for (const auto& [word, count] : count_words(text, AddedTokens(special)))
+    learner.add_word(byte_symbols(word), count);
+  learner.learn(static_cast<std::size_t>(training.vocabulary_size));
+  const LearnedSpecials frame = {training.special_tokens, training.begin, training.end};
+  return read_tokenizer(
+      TokenizerFile("byte-level BPE", byte_bpe_json({.pieces = learner.pieces(),
+                                                     .merges = learner.merges(),
+                                                     .added_tokens = special,
+                                                     .post_processor = frame.post_processor()})));
 }
 
 }  // namespace heed

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "heed/text/tokenizer.h"
-#include "text/learned_specials.h"
+#include "text/added_token.h"
 
 namespace heed {
 

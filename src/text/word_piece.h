@@ -10,7 +10,6 @@
 
 #include "heed/text/tokenizer.h"
 #include "text/added_token.h"
-#include "text/learned_specials.h"
 #include "text/tokenizer_file.h"
 
 namespace heed {

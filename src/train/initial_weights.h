@@ -1,4 +1,4 @@
-// The model that a run begins with.
+// The model that a run begins with, and whether it fits the machine.
 #pragma once
 
 #include <cstdint>
@@ -34,5 +34,14 @@ std::unique_ptr<Model> new_model(const TrainConfig& config, const TrainingShape&
 /// The same, but `block` is at most the positions of the model that the run starts from, where it
 /// is the usual one.
 TrainConfig settled(TrainConfig config);
+
+/// At least so many bytes: weights, gradients and moments, and what a pass of one sequence
+/// keeps.
+double least_bytes(const TrainConfig& config, std::int64_t vocabulary);
+
+/// Throws kInvalidArgument where that is more than `there_are` bytes, with the key to blame.
+void check_memory(const TrainConfig& config, std::int64_t vocabulary, double there_are);
+/// Of this machine.
+void check_memory(const TrainConfig& config, std::int64_t vocabulary);
 
 }  // namespace heed

@@ -1,15 +1,16 @@
-// What a run writes while it goes: losses, samples, checkpoints, the model and its card.
+// What a run writes while it goes: losses, samples, checkpoints, the model and its card (card.md).
 #pragma once
 
 #include <filesystem>
 #include <memory>
 #include <string>
 
+#include "heed/models/model.h"
+#include "heed/train/train.h"
 #include "train/checkpoint.h"
-#include "train/gradient_norms.h"
-#include "train/loss_csv.h"
 #include "train/run_folder.h"
 #include "train/samples.h"
+#include "train/step_csv.h"
 #include "train/task.h"
 
 namespace heed {
@@ -44,5 +45,14 @@ class RunFiles {
   std::unique_ptr<LossCsv> losses_;   // from `begin` on
   std::unique_ptr<GradientNorms> norms_;
 };
+
+struct Card {
+  const TrainConfig& config;
+  const Task& task;
+  const Model& model;
+  const TrainResult& result;
+};
+
+std::string to_markdown(const Card& card);
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// What the model writes while it learns: samples.txt of a run.
+// What the model writes while it learns (samples.txt of a run), and what it answers.
 #pragma once
 
 #include <cstdint>
@@ -36,5 +36,9 @@ class Samples {
   const Task& task_;
   std::vector<TokenId> ids_;
 };
+
+/// Of the first examples for validation (of training, where there are none): what the model reads,
+/// what is wanted, and what it answers, each answer where it is asked. Texts by the tokenizers.
+std::string answered_examples(const Task& task, const Model& model);
 
 }  // namespace heed

@@ -1,6 +1,6 @@
 #include "train/special_tokens.h"
 
-#include "text/special_names.h"
+#include "text/added_token.h"
 
 namespace heed {
 

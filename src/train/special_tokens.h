@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "heed/text/tokenizer.h"
-#include "text/learned_specials.h"
+#include "text/added_token.h"
 
 namespace heed {
 

@@ -55,4 +55,7 @@ class Task {
 /// As the configuration says; reads its data. Errors name the key.
 std::unique_ptr<Task> make_task(const TrainConfig& config);
 
+/// As `generate`, `generate_length` and `task` say. The configuration must outlive it.
+std::unique_ptr<Task> make_generated_task(const TrainConfig& config);
+
 }  // namespace heed

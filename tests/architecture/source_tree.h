@@ -17,8 +17,8 @@ struct SourceFile {
   std::vector<std::string> lines = {};
 };
 
-/// "heed/io/npy.h" and "io/npy.h" stand on "io", "heed/mask.h" on "attention"; "heed/heed.h" on no
-/// floor.
+/// The floor of a header: "io" of "heed/io/npy.h" and "io/npy.h", "attention" of "heed/mask.h",
+/// none of "heed/heed.h".
 inline std::string floor_of(std::string path) {
   static const std::map<std::string, std::string> kPublic = {
       {"error.h", "base"},          {"threads.h", "base"},      {"version.h", "base"},

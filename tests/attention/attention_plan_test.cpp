@@ -40,8 +40,11 @@ TEST(AttentionPlan, OfAHugeProblemHasItsNumbersOrIsRefused) {
 TEST(AttentionPlan, TellsAllOfItInLines) {
   const Tensor x = Tensor::zeros({1, 1, 4, 8});
   const Plan plan = plan_attention({.q = x, .keys = {x, x}, .kernel = "reference"});
-  EXPECT_TRUE(plan.text.starts_with("forward    reference\n  mask     none, bottom-right\n"))
-      << plan.text;
+  EXPECT_TRUE(plan.text.starts_with("forward    reference\n  mask     none\n")) << plan.text;
+  const Plan masked = plan_attention({.q = x, .keys = {x, x}, .mask = Mask::causal()});
+  EXPECT_NE(masked.text.find("\n  mask     band(left=-1, right=0), bottom-right\n"),
+            std::string::npos)
+      << masked.text;
   EXPECT_TRUE(plan_attention_backward({.q = x, .keys = {x, x}}).text.starts_with("backward   "));
 }
 

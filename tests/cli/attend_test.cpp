@@ -197,7 +197,10 @@ TEST_F(AttendCommand, WithoutAFilePrintsWhatItComputed) {
   EXPECT_THAT(answer.out,
               testing::HasSubstr(fmt::format("{:>10.4f}", attended.out.data<float>()[5])));
   EXPECT_THAT(answer.out, testing::ContainsRegex("\nlse     -?[0-9.]+ to -?[0-9.]+\n"));
-  EXPECT_THAT(answer.out, testing::EndsWith("kernel  " + plan_attention(args).kernel + "\n"));
+  const std::string kernel = "\nkernel  " + plan_attention(args).kernel + "\n";
+  EXPECT_THAT(answer.out,
+              testing::EndsWith("\nmask    band(left=-1, right=0), bottom-right" + kernel));
+  EXPECT_THAT(run({}).out, testing::EndsWith("\nmask    none" + kernel));
 }
 
 TEST_F(AttendCommand, CausalWithoutAWordIsBottomRightAndSaysSo) {

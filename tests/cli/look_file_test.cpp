@@ -10,7 +10,7 @@
 
 #include "cli/program.h"
 #include "heed/models/registry.h"
-#include "serve/page_files.h"
+#include "serve/page_sources.h"
 #include "support/places.h"
 #include "text/byte_bpe.h"
 
@@ -196,14 +196,6 @@ TEST(LookFile, AnEndingChoosesInCapitalsToo) {
   EXPECT_EQ(json::parse(test::content(file))["tokens"].size(), 15);
 }
 
-TEST(LookFile, RefusesAnEndingOfOtherPrograms) {
-  const Answer answer = look_at({"-o", "weights.csv"});
-  EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error,
-            "heed look: -o is weights.csv, expected an ending among .txt, .json, .tsv, .npy, .svg, "
-            ".png, .html, .graphml, .dot\n");
-}
-
 TEST(LookFile, SaysWhichOfSeveralWordsIsShown) {
   if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
   const Answer answer = look_at({"--format", "html", "--who", "the"});
@@ -288,6 +280,33 @@ TEST(LookFile, HtmlHoldsTheViewThatLookChooses) {
                                     chosen["head"].dump() + "/i=" + edge["query"].dump() +
                                     "/j=" + edge["key"].dump() + "\""));
   EXPECT_THAT(answer.out, HasSubstr(chosen["chosen"]["reason"].get<std::string>()));
+}
+
+// Returns the choice that the page compares with its view.
+std::string chosen_in(const std::string& page) {
+  const std::string_view key = "\"chosen\":";
+  const std::size_t begin = page.find(key) + key.size();
+  return page.substr(begin, page.find('}', begin) + 1 - begin);
+}
+
+TEST(LookFile, HtmlSaysWhyItShowsTheHeadForWordsThatAreNamed) {
+  if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"--who", "sat"},
+                                                {"--who", "sat", "--to", "cat"},
+                                                {"--to", "cat"},
+                                                {"--who", "sat", "--layer", "1"}}) {
+    const auto with = [&](const char* format) {
+      std::vector<std::string> arguments = {"--format", format};
+      arguments.insert(arguments.end(), words.begin(), words.end());
+      return look_at(arguments).out;
+    };
+    const json terminal = json::parse(with("json"));
+    const json page = json::parse(chosen_in(with("html")));
+    EXPECT_EQ(page["reason"], terminal["chosen"]["reason"]);
+    EXPECT_EQ(page["layer"], terminal["layer"]);
+    EXPECT_EQ(page["head"], terminal["head"]);
+    EXPECT_EQ(page.contains("key"), words.size() == 4 && words[2] == "--to");
+  }
 }
 
 TEST(LookFile, HtmlPinsTheStrongestEdgeOfAHeadThatIsNamed) {

@@ -144,9 +144,22 @@ TEST(LookFormats, APictureIsDrawnWhereTheNameSaysSo) {
   EXPECT_FALSE(std::filesystem::exists(in_scratch("answer.png")));
 }
 
-TEST(LookFormats, AnotherEndingIsText) {
-  for (const char* name : {"answer.txt", "answer.out", "answer"}) {
+TEST(LookFormats, ATextHasItsEndingOrNone) {
+  for (const char* name : {"answer.txt", "answer"}) {
     ASSERT_EQ(look({kText, "-o", in_scratch(name)}).status, 0) << name;
+    EXPECT_THAT(test::content(in_scratch(name)), testing::StartsWith("tiny  GPT-2")) << name;
+  }
+}
+
+TEST(LookFormats, AnUnknownEndingIsRefusedUnlessTheFormatIsGiven) {
+  for (const char* name : {"answer.jsn", "answer.csv", "answer.out"}) {
+    const Answer answer = look({kText, "-o", in_scratch(name)});
+    EXPECT_EQ(answer.status, 2);
+    EXPECT_EQ(answer.error, "heed look: -o is " + in_scratch(name) +
+                                ", expected an ending among .txt, .json, .tsv, .npy, .svg, .png, "
+                                ".html, .graphml, .dot; --format allows any other ending\n");
+    EXPECT_FALSE(std::filesystem::exists(in_scratch(name)));
+    ASSERT_EQ(look({kText, "--format", "text", "-o", in_scratch(name)}).status, 0) << name;
     EXPECT_THAT(test::content(in_scratch(name)), testing::StartsWith("tiny  GPT-2")) << name;
   }
 }

@@ -1,21 +1,21 @@
 // A text is tokenized once and run once, whichever way it is shown.
 #include <gtest/gtest.h>
 
-#include "cli/look/file.h"
+#include "cli/look/files.h"
 #include "cli/tiny_model.h"
-#include "serve/page_files.h"
+#include "serve/page_sources.h"
 #include "support/counting_model.h"
 
 namespace heed::cli {
 namespace {
 
-TEST(LookPasses, APageIsOnePass) {
+TEST(LookPasses, APageIsOnePassAndTwoMoreToTryItsEdge) {
   if (serve::page_files().empty()) GTEST_SKIP() << "built without the page (HEED_PAGE=OFF)";
-  for (const char* view : {"", "look/L1.H2/i=3"}) {
+  for (const auto& [view, passes] : {std::pair("look/L1.H2/i=3", 1), {"look/L1.H2/i=3/j=1", 3}}) {
     const test::Counted counted(load_model(test::tiny_model()));
     look_file(counted.model,
               {.format = "html", .text = "the cat sat on the mat", .view = {.view = view}});
-    EXPECT_EQ(counted.passes(), 1) << view;
+    EXPECT_EQ(counted.passes(), passes) << view;
     EXPECT_EQ(counted.encodings(), 1) << view;
   }
 }

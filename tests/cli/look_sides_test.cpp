@@ -7,7 +7,7 @@
 
 #include "cli/program.h"
 #include "cli/tiny_model.h"
-#include "serve/page_files.h"
+#include "serve/page_sources.h"
 
 namespace heed::cli {
 namespace {

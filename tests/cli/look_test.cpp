@@ -104,7 +104,8 @@ TEST(LookCommand, RefusesBadInputInOneLine) {
   refused({kText, "--head", "4", "--format", "npy"},
           "--head is 4, expected 0 to 3 (tiny has 4 heads)");
   refused({"", "--layer", "0"},
-          "TEXT is empty, expected at least one character; tiny has no first token to start from");
+          "TEXT is empty, expected at least one word; for example: heed look \"The king had a "
+          "daughter, and he loved her.\"");
   refused({"--ids", "1,2,9999"}, "--ids is 9999, expected 0 to 269 (tiny's vocabulary)");
   std::string ids = "0";
   for (int i = 0; i < 40; ++i) ids += ",1";
@@ -187,9 +188,31 @@ TEST(LookCommand, SaysThatTheVocabularyHasNothingOfAText) {
   const std::string line = "heed look: no token of the {} is in the vocabulary ({} [UNK])\n";
   EXPECT_EQ(told("b c", "the"), fmt::format(fmt::runtime(line), "text", "2 of 2 tokens are"));
   EXPECT_EQ(told("the", "b"), fmt::format(fmt::runtime(line), "target", "1 of 1 token is"));
-  EXPECT_EQ(told("cat b", "b cat"), "");
+  EXPECT_EQ(told("cat b", "cat"), "heed look: 1 of 2 tokens of the text is [UNK]: b\n");
+  EXPECT_EQ(told("cat", "cat the"), "");
   EXPECT_EQ(test::heed({"generate", "b", "-n", "1", "--model", model}).error,
             "heed generate: no token of the prompt is in the vocabulary (1 of 1 token is [UNK])\n");
+}
+
+TEST(LookCommand, SaysWhichCharactersBecomeBytes) {
+  const Answer answer = look({"the 猫 sat. the 犬 sat。 tired"});
+  EXPECT_EQ(answer.status, 0);
+  EXPECT_EQ(answer.error,
+            "heed look: the tokenizer cuts 3 characters of the text into bytes: 猫 犬 。\n");
+  EXPECT_EQ(look({"the cat"}).error, "");
+}
+
+TEST(LookCommand, SaysWhichOptionNamesAWordOfTheOtherText) {
+  const std::string model = translator().string();
+  const std::vector<std::string> look = {"look", "the", "--target", "cat", "--model", model};
+  const auto refused = [&](std::vector<std::string> more, const std::string& message) {
+    more.insert(more.begin(), look.begin(), look.end());
+    test::expect_refused(more, message);
+  };
+  refused({"--who", "the"},
+          "--who: \"the\" is in the source, not in the target; --to names a word of the source");
+  refused({"--to", "cat"},
+          "--to: \"cat\" is in the target, not in the source; --who names a word of the target");
 }
 
 TEST(LookCommand, ASourceThatIsTooLongCanBeCut) {

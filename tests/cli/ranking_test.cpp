@@ -5,8 +5,10 @@
 #include <cmath>
 #include <string>
 
+#include "cli/program.h"
 #include "cli/terminal/progress.h"
 #include "heed/inspect/head_scores.h"
+#include "support/expect_error.h"
 #include "support/family_sessions.h"
 
 namespace heed::cli {
@@ -56,6 +58,28 @@ TEST(Ranking, OfNoHeadListsTheNearest) {
   EXPECT_NE(text.find("0 of 6 pass previous>2"), std::string::npos) << text;
   EXPECT_NE(text.find("the nearest heads\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("threshold"), std::string::npos);
+}
+
+constexpr StackShape kSixByFour = {.stack = Stack::kSelf, .layers = 6, .heads = 4, .causal = true};
+
+TEST(Ranking, OfAWrongFilterSaysHowOneIsWrittenAndWhichScoresThereAre) {
+  EXPECT_TRUE(filter_forms().starts_with(
+      "terms such as \"sink>0.4\", \"layer 2\" and \"head 0-3\", or all; scores: previous, "))
+      << filter_forms();
+  EXPECT_HEED_ERROR(
+      ranking_filter("sink", "tiny", kSixByFour), ErrorCode::kInvalidArgument,
+      "--heads \"sink\": the end at character 5, expected >, >=, < or <=; " + filter_forms());
+  const test::Answer none = test::heed({"look", "a", "--heads"});
+  EXPECT_EQ(none.status, 2);
+  EXPECT_EQ(none.error, "heed look: --heads is given no value, expected " + filter_forms() + "\n");
+}
+
+TEST(Ranking, RefusesALayerOrAHeadThatTheModelDoesNotHave) {
+  EXPECT_HEED_ERROR(ranking_filter("layer 7", "tiny", kSixByFour), ErrorCode::kNotFound,
+                    "--heads \"layer 7\": layer is 7, expected 0 to 5 (tiny has 6 layers)");
+  EXPECT_HEED_ERROR(ranking_filter("sink>0 head 4-9", "tiny", kSixByFour), ErrorCode::kNotFound,
+                    "--heads \"sink>0 head 4-9\": head is 4, expected 0 to 3 (tiny has 4 heads)");
+  EXPECT_EQ(ranking_filter("layer 4-8", "tiny", kSixByFour).terms.size(), 1U);
 }
 
 TEST(Ranking, AsJsonIsAListOfHeads) {

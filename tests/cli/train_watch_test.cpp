@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cli/train_program.h"
-#include "serve/watched_steps.h"
+#include "serve/model_shelf.h"
 
 namespace heed {
 namespace {

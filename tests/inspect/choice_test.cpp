@@ -195,6 +195,28 @@ TEST(ChooseHead, OfSomeRowsTakesTheStrongestEdgeThere) {
   EXPECT_EQ(choose(session, {}, {7}).query, 7);  // it was asked for
 }
 
+// Rows of the built-in models whose word a reader knows.
+struct KnownRow {
+  bool in_tales;
+  std::string text, query, key;
+};
+
+TEST(ChooseHead, OfARowOfTheBuiltInModelsTakesTheHeadThatLooksAtItsWord) {
+  const KnownRow rows[] = {
+      {true, "The king had a daughter, and he loved her.", "he", "king"},
+      {true, "The king had a daughter, and he loved her.", "loved", "king"},
+      {true, "The baker Mary saw the smith Tom by the river. Then she kneaded the dough.", "she",
+       "baker"},
+      {true, "The baker Mary saw the smith Tom by the river. Then he went home.", "he", "smith"},
+      {false, "She opened the [MASK] and went into the house.", "[MASK]", "house"},
+      {false, "The queen took the ring from her finger.", "finger", "ring"}};
+  for (const KnownRow& row : rows) {
+    const Session session = open_session(row.in_tales ? test::tales() : test::masks(), row.text);
+    const ChosenHead chosen = choose(session, {}, find_word(session.tokens, row.query));
+    EXPECT_EQ(trimmed(session.tokens, chosen.key), row.key) << row.text << " of " << row.query;
+  }
+}
+
 TEST(ChooseHead, NamesTheWholeWordOfAPiece) {
   Session session = session_of({{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4}});
   session.tokens[3].bytes = " B";

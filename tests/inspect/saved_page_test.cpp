@@ -7,11 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "heed/mask.h"
-#include "inspect/saved/base64.h"
 #include "inspect/saved/held_heads.h"
-#include "serve/page_files.h"
 #include "serve/page_sources.h"
 #include "serve/served.h"
+#include "text/pipeline/base64.h"
 
 namespace heed {
 namespace {
@@ -58,11 +57,11 @@ class SavedPage : public testing::Test {
 };
 
 TEST(Base64, IsThatOfTheRfc) {
-  EXPECT_EQ(base64(""), "");
-  EXPECT_EQ(base64("f"), "Zg==");
-  EXPECT_EQ(base64("fo"), "Zm8=");
-  EXPECT_EQ(base64("foo"), "Zm9v");
-  EXPECT_EQ(base64("foob\xff"), "Zm9vYv8=");
+  EXPECT_EQ(encode_base64(""), "");
+  EXPECT_EQ(encode_base64("f"), "Zg==");
+  EXPECT_EQ(encode_base64("fo"), "Zm8=");
+  EXPECT_EQ(encode_base64("foo"), "Zm9v");
+  EXPECT_EQ(encode_base64("foob\xff"), "Zm9vYv8=");
 }
 
 TEST_F(SavedPage, AsksNobodyForAnything) {
@@ -158,6 +157,19 @@ TEST_F(SavedPage, OfHeadsItHoldsTheEvidenceOfTheChosenOne) {
                                             "self/1/0/evidence/probe_duplicate?form=raw",
                                             "self/1/0/evidence/probe_duplicate?form=adjusted",
                                             "self/similar?layer=1&head=0"));
+}
+
+TEST_F(SavedPage, OfLookItHoldsTheLensAndWhyOfThePinnedEdge) {
+  const auto held = [](const char* view) {
+    const json data = data_of(file_of("Once upon a time", view));
+    std::vector<std::string> questions;
+    for (const json& each : data["answers"]) questions.push_back(each["question"]);
+    return questions;
+  };
+  EXPECT_THAT(held("look/L1.H0/i=3/j=1"),
+              testing::UnorderedElementsAre("self/lens", "self/1/0/why/3/1",
+                                            "self/1/0/why/3/1/test?edit=remove&top=1"));
+  EXPECT_THAT(held("look/L1.H0/i=3"), testing::ElementsAre("self/lens"));
 }
 
 TEST_F(SavedPage, TheServerGivesTheSameFile) {

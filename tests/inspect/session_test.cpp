@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "inspect/built_in.h"
 #include "inspect/tiny_model.h"
 #include "support/expect_error.h"
 
@@ -93,6 +94,13 @@ TEST(Session, RefusesIdsBeforeItComputes) {
 
 TEST(Session, ShowsAnIdWithoutATokenizerAsSuch) {
   EXPECT_EQ(tokenize_session(test::tiny(1), std::vector<TokenId>{7}).tokens[0].bytes, "#7");
+}
+
+TEST(Session, RefusesATextWithoutAToken) {
+  EXPECT_HEED_ERROR(open_session(test::tales(), ""), ErrorCode::kInvalidArgument,
+                    "session: text is empty, expected at least one word");
+  EXPECT_HEED_ERROR(open_session(test::masks(), "  "), ErrorCode::kInvalidArgument,
+                    "session: text is without a token, expected at least one word");
 }
 
 TEST(Session, SaysHowManyTokensAreTooMany) {

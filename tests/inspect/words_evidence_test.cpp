@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "generate/logits.h"
+#include "generate/forward.h"
 #include "heed/error.h"
 #include "inspect/answers/live_session.h"
 #include "inspect/answers/questions.h"
@@ -49,7 +49,7 @@ struct Replace final : Tap {
   const StreamLevel& end;
 };
 
-std::span<const float> row_of(const Tensor& logits, std::int64_t row) {
+std::span<const float> numbers_of_row(const Tensor& logits, std::int64_t row) {
   const std::int64_t width = logits.dim(1);
   return {logits.data<float>() + row * width, static_cast<std::size_t>(width)};
 }
@@ -77,7 +77,7 @@ TEST_P(WordsOf, TheLastLevelIsTheAnswerItself) {
   ASSERT_EQ(all.levels.size(), session.streams.size());
   for (std::int64_t row = 0; row < length; ++row) {
     const LensCell& cell = all.levels.back().cells.at(static_cast<std::size_t>(row));
-    EXPECT_EQ(cell.id, first_choice(row_of(session.logits, row)));
+    EXPECT_EQ(cell.id, first_choice(numbers_of_row(session.logits, row)));
     EXPECT_EQ(cell.came.has_value(), word_that_came(session, row).has_value());
   }
   EXPECT_EQ(all.levels.back().ranks, (std::vector<std::int64_t>{1, 2, 3}));
@@ -92,7 +92,7 @@ TEST_P(WordsOf, SurpriseIsTheLogarithmOfTheSoftmax) {
       session.tokens, [&](const SessionToken& each) { return behind == 1 || each.text >= 0; });
   ASSERT_EQ(std::ssize(all), words - behind);
   for (const TokenSurprise& one : all) {
-    const auto row = row_of(session.logits, one.token - behind);
+    const auto row = numbers_of_row(session.logits, one.token - behind);
     const auto id =
         static_cast<std::size_t>(session.tokens[static_cast<std::size_t>(one.token)].id);
     double sum = 0;
@@ -133,12 +133,13 @@ TEST_P(WordsOf, ABranchIsTheLikeliestWordAgainAndAgain) {
     const Tensor logits = pass_over(text, model, {});
     EXPECT_EQ(token->token.id, next);
     const double probability =
-        token_of(next, row_of(logits, 0), distribution_of(row_of(logits, 0))).probability;
+        token_of(next, numbers_of_row(logits, 0), distribution_of(numbers_of_row(logits, 0)))
+            .probability;
     EXPECT_NEAR(token->token.probability, probability, 1e-5);
     bits -= std::log2(token->token.probability);
     text.tokens.push_back({.id = next, .bytes = {}});
     if (!branch.ended().empty()) break;
-    next = first_choice(row_of(pass_over(text, model, {}), 0));
+    next = first_choice(numbers_of_row(pass_over(text, model, {}), 0));
   }
   EXPECT_GE(written, 1);
   EXPECT_LE(written, 4);

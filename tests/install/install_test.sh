@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Uses heed as others do: install_test.sh HOW SOURCE BUILD VERSION; HOW is find_package, pkg_config or
 # add_subdirectory, or c_find_package or c_pkg_config, a project in C; or missing, a machine without what
-# heed is made of.
+# heed is made of; or unbuilt, a build that was not finished.
 # `install` first puts the package into BUILD/install_test/prefix. $CXX is the compiler, $CC that of C.
 set -euo pipefail
 how=$1 source=$2 build=$3 version=$4
@@ -39,6 +39,15 @@ case $how in
   install)
     fresh_folder "$prefix"
     cmake --install "$build" --prefix "$prefix"
+    ;;
+  unbuilt)  # a library is missing: nothing is written, and the program alone can be installed
+    fresh_folder "$work"
+    sed "s|libheed_c.so.$version|libheed_c.so.unbuilt|g" "$build/cmake_install.cmake" >"$work/cmake_install.cmake"
+    ! cmake "-DCMAKE_INSTALL_PREFIX=$work/all" -P "$work/cmake_install.cmake" >"$work/log" 2>&1
+    [[ ! -e $work/all ]] || { echo "half an installation: $(find "$work/all")" && exit 1; }
+    tr -s '\n ' ' ' <"$work/log" | grep -F "libheed_c.so.unbuilt is not built, and nothing is installed"
+    cmake "-DCMAKE_INSTALL_PREFIX=$work/program" -DCMAKE_INSTALL_COMPONENT=program -P "$work/cmake_install.cmake"
+    "$work/program/bin/heed" --version
     ;;
   find_package)
     fresh_folder "$work"

@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
-#include <cstdint>
-
 #include "base/isa.h"
 #include "heed/ops/norm.h"
 #include "heed/ops/rms_norm.h"

@@ -44,6 +44,32 @@ TEST(ServerWhy, SaysTheScoreAsASumThatGivesTheWeight) {
   EXPECT_EQ(got(client, head + "/why/3/1/test?edit=swap", 400)["error"]["argument"], "id");
 }
 
+TEST(ServerDerive, SaysWhichHeadsAnEditChangesMost) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string id = served.open(test::kServedText, /*statistics=*/true)["session"];
+  const std::string path = "/api/v1/sessions/" + id;
+  const json edits = {{"ablate", {{{"layer", 0}, {"head", 1}}}}};
+  const json edited = Served::wait_for(client, derived(client, path, edits, 201), 0);
+  const std::string beside = "/api/v1/sessions/" + edited["session"].get<std::string>();
+  const json changes = got(client, beside + "/self/changes?from=" + id);
+  EXPECT_EQ(changes["rows"], edited["tokens"].size());
+  double before = 1;
+  for (const json& head : changes["heads"]) {
+    const double change = head["change"];
+    EXPECT_LE(change, before) << "the most changed head is first";
+    if (head["layer"] == 0)
+      EXPECT_EQ(change, 0) << "nothing that the first layer reads has changed";
+    else
+      EXPECT_GT(change, 0) << head;
+    before = change;
+  }
+  EXPECT_EQ(got(client, path + "/self/changes?from=" + id)["heads"][0]["change"], 0);
+  const std::string other = served.open("a king", /*statistics=*/true)["session"];
+  EXPECT_EQ(got(client, path + "/self/changes?from=" + other, 400)["error"]["argument"], "from");
+  got(client, path + "/self/changes?from=none", 404);
+}
+
 TEST(ServerDerive, MakesASessionBesideTheOldOne) {
   const Served served;
   httplib::Client client = served.client();

@@ -109,10 +109,12 @@ TEST(ServerSession, ABodyIsJsonWhateverItsContentType) {
   }
 }
 
-TEST(ServerSession, AnEmptyTextWithoutAFirstTokenIsRefused) {
+TEST(ServerSession, AnEmptyTextIsRefused) {
   const Served served;
   httplib::Client client = served.client();
-  expect_error(post_text(client, ""), 400, "bad_request");
+  const auto answer = post_text(client, "");
+  expect_error(answer, 400, "bad_request");
+  EXPECT_THAT(answer->body, testing::HasSubstr("text is empty, expected at least one word"));
 }
 
 TEST(ServerSession, TheOneNotUsedForLongestIsDroppedWhenThereAreTooMany) {

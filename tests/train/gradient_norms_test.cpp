@@ -1,11 +1,10 @@
-#include "train/gradient_norms.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
 
 #include "base/file.h"
 #include "support/scratch.h"
+#include "train/step_csv.h"
 
 namespace heed {
 namespace {

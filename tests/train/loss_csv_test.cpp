@@ -1,5 +1,3 @@
-#include "train/loss_csv.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
@@ -7,6 +5,7 @@
 
 #include "io/atomic_file.h"
 #include "support/scratch.h"
+#include "train/step_csv.h"
 
 namespace heed {
 namespace {

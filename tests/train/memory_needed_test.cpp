@@ -1,8 +1,7 @@
-#include "train/memory_needed.h"
-
 #include <gtest/gtest.h>
 
 #include "support/expect_error.h"
+#include "train/initial_weights.h"
 
 namespace heed {
 namespace {

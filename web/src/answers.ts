@@ -499,6 +499,18 @@ export interface Similar {
   heads: SimilarHead[];
 }
 
+export interface ChangedHead {
+  stack: string;
+  layer: number;
+  head: number;
+  change: number;
+}
+
+export interface Changes {
+  rows: number;
+  heads: ChangedHead[];
+}
+
 export interface Chosen {
   stack: string;
   layer: number;

@@ -3,6 +3,8 @@ import type {Place} from './selection';
 import {headText} from './selection';
 import type {SelectionStore} from './store';
 import type {SessionApi} from './transport/api';
+import type {Alignment} from './transport/aligned';
+import {align, alignedTo} from './transport/aligned';
 import {ApiError, open} from './transport/ask';
 import {derive} from './transport/derive';
 import type {Sides} from './transport/difference';
@@ -19,14 +21,14 @@ export interface Compared extends Sides {
 }
 
 /** Why the cells of A and B do not line up; empty where they do. */
-function unlike(a: SessionApi, b: SessionApi): string {
+function unlike(a: SessionApi, b: SessionApi, alignment: Alignment | null): string {
   const lengths = ({info}: SessionApi) => info.attentions.map(({stack, queries, keys}) => `${stack} ${queries} ${keys}`).join();
   const heads = ({info}: SessionApi) => info.attentions.map((each) => `${each.stack} ${each.layers} ${each.heads}`).join();
   const words = ({info: {tokens, key_tokens: keys = []}}: SessionApi) => [...tokens, ...keys].map(({text}) => text).join('\n');
   const areModels = a.info.model !== b.info.model;
   if (areModels && heads(a) !== heads(b)) return 'The models differ in layers or heads';
   if (areModels && words(a) !== words(b)) return 'The models split the text into different tokens';
-  return lengths(a) === lengths(b) ? '' : 'The two sides differ in length';
+  return alignment || lengths(a) === lengths(b) ? '' : 'The two sides differ in length';
 }
 
 function nameOf(versus: Versus, value: string): string {
@@ -95,7 +97,7 @@ export class Comparison {
     if (versus.kind === 'head') {
       const side = a.side(versus.place.stack);
       const has = versus.place.layer < side.layers && versus.place.head < side.heads;
-      if (has) this.compared = {a, b: a, toB: () => versus.place, name, unlike: ''};
+      if (has) this.compared = {a, b: a, inA: a, toB: () => versus.place, name, alignment: null, unlike: ''};
       else this.error = `There is no ${name}.`;
       return;
     }
@@ -105,7 +107,10 @@ export class Comparison {
       b.failed = (error) => { if (error.code === 'unknown_session') this.begin(a, value); };
       const tell = () => {
         if (b.error) this.error = b.error.message;
-        if (b.hasWeights && !this.compared) this.compared = {a, b, toB: stay, name, unlike: unlike(a, b)};
+        if (b.hasWeights && !this.compared) {
+          const alignment = versus.kind === 'text' && a.info.tokens.length !== b.info.tokens.length ? align(a.info, b.info) : null;
+          this.compared = {a, b, inA: alignment ? alignedTo(a, b, alignment) : b, toB: stay, name, alignment, unlike: unlike(a, b, alignment)};
+        }
         this.listener();
         this.changed();
       };

@@ -18,8 +18,9 @@ export function weight(value: number): string {
   return fixed(value, 3).slice(1);
 }
 
-/** `.17`, for chips and under tokens. */
+/** `.17`, for chips and under tokens; `<.01` where two digits would be zero. */
 export function shortWeight(value: number): string {
+  if (Math.abs(value) < 0.005) return value === 0 ? '0' : '<.01';
   if (Math.abs(value) >= 0.995) return value < 0 ? `${kMinus}1.0` : '1.0';
   return fixed(value, 2).replace(/^(\u2212?)0/, '$1');
 }

@@ -12,6 +12,9 @@ export type Heads = Pick<Side, 'layers' | 'heads' | 'held'>;
 /** Whether the page is a file, which holds some heads and asks nobody. */
 export function isSaved(model: ModelInfo): boolean { return model.held !== undefined; }
 
+/** Whether the view's questions about runs of the model have answers: from the model, or from a file that was saved with the view. */
+export function answersRuns({runs, held_view: held}: ModelInfo, view: string): boolean { return runs || held === view; }
+
 export function holds({held}: Heads, {layer, head}: Place): boolean {
   return held === null || (held[layer]?.includes(head) ?? false);
 }

@@ -3,17 +3,19 @@ import {mount} from './mount';
 import {followFrame} from './snapshot/frame';
 import {openSaved} from './snapshot/open';
 import {serverTransport, tabMemory} from './transport/server';
+import type {Input} from './transport/transport';
 
 const saved = openSaved();
 const hasAddress = location.protocol !== 'about:';  // a frame that was made of a text has none
 const page = mount(document.body, {
   transport: saved?.transport ?? serverTransport(tabMemory),
   address: location.hash || saved?.view,
-  onAddress: (address, {replace}) => {
-    const isNew = hasAddress && new URL(address, location.href).hash !== location.hash;  // as the browser writes it
-    if (isNew) history[replace ? 'replaceState' : 'pushState'](null, '', address);
+  onAddress: (address, {replace, input}) => {
+    const isOther = new URL(address, location.href).hash !== location.hash;  // as the browser writes it
+    const isOtherText = JSON.stringify(history.state) !== JSON.stringify(input);
+    if (hasAddress && (isOther || isOtherText)) history[replace ? 'replaceState' : 'pushState'](input, '', address);
   },
   onTitle: (title) => { document.title = title; },
 });
 if (saved) followFrame((theme) => page.setTheme(theme));
-window.addEventListener('popstate', () => page.show(location.hash));  // an edited address fires it, too
+window.addEventListener('popstate', () => page.show(location.hash, history.state as Input | null));  // an edited address fires it, too

@@ -6,7 +6,7 @@ import type {Stage} from './stage';
 import type {SelectionStore} from './store';
 import type {Side, Span} from './side';
 import type {HasTokens, Units} from './tokens';
-import {phrase, unitsFrom} from './tokens';
+import {gapBefore, phrase, unitsFrom} from './tokens';
 import type {Compared} from './comparison';
 import type {Input, SessionApi} from './transport/api';
 
@@ -21,7 +21,7 @@ export interface Panel {
 export interface Page {
   store: SelectionStore; api: SessionApi; side: Side; stage: Stage;
   open: (input: Input) => void;  // another text in place of this one
-  derive: (edits: object) => void;  // the same text with edits, beside this session
+  derive: (edits: object, otherwise?: () => void) => void;  // the same text with edits, beside this session; `otherwise`: no session has them
   compared: Compared | null;        // what is drawn, and its other side
 }
 
@@ -88,8 +88,11 @@ export function isIn(span: Span | null, index: number): boolean {
 export function spanName({tokens}: HasTokens, {first, end}: Span): string {
   if (end - first <= 4) return phrase(tokens, first, end);
   const hasLetters = (index: number) => /[\p{L}\p{N}]/u.test(tokens[index]!.text);
+  const begins = (index: number) => gapBefore(tokens, index) !== '' || !hasLetters(index);  // a word, and not a piece of one
   let last = end - 1;
-  while (last > first + 2 && !hasLetters(last)) --last;
-  const name = `${phrase(tokens, first, first + 2)} \u2026 ${phrase(tokens, last, end)}`;
+  while (last > first + 2 && (!hasLetters(last) || !begins(last))) --last;
+  let after = first + 2;
+  while (after < last && !begins(after)) ++after;
+  const name = after >= last ? phrase(tokens, first, end) : `${phrase(tokens, first, after)} \u2026 ${phrase(tokens, last, end)}`;
   return name.replace(/\u23ce+$/, '');
 }

@@ -10,7 +10,8 @@ const kSheetHeight = 900;  // as a window would have it; a long page is longer
 const kNarrow = 760;  // one column for a hand
 const kStacked = 900;  // one column
 const kBrief = 1180;  // the header says less
-const kThree = 1434;  // three columns from here
+const kThree = 1240;  // three columns from here
+const kWide = 1434;   // with all the room that they want
 
 export class Stage {
   private readonly probe = html('div', {class: 'extent', 'aria-hidden': true});  // as wide as the root, as high as it may seem
@@ -36,14 +37,14 @@ export class Stage {
     this.sized.disconnect();
     this.system.removeEventListener('change', this.changed);
     this.root.replaceChildren();
-    this.root.classList.remove('heed', 'narrow', 'stacked', 'brief', 'tight');
+    this.root.classList.remove('heed', 'narrow', 'stacked', 'brief', 'tight', 'two', 'fits');
     delete this.root.dataset.theme;
   }
 
   get isNarrow(): boolean { return this.width < kNarrow; }
   get isStacked(): boolean { return this.width < kStacked; }
   /** Fewer than three columns. */
-  get isTight(): boolean { return this.width < kThree; }
+  get isTwo(): boolean { return this.width < kThree; }
 
   get pixelRatio(): number { return this.onSheet ? kSheetRatio : devicePixelRatio; }
 
@@ -84,7 +85,7 @@ export class Stage {
     if (width === this.width && height === this.height) return;
     this.width = width;
     this.height = height;
-    const is = {narrow: this.isNarrow, stacked: this.isStacked, brief: width < kBrief, tight: this.isTight};
+    const is = {narrow: this.isNarrow, stacked: this.isStacked, brief: width < kBrief, tight: width < kWide, two: this.isTwo};
     for (const [name, on] of Object.entries(is)) {
       this.root.classList.toggle(name, on);
     }

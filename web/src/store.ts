@@ -31,6 +31,9 @@ export class SelectionStore {
   isRowFresh = true;   // the reader has chosen no row
   byHeed = false;      // the last change was heed's choice of a head and a row
   reason = '';         // why heed has chosen it
+  hasChoice = false;   // heed has chosen for what is read
+  isHeadEarly = false; // the reader chose the head before that: for this text alone
+  isJoined = false;    // what is set belongs to the step before
 
   constructor(private readonly onAddress: OnAddress = () => undefined) {}
 
@@ -104,11 +107,12 @@ export class SelectionStore {
     if (change.places && !this.isFresh) {
       this.isHeadFresh = this.byHeed;
       if (!this.isHeadFresh) this.reason = '';
+      this.isHeadEarly = !this.isHeadFresh && !this.hasChoice;
     }
     this.chosen = {...this.chosen, ...change};
     if (this.chosen.query === null) this.chosen.key = null;
     this.tell();  // first: what it asks for is on its way while the browser notes the address
-    if (!this.isFresh) this.onAddress(`#${format(this.chosen)}`, {replace: how.replace ?? false});
+    if (!this.isFresh) this.onAddress(`#${format(this.chosen)}`, {replace: how.replace ?? this.isJoined});
   }
 
   /** The same in the next frame: the browser lays out once what a pointer has passed. */

@@ -65,7 +65,8 @@ function decoded(value: string): string | null {
 }
 
 /** Null where it is none. */
-export function readVersus(value: string): Versus | null {
+export function readVersus(written: string): Versus | null {
+  const value = written.replace(/^(text|model)%3A/i, '$1:');  // as other programs encode it
   const [, kind, encoded] = /^(text|model):(.*)$/s.exec(value) ?? [];
   if (kind) {
     const named = decoded(encoded!);

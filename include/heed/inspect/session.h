@@ -118,9 +118,9 @@ struct SessionTexts {
   std::optional<std::string_view> target = {};
 };
 
-/// Tokenizes (special tokens as the post-processor says) and runs the model once. An empty text
-/// starts from the model's first token. Errors (kInvalidArgument): no tokenizer, invalid UTF-8, an
-/// empty text where the model has no first token, more tokens than positions.
+/// Tokenizes (special tokens as the post-processor says) and runs the model once. Errors
+/// (kInvalidArgument): no tokenizer, invalid UTF-8, a text without a token, more tokens than
+/// positions.
 Session open_session(const LoadedModel& model, std::string_view text,
                      const SessionOptions& options = {});
 

@@ -153,11 +153,15 @@ void require_countable_workspace(const kernels::AttentionProblem& problem) {
 
 }  // namespace
 
+std::string mask_text(const Plan& plan) {
+  return plan.mask == "none" ? plan.mask : fmt::format("{}, {}", plan.mask, plan.alignment);
+}
+
 std::string plan_text(std::string_view title, const Plan& plan) {
   std::string text = fmt::format("{:<10} {}\n", title, plan.kernel);
   for (const Plan::Refusal& refusal : plan.refusals)
     text += fmt::format("  skipped  {}: {}\n", refusal.kernel, refusal.reason);
-  text += fmt::format("  mask     {}, {}\n", plan.mask, plan.alignment);
+  text += fmt::format("  mask     {}\n", mask_text(plan));
   text += fmt::format("  pairs    {} query and key pairs may attend\n",
                       amount(static_cast<double>(plan.allowed_pairs)));
   text += fmt::format("  work     {} FLOP\n", amount(plan.flop));

@@ -7,18 +7,24 @@
 // 47 and 1,349 before, 29 and 742 now; AVX2 52 and 2,012, 33 and 879. With two threads, which a row
 // of 250 keys was too short for, 15 and 303.
 //
-// Keys and values are not copied: those of 16 bits and of i8 are widened in registers. What comes 64
-// keys later is fetched meanwhile. One row of 32 heads over 8, D = 128, one thread of an AMD Zen 3,
-// best milliseconds for 8,192 keys, the versions in turn:
-// - f32 9.7, f16 4.9 with a copy; 8.4 and 4.5 without. Where the rows of a whole tile were fetched at
+// Keys and values are not copied: those of 16 bits and of i8 are widened in registers. What comes
+// 64 keys later is fetched meanwhile. One row of 32 heads over 8, D = 128, one thread of an AMD Zen
+// 3, best milliseconds for 8,192 keys, the versions in turn:
+// - f32 9.7, f16 4.9 with a copy; 8.4 and 4.5 without. Where the rows of a whole tile were fetched
+// at
 //   once, f16 took 5.8: there are more lines than the core can wait for.
-// - 32 columns of 16 keys are transposed to memory first, then multiplied: a query is broadcast once
+// - 32 columns of 16 keys are transposed to memory first, then multiplied: a query is broadcast
+// once
 //   for two vectors of keys, and not for each. What comes later is fetched a row at a time between
-//   the products, not sixteen rows before them. f16 4.4 to 3.8, i8 5.6 to 3.7; 2,048 keys of f32 2.0
-//   to 1.2, of f16 .82 to .68; 512 keys of f16 .21 to .18 (47 of 103 GFLOP/s).
-// - Of the time of f16 in cache 57 % are scores, 22 % P V. To transpose takes as long as to multiply;
+//   the products, not sixteen rows before them. f16 4.4 to 3.8, i8 5.6 to 3.7; 2,048 keys of
+//   f32 2.0 to 1.2, of f16 .82 to .68; 512 keys of f16 .21 to .18 (47 of 103 GFLOP/s).
+// - Of the time of f16 in cache 57 % are scores, 22 % P V. To transpose takes as long as to
+// multiply;
 //   with the columns of a key in the lanes it would not be necessary, but the sums would then have
 //   another order than those of the passes that compute scores again.
+// - Without gain: eight rows by these products (as fast as with the rows in the lanes), four
+// vectors of
+//   keys at once for one or two rows.
 #if defined(HEED_SWEEP_FEW_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_FEW_ROWS_INL_H
 #undef HEED_SWEEP_FEW_ROWS_INL_H

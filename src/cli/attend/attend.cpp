@@ -11,7 +11,6 @@
 #include "cli/attend/attention_options.h"
 #include "cli/attend/gradient_options.h"
 #include "cli/attend/observe_options.h"
-#include "cli/attend/summary.h"
 #include "cli/command.h"
 #include "cli/look/files.h"
 #include "cli/terminal/interrupt.h"

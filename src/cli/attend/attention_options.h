@@ -77,4 +77,7 @@ ConstView lifted(const Tensor& array, bool packed = false);
 /// The leading axes that `lifted` put on, taken off.
 ConstView lowered(const Tensor& array, int rank);
 
+/// The output's shape and first rows, the range of the log-sum-exp, the mask and the kernel.
+std::string attend_summary(const AttentionProblemData& problem, const Attended& attended);
+
 }  // namespace heed::cli

@@ -1,5 +1,3 @@
-#include "cli/attend/summary.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "attention/api/plan.h"
 #include "base/number_of.h"
+#include "cli/attend/attention_options.h"
 
 namespace heed::cli {
 namespace {
@@ -61,7 +61,7 @@ std::string attend_summary(const AttentionProblemData& problem, const Attended& 
   return fmt::format("out     {} {}\n{}", to_string(out.shape()), name(out.dtype()),
                      first_rows(attended.out)) +
          range_of(attended.lse) +
-         fmt::format("mask    {}, {}\nkernel  {}\n", plan.mask, plan.alignment, plan.kernel);
+         fmt::format("mask    {}\nkernel  {}\n", mask_text(plan), plan.kernel);
 }
 
 }  // namespace heed::cli

@@ -8,7 +8,6 @@
 #include "base/formats/json.h"
 #include "bench/attention_bench.h"
 #include "cli/bench/bench.h"
-#include "cli/bench/table.h"
 #include "heed/threads.h"
 
 namespace heed::cli {

@@ -5,7 +5,6 @@
 #include "base/formats/json.h"
 #include "bench/decode_bench.h"
 #include "cli/bench/bench.h"
-#include "cli/bench/table.h"
 #include "heed/threads.h"
 
 namespace heed::cli {

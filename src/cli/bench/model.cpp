@@ -10,7 +10,6 @@
 #include "base/reworded.h"
 #include "bench/model_bench.h"
 #include "cli/bench/bench.h"
-#include "cli/bench/table.h"
 #include "heed/error.h"
 #include "heed/models/registry.h"
 #include "heed/threads.h"

@@ -7,7 +7,6 @@
 #include "base/formats/json.h"
 #include "bench/tokenize_bench.h"
 #include "cli/bench/bench.h"
-#include "cli/bench/table.h"
 #include "cli/options/text_input.h"
 #include "heed/error.h"
 #include "heed/models/registry.h"

@@ -1,11 +1,13 @@
-// `heed look` for programs: JSON, tab-separated values, NumPy arrays.
+// What `heed look` writes to files: for programs, as pictures, and as the page.
 #pragma once
 
 #include <optional>
 #include <string>
 
+#include "cli/look/view.h"
 #include "cli/terminal/output.h"
 #include "heed/inspect/look.h"
+#include "heed/models/registry.h"
 
 namespace heed::cli {
 
@@ -26,5 +28,20 @@ void write_weights_npy(Output& output, const SessionStack& stack, std::optional<
 
 /// f32 [T, vocabulary] or [T, width].
 void write_array_npy(Output& output, const Tensor& array);
+
+struct LookFileOptions {
+  std::string format;  // svg, png or html
+  std::string text;
+  std::optional<std::string> pair = {};
+  std::optional<std::string> target = {};
+  ViewOptions view;
+  int width = 1440;
+  bool dark = false;
+  std::optional<std::string> panel = {};  // of svg and png: this part of the view alone
+};
+
+/// The file's content. html needs nothing; svg and png are drawn by the page in a browser without a
+/// window (kNotFound where there is none).
+std::string look_file(const LoadedModel& model, const LookFileOptions& options);
 
 }  // namespace heed::cli

@@ -6,10 +6,8 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/look/file.h"
 #include "cli/look/files.h"
 #include "cli/look/flow.h"
-#include "cli/look/link.h"
 #include "cli/look/look_options.h"
 #include "cli/look/ranking.h"
 #include "cli/look/request.h"
@@ -113,9 +111,8 @@ void write_flow(const LookOptions& options, const Session& session, const Loaded
                 Stack stack) {
   FlowOptions flow{
       .flow = {.stack = stack}, .by_effect = options.by == "effect", .format = options.format};
-  const auto tokens = session.queries(stack);
-  flow.flow.position = options.who.empty() ? std::ssize(tokens) - 1
-                                           : named_tokens("--who", tokens, options.who).back();
+  flow.flow.position = options.who.empty() ? std::ssize(session.queries(stack)) - 1
+                                           : tokens_of_who(session, stack, options.who).back();
   if (!options.top.empty()) flow.top = count_of("--top", options.top);
   if (flow.top > 0) flow.flow.paths = flow.top;
   Output output(options.out);
@@ -197,7 +194,7 @@ int run(const Given& given, LookOptions options) {
   if (options.head) check_head("look", model.name, stack, *options.head);
   if (options.is_page()) return write_page_file(options, model);
   if (options.heads) {
-    write_heads(options, model, stack, ranking_filter(*options.heads, stack.causal));
+    write_heads(options, model, stack, ranking_filter(*options.heads, model.name, stack));
     return 0;
   }
   ProgressLine progress;

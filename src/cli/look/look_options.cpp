@@ -8,8 +8,8 @@
 #include <iterator>
 
 #include "base/read_number.h"
+#include "cli/look/ranking.h"
 #include "cli/look/view.h"
-#include "cli/look/view_form.h"
 #include "cli/options/file_format.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
@@ -188,6 +188,7 @@ void add_ranking(OptionList& list, LookOptions& options) {
               .to = std::function<void(const std::string&)>(
                   [&options](const std::string& filter) { options.heads = filter; }),
               .type = "FILTER|all",
+              .expects = filter_forms(),
               .help = "all heads that pass the filter, ranked by its first score, as in "
                       "\"induction>0.4 sink<0.5 layer 4-8\"; all: every head; text or json"}});
 }

@@ -1,6 +1,6 @@
 #include "cli/look/ranking.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 
+#include "base/clipped.h"
 #include "base/number_of.h"
 #include "base/reworded.h"
 #include "cli/look/heads_table.h"
@@ -166,20 +167,30 @@ std::string nearest_text(const Terminal& terminal, const Ranking& ranking) {
 
 }  // namespace
 
-HeadFilter ranking_filter(const std::string& text, bool causal) {
-  return reworded(
-      [&] {
-        HeadFilter filter = parse_head_filter(text == "all" ? "" : text);
-        std::vector<std::string_view> names;
-        for (const ScoreInfo& info : score_infos())
-          if (!causal || !info.looks_ahead) names.push_back(info.name);
-        check_head_filter(filter, names);
-        return filter;
-      },
-      [](ErrorParts& parts) {
-        parts.op = {};
-        parts.argument = "--heads";
-      });
+std::string filter_forms() {
+  std::vector<std::string_view> names;
+  for (const ScoreInfo& info : score_infos()) names.push_back(info.name);
+  return fmt::format("terms such as \"sink>0.4\", \"layer 2\" and \"head 0-3\", or all; scores: {}",
+                     fmt::join(names, ", "));
+}
+
+HeadFilter ranking_filter(const std::string& text, const std::string& model,
+                          const StackShape& shape) {
+  const std::string op = fmt::format("--heads \"{}\"", clipped(text));
+  const HeadFilter filter = reworded([&] { return parse_head_filter(text == "all" ? "" : text); },
+                                     [&](ErrorParts& parts) {
+                                       parts.op = op;
+                                       parts.hint = filter_forms();
+                                     });
+  std::vector<std::string_view> names;
+  for (const ScoreInfo& info : score_infos())
+    if (!shape.causal || !info.looks_ahead) names.push_back(info.name);
+  reworded([&] { check_head_filter(filter, names); }, [&](ErrorParts& parts) { parts.op = op; });
+  for (const HeadFilter::Term& term : filter.terms) {
+    if (term.name == "layer") check_layer(op, model, shape, std::llround(term.first));
+    if (term.name == "head") check_head(op, model, shape, std::llround(term.first));
+  }
+  return filter;
 }
 
 Ranking rank_heads(const Session& session, const LoadedModel& model, Stack stack,

@@ -21,8 +21,13 @@ struct Ranking {
   std::vector<HeadScores> nearest = {};  // where none passes: those that come closest to it
 };
 
-/// Of --heads, "all" for every head; the names in it are checked before the model runs.
-HeadFilter ranking_filter(const std::string& text, bool causal);
+/// How --heads is written, and the scores that it can name.
+std::string filter_forms();
+
+/// Reads --heads ("all": every head) and checks its scores, layers and heads before the model
+/// runs.
+HeadFilter ranking_filter(const std::string& text, const std::string& model,
+                          const StackShape& shape);
 
 /// Those that take passes of the model are computed where the filter names them.
 Ranking rank_heads(const Session& session, const LoadedModel& model, Stack stack,

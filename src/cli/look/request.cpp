@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "cli/look/view.h"
-#include "cli/look/view_form.h"
 #include "heed/error.h"
 
 namespace heed::cli {
@@ -61,12 +60,39 @@ LookRequest request_of(const LookOptions& options, const Session& session, Stack
   request.unit = unit_of(options, session, stack);
   request.top = top_of(options);
   request.rows = rows_of(options);
-  if (!options.who.empty())
-    request.queries = named_tokens("--who", session.queries(stack), options.who);
+  if (!options.who.empty()) request.queries = tokens_of_who(session, stack, options.who);
   if (options.to.empty()) return request;
   (options.who.empty() ? request.columns : request.cell_keys) =
-      named_tokens("--to", session.keys(stack), options.to);
+      tokens_of_to(session, stack, options.to);
   return request;
+}
+
+std::string take_link(LookOptions& options) {
+  if (options.view.empty()) return {};
+  ViewAddress view = read_view(options.view);
+  if (view.model.empty() && view.text.empty() && view.second.empty()) return {};
+  const bool has_text =
+      options.text_given || !options.input.file.empty() || !options.input.ids.empty();
+  if (!view.text.empty() && has_text)
+    fail({.found = "TEXT, --file and --ids cannot be used with a --view that has a text"});
+  if (!view.second.empty() && (options.input.has_pair || options.input.has_target))
+    fail({.found = "--pair and --target cannot be used with a --view that has a second text"});
+  if (!view.model.empty() && !options.model.empty() && view.model != options.model)
+    fail({.found = "--model cannot be used with a --view of the model " + view.model});
+  if (!view.model.empty()) options.model = std::exchange(view.model, "");
+  if (!view.text.empty()) {
+    options.input.text = std::exchange(view.text, "");
+    options.text_given = true;
+  }
+  std::string second = std::exchange(view.second, "");
+  options.view = format_view(view);
+  return second;
+}
+
+void take_second(LookOptions& options, const std::string& second, const ModelInfo& info) {
+  if (second.empty()) return;
+  (info.reads_source() ? options.input.target : options.input.pair) = second;
+  (info.reads_source() ? options.input.has_target : options.input.has_pair) = true;
 }
 
 }  // namespace heed::cli

@@ -7,7 +7,7 @@
 #include "base/number_of.h"
 #include "cli/look/heads_table.h"
 #include "cli/look/text.h"
-#include "cli/terminal/cells.h"
+#include "cli/terminal/terminal.h"
 
 namespace heed::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "base/number_of.h"
-#include "cli/terminal/cells.h"
+#include "cli/terminal/terminal.h"
 #include "heed/text/tokenizer.h"
 #include "inspect/rows/pieces.h"
 #include "inspect/rows/unit_rows.h"

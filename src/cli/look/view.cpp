@@ -3,20 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "base/reworded.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
+#include "inspect/answers/address_versus.h"
+#include "inspect/answers/view_parts.h"
+#include "inspect/rows/find_word.h"
 
 namespace heed::cli {
 namespace {
 
+constexpr WordSides kSides = {.queries = "--who", .keys = "--to"};
+
 // The last of the tokens that the query may see.
 std::int64_t key_of(const Session& cut, const StackShape& stack, const std::string& word,
                     std::int64_t query) {
-  const std::vector<std::int64_t> keys = named_tokens("--to", cut.keys(stack.stack), word);
+  const std::vector<std::int64_t> keys = tokens_of_to(cut, stack.stack, word);
   if (!stack.causal) return keys.back();
   for (auto key = keys.rbegin(); key != keys.rend(); ++key)
     if (*key <= query) return *key;
@@ -79,52 +85,66 @@ ViewAddress read_view(const std::string& text) {
                   });
 }
 
-std::vector<std::int64_t> named_tokens(const char* option, std::span<const SessionToken> tokens,
+std::vector<std::int64_t> tokens_of_who(const Session& session, Stack stack,
+                                        const std::string& word) {
+  return find_word(session, stack, /*is_key=*/false, word, kSides);
+}
+
+std::vector<std::int64_t> tokens_of_to(const Session& session, Stack stack,
                                        const std::string& word) {
-  return reworded([&] { return find_word(tokens, word); },
-                  [&](ErrorParts& parts) { parts.op = option; });
+  return find_word(session, stack, /*is_key=*/true, word, kSides);
 }
 
 namespace {
 
-// A view is of one: the last of those that match, and that is told.
-std::int64_t shown_token(const char* option, std::span<const SessionToken> tokens,
+// A view has one: the last of those that match, and stderr says so.
+std::int64_t shown_token(const char* option, const std::vector<std::int64_t>& found,
                          const std::string& word) {
-  const std::vector<std::int64_t> found = named_tokens(option, tokens, word);
   if (found.size() > 1)
     tell("heed look: {} {} is {} tokens; shown is the last, {}\n", option, word, found.size(),
          found.back());
   return found.back();
 }
 
+// The choice as a saved page recognises it: at the row and the key that the view pins.
+ShownView shown(ViewAddress view, ChosenHead chosen) {
+  chosen.query = view.query;
+  chosen.key = view.key;
+  return {std::move(view), chosen.automatic ? std::optional(chosen) : std::nullopt};
+}
+
 // Gives a view without a head the one that heed chooses, and, where it pins nothing, its edge.
-void choose_head_of_view(const Session& session, const std::vector<HeadScores>& scores,
-                         ViewAddress& view) {
+ShownView with_chosen_head(const Session& session, const std::vector<HeadScores>& scores,
+                           ViewAddress view) {
   const ChosenHead chosen =
       chosen_for({}, session, session.stacks.front().shape.stack, view, [&] { return scores; });
   view.places = {{.layer = chosen.layer, .head = chosen.head}};
-  if (view.query || view.range) return;
-  view.query = chosen.query;
-  view.key = chosen.key;
+  if (!view.query && !view.range) {
+    view.query = chosen.query;
+    view.key = chosen.key;
+  }
+  return shown(std::move(view), chosen);
 }
 
 }  // namespace
 
-ViewAddress view_of(const ViewOptions& options, const Session& cut,
-                    const std::function<std::vector<HeadScores>()>& scores) {
+ShownView view_of(const ViewOptions& options, const Session& cut,
+                  const std::function<std::vector<HeadScores>()>& scores) {
   ViewAddress view;
   if (!options.view.empty()) {
     view = read_view(options.view);
     check_view(with_some_head(view), cut);
-    if (view.places.empty() && scores) choose_head_of_view(cut, scores(), view);
-    return with_some_head(std::move(view));
+    if (view.places.empty() && scores) return with_chosen_head(cut, scores(), std::move(view));
+    return {with_some_head(std::move(view))};
   }
   const StackShape& stack = cut.at(options.stack.value_or(cut.stacks.front().shape.stack)).shape;
   view.to = options.who.empty() && !options.to.empty();
   const auto tokens = view.to ? cut.keys(stack.stack) : cut.queries(stack.stack);
   const std::string& pinned = view.to ? options.to : options.who;
   if (!pinned.empty()) {
-    const std::int64_t token = shown_token(view.to ? "--to" : "--who", tokens, pinned);
+    const std::int64_t token =
+        view.to ? shown_token("--to", tokens_of_to(cut, stack.stack, pinned), pinned)
+                : shown_token("--who", tokens_of_who(cut, stack.stack, pinned), pinned);
     view.query = token;
     if (!options.to.empty() && !view.to) view.key = key_of(cut, stack, options.to, token);
   }
@@ -137,7 +157,51 @@ ViewAddress view_of(const ViewOptions& options, const Session& cut,
   view.places = {{.stack = is_first ? std::nullopt : std::optional(stack.stack),
                   .layer = chosen.layer,
                   .head = chosen.head}};
-  return view;
+  return shown(std::move(view), chosen);
+}
+
+namespace {
+
+constexpr std::string_view kFollowed[] = {"i", "j", "range"};
+// How a view is drawn, and never which weights and which numbers it has.
+constexpr std::string_view kDrawing[] = {"scale", "scores", "zoom"};
+
+// What look does not show on the page either: its addresses keep what other views were asked for.
+constexpr std::string_view kOfOthers[] = {"t",      "k",      "p",  "line", "by", "sort",
+                                          "filter", "across", "up", "form", "on"};
+
+bool is_shown(std::string_view part, const ViewAddress& view, const std::string& format) {
+  const auto is_one_of = [&](std::span<const std::string_view> names) {
+    return std::ranges::find(names, part) != names.end();
+  };
+  return is_one_of(kFollowed) || is_one_of(kDrawing) || is_one_of(kOfOthers) ||
+         (part == "units" && format == "text" && !cell_key(view));
+}
+
+// A saved page has no model, so that it can neither follow what values write nor read a text.
+std::string_view forms_of(std::string_view part, const ViewAddress& view) {
+  const Versus versus = read_versus(view.versus).value_or(Versus());
+  const bool compares_runs = versus.text || versus.model;
+  if (part == "of" || ((part == "vs" || part == "show") && compares_runs)) return "svg or png";
+  if (part == "units" && !cell_key(view)) return "text, svg, png or html";
+  return "svg, png or html";
+}
+
+}  // namespace
+
+void check_form(const ViewAddress& view, const std::string& format) {
+  if (view.view != "look")
+    fail({.argument = "--format",
+          .found = format,
+          .expected = fmt::format("svg, png or html, which show the view {}", view.view)});
+  for (const ViewPart& part : view_parts()) {
+    const std::string value = part.write(view);
+    if (value.empty() || is_shown(part.name, view, format)) continue;
+    fail({.argument = "--format",
+          .found = format,
+          .expected = fmt::format("{}, which show the \"{}={}\" of --view",
+                                  forms_of(part.name, view), part.name, value)});
+  }
 }
 
 }  // namespace heed::cli

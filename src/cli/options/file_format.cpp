@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -13,11 +12,6 @@
 
 namespace heed::cli {
 namespace {
-
-// Endings of formats that some command writes, or other programs do.
-constexpr std::string_view kForeign[] = {"json",    "tsv", "npy", "svg", "png",  "html",
-                                         "graphml", "dot", "csv", "jpg", "jpeg", "gif",
-                                         "webp",    "pdf", "htm", "npz"};
 
 std::string ending_of(const std::string& file) {
   std::string ending = std::filesystem::path(file).extension().string();
@@ -27,25 +21,26 @@ std::string ending_of(const std::string& file) {
   return ending == "txt" ? "text" : ending;
 }
 
-// Empty where the name says nothing.
-std::string format_of_name(const std::string& file, std::span<const char* const> known) {
-  const std::string ending = ending_of(file);
-  if (std::ranges::find(known, ending) != known.end()) return ending;
-  if (std::ranges::find(kForeign, ending) == std::end(kForeign)) return {};
+[[noreturn]] void refuse_ending(const std::string& file, std::span<const char* const> known) {
   std::vector<std::string_view> endings(known.begin(), known.end());
   std::ranges::replace(endings, "text", "txt");
   fail({.argument = "-o",
         .found = file,
-        .expected = fmt::format("an ending among .{}", fmt::join(endings, ", ."))});
+        .expected = fmt::format("an ending among .{}", fmt::join(endings, ", .")),
+        .hint = "--format allows any other ending"});
 }
 
 }  // namespace
 
 std::string format_of(const std::string& given, const std::string& out,
                       std::span<const char* const> known) {
-  const std::string named = format_of_name(out, known);
-  if (given.empty()) return named.empty() ? std::string(known.front()) : named;
-  if (!named.empty() && named != given)
+  const std::string ending = ending_of(out);
+  const bool is_known = std::ranges::find(known, ending) != known.end();
+  if (given.empty()) {
+    if (!is_known && !ending.empty()) refuse_ending(out, known);
+    return is_known ? ending : known.front();
+  }
+  if (is_known && ending != given)
     fail({.found = fmt::format("--format {} and -o {} say two formats", given, out),
           .expected = "them to agree"});
   return given;

@@ -8,10 +8,9 @@
 
 namespace heed::cli {
 
-/// One of `known`, whose first is the default: `--format` where it is given, else what the ending
-/// of `out` says ("txt" is text), in capitals too. Throws where both are given and differ, and
-/// where the ending is that of a format which is not written: text under such a name would be taken
-/// for what it is not.
+/// One of `known`, whose first is the default: `given` (--format), else what the ending of `out`
+/// says ("txt" is text), in capitals too. Throws if both are given and differ, and if `given` is
+/// empty and the ending is unknown: "a.jsn" must not hold text.
 std::string format_of(const std::string& given, const std::string& out,
                       std::span<const char* const> known);
 

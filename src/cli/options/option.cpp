@@ -138,6 +138,7 @@ std::string Option::type_name() const {
 }
 
 std::string Option::expected() const {
+  if (!expects.empty()) return expects;
   const std::string named = type_name();
   for (const auto& [type_of_help, in_words] : kWordsOfTypes)
     if (type_of_help == named) return in_words;

@@ -34,9 +34,10 @@ struct Count {
 };
 
 struct Option {
-  std::string name;       // "--top-k", "-o,--output"; without a hyphen: positional
-  Target to;              // must outlive the reading
-  std::string type = {};  // in help and errors; empty: the words, or what the target holds
+  std::string name;          // "--top-k", "-o,--output"; without a hyphen: positional
+  Target to;                 // must outlive the reading
+  std::string type = {};     // in help and errors; empty: the words, or what the target holds
+  std::string expects = {};  // what a value is, in errors; empty: what the type says
   std::vector<std::string> words = {};     // only these
   std::optional<std::int64_t> least = {};  // of whole numbers; absent: what the type can hold
   std::optional<std::int64_t> most = {};

@@ -58,35 +58,89 @@ std::string given_text(const std::string& text, const std::string& file) {
   return text == "-" ? read_text(text) : text;
 }
 
+namespace {
+
+// `a b c d e ...`: the first five.
+std::string listed(std::span<const std::string_view> pieces) {
+  const std::size_t shown = std::min<std::size_t>(pieces.size(), 5);
+  return fmt::format("{}{}", fmt::join(pieces.first(shown), " "),
+                     shown < pieces.size() ? " ..." : "");
+}
+
+// Normalisers drop other characters on purpose.
+bool should_have_token(char32_t code) {
+  return (traits_of(code) & (kSpace | kMark | kHidden)) == 0;
+}
+
+// The characters that are cut into tokens for their bytes.
+std::vector<std::string_view> cut_characters(std::string_view text, const Tokenizer& tokenizer,
+                                             const Encoding& encoding) {
+  std::vector<std::string_view> cut;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
+    const auto begin = static_cast<std::size_t>(encoding.spans[i].begin);
+    const auto end = static_cast<std::size_t>(encoding.spans[i].end);
+    while (at < text.size() && at + character_at(text, at).bytes <= begin)
+      at += character_at(text, at).bytes;
+    if (at == text.size() || find_invalid_utf8(tokenizer.token_bytes(encoding.ids[i])) < 0)
+      continue;
+    const auto [code, bytes] = character_at(text, at);
+    const bool is_new = cut.empty() || cut.back().data() != text.data() + at;
+    if (is_new && end <= at + bytes && should_have_token(code))
+      cut.push_back(text.substr(at, bytes));
+  }
+  return cut;
+}
+
+void tell_of_unknown(std::string_view command, std::string_view name, const Tokenizer& tokenizer,
+                     std::string_view text, const Encoding& encoding) {
+  const TokenId unknown = tokenizer.unknown_token();
+  std::vector<std::string_view> lost;
+  bool knows_one = false;
+  for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
+    const TokenSpan span = encoding.spans[i];
+    const auto begin = static_cast<std::size_t>(span.begin);
+    if (encoding.ids[i] == unknown)
+      lost.push_back(text.substr(begin, static_cast<std::size_t>(span.end) - begin));
+    else
+      knows_one |= !tokenizer.is_special(encoding.ids[i]);
+  }
+  if (unknown < 0 || lost.empty()) return;
+  const std::string count =
+      fmt::format("{} of {}", lost.size(), number_of(encoding.ids.size(), "token"));
+  const char* const verb = lost.size() == 1 ? "is" : "are";
+  const std::string piece = displayable(tokenizer.piece(unknown));
+  if (knows_one)
+    tell("heed {}: {} of the {} {} {}: {}\n", command, count, name, verb, piece, listed(lost));
+  else
+    tell("heed {}: no token of the {} is in the vocabulary ({} {} {})\n", command, name, count,
+         verb, piece);
+}
+
+}  // namespace
+
 void tell_of_lost_text(std::string_view command, std::string_view name, const Tokenizer& tokenizer,
                        std::string_view text, const Encoding& encoding) {
   tell_of_dropped_letters(command, name, text, encoding.spans);
-  const TokenId unknown = tokenizer.unknown_token();
-  const auto count = std::ranges::count(encoding.ids, unknown);
-  const bool knows_one = std::ranges::any_of(
-      encoding.ids, [&](TokenId id) { return id != unknown && !tokenizer.is_special(id); });
-  if (unknown < 0 || count == 0 || knows_one) return;
-  tell("heed {}: no token of the {} is in the vocabulary ({} of {} {} {})\n", command, name, count,
-       number_of(count, "token"), count == 1 ? "is" : "are", displayable(tokenizer.piece(unknown)));
+  if (const auto cut = cut_characters(text, tokenizer, encoding); !cut.empty())
+    tell("heed {}: the tokenizer cuts {} of the {} into bytes: {}\n", command,
+         number_of(cut.size(), "character"), name, listed(cut));
+  tell_of_unknown(command, name, tokenizer, text, encoding);
 }
 
 bool tell_of_dropped_letters(std::string_view command, std::string_view name, std::string_view text,
                              std::span<const TokenSpan> spans) {
-  constexpr std::uint8_t kDroppedOnPurpose = kSpace | kMark | kHidden;
   std::vector<bool> has_token(text.size());
   for (const TokenSpan& span : spans)
     std::fill(has_token.begin() + span.begin, has_token.begin() + span.end, true);
   std::vector<std::string_view> dropped;
   for (std::size_t at = 0; at < text.size(); at += character_at(text, at).bytes) {
     const auto [code, bytes] = character_at(text, at);
-    if (!has_token[at] && (traits_of(code) & kDroppedOnPurpose) == 0)
-      dropped.push_back(text.substr(at, bytes));
+    if (!has_token[at] && should_have_token(code)) dropped.push_back(text.substr(at, bytes));
   }
   if (dropped.empty()) return false;
-  const std::size_t shown = std::min<std::size_t>(dropped.size(), 5);
-  tell("heed {}: the tokenizer drops {} of the {}: {}{}\n", command,
-       number_of(dropped.size(), "character"), name,
-       fmt::join(std::span(dropped).first(shown), " "), shown < dropped.size() ? " ..." : "");
+  tell("heed {}: the tokenizer drops {} of the {}: {}\n", command,
+       number_of(dropped.size(), "character"), name, listed(dropped));
   return true;
 }
 

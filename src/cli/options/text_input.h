@@ -21,9 +21,9 @@ std::string read_text(const std::string& path, std::size_t most_bytes = kMostTex
 /// The content of `file` where one is given; else `text`, or stdin where that is "-".
 std::string given_text(const std::string& text, const std::string& file);
 
-/// Says on stderr where the tokenizer loses a text: where no token of it is in the vocabulary
-/// ("heed look: no token of the text is in the vocabulary (4 of 4 tokens are <unk>)"), and where
-/// characters get no token. `name` of the text: "text", "prompt". `encoding` has no special tokens.
+/// Says on stderr what the tokenizer loses of a text: characters without a token, characters that
+/// it cuts into bytes, and words that are not in the vocabulary ("heed look: 1 of 4 tokens of the
+/// text is <unk>: cat"). `name` of the text: "text", "prompt". `encoding` has no special tokens.
 void tell_of_lost_text(std::string_view command, std::string_view name, const Tokenizer& tokenizer,
                        std::string_view text, const Encoding& encoding);
 

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <system_error>
 
+#include "cli/terminal/interrupt.h"
 #include "heed/error.h"
 
 namespace heed::cli {
@@ -79,6 +81,29 @@ void Output::finish() {
   } else {
     flush_stdout();
   }
+}
+
+int exit_status(ErrorCode code) {
+  constexpr int kWorkFailed = 1;
+  constexpr int kBadInput = 2;
+  switch (code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kCorrupt:
+      return kBadInput;
+    case ErrorCode::kInterrupted:
+      return kInterruptedStatus;
+    case ErrorCode::kIo:
+    case ErrorCode::kFailed:
+      break;
+  }
+  return kWorkFailed;
+}
+
+std::string error_line(std::string_view command, std::string message) {
+  std::ranges::replace(message, '\n', ' ');
+  return fmt::format("heed{}{}: {}", command.empty() ? "" : " ", command, message);
 }
 
 }  // namespace heed::cli

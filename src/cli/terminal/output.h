@@ -1,4 +1,5 @@
-// Where a command's answer goes: stdout, or a file that appears whole or not at all.
+// Where a command's answer goes: stdout, or a file that appears whole or not at all; and the line
+// of a command that fails.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "cli/terminal/interrupt.h"
+#include "heed/error.h"
 #include "io/atomic_file.h"
 
 namespace heed::cli {
@@ -48,5 +50,11 @@ class Output {
   std::optional<InterruptScope> scope_;  // destroyed after the file
   std::unique_ptr<AtomicFile> file_;
 };
+
+/// 1 the work failed, 2 bad input, 130 after Ctrl-C.
+int exit_status(ErrorCode code);
+
+/// "heed train: ...", without an end; scripts read stderr by lines, so an error is one.
+std::string error_line(std::string_view command, std::string message);
 
 }  // namespace heed::cli

@@ -87,4 +87,27 @@ struct SimilarAnswer {
   }
 };
 
+struct ChangedHeadAnswer {
+  static constexpr const char* kName = "ChangedHead";
+  Place place = {};
+  double change = 0;
+  template <typename Fields>
+  void describe(Fields& field) const {
+    describe_place(field, place);
+    field("change", change);
+  }
+};
+
+/// How much each head's weights differ between two sessions, the most changed head first.
+struct ChangesAnswer {
+  static constexpr const char* kName = "Changes";
+  std::int64_t rows = 0;  // that were compared
+  std::vector<ChangedHeadAnswer> heads = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("rows", rows);
+    field("heads", heads);
+  }
+};
+
 }  // namespace heed

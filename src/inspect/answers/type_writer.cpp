@@ -49,6 +49,7 @@ std::string answer_types() {
   types.declare<LateScoresAnswer>();
   types.declare<EvidenceAnswer>();
   types.declare<SimilarAnswer>();
+  types.declare<ChangesAnswer>();
   types.declare<ChosenAnswer>();
   declare_words(types);
   types.declare<FlowAnswer>();

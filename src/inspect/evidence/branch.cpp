@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/number_of.h"
-#include "generate/logits.h"
+#include "generate/forward.h"
 #include "heed/error.h"
 #include "inspect/evidence/read_out.h"
 #include "inspect/rows/next_words.h"

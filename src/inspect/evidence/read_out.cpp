@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "generate/logits.h"
+#include "generate/forward.h"
 #include "heed/error.h"
 
 namespace heed {

@@ -72,6 +72,21 @@ std::vector<Edge> own_edges_of(const LayerAttention& layer, int head,
   return edges;
 }
 
+std::vector<Edge> best_edges_of(const LayerAttention& layer, int head,
+                                const std::vector<std::int64_t>& rows, const Worth& worth) {
+  std::vector<Edge> edges;
+  visit_lines(layer, {.head = head, .rows = rows}, [&](const RowView& row) {
+    Edge best;
+    for (std::int64_t key = 0; key < std::ssize(row.weights); ++key) {
+      const auto weight = static_cast<double>(row.weights[static_cast<std::size_t>(key)]);
+      const double value = weight > 0 ? weight * worth(row.query, key) : 0;
+      if (value > best.value) best = {row.query, key, weight, value};
+    }
+    if (best.value > 0) edges.push_back(best);
+  });
+  return edges;
+}
+
 std::optional<Edge> strongest(const std::vector<Edge>& edges) {
   const auto best = std::ranges::max_element(edges, {}, &Edge::value);
   return best == edges.end() ? std::nullopt : std::optional(*best);

@@ -31,6 +31,10 @@ std::vector<Edge> edges_of(const LayerAttention& layer, int head,
 std::vector<Edge> own_edges_of(const LayerAttention& layer, int head,
                                const std::vector<std::int64_t>& rows, const Worth& worth);
 
+/// Returns each row's edge of the largest value among all keys: one to the sink hides no word.
+std::vector<Edge> best_edges_of(const LayerAttention& layer, int head,
+                                const std::vector<std::int64_t>& rows, const Worth& worth);
+
 /// The edge of the largest value, ties to the first.
 std::optional<Edge> strongest(const std::vector<Edge>& edges);
 

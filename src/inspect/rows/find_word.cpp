@@ -1,4 +1,5 @@
-// Which tokens a word names.
+#include "inspect/rows/find_word.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +8,8 @@
 #include <utility>
 
 #include "base/edit_distance.h"
+#include "base/number_of.h"
+#include "base/reworded.h"
 #include "heed/error.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/units.h"
@@ -100,24 +103,61 @@ std::string near(std::span<const SessionToken> tokens, std::string_view word) {
   return names.empty() ? "" : fmt::format("nearest: {}", fmt::join(names, ", "));
 }
 
-}  // namespace
-
-std::vector<std::int64_t> find_word(std::span<const SessionToken> tokens, const std::string& word) {
+// The tokens that spell the word, in other capitals where none are as they are written.
+std::vector<std::int64_t> spelled(std::span<const SessionToken> tokens, const std::string& word) {
   constexpr auto as_it_is = [](std::string_view text) { return std::string(text); };
   std::vector<std::int64_t> found = spelled(tokens, trimmed(word), as_it_is);
   // A model that reads small letters alone has none of the capitals that were typed.
   if (found.empty()) found = spelled(tokens, in_small_letters(trimmed(word)), in_small_letters);
-  if (!found.empty()) return found;
+  return found;
+}
+
+// `text` is its name in the error.
+std::vector<std::int64_t> find_in(std::string_view text, std::span<const SessionToken> tokens,
+                                  const std::string& word) {
+  if (std::vector<std::int64_t> found = spelled(tokens, word); !found.empty()) return found;
   std::int64_t index = -1;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);
   const bool is_number = error != std::errc::invalid_argument && end == word.data() + word.size();
   const bool is_there = index >= 0 && index < static_cast<std::int64_t>(tokens.size());
   if (is_number && error == std::errc() && is_there) return {index};
   fail({.op = "look",
-        .found = fmt::format("\"{}\" is not in the text", word),
+        .found = fmt::format("\"{}\" is not in the {}, which has {}", word, text,
+                             number_of(tokens.size(), "token")),
         .expected = fmt::format("a token, a word that tokens spell, or an index from 0 to {}",
                                 tokens.size() - 1),
         .hint = is_number ? "" : near(tokens, word)});
+}
+
+// The word is in the other text: how to reach it.
+std::string hint_for(Stack stack, bool is_key, std::string_view other, const WordSides& sides) {
+  if (stack == Stack::kCross)
+    return fmt::format("{} names a word of the {}", is_key ? sides.queries : sides.keys, other);
+  return fmt::format("the stacks {} and cross have the {}",
+                     stack == Stack::kEncoder ? "decoder" : "encoder", other);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> find_word(std::span<const SessionToken> tokens, const std::string& word) {
+  return find_in("text", tokens, word);
+}
+
+std::vector<std::int64_t> find_word(const Session& session, Stack stack, bool is_key,
+                                    const std::string& word, const WordSides& sides) {
+  const auto tokens = is_key ? session.keys(stack) : session.queries(stack);
+  const bool is_target = tokens.data() == session.tokens.data();
+  const bool has_source = !session.key_tokens.empty();
+  const auto name = [&](bool of_target) { return of_target ? "target" : "source"; };
+  const std::string_view op = is_key ? sides.keys : sides.queries;
+  if (has_source && spelled(tokens, word).empty() &&
+      !spelled(is_target ? session.key_tokens : session.tokens, word).empty())
+    fail({.op = op,
+          .found = fmt::format("\"{}\" is in the {}, not in the {}", word, name(!is_target),
+                               name(is_target)),
+          .hint = hint_for(stack, is_key, name(!is_target), sides)});
+  return reworded([&] { return find_in(has_source ? name(is_target) : "text", tokens, word); },
+                  [&](ErrorParts& parts) { parts.op = op; });
 }
 
 }  // namespace heed

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "heed/error.h"
-#include "text/special_names.h"
+#include "text/added_token.h"
 
 namespace heed {
 

@@ -10,7 +10,7 @@
 #include "heed/inspect/look.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
-#include "inspect/saved/base64.h"
+#include "text/pipeline/base64.h"
 
 namespace heed {
 namespace {
@@ -31,7 +31,8 @@ Stack words_stack(const Session& session) {
 }
 
 std::string base64_of(const std::vector<float>& numbers) {
-  return base64({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
+  return encode_base64(
+      {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
 }
 
 std::string branch_lines(const LiveSession& live, std::int64_t position, TokenId word) {
@@ -176,6 +177,37 @@ Answers why_answers(const LiveSession& live, const ViewAddress& view) {
   return held;
 }
 
+// The panels beside the matrix: the lens of the shown word, why the pinned edge has its weight, and
+// for a cross-attention the effect of hiding each source token.
+Answers look_answers(const LiveSession& live, const ViewAddress& view) {
+  constexpr std::int64_t kTried = 1024;  // tokens up to which the page tries the text, and of
+  constexpr std::int64_t kHidden = 16;   // a source
+  Answers held;
+  const auto [place, path] = head_of(live, view);
+  const MatrixSize size = live.size(place.stack);
+  const std::string name(stack_name(place.stack));
+  const std::int64_t last = view.range ? view.range->second : size.queries - 1;
+  const std::int64_t position = std::min(view.query.value_or(last), size.queries - 1);
+  hold_if_said(held, name + "/lens", [&] {
+    const LensRequest lens{
+        .begin = position, .end = position + 1, .every_block = true, .at = position};
+    return answer_lens(live, place.stack, lens, kNever);
+  });
+  if (place.stack == Stack::kCross && view.query && size.keys <= kHidden)
+    hold_if_said(held, fmt::format("{}/effects?position={}", name, position), [&] {
+      return answer_flow_test(live, {.stack = place.stack, .position = position}, kNever);
+    });
+  if (!view.query || !view.key) return held;
+  const WhyRequest cell = {place, *view.query, *view.key};
+  const std::string base = fmt::format("{}/why/{}/{}", path, cell.query, cell.key);
+  hold_if_said(held, base, [&] { return answer_why(live, cell); });
+  if (size.longer() <= kTried)
+    hold_if_said(held, base + "/test?edit=remove&top=1", [&] {
+      return answer_trial(live, {.remove = {{cell.place, cell.query, cell.key}}}, cell, 1);
+    });
+  return held;
+}
+
 // The score that the page ranks by, and the same on the probe.
 std::vector<std::size_t> ranked_scores(const ViewAddress& view) {
   const std::string name = view.sort == ViewAddress{}.sort ? "previous" : view.sort;
@@ -227,6 +259,7 @@ Answers anatomy_answers(const LiveSession& live, const ViewAddress& view) {
 
 Answers held_answers(LiveSession& session, const ViewAddress& view) {
   if (session.model() == nullptr) return {};
+  if (view.view == "look") return look_answers(session, view);
   if (view.view == "heads") return heads_answers(session, view);
   if (view.view == "flow") return flow_answers(session, view);
   if (view.view == "why") return why_answers(session, view);

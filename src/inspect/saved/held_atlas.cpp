@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "inspect/map/atlas.h"
-#include "inspect/saved/base64.h"
+#include "text/pipeline/base64.h"
 
 namespace heed {
 namespace {
@@ -43,7 +43,7 @@ HeldAtlasAnswer atlas_of(const LiveSession& session, const HeldStackAnswer& held
     for (int head = 0; head < shape.heads; ++head) {
       if (std::ranges::find(own, head) != own.end() || !budget.take(size, cut)) continue;
       atlas.heads.emplace(std::to_string(layer * shape.heads + head),
-                          base64(thumb(session, {held.stack, layer, head}, cut)));
+                          encode_base64(thumb(session, {held.stack, layer, head}, cut)));
     }
   }
   return atlas;

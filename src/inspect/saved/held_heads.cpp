@@ -10,8 +10,8 @@
 #include "attention/api/checked.h"
 #include "heed/error.h"
 #include "inspect/map/tiles.h"
-#include "inspect/saved/base64.h"
 #include "inspect/session/visible_keys.h"
+#include "text/pipeline/base64.h"
 
 namespace heed {
 namespace {
@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little, "files are little-endi
 
 template <typename Value>
 std::string packed(const Value* values, std::size_t count) {
-  return base64({reinterpret_cast<const char*>(values), count * sizeof(Value)});
+  return encode_base64({reinterpret_cast<const char*>(values), count * sizeof(Value)});
 }
 
 template <typename Value>
@@ -62,7 +62,7 @@ std::string overview(const LiveSession& session, const Place& place) {
   Cancel never;
   const LayerAttention& layer = session.layer(place);
   const CellsRequest cells = tile_cells({.session = session.id, .place = place}, layer.size());
-  return base64(encode_cells(matrix_cells(layer, cells, never), /*bytes=*/true));
+  return encode_base64(encode_cells(matrix_cells(layer, cells, never), /*bytes=*/true));
 }
 
 HeldHeadAnswer hold_head(const LiveSession& session, const Place& place, int sharing) {

@@ -82,10 +82,11 @@ std::vector<NextAnswer> next_words(const LiveSession& session, Stack stack) {
 }
 
 HeldSessionAnswer held_session(const LiveSession& session, Stack stack,
-                               const std::vector<HeldStackAnswer>& held) {
+                               const std::vector<HeldStackAnswer>& held,
+                               const std::optional<ChosenHead>& chosen = {}) {
   require_scored(session);
   return {.session = answer_session(session),
-          .chosen = answer_chosen(session.chosen(stack)),
+          .chosen = answer_chosen(chosen ? *chosen : session.chosen(stack)),
           .scores = all_scores(session),
           .next = next_words(session, stack),
           .held = hold(session, held),
@@ -101,14 +102,14 @@ std::string versus_of(const Edits& edits) {
 }
 
 SnapshotAnswer snapshot(LiveSession& session, ViewAddress view, std::int64_t bytes,
-                        const LiveSession* edited) {
+                        const LiveSession* edited, const std::optional<ChosenHead>& chosen) {
   if (edited != nullptr) view.versus = versus_of(edited->input.edits);
   const Stack stack = place_of(view.places.front(), session.shapes()).stack;
   const auto held =
       choose_held(session.session(), with_compared(view), edited == nullptr ? bytes : bytes / 2);
   SnapshotAnswer answer{.about = about(session, held),
                         .view = format_view(view),
-                        .own = held_session(session, stack, held),
+                        .own = held_session(session, stack, held, chosen),
                         .answers = held_answers(session, view)};
   if (!answer.answers.empty()) answer.about.models.front().held_view = view.view;
   if (edited != nullptr) answer.edited = held_session(*edited, stack, held);
@@ -154,7 +155,8 @@ std::shared_ptr<LiveSession> edited_side(const LiveSession& live, const LoadedMo
 }
 
 std::string saved_page(const PageSources& sources, LiveSession& session, const ViewAddress& view,
-                       std::int64_t bytes, const LiveSession* edited) {
+                       std::int64_t bytes, const LiveSession* edited,
+                       const std::optional<ChosenHead>& chosen) {
   std::string page = sources.html;
   const std::string& script = sources.script;
   // These would end the element that the script stands in, or hide its end.
@@ -163,7 +165,7 @@ std::string saved_page(const PageSources& sources, LiveSession& session, const V
           .op = "html",
           .found = "the page's script cannot be embedded in the page"});
   replace(page, kStyle, std::string(kPolicy) + "<style>" + sources.style + "</style>");
-  const std::string data = script_safe(to_json(snapshot(session, view, bytes, edited)));
+  const std::string data = script_safe(to_json(snapshot(session, view, bytes, edited, chosen)));
   replace(page, kScript,
           "<script type=\"application/json\" id=\"heed-snapshot\">" + data +
               "</script>\n<script type=\"module\">" + script + "</script>");

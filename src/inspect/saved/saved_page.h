@@ -34,9 +34,11 @@ std::shared_ptr<LiveSession> edited_side(const LiveSession& live, const LoadedMo
 
 /// Opens at `view`, which fits the session, and asks nobody for anything. Every layer must have
 /// been scored. `edited` is the same text under the view's compared_edits, scored as well; without
-/// it the page says that it does not hold that side.
+/// it the page says that it does not hold that side. `chosen` says why the view has its head;
+/// without it the page can show why heed's own choice has its head.
 std::string saved_page(const PageSources& page, LiveSession& session, const ViewAddress& view,
-                       std::int64_t bytes = kSavedBytes, const LiveSession* edited = nullptr);
+                       std::int64_t bytes = kSavedBytes, const LiveSession* edited = nullptr,
+                       const std::optional<ChosenHead>& chosen = {});
 
 /// JSON that may stand inside of a script element: no `<` is left in it.
 std::string script_safe(std::string_view json);

@@ -162,6 +162,13 @@ void read_texts(const LoadedModel& model, const SessionTexts& texts, Session& se
   require_in_vocabulary("session", *model.tokenizer, encoding.ids,
                         info.reads_source() ? info.source_vocabulary : info.vocabulary);
   session.tokens = tokens_of(*model.tokenizer, encoding);
+  const bool has_word = std::ranges::any_of(
+      session.tokens, [](const SessionToken& token) { return token.begin < token.end; });
+  if (!has_word)
+    fail({.op = "session",
+          .argument = "text",
+          .found = texts.text.empty() ? "empty" : "without a token",
+          .expected = "at least one word"});
   if (texts.pair) session.split = pair_split(session.tokens);
   if (texts.pair && info.token_types > 1) session.types = encoding.types;
 }
@@ -183,15 +190,6 @@ Session tokenize_session(const LoadedModel& model, const SessionTexts& texts) {
           .expected = "none: " + model.name + " is not an encoder-decoder"});
   Session session = session_of(model);
   read_texts(model, texts, session);
-  if (session.tokens.empty()) {
-    if (session.info.first_token < 0 || reads_source)
-      fail({.op = "session",
-            .argument = "text",
-            .found = "empty",
-            .expected = "at least one character",
-            .hint = model.name + " has no first token to start from"});
-    session.tokens.push_back(first_token(model));
-  }
   if (!reads_source) return session;
   std::optional<std::vector<SessionToken>> target;
   if (texts.target) target = target_tokens(model, *texts.target);

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 #include "text/files/readers.h"
+#include "text/files/sentence_piece_json.h"
 
 namespace heed {
 namespace {
@@ -124,6 +128,134 @@ Json template_json(const Vocabulary& vocabulary, const std::string& begin, const
                              {"tokens", Json::array({name})}}));
   return Json(
       {{"type", "TemplateProcessing"}, {"single", one}, {"pair", two}, {"special_tokens", tokens}});
+}
+
+namespace {
+
+// What reads tokenizer.json as it stands, whatever the config says.
+constexpr std::string_view kGeneral[] = {"PreTrainedTokenizer", "TokenizersBackend"};
+
+// The class of the tokenizer, without "Fast"; empty where the config names none.
+std::string class_of(const Json& config) {
+  constexpr std::string_view kFast = "Fast";
+  const std::string* name = config["tokenizer_class"].as_text();
+  if (name == nullptr) return "";
+  return name->substr(0, name->size() - (name->ends_with(kFast) ? kFast.size() : 0));
+}
+
+bool is(const Json& component, std::string_view type) { return component["type"] == Json(type); }
+
+// The component, or each part of a Sequence, after `change`.
+template <typename Change>
+Json changed(Json component, std::string_view list, const Change& change) {
+  if (!is(component, "Sequence")) return change(std::move(component));
+  Json parts = Json::array();
+  for (const Json& part : component[list].items()) parts.push(change(part));
+  component.set(list, std::move(parts));
+  return component;
+}
+
+// `to` gets the config's value, where the config has one.
+void take(Json& component, std::string_view to, const Json& config, std::string_view from) {
+  if (config[from].as_flag()) component.set(to, config[from]);
+}
+
+Json with_bert_settings(Json normalizer, const Json& config) {
+  if (!is(normalizer, "BertNormalizer")) return normalizer;
+  take(normalizer, "lowercase", config, "do_lower_case");
+  take(normalizer, "strip_accents", config, "strip_accents");
+  take(normalizer, "handle_chinese_chars", config, "tokenize_chinese_chars");
+  return normalizer;
+}
+
+Json with_prefix_setting(Json pre_tokenizer, const Json& config) {
+  if (is(pre_tokenizer, "ByteLevel"))
+    take(pre_tokenizer, "add_prefix_space", config, "add_prefix_space");
+  return pre_tokenizer;
+}
+
+// A blank before the text alone, or, as `legacy` has it, before the text behind each added token.
+void become_llama(Json& tokenizer, const Json& config) {
+  const bool blank = config["add_prefix_space"].as_flag().value_or(true);
+  const bool legacy = config["legacy"].as_flag().value_or(false);
+  tokenizer.set("normalizer", nullptr);
+  const char* const with_blank = legacy ? "always" : "first";
+  tokenizer.set("pre_tokenizer", metaspace_json(blank ? with_blank : "never", /*split=*/false));
+  tokenizer.set("decoder", metaspace_decoder_json(blank));
+}
+
+// As Llama 2's file has it, in the form of either version: Llama 3 has the class, and bytes.
+bool is_llama(const Json& tokenizer) {
+  bool marks = is(tokenizer["pre_tokenizer"], "Metaspace");
+  changed(tokenizer["normalizer"], "normalizers", [&](Json part) {
+    marks = marks || is(part, "Prepend");
+    return part;
+  });
+  return marks && is(tokenizer["model"], "BPE");
+}
+
+// The ids that tokens of the file have, rising.
+std::vector<TokenId> ids_of(const Json& tokenizer) {
+  const Json& vocabulary = tokenizer["model"]["vocab"];
+  std::vector<TokenId> ids(vocabulary.items().size());
+  std::iota(ids.begin(), ids.end(), 0);
+  for (const auto& [piece, id] : vocabulary.members()) ids.push_back(id_of(id));
+  for (const Json& token : tokenizer["added_tokens"].items()) ids.push_back(id_of(token["id"]));
+  std::ranges::sort(ids);
+  return ids;
+}
+
+// The flags of a token are the config's; one that the file lacks is added, with the next free id
+// where another token has its own.
+Json with_tokens(const Json& tokenizer, std::vector<AddedToken> tokens) {
+  std::vector<Json> all(tokenizer["added_tokens"].items().begin(),
+                        tokenizer["added_tokens"].items().end());
+  std::vector<TokenId> ids;
+  for (AddedToken& token : tokens) {
+    const auto same = std::ranges::find_if(
+        all, [&](const Json& each) { return each["content"] == Json(token.content); });
+    if (same != all.end()) {
+      token.id = id_of((*same)["id"]);
+      *same = json_of(token);
+      continue;
+    }
+    if (ids.empty()) ids = ids_of(tokenizer);
+    const Json& known = tokenizer["model"]["vocab"][token.content];
+    if (!known.is_null())
+      token.id = id_of(known);
+    else if (std::ranges::binary_search(ids, token.id))
+      token.id = ids.back() + 1;
+    ids.insert(std::ranges::upper_bound(ids, token.id), token.id);
+    all.push_back(json_of(token));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::optional<std::string> with_settings(const Json& tokenizer, const JsonText& config_file,
+                                         const std::filesystem::path& folder) {
+  const Json& config = config_file.root();
+  Json parts = Json::object();  // all but the model, which is large
+  for (const char* name : {"added_tokens", "normalizer", "pre_tokenizer", "decoder"})
+    parts.set(name, tokenizer[name]);
+  const Json before = parts;
+  const std::string its_class = class_of(config);
+  if (std::ranges::find(kGeneral, its_class) == std::end(kGeneral)) {
+    parts.set("normalizer", changed(parts["normalizer"], "normalizers", [&](Json part) {
+                return with_bert_settings(std::move(part), config);
+              }));
+    parts.set("pre_tokenizer", changed(parts["pre_tokenizer"], "pretokenizers", [&](Json part) {
+                return with_prefix_setting(std::move(part), config);
+              }));
+    if (its_class == "LlamaTokenizer" && is_llama(tokenizer)) become_llama(parts, config);
+  }
+  if (config.has("added_tokens_decoder"))
+    parts.set("added_tokens", with_tokens(tokenizer, added_tokens_of(config_file, folder)));
+  if (parts == before) return std::nullopt;
+  Json whole = tokenizer;
+  for (const auto& [name, part] : parts.members()) whole.set(name, part);
+  return whole.dump();
 }
 
 }  // namespace heed

@@ -1,11 +1,14 @@
-// What tokenizer_config.json says of a tokenizer whose own file says less.
+// What tokenizer_config.json says of a tokenizer: tokens that its own file lacks, and settings that
+// differ.
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/formats/json.h"
 #include "text/tokenizer_file.h"
 
 namespace heed {
@@ -27,5 +30,13 @@ void add_tokens(const JsonText& config, const std::vector<AddedToken>& tokens,
 /// text of a pair, whose tokens are of `second_type`; names that are empty are left out.
 Json template_json(const Vocabulary& vocabulary, const std::string& begin, const std::string& end,
                    const std::string& second = "", int second_type = 1);
+
+/// The content of tokenizer.json with the settings of the config, as transformers 5 reads the two:
+/// `added_tokens_decoder`, and, unless the class is a general one (PreTrainedTokenizerFast),
+/// `do_lower_case`, `strip_accents`, `tokenize_chinese_chars` and `add_prefix_space`. Of
+/// LlamaTokenizer's blank before the text `legacy` and `add_prefix_space` decide. None where this
+/// changes nothing.
+std::optional<std::string> with_settings(const Json& tokenizer, const JsonText& config,
+                                         const std::filesystem::path& folder);
 
 }  // namespace heed

@@ -1,7 +1,7 @@
 // Which of a folder's files hold its tokenizer.
 #include "base/file.h"
 #include "heed/text/tokenizer.h"
-#include "text/files/config_settings.h"
+#include "text/files/config_tokens.h"
 #include "text/files/readers.h"
 #include "text/pipeline_tokenizer.h"
 

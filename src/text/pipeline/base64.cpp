@@ -40,6 +40,7 @@ std::optional<std::string> decode_base64(std::string_view text) {
 
 std::string encode_base64(std::string_view bytes) {
   std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     std::uint32_t bits = 0;
     const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);

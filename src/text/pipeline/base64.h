@@ -1,4 +1,4 @@
-// Base64 (RFC 4648), as tokenizer files hold bytes.
+// Base64 (RFC 4648), as tokenizer files and saved pages hold bytes.
 #pragma once
 
 #include <optional>

@@ -4,8 +4,8 @@
 
 #include "text/byte_alphabet.h"
 #include "text/pipeline/decoder.h"
-#include "text/pipeline/metaspace.h"
 #include "text/pipeline/pattern.h"
+#include "text/pipeline/pre_tokenizer.h"
 
 namespace heed {
 namespace {

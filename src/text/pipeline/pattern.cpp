@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "text/pipeline/regex.h"
 #include "text/pipeline/words.h"
 #include "text/unicode/properties.h"
 #include "text/utf8.h"

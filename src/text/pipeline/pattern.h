@@ -1,5 +1,6 @@
-// The patterns by which `Split` and `Replace` find places in a text: a string, or one of the
-// regular expressions that published tokenizers use, each written out as a scanner.
+// The patterns by which `Split` and `Replace` find places in a text: a string, one of the regular
+// expressions that published tokenizers use (each written out as a scanner), or a regular
+// expression that heed reads.
 #pragma once
 
 #include <cstddef>
@@ -52,5 +53,10 @@ std::size_t spaces_before(std::string_view text, std::size_t first, std::size_t 
 /// `prefix` before the piece, standing for the piece's first character, as the `tokenizers` library
 /// has it. The piece is not empty.
 Piece prepended(const Piece& piece, std::string_view prefix, Arena& arena);
+
+/// A regular expression as Oniguruma reads it: sets of characters, general categories, groups,
+/// alternatives, repetitions (greedy, lazy, possessive) and lookahead. Null where it uses something
+/// else, may match nothing, or repeats what may be empty.
+std::unique_ptr<Pattern> read_regex(std::string_view regex);
 
 }  // namespace heed

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "text/pipeline/piece.h"
 #include "text/tokenizer_file.h"
+#include "text/utf8.h"
 
 namespace heed {
 
@@ -28,5 +31,16 @@ std::unique_ptr<PreTokenizer> read_whitespace_split(const TokenizerFile& file,
                                                     const Json& component);
 std::unique_ptr<PreTokenizer> read_bert_pre_tokenizer(const TokenizerFile& file,
                                                       const Json& component);
+
+/// `Metaspace`: a visible mark for spaces, which is a pre-tokeniser and a decoder.
+struct Metaspace {
+  enum class Prepend { kAlways, kFirst, kNever };  // a mark in front: of each stretch, of the text
+  std::string mark = std::string(kSpaceMark);
+  Prepend prepend = Prepend::kAlways;
+  bool split = true;
+};
+
+/// Of a component that messages call `of`.
+Metaspace read_metaspace(const TokenizerFile& file, const Json& component, std::string_view of);
 
 }  // namespace heed

@@ -1,7 +1,6 @@
 // The pre-tokenisers of `tokenizer.json`, named there by `type`.
 #include <fmt/format.h>
 
-#include "text/pipeline/metaspace.h"
 #include "text/pipeline/pattern.h"
 #include "text/pipeline/pre_tokenizer.h"
 #include "text/pipeline/words.h"

@@ -1,5 +1,3 @@
-#include "text/pipeline/regex.h"
-
 #include <fmt/format.h>
 
 #include <charconv>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "heed/error.h"
+#include "text/pipeline/pattern.h"
 #include "text/pipeline/regex_set.h"
 #include "text/utf8.h"
 

@@ -12,12 +12,12 @@ INSTANTIATE_TEST_SUITE_P(Types, SelectionObserved, observed_types(), type_name);
 
 TEST_P(SelectionObserved, ARegionOfScoresIsMinusInfinityWhereMasked) {
   SelectionObserver observer({.head_begin = 1,
-                           .head_end = 3,
-                           .row_begin = 60,
-                           .row_end = 70,
-                           .key_begin = 50,
-                           .key_end = 140},
-                          ObservedValue::kScores);
+                              .head_end = 3,
+                              .row_begin = 60,
+                              .row_end = 70,
+                              .key_begin = 50,
+                              .key_end = 140},
+                             ObservedValue::kScores);
   watch({&observer});
   ASSERT_EQ(observer.values.shape(), (Shape{kBatch, 2, 10, 90}));
   const float* found = observer.values.data<float>();

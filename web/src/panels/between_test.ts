@@ -4,6 +4,7 @@ import type {Line} from '../arcs';
 import {latest, Slot, valueOf} from '../data/slot';
 import {html} from '../dom';
 import {signed, weight} from '../format';
+import {answersRuns} from '../held';
 import type {MakePanel, Panel} from '../panel';
 import {headName, primary} from '../panel';
 import {isolated, plain} from '../tokens';
@@ -25,9 +26,11 @@ export const betweenTest: MakePanel = (container, page): Panel => {
     html('tr', {class: classes}, html('th', {scope: 'row'}, name), ...cells.map((cell) => html('td', {}, cell)));
   const update = () => {
     const query = store.pinnedQuery;
-    const isThere = side.stack === 'cross' && query !== null && side.keys.length <= kMost && api.model.runs && api.hasWeights && !page.stage.isStacked;
+    const isThere = side.stack === 'cross' && query !== null && side.keys.length <= kMost && answersRuns(api.model, 'look') && api.hasWeights && !page.stage.isStacked;
     container.hidden = !isThere;
-    const found = latest(test.show(isThere ? api.ask<FlowTest>(effectsName(page)) : null));
+    const asked = test.show(isThere ? api.ask<FlowTest>(effectsName(page)) : null);
+    if (asked?.state === 'error') container.hidden = true;  // a saved page holds one word's
+    const found = latest(asked);
     const weights = valueOf(line.show(isThere ? api.line(primary(store.now), query, query + 1, false) : null))?.weights;
     if (!isThere || !found?.word) return;
     const {word, hidden} = found;

@@ -6,15 +6,17 @@ export interface Arc {
   edge: Edge;
   source: number;      // heights of both ends
   target: number;
-  kind: 'own' | 'other' | 'small' | 'free';  // free: with nothing pinned
+  kind: 'own' | 'other' | 'small' | 'free' | 'sink';  // free: with nothing pinned; sink: of these, to the key that takes most
   colour: string;      // a class: head-1 to head-4
   chosen: boolean;
-  label: string;        // what stands at its middle
+  label: string;        // the number at its middle, or before it
+  indent?: number;      // px that it begins later
 }
 
 /** What an arc does when the pointer is at it. */
 export interface ArcActions { enter(edge: Edge): void; leave(): void; click(edge: Edge): void }
 
+export const kNumber = 30;  // px of a number that stands before its arc
 const kLeastSmall = 0.01;  // lighter arcs of a small multiple are not drawn
 
 function style({edge, kind}: Arc): {width: number; opacity: number} {
@@ -24,6 +26,7 @@ function style({edge, kind}: Arc): {width: number; opacity: number} {
     case 'own': return {width: Math.max(1.25, 16 * size), opacity: Math.min(1, 0.45 + 0.8 * root)};
     case 'other': return {width: Math.max(0.6, 12 * size), opacity: 0.10 + 0.22 * root};
     case 'free': return {width: Math.max(0.75, 16 * size), opacity: Math.min(1, 0.2 + 0.9 * root)};
+    case 'sink': return {width: 1.25, opacity: 0.5};  // its number says how heavy it is
     case 'small': return {width: Math.max(0.75, 12 * size), opacity: Math.min(1, 0.2 + 0.9 * root)};
   }
 }
@@ -48,7 +51,8 @@ interface Mark { key: string; name: 'line' | 'path' | 'text'; attributes: Record
 
 function marksOf(arc: Arc, columns: [number, number], actions: boolean): Mark[] {
   const {edge, source, target, kind, chosen, label} = arc;
-  const d = link(columns, source, target);
+  const [left, right] = columns;
+  const d = link([left + (arc.indent ?? 0), right], source, target);
   const {width, opacity} = style(arc);
   const key = `${kind} ${arc.colour} ${edge.query} ${edge.key}`;
   const colour = chosen ? 'accent' : kind === 'other' ? 'other' : arc.colour;
@@ -58,7 +62,7 @@ function marksOf(arc: Arc, columns: [number, number], actions: boolean): Mark[] 
     {class: `arc ${colour}`, d, 'stroke-width': width.toFixed(2), opacity: chosen ? 1 : opacity.toFixed(3)})];
   // A wider, invisible stroke that the pointer can meet.
   if (actions) marks.push(mark('target', 'path', {class: 'arc-target', d, 'data-key': edge.key, 'data-query': edge.query}));
-  if (label) marks.push(mark('label', 'text', {class: chosen ? 'arc-number chosen' : 'arc-number', ...besideMiddle(arc, columns, width)}, label));
+  if (label) marks.push(mark('label', 'text', {class: chosen ? 'arc-number chosen' : 'arc-number', ...kind === 'sink' ? {x: left + 3, y: source + 4, 'text-anchor': 'start'} : besideMiddle(arc, columns, width)}, label));
   return marks;
 }
 

@@ -4,6 +4,7 @@ import {weight as written} from '../format';
 
 const kArcs = 48;     // of all rows in sight together
 const kMostOfRow = 8;
+const [kSinkWeight, kSinkRows, kLeastSinkRows] = [0.3, 0.4, 4];  // of a row; of the rows that give as much to it, and how many at least
 
 export interface Choice {
   rows: EdgeRow[];
@@ -11,6 +12,18 @@ export interface Choice {
   drawn: number;
   all: number;        // weights that these rows have
   rest: number;       // what is not drawn of a row's weight, in the mean
+  sink: number | null;  // the key to which most rows give most of their weight
+}
+
+/** Arcs to it would stand on each other. */
+function sinkOf(rows: EdgeRow[]): number | null {
+  const given = new Map<number, number>();
+  for (const {edges} of rows) {
+    const most = edges[0];
+    if (most && most.weight >= kSinkWeight) given.set(most.key, (given.get(most.key) ?? 0) + 1);
+  }
+  const [key, count] = [...given].sort((a, b) => b[1] - a[1])[0] ?? [null, 0];
+  return count >= Math.max(kLeastSinkRows, kSinkRows * rows.length) ? key : null;
 }
 
 export function largestOfRows(rows: EdgeRow[]): Choice {
@@ -21,7 +34,7 @@ export function largestOfRows(rows: EdgeRow[]): Choice {
   const edges = chosen.flatMap((row) => row.edges);
   const all = rows.reduce((sum, row) => sum + row.edges.length + row.rest.count, 0);
   const weight = edges.reduce((sum, edge) => sum + edge.weight, 0);
-  return {rows: chosen, each, drawn: edges.length, all, rest: Math.max(0, 1 - weight / Math.max(1, rows.length))};
+  return {rows: chosen, each, sink: sinkOf(chosen), drawn: edges.length, all, rest: Math.max(0, 1 - weight / Math.max(1, rows.length))};
 }
 
 /** `2 largest per row, 44 of 253 weights`, or `2 per row` where there is little room; nothing where the rows are not there yet. */
@@ -31,8 +44,8 @@ export function choiceText({each, drawn, all}: Choice, isShort = false): string 
   return `${each === 1 ? 'the' : each} largest per row, ${drawn} of ${all.toLocaleString('en')} weights`;
 }
 
-/** `not drawn: .57 of a row on average`; the weights of a difference sum to nothing, so there they are counted. */
+/** `not drawn: .57 on average`, of a row; the weights of a difference sum to nothing, so there they are counted. */
 export function restText({drawn, all, rest}: Choice, isDifference: boolean): string {
   if (isDifference && drawn < all) return `not drawn: ${(all - drawn).toLocaleString('en')} smaller ones`;
-  return drawn === all ? 'every weight drawn' : `not drawn: ${written(rest)} of a row on average`;
+  return drawn === all ? 'every weight drawn' : `not drawn: ${written(rest)} on average`;
 }

@@ -2,7 +2,7 @@
 import type {Edge} from '../arcs';
 import {otherEnd} from '../arcs';
 import {html, say, svg} from '../dom';
-import {weight} from '../format';
+import {shortWeight, weight} from '../format';
 import {Frame} from '../frame';
 import type {MakePanel, Page, Panel, Span} from '../panel';
 import {colourOfEdge, focus, isIn, primary} from '../panel';
@@ -11,7 +11,7 @@ import {Rows} from '../rows';
 import {nameOf} from '../selection';
 import {phrase} from '../tokens';
 import type {Arc} from './edge_arcs';
-import {drawArcs} from './edge_arcs';
+import {drawArcs, kNumber} from './edge_arcs';
 import type {Choice} from './edge_choice';
 import {largestOfRows, restText} from './edge_choice';
 import {EdgeData, ownEdges} from './edge_data';
@@ -20,12 +20,13 @@ import {foldRow, keyRow, queryRow, replaceUnlessSame, replaceWithFocus, restRow}
 import {slotsOf} from './edge_slots';
 import {RowWindow} from './edge_window';
 import type {Entry} from './key_column';
-import {entriesOf, entryIndex, fitting, heaviest, heaviestFirst, rest} from './key_column';
+import {divided, entriesOf, entryIndex, fitting, heaviest, heaviestFirst, kUnfold, rest} from './key_column';
 import {Multiples} from './multiples';
 
 const kRowHeight = 24;      // the least: a target's height
 const kMostHeight = 40;
 const kNarrowHeight = 30;
+const kNodes = 17;          // keys and folds, as long as folds can be divided
 const kRest = 24;           // the line under the keys
 const kArcs: [number, number] = [104, 248];
 const kNarrowArcs: [number, number] = [54, 150];
@@ -40,7 +41,7 @@ class EdgesPanel implements Panel {
   private readonly body = html('div', {class: 'edges-body'});
   private readonly multiples: Multiples;
   private readonly resized: ResizeObserver;
-  private readonly unfolded = new Set<number>();
+  private readonly unfolded = new Map<number, number>();  // runs of tokens, by their begin
   private readonly data: EdgeData;
   private rows: Rows;
   private window: RowWindow;
@@ -148,7 +149,22 @@ class EdgesPanel implements Panel {
     const most = this.isNarrow || this.unfolded.size > 0 ? Infinity : this.most;
     const pinned = store.pinnedOther === null ? null : rows.of(store.pinnedOther);
     const drawn = [...lines.values()].map((line) => rows.line(line, store.to));
-    return fitting(heaviestFirst(drawn, store.to, pinned), seen, most, this.unfolded);
+    const entries = fitting(heaviestFirst(drawn, store.to, pinned), seen, most, this.unfolded);
+    return this.isNarrow || entries.length < 2 ? entries : this.divided(entries, own.end - 1);
+  }
+
+  /** Long folds in parts, as many as leave the key `own` beside the same token among the queries. */
+  private divided(entries: Entry[], own: number): Entry[] {
+    const {begin, rows} = this.window;
+    const isBeside = (list: Entry[]) => {
+      const at = list.findIndex((entry) => entry.kind === 'key' && entry.key === own);
+      return at < 0 || (at <= own - begin && list.length - at <= rows - (own - begin));
+    };
+    for (let count = Math.min(kNodes, this.most); count > entries.length; --count) {
+      const list = divided(entries, count);
+      if (isBeside(list)) return list;
+    }
+    return entries;
   }
 
   private draw(): void {
@@ -205,7 +221,7 @@ class EdgesPanel implements Panel {
     let below = 0;
     const made = this.list.map((entry, at) => {
       const row = entry.kind === 'fold' ? foldRow(entry, all.noun, () => {
-        this.unfolded.add(entry.begin);
+        this.unfolded.set(entry.begin, Math.min(entry.end, entry.begin + kUnfold));
         this.draw();
       }) : this.key(entry.key, line?.weights[entry.key] ?? null);
       row.style.height = `${this.rowHeight}px`;
@@ -252,16 +268,19 @@ class EdgesPanel implements Panel {
     const queryY = (row: number) => isNarrow ? this.list.length * height / 2
       : (Math.max(begin, Math.min(end - 1, row)) - begin + 0.5) * height;
     const arcs: Arc[] = [];
-    for (const {edge, own} of at === null ? ownEdges(this.choice.rows) : this.data.edges(at, rows)) {
+    const {choice} = this;
+    for (const {edge, own} of at === null ? ownEdges(choice.rows) : this.data.edges(at, rows)) {
       const other = otherEnd(edge, at !== null && store.to);
       const index = entryIndex(this.list, other);
       if (index < 0) continue;
       const isOfLine = own && at !== null;
       const chosen = isOfLine && store.other !== null && other === rows.of(store.other);
+      const isSink = at === null && edge.key === choice.sink;
       arcs.push({
-        edge, kind: at === null ? 'free' : own ? 'own' : 'other', colour: colourOfEdge(this.page, primary(store.now), edge.weight), chosen,
+        edge, kind: isSink ? 'sink' : at === null ? 'free' : own ? 'own' : 'other', colour: colourOfEdge(this.page, primary(store.now), edge.weight), chosen,
         source: queryY(isOfLine ? middle : edge.query), target: (this.slots[index]! + 0.5) * height - this.scrolled,
-        label: chosen ? weight(edge.weight) : '',
+        indent: at === null && choice.sink !== null ? kNumber : 0,
+        label: chosen ? weight(edge.weight) : isSink ? shortWeight(edge.weight) : '',
       });
     }
     const span: [number, number] | null = !isNarrow && shown !== null && shown.end - shown.first > 1

@@ -1,6 +1,7 @@
 // All heads of an attention, each as a thumbnail: only the lines in sight are there.
 import {isSamePlace} from '../address';
-import {html} from '../dom';
+import {html, say} from '../dom';
+import {count} from '../format';
 import type {Term} from '../head_filter';
 import type {Page, Panel} from '../panel';
 import {primary} from '../panel';
@@ -24,6 +25,7 @@ export class GridPanel implements Panel {
   private readonly thumbs: Thumbs;
   private readonly scroller = html('div', {class: 'grid-scroller', tabindex: 0, role: 'group', 'aria-label': 'Heads'});
   private readonly sheet = html('div', {class: 'grid-sheet'});
+  private readonly more = html('div', {class: 'quiet grid-more', 'data-unsaved': true});
   private readonly lines = new Map<number, {element: HTMLElement; state: string}>();
   private readonly canvases = new Map<number, HTMLCanvasElement>();  // of the heads that are there
   private readonly resized = new ResizeObserver(() => this.update());
@@ -31,6 +33,7 @@ export class GridPanel implements Panel {
   private layoutState = '';
   private terms: Term[] = [];
   private judged = '';
+  private revealed = '';
   private passed = {count: 0, of: 0};
   private readonly orders = new Map<number, Place[]>();  // of layers, as they are sorted
   private hovered: Element | null = null;
@@ -40,11 +43,14 @@ export class GridPanel implements Panel {
   constructor(container: HTMLElement, private readonly page: Page) {
     this.heading = new GridHeading(page, () => this.focus(this.cursor));
     this.thumbs = new Thumbs(page, (heads) => this.drawThumbs(heads));
-    this.scroller.append(this.sheet);
+    this.scroller.append(this.sheet, this.more);
     container.append(this.heading.element, this.scroller);
     this.scroller.addEventListener('scroll', () => {
       cancelAnimationFrame(this.frame);
-      this.frame = requestAnimationFrame(() => this.keepingFocus(() => this.drawLines()));
+      this.frame = requestAnimationFrame(() => {
+        this.keepingFocus(() => this.drawLines());
+        this.sayMore();
+      });
     }, {passive: true});
     const point = ({target}: Event) => this.isReplacing || page.store.preview({place: placeOf(page, target)});
     for (const coming of ['pointerover', 'focusin']) this.scroller.addEventListener(coming, point);
@@ -67,8 +73,26 @@ export class GridPanel implements Panel {
       this.arrange();
       this.drawLines();
     });
+    this.revealChosen();
     this.frameHovered();
     this.heading.show(this.passed, this.thumbs.cut);
+    this.sayMore();
+  }
+
+  /** A head that was chosen elsewhere comes into sight. */
+  private revealChosen(): void {
+    const state = `${nameOf(primary(this.page.store.now))} ${this.layoutState}`;
+    if (state === this.revealed || this.scroller.clientHeight === 0) return;
+    this.revealed = state;
+    this.reveal(primary(this.page.store.now));
+  }
+
+  /** How many layers are beyond the lower edge. */
+  private sayMore(): void {
+    const {scrollTop, clientHeight} = this.scroller;
+    const {end} = linesWithin(this.layout, this.page.side.layers, scrollTop, scrollTop + clientHeight - this.layout.lineHeight / 2);
+    const below = this.page.side.layers - Math.ceil(end / this.layout.lines);
+    say(this.more, below > 0 && !this.isOnSheet ? `\u2193 ${count(below, 'more layer')}` : '');
   }
 
   /** The foot line: all that is known of the head under the pointer, or of the pinned one. */
@@ -91,11 +115,11 @@ export class GridPanel implements Panel {
     const read = filterOf(this.page, filter);
     this.terms = 'terms' in read ? read.terms : [];
     this.orders.clear();
-    let count = 0;
+    let passed = 0;
     for (let layer = 0; layer < side.layers; ++layer) {
-      for (const place of this.order(layer)) if (passes(this.page, this.terms, place)) ++count;
+      for (const place of this.order(layer)) if (passes(this.page, this.terms, place)) ++passed;
     }
-    this.passed = {count, of: side.layers * side.heads};
+    this.passed = {count: passed, of: side.layers * side.heads};
   }
 
   private order(layer: number): Place[] {
@@ -270,7 +294,8 @@ export class GridPanel implements Panel {
     this.focus(target[first + column]!);
   }
 
-  private focus(place: Place): void {
+  /** Scrolls the grid, and nothing else, until the head is in sight. */
+  private reveal(place: Place): void {
     const {lines, columns, lineHeight} = this.layout;
     const line = place.layer * lines + Math.floor(this.order(place.layer).findIndex((each) => isSamePlace(each, place)) / columns);
     const top = lineTop(this.layout, line);
@@ -278,6 +303,10 @@ export class GridPanel implements Panel {
     if (top < scrollTop) this.scroller.scrollTop = top;
     else if (top + lineHeight > scrollTop + clientHeight) this.scroller.scrollTop = top + lineHeight - clientHeight;
     this.drawLines();
+  }
+
+  private focus(place: Place): void {
+    this.reveal(place);
     this.cellOf(place)?.focus({preventScroll: true});
   }
 }

@@ -5,6 +5,7 @@ import type {Page} from '../panel';
 import {kNothing} from '../selection';
 import type {Cut} from '../transport/atlas';
 import {filterOf} from './grid_scores';
+import {isOfSide} from './heads_scores';
 import {rampOf} from './read_out';
 
 const kUsual = ['previous', 'current', 'sink', 'induction', 'duplicate', 'distance', 'entropy'];  // side by side
@@ -27,7 +28,7 @@ export class GridHeading {
 
   constructor(private readonly page: Page, leave: () => void) {
     const {api, store} = page;
-    const {scores} = api.about;
+    const scores = api.about.scores.filter(({name}) => isOfSide(page, name));
     const usual = [...kUsual.flatMap((name) => scores.filter((score) => score.name === name)), {name: kNothing.sort, about: 'as they are numbered'}];
     this.sorts = choice('Sort', usual.map(({name}) => ({name, label: name})), (sort) => this.sort(sort));
     for (const [at, {about}] of usual.entries()) this.sorts.element.children[at]!.setAttribute('title', about);

@@ -1,11 +1,12 @@
 // Where the heads of a grid stand: equal columns, as many lines a layer as its heads need.
 
 const kSide = 134;       // px of a thumbnail: 67 cells of 2
+const kFew = 6;          // heads of a layer: so few have larger thumbnails, which use the width
+const kLargeSide = 202;
 const kLeastSide = 96;   // one line a layer is worth so much
 const kLeastBeside = 84; // where the numbers stand beside it
 const kGap = 14;         // at least, between columns
 const kText = 68;        // px right of a thumbnail whose corner is not free
-const kMostSpace = 66;   // between columns of few heads
 const kLineGap = 20;
 const kBracket = 14;     // over a line: the heads of a kv head
 const kName = 24;        // over a layer, where it has no margin
@@ -47,9 +48,9 @@ export function layoutOf(shape: GridShape): GridLayout {
   const columnsOf = (side: number) => Math.max(1, Math.floor((room + kGap) / (side + text + kGap)));
   const columns = heads <= columnsOf(isCausal ? kLeastSide : kLeastBeside) ? heads : Math.ceil(heads / Math.ceil(heads / columnsOf(isNarrow ? kLeastSide : kSide)));
   const fitting = Math.floor((room + kGap) / columns - kGap - text);
-  const side = Math.max(16, Math.min(kSide, fitting - fitting % 2));
+  const side = Math.max(16, Math.min(heads > kFew || isNarrow ? kSide : kLargeSide, fitting - fitting % 2));
   const cellWidth = side + text;
-  const pitch = columns < 2 ? cellWidth : Math.min((room - cellWidth) / (columns - 1), cellWidth + kMostSpace);
+  const pitch = columns < 2 ? cellWidth : (room - cellWidth) / (columns - 1);
   const longer = Math.max(queries, keys);
   const pictureHeight = Math.max(2, Math.round(side * queries / longer));
   const above = shape.hasBrackets ? kBracket : 0;

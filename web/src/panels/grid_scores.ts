@@ -6,6 +6,7 @@ import type {Page} from '../panel';
 import type {Place} from '../selection';
 import {kNothing} from '../selection';
 import type {HeadScores, ScoreName} from '../transport/api';
+import {isOfSide} from './heads_scores';
 
 /** One number of a head, by its name and as it is written. */
 export interface Said { name: string; short: string; value: number; isShare: boolean }
@@ -26,7 +27,7 @@ export function storyOf(page: Page, place: Place): {first: Said; then: Said | un
   const {api, store: {now: {sort}}, side} = page;
   const scores = scoresOf(page, place);
   if (!scores) return null;
-  const all = api.about.scores.flatMap((each) => saidOf(each, scores));
+  const all = api.about.scores.filter(({name}) => isOfSide(page, name)).flatMap((each) => saidOf(each, scores));
   const shares = all.filter(({isShare}) => isShare).sort((a, b) => b.value - a.value);
   if (sort === kNothing.sort && !side.isSquare && scores.order) {
     const {in_order: inOrder, peak} = scores.order;

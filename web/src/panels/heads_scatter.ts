@@ -9,7 +9,7 @@ import type {Place} from '../selection';
 import {headText} from '../selection';
 import type {Alike, Column} from './heads_scores';
 import {headsOf} from '../late';
-import {columnOf, kLike, valueOf, valueText} from './heads_scores';
+import {columnOf, isOfSide, kLike, valueOf, valueText} from './heads_scores';
 import {nextName} from './heads_table';
 import {Room} from './name_room';
 
@@ -53,8 +53,9 @@ export class HeadsScatter implements Panel {
   update(): void {
     const {page} = this;
     const alike = this.alike();
-    const x = columnOf(page, alike ? kLike : page.store.now.x, alike) ?? columnOf(page, 'previous', null)!;
-    const y = columnOf(page, page.store.now.y, alike) ?? columnOf(page, 'normalised_entropy', null)!;
+    const own = (name: string, otherwise: string) => isOfSide(page, name) ? name : otherwise;
+    const x = columnOf(page, alike ? kLike : own(page.store.now.x, 'in_order'), alike) ?? columnOf(page, 'previous', null)!;
+    const y = columnOf(page, own(page.store.now.y, 'confidence'), alike) ?? columnOf(page, 'normalised_entropy', null)!;
     this.title.textContent = `All ${page.side.layers * page.side.heads} heads`;
     this.axes.replaceChildren(this.choice('x', x), this.choice('y', y));
     const points = this.points(x, y);
@@ -75,9 +76,9 @@ export class HeadsScatter implements Panel {
   /** A menu of all scores: the chosen one is its face. */
   private choice(name: 'x' | 'y', chosen: Column): HTMLElement {
     const {api, store} = this.page;
-    const scores = api.about.scores.filter((score) => !score.name.startsWith('probe_')).map((score) => ({name: score.name, label: nameText(score)}));
+    const scores = api.about.scores.filter(({name: each}) => !each.startsWith('probe_') && isOfSide(this.page, each)).map((score) => ({name: score.name, label: nameText(score)}));
     return html('label', {class: 'quiet'}, `${name} `,
-      menu(`${name} axis`, scores, chosen.name.replace(/^probe_/, ''), (score) => store.set({[name]: score})));
+      menu(`${name} axis`, this.page.side.isSquare ? scores : [{name: 'in_order', label: 'in order'}, ...scores], chosen.name.replace(/^probe_/, ''), (score) => store.set({[name]: score})));
   }
 
   private draw(x: Column, y: Column, points: {place: Place; a: number; b: number}[], up = y.about.split(',')[0]!): void {

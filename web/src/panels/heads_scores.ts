@@ -2,16 +2,19 @@
 import type {Score} from '../answers';
 import {fixed, shortWeight} from '../format';
 import type {Page} from '../panel';
+import {primary} from '../panel';
 import type {Place} from '../selection';
 import {headText, nameOf} from '../selection';
+import type {SelectionStore} from '../store';
 import type {HeadScores} from '../transport/api';
 import {headsOf} from '../late';
 
 export const kLike = 'like';  // the column of a search by example
 
 const kColumns = ['previous', 'sink', 'induction', 'duplicate', 'normalised_entropy', 'distance', 'without'];
-// Between two texts: no probe has a source, and a token has no place that is its own.
-const kBetween = ['in_order', 'confidence', 'previous', 'next', 'normalised_entropy', 'distance', 'without'];
+// Between two texts: no probe has a source, and a token of one has no distance to a token of the other.
+const kBetween = ['in_order', 'confidence', 'normalised_entropy', 'without'];
+const kOfOneText = new Set(['previous', 'current', 'next', 'sink', 'distance', 'local', 'induction', 'duplicate', 'probe_induction', 'probe_duplicate']);
 const kInOrder: Column = {
   name: 'in_order', short: 'in order', about: 'mean weight of each token on the one at its place in the other text', title: 'same place', share: true, unit: 'share', from: 'text',
 };
@@ -27,6 +30,9 @@ function named(page: Page, name: string): Column | undefined {
   return own ?? page.api.about.scores.find((each) => each.name === name);
 }
 
+/** Whether a score says something of the attention: places and distances are those of one text. */
+export function isOfSide({side}: Page, name: string): boolean { return side.isSquare || !kOfOneText.has(name); }
+
 /** A score by its name; of the probe where the page is set to it. */
 export function columnOf(page: Page, name: string, alike: Alike | null): Column | undefined {
   if (name === kLike && alike) return {name, short: name, about: `share of a row\u2019s weight that lies as in ${alike.said}`, title: alike.said, share: true, unit: 'share', from: 'text'};
@@ -40,11 +46,34 @@ export function columnName({name}: Pick<Column, 'name'>): string { return name.r
 /** Whether it is a score of the server, which has all evidence for it: for another one there are the weights by distance. */
 export function isKnown({api}: Page, column: Column): boolean { return api.about.scores.some(({name}) => name === column.name); }
 
+const kFirstSort = new WeakMap<SelectionStore, string>();  // of the view that is open
+
+/** Heads opens anew: a head that heed has chosen is ranked by what sets it apart. */
+export function openHeads({store}: Page): void { kFirstSort.delete(store); }
+
+/** The score in which the head that heed has chosen ranks highest, the larger of two; null where somebody else has chosen it. */
+function apart(page: Page): string | null {
+  const {api, store} = page;
+  const {done, of} = api.scored;
+  if (store.reason === '' || done < of) return null;
+  const own = primary(store.now);
+  const scores = api.about.scores.filter(({share, from}) => share && from === 'text').flatMap(({name}) => {
+    const value = api.scoresOf(own)?.[own.head]?.[name];
+    if (typeof value !== 'number') return [];
+    const rank = headsOf(page).filter((place) => (api.scoresOf(place)?.[place.head]?.[name] as number) > value).length;
+    return [{name, value, rank}];
+  });
+  return scores.sort((a, b) => a.rank - b.rank || b.value - a.value)[0]?.name ?? null;
+}
+
 /** The score by which the heads are ranked. */
 export function sortName(page: Page, alike: Alike | null): string {
   const {sort} = page.store.now;
   if (alike) return kLike;
-  return page.api.about.scores.some(({name}) => name === sort) ? sort : usualOf(page)[0]!;
+  if (isOfSide(page, sort) && page.api.about.scores.some(({name}) => name === sort)) return sort;
+  const first = kFirstSort.get(page.store) ?? apart(page);
+  if (first !== null) kFirstSort.set(page.store, first);  // another head that is chosen later changes no order
+  return first ?? usualOf(page)[0]!;
 }
 
 /** The ranking score first where it is none of the usual ones. */

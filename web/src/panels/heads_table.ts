@@ -7,11 +7,16 @@ import {choose} from '../shell/chips';
 import type {Place} from '../selection';
 import {headText, kNothing, nameOf} from '../selection';
 import type {Alike, Column, Ranked} from './heads_scores';
-import {columnName, columnsOf, isKnown, ranked, reachedText, sortName, unitText, valueOf, valueText} from './heads_scores';
+import {columnName, columnsOf, isKnown, isOfSide, ranked, reachedText, sortName, unitText, valueOf, valueText} from './heads_scores';
 
 const [kRow, kTouched] = [17, 24];  // px of a row; by hand
 const kFew = 3;        // scores side by side on a narrow page
-const kBar = 52;       // px of the longest bar
+const kBar = 52;       // px of the longest bar, where there is room
+const kNegative = 8;   // px of the longest bar to the left
+const kName = 66;      // px of a head's name
+const kColumn = 76;    // px of a column, at least
+const kDigit = 7;      // px of a digit, at most
+const kToBar = 6;      // px from a number to what stands right of it
 const kBeyond = 40;    // rows over and under those in sight are there, too
 const kBelow = 70;     // the line of who reaches it, and the foot
 
@@ -26,6 +31,8 @@ export class HeadsTable implements Panel {
   private lines: Line[] = [];
   private columns: Column[] = [];
   private longest: number[] = [];
+  private numbers: number[] = [];  // px of the widest number of each column
+  private bar = kBar;
   private frame = 0;
 
   constructor(private readonly page: Page, private readonly alike: () => Alike | null) {
@@ -50,7 +57,8 @@ export class HeadsTable implements Panel {
     const sort = sortName(page, alike);
     const columns = columnsOf(page, alike);
     const sorted = columns.find(({name}) => name === sort || name === `probe_${sort}`)!;
-    this.columns = page.stage.isNarrow ? [sorted, ...columns.filter((column) => column !== sorted)].slice(0, kFew) : columns;
+    const fit = page.stage.isNarrow ? kFew : Math.max(kFew, Math.floor(((this.scroller.clientWidth || Infinity) - kName) / kColumn));
+    this.columns = fit < columns.length ? [sorted, ...columns.filter((column) => column !== sorted)].slice(0, fit) : columns;
     this.element.style.setProperty('--row', `${this.rowHeight}px`);
     const heads = ranked(page, sorted, alike);
     this.lines = heads;
@@ -61,6 +69,9 @@ export class HeadsTable implements Panel {
     }
     this.longest = this.columns.map((column) => column.unit === 'share' ? 1
       : Math.max(...heads.map(({place}) => Math.abs(valueOf(page, place, column, alike) ?? 0)), 1e-9));
+    this.numbers = this.columns.map((column) => kDigit * Math.max(4, ...heads.map(({place}) => valueText(column, valueOf(page, place, column, alike)).length)));
+    const room = (this.scroller.clientWidth - kName) / this.columns.length - Math.max(...this.numbers) - kToBar - kNegative - 4;
+    this.bar = Math.max(8, Math.min(kBar, Math.floor(room)));
     this.element.style.setProperty('--columns', String(this.columns.length));
     this.drawNames(sorted);
     this.sheet.style.height = `${this.lines.length * this.rowHeight}px`;
@@ -75,9 +86,11 @@ export class HeadsTable implements Panel {
   private get rowHeight(): number { return this.page.stage.isNarrow ? kTouched : kRow; }
 
   private drawNames(sorted: Column): void {
-    const {store, stage} = this.page;
-    const others = stage.isNarrow ? columnsOf(this.page, this.alike()).filter((column) => column !== sorted).map(({name}) => name.replace(/^probe_/, '')) : [];
-    const first = stage.isNarrow ? menu('Sort by another score', others.map((name) => ({name, label: name.replace(/_/g, ' ')})), '', (name) => store.set({sort: name}), 'sort by') : 'head';
+    const {store} = this.page;
+    const all = columnsOf(this.page, this.alike());
+    const isCut = this.columns.length < all.length;
+    const others = isCut ? all.filter((column) => column !== sorted).map(({name}) => name.replace(/^probe_/, '')) : [];
+    const first = isCut ? menu('Sort by another score', others.map((name) => ({name, label: name.replace(/_/g, ' ')})), '', (name) => store.set({sort: name}), 'sort by') : 'head';
     this.names.replaceChildren(html('span', {class: 'heads-name quiet', role: 'columnheader'}, first), ...this.columns.map((column) => {
       const name = columnName(column).replace('normalised ', '').replace(/^without$/, 'without it');
       const isSorted = column === sorted;
@@ -111,18 +124,21 @@ export class HeadsTable implements Panel {
     const name = button({class: 'heads-name', 'data-head': nameOf(place), 'aria-pressed': String(isPinned)},
       (event) => choose(store, own, event), html('b', {}, headText(place)), isShared ? html('span', {class: 'quiet'}, ` kv ${kv}`) : null);
     const row = html('div', {class: isPinned ? 'heads-row pinned' : 'heads-row', role: 'row'}, html('span', {class: 'contents', role: 'rowheader'}, name), ...this.columns.map((column, at) =>
-      this.cell(column, valueOf(this.page, place, column, this.alike()), this.longest[at]!)));
+      this.cell(column, valueOf(this.page, place, column, this.alike()), at)));
     row.addEventListener('pointerenter', () => store.preview({place: own}));
     row.addEventListener('click', (event) => event.target instanceof HTMLButtonElement || name.contains(event.target as Node) || choose(store, own, event));
     return row;
   }
 
-  private cell(column: Column, value: number | undefined, longest: number): HTMLElement {
-    const width = value === undefined ? 0 : Math.max(1, kBar * Math.min(1, Math.abs(value) / longest));
+  private cell(column: Column, value: number | undefined, at: number): HTMLElement {
+    const size = value === undefined ? 0 : Math.max(1, this.bar * Math.min(1, Math.abs(value) / this.longest[at]!));
     const isNegative = (value ?? 0) < 0;
-    const bar = svg('rect', {x: isNegative ? 8.5 - Math.min(width, 8) : 9, y: this.rowHeight / 2 - 4, width: isNegative ? Math.min(width, 8) : width, height: 7, class: isNegative ? 'open' : ''});
-    return html('span', {class: 'heads-cell', role: 'cell'}, html('span', {class: 'value'}, valueText(column, value)),
-      svg('svg', {width: kBar + 10, height: this.rowHeight, 'aria-hidden': 'true'}, svg('path', {d: `M8.5 0V${this.rowHeight}`, class: 'zero'}), value === undefined ? null : bar));
+    const width = isNegative ? Math.min(size, kNegative) : size;
+    const bar = svg('rect', {x: isNegative ? kNegative - width : kNegative + 0.5, y: this.rowHeight / 2 - 4, width, height: 7, class: isNegative ? 'open' : ''});
+    const number = html('span', {class: 'value'}, valueText(column, value));
+    number.style.width = `${this.numbers[at]!}px`;
+    return html('span', {class: 'heads-cell', role: 'cell'}, number, svg('svg', {width: this.bar + kNegative + 2, height: this.rowHeight, 'aria-hidden': 'true'},
+      svg('path', {d: `M${kNegative} 0V${this.rowHeight}`, class: 'zero'}), value === undefined ? null : bar));
   }
 
   private threshold(at: number): HTMLElement {
@@ -138,6 +154,6 @@ export class HeadsTable implements Panel {
 
 /** The order of scores that `s`, `x` and `y` walk through. */
 export function nextName(page: Page, name: string): string {
-  const names = page.api.about.scores.map((score) => score.name).filter((each) => !each.startsWith('probe_'));
+  const names = page.api.about.scores.map((score) => score.name).filter((each) => !each.startsWith('probe_') && isOfSide(page, each));
   return names[(names.indexOf(name === kNothing.sort ? 'previous' : name) + 1) % names.length]!;
 }

@@ -8,18 +8,21 @@ export interface KeyEntry { kind: 'key'; key: number }
 export interface FoldEntry { kind: 'fold'; begin: number; end: number }
 export type Entry = KeyEntry | FoldEntry;
 
-export const kUnfold = 100;  // tokens that one click unfolds
+export const kUnfold = 100;  // tokens that one click unfolds, at most
+const kLeastPart = 4;        // tokens of a part of a fold
 
-/** Keys with an edge, in text order; the others of the span fold; a fold whose begin is in `unfolded` opens. */
-export function entriesOf(keys: number[], {first, end}: Span, unfolded: ReadonlySet<number>): Entry[] {
+/** Keys with an edge, in text order; the others of the span fold; `unfolded` tokens, each run by its begin, stand alone. */
+export function entriesOf(keys: number[], {first, end}: Span, unfolded: ReadonlyMap<number, number>): Entry[] {
   const entries: Entry[] = [];
   const sorted = [...keys].sort((a, b) => a - b);
+  const opened = [...unfolded].sort((a, b) => a[0] - b[0]);
   let begin = first;
   const between = (stop: number) => {
     let at = begin;
-    while (at < stop && unfolded.has(at)) {
-      const last = Math.min(stop, at + kUnfold);
-      for (; at < last; ++at) entries.push({kind: 'key', key: at});
+    for (const [from, to] of opened) {
+      if (to <= at || from >= stop) continue;
+      if (from > at) entries.push({kind: 'fold', begin: at, end: from});
+      for (at = Math.max(at, from); at < Math.min(stop, to); ++at) entries.push({kind: 'key', key: at});
     }
     if (at < stop) entries.push({kind: 'fold', begin: at, end: stop});
   };
@@ -30,6 +33,21 @@ export function entriesOf(keys: number[], {first, end}: Span, unfolded: Readonly
   }
   between(end);
   return entries;
+}
+
+const sizeOf = (entry: Entry) => entry.kind === 'fold' ? entry.end - entry.begin : 0;
+
+/** Large folds in parts, as long as there are at most so many entries: an edge to a fold then ends near where it goes. */
+export function divided(entries: Entry[], most: number): Entry[] {
+  const made = [...entries];
+  while (made.length < most) {
+    const at = made.reduce((best, entry, index) => sizeOf(entry) > sizeOf(made[best]!) ? index : best, 0);
+    const fold = made[at];
+    if (fold?.kind !== 'fold' || sizeOf(fold) < 2 * kLeastPart) break;
+    const middle = Math.round((fold.begin + fold.end) / 2);
+    made.splice(at, 1, {...fold, end: middle}, {...fold, begin: middle});
+  }
+  return made;
 }
 
 /** The keys with an edge of any head, the pinned one first, then by the most that a head gives them. */
@@ -45,7 +63,7 @@ export function heaviestFirst(lines: Iterable<Line>, to: boolean, pinned: number
 }
 
 /** At most so many entries: of several heads the lightest keys fold, too. */
-export function fitting(order: number[], span: Span, most: number, unfolded: ReadonlySet<number>): Entry[] {
+export function fitting(order: number[], span: Span, most: number, unfolded: ReadonlyMap<number, number>): Entry[] {
   for (let count = order.length; ; --count) {
     const entries = entriesOf(order.slice(0, count), span, unfolded);
     if (entries.length <= most || count <= 1) return entries;

@@ -41,7 +41,7 @@ export class LensPanel implements Panel {
   constructor(private readonly container: HTMLElement, private readonly ranks: HTMLElement, private readonly page: WordsPage) {
     const came = page.writes ? 'came' : 'in the text';
     container.append(html('div', {class: 'heading'}, html('h2', {}, 'Lens'),
-      html('span', {class: 'quiet'}, `the word each layer would say, bold if it is the one that ${came}; shade and number: the chance it gives to that one`),
+      html('span', {class: 'quiet'}, `the word each layer would say, bold if it is the one that ${came}, and the chance it gives it, as shade and number`),
       html('span', {class: 'words-switches'}, html('span', {class: 'quiet'}, 'after'), this.blocks.element)), this.table);
   }
 
@@ -60,10 +60,10 @@ export class LensPanel implements Panel {
 
   private level(level: Level, {begin}: Lens, chosen: number, isLast: boolean): HTMLElement {
     const cells = level.cells.map((cell, at) => {
-      const came = cell.came ?? 0;
-      const element = html('td', {class: `${cell.rank === 1 ? 'right' : ''}${begin + at === chosen ? ` chosen${isLast ? ' last' : ''}` : ''}`, title: `${plain(asToken(cell.text))} ${weight(cell.probability)}${cell.rank === undefined ? '' : `; the word that came: rank ${cell.rank}`}`},
-        html('span', {}, plain(asToken(cell.text))), html('span', {class: 'lens-chance'}, came >= 0.995 ? '1' : came >= 0.005 ? shortWeight(came) : ''));
-      element.style.setProperty('--weight', came.toFixed(3));
+      const {probability: own} = cell;
+      const element = html('td', {class: `${cell.rank === 1 ? 'right' : ''}${begin + at === chosen ? ` chosen${isLast ? ' last' : ''}` : ''}`, title: `${plain(asToken(cell.text))} ${weight(cell.probability)}${cell.rank === undefined ? '' : `; the word that came: ${weight(cell.came ?? 0)}, rank ${cell.rank}`}`},
+        html('span', {}, plain(asToken(cell.text))), html('span', {class: 'lens-chance'}, own >= 0.995 ? '1' : own >= 0.005 ? shortWeight(own) : ''));
+      element.style.setProperty('--weight', own.toFixed(3));
       return element;
     });
     return html('tr', {}, html('th', {scope: 'row'}, levelName(level), html('div', {class: 'quiet'}, `${level.right} of ${level.of}`)), ...cells);

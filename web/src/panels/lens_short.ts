@@ -5,6 +5,9 @@ import {html, svg} from '../dom';
 import {shortWeight, weight} from '../format';
 import type {Page} from '../panel';
 import {plain} from '../tokens';
+import type {SessionApi} from '../transport/api';
+import type {Sides} from '../transport/difference';
+import {tokenOfB} from '../transport/difference';
 import {levelName} from './lens';
 import {asToken} from './word';
 
@@ -17,7 +20,7 @@ const kLetters = 6;    // of a word
 
 /** `Lily .89` */
 function named(word: string, chance: number): string {
-  const letters = [...plain(asToken(word))];
+  const letters = [...word];
   return `${letters.length > kLetters ? `${letters.slice(0, kLetters).join('')}\u2026` : letters.join('')} ${shortWeight(chance)}`;
 }
 
@@ -31,49 +34,69 @@ function ticks(levels: Lens['levels'], x: (at: number) => number): SVGElement[] 
   });
 }
 
-function curves({levels, answers}: Lens, width: number): SVGElement {
+interface Curve { side: string; word: string; chances: number[] }
+
+const curveOf = ({levels, answers}: Lens, which: number, side = ''): Curve =>
+  ({side, word: plain(asToken(answers[which]!.text)), chances: levels.map(({chances}) => chances[which]!)});
+
+/** The two likeliest words; of two sides A's likeliest in both, or B's own where B's lens does not list that. */
+function curvesOf([lens, other]: Lens[]): Curve[] {
+  if (!other) return lens!.answers.slice(0, 2).map((_, which) => curveOf(lens!, which));
+  const same = other.answers.findIndex(({text}) => text === lens!.answers[0]!.text);
+  return [curveOf(lens!, 0, 'A '), curveOf(other, Math.max(0, same), 'B ')];
+}
+
+function drawn({levels}: Lens, shown: Curve[], width: number): SVGElement {
   const right = width - kNames;
   const x = (at: number) => kLeft + (right - kLeft) * at / Math.max(1, levels.length - 1);
   const y = (chance: number) => kLow - (kLow - kTop) * chance;
-  const shown = answers.slice(0, 2).map(({text}, which) => ({text, chances: levels.map(({chances}) => chances[which]!)}));
   const ends = shown.map(({chances}) => y(chances.at(-1)!));
   if (ends.length === 2) {  // apart, and over the name of the axis
     ends[1] = Math.min(kLow, Math.max(ends[1]!, ends[0]! + kLine));
     ends[0] = Math.min(ends[0]!, ends[1] - kLine);
   }
-  const said = shown.map(({text, chances}) => `${plain(asToken(text))}: ${levels.map((level, at) => `${levelName(level)} ${weight(chances[at]!)}`).join(', ')}`);
+  const said = shown.map(({side, word, chances}) => `${side}${word}: ${levels.map((level, at) => `${levelName(level)} ${weight(chances[at]!)}`).join(', ')}`);
   return svg('svg', {class: 'lens-short', width, height: kHeight, viewBox: `0 0 ${width} ${kHeight}`, role: 'img', 'aria-label': said.join('; ')},
     svg('line', {x1: kLeft, x2: right, y1: kLow + 4, y2: kLow + 4}), ...ticks(levels, x),
     svg('text', {x: width, y: kLow + 18, 'text-anchor': 'end'}, 'layer'),
-    ...shown.map(({text, chances}, which) => svg('g', {class: which === 0 ? 'first' : ''},
+    ...shown.map(({side, word, chances}, which) => svg('g', {class: which === 0 ? 'first' : ''},
       svg('polyline', {points: chances.map((chance, at) => `${x(at)},${y(chance)}`).join(' ')}),
       ...chances.map((chance, at) => svg('circle', {cx: x(at), cy: y(chance), r: which === 0 ? 2.5 : 2},
-        svg('title', {}, `${levelName(levels[at]!)}: ${plain(asToken(text))} ${weight(chance)}`))),
-      svg('text', {x: width, y: ends[which]! + 4, 'text-anchor': 'end'}, named(text, chances.at(-1)!)))).reverse());
+        svg('title', {}, `${levelName(levels[at]!)}: ${side}${word} ${weight(chance)}`))),
+      svg('text', {x: width, y: ends[which]! + 4, 'text-anchor': 'end'}, `${side}${named(word, chances.at(-1)!)}`))).reverse());
 }
 
-export function lensInShort(container: HTMLElement, {api, side}: Page): {show(position: number, isPassing: boolean): void; destroy(): void} {
+/** Of the page's session, or of both `sides`. */
+export function lensInShort(container: HTMLElement, {api, side}: Page, sides: Sides | null): {show(position: number, isPassing: boolean): void; destroy(): void} {
   const place = html('div');
   const about = html('span', {class: 'quiet'});
   const heading = html('div', {class: 'heading'}, html('h2', {}, 'Lens'), about);
   container.append(heading, place);
   heading.hidden = true;
-  let drawn: Lens | null = null;
-  let asked = '';
+  let shown: Lens[] = [];
+  let position = 0;
+  const ask = (of: SessionApi, at: number) => of.ask<Lens>(`${side.stack}/lens?begin=${at}&end=${at + 1}&at=${at}&blocks=1`);
   const draw = (isPassing = false) => {
-    const lens = latest(slot.show(api.ask<Lens>(asked), isPassing));
-    if (!lens || lens === drawn) return;
-    drawn = lens;
+    const asked = sides ? [ask(sides.a, position), ask(sides.b, tokenOfB(sides, position))] : [ask(api, position)];
+    const answers = asked.map((question, at) => slots[at]!.show(question, isPassing));
+    if (answers.some((answer) => answer?.state === 'error')) {  // a saved page holds one position's
+      heading.hidden = true;
+      place.replaceChildren();
+      shown = [];
+    }
+    const lenses = answers.map((answer) => latest(answer)).filter((lens) => lens !== null);
+    if (lenses.length < asked.length || lenses.every((lens, at) => lens === shown[at])) return;
+    shown = lenses;
     heading.hidden = false;
-    about.textContent = `the same, read after each ${lens.has_blocks ? 'block' : 'layer'}`;
-    place.replaceChildren(curves(lens, Math.min(kMost, container.clientWidth || kWidth)));
+    about.textContent = `the same, read after each ${lenses[0]!.has_blocks ? 'block' : 'layer'}`;
+    place.replaceChildren(drawn(lenses[0]!, curvesOf(lenses), Math.min(kMost, container.clientWidth || kWidth)));
   };
-  const slot = new Slot<Lens>('lens-short', () => draw());
+  const slots = ['lens-short', 'lens-short-b'].map((lane) => new Slot<Lens>(lane, () => draw()));
   return {
-    show: (position, isPassing) => {
-      asked = `${side.stack}/lens?begin=${position}&end=${position + 1}&at=${position}&blocks=1`;
+    show: (at, isPassing) => {
+      position = at;
       draw(isPassing);
     },
-    destroy: () => slot.stop(),
+    destroy: () => slots.forEach((slot) => slot.stop()),
   };
 }

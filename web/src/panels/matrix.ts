@@ -4,7 +4,7 @@ import {Slot, valueOf} from '../data/slot';
 import {choice, html, say} from '../dom';
 import {Frame} from '../frame';
 import {focus, type Page, type Panel, primary, type Span} from '../panel';
-import {kScales, nameOf, type Place, type Scale, type Zoom} from '../selection';
+import {headText, kScales, nameOf, type Place, type Scale, type Zoom} from '../selection';
 import type {Marginals, SessionApi} from '../transport/api';
 import {MatrixCanvas} from './matrix_canvas';
 import {listenToMatrix} from './matrix_input';
@@ -15,8 +15,8 @@ import {Rows} from '../rows';
 import {rowNames} from '../written';
 import {MatrixLists} from './matrix_lists';
 import {MatrixMargins} from './matrix_margin_pair';
-import {hasFreeCorner, widthBeside, widthWith} from './matrix_room';
-import {type Box, MatrixSight, type Sight} from './matrix_sight';
+import {hasFreeCorner, isSmall, widthBeside, widthWith} from './matrix_room';
+import {type Box, MatrixSight} from './matrix_sight';
 import {tableOf} from './matrix_table';
 import {Tiles} from './matrix_tiles';
 import {MatrixWait} from './matrix_wait';
@@ -25,8 +25,8 @@ import {ReadOut} from './read_out';
 
 const [kGutter, kMargin] = [30, 12];  // between the columns; of the page beside one column: what stands at the rows may take it
 const [kLead, kLeadAlone] = [6, 26];  // and this of the matrix's own column; where nothing stands left of it
+const kGiveWay = 12;         // px from the pointer to the read-out over a zoomed matrix
 const kToMatrix = 6;         // from what stands at the rows
-const kReadOut = 66;          // px of the read-out under the matrix
 const [kLists, kListsBelow] = [140, 290];  // from the top of the matrix at full size to the lists beside it; of one list under it
 const kScaleNames = {linear: 'linear', sqrt: 'square root', log: 'log', rank: 'rank'};
 
@@ -90,6 +90,7 @@ class MatrixPanel implements Panel {
         store.preview(cell);
       },
     });
+    element.addEventListener('pointermove', (event) => this.giveWay(event));
     this.resized.observe(container);
     this.resized.observe(stage.root);  // what is said above it moves it
     this.forget = stage.listen(() => {
@@ -128,12 +129,13 @@ class MatrixPanel implements Panel {
     const isAlone = isStacked || this.isFull;
     const own = this.isFull ? this.labels.width + kToMatrix : isAlone ? kLeadAlone : kLead;  // at full size it is zoomed to tokens
     const gutter = isAlone ? 0 : kGutter;
-    let [lead, band] = [own, MatrixLabels.height(0)];
-    let width = this.widthWith(lead, band);
+    let lead = own;
+    let width = this.widthWith(lead);
     if (hasTokens(width / keys)) {  // tokens stand at all rows
       lead = Math.max(own, this.labels.width + kToMatrix - gutter);
-      width = this.widthWith(lead, band = MatrixLabels.height(width / keys));
+      width = this.widthWith(lead);
     }
+    this.frame.style.setProperty('--band', `${this.band}px`);
     this.frame.style.setProperty('--lead', `${lead}px`);
     this.frame.style.setProperty('--labels', `${lead + (hasTokens(width / keys) ? gutter : Math.max(gutter, kMargin)) - kToMatrix}px`);
     if (width <= 0) return;
@@ -151,18 +153,17 @@ class MatrixPanel implements Panel {
   /** What of the matrix the address names. */
   private showZoom(): void {
     this.shownZoom = this.page.store.now.zoom;
-    const bands = MatrixLabels.height(Infinity) - MatrixLabels.height(this.sight.width / this.page.side.keys.length);
-    this.sight.makeRoom(this.below + bands);
     this.sight.show(this.shownZoom);
   }
 
   private get isFull(): boolean { return this.options.isFull === true && !this.page.stage.isStacked; }
 
-  private get below(): number { return this.isFull || (this.isBetween && !this.page.stage.isStacked) ? 0 : kReadOut; }
+  /** The room for what stands at the columns: as much as tokens need, so that nothing moves where the matrix is zoomed to them. */
+  private get band(): number { return MatrixLabels.height(this.page.stage.isNarrow ? 0 : Infinity); }
 
-  private widthWith(lead: number, band: number): number {
+  private widthWith(lead: number): number {
     const top = this.plot.getBoundingClientRect().top - this.page.stage.root.getBoundingClientRect().top;
-    return widthWith(this.page, this.container, top, lead, band, this.isFull);
+    return widthWith(this.page, this.container, top, lead, this.band, this.isFull);
   }
 
   fit(): void { this.sight.fit(); }
@@ -212,7 +213,8 @@ class MatrixPanel implements Panel {
     this.tiles.show(name, now.scale);
     this.readOut.showScale(now.scale, api.requests.quantity);
     this.edges.showQuantity(api.requests.quantity);
-    say(this.about, now.unit === 'token' ? 'row attends to column' : 'row attends to column, token by token');
+    const whose = now.places.length > 1 ? `${headText(place)}, ` : '';
+    say(this.about, `${whose}${now.unit === 'token' ? 'row attends to column' : 'row attends to column, token by token'}`);
     if (name !== this.lastPlace && api.hasWeights) {
       if (this.sight.width > 0) this.canvas.fetch(place, this.sight.now, this.sight.height);  // now, and not in the next frame
       if (this.table) this.closeTable();
@@ -256,7 +258,7 @@ class MatrixPanel implements Panel {
       return found && row !== null ? rows.line(found, to).weights[row] ?? null : null;
     };
     const [a, b] = this.sides;
-    return [ofSide(a, compared.a, primary(now)), ofSide(b, compared.b, compared.toB(primary(now)))];
+    return [ofSide(a, compared.a, primary(now)), ofSide(b, compared.inA, compared.toB(primary(now)))];
   }
 
   private draw(): void {
@@ -264,7 +266,6 @@ class MatrixPanel implements Panel {
     const {now: sight, width} = this.sight;
     if (!api.hasWeights || width <= 0) return;
     const cell = (query: number | null, key: number | null) => query !== null && key !== null ? {query, key} : null;
-    this.makeRoom(sight, width);
     this.canvas.draw(primary(now), sight, this.sight.height, now.scale, {
       pinned: cell(now.query, now.key), hovered: cell(hover.query, hover.key),
       rows: focus(this.page), isColumns: store.to, box: this.box,
@@ -274,22 +275,25 @@ class MatrixPanel implements Panel {
     if (!stage.isNarrow) this.edges.draw(this.marginals, {sight, width, height: this.sight.height, query: store.markedQuery, key: store.markedKey});
     if (!side.isSquare && this.labels.rename(rowNames(this.page, this.redraw))) this.resize();
     this.labels.draw(sight, this.sight, store.markedQuery, store.markedKey);
-    this.frame.style.setProperty('--band', `${MatrixLabels.height(sight.size)}px`);
-    const {causal, keys} = side.attention;
-    const corner = causal && this.sight.isFitted && hasFreeCorner(keys, width, stage.isNarrow);
-    this.frame.classList.toggle('full', this.isFull);
-    this.frame.classList.toggle('covered', !corner && !this.isFull);
+    this.placeReadOut(width);
   }
 
-  /** While the matrix is zoomed its lower end gives way to the read-out, which would leave the first look else. */
-  private makeRoom(sight: Sight, side: number): void {
-    const isZoomed = !this.sight.isFitted && !this.page.stage.isNarrow;
-    const room = this.below;
-    const labels = MatrixLabels.height(sight.size) - MatrixLabels.height(side / this.page.side.keys.length);
-    this.sight.makeRoom(isZoomed ? room + labels : 0);
-    this.frame.classList.toggle('zoomed', isZoomed);
-    this.frame.style.setProperty('--room', `${room}px`);
-    this.frame.style.setProperty('--height', `${this.sight.height}px`);
+  /** Beside the matrix at full size; in the corner that the mask leaves free, over the matrix where it is zoomed; else under it. */
+  private placeReadOut(width: number): void {
+    const {side: {attention}, stage} = this.page;
+    const isInside = hasFreeCorner(attention, width, stage.isNarrow);
+    this.frame.classList.toggle('full', this.isFull);
+    this.frame.classList.toggle('covered', !isInside && !this.isFull);
+    this.frame.classList.toggle('small', isSmall(width));
+    this.frame.classList.toggle('over', isInside && !this.isFull && !this.sight.isFitted);
+  }
+
+  /** The read-out over a zoomed matrix gives way to the pointer. */
+  private giveWay({clientX, clientY}: PointerEvent): void {
+    if (!this.frame.classList.contains('over')) return;
+    const {left, right, top, bottom} = this.readOut.element.getBoundingClientRect();
+    const isUnder = clientX > left - kGiveWay && clientX < right + kGiveWay && clientY > top - kGiveWay && clientY < bottom + kGiveWay;
+    if (isUnder) this.frame.classList.toggle('turned');
   }
 }
 

@@ -21,8 +21,7 @@ export class MatrixSight {
   private readonly behaviour = zoom<HTMLCanvasElement, unknown>();
   private transform: ZoomTransform = zoomIdentity;
   width = 0;           // px of the whole matrix while it is fitted
-  private tall = 0;
-  private below = 0;
+  height = 0;          // px of it
   private begun = zoomIdentity;
   private isShown = false;  // the address moves it, and not the reader
 
@@ -43,14 +42,16 @@ export class MatrixSight {
         if (!this.isShown && this.transform !== this.begun) settled(this.zoom);
       });
     select(element).call(this.behaviour).on('dblclick.zoom', null);
+    // A notch that cannot zoom further must not scroll the page away under the pointer.
+    element.addEventListener('wheel', (event) => { if (!this.isFitted || event.deltaY < 0) event.preventDefault(); }, {passive: false});
   }
 
-  resize(width: number, tall: number): void {
+  resize(width: number, height: number): void {
     this.width = width;
-    this.tall = tall;
+    this.height = height;
     const most = Math.max(1, kLargestCell / this.fitted);
-    const seen = (): [[number, number], [number, number]] => [[0, 0], [width, this.height]];
-    this.behaviour.scaleExtent([1, most]).extent(seen).translateExtent([[0, 0], [width, tall]]);
+    const whole: [[number, number], [number, number]] = [[0, 0], [width, height]];
+    this.behaviour.scaleExtent([1, most]).extent(whole).translateExtent(whole);
   }
 
   /** What is in sight, in whole cells; null: all. */
@@ -73,20 +74,14 @@ export class MatrixSight {
   }
 
   private around({queries, keys}: Zoom): ZoomTransform {
-    const seen = this.tall - this.below;
     const [across, down] = [keys[1] - keys[0] + 1, queries[1] - queries[0] + 1];
-    const size = Math.min(this.width / across, seen / down);
+    const size = Math.min(this.width / across, this.height / down);
     const k = Math.max(1, Math.min(this.behaviour.scaleExtent()[1], size / this.fitted));
     const cell = this.fitted * k;
     const place = (first: number, count: number, room: number, whole: number) =>
       Math.min(0, Math.max(room - whole * k, (room - count * cell) / 2 - first * cell));
-    return zoomIdentity.translate(place(keys[0], across, this.width, this.width), place(queries[0], down, seen, this.tall)).scale(k);
+    return zoomIdentity.translate(place(keys[0], across, this.width, this.width), place(queries[0], down, this.height, this.height)).scale(k);
   }
-
-  /** What can be seen: while it is zoomed, `below` of it makes room for what stands under it. */
-  get height(): number { return this.isFitted ? this.tall : this.tall - this.below; }
-
-  makeRoom(below: number): void { this.below = below; }
 
   /** Pixels a cell when the whole matrix is in sight. */
   private get fitted(): number { return this.width / this.extent.columns; }
@@ -102,7 +97,7 @@ export class MatrixSight {
   zoomBy(factor: number): void { select(this.element).call(this.behaviour.scaleBy, factor); }
 
   zoomTo({x0, y0, x1, y1}: Box): void {
-    const size = Math.max(Math.abs(x1 - x0), Math.abs(y1 - y0) * this.width / this.tall);
+    const size = Math.max(Math.abs(x1 - x0), Math.abs(y1 - y0) * this.width / this.height);
     const [x, y] = this.transform.invert([Math.min(x0, x1), Math.min(y0, y1)]);
     const k = Math.min(this.behaviour.scaleExtent()[1], this.transform.k * this.width / size);
     select(this.element).call(this.behaviour.transform, zoomIdentity.scale(k).translate(-x, -y));

@@ -1,16 +1,21 @@
-// The next word after the shown token; without a word output, the largest edges of its row.
+// The next word after the shown token; of an encoder the words that fit in its place, or the largest edges of its row.
 import type {Edge, Line} from '../arcs';
 import {latest, Slot} from '../data/slot';
 import {html} from '../dom';
 import {weight} from '../format';
+import {answersRuns, isSaved} from '../held';
 import type {MakePanel, Panel} from '../panel';
-import {primary, unitsOf} from '../panel';
+import {focus, primary, unitsOf} from '../panel';
 import {isolated, phrase, plain} from '../tokens';
 import type {Side} from '../side';
 import type {Next, Token} from '../transport/api';
+import {tokenOfB} from '../transport/difference';
 import {others} from './key_column';
 import {lensInShort} from './lens_short';
-import {word} from './word';
+import {areSpaced, word} from './word';
+
+const kShown = 5;      // words
+const kCompared = 64;  // words of either side, among which the other side's are looked for
 
 function row(name: Node, share: number): HTMLElement {
   const bar = html('span', {class: 'bar'});
@@ -20,12 +25,31 @@ function row(name: Node, share: number): HTMLElement {
 }
 
 function nextRows(next: Next): HTMLElement[] {
-  const rows = next.words.map((each) => row(word(each.text), each.probability));
+  const rows = next.words.map((each) => row(word(each.text, areSpaced(next.words)), each.probability));
   const {count, probability} = next.rest;
   if (count > 0) {
     rows.push(html('li', {class: 'quiet rest'}, `+ ${weight(probability)} in ${others(count)}`));
   }
   return rows;
+}
+
+/** The words that either side expects most: what both give each, and how that differs; the largest change first. */
+function rowsOfBoth(a: Next, b: Next): HTMLElement[] {
+  const words = [...a.words.slice(0, kShown), ...b.words.slice(0, kShown).filter(({id}) => !a.words.slice(0, kShown).some((each) => each.id === id))];
+  const of = ({words: all}: Next, id: number) => all.find((each) => each.id === id)?.probability ?? null;
+  const least = ({words: all}: Next) => all.at(-1)?.probability ?? 0;
+  const rows = words.map(({id, text}) => ({text, ofA: of(a, id), ofB: of(b, id), change: (of(a, id) ?? least(a)) - (of(b, id) ?? least(b))}))
+    .sort((one, other) => Math.abs(other.change) - Math.abs(one.change)).slice(0, kShown + 1);
+  const written = (value: number | null, all: Next) => value === null ? `<${weight(Math.max(0.001, least(all)))}` : weight(value);
+  return [
+    html('li', {class: 'next-row both quiet'}, html('span'), html('span', {class: 'value'}, 'A'), html('span', {class: 'value'}, 'B'), html('span'), html('span', {class: 'value'}, 'A \u2212 B')),
+    ...rows.map(({text, ofA, ofB, change}) => {
+      const bar = html('span', {class: change < 0 ? 'bar less' : 'bar more'});
+      bar.style.setProperty('--share', String(Math.abs(change)));
+      return html('li', {class: 'next-row both'}, word(text, areSpaced(a.words)), html('span', {class: 'value'}, written(ofA, a)), html('span', {class: 'value'}, written(ofB, b)),
+        html('span', {class: 'bar-room'}, bar), html('span', {class: 'value'}, weight(change)));
+    }),
+  ];
 }
 
 function edgeRows(edges: Edge[], {keys}: Side): HTMLElement[] {
@@ -40,16 +64,21 @@ function readable(tokens: Token[], begin: number, end: number): Token[] {
   return plainOnes.length > 0 ? plainOnes : all;
 }
 
+/** Whether the token is a gap that the model fills. */
+function isGap({text}: Token): boolean { return /^(\[MASK\]|<mask>)$/.test(text.trim()); }
+
 export const nextPanel: MakePanel = (container, page): Panel => {
-  const {store, api, side} = page;
-  const title = html('h2', {}, side.isWritten ? 'Next word' : 'Largest edges');
+  const {store, api, side, compared} = page;
+  const sides = api.isDifference && compared && compared.a !== compared.b ? compared : null;
+  const fills = api.model.fills_masks && side.queries === api.info.tokens;
+  const title = html('h2', {});
   const after = html('span', {class: 'quiet'});
   const list = html('ol', {class: 'next'});
   container.append(html('div', {class: 'heading'}, title, after), list);
-  const next = new Slot<Next>('next', () => update());
+  const slots = ['next', 'next-b'].map((lane) => new Slot<Next>(lane, () => update()));
   const line = new Slot<Line>('next-edges', () => update());
-  let drawn: Next | Line | null = null;
-  const lens = side.isWritten && api.model.runs ? lensInShort(container, page) : null;
+  let drawn: unknown[] = [];
+  const lens = side.isWritten && answersRuns(api.model, 'look') ? lensInShort(container, page, sides) : null;
 
   /** The first token of the three words that end at the position. */
   const wordsBefore = (position: number) => {
@@ -58,11 +87,38 @@ export const nextPanel: MakePanel = (container, page): Panel => {
     for (let word = 0; word < 3 && first > 0; ++word) first = begins[first - 1]!;
     return first;
   };
-  const show = (answer: Next | Line | null, position: number, rows: () => HTMLElement[]) => {
-    if (answer === drawn) return;
-    drawn = answer;
-    after.textContent = answer && `after \u201c${phrase(readable(side.queries, wordsBefore(position), position + 1), 0, Infinity)}\u201d`;
-    list.replaceChildren(...rows());
+  const afterText = (position: number) => `after \u201c${phrase(readable(side.queries, wordsBefore(position), position + 1), 0, Infinity)}\u201d`;
+  const show = (name: string, answers: unknown[], about: () => string, rows: () => HTMLElement[]) => {
+    if (title.textContent === name && answers.length === drawn.length && answers.every((each, at) => each === drawn[at])) return;
+    drawn = answers;
+    const isThere = answers.every((each) => each !== null);
+    title.textContent = name;
+    after.textContent = isThere ? about() : '';
+    list.replaceChildren(...isThere ? rows() : []);
+  };
+  /** What follows the position, on both sides of a comparison. */
+  const showWords = (position: number, isPassing: boolean) => {
+    const top = sides && !isSaved(api.model) ? kCompared : kShown;  // a saved page holds no more
+    const asked = sides ? [sides.a.next(position, top), sides.b.next(tokenOfB(sides, position), top)] : [api.next(position)];
+    const found = asked.map((question, at) => latest(slots[at]!.show(question, isPassing)));
+    const [a, b] = found;
+    show('Next word', found, () => afterText(a!.position), () => b ? rowsOfBoth(a!, b) : nextRows(a!));
+    lens?.show(position, isPassing);
+  };
+  /** What stands in the position: in a gap, or where a word is covered. */
+  const showFilled = (position: number, isPassing: boolean) => {
+    const token = side.queries[position]!;
+    const isOpen = isGap(token);
+    const asked = isOpen ? api.next(position) : api.ask<Next>(`${side.stack}/next?position=${position}&top=${kShown}&mask=1`);
+    const found = latest(slots[0]!.show(asked, isPassing));
+    show(isOpen ? 'In the gap' : 'In its place', [found], () => isOpen ? `at ${plain(token)} ${position}` : `where \u201c${plain(token)}\u201d ${position} is covered`, () => nextRows(found!));
+  };
+  /** Without words: the largest edges, where they do not stand in the list of keys. */
+  const showEdges = (position: number) => {
+    const isListed = focus(page) !== null && store.now.places.length === 1 && store.now.pair === null;
+    const found = latest(line.show(isListed ? null : api.line(primary(store.now), position, position + 1, false)));
+    if (isListed) show('', [position], () => 'click an edge or a cell: why its weight is what it is', () => []);
+    else show('Largest edges', [found], () => afterText(found!.edges[0]?.query ?? position), () => edgeRows(found!.edges, side));
   };
   const update = () => {
     const {range, to} = store.now;
@@ -71,17 +127,12 @@ export const nextPanel: MakePanel = (container, page): Panel => {
     const position = query ?? side.queries.length - 1;
     const isPassing = store.hover.query !== null;
     if (!api.hasWeights) return;
-    if (side.isWritten) {
-      const found = latest(next.show(api.next(position), isPassing));
-      show(found, found?.position ?? position, () => found ? nextRows(found) : []);
-      lens?.show(position, isPassing);
-      return;
-    }
-    const found = latest(line.show(api.line(primary(store.now), position, position + 1, false)));
-    show(found, found?.edges[0]?.query ?? position, () => found ? edgeRows(found.edges, side) : []);
+    if (side.isWritten) showWords(position, isPassing);
+    else if (fills && (!side.queries[position]!.special || isGap(side.queries[position]!))) showFilled(position, isPassing);
+    else showEdges(position);
   };
   const stop = () => {
-    next.stop();
+    slots.forEach((slot) => slot.stop());
     line.stop();
     lens?.destroy();
   };

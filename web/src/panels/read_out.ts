@@ -9,6 +9,7 @@ import type {Side} from '../side';
 import type {Scale} from '../selection';
 import type {Rows} from '../rows';
 import {plain} from '../tokens';
+import {kUnaligned} from '../transport/aligned';
 import {differenceTicks, ticks} from './matrix_scale';
 
 /** An edge between the tokens `at` and the row `other`; `line`: of these tokens, null while it is on its way. */
@@ -39,6 +40,7 @@ function rankText({rank, of}: {rank: number; of: number}, line: string): string 
 
 /** Under one cursor: what A has, and B. */
 function bothText(both: [number | null, number | null]): string {
+  if (both[1] === kUnaligned) return 'no token of B stands for it';
   return both.map((value, at) => `${'AB'[at]!} ${value === null ? 'masked' : weight(value)}`).join(', ');
 }
 
@@ -100,7 +102,7 @@ export class ReadOut {
     if (line) {
       const many = at.end - at.first;
       const of = to ? 'column' : 'row';
-      const rank = value === null ? 'may not be seen' : shown.both ? bothText(shown.both) : rankText(rankOf(line.weights, other), of);
+      const rank = shown.both && (value !== null || shown.both[1] === kUnaligned) ? bothText(shown.both) : value === null ? 'may not be seen' : rankText(rankOf(line.weights, other), of);
       this.rank.textContent = many === 1 ? rank : `${to ? 'sum' : 'mean'} of ${many} ${of}s, ${rank}`;
     } else {
       this.rank.textContent = '';

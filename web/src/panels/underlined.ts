@@ -6,6 +6,7 @@ import {placeNumbers} from '../shell/text_numbers';
 import {shown} from '../tokens';
 import {asToken} from './word';
 
+export const kMostBits = 6;  // that a line under a token is long, 2 px each; what is more is in the number
 const kLine = 16;  // px that numbers of two lines are apart at least
 
 /** A click on a token goes on from there; the first `dim` are grey. */
@@ -15,8 +16,8 @@ export function underlined(tokens: {text: string; probability: number}[], go: ((
     const element = html('span', {class: `token${at === 0 ? ' first' : ''}${at < dim ? ' unseen' : ''}`}, ...pieces.map((piece) =>
       piece.hex ? html('span', {class: 'hex'}, piece.text) : piece.text));
     const bits = -Math.log2(probability);
-    element.style.setProperty('--weight', bits < 0.25 ? '0' : Math.min(9, bits).toFixed(2));
-    if (probability < 0.25) element.append(html('span', {class: 'under'}, shortWeight(probability) || '0'));
+    element.style.setProperty('--weight', bits < 0.25 ? '0' : Math.min(kMostBits, bits).toFixed(2));
+    if (probability < 0.25) element.append(html('span', {class: 'under'}, shortWeight(probability)));
     if (go) element.addEventListener('click', () => go(at));
     return html('span', {}, gap ? ' ' : '', element);
   });

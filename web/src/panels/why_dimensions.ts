@@ -41,7 +41,7 @@ export function dimensionsBlock(why: Why, against: Against, choose: (against: Ag
   ];
 }
 
-const [kWidth, kHeight, kLeft] = [432, 168, 28];
+const [kWidth, kHeight, kLeft] = [432, 124, 28];
 
 /** The score if the key stood elsewhere. */
 function curve(why: Why): SVGElement {

@@ -28,6 +28,9 @@ function folded({query_parts: queries, key_parts: keys, cells}: Origins, mostCol
 }
 
 export function originsBlock(origins: Origins, at: {query: number; key: number; isNarrow: boolean}, split: string | null, choose: (part: string | null) => void): Node[] {
+  if (origins.query_parts.length === 1 && origins.key_parts.length === 1) {
+    return [heading('Where q and k came from', ''), note(`Nothing stands before this layer but the ${origins.query_parts[0]!}: all of the score is theirs. ${residual(origins.residual)}`)];
+  }
   const {queries, keys, cells} = folded(origins, at.isNarrow ? kNarrowColumns : kMostColumns);
   const largest = Math.max(1e-9, ...cells.flat().map(Math.abs));
   const name = (part: string) => kAttention.test(part) ? button({class: 'why-part'}, () => choose(part), part)

@@ -3,7 +3,7 @@ import type {Trial, Why} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {button, html} from '../dom';
 import {count, scored, signed, weight} from '../format';
-import {isSaved} from '../held';
+import {answersRuns, isSaved} from '../held';
 import type {MakePanel, Panel} from '../panel';
 import {isBetween} from '../sides';
 import {isolated, plain} from '../tokens';
@@ -55,17 +55,22 @@ export const whyShort: MakePanel = (container, page): Panel => {
   };
   /** The text without the edge, or why there is no number yet. */
   const tried = (place: Parameters<typeof api.ofHead>[0], path: string): Trial | string => {
-    if (!api.model.runs) return 'without this edge: unknown, as there is no model to run again';
-    if (api.info.tokens.length > kTested) return `without this edge: for more than ${kTested} tokens press x in Why`;
+    if (!answersRuns(api.model, 'look')) return 'without this edge: unknown, as there is no model to run again';
+    if (api.info.tokens.length > kTested) return `without this edge: for more than ${kTested} tokens press r in Why`;
     const asked = trial.show(api.ofHead<Trial>(place, `${path}/test?edit=remove&top=1`));
     return asked?.state === 'error' ? `without this edge: ${asked.error.message}` : latest(asked) ?? 'without this edge\u2026';
   };
   const update = () => {
-    const chosen = store.pinnedQuery !== null && store.pinnedKey !== null && !isSaved(api.model) && (!isBetween(page) || page.stage.isStacked) ? cell.now() : null;  // where other heads stand under it there is no room
+    const chosen = store.pinnedQuery !== null && store.pinnedKey !== null && (!isSaved(api.model) || answersRuns(api.model, 'look')) && (!isBetween(page) || page.stage.isStacked) ? cell.now() : null;  // where other heads stand under it there is no room
     container.hidden = chosen === null;
     if (!chosen) return;
     const {place, query, key, path} = chosen;
-    const found = latest(why.show(api.ofHead<Why>(place, path)));
+    const asked = why.show(api.ofHead<Why>(place, path));
+    if (asked?.state === 'error' && isSaved(api.model)) {  // it holds one edge's
+      container.hidden = true;
+      return;
+    }
+    const found = latest(asked);
     const without = tried(place, path);
     about.replaceChildren(plain(side.queries[query]!), ' \u2192 ', html('b', {class: 'accent'}, isolated(plain(side.keys[key]!))), ` ${key}`);
     if (found && found.visible) block.show([found, without], () => rows(found, without));

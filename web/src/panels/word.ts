@@ -9,10 +9,15 @@ export function asToken(text: string): Token {
   return {index: 0, id: 0, text, begin: 0, end: 0, ...bytes !== undefined && {bytes}};
 }
 
-export function word(text: string): HTMLElement {
-  const element = html('span', {class: 'word'});
+/** Whether words of these begin with a blank: then one that does not goes on with the word before it. */
+export function areSpaced(words: readonly {text: string}[]): boolean { return words.some(({text}) => text.startsWith(' ')); }
+
+/** `isSpaced`: words begin with a blank. A byte that is a part of a character is a dot, which says so where it is pointed at. */
+export function word(text: string, isSpaced = false): HTMLElement {
+  const goesOn = isSpaced && /^[\p{L}\p{N}]/u.test(text);
+  const element = html('span', {class: goesOn ? 'word goes-on' : 'word', title: goesOn ? 'no blank before it: it goes on with the word' : null});
   for (const piece of shown(asToken(text)).pieces) {
-    element.append(piece.hex ? html('span', {class: 'hex'}, piece.text) : piece.text);
+    element.append(piece.hex ? html('span', {class: 'part', title: `byte ${piece.text}, a part of a character`}, '\u00b7') : piece.text);
   }
   return element;
 }

@@ -8,7 +8,7 @@ import type {Panel} from '../panel';
 import {unitsOf} from '../panel';
 import {drawn, ranked, softmax} from '../sampling';
 import {phrase, plain} from '../tokens';
-import {word} from './word';
+import {areSpaced, word} from './word';
 import type {WordsPage} from './words_page';
 import {positionOf, wordsStack} from './words_page';
 
@@ -87,7 +87,7 @@ export class WordsNext implements Panel {
       const share = shares[id]!;
       const classes = `words-row${id === came ? ' came' : ''}${share === 0 ? ' cut' : ''}`;
       return button({class: classes, 'data-id': id, disabled: !this.page.writes}, () => this.take(id),
-        word(text), html('span', {class: 'value'}, fixed(logit, 2)),
+        word(text, areSpaced(next.words)), html('span', {class: 'value'}, fixed(logit, 2)),
         bar(own[id]!, most), html('span', {class: 'value'}, weight(own[id]!)),
         bar(share, most), html('span', {class: 'value'}, share === 0 ? '\u2013' : weight(share)));
     };

@@ -2,21 +2,29 @@
 import type {Words} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {choice, html, say} from '../dom';
-import {largeWeight, shortWeight} from '../format';
+import {largeWeight, shortWeight, weight} from '../format';
 import type {Panel} from '../panel';
 import {unitsOf} from '../panel';
 import {kLines} from '../selection';
 import type {Mark} from '../shell/text_numbers';
 import {TextView} from '../shell/text_view';
+import {SurprisesList} from './surprises_list';
+import {kMostBits} from './underlined';
 import type {Facts, WordsPage} from './words_page';
 import {choose, chosenOf, wordsStack} from './words_page';
 
 const kSaid = {
-  surprise: 'underlined by surprise, \u2212log\u2082 of the probability, 2 px per bit; the probability where it is under .25',
-  entropy: 'underlined by the entropy of the prediction, 2 px per bit; above 4 bits in numbers',
-  rank: 'underlined by rank, 2 px per doubling; the rank where another word was more likely',
+  surprise: 'underlined by surprise, \u2212log\u2082 of the probability, 2 px per bit up to 6; the probability where it is under .25',
+  entropy: 'underlined by the entropy of the prediction, 2 px per bit up to 6; above 4 bits in numbers',
+  rank: 'underlined by rank, 2 px per doubling up to 6; the rank where another word was more likely',
 };
-const kMostBits = 9;  // of a line; what is more is in the number
+const kHeat = {
+  surprise: 'shaded by surprise, \u2212log\u2082 of the probability, darkest from 12 bits',
+  entropy: 'shaded by the entropy of the prediction, darkest from 12 bits',
+  rank: 'shaded by rank, darkest from 12 doublings',
+};
+const kMostShown = 600;  // tokens that are underlined; more are shaded, and the most surprising words listed
+const kDarkest = 12;     // bits
 
 export class WordsStrip implements Panel {
   private readonly view: TextView;
@@ -25,6 +33,7 @@ export class WordsStrip implements Panel {
   private readonly unit;
   private readonly about = html('span', {class: 'quiet'});
   private readonly sum = html('div', {class: 'quiet words-sum'});
+  private readonly list: SurprisesList | null;
   private facts: (Facts | undefined)[] = [];
   private units: {begins: number[]; ends: number[]} | null = null;
   private drawn: Words | null = null;
@@ -35,11 +44,13 @@ export class WordsStrip implements Panel {
     this.line = choice('The line is', kLines.map((name) => ({name, label: name})), (line) => store.set({line}));
     this.unit = choice('Unit', (['token', 'word'] as const).map((name) => ({name, label: name})), (unit) => store.set({unit}));
     this.view = new TextView(page, (index) => this.markOf(index));
+    this.list = page.tokens.length > kMostShown ? new SurprisesList(page) : null;
+    container.classList.toggle('heat', this.list !== null);
     const title = page.writes ? 'Words' : 'Words, each seen by the model while it says how likely it is';
     container.append(
       html('div', {class: 'heading'}, html('h2', {}, title), this.about,
         html('span', {class: 'words-switches'}, html('span', {class: 'quiet'}, 'line is'), this.line.element, this.unit.element)),
-      this.view.scroller, this.sum);
+      ...this.list ? [html('div', {class: 'heat-columns'}, html('div', {}, this.view.scroller, this.sum), this.list.element)] : [this.view.scroller, this.sum]);
     this.listen();
     this.view.makeStop(chosenOf(page));
     this.resized.observe(container);
@@ -77,9 +88,11 @@ export class WordsStrip implements Panel {
     const rank = Math.max(...facts.map((each) => each.rank));
     const entropy = facts.reduce((sum, each) => sum + each.entropy, 0) / Math.LN2;
     const bits = line === 'surprise' ? -Math.log2(probability) : line === 'rank' ? Math.log2(rank) : entropy;
-    const number = line === 'surprise' ? probability < 0.005 ? '<.01' : probability < 0.25 ? shortWeight(probability) : ''
+    const title = `surprise ${(-Math.log2(probability)).toFixed(1)} bits, probability ${weight(probability)}, rank ${rank}`;
+    if (this.list) return {shade: Math.min(1, bits / kDarkest), number: '', classes, nudge: 0, title};
+    const number = line === 'surprise' ? probability < 0.25 ? shortWeight(probability) : ''
       : line === 'rank' ? rank > 1 ? String(rank) : '' : entropy > 4 ? entropy.toFixed(1) : '';
-    return {shade: bits < 0.25 ? 0 : Math.min(bits, kMostBits), number: index === end - 1 ? number : '', classes, nudge: 0};
+    return {shade: bits < 0.25 ? 0 : Math.min(bits, kMostBits), number: index === end - 1 ? number : '', classes, nudge: 0, title};
   }
 
   private summary({nats, first_choices: first, tokens}: Words): (Node | string)[] {
@@ -93,7 +106,7 @@ export class WordsStrip implements Panel {
     const {api, store, tokens} = this.page;
     this.line.show(store.now.line);
     this.unit.show(store.now.unit === 'word' ? 'word' : 'token');
-    say(this.about, kSaid[store.now.line]);
+    say(this.about, (this.list ? kHeat : kSaid)[store.now.line]);
     this.units = store.now.unit === 'word' ? unitsOf(this.page.side, 'word') : null;
     const found = this.words.show(api.hasWeights ? api.ask<Words>(`${wordsStack(this.page)}/words`) : null);
     const words = latest(found);
@@ -102,6 +115,7 @@ export class WordsStrip implements Panel {
       this.facts = new Array<Facts | undefined>(tokens.length);
       for (const each of words?.tokens ?? []) this.facts[each.token] = each;
       this.sum.replaceChildren(...words ? this.summary(words) : []);
+      this.list?.show(this.facts);
     }
     if (found?.state === 'error') say(this.sum, found.error.message);
     this.view.layOut();

@@ -4,16 +4,22 @@ import {kUsualPair, pairShare} from '../between';
 import {button, html, svg} from '../dom';
 import {score, shortWeight} from '../format';
 import {holds, layerAfter} from '../held';
+import {filterOf, passes} from '../panels/grid_scores';
+import {columnName} from '../panels/heads_scores';
+import {others} from '../panels/key_column';
 import type {MakePanel, Page, Panel} from '../panel';
 import {colourOf, primary} from '../panel';
 import type {Place} from '../selection';
-import {kMostHeads, nameOf} from '../selection';
+import {kMostHeads, kNothing, nameOf} from '../selection';
 import type {Side} from '../side';
 import type {SelectionStore} from '../store';
 import {plain} from '../tokens';
 import type {HeadScores, SessionApi} from '../transport/api';
 
-const kMostChips = 16;  // more: name and one score, wrapped
+export const kBest = kNothing.scores[0];  // as the first score of a chip it is the best one of the head
+const kMostChips = 16;  // more: name and one score, in two rows
+const kPitch = 112;     // px from one of these to the next
+const kRows = 2;
 const kBarWidth = 4;
 const kBarPitch = 5;
 const kProfileHeight = 15;
@@ -45,6 +51,18 @@ export function choose(store: SelectionStore, place: Place, event: MouseEvent): 
   }
 }
 
+/** What a head does most: the largest of its scores that are shares. */
+function bestOf({about}: SessionApi, scores: HeadScores): {name: string; value: number} | null {
+  const shares = about.scores.filter(({share, name, from}) => share && from === 'text' && typeof scores[name] === 'number').map(({name}) => ({name, value: scores[name] as number}));
+  return shares.reduce<{name: string; value: number} | null>((most, each) => most && most.value >= each.value ? most : each, null);
+}
+
+/** `induction .74` */
+function bestText(api: SessionApi, scores: HeadScores | undefined): string {
+  const best = scores && bestOf(api, scores);
+  return best ? `${columnName(best)} ${shortWeight(best.value)}` : 'best \u2013';
+}
+
 /** A score that is not there yet is a dash. */
 function scoreText(api: SessionApi, scores: HeadScores | undefined, name: string): string {
   const {short} = api.about.scores.find((each) => each.name === name)!;
@@ -70,7 +88,7 @@ function chipContent(page: Page, place: Place, scores: HeadScores | undefined): 
   const name = html('b', {}, `H${place.head}`);
   const between = shareOf(page, place, scores);
   if (!between) {
-    const [first, second] = store.now.scores.map((each) => html('span', {}, scoreText(api, scores, each)));
+    const [first, second] = store.now.scores.map((each, at) => html('span', {}, at === 0 && each === kBest ? bestText(api, scores) : scoreText(api, scores, each)));
     return [html('span', {class: 'chip-name'}, name, isSmall ? null : profile(scores)),
       html('span', {class: 'chip-scores'}, first, isSmall ? null : second)];
   }
@@ -137,38 +155,76 @@ function bringIntoView(list: HTMLElement, chips: HTMLElement[], head: number): v
   list.scrollLeft = whole.offsetLeft - first.offsetLeft;
 }
 
+/** The heads of a layer by the score that their chips show, the largest first; by number where that is still to come. */
+function byScore({api, side, store}: Page): number[] {
+  const heads = Array.from({length: side.heads}, (_, head) => head);
+  const all = api.scoresOf(primary(store.now));
+  const [name] = store.now.scores;
+  if (!all) return heads;
+  const valueOf = (head: number) => {
+    const scores = all.find((each) => each.head === head);
+    return (name === kBest ? scores && bestOf(api, scores)?.value : scores?.[name] as number | undefined) ?? -Infinity;
+  };
+  return heads.sort((a, b) => valueOf(b) - valueOf(a) || a - b);
+}
+
+/** Whether a head is among those that are looked for: by its number, or by its scores as in the grid. */
+function isFound(page: Page, place: Place, text: string): boolean {
+  const number = /^h?(\d+)$/i.exec(text)?.[1];
+  if (text === '' || number !== undefined) return String(place.head).startsWith(number ?? '');
+  const read = filterOf(page, text);
+  return 'terms' in read && passes(page, read.terms, place) === true;
+}
+
 export const chipsPanel: MakePanel = (container, page): Panel => {
   const {store, api, side, stage} = page;
   const {heads} = side;
+  const isMany = heads > kMostChips;
   const step = (by: 1 | -1) => store.set(layerAfter(side, store.now, by));
   const number = html('b', {class: 'layer-number'});
   const about = html('div', {});
+  const search = html('input', {class: 'chip-search', size: 12, placeholder: 'H37, sink>.4', 'aria-label': 'Look for heads', autocomplete: 'off', spellcheck: 'false', hidden: !isMany, 'data-unsaved': true});
   const place = html('div', {class: 'layer'},
     html('div', {class: 'layer-line'}, html('b', {}, 'Layer'),
       button({class: 'step', 'aria-label': 'previous layer'}, () => step(-1), '\u2039'), number,
       button({class: 'step', 'aria-label': 'next layer'}, () => step(1), '\u203a')),
-    about);
-  const shape = heads > kMostChips ? 'chips wrapped' : 'chips';
-  const list = html('div', {class: shape, role: 'group', 'aria-label': 'Heads'});
+    isMany ? search : about);
+  const list = html('div', {class: isMany ? 'chips wrapped' : 'chips', role: 'group', 'aria-label': 'Heads'});
   list.style.setProperty('--heads', String(heads));
   container.append(place, list);
+  search.addEventListener('input', () => update());
+  search.addEventListener('keydown', ({key}) => {
+    if (key === 'Escape') search.value = '';
+    if (key === 'Enter') list.querySelector<HTMLElement>('.chip:not(:disabled)')?.click();
+    if (key === 'Escape' || key === 'Enter') update();
+  });
   let drawn = '';
 
+  /** Of many heads those with the largest scores, in two rows; a chosen one is always among them. */
+  const shown = (): {numbers: number[]; left: number} => {
+    if (!isMany) return {numbers: Array.from({length: heads}, (_, head) => head), left: 0};
+    const found = byScore(page).filter((head) => isFound(page, {...primary(store.now), head}, search.value.trim()));
+    const most = stage.isNarrow ? found.length : Math.max(1, kRows * Math.floor((list.clientWidth || kPitch) / kPitch) - 1);
+    const isChosen = (head: number) => store.now.places.some((each) => each.layer === primary(store.now).layer && each.head === head);
+    const last = found.slice(most).filter(isChosen);
+    return {numbers: [...found.slice(0, Math.max(0, most - last.length)), ...last], left: Math.max(0, found.length - most)};
+  };
   const update = () => {
     const {places, scores, pair} = store.now;
     const {layer, head} = primary(store.now);
-    const state = [...places.map(nameOf), ...scores, pair, api.scoresOf(primary(store.now)) !== undefined].join(' ');
+    const state = [...places.map(nameOf), ...scores, pair, api.scoresOf(primary(store.now)) !== undefined, isMany && `${list.clientWidth} ${search.value}`].join(' ');
     if (state === drawn) return;
     drawn = state;
     number.textContent = String(layer);
     about.replaceChildren(layerText(page));
     const focused = list.contains(document.activeElement)
       ? (document.activeElement as HTMLElement).dataset.head : undefined;
-    const chips = Array.from({length: heads}, (_, each) => chip(page, each));
-    list.replaceChildren(...chips, ...brackets(side));
-    if (focused !== undefined) chips[Number(focused)]!.focus({preventScroll: true});
+    const {numbers, left} = shown();
+    const chips = numbers.map((each) => chip(page, each));
+    list.replaceChildren(...chips, ...brackets(side), ...left > 0 ? [html('span', {class: 'quiet chips-left'}, `+ ${others(left)}`)] : []);
+    if (focused !== undefined) chips.find(({dataset}) => dataset.head === focused)?.focus({preventScroll: true});
     list.style.paddingRight = '';
-    if (stage.isNarrow && list.scrollWidth > list.clientWidth) bringIntoView(list, chips, head);
+    if (stage.isNarrow && list.scrollWidth > list.clientWidth) bringIntoView(list, chips, numbers.indexOf(head));
   };
   return {update, destroy: () => undefined};
 };

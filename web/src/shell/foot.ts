@@ -76,6 +76,7 @@ export function footPanel(container: HTMLElement, page: Page, view: View, {said}
     html('span', {}, html('b', {}, name), ` ${does}`)));
   const saving = saver(page);
   const margins = new Slot<Marginals>('check', () => update());
+  container.classList.toggle('one-line', said !== undefined);
   container.append(address, reason, check, saving.element, keys);
   const update = () => {
     say(address, store.isFresh ? '' : `#${format(store.now)}`);

@@ -3,39 +3,46 @@ import {button, choice, html} from '../dom';
 import type {SelectionStore} from '../store';
 import type {ScoreName} from '../transport/api';
 import {kViews} from '../views/list';
+import {kBest} from './chips';
 import type {KeyText} from '../views/view';
 
 const kKeys: readonly KeyText[] = [
+  ['?', 'this list'],
+  ...kViews.map(({key, label}) => [key, label] as const),
+  ['[ ]', 'previous layer, next layer, and around'],
+  [', .', 'previous head, next head'],
+  ['e', 'of a model that reads and writes: encoder, decoder, cross'],
+  ['d', 'of two texts: which text to which: all, A\u2192A, A\u2192B, B\u2192A, B\u2192B'],
+  ['c', 'edits or compares; then switches between A, B and A \u2212 B'],
+  ['Esc', 'ends the comparison, unpins'],
+  ['s', 'saves the view as svg'],
+  ['Ctrl+Enter', 'runs an edited text'],
+];
+
+const kPointer: readonly KeyText[] = [
   ['hover', 'previews a token, an edge or a cell'],
   ['click', 'pins it'],
   ['drag over the text', 'takes a span of tokens'],
   ['Shift+click on a head', 'adds it, at most 16'],
   ['double click on a head', 'shows it alone'],
   ['Alt', 'hold: who attends to this token'],
-  ['c', 'compares with a head, a text or an edit; then switches between A, B and A \u2212 B'],
-  ['Esc', 'ends the comparison, unpins'],
-  ['[ ]', 'previous layer, next layer'],
-  [', .', 'previous head, next head'],
   ['arrows', 'walk the text, the queries or the cells of the matrix'],
   ['Enter', 'pins the place of the arrows'],
-  ['d', 'of two texts: which text to which: all, A\u2192A, A\u2192B, B\u2192A, B\u2192B'],
-  ['e', 'of a model that reads and writes: encoder, decoder, cross'],
-  ...kViews.flatMap(({keys}) => keys),
-  ['s', 'saves the view as svg'],
-  ...kViews.map(({key, label}) => [key, label] as const),
-  ['Ctrl+Enter', 'runs an edited text'],
-  ['?', 'this list'],
+];
+
+const kGroups: readonly {title: string; keys: readonly KeyText[]}[] = [
+  {title: 'Everywhere', keys: kKeys}, {title: 'Pointer and arrows', keys: kPointer},
+  ...kViews.filter(({keys}) => keys.length > 0).map(({label, keys}) => ({title: label, keys})),
 ];
 
 function scoresSetting(scores: ScoreName[], store: SelectionStore): HTMLElement {
-  const options = scores.map(({name, short}) => ({name, label: short}));
-  const choices = ['first', 'second'].map((which, place) => choice(`The ${which} score of a chip`, options, (name) => {
+  const choices = ['first', 'second'].map((which, place) => choice(`The ${which} score of a chip`, scores.map(({name, short}) => ({name, label: place === 0 && name === kBest ? 'best' : short})), (name) => {
     const next: [string, string] = [...store.now.scores];
     next[place] = name;
     store.set({scores: next}, {fresh: store.isFresh});
   }));
   for (const {element} of choices) {
-    for (const [index, each] of [...element.children].entries()) each.setAttribute('title', scores[index]!.about);
+    for (const [index, each] of [...element.children].entries()) each.setAttribute('title', each.textContent === 'best' ? 'the head\u2019s largest score, by its name' : scores[index]!.about);
   }
   const show = () => choices.forEach(({show}, place) => show(store.now.scores[place]!));
   store.listen(show);
@@ -44,11 +51,12 @@ function scoresSetting(scores: ScoreName[], store: SelectionStore): HTMLElement 
 }
 
 export function keysDialog(scores: ScoreName[], store: SelectionStore): HTMLDialogElement {
-  const rows = kKeys.flatMap(([key, does]) => [html('dt', {}, key), html('dd', {}, does)]);
+  const groups = kGroups.map(({title, keys}) => html('section', {}, html('h3', {}, title),
+    html('dl', {}, ...keys.flatMap(([key, does]) => [html('dt', {}, key), html('dd', {}, does)]))));
   // The first control takes the focus where a dialog opens, and what has the focus is scrolled into sight.
   const close = button({class: 'link'}, () => dialog.close(), 'close');
   const dialog: HTMLDialogElement = html('dialog', {class: 'keys-list', 'aria-label': 'Keys and settings'},
-    html('div', {class: 'keys-head'}, html('h2', {}, 'Keys'), close), html('dl', {}, ...rows), scoresSetting(scores, store));
+    html('div', {class: 'keys-head'}, html('h2', {}, 'Keys'), close), html('div', {class: 'keys-groups'}, ...groups), scoresSetting(scores, store));
   dialog.addEventListener('click', (event) => event.target === dialog && dialog.close());
   return dialog;
 }

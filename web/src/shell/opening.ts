@@ -72,7 +72,7 @@ export class Opening {
   /** Without a link: what this tab read last, or what the command line gave. */
   private async first(about: About): Promise<void> {
     const {text, pair, target} = about;
-    const given = text === null ? null : {text, ...pair !== undefined && {pair}, ...target !== undefined && {target}};
+    const given = !text ? null : {text, ...pair !== undefined && {pair}, ...target !== undefined && {target}};
     const kept = about.picture ? null : this.transport.memory?.texts() ?? null;
     const input = toBegin(kept, given, about.model.name);
     if (input === null) this.begin(about, {text: ''});

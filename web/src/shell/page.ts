@@ -12,14 +12,13 @@ import {lastWord} from '../side';
 import {stacksOf, toStack} from '../sides';
 import type {Theme} from '../stage';
 import {Stage} from '../stage';
-import type {OnAddress} from '../store';
 import {SelectionStore} from '../store';
 import type {About, Input, SessionInfo} from '../transport/api';
 import {SessionApi} from '../transport/api';
 import type {ApiError} from '../transport/ask';
 import {drop} from '../transport/ask';
 import {derive} from '../transport/derive';
-import {isSameInput} from '../transport/inputs';
+import {inputOf, isSameInput} from '../transport/inputs';
 import {Requests} from '../transport/requests';
 import {versusEdits} from '../versus';
 import type {Transport} from '../transport/transport';
@@ -34,16 +33,18 @@ import {Opening} from './opening';
 import type {Session} from './session';
 import {showSession} from './session';
 
+const kStepMilliseconds = 500;  // keys that follow each other sooner are one step for Back
+
 export interface MountOptions {
   transport: Transport;
   address?: string | undefined;       // what to show first, as in #look/L2.H4/i=17
   theme?: Theme;                      // default: the system's
-  onAddress?: OnAddress;              // told of each step of the reader
+  onAddress?: (address: string, how: {replace: boolean; input: Input}) => void;  // called at each step of the reader, with what is read
   onTitle?: (title: string) => void;  // told how the text begins
 }
 
 export interface Mounted {
-  show(address: string): void;
+  show(address: string, input?: Input | null): void;  // `input`: what was read at that step
   setTheme(theme: Theme): void;
   destroy(): void;
 }
@@ -67,15 +68,22 @@ export class PageShell implements Mounted, Showing {
   private readonly stopKeys: () => void;
   private readonly stop = new AbortController();
   private isPointed = false;  // the focus came by the pointer
+  private isUnitOfText = false;  // the page chose characters, because the text is bytes to the model
+  private isNewText = false;  // its first address is a step for Back
+  private restored: Input | null = null;  // what a step back or forward reads
+  private keyed = 0;          // when a key did something, in ms
 
   constructor(root: HTMLElement, private readonly options: MountOptions) {
     this.address = options.address ?? '';
     this.stage = new Stage(root, options.theme ?? 'system');
     this.requests = new Requests(options.transport);
     this.opening = new Opening(this.requests, options.transport, this.notice, this.main, this);
-    this.store = new SelectionStore((address, how) => {
+    this.store = new SelectionStore((address, {replace}) => {
       this.address = address;
-      options.onAddress?.(address, how);
+      const isStep = !replace || this.isNewText;
+      if (isStep && !this.store.isJoined) this.keyed = 0;  // what a key does next is another step
+      this.isNewText = false;
+      options.onAddress?.(address, {replace: !isStep, input: inputOf(this.api!.info)});
     });
     this.requests.carried = () => this.store.now.quantity === 'carried' && this.api?.model.held === undefined;
     this.comparison = new Comparison(this.store, () => this.compare());
@@ -106,10 +114,15 @@ export class PageShell implements Mounted, Showing {
   }
 
   /** Shows what an address says, as the Back button and links do. */
-  show(address: string): void {
+  show(address: string, input: Input | null = null): void {
     this.address = address;
     if (!this.api) return;
     this.notice.moveOn();
+    if (input && !isSameInput(this.api.info, input)) {
+      this.restored = input;
+      void this.opening.run(input);
+      return;
+    }
     const read = parse(address);
     if (read.selection && this.opening.isElsewhere(read.selection)) {
       void this.opening.follow(read.selection);
@@ -124,7 +137,13 @@ export class PageShell implements Mounted, Showing {
     if (isTyped(event) || !this.header) return;
     if (event.key === 'Escape' && this.isPointed) this.leave();
     if (this.header.press(event.key)) return;
-    if (this.session?.press(event.key)) event.preventDefault();
+    const now = Date.now();
+    this.store.isJoined = now - this.keyed < kStepMilliseconds;
+    const isDone = this.session?.press(event.key);
+    this.store.isJoined = false;
+    if (!isDone) return;
+    this.keyed = now;
+    event.preventDefault();
   }
 
   /** What was clicked would now be framed as if a key had led there. */
@@ -141,7 +160,7 @@ export class PageShell implements Mounted, Showing {
     this.header = makeHeader(about, this.store, () => this.opening.edit(), title, () => {
       const {text, pair, target, model} = this.api!.info;
       void this.opening.run({text, model, ...pair !== undefined && {pair}, ...target !== undefined && {target}});
-    });
+    }, () => this.session?.compare());
     this.main.before(this.notice.element);
     (this.opening.steps?.element ?? this.notice.element).before(this.header.element);
     this.header.show(null);
@@ -153,7 +172,10 @@ export class PageShell implements Mounted, Showing {
     const isSameText = old !== null && isSameInput(steps ? {...old.info, model: info.model} : old.info, info);
     // Over the steps of a run one looks at the same head, also where heed has chosen it: at the first step.
     if (steps && isSameText && this.address !== '') this.store.isHeadFresh = false;
-    this.open(new SessionApi(this.opening.about!, info, this.requests), old === null || isSameText);
+    const isRestored = this.restored !== null && isSameInput(this.restored, info);
+    this.restored = null;
+    this.isNewText = old !== null && !isSameText && !isRestored;
+    this.open(new SessionApi(this.opening.about!, info, this.requests), old === null || isSameText || isRestored);
     if (old && !old.hasWeights && old.info.session !== info.session) void drop(this.requests, old.info);
   }
 
@@ -169,13 +191,19 @@ export class PageShell implements Mounted, Showing {
     const read = parse(this.address);
     const asked = read.selection ?? this.opening.usual;
     const side = api.side(asked.places[0]!.stack);
-    const unit = asked.unit === kNothing.unit && areMostlyBytes(side.queries) ? 'character' : asked.unit;
+    const given = this.isUnitOfText && !keepSelection && asked.unit === 'character' ? kNothing.unit : asked.unit;
+    this.isUnitOfText = given === kNothing.unit && areMostlyBytes(side.queries);
+    const unit = this.isUnitOfText ? 'character' : given;
     const last: Selection = {...asked, query: lastWord(side), key: null, range: null, unit};
     const isLinked = read.selection !== null && (asked.text !== '' || asked.model !== '');
+    this.isNewText &&= !isLinked;  // the link is a step already
     const kept = keepSelection || isLinked ? read.selection : null;
     const selection = {...kept ?? last, model: '', text: '', second: ''};
     const isRowFresh = kept === null || (this.store.isRowFresh && !isFirst);
+    if (this.store.isHeadEarly && !keepSelection) this.store.isHeadFresh = true;
+    this.store.hasChoice = false;
     this.place(this.fitted(api, selection, remarks(this.address, read)), !read.selection, this.store.isHeadFresh && !(isFirst && read.selection));
+    this.store.isHeadEarly = false;
     this.store.isRowFresh = isRowFresh;
     this.header!.show(api);
     this.draw(api);
@@ -191,22 +219,23 @@ export class PageShell implements Mounted, Showing {
     this.drawn = this.comparison.of(api);
     const {compared} = this.comparison;
     this.beside = compared;
-    if (compared && compared.unlike !== '') this.store.set(fit(this.store.now, this.drawn.size), {replace: true, fresh: this.store.isFresh});  // B may be smaller
+    if (compared && (compared.unlike !== '' || compared.alignment)) this.store.set(fit(this.store.now, this.drawn.size), {replace: true, fresh: this.store.isFresh});  // B may be smaller
     const open = (input: Input) => void this.opening.run(input);
-    const withEdits = (edits: object) => void this.derive(compared?.b ?? api, edits);
+    const withEdits = (edits: object, otherwise?: () => void) => void this.derive(compared?.b ?? api, edits, otherwise);
     this.session = showSession(this.main, {
       store: this.store, api: this.drawn, side: this.drawn.side(side.stack), stage: this.stage, open, derive: withEdits, compared,
     }, this.comparison);
   }
 
   /** The same text with edits is shown beside this one, as their difference. */
-  private async derive(of: SessionApi, edits: object): Promise<void> {
+  private async derive(of: SessionApi, edits: object, otherwise?: () => void): Promise<void> {
     const {api} = this;
     try {
       const {edits: all} = await derive(this.requests, of.info, edits);
       if (api === this.api && all !== undefined) this.store.set({versus: versusEdits(all), show: viewOf(this.store.now.view).differs ? 'A-B' : 'B'});
     } catch (error) {
-      this.opening.fail(error as ApiError, of.info, true);
+      if (otherwise && api === this.api && (error as ApiError).code === 'bad_request') otherwise();
+      else this.opening.fail(error as ApiError, of.info, true);
     }
   }
 

@@ -20,6 +20,7 @@ import {textPanel} from './text';
 export interface Session extends Panel {
   page: Page;
   press(key: string): boolean;  // whether the key does something here
+  compare(): void;              // what can be edited and compared, or no more
 }
 
 function unpin({store}: Page): void {
@@ -41,7 +42,7 @@ class Shown {
   readonly compare: CompareBar;
   private readonly panels: Panel[];
 
-  constructor(container: HTMLElement, page: Page, comparison: Comparison) {
+  constructor(container: HTMLElement, private readonly page: Page, comparison: Comparison) {
     const {store, side, api} = page;
     this.api = api;
     const view = viewOf(store.now.view);
@@ -67,10 +68,14 @@ class Shown {
 
   update(): void {
     this.place.classList.toggle('reading', !this.api.hasWeights);  // there is nothing to show yet
+    this.page.stage.root.classList.toggle('fits', viewOf(this.name).fits?.(this.page) ?? false);
     this.panels.forEach((panel) => panel.update());
   }
 
-  destroy(): void { this.panels.forEach((panel) => panel.destroy()); }
+  destroy(): void {
+    this.page.stage.root.classList.remove('fits');
+    this.panels.forEach((panel) => panel.destroy());
+  }
 }
 
 export function showSession(container: HTMLElement, page: Page, comparison: Comparison): Session {
@@ -96,6 +101,7 @@ export function showSession(container: HTMLElement, page: Page, comparison: Comp
   };
   const begin = ({stack, layer, head, query, key, reason}: Chosen) => {
     if (stack !== side.stack) return;
+    store.hasChoice = true;
     const {places: [place, another], query: pinned, key: other} = store.now;
     const isShown = !another && place!.layer === layer && place!.head === head && pinned === (query ?? null) && other === (key ?? null);
     if (store.isHeadFresh || isShown) store.reason = reason;  // shown: by a saved page, or an address
@@ -113,6 +119,7 @@ export function showSession(container: HTMLElement, page: Page, comparison: Comp
       press?.();
       return press !== undefined;
     },
+    compare: () => shown.compare.toggle(),
     destroy: () => {
       stops.forEach((stop) => stop());
       ahead.stop();

@@ -129,7 +129,7 @@ export function failure(error: ApiError, about: About | null, remedies: Remedies
     : error.code === 'too_large' ? tooLong(error, about, remedies)
     : error.argument === 'model' ? [html('h2', {}, 'This machine does not have the model'), html('p', {}, error.message),
       html('p', {}, button({class: 'link'}, remedies.edit, 'read the text with another one'))]
-    : remedies.isOfView && error.code !== 'unauthorized' ? [html('h2', {}, 'This could not be shown'), html('p', {}, error.message)]
+    : remedies.isOfView && error.code !== 'unauthorized' ? [html('h2', {}, 'A part of this view has no answer'), html('p', {}, error.message)]
     : [html('h2', {}, error.code === 'unauthorized' ? 'This page has no token' : 'The text was not run'),
        html('p', {}, error.message),
        html('p', {}, error.code === 'unauthorized' ? 'Open the address that heed serve prints.'

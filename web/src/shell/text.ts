@@ -2,7 +2,7 @@
 import type {Line} from '../arcs';
 import {otherEnd} from '../arcs';
 import {latest, Slot} from '../data/slot';
-import {choice, html, say} from '../dom';
+import {button, choice, html, say} from '../dom';
 import {shortWeight, weight as written} from '../format';
 import {Frame} from '../frame';
 import type {MakePanel, Page, Panel, Span} from '../panel';
@@ -10,11 +10,15 @@ import {focus, isIn, primary, spanName} from '../panel';
 import {Rows} from '../rows';
 import type {Unit} from '../selection';
 import {kUnits} from '../selection';
-import {areMostlyBytes} from '../tokens';
+import {areMostlyBytes, plain} from '../tokens';
 import {listenToText} from './text_input';
 import type {Mark} from './text_numbers';
 import {TextView} from './text_view';
 
+const [kLeastLines, kMostLines] = [2, 6];
+const kWithoutText = 650;  // px of a window's height that the rest of a view takes before the text has more lines
+const kLineShare = 45;     // and what each line more takes, with some for the rest
+const [kLine, kUnderLines] = [35, 5];  // px of a line; room for numbers under the last
 const kWhat = 112;       // px of the longest thing that a shade may stand for
 const kGaps = 56;        // px between what stands in the line of switches
 const kLeastNames = 134;  // px for both directions, by name
@@ -47,6 +51,9 @@ class TextPanel implements Panel {
   private shading: Shading | null = null;
   private focused: Span | null = null;  // whose attention is shown
   private revealed = '';
+  private placedIn = 0;  // px of the window's height
+  private readonly borders = ([['above', -1, '\u2191'], ['below-text', 1, '\u2193']] as const).map(([name, at, arrow]) =>
+    ({element: html('div', {class: `beyond-place ${name}`, 'data-unsaved': true}), at, arrow}));
   private readonly resized = new ResizeObserver(() => this.place());
   private readonly marking = new Frame(() => this.view.mark());
 
@@ -60,7 +67,8 @@ class TextPanel implements Panel {
     this.isBytes = areMostlyBytes(side.queries);
     this.view = new TextView(page, (index) => this.markOf(index));
     if (this.isBytes) this.switches.prepend(html('p', {class: 'quiet bytes'}, bytesRemark(api.model.name)));
-    container.append(this.view.scroller, this.switches);
+    container.append(this.view.scroller, this.switches, ...this.borders.map(({element}) => element));
+    this.view.scroller.addEventListener('scroll', () => this.pointBeyond(), {passive: true});
     listenToText(this.view, side.queries.length, store);
     this.view.makeStop(store.now.query ?? 0);
     this.resized.observe(container);
@@ -79,6 +87,10 @@ class TextPanel implements Panel {
 
   /** The switches stand beside the last line where there is room, and under it what is said of the text. */
   private place(): void {
+    const {stage} = this.page;
+    this.placedIn = stage.viewHeight;
+    const lines = Math.max(kLeastLines, Math.min(kMostLines, Math.floor((stage.viewHeight - kWithoutText) / kLineShare)));
+    this.view.scroller.style.maxHeight = stage.isNarrow ? '' : `${lines * kLine + kUnderLines}px`;
     if (this.view.layOut()) this.bringIntoSight();
     const free = this.view.paragraph.clientWidth - this.view.lastWidth;
     // Whatever is named: a name that finds no room is cut, as nothing may move when another is.
@@ -134,13 +146,28 @@ class TextPanel implements Panel {
   private bringIntoSight(): void {
     const {store} = this.page;
     const index = store.pinnedToken ?? store.now.range?.[1];
+    if (store.pinnedOther !== null) this.view.reveal(store.pinnedOther);  // first: the token itself must be in sight
     if (index !== undefined) this.view.reveal(index);
+    this.pointBeyond();
+  }
+
+  /** The ends of the pinned edge that are scrolled out of sight stand at the border, where they are. */
+  private pointBeyond(): void {
+    const {side, store} = this.page;
+    const ends = [store.pinnedToken, store.pinnedOther].flatMap((index) => index === null ? [] : [{index, at: this.view.beyond(index)}]);
+    for (const {element, at: border, arrow} of this.borders) {
+      const outside = ends.filter(({at}) => at === border);
+      element.replaceChildren(...outside.map(({index}) => button({class: 'beyond', 'data-index': index}, () => {
+        this.view.reveal(index);
+        this.pointBeyond();
+      }, `${arrow} ${plain(side.queries[index]!)} ${index}`)));
+    }
   }
 
   update(): void {
     const {store, api} = this.page;
     this.rows = new Rows(this.page);
-    if (this.view.showBytes(this.rows.isTokens)) this.place();
+    if (this.view.showBytes(this.rows.isTokens) || this.placedIn !== this.page.stage.viewHeight) this.place();
     this.focused = focus(this.page);
     this.nameShading();
     this.reveal();

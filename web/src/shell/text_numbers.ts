@@ -3,8 +3,9 @@
 const kApart = 3;    // px between two numbers
 const kMost = 14;    // px that a number may stand beside its token's middle
 
-/** How a token is marked; its number stands `nudge` px behind its middle, or has no room (null). `said`: for those who do not see it. */
-export interface Mark { shade: number; number: string; classes: string; nudge: number | null; said?: string }
+/** How a token is marked; its number stands `nudge` px behind its middle, or has no room (null). `said`: for those who do not see it;
+    `title`: what pointing at it says, default: a number that has no room. */
+export interface Mark { shade: number; number: string; classes: string; nudge: number | null; said?: string; title?: string }
 
 export interface NumberPlace { mark: Mark; middle: number; width: number }
 

@@ -215,9 +215,10 @@ export class TextView {
       if (mark.said) element.setAttribute('aria-description', mark.said);
       else element.removeAttribute('aria-description');
     }
-    if (mark.number === before.number && mark.nudge === before.nudge) return;
+    if (mark.number === before.number && mark.nudge === before.nudge && mark.title === before.title) return;
     element.querySelector('.under')?.remove();
-    if (mark.nudge === null) element.title = mark.number;
+    const title = mark.title ?? (mark.nudge === null ? mark.number : '');
+    if (title) element.title = title;
     else element.removeAttribute('title');
     if (!mark.number || mark.nudge === null) return;
     const under = html('span', {class: 'under'}, mark.number);
@@ -235,6 +236,13 @@ export class TextView {
       this.scroller.scrollTop = bottom - Math.floor(clientHeight / this.lineHeight) * this.lineHeight;
     }
     this.draw();
+  }
+
+  /** Where the token's line is: above the window (-1), in it (0), below it (1). */
+  beyond(index: number): -1 | 0 | 1 {
+    const top = this.lineOf[index]! * this.lineHeight;
+    const {scrollTop, clientHeight} = this.scroller;
+    return top < scrollTop - 1 ? -1 : top + this.lineHeight > scrollTop + clientHeight + 1 ? 1 : 0;
   }
 
   /** The token that Tab reaches. */

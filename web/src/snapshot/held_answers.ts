@@ -10,7 +10,7 @@ function window(lens: Lens, query: URLSearchParams): Lens | null {
   if (begin < lens.begin || end > lens.end) return null;
   const levels = lens.levels.filter(({name}) => query.has('blocks') || name === 'embedding' || name === 'layer')
     .map((level) => ({...level, cells: level.cells.slice(begin - lens.begin, end - lens.begin)}));
-  return {...lens, begin, end, levels, has_blocks: false};
+  return {...lens, begin, end, levels, has_blocks: levels.some(({name}) => name !== 'embedding' && name !== 'layer')};
 }
 
 function isOfWindow({query_begin: query, key_begin: key}: Anatomy, asked: URLSearchParams): boolean {

@@ -196,10 +196,10 @@ export class SessionApi {
   }
 
   /** The words after a position of what is written; of a long text after its last token, whatever was asked. */
-  next(position: number): Question<Next> {
+  next(position: number, top = 5): Question<Next> {
     const {stack} = this.info.attentions.find(({query_tokens: list}) => list === 'tokens')!;
     const at = (place: number) => {
-      const name = `${stack}/next?position=${place}&top=5`;
+      const name = `${stack}/next?position=${place}&top=${top}`;
       return this.question(this.words, name, (signal) => this.json<Next>(name, signal));
     };
     const last = at(this.info.tokens.length - 1);

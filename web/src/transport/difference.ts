@@ -4,7 +4,10 @@ import {signedArcs, withNulls} from '../arcs';
 import type {Question} from '../data/slot';
 import {differenceCode, weightOf} from '../panels/matrix_scale';
 import type {Place} from '../selection';
+import type {Alignment} from './aligned';
+import {kUnaligned} from './aligned';
 import type {Atlas} from './atlas';
+import {cutOf} from './atlas';
 import type {Marginals, SessionApi, TilePlace} from './api';
 
 const kTopP = 0.9;
@@ -12,10 +15,22 @@ const kMostArcs = 8;
 const kMostKept = 500;
 
 /** What is compared: A, and B with the head of B that stands for one of A. */
-export interface Sides { a: SessionApi; b: SessionApi; toB: (place: Place) => Place }
+export interface Sides {
+  a: SessionApi;
+  b: SessionApi;
+  inA: SessionApi;  // B's weights by the tokens of A
+  toB: (place: Place) => Place;
+  alignment: Alignment | null;  // null: each token of B stands for the one of A at its place
+}
 
-/** A where only one is masked: the other gives nothing. */
+/** The token of B that stands for one of A: the last one of its word's. */
+export function tokenOfB({alignment}: Pick<Sides, 'alignment'>, token: number): number {
+  return alignment ? (alignment.spans[token]?.end ?? 1) - 1 : token;
+}
+
+/** No number where no token of B stands for A's; A where only one is masked: the other gives nothing. */
 function less(a: number, b: number): number {
+  if (b === kUnaligned) return NaN;
   return Number.isNaN(a) ? Number.isNaN(b) ? NaN : -b : Number.isNaN(b) ? a : a - b;
 }
 
@@ -60,6 +75,29 @@ function codesOf(a: Uint8Array, b: Uint8Array): Uint8Array {
   });
 }
 
+/** Thumbnails from whole matrices of differences: the largest of either sign of each cell. */
+function thumbnailsOf(api: SessionApi, stack: string, heads: number[], most: number, matrix: (place: Place) => Question<Float32Array>): Question<Atlas> {
+  const {heads: each, queries: {length}, attention: {zooms}} = api.side(stack);
+  const cut = cutOf(length, length, 2 ** (zooms - 1), most);
+  const questions = heads.map((head) => matrix({stack: stack as never, layer: Math.floor(head / each), head: head % each}));
+  const drawn = (cells: Float32Array): Uint8Array => {
+    const largest = new Float32Array(cut.rows * cut.columns).fill(NaN);
+    cells.forEach((value, at) => {
+      const to = Math.floor(Math.floor(at / length) / cut.block) * cut.columns + Math.floor(at % length / cut.block);
+      if (!Number.isNaN(value) && !(Math.abs(largest[to]!) >= Math.abs(value))) largest[to] = value;
+    });
+    return Uint8Array.from(largest, differenceCode);
+  };
+  return {
+    name: `${stack}/thumbnails/${heads.join()} ${questions[0]?.name ?? ''}`, now: () => undefined,
+    get: async (lane) => {
+      const codes: Uint8Array[] = [];
+      for (const [at, question] of questions.entries()) codes.push(drawn(await question.get(`${lane}-${at}`)));
+      return {...cut, codes};
+    },
+  };
+}
+
 function marginalsOf(a: Marginals, b: Marginals): Marginals {
   const minus = (of: number[], other: number[]) => of.map((value, at) => value - other[at]!);
   return {
@@ -69,7 +107,7 @@ function marginalsOf(a: Marginals, b: Marginals): Marginals {
 }
 
 /** A's session, but for weights, which are those of A less those of B. */
-export function differenceOf({a, b, toB}: Sides): SessionApi {
+export function differenceOf({a, inA: b, toB, alignment}: Sides): SessionApi {
   const both = new Both();
   const of = <Value>(ask: (api: SessionApi, place: Place) => Question<Value>, place: Place, make: (a: Value, b: Value) => Value) =>
     both.of(ask(a, place), ask(b, toB(place)), make);
@@ -100,6 +138,7 @@ export function differenceOf({a, b, toB}: Sides): SessionApi {
     marginals: (place: Place) => of((api, at) => api.marginals(at), place, marginalsOf),
     tile,
     atlas: (stack: string, heads: number[], cells: number) => {
+      if (alignment) return thumbnailsOf(a, stack, heads, cells, (place) => of((api, at) => api.matrix(at, 0, alignment.spans.length), place, lessAll));
       const {heads: each} = a.side(stack);
       const others = heads.map((head) => {
         const place = toB({stack: stack as never, layer: Math.floor(head / each), head: head % each});

@@ -3,6 +3,11 @@ import type {Model} from '../answers';
 import type {Selection} from '../selection';
 import type {Input} from './transport';
 
+/** What a session reads. */
+export function inputOf({text, pair, target, model}: Input): Input {
+  return {text, ...pair !== undefined && {pair}, ...target !== undefined && {target}, ...model !== undefined && {model}};
+}
+
 /** Of the texts those that the model takes: a tab keeps them, and another model may stand behind its address now. */
 export function taken({takes_pair, takes_target}: Model, {text, pair, target}: Input): Input {
   return {text, ...takes_pair && pair !== undefined && {pair}, ...takes_target && target !== undefined && {target}};

@@ -35,6 +35,15 @@ export class Late {
     return this.stopped && done < this.wanted.length ? {done, of: this.wanted.length} : null;
   }
 
+  /** The same of each kind, in heads: as many as have their scores in the table. */
+  get kinds(): {from: LateFrom; done: number; of: number}[] {
+    if (this.progress === null) return [];
+    return [...new Set(this.wanted.map(({from}) => from))].map((from) => {
+      const own = this.wanted.filter((each) => each.from === from);
+      return {from, done: own.filter(({place}) => this.found.has(keyOf(from, place))).length, of: own.length};
+    });
+  }
+
   /** From now on these are wanted, and no others. */
   want(froms: readonly LateFrom[], first: Place, places: () => Place[]): void {
     const asked = [...froms, nameOf(first)];

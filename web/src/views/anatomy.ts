@@ -3,11 +3,14 @@ import type {Anatomy} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {choice, html} from '../dom';
 import {scored, shortWeight, weight} from '../format';
+import {isSaved} from '../held';
 import type {Page} from '../panel';
 import {headName, primary} from '../panel';
 import {cells, dots, lastRow, picture} from '../panels/anatomy_parts';
 import type {Settings, Steps} from '../panels/anatomy_steps';
 import {kModelsOwn, kNormalisers, kSimilarities, steps} from '../panels/anatomy_steps';
+import type {WhyCell} from '../panels/why_cell';
+import {ChosenCell} from '../panels/why_cell';
 import {plain} from '../tokens';
 import type {Drawn, View} from './view';
 
@@ -28,6 +31,7 @@ class AnatomyView implements Drawn {
   private readonly body = html('div', {class: 'anatomy-steps'});
   private readonly line = html('p', {class: 'anatomy-line'});
   private readonly slot: Slot<Anatomy>;
+  private readonly cell: ChosenCell;
   private readonly name = html('span', {});
   private readonly switches: Switch[];
   private settings: Settings = kModelsOwn;
@@ -38,6 +42,7 @@ class AnatomyView implements Drawn {
 
   constructor(container: HTMLElement, private readonly page: Page) {
     this.slot = new Slot<Anatomy>('anatomy', () => this.update());
+    this.cell = new ChosenCell(page, () => this.update());
     this.switches = [
       this.switch('scale', ['on', 'off'], () => this.settings.scaled ? 'on' : 'off', (name) => ({scaled: name === 'on'})),
       this.switch('factor', kFactors.map(String), () => String(this.settings.factor), (name) => ({factor: Number(name)})),
@@ -62,7 +67,10 @@ class AnatomyView implements Drawn {
     };
   }
 
-  destroy(): void { this.slot.stop(); }
+  destroy(): void {
+    this.slot.stop();
+    this.cell.stop();
+  }
 
   private switch(name: string, options: readonly string[], now: () => string, change: (name: string) => Partial<Settings>): Switch {
     const {element, show} = choice(name, options.map((option) => ({name: option, label: option})), (chosen) => {
@@ -72,11 +80,13 @@ class AnatomyView implements Drawn {
     return {element: html('span', {class: 'anatomy-switch'}, html('span', {class: 'quiet'}, name), element), show: () => show(now())};
   }
 
+  /** The cell as Why has it; a file holds one window. */
+  private get chosen(): WhyCell | null { return isSaved(this.page.api.model) ? null : this.cell.now(); }
+
   /** The window's first row and first key; queries and keys of one text share it. */
   private get window(): {query: number; key: number; rows: number; keys: number; at: {query: number; key: number}} {
     const {store, side} = this.page;
-    const query = store.pinnedQuery ?? side.queries.length - 1;
-    const key = store.pinnedKey ?? Math.min(query, side.keys.length - 1);
+    const {query, key} = this.chosen ?? {query: store.pinnedQuery ?? side.queries.length - 1, key: store.pinnedKey ?? 0};
     const rows = Math.min(kRows, side.queries.length), keys = Math.min(kRows, side.keys.length);
     const first = Math.max(0, Math.min(query - rows + 1 + (side.isSquare ? 0 : Math.floor(rows / 2)), side.queries.length - rows));
     const near = key >= first && key < first + keys && side.isSquare;
@@ -93,7 +103,7 @@ class AnatomyView implements Drawn {
 
   update(): void {
     const {api, store} = this.page;
-    if (!api.hasWeights) return;
+    if (!api.hasWeights || (!this.chosen && !isSaved(api.model))) return;
     const window = this.window;
     this.switches.forEach(({show}) => show());
     const data = this.slot.show(api.ofHead<Anatomy>(primary(store.now), `anatomy?query=${window.query}&key=${window.key}`));

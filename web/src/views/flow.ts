@@ -53,8 +53,8 @@ export const flow: View = {
   key: '8',
   needs: ({held, held_view: view}) => held === undefined || view === 'flow',
   parts: [],
-  keys: [['e', 'in Flow: edges by effect, and back'], ['x', 'in Flow: exports the graph']],
-  footKeys: [['click', 'a token: its path'], ['e', 'effect'], ['\u2190 \u2192', 'position'], ['x', 'exports the graph']],
+  keys: [['\u2190 \u2192', 'the previous token, the next token'], ['b', 'edges by rollout, by effect'], ['S', 'saves the graph as graphml']],
+  footKeys: [['click', 'a token: its path'], ['b', 'effect'], ['\u2190 \u2192', 'position'], ['S', 'saves the graph']],
   draw: (container, shared) => {
     const {api, store, side} = shared;
     const part = (name: string, label: string) => html('section', {class: name, 'aria-label': label});
@@ -109,8 +109,8 @@ export const flow: View = {
     const step = (by: number) => store.set({query: Math.max(0, Math.min(side.queries.length - 1, flowPosition(page) + by)), key: null, range: null, to: false});
     return {
       keys: {
-        ArrowLeft: () => step(-1), ArrowRight: () => step(1), e: () => store.set({by: store.now.by === 'effect' ? 'rollout' : 'effect'}),
-        x: () => void exportGraph(page, 'graphml'),
+        ArrowLeft: () => step(-1), ArrowRight: () => step(1), b: () => store.set({by: store.now.by === 'effect' ? 'rollout' : 'effect'}),
+        S: () => void exportGraph(page, 'graphml'),
       },
       said: () => [said],
       update,

@@ -8,11 +8,12 @@ export const grid: View = {
   label: 'Grid',
   key: '2',
   differs: true,
+  fits: ({stage}) => !stage.isNarrow,
   needs: () => true,
   parts: [],
   keys: [
-    ['arrows in the grid', 'move from head to head'],
-    ['/', 'filters the heads, as in induction>0.4 sink<0.5 layer 4-8'],
+    ['arrows', 'move from head to head'],
+    ['/', 'looks for heads by their scores, as in induction>0.4 sink<0.5 layer 4-8'],
   ],
   footKeys: [['click', 'pins'], ['Shift', 'adds'], ['arrows', 'move'], ['/', 'filters']],
   draw: (container, page) => {

@@ -1,10 +1,11 @@
 // Heads: a scatter and a table of scores, with the evidence that the ranking rests on; search by example, comparison.
 import {choice, html} from '../dom';
+import {count} from '../format';
 import {HeadsCompare} from '../panels/heads_compare';
 import {HeadsEvidence} from '../panels/heads_evidence';
 import {PatternField} from '../panels/heads_pattern';
 import {HeadsScatter} from '../panels/heads_scatter';
-import {columnName, columnsOf, sortName, valueOf, valueText} from '../panels/heads_scores';
+import {columnName, columnsOf, openHeads, sortName, valueOf, valueText} from '../panels/heads_scores';
 import {HeadsTable, nextName} from '../panels/heads_table';
 import {primary} from '../panel';
 import {headText} from '../selection';
@@ -20,13 +21,14 @@ export const heads: View = {
   needs: () => true,
   parts: [],
   keys: [
-    ['s', 'in Heads: ranks by the next score'],
-    ['x y', 'in Heads: another score on the axis'],
-    ['/', 'in Heads: heads like an example, as in L1.H3, 1 back or 199>165'],
+    ['o', 'orders by the next score'],
+    ['x y', 'another score on the axis'],
+    ['/', 'looks for heads like an example, as in L1.H3, 1 back or 199>165'],
   ],
-  footKeys: [['click', 'pins'], ['s', 'score'], ['x y', 'axes'], ['/', 'pattern']],
+  footKeys: [['click', 'pins'], ['o', 'orders by'], ['x y', 'axes'], ['/', 'pattern']],
   draw: (container, page) => {
     const {store, api} = page;
+    openHeads(page);
     const update = () => panels.forEach((panel) => panel.update());
     const pattern = new PatternField(page, () => update());
     const alike = () => pattern.alike;
@@ -45,8 +47,7 @@ export const heads: View = {
       html('div', {class: 'heads-right'}, html('div', {class: 'heads-switches'}, pattern.element, late,
         ...stacks ? [stacks.element] : [], label('score', form.element), label('on', on.element), label('compare with', compare.switches)), compare.element, table.element));
     const progress = () => {
-      const {done, of} = api.late.progress ?? {done: 0, of: 0};
-      late.textContent = of > 0 ? `passes of the model: ${done} of ${of}` : '';
+      late.textContent = api.late.kinds.map(({from, done, of}) => `${from === 'probe' ? 'probed' : 'run without it'}: ${done} of ${count(of, 'head')}`).join(', ');
     };
     const panels = [
       scatter, table, evidence, compare,
@@ -54,7 +55,7 @@ export const heads: View = {
     ];
     return {
       keys: {
-        s: () => store.set({sort: nextName(page, sortName(page, null))}),
+        o: () => store.set({sort: nextName(page, sortName(page, null))}),
         x: () => scatter.walk('x'), y: () => scatter.walk('y'), '/': () => pattern.focus(),
       },
       said: () => {

@@ -44,15 +44,16 @@ export const look: View = {
   label: 'Look',
   key: '1',
   differs: true,
+  fits: (page) => !page.stage.isTwo && underOf(page) === nothing,  // other heads under the columns, or a column under others, may be longer
   needs: () => true,
   parts: ['chips', 'text'],
   keys: [
-    ['wheel, drag', 'zoom and move the matrix; over the queries: the rows'],
+    ['wheel, drag', 'zoom and move the matrix, here and in Matrix; over the queries: the rows'],
     ['Shift+drag', 'zooms the matrix to a box'],
     ['+ \u2212', 'zoom the matrix'],
     ['0', 'fits the matrix'],
     ['t', 'the matrix as a table, and back'],
-    ['w', 'why the weight is what it is'],
+    ['w', 'opens Why, and leaves it'],
   ],
   draw: (container, page) => {
     const part = (name: string, label: string) => html('section', {class: name, 'aria-label': label});

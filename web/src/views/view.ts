@@ -19,6 +19,7 @@ export interface View {
   label: string;
   key: string;
   differs?: boolean;  // whether it draws the difference of what is compared
+  fits?: (page: Page) => boolean;  // whether it ends with the window: what is longer scrolls within; default: it may be longer
   needs: (model: ModelInfo) => boolean;  // whether a model has what the view shows
   parts: readonly Part[];
   keys: readonly KeyText[];

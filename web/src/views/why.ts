@@ -61,10 +61,11 @@ class WhyView implements Drawn {
     this.effect = new Slot<Effect>('why-effect', changed);
     this.trials = {remove: new Slot<Trial>('why-remove', changed), ablate: new Slot<Trial>('why-ablate', changed), swap: new Slot<Trial>('why-swap', changed)};
     this.parts[5]!.append(this.effectPlace, this.testPlace);
+    container.classList.add('scrolls');
     container.append(this.title, html('div', {class: 'why-grid-of-parts'}, ...this.parts));
     const step = (by: number) => () => this.move(by);
     this.keys = {
-      ArrowLeft: step(-1), ArrowRight: step(1), v: () => this.turn(), w: () => page.store.set({view: 'look'}), x: () => this.derive('remove'),
+      ArrowLeft: step(-1), ArrowRight: step(1), v: () => this.turn(), w: () => page.store.set({view: 'look'}), r: () => this.derive('remove'),
     };
   }
 
@@ -166,8 +167,9 @@ export const why: View = {
   label: 'Why',
   key: '4',
   needs: ({held, held_view: view}) => held === undefined || view === 'why',  // a saved page holds no model to ask
+  fits: ({stage}) => !stage.isTwo,
   parts: [],
-  keys: [['w', 'opens Why, and leaves it'], ['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean key, runner-up'], ['x', 'runs the text without the edge']],
-  footKeys: [['w', 'closes'], ['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean, runner-up'], ['x', 'remove edge']],
+  keys: [['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean key, runner-up'], ['r', 'removes the edge: the text is run without it']],
+  footKeys: [['w', 'closes'], ['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean, runner-up'], ['r', 'remove edge']],
   draw: (container, page) => new WhyView(container, page),
 };

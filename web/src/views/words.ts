@@ -17,19 +17,21 @@ export const words: View = {
   label: 'Words',
   key: '6',
   needs: ({has_words: writes, fills_masks: fills, runs, held_view: view}) => (writes || fills) && (runs || view === 'words'),
+  fits: ({stage}) => !stage.isTwo,
   parts: [],
   keys: [
-    ['\u2190 \u2192', 'in Words and Flow: the previous token, the next token'],
-    ['t', 'in Words: the next temperature'],
-    ['m', 'in Words, of a model that fills masks: covers the token, and back'],
+    ['\u2190 \u2192', 'the previous token, the next token'],
+    ['h', 'the next temperature (heat)'],
+    ['m', 'of a model that fills masks: covers the token, and back'],
   ],
-  footKeys: ({has_words: writes}) => [['click', writes ? 'branches' : 'chooses'], ['\u2190 \u2192', 'token'], ['t', 'temperature'], ...writes ? [] : [['m', 'masks it'] as const]],
+  footKeys: ({has_words: writes}) => [['click', writes ? 'branches' : 'chooses'], ['\u2190 \u2192', 'token'], ['h', 'temperature'], ...writes ? [] : [['m', 'masks it'] as const]],
   draw: (container, shared) => {
     const {api, store} = shared;
     const part = (name: string, label: string) => html('section', {class: name, 'aria-label': label});
     const [strip, next, right, lens, ranks] = [part('words-text', 'The text by surprise'), part('words-part', 'Next word'),
       part('words-part', 'Branches'), part('words-part', 'Lens'), part('words-part', 'Rank')];
     const beams = part('words-part', 'Beams');
+    container.classList.add('scrolls');
     container.append(strip, html('div', {class: 'words-columns'}, next, right), beams, html('div', {class: 'words-columns lens-columns'}, lens, ranks));
     const page: WordsPage = {
       ...shared, side: api.side(wordsStack(shared)), writes: api.model.has_words, tokens: api.info.tokens,
@@ -57,7 +59,7 @@ export const words: View = {
     return {
       keys: {
         ArrowLeft: () => step(-1), ArrowRight: () => step(1),
-        t: () => store.set({temperature: kTemperatures[(kTemperatures.indexOf(store.now.temperature) + 1) % kTemperatures.length]!}),
+        h: () => store.set({temperature: kTemperatures[(kTemperatures.indexOf(store.now.temperature) + 1) % kTemperatures.length]!}),
         m: () => {
           page.state.covered = !page.state.covered;
           update();

@@ -207,7 +207,7 @@ test('Heads ranks between two texts by their order', async () => {
   await page.waitForFunction(() => document.querySelector('.heads-names [aria-pressed=true]')?.textContent === 'in order');
   await quiet(page);
   await soon.match(() => page.locator('.heads-sheet [role=row]').first().textContent(), /^L2.H1\.79/);
-  await soon.match(() => page.locator('.heads-evidence').textContent(), /head L2.H1, in order.*runner-up, L3.H1/);
+  await soon.match(() => page.locator('.heads-evidence').textContent(), /head L2.H1, in order.*runner-up is L3.H1/);
   await page.locator('.heads-names button', {hasText: 'confidence'}).click();
   await soon.match(() => hash(page), /sort=confidence$/);
   await page.locator('.heads-names button', {hasText: 'in order'}).click();
@@ -222,4 +222,11 @@ test('without a choice the page begins between the two texts', async () => {
   await page.locator('.written-token', {hasText: /^m$/}).click();
   await soon.equal(() => page.locator('.figure b').first().textContent(), 'z');
   await server.stop();
+});
+
+test('between two texts Heads has no score of tokens back or of the previous token', async () => {
+  const page = await blank();
+  await page.goto(`${state.server.address}#heads/cross.L2.H1`);
+  await page.waitForSelector('.heads-sheet [role=row]');
+  await soon.deepEqual(() => page.locator('.heads-names [role=columnheader] button').allTextContents(), ['in order', 'confidence', 'entropy', 'without it']);
 });

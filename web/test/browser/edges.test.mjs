@@ -18,9 +18,20 @@ test('a chip shows one head, Shift adds, a double click shows it alone', async (
   await soon.equal(() => hash(page), '#look/L1.H4/i=60');
 });
 
-test('a chip names its scores', async () => {
+test('a chip names the score that its head has most of, and its distance', async () => {
   const page = await open('#look/L1.H3/i=60');
-  await soon.match(() => page.locator('.chip[data-head="0"]').textContent(), /H0.*prev \.\d\d.*\d+\.\d back/);
+  const {scores, heads} = await page.evaluate(async () => {
+    const text = sessionStorage.getItem('heed.text');
+    const {session} = await (await fetch('/api/v1/sessions', {method: 'POST', body: JSON.stringify({text})})).json();
+    return {scores: (await (await fetch('/api/v1/models')).json()).scores, heads: (await (await fetch(`/api/v1/sessions/${session}/self/heads?layer=1`)).json()).layers[0].heads};
+  });
+  const shares = scores.filter(({share, from}) => share && from === 'text').map(({name}) => name);
+  for (const head of heads) {
+    const best = shares.reduce((most, name) => head[name] > (head[most] ?? -1) ? name : most, '');
+    const text = await page.locator(`.chip[data-head="${head.head}"] .chip-scores`).textContent();
+    assert.ok(text.startsWith(`${best.replace(/_/g, ' ')} `), `${text}: expected ${best} ${head[best]}`);
+    assert.match(text, /^\D+(\.\d\d|1\.0).*\d+\.\d back$/);
+  }
 });
 
 test('the keys of a row stand with their weights and what is left over', async () => {
@@ -282,5 +293,19 @@ test('with nothing pinned the largest of each row are drawn, and how many of how
     assert.deepEqual(own, best.slice(0, own.length));
     sum += own.reduce((total, weight) => total + weight, 0);
   }
-  await soon.equal(() => page.locator('.keys .rest').textContent(), `not drawn: ${written(1 - sum / rows)} of a row on average`);
+  await soon.equal(() => page.locator('.keys .rest').textContent(), `not drawn: ${written(1 - sum / rows)} on average`);
+});
+
+test('edges of other rows end at several folds, near where they go', async () => {
+  const page = await open('#look/L0.H0/i=190');
+  await page.waitForSelector('.arc.other', {state: 'attached'});
+  await quiet(page);
+  const folds = await page.locator('.fold').evaluateAll((all) => all.map((each) => each.textContent));
+  assert.ok(folds.length >= 6, folds.join());
+  const sizes = folds.map((each) => Number.parseInt(each));
+  assert.ok(Math.max(...sizes) < 80, folds.join());
+  const count = await page.locator('.keys > *').count();
+  await page.locator('.fold').nth(2).click();
+  await soon.ok(async () => await page.locator('.key').count() >= sizes[2]);
+  await soon.ok(async () => await page.locator('.keys > *').count() > count);
 });

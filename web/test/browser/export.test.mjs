@@ -237,6 +237,22 @@ test('a saved page shows offline what the page shows', async () => {
   await eventually(async () => assert.deepEqual(await read(own), await read(page)));
 });
 
+test('a saved page shows the lens and why of its edge, as the picture does', async () => {
+  const own = await openFile(await look('beside.html', '--view', kView, '--format', 'html'));
+  const page = await open(`#${kView}`);
+  const beside = async (each) => {
+    await settled(each);
+    return (await each.locator('.view .side').innerText()).trim();
+  };
+  await eventually(async () => {
+    const said = await beside(own);
+    assert.match(said, /Lens[^]*Why[^]*without this edge/);
+    assert.equal(said, await beside(page));
+  });
+  await own.keyboard.press('.');  // the file holds no other edge's
+  await soon.ok(async () => !/Why/.test(await beside(own)));
+});
+
 test('a saved page says why heed chose its head', async () => {
   const own = await openFile(await look('chosen.html', '--format', 'html'));
   await soon.ok(async () => /^heed chose: \u201c\S+\u201d looks /.test(await own.locator('.reason').textContent()));

@@ -49,7 +49,7 @@ test('a click pins a head and a name ranks by its score; both stand in the addre
 
 test('the keys take the next score and the next axes', async () => {
   const page = await open();
-  await page.keyboard.press('s');
+  await page.keyboard.press('o');
   await page.keyboard.press('x');
   await soon.match(() => hash(page), /sort=current\/across=current/);
 });
@@ -130,3 +130,34 @@ test('a head on two texts that differ in length stands side by side, without a d
   await page.locator('.heads-compare canvas').nth(1).hover({position: {x: 2, y: 40}});
   await page.waitForFunction(() => /^A .+ \d+ \u2192 .+ \d+ \S+; B .+ \d+ \u2192 .+ \d+ \S+\.$/.test(document.querySelector('.heads-compare .said[aria-live]').textContent));
 });
+
+test('a head that heed chose is ranked by the score in which it stands out, until another score is chosen', async () => {
+  const page = await blank();
+  await page.goto(state.server.address);
+  await page.waitForFunction(() => document.querySelector('.reason')?.textContent);
+  await quiet(page);
+  const [, layer, head] = /L(\d)\.H(\d)/.exec(await hash(page)).map(Number);
+  await page.keyboard.press('7');
+  await page.waitForSelector('.heads-sheet [role=row]');
+  const all = await scores(page);
+  const shares = (await page.evaluate(async () => (await (await fetch('/api/v1/models')).json()).scores)).filter(({share, from}) => share && from === 'text').map(({name}) => name);
+  const own = all.find((each) => each.layer === layer && each.head === head);
+  const ranks = shares.map((name) => ({name, rank: all.filter((each) => each[name] > own[name]).length, value: own[name]})).sort((a, b) => a.rank - b.rank || b.value - a.value);
+  const sorted = () => page.locator('.heads-names .option[aria-pressed=true]').textContent();
+  await soon.equal(() => sorted(), ranks[0].name.replace(/_/g, ' '));
+  await page.locator('.heads-sheet .heads-name').nth(5).click();
+  await soon.equal(() => sorted(), ranks[0].name.replace(/_/g, ' '));
+});
+
+for (const width of [1440, 1280, 1000, 390]) {
+  test(`no number touches a bar, and no bar is cut: ${width} px`, async () => {
+    const page = await open('#heads/L1.H3/sort=without', {viewport: {width, height: 900}});
+    const wrong = await page.locator('.heads-sheet .heads-cell').evaluateAll((cells) => cells.flatMap((cell) => {
+      const range = document.createRange();
+      range.selectNodeContents(cell.querySelector('.value'));
+      const [number, box, bar] = [range.getBoundingClientRect(), cell.getBoundingClientRect(), cell.querySelector('rect')?.getBoundingClientRect()];
+      return bar && (bar.left < number.right + 2 || bar.right > box.right + 0.5 || number.left < box.left - 0.5) ? [`${cell.textContent}: ${number.left}-${number.right} ${bar.left}-${bar.right} in ${box.left}-${box.right}`] : [];
+    }));
+    assert.deepEqual(wrong, []);
+  });
+}

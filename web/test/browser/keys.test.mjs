@@ -18,11 +18,11 @@ const kViews = {
   look: {...kEverywhere, t: visible('.table'), w: address(/^#why/), 2: address(/^#grid/), 3: address(/^#matrix/), 4: address(/^#why/), 5: address(/^#anatomy/), 6: address(/^#words/), 7: address(/^#heads/), 8: address(/^#flow/), Escape: address(/H3\/i=60$/)},
   grid: {'?': visible('dialog'), '/': [() => document.activeElement?.className, (_, now) => now === 'grid-filter'], ArrowRight: changed('.foot'), ArrowDown: changed('.foot'), 1: address(/^#look/)},
   matrix: {...kEverywhere, t: visible('.table'), '+': address(/zoom=/)},
-  why: {ArrowLeft: address(/j=19/), ArrowRight: address(/j=21/), v: [() => document.querySelector('.why-part-block [aria-pressed=true]')?.textContent, (before, now) => now !== before], w: address(/^#look/), x: address(/vs=remove/)},
+  why: {ArrowLeft: address(/j=19/), ArrowRight: address(/j=21/), v: [() => document.querySelector('.why-part-block [aria-pressed=true]')?.textContent, (before, now) => now !== before], w: address(/^#look/), r: address(/vs=remove/)},
   anatomy: {ArrowUp: address(/i=59/), ArrowDown: address(/i=61/), ArrowLeft: address(/j=19/), ArrowRight: address(/j=21/), ' ': [() => document.querySelectorAll('.faded').length, (before, now) => now > before], w: address(/^#why/)},
-  words: {ArrowLeft: address(/i=59/), ArrowRight: address(/i=61/), t: address(/t=/)},
-  heads: {s: address(/sort=/), x: address(/across=/), y: address(/up=/), '/': [() => document.activeElement?.closest('form')?.className, (_, now) => now === 'heads-pattern']},
-  flow: {ArrowLeft: address(/i=59/), ArrowRight: address(/i=61/), e: address(/by=effect/)},
+  words: {ArrowLeft: address(/i=59/), ArrowRight: address(/i=61/), h: address(/t=/)},
+  heads: {o: address(/sort=/), x: address(/across=/), y: address(/up=/), '/': [() => document.activeElement?.closest('form')?.className, (_, now) => now === 'heads-pattern']},
+  flow: {ArrowLeft: address(/i=59/), ArrowRight: address(/i=61/), b: address(/by=effect/)},
 };
 
 for (const [view, keys] of Object.entries(kViews)) {
@@ -76,9 +76,9 @@ test('keys of zoom: in, out, whole', async () => {
   assert.equal(whole, null);
 });
 
-test('x in Flow downloads the graph', async () => {
+test('S in Flow downloads the graph', async () => {
   const page = await at('#flow/L1.H3/i=60');
-  const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('x')]);
+  const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('S')]);
   assert.equal(download.suggestedFilename(), 'heed-flow-60.graphml');
 });
 
@@ -89,6 +89,27 @@ test('the list of keys has every key that a view hears', async () => {
   const names = {ArrowLeft: '\u2190', ArrowRight: '\u2192', ArrowUp: '\u2191', ArrowDown: '\u2193', ' ': 'Space', Escape: 'Esc', '-': '\u2212'};
   const missing = Object.values(kViews).flatMap(Object.keys).map((key) => names[key] ?? key).filter((name) => !listed.split(/[ ,]+|(?<=\[) /).includes(name) && !listed.includes(` ${name} `));
   assert.deepEqual(missing, []);
+});
+
+test('the keys are grouped by view, and one key has one meaning', async () => {
+  const page = await open();
+  await page.keyboard.press('?');
+  const groups = await page.locator('.keys-list section').evaluateAll((all) => all.map((group) => ({
+    title: group.querySelector('h3').textContent, top: group.getBoundingClientRect().top,
+    keys: [...group.querySelectorAll('dt')].map((each, at) => [each.textContent, group.querySelectorAll('dd')[at].textContent]),
+  })));
+  assert.deepEqual(groups.map(({title}) => title), ['Everywhere', 'Pointer and arrows', 'Look', 'Grid', 'Why', 'Anatomy', 'Words', 'Heads', 'Flow']);
+  assert.ok(new Set(groups.map(({top}) => top)).size < groups.length, 'the groups do not stand in columns');
+  const meanings = new Map();
+  for (const {title, keys} of groups) {
+    for (const [key, does] of keys) {
+      for (const each of /^\S( \S)*$/.test(key) ? key.split(' ').filter((part) => /^[a-zA-Z]$/.test(part)) : []) {
+        assert.ok(!meanings.has(each), `${each}: ${meanings.get(each)}, and in ${title}: ${does}`);
+        meanings.set(each, `${title}: ${does}`);
+      }
+    }
+  }
+  assert.ok(meanings.size > 12);
 });
 
 test('the list of keys opens at its top, by key and by click', async () => {

@@ -92,7 +92,7 @@ test('a drag moves and does not pin', async () => {
   const at = await cell(page, 150, 100);
   await page.mouse.move(at.x, at.y);
   await page.mouse.wheel(0, -600);
-  await page.waitForSelector('.matrix-frame.covered');
+  await page.waitForSelector('.matrix-frame.over');
   await page.mouse.down();
   await page.mouse.move(at.x - 40, at.y - 60, {steps: 4});
   await page.mouse.up();
@@ -119,7 +119,7 @@ test('the Matrix view is large, zooms by its buttons, and says what is in sight'
   const page = await blank();
   await page.goto(`${state.server.address}#matrix/L1.H3/i=150/j=140`);
   await page.waitForFunction(() => /\d/.test(document.querySelector('.large')?.textContent ?? ''));
-  await soon.ok(async () => (await page.locator('canvas.matrix').boundingBox()).width > 600);
+  await soon.ok(async () => (await page.locator('canvas.matrix').boundingBox()).width > 580);
   await soon.equal(() => page.locator('.tokens').count(), 0);
   await soon.match(() => page.locator('.matrix-sight').textContent(), /^all (\d+) \u00d7 \1$/);
   await page.locator('.matrix-zooms .option', {hasText: '+'}).click();
@@ -184,7 +184,7 @@ test('the margins have a bar for each key and each query', async () => {
   await soon.ok(() => inked('use'));
 });
 
-test('plus and minus zoom, and the read-out stands under the matrix while it is zoomed', async () => {
+test('plus and minus zoom, and the read-out stays over the matrix while it is zoomed', async () => {
   const page = await open('#look/L1.H3/i=150/j=20');
   await settled(page);
   const under = () => page.evaluate(() => document.querySelector('.read-out').getBoundingClientRect().top
@@ -192,10 +192,10 @@ test('plus and minus zoom, and the read-out stands under the matrix while it is 
   await soon.equal(() => under(), false);
   await page.locator('canvas.matrix').focus();
   await page.keyboard.press('+');
-  await page.waitForSelector('.matrix-frame.covered');
-  await soon.equal(() => under(), true);
+  await page.waitForSelector('.matrix-frame.over');
+  await soon.equal(() => under(), false);
   await page.keyboard.press('-');
-  await page.waitForSelector('.matrix-frame:not(.covered)');
+  await page.waitForSelector('.matrix-frame:not(.over)');
 });
 
 test('the cross-hair runs only over data', async () => {

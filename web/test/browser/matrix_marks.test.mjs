@@ -103,7 +103,7 @@ test('read-out and legend stay in the first look while the wheel zooms', async (
     await page.mouse.move(at.x, at.y);
     for (const turn of [-300, -900]) {
       await page.mouse.wheel(0, turn);
-      await page.waitForSelector('.matrix-frame.covered');
+      await page.waitForSelector('.matrix-frame.over');
       await frames(page);
       const foot = await page.locator('.foot').boundingBox();
       assert.ok(Math.abs(foot.y - before.y) < 1, `the foot moved from ${before.y} to ${foot.y}`);
@@ -113,7 +113,7 @@ test('read-out and legend stay in the first look while the wheel zooms', async (
       }
     }
     await page.keyboard.press('0');
-    await page.waitForSelector('.matrix-frame:not(.covered)');
+    await page.waitForSelector('.matrix-frame:not(.over)');
     await page.context().close();
   }
 });

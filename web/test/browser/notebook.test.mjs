@@ -35,7 +35,7 @@ async function picture(name) {
 
 async function drawn(at) {
   await page.locator('.jp-Cell').nth(at).scrollIntoViewIfNeeded();
-  await view(at).locator('.next-row').first().waitFor();
+  await view(at).locator('.next-row, .key').first().waitFor();
   await view(at).locator('.under').first().waitFor();
   await view(at).locator('.check', {hasText: 'sums to 1'}).waitFor();
 }
@@ -62,7 +62,7 @@ test('two cells show a live page each, as wide as the cell', async () => {
 test('a third cell shows the saved page, in a frame', async () => {
   await page.locator('.jp-Cell').nth(3).scrollIntoViewIfNeeded();
   const frame = page.locator('.jp-Cell').nth(3).frameLocator('iframe');
-  await frame.locator('.next-row').first().waitFor();
+  await frame.locator('.next-row, .key').first().waitFor();
   await soon.match(() => frame.locator('.check').textContent(), /sums to 1/);
   await show(3);
   await picture('saved-light');
@@ -113,7 +113,7 @@ test('a kernel that has stopped is said, and the saved page takes its place', as
   await page.evaluate(() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel());
   const cell = page.locator('.jp-Cell').nth(1);
   await cell.locator('.heed-lost', {hasText: 'Run the cell again'}).waitFor();
-  await cell.frameLocator('iframe').locator('.next-row').first().waitFor();
+  await cell.frameLocator('iframe').locator('.next-row, .key').first().waitFor();
   await soon.equal(() => page.locator('.heed').count(), 0);
   await show(1);
   await picture('stopped');
@@ -132,7 +132,7 @@ test('without a kernel the saved notebook shows its saved pages', async () => {
   const shown = page.locator('.jp-NotebookPanel:not(.lm-mod-hidden)');
   for (const at of [1, 2, 3]) {
     await shown.locator('.jp-Cell').nth(at).scrollIntoViewIfNeeded();
-    await shown.locator('.jp-Cell').nth(at).frameLocator('iframe').locator('.next-row').first().waitFor();
+    await shown.locator('.jp-Cell').nth(at).frameLocator('iframe').locator('.next-row, .key').first().waitFor();
   }
   await soon.equal(() => page.evaluate(() => window.jupyterapp.shell.currentWidget.sessionContext.session?.kernel ?? null), null);
   await execute('apputils:change-theme', {theme: 'JupyterLab Dark'});

@@ -50,7 +50,7 @@ print(f"the cell's output {time.perf_counter() - begun:.1f} s, {len(html) / 1e6:
 const {page, stop} = await openNotebook('long.ipynb', [kModel, kLook, 'session'], {prepare: (opened) => opened.addInitScript(watch)});
 const cell = page.locator('.jp-Cell').nth(2);
 const live = cell.locator('.heed');
-await live.locator('.next-row').first().waitFor();
+await live.locator('.next-row, .key').first().waitFor();
 console.log((await page.locator('.jp-Cell').nth(1).locator('.jp-OutputArea-output').innerText()).trim());
 await cell.evaluate((element) => element.scrollIntoView({block: 'start'}));
 await live.locator('.check', {hasText: 'sums to 1'}).waitFor();

@@ -32,7 +32,7 @@ test('while heads are scored one line tells how many, and their scores are dashe
   await page.goto(state.server.address);
   await page.waitForSelector('.progress');
   await soon.match(() => page.locator('.progress').textContent(), /^Scoring heads0 of \d+, the layer in view first$/);
-  await soon.match(() => page.locator('.chip').first().textContent(), /prev \u2013/);
+  await soon.match(() => page.locator('.chip').first().textContent(), /best \u2013/);
 });
 
 test('a text that is too long is refused and can be cut', async () => {

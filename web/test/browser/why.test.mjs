@@ -36,7 +36,7 @@ test('arrows go to the next key, and v changes what it is held against', async (
 test('x runs the text without the edge beside it, and Esc leads back', async () => {
   const page = await open('#why/L0.H1/i=9/j=3', '.why-title .large');
   await page.locator('.why-row.test .value').first().waitFor();
-  await page.keyboard.press('x');
+  await page.keyboard.press('r');
   await page.locator('.why-where', {hasText: 'masked'}).waitFor();
   await soon.match(() => text(page, '.compare-about'), /B: without edge L0.H1 9 \u2192 3/);
   assert.match(page.url(), /vs=remove:self\.L0\.H1:9:3\/show=B$/);

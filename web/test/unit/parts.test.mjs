@@ -49,7 +49,7 @@ test('a logarithmic axis ends where it is told to', async () => {
 test('the rest of a difference is counted, since its weights sum to nothing', async () => {
   const {restText} = await load('panels/edge_choice');
   const choice = {rows: [], each: 2, drawn: 44, all: 253, rest: 0.57};
-  assert.equal(restText(choice, false), 'not drawn: .570 of a row on average');
+  assert.equal(restText(choice, false), 'not drawn: .570 on average');
   assert.equal(restText(choice, true), 'not drawn: 209 smaller ones');
 });
 
@@ -187,24 +187,38 @@ test('answers are bounded in number, and one that failed is asked again', async 
 
 test('keys without an edge fold, and unfold', () => {
   const keys = [3, 2];
-  const folded = column.entriesOf(keys, {first: 0, end: 6}, new Set());
+  const folded = column.entriesOf(keys, {first: 0, end: 6}, new Map());
   assert.deepEqual(folded, [fold(0, 2), key(2), key(3), fold(4, 6)]);
   assert.equal(column.entryIndex(folded, 5), 3);
-  assert.deepEqual(column.entriesOf(keys, {first: 0, end: 6}, new Set([0])).slice(0, 3), [key(0), key(1), key(2)]);
-  assert.deepEqual(column.entriesOf(keys, {first: 2, end: 4}, new Set()), [key(2), key(3)]);
+  assert.deepEqual(column.entriesOf(keys, {first: 0, end: 6}, new Map([[0, 100]])).slice(0, 3), [key(0), key(1), key(2)]);
+  assert.deepEqual(column.entriesOf(keys, {first: 2, end: 4}, new Map()), [key(2), key(3)]);
 });
 test('where keys of several heads find no room the lightest fold, the pinned one never', () => {
   const line = (...edges) => ({weights: [], edges: edges.map(([key, weight]) => ({query: 9, key, weight}))});
   const lines = [line([1, 0.5], [5, 0.1]), line([3, 0.2], [5, 0.4], [7, 0.01])];
   assert.deepEqual(column.heaviestFirst(lines, false, 7), [7, 1, 5, 3]);
   assert.deepEqual(column.heaviestFirst(lines, true, null), [9]);
-  const none = new Set();
+  const none = new Map();
   assert.deepEqual(column.fitting([7, 1, 5, 3], {first: 0, end: 9}, 5, none), [fold(0, 1), key(1), fold(2, 7), key(7), fold(8, 9)]);
   assert.equal(column.fitting([7, 1, 5, 3], {first: 0, end: 9}, 9, none).filter(({kind}) => kind === 'key').length, 4);
 });
 test('a long fold opens a hundred tokens at a time', () => {
-  const opened = column.entriesOf([450], {first: 0, end: 451}, new Set([0, 100]));
+  const opened = column.entriesOf([450], {first: 0, end: 451}, new Map([[0, 100], [100, 200]]));
   assert.deepEqual(opened.slice(199, 202), [key(199), fold(200, 450), key(450)]);
+});
+test('a part of a fold opens in its place', () => {
+  assert.deepEqual(column.entriesOf([9], {first: 0, end: 10}, new Map([[4, 6]])), [fold(0, 4), key(4), key(5), fold(6, 9), key(9)]);
+});
+test('a long fold stands in parts where there are rows for them', () => {
+  const entries = [fold(0, 64), key(64), fold(65, 69), key(69)];
+  assert.deepEqual(column.divided(entries, 6), [fold(0, 16), fold(16, 32), fold(32, 64), key(64), fold(65, 69), key(69)]);
+  assert.deepEqual(column.divided([fold(0, 7), key(7)], 9), [fold(0, 7), key(7)]);
+});
+test('with nothing pinned the key that takes most of most rows is a sink', async () => {
+  const {largestOfRows} = await load('panels/edge_choice');
+  const rows = (...weights) => weights.map((weight, query) => ({query, edges: [{query, key: 0, weight}, {query, key: query, weight: 0.2}], rest: {count: 0, weight: 0}}));
+  assert.equal(largestOfRows(rows(0.9, 0.8, 0.7, 0.9, 0.3)).sink, 0);
+  assert.equal(largestOfRows(rows(0.1, 0.15, 0.25, 0.9, 0.1)).sink, null);
 });
 test('the rest tells what is not listed', () => {
   const listed = [key(0)];
@@ -224,11 +238,11 @@ test('with nothing pinned more of a row are chosen where there are fewer rows', 
   const few = choice.largestOfRows(rows(2));
   assert.equal(choice.choiceText(few), '8 largest per row, 6 of 20 weights');
   assert.equal(choice.choiceText(few, true), '8 per row');
-  assert.equal(choice.restText(few), 'not drawn: .300 of a row on average');
+  assert.equal(choice.restText(few), 'not drawn: .300 on average');
   const many = choice.largestOfRows(rows(30));
   assert.deepEqual(many.rows[4].edges.map(({key}) => key), [1]);
   assert.equal(choice.choiceText(many), 'the largest per row, 30 of 300 weights');
-  assert.equal(choice.restText(many), 'not drawn: .600 of a row on average');
+  assert.equal(choice.restText(many), 'not drawn: .600 on average');
   assert.equal(choice.choiceText(choice.largestOfRows([])), '');
 });
 

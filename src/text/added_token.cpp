@@ -1,8 +1,22 @@
-#include "text/learned_specials.h"
+#include "text/added_token.h"
 
 #include "text/files/config_tokens.h"
 
 namespace heed {
+
+TokenId find_first(const Tokenizer& tokenizer, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names)
+    if (const TokenId id = tokenizer.find(name); id >= 0) return id;
+  return -1;
+}
+
+TokenId mask_token_of(const Tokenizer& tokenizer) {
+  return find_first(tokenizer, {"[MASK]", "<mask>"});
+}
+
+TokenId pad_token_of(const Tokenizer& tokenizer) {
+  return find_first(tokenizer, {"[PAD]", "<pad>"});
+}
 
 std::vector<AddedToken> LearnedSpecials::added() const {
   std::vector<AddedToken> all;
