@@ -87,7 +87,7 @@ test('the table of the matrix stays within its column', async () => {
   await soon.equal(() => page.locator('.table thead th').count(), 12);
 });
 
-for (const text of ['', 'Lily', 'Lily saw', 'Lily saw a ball']) {
+for (const text of ['Lily', 'Lily saw', 'Lily saw a ball']) {
   test(`the legend is beside the cells of “${text}”`, async () => {
     const page = await open();
     await run(page, text);
