@@ -14,6 +14,7 @@ import type {Token} from '../transport/api';
 import {drawArcs} from './edge_arcs';
 
 const kPitch = 20;
+const kLowPitch = 18;  // below the lines of a comparison
 const kMostRows = 24;   // a longer text is cut in a small drawing
 const kWidth = 230;
 const kNames = 62;      // px of the tokens of one side
@@ -43,11 +44,12 @@ export class BetweenSmall {
   }
 
   private one({queries, keys}: Block, place: Place, between: Between | undefined, name: string): HTMLElement {
-    const {store, side} = this.page;
+    const {api, store, side} = this.page;
+    const pitch = api.isDifference ? kLowPitch : kPitch;
     const rows = Math.max(queries.end - queries.first, keys.end - keys.first);
-    const size = {width: kWidth, height: rows * kPitch, viewBox: `0 0 ${kWidth} ${rows * kPitch}`};
-    const above = (span: Span) => (rows - (span.end - span.first)) / 2 * kPitch;
-    const y = (index: number, span: Span) => above(span) + (index - span.first + 0.5) * kPitch;
+    const size = {width: kWidth, height: rows * pitch, viewBox: `0 0 ${kWidth} ${rows * pitch}`};
+    const above = (span: Span) => (rows - (span.end - span.first)) / 2 * pitch;
+    const y = (index: number, span: Span) => above(span) + (index - span.first + 0.5) * pitch;
     const label = (token: Token, index: number, span: Span, x: number, anchor: string) =>
       svg('text', {x, y: y(index, span) + 4, 'text-anchor': anchor}, nameOfToken(token));
     const names = svg('svg', {class: 'small-names', 'aria-hidden': true, ...size},
