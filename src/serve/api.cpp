@@ -11,6 +11,7 @@
 
 #include "base/number_of.h"
 #include "base/urgent.h"
+#include "heed/error.h"
 
 namespace heed::serve {
 
@@ -33,10 +34,10 @@ constexpr Route kRoutes[] = {
     {"GET", "/api/v1/sessions/{id}/{stack}/lens", get_lens, "begin end blocks at view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/branch", get_branch, "position token most view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/beams", get_beams, "beams most view"},
-    {"GET", "/api/v1/sessions/{id}/{stack}/flow", get_flow, "position key by named view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/flow", get_flow, "position key by named progress view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/flow/graph", get_flow_graph,
      "position by named format view"},
-    {"GET", "/api/v1/sessions/{id}/{stack}/effects", get_effects, "position view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/effects", get_effects, "position progress view"},
     {"POST", "/api/v1/sessions/{id}/{stack}/similar", post_similar, "view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/changes", get_changes, "from view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/late/{from}", get_late, "view"},
@@ -145,7 +146,8 @@ struct Urgent {
 };
 
 bool is_json(const LongAnswer& answer) {
-  return std::string_view(answer.type).starts_with("application/json");
+  return answer.compute_in_lines ||
+         std::string_view(answer.type).starts_with("application/json");
 }
 
 // The headers are out. A JSON answer that fails is an error in the place of the answer, which a
@@ -153,6 +155,13 @@ bool is_json(const LongAnswer& answer) {
 std::optional<std::string> failure(const LongAnswer& answer, const std::exception_ptr& why) {
   if (!is_json(answer)) return {};
   return error_json(api_error(why));
+}
+
+// Sends a line ahead of the answer; throws when the client has left.
+void send_line(const httplib::DataSink& sink, std::string line) {
+  line += '\n';
+  if (!sink.write(line.data(), line.size()))
+    fail({.code = ErrorCode::kInterrupted, .found = "the client has left"});
 }
 
 // A JSON answer that a newer request replaces ends whole, with an error. Without a value the
@@ -170,7 +179,10 @@ std::optional<std::string> long_body(Api& api, const Flag& flag, const LongAnswe
   if (answer.urgent) urgent.emplace(api);
   try {
     cancel.check();
-    std::string body = answer.compute(cancel);
+    std::string body = answer.compute_in_lines
+                           ? answer.compute_in_lines(
+                                 cancel, [&](std::string line) { send_line(sink, std::move(line)); })
+                           : answer.compute(cancel);
     api.maps.answered();
     return body;
   } catch (const Error& error) {
@@ -211,13 +223,15 @@ void send_long(Api& api, const Parameters& parameters, httplib::Response& respon
     return;
   }
   response.set_header("Cache-Control", "no-store");
-  const auto all = [body](std::size_t, httplib::DataSink& sink) {
-    const std::optional<std::string> whole = body(sink);
+  const bool in_lines = answer.compute_in_lines != nullptr;
+  const auto all = [body, in_lines](std::size_t, httplib::DataSink& sink) {
+    std::optional<std::string> whole = body(sink);
+    if (whole && in_lines) *whole += '\n';
     if (!whole || !sink.write(whole->data(), whole->size())) return false;
     sink.done();
     return true;
   };
-  response.set_chunked_content_provider(answer.type, all, leave);
+  response.set_chunked_content_provider(in_lines ? kObjectLines : answer.type, all, leave);
 }
 
 SessionPointer find_session(Api& api, const Parameters& parameters) {

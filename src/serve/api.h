@@ -66,6 +66,8 @@ void answer_api(Api& api, const httplib::Request& request, httplib::Response& re
 void answer_safely(httplib::Response& response, const std::function<void()>& answer);
 
 inline constexpr const char* kRead = "GET, HEAD";
+/// The type of an answer whose lines are objects.
+inline constexpr const char* kObjectLines = "application/x-ndjson; charset=utf-8";
 [[noreturn]] void refuse_method(httplib::Response& response, const std::string& allowed);
 
 /// Sends the body with the type that browsers neither guess at nor httplib compresses.
@@ -78,6 +80,10 @@ struct LongAnswer {
   const char* type = "application/json; charset=utf-8";
   std::size_t length = 0;
   std::function<std::string(Cancel& cancel)> compute;
+  /// In place of `compute` where the client asks for progress: the answer is the last of several
+  /// lines, each an object; `tell` sends one ahead of it.
+  using Tell = std::function<void(std::string line)>;
+  std::function<std::string(Cancel& cancel, const Tell& tell)> compute_in_lines = {};
   bool urgent = true;  // the statistics give way; not where the answer waits for them
   bool named = true;   // `view` names what it replaces; in an export it is an address
 };

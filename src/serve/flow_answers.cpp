@@ -48,13 +48,36 @@ LongAnswer text_answer(const FlowAt& at, const char* type,
 
 constexpr const char* kJson = "application/json; charset=utf-8";
 
+// A hundred lines of one kind of work at most.
+bool is_news(std::int64_t done, std::int64_t of) {
+  return of <= 100 || done * 100 / of != (done - 1) * 100 / of;
+}
+
+using Computed = std::function<std::string(const Check& check, const OnFlowWork& told)>;
+
+// With progress=1 how far the work is comes in lines before the answer.
+void send_flow(Api& api, const Parameters& parameters, httplib::Response& response,
+               const FlowAt& at, const Computed& compute) {
+  LongAnswer answer =
+      text_answer(at, kJson, [compute](const Check& check) { return compute(check, {}); });
+  if (parameters.number("progress", 0, 0, 1) == 1)
+    answer.compute_in_lines = [compute](Cancel& cancel, const LongAnswer::Tell& tell) {
+      const SerialScope serial;
+      return compute([&] { cancel.check(); },
+                     [&](FlowWork work, std::int64_t done, std::int64_t of) {
+                       if (is_news(done, of)) tell(to_json(FlowProgressAnswer{work, done, of}));
+                     });
+    };
+  send_long(api, parameters, response, std::move(answer));
+}
+
 }  // namespace
 
 void get_flow(Api& api, const Parameters& parameters, httplib::Response& response) {
   const FlowAt at = flow_at(api, parameters);
-  send_long(api, parameters, response, text_answer(at, kJson, [at](const Check& check) {
-              return to_json(answer_flow(*at.session, at.flow, at.by, check));
-            }));
+  send_flow(api, parameters, response, at, [at](const Check& check, const OnFlowWork& told) {
+    return to_json(answer_flow(*at.session, at.flow, at.by, check, told));
+  });
 }
 
 void get_flow_graph(Api& api, const Parameters& parameters, httplib::Response& response) {
@@ -79,9 +102,9 @@ void get_effects(Api& api, const Parameters& parameters, httplib::Response& resp
            {.argument = "session",
             .found = "one that cannot be run again",
             .expected = "one that this program has run"});
-  send_long(api, parameters, response, text_answer(at, kJson, [at](const Check& check) {
-              return to_json(answer_flow_test(*at.session, at.flow, check));
-            }));
+  send_flow(api, parameters, response, at, [at](const Check& check, const OnFlowWork& told) {
+    return to_json(answer_flow_test(*at.session, at.flow, check, told));
+  });
 }
 
 }  // namespace heed::serve

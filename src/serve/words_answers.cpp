@@ -166,8 +166,7 @@ void get_branch(Api& api, const Parameters& parameters, httplib::Response& respo
       std::make_shared<BranchStream>(api, at.session, branch, parameters.text("view", ""));
   response.set_header("Cache-Control", "no-store");
   response.set_chunked_content_provider(
-      "application/x-ndjson; charset=utf-8",
-      [stream](std::size_t, httplib::DataSink& sink) { return stream->write(sink); });
+      kObjectLines, [stream](std::size_t, httplib::DataSink& sink) { return stream->write(sink); });
 }
 
 void get_beams(Api& api, const Parameters& parameters, httplib::Response& response) {

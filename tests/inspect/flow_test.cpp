@@ -222,6 +222,34 @@ TEST_P(FlowOf, EverySideHasEffectsAndWeighsByThem) {
   }
 }
 
+TEST(Flow, TellsEachLayerAndEachTokenOfItsWork) {
+  const LoadedModel model = test::family_model(test::kFamilyVariants[0]);
+  const Session session = test::family_session(model);
+  FlowMoves moves(rollout_steps(session, Stack::kSelf), kNever);
+  const std::int64_t layers = std::ssize(moves.steps().steps);
+  std::map<FlowWork, std::int64_t> done;
+  const OnFlowWork told = [&](FlowWork work, std::int64_t part, std::int64_t of) {
+    EXPECT_EQ(part, ++done[work]);
+    EXPECT_EQ(of, work == FlowWork::kHidden ? 6 : layers);
+  };
+  const Flow got = flow(moves, {.position = 6}, told);
+  EXPECT_EQ(done, (std::map<FlowWork, std::int64_t>{{FlowWork::kLayers, layers},
+                                                    {FlowWork::kEdges, layers}}));
+  test_flow(session, model, got, kNever, told);
+  EXPECT_EQ(done[FlowWork::kHidden], 6);
+}
+
+TEST(Flow, ItsTestNeedsNoMoreThanTheShares) {
+  const LoadedModel model = test::family_model(test::kFamilyVariants[0]);
+  const Session session = test::family_session(model);
+  FlowMoves moves(rollout_steps(session, Stack::kSelf), kNever);
+  const FlowTest of_shares =
+      test_flow(session, model, flow_shares(moves, {.position = 6}), kNever);
+  const FlowTest of_all = test_flow(session, model, flow_of(session, {.position = 6}), kNever);
+  EXPECT_EQ(of_shares.rank_correlation, of_all.rank_correlation);
+  EXPECT_EQ(of_shares.hidden.size(), of_all.hidden.size());
+}
+
 TEST(Flow, OfALongTextTheLargestSharesAreTried) {
   const LoadedModel model = test::family_model(test::kFamilyVariants[0]);
   const Session session = test::family_session(model);

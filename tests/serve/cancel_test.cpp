@@ -104,6 +104,33 @@ TEST(LongAnswer, InBytesThatANewerRequestReplacesEndsEarly) {
   EXPECT_FALSE(is_whole);
 }
 
+// What a client that leaves after `most` lines is sent by work that would send lines without end.
+std::string lines_until_gone(std::size_t most) {
+  const ServerOptions options = test::served_options();
+  Api api(&test::shared_model(), options);
+  const httplib::Request request;
+  httplib::Response response;
+  const SessionPointer session = api.sessions.post({.input = {.text = "the cat"}}).session;
+  LongAnswer answer{.session = session};
+  answer.compute_in_lines = [](Cancel&, const LongAnswer::Tell& tell) -> std::string {
+    while (true) tell("{}");
+  };
+  send_long(api, {request, {}}, response, answer);
+  std::string sent;
+  httplib::DataSink sink;
+  sink.is_writable = [&] { return true; };
+  sink.write = [&](const char* data, std::size_t size) {
+    sent.append(data, size);
+    return sent.size() < 3 * most;
+  };
+  EXPECT_FALSE(response.content_provider_(0, 0, sink));
+  return sent;
+}
+
+TEST(LongAnswer, InLinesStopsWhenALineCannotBeSent) {
+  EXPECT_EQ(lines_until_gone(2), "{}\n{}\n");
+}
+
 TEST(Sweeper, StopsWhatNobodyWaitsForAndGoesOn) {
   Sweeper sweeper;
   const auto started = std::make_shared<std::atomic<bool>>(false);

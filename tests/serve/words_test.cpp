@@ -23,6 +23,15 @@ struct WordsServer : testing::Test {
     EXPECT_TRUE(answer);
     return answer ? json::parse(answer->body, nullptr, false) : json();
   }
+
+  std::vector<json> lines(const std::string& question) {
+    const auto answer = client.Get(path + question);
+    EXPECT_TRUE(answer);
+    std::istringstream body(answer ? answer->body : "");
+    std::vector<json> all;
+    for (std::string line; std::getline(body, line);) all.push_back(json::parse(line));
+    return all;
+  }
 };
 
 TEST_F(WordsServer, LogitsAreThoseOfTheNextWords) {
@@ -42,12 +51,7 @@ TEST_F(WordsServer, LogitsAreThoseOfTheNextWords) {
 }
 
 TEST_F(WordsServer, ABranchIsALineATokenAndOneAtItsEnd) {
-  const auto answer = client.Get(path + "/branch?position=4&token=30&most=5");
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, 200);
-  std::istringstream lines(answer->body);
-  std::vector<json> all;
-  for (std::string line; std::getline(lines, line);) all.push_back(json::parse(line));
+  const std::vector<json> all = lines("/branch?position=4&token=30&most=5");
   ASSERT_GE(all.size(), 2U);
   EXPECT_EQ(all.front()["id"], 30);
   EXPECT_EQ(all.back()["tokens"], all.size() - 1);
@@ -82,6 +86,33 @@ TEST_F(WordsServer, AFlowsSharesAreWhole) {
   EXPECT_EQ(client.Get(path + "/flow/graph?position=9&format=dot")->body.find("digraph"), 0U);
 }
 
+TEST_F(WordsServer, TheProgressOfAFlowComesInLinesBeforeIt) {
+  const std::vector<json> all = lines("/flow?position=9&progress=1");
+  ASSERT_EQ(all.size(), 5U);
+  for (std::size_t at = 0; at < 4; ++at)
+    EXPECT_EQ(all[at], json({{"working", at < 2 ? "layers" : "edges"}, {"done", at % 2 + 1}, {"of", 2}}));
+  EXPECT_EQ(all.back(), get("/flow?position=9"));
+}
+
+TEST_F(WordsServer, TheProgressOfATestCountsItsTokens) {
+  const std::vector<json> all = lines("/effects?position=9&progress=1");
+  ASSERT_EQ(all.size(), 12U);  // two layers, nine tokens
+  for (std::size_t at = 2; at < 11; ++at)
+    EXPECT_EQ(all[at], json({{"working", "hidden"}, {"done", at - 1}, {"of", 9}}));
+  EXPECT_EQ(all.back(), get("/effects?position=9"));
+}
+
+TEST_F(WordsServer, OfManyEdgesAHundredLinesAreTold) {
+  const std::vector<json> all = lines("/flow?position=9&by=effect&progress=1");
+  EXPECT_EQ(all.back()["by"], "effect");
+  std::vector<json> removed;
+  for (const json& line : all)
+    if (line.value("working", "") == "removed") removed.push_back(line);
+  EXPECT_GT(all.back()["tried"], 100);
+  EXPECT_EQ(removed.size(), 100U);
+  EXPECT_EQ(removed.back()["done"], all.back()["tried"]);
+}
+
 TEST_F(WordsServer, WhatThereIsNotIsRefusedByName) {
   expect_error(client.Get(path + "/lens?begin=9999"), 404, "not_found");
   expect_error(client.Get(path + "/lens?begin=3&end=3"), 400, "bad_request");
@@ -93,6 +124,7 @@ TEST_F(WordsServer, WhatThereIsNotIsRefusedByName) {
   expect_error(client.Get(path + "/flow?position=x"), 400, "bad_request");
   expect_error(client.Get(path + "/flow?key=9999"), 404, "not_found");
   expect_error(client.Get(path + "/flow?by=magic"), 400, "bad_request");
+  expect_error(client.Get(path + "/flow?progress=2"), 400, "bad_request");
   expect_error(client.Get(path + "/flow/graph?format=pdf"), 400, "bad_request");
   // What is found out behind the headers stands in the answer's place.
   EXPECT_EQ(get("/beams")["error"]["code"], "bad_request");

@@ -613,6 +613,12 @@ export interface Beams {
   hypotheses: Hypothesis[];
 }
 
+export interface FlowProgress {
+  working: string;
+  done: number;
+  of: number;
+}
+
 export interface FlowColumn {
   begin: number;
   end: number;

@@ -12,6 +12,20 @@
 
 namespace heed {
 
+/// A line before the answer: how far the work is.
+struct FlowProgressAnswer {
+  static constexpr const char* kName = "FlowProgress";
+  FlowWork work = FlowWork::kLayers;
+  std::int64_t done = 0, of = 0;
+  template <typename Fields>
+  void describe(Fields& field) const {
+    constexpr const char* kNames[] = {"layers", "edges", "hidden", "removed"};
+    field("working", std::string(kNames[static_cast<std::size_t>(work)]));
+    field("done", done);
+    field("of", of);
+  }
+};
+
 struct FlowColumnAnswer {
   static constexpr const char* kName = "FlowColumn";
   FlowColumn column = {};

@@ -17,21 +17,22 @@ const LoadedModel& model_of(const LiveSession& live) {
 }  // namespace
 
 FlowAnswer answer_flow(const LiveSession& live, const FlowRequest& request, FlowBy by,
-                       const Check& check) {
+                       const Check& check, const OnFlowWork& told) {
   const Session& session = live.session();
   FlowMoves moves(rollout_steps(session, request.stack), check);
   FlowAnswer answer{.by = by == FlowBy::kRollout ? "rollout" : "effect"};
   if (by == FlowBy::kEffect)
-    answer.tried = weigh_by_effect(moves, session, model_of(live), request, check);
-  answer.flow = flow(moves, request);
+    answer.tried = weigh_by_effect(moves, session, model_of(live), request, check, told);
+  answer.flow = flow(moves, request, told);
   return answer;
 }
 
 FlowTestAnswer answer_flow_test(const LiveSession& live, const FlowRequest& request,
-                                const Check& check) {
+                                const Check& check, const OnFlowWork& told) {
   const Session& session = live.session();
   FlowMoves moves(rollout_steps(session, request.stack), check);
-  const FlowTest test = test_flow(session, model_of(live), flow(moves, request), check);
+  const Flow shares = flow_shares(moves, request, told);
+  const FlowTest test = test_flow(session, model_of(live), shares, check, told);
   FlowTestAnswer answer{
       .stack = request.stack, .position = request.position, .not_hidden = test.not_hidden};
   if (std::isfinite(test.rank_correlation)) answer.rank_correlation = {test.rank_correlation};

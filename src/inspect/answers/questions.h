@@ -62,9 +62,9 @@ BeamsAnswer answer_beams(const LiveSession& session, std::int64_t beams, std::in
 /// How a flow's moves are weighed.
 enum class FlowBy : std::uint8_t { kRollout, kEffect };
 FlowAnswer answer_flow(const LiveSession& session, const FlowRequest& request, FlowBy by,
-                       const Check& check);
+                       const Check& check, const OnFlowWork& told = {});
 FlowTestAnswer answer_flow_test(const LiveSession& session, const FlowRequest& request,
-                                const Check& check);
+                                const Check& check, const OnFlowWork& told = {});
 /// A head's scores of kind `from`, which must not be kText: those come with the statistics.
 LateScoresAnswer answer_late(LiveSession& session, const Place& place, ScoreFrom from,
                              Cancel& cancel);

@@ -52,6 +52,7 @@ std::string answer_types() {
   types.declare<ChangesAnswer>();
   types.declare<ChosenAnswer>();
   declare_words(types);
+  types.declare<FlowProgressAnswer>();
   types.declare<FlowAnswer>();
   types.declare<FlowTestAnswer>();
   return "// The types of /api/v1, written from src/inspect/answers by the test TypeWriter.\n\n" +

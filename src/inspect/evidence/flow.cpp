@@ -143,9 +143,9 @@ std::vector<std::int64_t> way_to(const FlowLevels& levels, std::int64_t key) {
   return way;
 }
 
-}  // namespace
-
-namespace {
+void tell_step(const FlowMoves& moves, std::size_t step, FlowWork work, const OnFlowWork& told) {
+  if (told) told(work, static_cast<std::int64_t>(step) + 1, std::ssize(moves.steps().steps));
+}
 
 // What goes down through one layer, and by which single way most of it.
 struct Descent {
@@ -179,7 +179,7 @@ Descent descend(FlowMoves& moves, std::size_t step, const std::vector<double>& a
 
 }  // namespace
 
-FlowLevels flow_levels(FlowMoves& moves, std::int64_t position) {
+FlowLevels flow_levels(FlowMoves& moves, std::int64_t position, const OnFlowWork& told) {
   const auto nodes = static_cast<std::size_t>(moves.steps().nodes());
   FlowLevels levels{.shares = {std::vector<double>(nodes)}, .came_over = {}};
   levels.shares[0][static_cast<std::size_t>(position)] = 1;
@@ -189,6 +189,7 @@ FlowLevels flow_levels(FlowMoves& moves, std::int64_t position) {
     levels.shares.push_back(std::move(down.below));
     levels.came_over.push_back(std::move(down.over));
     best = std::move(down.best);
+    tell_step(moves, step, FlowWork::kLayers, told);
   }
   levels.best = std::move(best);
   return levels;
@@ -203,18 +204,28 @@ double sum_error_of(const FlowLevels& levels) {
   return largest;
 }
 
+// The shares of the levels without edges.
+Flow begun(const FlowMoves& moves, const FlowRequest& request, const FlowLevels& levels) {
+  return {.request = request,
+          .tokens = moves.steps().tokens,
+          .source = moves.steps().source,
+          .shares = levels.shares.back(),
+          .columns = {},
+          .layers = {},
+          .paths = {},
+          .way = {},
+          .sum_error = sum_error_of(levels)};
+}
+
 }  // namespace
 
-Flow flow(FlowMoves& moves, const FlowRequest& request) {
-  const FlowLevels levels = flow_levels(moves, request.position);
-  Flow flow{.request = request,
-            .tokens = moves.steps().tokens,
-            .source = moves.steps().source,
-            .shares = levels.shares.back(),
-            .columns = {},
-            .layers = {},
-            .paths = {},
-            .way = {}};
+Flow flow_shares(FlowMoves& moves, const FlowRequest& request, const OnFlowWork& told) {
+  return begun(moves, request, flow_levels(moves, request.position, told));
+}
+
+Flow flow(FlowMoves& moves, const FlowRequest& request, const OnFlowWork& told) {
+  const FlowLevels levels = flow_levels(moves, request.position, told);
+  Flow flow = begun(moves, request, levels);
   flow.columns = columns_of(flow);
   const std::size_t columns = flow.columns.size();
   const auto column = column_of_nodes(flow.columns, flow.shares.size());
@@ -225,8 +236,8 @@ Flow flow(FlowMoves& moves, const FlowRequest& request) {
     layer.layer = moves.steps().steps[step].layer;
     layer.shares = by_column(levels.shares[step], column, columns);
     flow.layers.push_back(std::move(layer));
+    tell_step(moves, step, FlowWork::kEdges, told);
   }
-  flow.sum_error = sum_error_of(levels);
   flow.paths = flow_paths(moves, levels, request.position, request.paths);
   flow.others = 1;
   for (const FlowPath& path : flow.paths) flow.others -= path.share;

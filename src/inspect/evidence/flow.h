@@ -61,8 +61,17 @@ struct Flow {
   double sum_error = 0;  // how far any level's shares are from summing to 1
 };
 
+/// What the work on a flow counts: layers that shares have passed, layers whose edges are summed,
+/// tokens that were hidden, edges that were removed.
+enum class FlowWork : std::uint8_t { kLayers, kEdges, kHidden, kRemoved };
+
+/// Called after each part of the work, with the parts that are done.
+using OnFlowWork = std::function<void(FlowWork work, std::int64_t done, std::int64_t of)>;
+
 /// Along these moves.
-Flow flow(FlowMoves& moves, const FlowRequest& request);
+Flow flow(FlowMoves& moves, const FlowRequest& request, const OnFlowWork& told = {});
+/// The shares alone: without columns, edges and paths.
+Flow flow_shares(FlowMoves& moves, const FlowRequest& request, const OnFlowWork& told = {});
 
 /// The shares of the nodes, level by level; and, of each node, over which node behind the layer the
 /// largest share of one single way came.
@@ -71,7 +80,7 @@ struct FlowLevels {
   std::vector<std::vector<std::int64_t>> came_over;  // [steps][nodes]
   std::vector<double> best = {};                     // [nodes], the share of that way at the tokens
 };
-FlowLevels flow_levels(FlowMoves& moves, std::int64_t position);
+FlowLevels flow_levels(FlowMoves& moves, std::int64_t position, const OnFlowWork& told = {});
 
 /// The `most` ways with the largest shares; hops are counted, not the layers that they are made in.
 std::vector<FlowPath> flow_paths(FlowMoves& moves, const FlowLevels& levels, std::int64_t position,

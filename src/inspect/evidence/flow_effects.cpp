@@ -194,8 +194,9 @@ struct TriedEdge {
 };
 
 // The largest edges of the rollout, over all layers; what stays is none.
-std::vector<TriedEdge> largest_edges(FlowMoves& moves, std::int64_t position, std::size_t most) {
-  const FlowLevels levels = flow_levels(moves, position);
+std::vector<TriedEdge> largest_edges(FlowMoves& moves, std::int64_t position, std::size_t most,
+                                     const OnFlowWork& told) {
+  const FlowLevels levels = flow_levels(moves, position, told);
   std::vector<TriedEdge> edges;
   const auto larger = [](const TriedEdge& a, const TriedEdge& b) { return a.share > b.share; };
   for (std::size_t step = 0; step + 1 < levels.shares.size(); ++step) {
@@ -246,7 +247,8 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
 }
 
 FlowTest test_flow(const Session& session, const LoadedModel& model, const Flow& flow,
-                   const std::function<void()>& check, std::int64_t most_tokens) {
+                   const std::function<void()>& check, const OnFlowWork& told,
+                   std::int64_t most_tokens) {
   Trials trials(session, model, flow.request, check);
   FlowTest test{.outcome = trials.outcome, .hidden = {}};
   std::vector<std::int64_t> nodes = by_share(flow);
@@ -263,6 +265,7 @@ FlowTest test_flow(const Session& session, const LoadedModel& model, const Flow&
     shares.push_back(hidden.share);
     effects.push_back(std::abs(hidden.effect));
     test.hidden.push_back(hidden);
+    if (told) told(FlowWork::kHidden, std::ssize(test.hidden), std::ssize(nodes));
   }
   test.rank_correlation = rank_correlation(shares, effects);
   return test;
@@ -270,15 +273,18 @@ FlowTest test_flow(const Session& session, const LoadedModel& model, const Flow&
 
 std::int64_t weigh_by_effect(FlowMoves& moves, const Session& session, const LoadedModel& model,
                              const FlowRequest& request, const std::function<void()>& check,
-                             std::int64_t most_tokens) {
+                             const OnFlowWork& told, std::int64_t most_tokens) {
   Trials trials(session, model, request, check);
   const auto most =
       static_cast<std::size_t>(std::max<std::int64_t>(most_tokens / trials.tokens_a_pass(), 8));
-  const std::vector<TriedEdge> edges = largest_edges(moves, request.position, most);
+  const std::vector<TriedEdge> edges = largest_edges(moves, request.position, most, told);
   std::map<std::pair<std::size_t, std::int64_t>, std::map<std::int64_t, double>> weights;
-  for (const TriedEdge& edge : edges)
+  std::int64_t tried = 0;
+  for (const TriedEdge& edge : edges) {
     weights[{edge.step, edge.from}][edge.to] =
         std::abs(trials.without({closed_of(moves.steps(), edge)}).effect);
+    if (told) told(FlowWork::kRemoved, ++tried, std::ssize(edges));
+  }
   for (const auto& [from, of_edges] : weights) moves.replace(from.first, from.second, of_edges);
   moves.keep_replaced();
   return std::ssize(edges);

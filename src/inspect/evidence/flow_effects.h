@@ -32,17 +32,18 @@ struct FlowTest {
   double rank_correlation = 0;      // Spearman's, of share and |effect|; NaN of fewer than three
 };
 
-/// Runs passes until the tokens that they read reach `most_tokens`: those of the largest shares
-/// first.
+/// Reads only the flow's shares. Runs passes until the tokens that they read reach `most_tokens`:
+/// those of the largest shares first.
 FlowTest test_flow(const Session& session, const LoadedModel& model, const Flow& flow,
-                   const std::function<void()>& check, std::int64_t most_tokens = 100'000);
+                   const std::function<void()>& check, const OnFlowWork& told = {},
+                   std::int64_t most_tokens = 100'000);
 
 /// Moves by effect: each of the rollout's largest edges is removed from all heads of its layer, and
 /// a token's moves are spread by |effect|; where no edge of it was tried, all stays. Returns how
 /// many edges were tried.
 std::int64_t weigh_by_effect(FlowMoves& moves, const Session& session, const LoadedModel& model,
                              const FlowRequest& request, const std::function<void()>& check,
-                             std::int64_t most_tokens = 100'000);
+                             const OnFlowWork& told = {}, std::int64_t most_tokens = 100'000);
 
 /// Spearman's rank correlation; equal values share their mean rank.
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);

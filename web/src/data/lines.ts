@@ -1,5 +1,5 @@
 // An answer that comes line by line, each line an object: what is written while the model writes it.
-import {ApiError, kApi} from '../transport/ask';
+import {answer, ApiError, kApi} from '../transport/ask';
 import type {Requests} from '../transport/requests';
 
 /** Calls `take` for each line as it comes; ends early, and quietly, when it is told to. */
@@ -8,12 +8,8 @@ export function readLines<Line>(requests: Requests, path: string, signal: AbortS
 }
 
 async function read<Line>(requests: Requests, path: string, signal: AbortSignal, take: (line: Line) => void): Promise<void> {
-  const response = await requests.request(path, {signal});
-  if (!response.ok || !response.body) {
-    const body = await response.json().catch(() => null) as {error?: {code: string; message: string}} | null;
-    throw new ApiError(body?.error?.code ?? 'failed', body?.error?.message ?? response.statusText);
-  }
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const response = await answer(requests, path, {signal});
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     const lines = (rest + part.value).split('\n');

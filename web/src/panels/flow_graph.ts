@@ -76,12 +76,12 @@ function way(data: FlowData, {x}: Places, pitch: number): SVGElement[] {
   return drawn;
 }
 
-function layerNames({flow}: FlowData, pitch: number, top: string): HTMLElement[] {
+function layerNames({flow, isComing}: FlowData, pitch: number, top: string): HTMLElement[] {
   return flow.layers.map(({stack, layer, edges: kept, rest}, step) => {
     const kind = flow.source > 0 ? `${stack} ` : '';
     const held = kept.reduce((sum, {share}) => sum + share, 0);
     const element = html('div', {class: 'flow-layer'}, html('div', {}, `${kind}layer ${layer}`),
-      ...pitch >= 52 ? [html('div', {class: 'quiet'}, `${kept.length} edges ${shortWeight(held)}`), html('div', {class: 'quiet'}, `+ ${shortWeight(rest.share)} in ${rest.count}`)]
+      ...isComing ? [] : pitch >= 52 ? [html('div', {class: 'quiet'}, `${kept.length} edges ${shortWeight(held)}`), html('div', {class: 'quiet'}, `+ ${shortWeight(rest.share)} in ${rest.count}`)]
         : [html('div', {class: 'quiet'}, `${kept.length} + ${shortWeight(rest.share)} in ${rest.count}`)]);
     element.style.top = `${kTop + step * pitch + (pitch >= 52 ? 18 : 2)}px`;
     element.title = top;
@@ -91,7 +91,7 @@ function layerNames({flow}: FlowData, pitch: number, top: string): HTMLElement[]
 
 /** The names of the columns, their shares and what hiding them does. */
 function feet(page: FlowPage, data: FlowData, {x, rooms, isTight}: Places, top: number): HTMLElement[] {
-  const {flow, test} = data;
+  const {flow, test, isComing} = data;
   const chosen = flow.way.at(-1);
   const position = flowPosition(page);
   return flow.columns.map(({begin, end, share}, at) => {
@@ -104,9 +104,9 @@ function feet(page: FlowPage, data: FlowData, {x, rooms, isTight}: Places, top: 
     const bar = html('span', {class: 'flow-share'});
     bar.style.height = `${Math.max(1, Math.min(kMostShare, share * kShareHeight))}px`;
     const classes = `flow-foot${isFold ? ' fold-foot' : ''}${begin === chosen && !isFold ? ' chosen' : ''}${begin === position && !isFold ? ' own' : ''}${most >= 0.05 ? ' strong' : ''}`;
-    const content = [html('span', {class: 'flow-name'}, isFold ? isTight ? `+${end - begin}` : `${end - begin} tokens` : own), bar, html('span', {class: 'flow-value'}, shortWeight(share)),
+    const content = [html('span', {class: 'flow-name'}, isFold ? isTight ? `+${end - begin}` : `${end - begin} tokens` : own), isComing ? null : bar, html('span', {class: 'flow-value'}, isComing ? '\u2013' : shortWeight(share)),
       html('span', {class: 'flow-effect'}, effect)];
-    const isChoice = !isFold && (page.side.isSquare || begin >= page.side.queries.length);
+    const isChoice = !isComing && !isFold && (page.side.isSquare || begin >= page.side.queries.length);
     const element = isChoice ? html('button', {type: 'button', class: classes, 'aria-label': `${own}, ${nodeIndex(page, begin)}, share ${shortWeight(share)}${effect ? `, effect ${effect}` : ''}`}, ...content)
       : html('div', {class: classes}, ...content);
     if (isChoice) element.addEventListener('click', () => page.choose(begin));
@@ -127,7 +127,7 @@ export function drawFlow(container: HTMLElement, page: FlowPage, data: FlowData)
   const position = flowPosition(page);
   const says = `flow into ${nodeName(page, position)} ${position}`;
   const own = data.flow.columns.findIndex(({begin, end}) => position >= begin && position < end);
-  const top = svg('text', {class: 'flow-number', x: Math.min((places.x[own] ?? width) + 24, width), y: kTop - 10, 'text-anchor': 'end'}, `${nodeName(page, position)} 1`);
+  const top = svg('text', {class: 'flow-number', x: Math.min((places.x[own] ?? width) + 24, width), y: kTop - 10, 'text-anchor': 'end'}, `${nodeName(page, position)} 1.00`);
   const drawing = svg('svg', {class: 'flow-drawing', width, height: bottom + 6, viewBox: `0 0 ${width} ${bottom + 6}`, role: 'img', 'aria-label': says},
     ...lines, ...edges(data, places, pitch), ...nodes(data, places, pitch, position), ...way(data, places, pitch), top);
   const unit = data.test?.word ? 'effect, nats' : data.test ? places.names < kNames ? 'effect' : 'effect, of its state' : '';

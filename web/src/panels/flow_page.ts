@@ -28,10 +28,13 @@ export function nodeIndex({side}: Page, node: number): number {
   return node < side.queries.length ? node : node - side.queries.length;
 }
 
+/** Columns of single tokens that there is room for. */
+export function namedIn(width: number): number { return Math.max(4, Math.min(60, Math.floor((width - 130) / 38) - 3)); }
+
 export function flowName(page: Page, width: number): string {
   const {store, side} = page;
   const node = keyNode(page);
-  const named = Math.max(4, Math.min(60, Math.floor((width - 130) / 38) - 3));
+  const named = namedIn(width);
   return `${side.stack}/flow?position=${flowPosition(page)}&named=${named}${node === null ? '' : `&key=${node}`}${store.now.by === 'effect' ? '&by=effect' : ''}`;
 }
 
@@ -46,4 +49,25 @@ export function signed(value: number, digits = 2): string {
   return `${value < 0 ? kMinus : '+'}${text.replace(/^0/, '')}`;
 }
 
-export interface FlowData { flow: Flow; test: FlowTest | null }
+/** `isComing`: the flow is a frame, whose tokens and layers alone are known. */
+export interface FlowData { flow: Flow; test: FlowTest | null; isComing: boolean }
+
+/** As much of a flow as is known before its answer: the layers, and the last tokens that it may come from. */
+export function frameOf(page: Page, width: number): Flow {
+  const {side, api} = page;
+  const position = flowPosition(page);
+  const [tokens, source] = [side.queries.length, side.isSquare ? 0 : side.keys.length];
+  const layersOf = (stack: string) => api.side(stack).layers;
+  const steps = (stack: string) => Array.from({length: layersOf(stack)}, (_, at) => ({stack, layer: layersOf(stack) - 1 - at, edges: [], rest: {count: 0, share: 0}, shares: []}));
+  const run = (begin: number, end: number, most: number) => {
+    const first = end - begin <= most ? begin : end - most + 1;
+    const alone = Array.from({length: end - first}, (_, at) => ({begin: first + at, end: first + at + 1, share: 0}));
+    return [...first > begin ? [{begin, end: first, share: 0}] : [], ...alone];
+  };
+  const end = side.attention.causal || source > 0 ? position + 1 : tokens;
+  const most = Math.floor(namedIn(width) / (source > 0 ? 2 : 1));
+  return {
+    stack: side.stack, position, by: '', tokens, source, shares: [], columns: [...run(0, end, most), ...run(tokens, tokens + source, most)],
+    layers: side.isSquare ? steps(side.stack) : [...steps('decoder'), ...steps('encoder')], paths: [], others: 0, way: [], way_share: 0, sum_error: 0,
+  };
+}

@@ -2,7 +2,7 @@
 import type {FlowTest} from '../answers';
 import {logAxis} from '../axis';
 import {html, svg} from '../dom';
-import {shortWeight, weight} from '../format';
+import {count, shortWeight, weight} from '../format';
 import type {FlowPage} from './flow_page';
 import {keyNode, nodeIndex, nodeName} from './flow_page';
 import {Room} from './name_room';
@@ -72,6 +72,6 @@ export function testTable(page: FlowPage, test: FlowTest, own: number, ownShare:
     ...test.not_hidden > 0 ? [row([`${test.not_hidden} more`], ['', 'not tried', ...word ? [''] : []], 'quiet')] : [],
     row([`${nodeName(page, own)} itself`], [weight(ownShare), 'not hidden', ...word ? [''] : []], 'quiet')];
   const heads = ['', 'share', word ? `log-prob. of ${said}` : 'change of its state', ...word ? [said] : []];
-  return [html('div', {class: 'heading'}, html('h2', {}, 'Test it'), html('span', {class: 'quiet'}, page.side.attention.causal ? 'each token hidden from all later ones, run again' : 'each token hidden from all others, run again')),
+  return [html('div', {class: 'heading'}, html('h2', {}, 'Test it'), html('span', {class: 'quiet'}, `${test.not_hidden > 0 ? `${hidden.length.toLocaleString('en')} of ${count(hidden.length + test.not_hidden, 'token')}` : 'each token'} hidden from all ${page.side.attention.causal ? 'later ones' : 'others'}, run again`)),
     html('table', {class: 'flow-test'}, html('thead', {}, html('tr', {class: 'quiet'}, ...heads.map((name) => html('th', {scope: 'col'}, name)))), html('tbody', {}, ...body))];
 }

@@ -1,6 +1,7 @@
 // One line while the server works: what, how many of how many; or what failed, and why.
 import {html} from '../dom';
 import type {MakePanel, Panel} from '../panel';
+import {progressLine} from '../progress_line';
 import type {SessionInfo} from '../transport/api';
 
 const kQuietMilliseconds = 200;  // nothing is said about what takes less
@@ -12,10 +13,7 @@ export function passOf({tokens, key_tokens: source, attentions}: SessionInfo): s
 }
 
 export const progressPanel: MakePanel = (container, {api}): Panel => {
-  const what = html('span', {});
-  const count = html('span', {class: 'quiet'});
-  const fill = html('div', {class: 'progress-fill'});
-  const line = html('div', {class: 'progress', role: 'status'}, what, count, html('div', {class: 'progress-room'}, fill));
+  const line = progressLine();
   const failed = html('div', {class: 'failed', role: 'alert'});
   let late = false;
 
@@ -31,11 +29,9 @@ export const progressPanel: MakePanel = (container, {api}): Panel => {
       container.replaceChildren();
       return;
     }
-    what.textContent = api.hasWeights ? 'Scoring heads' : 'Reading the text';
-    count.textContent = api.hasWeights ? `${done} of ${of}, the layer in view first`
-      : passOf(api.info);
-    fill.style.width = `${100 * done / of}%`;
-    container.replaceChildren(line);
+    line.show(api.hasWeights ? 'Scoring heads' : 'Reading the text',
+      api.hasWeights ? `${done} of ${of}, the layer in view first` : passOf(api.info), done / of);
+    container.replaceChildren(line.element);
   };
   const timer = setTimeout(() => {
     late = true;

@@ -1,10 +1,12 @@
 // The server as the page sees it: docs/api.md in types, with caches for what does not change.
 import type {
-  Attention as AttentionInfo, Chosen, Evidence, Marginals, Model as ModelInfo, Next, Score as ScoreName,
+  Attention as AttentionInfo, Chosen, Evidence, FlowProgress, Marginals, Model as ModelInfo, Next, Score as ScoreName,
   Session as SessionInfo, Similar, Token,
 } from '../answers';
 import type {EdgeRow, Line} from '../arcs';
+import {readLines} from '../data/lines';
 import type {Question} from '../data/slot';
+import {isSaved} from '../held';
 import type {Size} from '../fit';
 import type {Looks, LooksReader} from '../looks';
 import type {Place} from '../selection';
@@ -46,6 +48,7 @@ export class SessionApi {
   private hasEveryNext = true;  // the words after each position were kept, not the last ones alone
   readonly model: ModelInfo;
   private readonly scores = new Map<string, HeadScores[]>();  // by layer, as they come
+  private readonly far = new Map<string, FlowProgress>();  // by question
   error: ApiError | null = null;
   failed: (error: ApiError) => void = () => undefined;  // a question had no answer
   hasWeights = false;  // the pass has ended
@@ -119,8 +122,13 @@ export class SessionApi {
   private weighed(path: string): string { return this.requests.carried() ? `${path}${path.includes('?') ? '&' : '?'}q=carried` : path; }
 
   private async get(name: string, signal: AbortSignal): Promise<Response> {
+    return this.heard(answer(this.requests, `${this.path}/${name}`, {signal}));
+  }
+
+  /** The answer; that there is none is said on the page. */
+  private async heard<Value>(answered: Promise<Value>): Promise<Value> {
     try {
-      return await answer(this.requests, `${this.path}/${name}`, {signal});
+      return await answered;
     } catch (error) {
       if (error instanceof ApiError && error.code !== 'not_found') this.failed(error);
       throw error;
@@ -221,6 +229,29 @@ export class SessionApi {
   ask<Answer>(name: string): Question<Answer> {
     return this.question(this.asked as Recent<Answer>, name, (signal) => this.json(name, signal));
   }
+
+  /** The same of what takes long: `farOf` says how far it is. */
+  askLong<Answer extends object>(name: string): Question<Answer> {
+    if (isSaved(this.model)) return this.ask(name);
+    return this.question(this.asked as Recent<Answer>, name, async (signal) => {
+      let last: Answer | null = null;
+      this.far.delete(name);
+      await this.heard(readLines<Answer | FlowProgress>(this.requests, `${this.path}/${name}&progress=1`, signal, (line) => {
+        if (!('working' in line)) {
+          last = line;
+          return;
+        }
+        this.far.set(name, line);
+        this.changed();
+      }));
+      return last!;
+    });
+  }
+
+  farOf(name: string): FlowProgress | undefined { return this.far.get(name); }
+
+  /** Ends what a place of the page waits for, and the server's work on it. */
+  end(lane: string): void { this.asked.end(lane); }
 
   floats(name: string): Question<Float32Array> {
     return this.question(this.asked as Recent<Float32Array>, name, async (signal) =>

@@ -49,6 +49,9 @@ export class Recent<Value> {
     for (const {stop, settled} of this.kept.values()) if (!settled) stop.abort();
   }
 
+  /** Ends what a lane waits for. */
+  end(lane: string): void { this.leave(lane, ''); }
+
   private leave(lane: string, next: string): void {
     const before = this.lanes.get(lane);
     if (before === undefined || before === next) return;

@@ -1,14 +1,15 @@
 // Flow: what flowed into one token through the layers, and how far that can be trusted.
 import type {Flow, FlowTest} from '../answers';
-import {latest, Slot, valueOf} from '../data/slot';
+import {latest, valueOf} from '../data/slot';
 import {sessionPath} from '../data/lines';
 import {button, choice, html, say} from '../dom';
 import {weight} from '../format';
 import type {Page} from '../panel';
 import {drawFlow} from '../panels/flow_graph';
 import type {FlowPage} from '../panels/flow_page';
-import {effectsName, flowName, flowPosition, keyNode, nodeIndex, nodeName} from '../panels/flow_page';
+import {effectsName, flowName, flowPosition, frameOf, keyNode, nodeIndex, nodeName} from '../panels/flow_page';
 import {testTable, trust} from '../panels/flow_trust';
+import {FlowWait} from '../panels/flow_wait';
 import {sideSwitch, stacksOf} from '../sides';
 import type {View} from './view';
 
@@ -64,10 +65,11 @@ export const flow: View = {
     const by = choice('Edges by', [{name: 'rollout', label: 'rollout'}, {name: 'effect', label: 'effect'}] as const, (name) => store.set({by: name}));
     const exports = kFormats.map((format) => button({class: 'option', 'aria-label': `export as ${format}`}, () => void exportGraph(page, format), format));
     const canvas = html('div', {class: 'flow-canvas'});
+    const room = html('div', {class: 'flow-room'});
     const said = html('span', {class: 'quiet'});  // in the foot line
     const sides = stacksOf(api).length > 1 ? sideSwitch(shared) : null;
     graph.append(html('div', {class: 'heading'}, html('h2', {}, 'Flow'), title, about,
-      html('span', {class: 'words-switches', 'data-unsaved': true}, sides?.element ?? null, ...exports, html('span', {class: 'quiet'}, 'edges by'), by.element)), canvas);
+      html('span', {class: 'words-switches', 'data-unsaved': true}, sides?.element ?? null, ...exports, html('span', {class: 'quiet'}, 'edges by'), by.element)), room);
     container.append(graph, html('div', {class: 'flow-columns'}, paths, trusted, tested));
     const choose = (node: number) => {
       const key = nodeIndex(page, node);
@@ -77,33 +79,40 @@ export const flow: View = {
     const page: FlowPage = {...shared, choose};
     const canTest = api.model.runs || api.model.held_view === 'flow';  // else there is no model to run again
     by.element.hidden = !canTest;
-    const flows = new Slot<Flow>('flow', () => update());
-    const tests = new Slot<FlowTest>('effects', () => update());
+    const flows = new FlowWait<Flow>(page, 'flow', () => update());
+    const tests = new FlowWait<FlowTest>(page, 'effects', () => update());
+    room.append(flows.element, canvas);
+    let kept: {of: string; flow: Flow} | null = null;  // for the moment in which another path through it is on its way
     let drawn: unknown[] = [];
     const update = () => {
       by.show(store.now.by);
       sides?.show();
       if (!api.hasWeights) return;
-      const asked = flows.show(api.ask<Flow>(flowName(page, canvas.clientWidth)));
-      const found = tests.show(canTest ? api.ask<FlowTest>(effectsName(page)) : null);
+      const asked = flows.show(flowName(page, canvas.clientWidth));
+      const found = tests.show(canTest ? effectsName(page) : null);
       const [now, test] = [latest(asked), valueOf(found)];
       const state = [now, test, asked?.state, found?.state, canvas.clientWidth, keyNode(page)];
       if (state.every((each, at) => each === drawn[at]) && drawn.length > 0) return;
       drawn = state;
       const position = flowPosition(page);
+      const of = `${position} ${store.now.by}`;
       title.replaceChildren('into ', html('b', {class: 'accent'}, nodeName(page, position)), ` ${position}`, ...test?.word ? [`; next word after ${nodeName(page, position)}: `] : [],
         ...test?.word ? [html('b', {}, test.word.text.trim()), ` ${weight(test.word.probability)}`] : []);
       about.textContent = asked?.state === 'error' ? asked.error.message : saidOf(page, now, test);
       about.title = about.textContent;
-      const waits = html('p', {class: 'quiet'}, found?.state === 'error' ? found.error.message : canTest ? 'Each token is hidden in turn and the model runs again \u2026' : 'There is no model to run again with hidden tokens.');
-      trusted.replaceChildren(...test ? trust(page, test) : [html('div', {class: 'heading'}, html('h2', {}, 'How far to trust it')), waits]);
+      const why = found?.state === 'error' ? found.error.message : canTest ? '' : 'There is no model to run again with hidden tokens.';
+      trusted.replaceChildren(...test ? trust(page, test) : [html('div', {class: 'heading'}, html('h2', {}, 'How far to trust it')), tests.element, html('p', {class: 'quiet'}, why)]);
       tested.replaceChildren(...test ? testTable(page, test, position, now?.shares[position] ?? 0) : []);
       if (!now) {
-        canvas.replaceChildren(html('p', {class: 'quiet'}, asked?.state === 'error' ? '' : store.now.by === 'effect' ? 'Each of the largest edges is removed in turn \u2026' : ''));
+        if (asked?.state === 'error') canvas.replaceChildren();
+        else if (kept?.of === of) drawFlow(canvas, page, {flow: {...kept.flow, way: []}, test, isComing: false});
+        else drawFlow(canvas, page, {flow: frameOf(page, canvas.clientWidth), test: null, isComing: true});
+        if (kept?.of !== of) paths.replaceChildren();
         return;
       }
+      kept = {of, flow: now};
       say(said, `the shares of every layer sum to 1 within ${Math.max(1e-16, now.sum_error).toExponential(0)}`);
-      drawFlow(canvas, page, {flow: now, test});
+      drawFlow(canvas, page, {flow: now, test, isComing: false});
       paths.replaceChildren(html('div', {class: 'heading'}, html('h2', {}, 'Paths'), html('span', {class: 'quiet'}, 'each sums over the layers of its hops'), html('span', {class: 'quiet words-switches'}, 'share')), html('ol', {}, ...pathRows(page, now)));
     };
     const step = (by: number) => store.set({query: Math.max(0, Math.min(side.queries.length - 1, flowPosition(page) + by)), key: null, range: null, to: false});
@@ -115,8 +124,8 @@ export const flow: View = {
       said: () => [said],
       update,
       destroy: () => {
-        flows.stop();
-        tests.stop();
+        flows.destroy();
+        tests.destroy();
       },
     };
   },
