@@ -11,6 +11,7 @@ namespace heed {
 namespace {
 
 using test::kSure;
+using test::peak;
 
 constexpr std::int64_t kRepeated = 50;  // rows of the second half begin inside a block
 
@@ -123,6 +124,35 @@ TEST(HeadScores, LocalIsWhatStaysWithinFourTokensOfRowsThatSeeMore) {
   const HeadScores scores = score_heads(test::layer_of(1, 7, flat), 0)[0];
   EXPECT_NEAR(scores.of("local"), (5.0 / 6 + 5.0 / 7) / 2, 1e-6);     // rows 5 and 6
   EXPECT_NEAR(adjusted(scores, "local"), 5.0 / 7 / (6.0 / 7), 1e-6);  // row 6 past the first token
+}
+
+// Reads its tokens as a source of as many.
+Session reads_source(const test::Pattern& pattern, std::int64_t heads) {
+  Session session = session_of(test::layer_of(heads, 4, pattern, Mask()));
+  session.stacks[0].shape.stack = Stack::kCross;
+  session.stacks[0].shape.causal = false;
+  session.key_tokens = session.tokens;
+  return session;
+}
+
+TEST(Coverage, IsTheShareOfTheSourceThatTheRowsReadOnce) {
+  const Session session = reads_source(
+      [](std::int64_t head, std::int64_t i, std::int64_t j) {
+        if (head == 3) return 0.0F;
+        return peak(j == (head == 0 ? i : head == 1 ? 0 : i / 2));
+      },
+      4);
+  const std::vector<HeadScores> scores = score_heads(session);
+  const double expected[] = {1, 1.0 / 4, 2.0 / 4, 1};  // an even spread reaches every token
+  for (std::size_t head = 0; head < 4; ++head) {
+    EXPECT_NEAR(scores[head].of("coverage"), expected[head], 1e-6) << head;
+    EXPECT_EQ(adjusted(scores[head], "coverage"), scores[head].of("coverage"));
+  }
+}
+
+TEST(Coverage, IsOfCrossAttentionsAlone) {
+  const Session session = session_of(test::layer_of(1, 4, flat, Mask()));
+  EXPECT_TRUE(std::isnan(score_heads(session)[0].of("coverage")));
 }
 
 // Lengths of values 0, 1, 1, 1: a sink that carries nothing.

@@ -130,6 +130,31 @@ TEST(ServedTarget, TheOrderOfAHeadIsThatOfItsRows) {
   EXPECT_FALSE(both.get("/decoder/heads")["layers"][0]["heads"][1].contains("order"));
 }
 
+TEST(ServedTarget, TheCoverageOfAHeadIsWhatItsSourceReceives) {
+  Sides both(translator(), {{"text", "the cat sat"}, {"target", "a mat"}}, 4);
+  const json tokens = both.session["key_tokens"];
+  std::vector<double> received(tokens.size());
+  for (std::size_t query = 0; query < both.session["tokens"].size(); ++query) {
+    const json row = both.get("/cross/0/1/row/" + std::to_string(query));
+    for (std::size_t key = 0; key < tokens.size(); ++key)
+      received[key] += row["weights"][key].get<double>();
+  }
+  double sum = 0, count = 0;
+  for (std::size_t key = 0; key < tokens.size(); ++key) {
+    if (tokens[key].contains("special")) continue;
+    sum += std::min(received[key], 1.0);
+    ++count;
+  }
+  EXPECT_LT(count, static_cast<double>(tokens.size()));
+  const json head = both.get("/cross/heads")["layers"][0]["heads"][1];
+  EXPECT_NEAR(head["coverage"], sum / count, 1e-5);
+  const json evidence = both.get("/cross/0/1/evidence/coverage");
+  EXPECT_TRUE(evidence["of_keys"]);
+  EXPECT_EQ(evidence["rows"].size(), tokens.size());
+  EXPECT_EQ(evidence["counted"], count);
+  EXPECT_FALSE(both.get("/decoder/heads")["layers"][0]["heads"][1].contains("coverage"));
+}
+
 TEST(ServedTarget, EventsChooseAHeadOfTheStackInView) {
   Sides both(translator(), {{"text", "the cat sat"}, {"target", "a mat"}}, 4);
   const std::string events = both.ask("/events?stack=cross&layer=0&tokens=0")->body;

@@ -371,6 +371,7 @@ export interface Adjusted {
   same_word?: number;
   value_weighted?: number;
   value_sink?: number;
+  coverage?: number;
   probe_induction?: number;
   probe_duplicate?: number;
   without?: number;
@@ -408,6 +409,7 @@ export interface Head {
   same_word?: number;
   value_weighted?: number;
   value_sink?: number;
+  coverage?: number;
   probe_induction?: number;
   probe_duplicate?: number;
   without?: number;
@@ -453,6 +455,7 @@ export interface LateScores {
   same_word?: number;
   value_weighted?: number;
   value_sink?: number;
+  coverage?: number;
   probe_induction?: number;
   probe_duplicate?: number;
   without?: number;
@@ -478,6 +481,7 @@ export interface Evidence {
   layer: number;
   head: number;
   score: string;
+  of_keys?: boolean;
   first_row: number;
   rows: (number | null)[];
   counted: number;

@@ -33,6 +33,7 @@ struct ScoreInfo {
   ScoreUnit unit = ScoreUnit::kShare;
   double threshold = 0;  // from which on a head is said to do it; 0: there is none
   ScoreFrom from = ScoreFrom::kText;
+  bool reads_source = false;  // only a cross-attention has it
 };
 
 /// All of them, in the order in which they are shown.

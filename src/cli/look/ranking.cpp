@@ -30,8 +30,8 @@ constexpr std::size_t kNearest = 3;
 constexpr std::array kUsual = {"previous",           "sink",    "induction", "duplicate",
                                "normalised_entropy", "distance"};
 // Between two texts no token is the one before: how sharply a head looks, and whether in order.
-constexpr std::array kUsualBetween = {"confidence", "current", "sink", "delimiter",
-                                      "normalised_entropy"};
+constexpr std::array kUsualBetween = {"confidence", "coverage",  "current",
+                                      "sink",       "delimiter", "normalised_entropy"};
 
 // The scores that the filter names, in its order, then the usual ones.
 std::vector<std::size_t> columns_of(const HeadFilter& filter, const StackShape& shape) {
@@ -42,7 +42,7 @@ std::vector<std::size_t> columns_of(const HeadFilter& filter, const StackShape& 
     for (std::size_t at = 0; at < score_infos().size(); ++at) {
       const ScoreInfo& info = score_infos()[at];
       const bool is_named = info.name == name || info.short_name == name;
-      if (is_named && !(info.looks_ahead && shape.causal) &&
+      if (is_named && has_score(shape, info) &&
           std::ranges::find(columns, at) == columns.end())
         columns.push_back(at);
     }
@@ -184,7 +184,7 @@ HeadFilter ranking_filter(const std::string& text, const std::string& model,
                                      });
   std::vector<std::string_view> names;
   for (const ScoreInfo& info : score_infos())
-    if (!shape.causal || !info.looks_ahead) names.push_back(info.name);
+    if (has_score(shape, info)) names.push_back(info.name);
   reworded([&] { check_head_filter(filter, names); }, [&](ErrorParts& parts) { parts.op = op; });
   for (const HeadFilter::Term& term : filter.terms) {
     if (term.name == "layer") check_layer(op, model, shape, std::llround(term.first));

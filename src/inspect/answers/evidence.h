@@ -55,6 +55,7 @@ struct EvidenceAnswer {
   void describe(Fields& field) const {
     describe_place(field, evidence.place);
     field("score", evidence.score);
+    field("of_keys", evidence.is_of_keys ? std::optional(true) : std::nullopt);
     field("first_row", evidence.first_row);
     field("rows", Masked{evidence.rows});
     field("counted", evidence.counted);

@@ -21,7 +21,7 @@ ModelAnswer answer_model(const std::string& name, bool built_in, const ModelInfo
 ModelAnswer answer_model(const LoadedModel& model);
 /// Of a session without a model at hand.
 ModelAnswer answer_model(const Session& session);
-/// Every score; those that look ahead only where some stack can.
+/// The scores that heads of some stack may have.
 std::vector<ScoreAnswer> answer_scores(const std::vector<StackShape>& shapes);
 
 ErrorAnswer answer_error(std::exception_ptr exception);

@@ -97,10 +97,10 @@ ModelAnswer answer_model(const Session& session) {
 }
 
 std::vector<ScoreAnswer> answer_scores(const std::vector<StackShape>& shapes) {
-  const bool causal = std::ranges::all_of(shapes, &StackShape::causal);
   std::vector<ScoreAnswer> scores;
   for (const ScoreInfo& info : score_infos())
-    if (!causal || !info.looks_ahead) scores.push_back({info});
+    if (std::ranges::any_of(shapes, [&](const StackShape& each) { return has_score(each, info); }))
+      scores.push_back({info});
   return scores;
 }
 

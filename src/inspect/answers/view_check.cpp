@@ -10,6 +10,7 @@
 #include "heed/inspect/view.h"
 #include "inspect/answers/address_versus.h"
 #include "inspect/evidence/edited_run.h"
+#include "inspect/heads/scores.h"
 
 namespace heed {
 namespace {
@@ -24,10 +25,10 @@ void check_token(const char* name, std::int64_t token, std::int64_t tokens) {
 }
 
 std::vector<std::string_view> score_names(const std::vector<StackShape>& stacks) {
-  const bool causal = std::ranges::all_of(stacks, &StackShape::causal);
   std::vector<std::string_view> names;
   for (const ScoreInfo& info : score_infos())
-    if (!causal || !info.looks_ahead) names.push_back(info.name);
+    if (std::ranges::any_of(stacks, [&](const StackShape& each) { return has_score(each, info); }))
+      names.push_back(info.name);
   return names;
 }
 

@@ -112,6 +112,11 @@ HeadEvidence of_text(const LateScores& late, const EvidenceRequest& request, Can
   observe(layer.args(), layer.attended(), observers);
   evidence.rows = observer->of_rows(score.which, request.form);
   evidence.counted = counted(evidence.rows);
+  evidence.is_of_keys = observer->is_of_keys();
+  if (evidence.is_of_keys) {
+    evidence.worst = worst_rows(evidence, false);
+    return evidence;
+  }
   Profile profile(0, kDistances);
   RowsSeen seen;
   visit_lines(layer, {.head = place.head, .hidden = 0}, [&](const RowView& row) {

@@ -21,6 +21,7 @@ struct WorstRow {
 struct HeadEvidence {
   Place place;
   std::string score;
+  bool is_of_keys = false;                        // `rows` and `worst` are of keys
   std::int64_t first_row = 0;                     // that `rows` begins with
   std::vector<float> rows = {};                   // the value of each; NaN: the row does not count
   std::int64_t counted = 0;                       // rows that count

@@ -66,6 +66,8 @@ ScoredLayer scored_layer(const Session& session, Stack stack, int layer) {
   for (std::size_t key = 0; key < keys.size(); ++key) {
     if (key > 0 && !is_word(tokenizer, keys[key]))
       scored.delimiters.push_back(static_cast<std::int32_t>(key));
+    if (stack == Stack::kCross && !is_special(tokenizer, keys[key]))
+      scored.source.push_back(static_cast<std::int32_t>(key));
     if (!is_square) continue;
     if (word + 1 < std::ssize(words) &&
         words[static_cast<std::size_t>(word) + 1] == std::ssize(scored.words))

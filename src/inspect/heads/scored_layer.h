@@ -14,6 +14,7 @@ struct ScoredLayer {
   std::size_t rows = 0;                       // 0: the tokens are not known
   std::vector<std::int32_t> kinds = {};       // equal where tokens are equal
   std::vector<std::int32_t> words = {};       // rising; tokens of one word have the same
+  std::vector<std::int32_t> source = {};      // of a cross-attention: keys that are not special
   std::vector<std::int32_t> delimiters = {};  // keys past the first that are special, or no words
   ConstView write_lengths = {};               // LayerAttention's; not given: |v| stands in
 };

@@ -127,6 +127,12 @@ constexpr std::array kScores = {
            .threshold = 0.4},
           value_scores,
           1},
+    Score{{.name = "coverage",
+           .short_name = "cover",
+           .about = "mean over source tokens of the weight received, each at most 1",
+           .title = "source tokens read",
+           .reads_source = true},
+          coverage_score},
     Score{.info = {.name = "probe_induction",
                    .short_name = "p induc",
                    .about = "mean weight on what followed the same token, on random tokens twice",
@@ -179,6 +185,11 @@ std::string_view from_name(ScoreFrom from) {
 
 std::span<const ScoreInfo> score_infos() { return kInfos; }
 std::span<const Score> all_scores() { return kScores; }
+
+bool has_score(const StackShape& shape, const ScoreInfo& info) {
+  return !(info.looks_ahead && shape.causal) &&
+         !(info.reads_source && shape.stack != Stack::kCross);
+}
 
 std::size_t score_index(std::string_view name) {
   const auto found = std::ranges::find(kInfos, name, &ScoreInfo::name);

@@ -24,8 +24,9 @@ class ScoreObserver : public Observer {
   virtual double score(std::int64_t head, int which, ScoreForm form) const = 0;
   /// Before a sweep of which one head alone is wanted: keeps what its rows say.
   virtual void keep_rows(std::int64_t head) = 0;
-  /// Its value in each row of that head; NaN: the row does not count.
+  /// Its value in each row of that head, or in each key; NaN: the row does not count.
   virtual std::vector<float> of_rows(int which, ScoreForm form) const = 0;
+  virtual bool is_of_keys() const { return false; }
   /// Whether the score of a row counts the weight of this key; nothing where it is not made so.
   virtual std::optional<bool> counts(int which, std::int64_t row, std::int64_t key) const;
 };
@@ -53,6 +54,8 @@ struct Score {
 };
 
 std::span<const Score> all_scores();
+/// Whether heads of such an attention may have the score.
+bool has_score(const StackShape& shape, const ScoreInfo& info);
 /// Its place in score_infos(); kNotFound, with the names that there are, for an unknown one.
 std::size_t score_index(std::string_view name);
 
@@ -65,6 +68,7 @@ ScoreObserverPointer induction_score(const ScoredLayer& layer);
 ScoreObserverPointer delimiter_score(const ScoredLayer& layer);
 ScoreObserverPointer same_word_score(const ScoredLayer& layer);
 ScoreObserverPointer value_scores(const ScoredLayer& layer);
+ScoreObserverPointer coverage_score(const ScoredLayer& layer);
 double probe_induction_score(LateScores& late, const Place& place);
 double probe_duplicate_score(LateScores& late, const Place& place);
 const LateRows& ablation_rows(LateScores& late, const Place& place);

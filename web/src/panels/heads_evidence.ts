@@ -112,12 +112,12 @@ export class HeadsEvidence implements Panel {
       svg('text', {x: 0, y: kRowsHeight + 13, class: 'tick'}, String(begin)), svg('text', {x: this.width, y: kRowsHeight + 13, 'text-anchor': 'end', class: 'tick'}, String(last)))];
   }
 
-  private worst({worst, score}: Evidence, column: Column): HTMLElement {
+  private worst({worst, score, of_keys: isOfKeys}: Evidence, column: Column): HTMLElement {
     const {side, store} = this.page;
     const isOfText = column.from !== 'probe';
     const before: Record<string, string> = {previous: 'before it', current: 'itself', sink: 'first', next: 'after it'};
     const lines = worst.map(({row, value, key, weight: most}) => {
-      const query = side.queries[row];
+      const query = (isOfKeys ? side.keys : side.queries)[row];
       const where = isOfText && query ? html('span', {}, html('b', {}, isolated(plain(query))), ' ', html('span', {class: 'index'}, String(row))) : html('span', {}, `place ${row}`);
       const what = key === undefined ? null : key === row && side.isSquare ? html('span', {}, 'itself')
         : html('span', {}, isolated(plain(side.keys[key]!)), ' ', html('span', {class: 'index'}, String(key)));
@@ -126,7 +126,7 @@ export class HeadsEvidence implements Panel {
       if (isOfText && key !== undefined) line.addEventListener('click', () => store.set({query: row, key}));
       return line;
     });
-    const said = column.from === 'run' ? 'Rows with the largest increase in loss' : column.from === 'probe' ? 'Places that do not fit'
+    const said = isOfKeys ? 'Source tokens that receive least' : column.from === 'run' ? 'Rows with the largest increase in loss' : column.from === 'probe' ? 'Places that do not fit'
       : column.threshold !== undefined || before[score] !== undefined ? 'Rows that do not fit, and their largest key' : 'Rows with the largest value, and their largest key';
     return html('div', {class: 'heads-worst'}, html('span', {class: 'quiet'}, said), html('ol', {}, ...lines));
   }

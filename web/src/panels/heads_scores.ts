@@ -13,7 +13,7 @@ export const kLike = 'like';  // the column of a search by example
 
 const kColumns = ['previous', 'sink', 'induction', 'duplicate', 'normalised_entropy', 'distance', 'without'];
 // Between two texts: no probe has a source, and a token of one has no distance to a token of the other.
-const kBetween = ['in_order', 'confidence', 'normalised_entropy', 'without'];
+const kBetween = ['in_order', 'confidence', 'coverage', 'normalised_entropy', 'without'];
 const kOfOneText = new Set(['previous', 'current', 'next', 'sink', 'distance', 'local', 'induction', 'duplicate', 'probe_induction', 'probe_duplicate']);
 const kInOrder: Column = {
   name: 'in_order', short: 'in order', about: 'mean weight of each token on the one at its place in the other text', title: 'same place', share: true, unit: 'share', from: 'text',
@@ -31,7 +31,7 @@ function named(page: Page, name: string): Column | undefined {
 }
 
 /** Whether a score says something of the attention: places and distances are those of one text. */
-export function isOfSide({side}: Page, name: string): boolean { return side.isSquare || !kOfOneText.has(name); }
+export function isOfSide({side}: Page, name: string): boolean { return side.isSquare ? name !== 'coverage' : !kOfOneText.has(name); }
 
 /** A score by its name; of the probe where the page is set to it. */
 export function columnOf(page: Page, name: string, alike: Alike | null): Column | undefined {

@@ -67,7 +67,7 @@ test('one line says which layer and which token of how many, with a hairline tha
   await end('flow');
   await end('effects');
   await page.waitForSelector('.trust-dot');
-  await soon.equal(() => page.locator('.progress').count(), 0);
+  await soon.equal(() => page.locator('.flow-wait .progress').count(), 0);
 });
 
 test('stop ends the request, says how far it came, and the work can begin again', async () => {
