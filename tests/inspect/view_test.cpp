@@ -28,6 +28,7 @@ json place_json(const ViewPlace& place) {
 void add_choices(const ViewAddress& view, json& as) {
   for (const auto& [name, value, usual] : {std::tuple("units", &view.units, "token"),
                                            {"of", &view.quantity, "weight"},
+                                           {"arcs", &view.arcs, "apart"},
                                            {"scale", &view.scale, "log"},
                                            {"line", &view.line, "surprise"},
                                            {"by", &view.by, "rollout"},

@@ -1,7 +1,7 @@
 // The grammar of addresses, #look/L5.H1+H2/i=17/j=3/scale=sqrt; tests/vectors/addresses.json holds it in both languages.
 import {readFilter} from './head_filter';
 import type {Place, Selection} from './selection';
-import {kBys, kLines, kMostHeads, kNothing, kPairs, kQuantities, kScales, kShows, kStacks, kUnits, kViewNames} from './selection';
+import {kArcs, kBys, kLines, kMostHeads, kNothing, kPairs, kQuantities, kScales, kShows, kStacks, kUnits, kViewNames} from './selection';
 import {readVersus} from './versus';
 
 export const kMostLinked = 2000;  // characters of a text in an address
@@ -108,6 +108,10 @@ const kParts: readonly Part[] = [
   {
     name: 'pair', expected: list(kPairs), write: ({pair}) => pair,
     read: (value) => isOneOf(kPairs, value) ? {pair: value} : null,
+  },
+  {
+    name: 'arcs', expected: list(kArcs), write: ({arcs}) => arcs === kNothing.arcs ? null : arcs,
+    read: (value) => isOneOf(kArcs, value) ? {arcs: value} : null,
   },
   {
     name: 'scores', expected: 'two names, as in previous+distance', read: readScores,

@@ -42,6 +42,13 @@ export function colourOf({places}: Selection, place: Place): string {
   return `head-${places.length > kColours ? 1 : Math.max(0, places.findIndex((each) => isSamePlace(each, place))) + 1}`;
 }
 
+/** Whether several heads may be one drawing: as many as have a colour each. */
+export function canBeTogether({api, store: {now: {places}}}: Page): boolean {
+  return places.length > 1 && places.length <= kColours && !api.isDifference;
+}
+
+export function isTogether(page: Page): boolean { return page.store.now.arcs === 'together' && canBeTogether(page); }
+
 /** The same of an edge: of a difference the colour says which side has more. */
 export function colourOfEdge({api, store}: Page, place: Place, weight: number): string {
   return api.isDifference ? weight < 0 ? 'less' : 'more' : colourOf(store.now, place);

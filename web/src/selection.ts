@@ -19,6 +19,7 @@ export const kStacks = ['self', 'encoder', 'decoder', 'cross'] as const;
 export type Stack = (typeof kStacks)[number];
 export const kQuantities = ['weight', 'carried'] as const;
 export type Quantity = (typeof kQuantities)[number];
+export const kArcs = ['apart', 'together'] as const;
 export const kLines = ['surprise', 'entropy', 'rank'] as const;
 export const kBys = ['rollout', 'effect'] as const;
 export const kPairs = ['A-A', 'A-B', 'B-A', 'B-B'] as const;
@@ -50,6 +51,7 @@ export interface Selection {
   quantity: Quantity;          // what a cell is; carried: its share of what the row's values write
   scale: Scale;
   pair: Pair | null;           // of two texts, from which to which; null: all
+  arcs: (typeof kArcs)[number];  // of several heads: a drawing each, or one
   scores: [string, string];    // the two that the chips show, by name
   temperature: number;         // of the next word, as it would be drawn
   topK: number;                // 0: all
@@ -76,7 +78,7 @@ export const kMostHeads = 16;
 
 export const kNothing: Selection = {
   view: 'look', places: [{layer: 0, head: 0}], query: null, key: null, range: null, to: false,
-  unit: 'token', quantity: 'weight', scale: 'log', pair: null, scores: ['previous', 'distance'],
+  unit: 'token', quantity: 'weight', scale: 'log', pair: null, arcs: 'apart', scores: ['previous', 'distance'],
   temperature: 1, topK: 0, topP: 1, line: 'surprise', by: 'rollout',
   sort: 'number', filter: '', zoom: null,
   x: 'previous', y: 'without', form: 'raw', on: 'probe', versus: '', show: 'A-B', model: '', text: '', second: '',

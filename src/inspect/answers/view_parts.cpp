@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 4> kPairs = {"A-A", "A-B", "B-A", "B-B"};
 constexpr std::array<std::string_view, 2> kForms = {"raw", "adjusted"};
 constexpr std::array<std::string_view, 3> kShows = {"A", "B", "A-B"};
 constexpr std::array<std::string_view, 2> kOn = {"probe", "text"};
+constexpr std::array<std::string_view, 2> kArcs = {"apart", "together"};
 constexpr std::array<std::string_view, 2> kQuantities = {"weight", "carried"};
 constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "rank"};
 constexpr std::array<std::string_view, 3> kLines = {"surprise", "entropy", "rank"};
@@ -169,6 +170,9 @@ const std::array<ViewPart, 26> kParts = {{
        return read_choice(view.pair, kPairs, value);
      },
      [](const ViewAddress& view) { return view.pair; }},
+    {"arcs", "apart or together",
+     [](ViewAddress& view, std::string_view value) { return read_choice(view.arcs, kArcs, value); },
+     [](const ViewAddress& view) { return view.arcs == "apart" ? "" : view.arcs; }},
     {"scores", "two names, as in previous+distance", read_scores,
      [](const ViewAddress& view) {
        return view.scores == ViewAddress().scores ? ""

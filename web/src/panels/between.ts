@@ -1,5 +1,4 @@
 // Who attends to whom between two texts: those who ask, those who are read, and all arcs between them.
-import {isSamePlace} from '../address';
 import type {Edge} from '../arcs';
 import type {Between} from '../between';
 import {BetweenData, blockInSight} from '../between';
@@ -8,7 +7,7 @@ import {weight} from '../format';
 import {Frame} from '../frame';
 import type {MakePanel, Page, Panel} from '../panel';
 import {languageOf} from '../language';
-import {colourOf, headName, primary, shortName} from '../panel';
+import {colourOf, headName, isTogether, primary, shortName} from '../panel';
 import {nameOf} from '../selection';
 import type {Block, Span} from '../side';
 import {blockOf} from '../side';
@@ -16,8 +15,9 @@ import type {BetweenNames} from './between_rows';
 import {askerRow, namesOf, readRow} from './between_rows';
 import {BetweenSmall} from './between_small';
 import type {Arc} from './edge_arcs';
-import {drawArcs} from './edge_arcs';
+import {drawArcs, inLane} from './edge_arcs';
 import {replaceWithFocus} from './edge_rows';
+import {Together} from './together';
 
 const kLeastHeight = 24;  // of a row: a target's
 const kMostHeight = 60;
@@ -35,6 +35,7 @@ class BetweenPanel implements Panel {
   private readonly sheet = html('div', {class: 'between-sheet'}, this.arcs, this.askers, this.read);
   private readonly body = html('div', {class: 'between-body'}, this.sheet);
   private readonly small: BetweenSmall;
+  private readonly arranged: Together;
   private readonly data: BetweenData;
   private readonly resized = new ResizeObserver(() => this.update());
   private readonly drawing = new Frame(() => this.draw());
@@ -46,12 +47,13 @@ class BetweenPanel implements Panel {
 
   constructor(container: HTMLElement, private readonly page: Page) {
     this.small = new BetweenSmall(page);
+    this.arranged = new Together(page);
     this.data = new BetweenData(page, 'between', () => this.update());
     this.block = blockInSight(page);
     for (const [column, tokens] of [[this.askers, page.side.queries], [this.read, page.side.keys]] as const) {
       column.lang = languageOf(tokens.map(({text}) => text).join(''));
     }
-    container.append(html('div', {class: 'heading'}, this.title, this.after), this.head, this.body, this.small.element);
+    container.append(html('div', {class: 'heading'}, this.title, this.after, this.arranged.element), this.arranged.names, this.head, this.body, this.small.element);
     this.resized.observe(this.body);
     for (const column of [this.askers, this.read]) {
       column.addEventListener('pointerleave', () => page.store.preview({}));
@@ -68,7 +70,8 @@ class BetweenPanel implements Panel {
 
   update(): void {
     const {store} = this.page;
-    const isMany = store.now.places.length > 1;
+    const {isMany} = this;
+    this.arranged.update();
     if (this.nameOfPinned !== this.pinned) this.walked = null;
     this.pinned = this.nameOfPinned;
     this.block = blockInSight(this.page, this.walked);
@@ -79,6 +82,8 @@ class BetweenPanel implements Panel {
     this.drawing.ask();
   }
 
+  private get isMany(): boolean { return this.page.store.now.places.length > 1 && !isTogether(this.page); }
+
   private name(): void {
     const {side, store: {now}} = this.page;
     const {queries, keys} = blockOf(side, now.pair);
@@ -86,11 +91,12 @@ class BetweenPanel implements Panel {
       lengthOf(drawn) < lengthOf(all) ? `, ${lengthOf(drawn)} of ${lengthOf(all)} ${what}` : '';
     const part = of(this.block.queries, queries, 'rows') + of(this.block.keys, keys, 'keys');
     const edges = side.isSquare ? ` alone${part}` : `${part}, every edge from .01`;
-    say(this.after, now.places.length > 1 ? `${now.places.length} heads` : `head ${headName(now)}${edges}`);
+    const several = `${now.places.length} heads${isTogether(this.page) ? `, bars and means of ${shortName(now, primary(now))}` : ''}`;
+    say(this.after, now.places.length > 1 ? several : `head ${headName(now)}${edges}`);
   }
 
   private draw(): void {
-    if (this.page.store.now.places.length > 1) {
+    if (this.isMany) {
       this.small.draw(this.block, this.page.store.now.places, this.found, (place) => shortName(this.page.store.now, place));
       return;
     }
@@ -169,13 +175,17 @@ class BetweenPanel implements Panel {
     const width = this.body.clientWidth;
     const [askers, read] = this.page.stage.isNarrow ? kNarrowColumns : kColumns;
     const shown = (edge: Edge) => edge.query === store.query && edge.key === store.key;
-    const arcs = store.now.places.flatMap((place): Arc[] => (this.found.get(nameOf(place))?.rows ?? [])
-      .flatMap(({edges}) => edges.filter(({key}) => key >= keys.first && key < keys.end).map((edge): Arc => ({
-        edge, kind: this.isAside(edge) ? 'other' : 'free', colour: colourOf(store.now, place),
-        source: left + (edge.query - queries.first + 0.5) * height, target: right + (edge.key - keys.first + 0.5) * height,
-        chosen: shown(edge) && isSamePlace(place, primary(store.now)),
-        label: shown(edge) ? weight(edge.weight) : '',
-      }))));
+    const {places} = store.now;
+    const isOne = places.length === 1;
+    const arcs = places.flatMap((place, index): Arc[] => (this.found.get(nameOf(place))?.rows ?? [])
+      .flatMap(({edges}) => edges.filter(({key}) => key >= keys.first && key < keys.end).map((edge): Arc => {
+        const arc: Arc = {
+          edge, kind: this.isAside(edge) ? 'other' : 'free', colour: colourOf(store.now, place),
+          source: left + (edge.query - queries.first + 0.5) * height, target: right + (edge.key - keys.first + 0.5) * height,
+          chosen: shown(edge), label: shown(edge) ? `${isOne ? '' : `${shortName(store.now, place)} `}${weight(edge.weight)}` : '',
+        };
+        return isOne ? arc : inLane(arc, index, places.length);
+      })));
     arcs.sort((a, b) => Number(a.chosen) - Number(b.chosen));
     drawArcs(this.arcs, arcs, [width * askers + kApart, width * read - kApart], {
       enter: (edge) => store.preview({query: edge.query, key: edge.key}), leave: () => store.preview({}),

@@ -6,17 +6,19 @@ export interface Arc {
   edge: Edge;
   source: number;      // heights of both ends
   target: number;
-  kind: 'own' | 'other' | 'small' | 'free' | 'sink';  // free: with nothing pinned; sink: of these, to the key that takes most
+  kind: 'own' | 'other' | 'small' | 'free' | 'sink' | 'together';  // free: with nothing pinned; sink: of these, to the key that takes most
   colour: string;      // a class: head-1 to head-4
   chosen: boolean;
   label: string;        // the number at its middle, or before it
   indent?: number;      // px that it begins later
+  line?: number;        // px that its number stands lower: of several heads each has one
 }
 
 /** What an arc does when the pointer is at it. */
 export interface ArcActions { enter(edge: Edge): void; leave(): void; click(edge: Edge): void }
 
 export const kNumber = 30;  // px of a number that stands before its arc
+const [kLane, kLine] = [4, 14];  // px from head to head: of arcs, of numbers
 const kLeastSmall = 0.01;  // lighter arcs of a small multiple are not drawn
 
 function style({edge, kind}: Arc): {width: number; opacity: number} {
@@ -27,8 +29,18 @@ function style({edge, kind}: Arc): {width: number; opacity: number} {
     case 'other': return {width: Math.max(0.6, 12 * size), opacity: 0.10 + 0.22 * root};
     case 'free': return {width: Math.max(0.75, 16 * size), opacity: Math.min(1, 0.2 + 0.9 * root)};
     case 'sink': return {width: 1.25, opacity: 0.5};  // its number says how heavy it is
+    case 'together':
     case 'small': return {width: Math.max(0.75, 12 * size), opacity: Math.min(1, 0.2 + 0.9 * root)};
   }
+}
+
+/** The arc of head number `at` of `count` in one drawing: a lane of its own, and its number on a line of its own. */
+export function inLane(arc: Arc, at: number, count: number): Arc {
+  const step = at - (count - 1) / 2;
+  return {
+    ...arc, kind: arc.kind === 'other' ? 'other' : 'together', line: step * kLine,
+    source: arc.source + step * kLane, target: arc.target + step * kLane,
+  };
 }
 
 function link([left, right]: [number, number], source: number, target: number): string {
@@ -55,14 +67,15 @@ function marksOf(arc: Arc, columns: [number, number], actions: boolean): Mark[] 
   const d = link([left + (arc.indent ?? 0), right], source, target);
   const {width, opacity} = style(arc);
   const key = `${kind} ${arc.colour} ${edge.query} ${edge.key}`;
-  const colour = chosen ? 'accent' : kind === 'other' ? 'other' : arc.colour;
+  const colour = chosen && kind !== 'together' ? 'accent' : kind === 'other' ? 'other' : arc.colour;
   const mark = (part: string, name: Mark['name'], attributes: Mark['attributes'], text = ''): Mark =>
     ({key: `${part} ${key}`, name, attributes, text, arc});
   const marks = [mark('arc', 'path',
     {class: `arc ${colour}`, d, 'stroke-width': width.toFixed(2), opacity: chosen ? 1 : opacity.toFixed(3)})];
   // A wider, invisible stroke that the pointer can meet.
   if (actions) marks.push(mark('target', 'path', {class: 'arc-target', d, 'data-key': edge.key, 'data-query': edge.query}));
-  if (label) marks.push(mark('label', 'text', {class: chosen ? 'arc-number chosen' : 'arc-number', ...kind === 'sink' ? {x: left + 3, y: source + 4, 'text-anchor': 'start'} : besideMiddle(arc, columns, width)}, label));
+  if (label) marks.push(mark('label', 'text', {class: chosen ? 'arc-number chosen' : 'arc-number', ...kind === 'sink' ? {x: left + 3, y: source + 4, 'text-anchor': 'start'}
+    : arc.line !== undefined ? {x: (left + right) / 2, y: (source + target) / 2 + arc.line + 4, 'text-anchor': 'middle'} : besideMiddle(arc, columns, width)}, label));
   return marks;
 }
 

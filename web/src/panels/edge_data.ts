@@ -4,13 +4,14 @@ import {Slot, valueOf} from '../data/slot';
 import type {Page, Span} from '../panel';
 import {isIn, primary} from '../panel';
 import type {Rows} from '../rows';
+import type {Place} from '../selection';
 import {nameOf} from '../selection';
 
 /** Of the shown token, or of another row in sight. */
-export interface ShownEdge { edge: Edge; own: boolean }
+export interface ShownEdge { edge: Edge; own: boolean; place: Place }
 
-export function ownEdges(rows: EdgeRow[]): ShownEdge[] {
-  return rows.flatMap(({edges}) => edges.map((edge) => ({edge, own: true})));
+export function ownEdges(rows: EdgeRow[], place: Place): ShownEdge[] {
+  return rows.flatMap(({edges}) => edges.map((edge) => ({edge, own: true, place})));
 }
 
 export class EdgeData {
@@ -42,13 +43,15 @@ export class EdgeData {
     this.others = valueOf(this.window.show(wanted)) ?? [];
   }
 
-  /** Those of the first head around the tokens `at`, whose own come last. */
-  edges(at: Span, rows: Rows): ShownEdge[] {
+  /** Those of these heads, the first one's rows around the tokens `at` before them. */
+  edges(at: Span, rows: Rows, places: Place[]): ShownEdge[] {
     const {store} = this.page;
+    const first = places[0]!;
     const shown = rows.within(at);
     const others = store.to ? [] : rows.edges(this.others).filter((row) => !isIn(shown, row.query));
-    const line = this.lines.get(nameOf(primary(store.now)));
-    return [...others.flatMap(({edges}) => edges.map((edge) => ({edge, own: false}))),
-      ...line ? rows.line(line, store.to).edges.map((edge) => ({edge, own: true})) : []];
+    return [...others.flatMap(({edges}) => edges.map((edge) => ({edge, own: false, place: first}))), ...places.flatMap((place) => {
+      const line = this.lines.get(nameOf(place));
+      return line ? rows.line(line, store.to).edges.map((edge) => ({edge, own: true, place})) : [];
+    })];
   }
 }

@@ -5,13 +5,13 @@ import {html, say, svg} from '../dom';
 import {shortWeight, weight} from '../format';
 import {Frame} from '../frame';
 import type {MakePanel, Page, Panel, Span} from '../panel';
-import {colourOfEdge, focus, isIn, primary} from '../panel';
+import {colourOfEdge, focus, isIn, isTogether, primary, shortName} from '../panel';
 import {languageOf} from '../language';
 import {Rows} from '../rows';
 import {nameOf} from '../selection';
 import {phrase} from '../tokens';
 import type {Arc} from './edge_arcs';
-import {drawArcs, kNumber} from './edge_arcs';
+import {drawArcs, inLane, kNumber} from './edge_arcs';
 import type {Choice} from './edge_choice';
 import {largestOfRows, restText} from './edge_choice';
 import {EdgeData, ownEdges} from './edge_data';
@@ -22,6 +22,7 @@ import {RowWindow} from './edge_window';
 import type {Entry} from './key_column';
 import {divided, entriesOf, entryIndex, fitting, heaviest, heaviestFirst, kUnfold, rest} from './key_column';
 import {Multiples} from './multiples';
+import {Together} from './together';
 
 const kRowHeight = 24;      // the least: a target's height
 const kMostHeight = 40;
@@ -40,6 +41,7 @@ class EdgesPanel implements Panel {
   private readonly arcs = svg('svg', {class: 'arcs', 'aria-hidden': true});
   private readonly body = html('div', {class: 'edges-body'});
   private readonly multiples: Multiples;
+  private readonly arranged: Together;
   private readonly resized: ResizeObserver;
   private readonly unfolded = new Map<number, number>();  // runs of tokens, by their begin
   private readonly data: EdgeData;
@@ -55,13 +57,14 @@ class EdgesPanel implements Panel {
 
   constructor(container: HTMLElement, private readonly page: Page) {
     const {store} = page;
+    this.arranged = new Together(page);
     this.multiples = new Multiples(page, {pin: (other) => this.pin(other), preview: (other) => this.preview(other)});
     this.data = new EdgeData(page, () => this.update());
     this.rows = new Rows(page);
     this.window = new RowWindow(this.rows.count);
     this.queries.lang = this.keys.lang = languageOf(page.api.info.text);
     this.body.append(this.arcs, this.queries, this.keys);
-    container.append(html('div', {class: 'heading'}, this.title, this.after), this.body, this.multiples.element);
+    container.append(html('div', {class: 'heading'}, this.title, this.after, this.arranged.element), this.arranged.names, this.body, this.multiples.element);
     this.resized = new ResizeObserver(() => {
       this.height = this.body.clientHeight || this.height;  // hidden, it has none
       this.update();
@@ -95,11 +98,13 @@ class EdgesPanel implements Panel {
 
   private get isNarrow(): boolean { return this.page.stage.isNarrow; }
 
-  private get isMany(): boolean { return this.page.store.now.places.length > 1; }
+  private get isMany(): boolean { return this.page.store.now.places.length > 1 && !isTogether(this.page); }
 
   update(): void {
     const {store, api, side} = this.page;
     const {isMany} = this;
+    const isSeveral = store.now.places.length > 1;
+    this.arranged.update();
     const rows = new Rows(this.page);
     if (rows.noun !== this.rows.noun) {
       this.window = new RowWindow(rows.count);
@@ -111,11 +116,11 @@ class EdgesPanel implements Panel {
     const hovered = this.isNarrow ? null : store.hoveredToken;  // a touch on the matrix must not move it
     this.at = focus(this.page, hovered);
     this.token = hovered ?? store.pinnedToken;
-    if (isMany && this.at === null) this.at = {first: side.queries.length - 1, end: side.queries.length};
+    if (isSeveral && this.at === null) this.at = {first: side.queries.length - 1, end: side.queries.length};
     if (!isMany) this.placeRows();
     const {begin, end} = this.window;
     const window = {begin: rows.first(begin), end: end > begin ? rows.span(end - 1).end : 0};
-    this.data.show(this.at, isMany || this.isNarrow ? null : window);
+    this.data.show(this.at, isSeveral || this.isNarrow ? null : window);
     this.name();
     if (api.hasWeights) this.drawing.ask();
   }
@@ -133,7 +138,7 @@ class EdgesPanel implements Panel {
 
   private placeRows(): void {
     const {store} = this.page;
-    const pinned = store.pinnedToken ?? store.now.range?.[1] ?? 0;
+    const pinned = store.pinnedToken ?? store.now.range?.[1] ?? (store.now.places.length > 1 ? this.at!.first : 0);
     const fits = this.isNarrow ? 1 : this.most;
     const hovered = store.hoveredToken === null ? null : this.rows.of(store.hoveredToken);
     if (this.window.place(this.rows.of(pinned), hovered, fits)) this.unfolded.clear();
@@ -217,7 +222,7 @@ class EdgesPanel implements Panel {
     const {store} = this.page;
     const {rows: all} = this;
     const found = this.data.lines.get(nameOf(primary(store.now)));
-    const line = found && all.line(found, store.to);
+    const line = isTogether(this.page) ? undefined : found && all.line(found, store.to);
     let below = 0;
     const made = this.list.map((entry, at) => {
       const row = entry.kind === 'fold' ? foldRow(entry, all.noun, () => {
@@ -230,8 +235,19 @@ class EdgesPanel implements Panel {
       return row;
     });
     if (line) made.push(restRow(rest(line.weights, this.list)));
+    else if (isTogether(this.page)) made.push(restRow(this.restOfAll()));
     else if (this.at === null) made.push(restRow(this.isNarrow ? 'touch a token' : restText(this.choice, this.page.api.isDifference)));
     replaceUnlessSame(this.keys, made);
+  }
+
+  /** What each head of one drawing has in other keys. */
+  private restOfAll(): string {
+    const {now} = this.page.store;
+    const rests = now.places.flatMap((place) => {
+      const line = this.data.lines.get(nameOf(place));
+      return line ? [`${shortName(now, place)} ${weight(this.rows.line(line, now.to).rest.weight)}`] : [];
+    });
+    return rests.length > 0 ? `not drawn: ${rests.join(', ')}` : '';
   }
 
   private key(row: number, value: number | null): HTMLElement {
@@ -269,19 +285,22 @@ class EdgesPanel implements Panel {
       : (Math.max(begin, Math.min(end - 1, row)) - begin + 0.5) * height;
     const arcs: Arc[] = [];
     const {choice} = this;
-    for (const {edge, own} of at === null ? ownEdges(choice.rows) : this.data.edges(at, rows)) {
+    const first = primary(store.now);
+    const places = isTogether(this.page) ? store.now.places : [first];
+    for (const {edge, own, place} of at === null ? ownEdges(choice.rows, first) : this.data.edges(at, rows, places)) {
       const other = otherEnd(edge, at !== null && store.to);
       const index = entryIndex(this.list, other);
       if (index < 0) continue;
       const isOfLine = own && at !== null;
       const chosen = isOfLine && store.other !== null && other === rows.of(store.other);
       const isSink = at === null && edge.key === choice.sink;
-      arcs.push({
-        edge, kind: isSink ? 'sink' : at === null ? 'free' : own ? 'own' : 'other', colour: colourOfEdge(this.page, primary(store.now), edge.weight), chosen,
+      const arc: Arc = {
+        edge, kind: isSink ? 'sink' : at === null ? 'free' : own ? 'own' : 'other', colour: colourOfEdge(this.page, place, edge.weight), chosen,
         source: queryY(isOfLine ? middle : edge.query), target: (this.slots[index]! + 0.5) * height - this.scrolled,
         indent: at === null && choice.sink !== null ? kNumber : 0,
-        label: chosen ? weight(edge.weight) : isSink ? shortWeight(edge.weight) : '',
-      });
+        label: chosen ? `${places.length > 1 ? `${shortName(store.now, place)} ` : ''}${weight(edge.weight)}` : isSink ? shortWeight(edge.weight) : '',
+      };
+      arcs.push(places.length > 1 ? inLane(arc, places.indexOf(place), places.length) : arc);
     }
     const span: [number, number] | null = !isNarrow && shown !== null && shown.end - shown.first > 1
       ? [queryY(shown.first) - height / 2, queryY(shown.end - 1) + height / 2] : null;

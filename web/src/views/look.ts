@@ -7,6 +7,7 @@ import {edgesPanel} from '../panels/edges';
 import {matrixPanel} from '../panels/matrix';
 import {nextPanel} from '../panels/next';
 import {allHeads, everyLayer} from '../panels/under';
+import {rearrange} from '../panels/together';
 import {whyShort} from '../panels/why_short';
 import type {MakePanel, Page, Panel} from '../panel';
 import {isBetween, sideSwitch} from '../sides';
@@ -53,6 +54,7 @@ export const look: View = {
     ['+ \u2212', 'zoom the matrix'],
     ['0', 'fits the matrix'],
     ['t', 'the matrix as a table, and back'],
+    ['a', 'of two to four heads: their arcs apart or together'],
     ['w', 'opens Why, and leaves it'],
   ],
   draw: (container, page) => {
@@ -77,7 +79,7 @@ export const look: View = {
     const panels: Panel[] = [matrix, edgesPart, sidePart, whyShort(short, page), underPart, betweenTest(test, page)];  // what is asked for first comes first
     if (switches) panels.push({update: () => switches.show(), destroy: () => undefined});
     return {
-      keys: {0: () => matrix.fit(), t: () => void matrix.toggleTable(), w: () => page.store.set({view: 'why'})},
+      keys: {a: () => rearrange(page), 0: () => matrix.fit(), t: () => void matrix.toggleTable(), w: () => page.store.set({view: 'why'})},
       update: () => panels.forEach((panel) => panel.update()),
       destroy: () => panels.forEach((panel) => panel.destroy()),
     };

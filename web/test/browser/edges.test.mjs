@@ -55,6 +55,43 @@ test('of two heads each has a drawing of its own, in its colour, with its weight
   await soon.ok(async () => !await page.locator('.queries').isVisible());
 });
 
+test('several heads may be one drawing: a colour each, numbers only of the edge that is pointed at', async () => {
+  const page = await open('#look/L1.H3+H1/i=60');
+  await page.waitForSelector('.small .arc.head-2', {state: 'attached'});
+  await page.locator('.edges .option', {hasText: 'together'}).click();
+  await soon.equal(() => hash(page), '#look/L1.H3+H1/i=60/arcs=together');
+  await page.waitForSelector('.edges-body .arc.head-2', {state: 'attached'});
+  await soon.ok(async () => await page.locator('.queries').isVisible() && !await page.locator('.multiples').isVisible());
+  const all = [];
+  for (const [head, colour] of [[3, 1], [1, 2]]) {
+    const {edges} = await row(page, 1, head, 60);
+    all.push({head, edges});
+    await soon.equal(() => page.locator(`.edges-body .arc.head-${colour}`).count(), edges.length);
+  }
+  await soon.deepEqual(() => page.locator('.together-heads .small-name').allTextContents(), ['H3', 'H1']);
+  await soon.equal(() => page.locator('.arc-number').count(), 0);
+  await soon.ok(async () => (await page.locator('.key .value').allTextContents()).every((value) => value === ''));
+  await soon.match(() => page.locator('.keys .rest').textContent(), /^not drawn: H3 \.\d{3}, H1 \.\d{3}$/);
+  const keys = await page.locator('.key').evaluateAll((rows) => rows.map((each) => Number(each.dataset.index)));
+  const shared = keys.find((key) => all.every(({edges}) => edges.some((edge) => edge.key === key))) ?? keys[0];
+  await page.locator(`.key[data-index="${shared}"]`).hover();
+  const numbers = all.flatMap(({head, edges}) => edges.filter(({key}) => key === shared).map(({weight}) => `H${head} ${written(weight)}`));
+  await soon.deepEqual(() => page.locator('.arc-number').allTextContents(), numbers);
+  const boxes = await page.locator('.arc-number').evaluateAll((texts) => texts.map((each) => each.getBoundingClientRect().toJSON()));
+  if (boxes.length > 1) assert.ok(boxes[0].bottom <= boxes[1].top + 2, JSON.stringify(boxes));
+  await page.keyboard.press('a');
+  await soon.equal(() => hash(page), '#look/L1.H3+H1/i=60');
+  await page.waitForSelector('.small .arc.head-2', {state: 'attached'});
+});
+
+test('more heads than colours are not offered as one drawing', async () => {
+  const page = await open('#look/L1.H0+H1+H2+H3+H4/i=60/arcs=together');
+  await soon.equal(() => page.locator('.small').count(), 5);
+  assert.equal(await page.locator('.edges .option', {hasText: 'together'}).isVisible(), false);
+  await page.keyboard.press('a');
+  assert.equal(await page.locator('.small').count(), 5);
+});
+
 test('the number of an edge is off its line', async () => {
   const page = await open();
   const edges = ['L1.H3/i=60', 'L0.H1/i=60', 'L1.H0/i=190', 'L2.H4/i=100'];

@@ -13,11 +13,11 @@ const {kNothing} = await load('selection');
 const {Slot, valueOf, latest} = await load('data/slot');
 
 /** A selection as the vectors have it: what is as usual is left out. */
-function written({view, places, query, key, range, to, unit, quantity, scale, pair, scores, temperature, topK, topP, line, by, sort, filter, zoom, ...heads}) {
+function written({view, places, query, key, range, to, unit, quantity, scale, pair, arcs, scores, temperature, topK, topP, line, by, sort, filter, zoom, ...heads}) {
   const unless = (value, usual, name) => JSON.stringify(value) === JSON.stringify(usual) ? {} : {[name]: value};
   return {
     view, places, ...unless(query, null, 'i'), ...unless(key, null, 'j'), ...unless(range, null, 'range'), ...unless(to, false, 'to'),
-    ...unless(unit, kNothing.unit, 'units'), ...unless(quantity, kNothing.quantity, 'of'), ...unless(scale, kNothing.scale, 'scale'), ...unless(pair, null, 'pair'), ...unless(scores, kNothing.scores, 'scores'),
+    ...unless(unit, kNothing.unit, 'units'), ...unless(quantity, kNothing.quantity, 'of'), ...unless(scale, kNothing.scale, 'scale'), ...unless(pair, null, 'pair'), ...unless(arcs, kNothing.arcs, 'arcs'), ...unless(scores, kNothing.scores, 'scores'),
     ...unless(temperature, 1, 't'), ...unless(topK, 0, 'k'), ...unless(topP, 1, 'p'), ...unless(line, kNothing.line, 'line'), ...unless(by, kNothing.by, 'by'),
     ...unless(sort, kNothing.sort, 'sort'), ...unless(filter, '', 'filter'), ...unless(zoom && [zoom.queries, zoom.keys], null, 'zoom'),
     ...unless(heads.versus, '', 'vs'), ...unless(heads.show, kNothing.show, 'show'),
@@ -37,7 +37,7 @@ for (const {address: asked, parsed, error, written: again = asked} of vectors) {
 }
 for (const [part, why] of [
   ['units=pink', 'units= is token, character, word or sentence'], ['i=', 'i= is a number from 0'], ['i=1/j=-1', 'j= is a number from 0'],
-  ['j=3', 'it needs i= beside it'], ['constructor=1', 'expected i=, j=, range=, to=, units=, of=, scale=, pair=, scores=, t=, k=, p=, line=, by=, sort=, filter=, zoom=, across=, up=, form=, on=, vs=, show=, m=, x= or x2='],
+  ['j=3', 'it needs i= beside it'], ['constructor=1', 'expected i=, j=, range=, to=, units=, of=, scale=, pair=, arcs=, scores=, t=, k=, p=, line=, by=, sort=, filter=, zoom=, across=, up=, form=, on=, vs=, show=, m=, x= or x2='],
 ]) {
   test(`an address with ${part} says what it leaves out, and why`, () => {
     const asked = `#look/L1.H2/${part}/to=1`;

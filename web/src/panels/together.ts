@@ -1,0 +1,34 @@
+// Several heads in a drawing each, or in one: the switch between both, and the heads of one drawing by their colours.
+import {button, choice, html} from '../dom';
+import type {Page} from '../panel';
+import {canBeTogether, colourOf, isTogether, shortName} from '../panel';
+import {nameOf} from '../selection';
+import {choose} from '../shell/chips';
+
+export class Together {
+  readonly names = html('div', {class: 'together-heads', role: 'group', 'aria-label': 'Heads of the drawing'});
+  private readonly arcs = choice('Heads', [{name: 'apart', label: 'apart'}, {name: 'together', label: 'together'}] as const, (arcs) => this.page.store.set({arcs}));
+  private drawn = '';
+
+  constructor(private readonly page: Page) { this.element.classList.add('arranged'); }
+
+  get element(): HTMLElement { return this.arcs.element; }
+
+  update(): void {
+    const {store} = this.page;
+    this.arcs.show(store.now.arcs);
+    this.element.hidden = !canBeTogether(this.page);
+    const places = isTogether(this.page) ? store.now.places : [];
+    const drawn = places.map(nameOf).join();
+    this.names.hidden = places.length === 0;
+    if (drawn === this.drawn) return;
+    this.drawn = drawn;
+    this.names.replaceChildren(...places.map((place) => button({class: `small-name ${colourOf(store.now, place)}`, 'data-head': place.head},
+      (event) => choose(store, place, event), html('b', {}, shortName(store.now, place)))));
+  }
+}
+
+/** Of the heads that can be one drawing: one, or one each. */
+export function rearrange(page: Page): void {
+  if (canBeTogether(page)) page.store.set({arcs: isTogether(page) ? 'apart' : 'together'});
+}
