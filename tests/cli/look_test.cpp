@@ -105,7 +105,9 @@ TEST(LookCommand, RefusesBadInputInOneLine) {
           "--head is 4, expected 0 to 3 (tiny has 4 heads)");
   refused({"", "--layer", "0"},
           "TEXT is empty, expected at least one word; for example: heed look \"The king had a "
-          "daughter, and he loved her.\"");
+          "daughter, and he loved her.\"; or \"The old man sat by the fire, and his wife sat by "
+          "him.\"; or \"Alice was beginning to get very tired of sitting by her sister on the "
+          "bank.\"");
   refused({"--ids", "1,2,9999"}, "--ids is 9999, expected 0 to 269 (tiny's vocabulary)");
   std::string ids = "0";
   for (int i = 0; i < 40; ++i) ids += ",1";

@@ -15,7 +15,8 @@ export function areSpaced(words: readonly {text: string}[]): boolean { return wo
 /** `isSpaced`: words begin with a blank. A byte that is a part of a character is a dot, which says so where it is pointed at. */
 export function word(text: string, isSpaced = false): HTMLElement {
   const goesOn = isSpaced && /^[\p{L}\p{N}]/u.test(text);
-  const element = html('span', {class: goesOn ? 'word goes-on' : 'word', title: goesOn ? 'no blank before it: it goes on with the word' : null});
+  const element = html('span', {class: 'word', title: goesOn ? 'no blank before it: it goes on with the word' : null});
+  if (goesOn) element.append(html('span', {class: 'goes-on-mark', 'aria-hidden': true}, '\u2011'));
   for (const piece of shown(asToken(text)).pieces) {
     element.append(piece.hex ? html('span', {class: 'part', title: `byte ${piece.text}, a part of a character`}, '\u00b7') : piece.text);
   }

@@ -13,7 +13,7 @@ import type {Requests} from '../transport/requests';
 import type {Transport} from '../transport/transport';
 import {modelsList} from './models_list';
 import type {Notice} from './notice';
-import {failure, nothingYet, opening, textField} from './states';
+import {examples, failure, nothingYet, opening, textField} from './states';
 import type {Steps} from './steps';
 import {modelOfLast, stepsSlider} from './steps';
 
@@ -172,6 +172,7 @@ export class Opening {
     const {info} = this.showing;
     const remedies = {
       edit: () => this.edit(input),
+      run: (other: Input) => void this.run(other),
       keep: (part: Keep) => void this.run(input, part),
       again: () => void this.connect(),
       restart: (this.about && this.transport.restart?.(this.about.model.name)) ?? 'heed serve',
@@ -195,7 +196,11 @@ export class Opening {
       return;
     }
     const field = textField(this.about!, input, (typed) => void this.run(typed), () => this.notice.clear());
-    this.notice.show(false, field.element, this.models(field.typed));
+    const offered = examples(this.about!, (typed) => void this.run(typed));
+    const isEmptied = () => field.typed().text.trim() === '' && !this.about!.model.takes_target;
+    offered.hidden = !isEmptied();
+    field.element.addEventListener('input', () => { offered.hidden = !isEmptied(); });
+    this.notice.show(false, field.element, offered, this.models(field.typed));
     field.focus();
   }
 }

@@ -14,6 +14,7 @@ import type {Comparison} from '../comparison';
 import {CompareBar, showAfter} from '../panels/compare_bar';
 import type {Foot} from './foot';
 import {footPanel} from './foot';
+import {fontsMissing} from './fonts';
 import {progressPanel} from './progress';
 import {textPanel} from './text';
 
@@ -55,7 +56,9 @@ class Shown {
     const text = part('text', 'Text', hasText);
     const line = html('footer', {class: 'foot'});
     const compare = part('compare', 'Comparison', false);
-    container.replaceChildren(chips, compare, progress, text, this.place, line);
+    const written = [...api.info.tokens, ...api.info.key_tokens ?? []].map((token) => token.text).join('');
+    const fonts = fontsMissing(api.info.text + written, getComputedStyle(page.stage.root).fontFamily);
+    container.replaceChildren(chips, compare, progress, ...fonts, text, this.place, line);
     this.compare = new CompareBar(compare, page, comparison);
     const theText = hasText ? textPanel(text, page) : null;
     this.view = view.draw(this.place, page);

@@ -69,20 +69,24 @@ export function textField(
   }};
 }
 
+/** Texts to look at; none where the language that the model reads is not known. */
+export function examples({model}: About, run: (input: Input) => void): HTMLElement {
+  const each = kExamples.map((text) => html('li', {}, button({class: 'link'}, () => run({text}), text)));
+  return html('div', {hidden: model.takes_target}, html('h2', {}, 'Or look at one of these'), html('ul', {class: 'examples'}, ...each));
+}
+
 export function nothingYet(
   container: HTMLElement, about: About, input: Input, run: (input: Input) => void, models: HTMLElement
 ): void {
   const field = textField(about, input, run, null);
-  const examples = kExamples.map((text) => html('li', {}, button({class: 'link'}, () => run({text}), text)));
-  const offered = about.model.takes_target ? []  // nobody knows which language it reads
-    : [html('h2', {}, 'Or look at one of these'), html('ul', {class: 'examples'}, ...examples)];
-  container.replaceChildren(html('div', {class: 'start'}, field.element, ...offered, models));
+  container.replaceChildren(html('div', {class: 'start'}, field.element, examples(about, run), models));
   field.focus();
 }
 
 export interface Remedies {
   restart: string;  // the command that starts heed again
   edit: () => void;
+  run: (input: Input) => void;
   keep: (part: Keep) => void;
   again: () => void;
   isOfView: boolean;  // the text is there, what was asked of it is not
@@ -117,6 +121,10 @@ function tooLong(error: ApiError, about: About | null, {edit, keep}: Remedies): 
   ];
 }
 
+function empty(about: About | null, {edit, run}: Remedies): HTMLElement[] {
+  return [html('h2', {}, 'The text is empty'), html('p', {}, 'Nothing was run. ', button({class: 'link'}, edit, 'Type a text')), ...about ? [examples(about, run)] : []];
+}
+
 /** While a long text is cut into tokens. */
 export function opening({text}: Input): HTMLElement {
   return html('div', {class: 'progress', role: 'status'}, html('span', {}, 'Splitting the text into tokens'),
@@ -126,6 +134,7 @@ export function opening({text}: Input): HTMLElement {
 /** What happened, why, what to do. */
 export function failure(error: ApiError, about: About | null, remedies: Remedies): HTMLElement {
   const lines = error.code === 'unreachable' ? unreachable(remedies)
+    : error.argument === 'text' && error.found === 'empty' ? empty(about, remedies)
     : error.code === 'too_large' ? tooLong(error, about, remedies)
     : error.argument === 'model' ? [html('h2', {}, 'This machine does not have the model'), html('p', {}, error.message),
       html('p', {}, button({class: 'link'}, remedies.edit, 'read the text with another one'))]

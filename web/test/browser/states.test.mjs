@@ -1,5 +1,6 @@
 // Nothing yet, working, failed; a server that forgets, stops, and comes back.
 import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
 import {test} from 'node:test';
 import {hash, ownPort, quiet, ready, soon, startServer, textOf, waitForText, withPages, told} from './harness.mjs';
 
@@ -25,6 +26,32 @@ test('with no text the field has the focus and three examples stand below', asyn
   await page.locator('.examples button').first().click();
   await page.waitForSelector('.token');
 });
+
+test('a text that was emptied has the examples under it, and where its result would stand', async () => {
+  const page = await open('#look/L1.H3');
+  await page.locator('.header-text').click();
+  await soon.equal(() => page.locator('.examples').isVisible(), false);
+  await page.locator('textarea').fill('');
+  await soon.equal(() => page.locator('.examples button').count(), 3);
+  assert.equal(await page.locator('.examples').isVisible(), true);
+  await page.keyboard.press('Control+Enter');
+  await soon.match(() => page.locator('.failed').textContent(), /^The text is emptyNothing was run\. Type a textOr look at one of these/);
+  await page.locator('.failed .examples button').last().click();
+  await waitForText(page, 'A');
+});
+
+for (const [what, sample, language, name] of [['Chinese, Japanese or Korean', '\u732b', 'lang=ja', 'fonts-noto-cjk'], ['emoji', '\u{1f600}', 'lang=und-zsye', 'fonts-noto-color-emoji']]) {
+  test(`what no font of the machine can show names its package, once: ${what}`, async () => {
+    const page = await open('#look/L1.H3');
+    await soon.equal(() => page.locator('.fonts-missing').count(), 0);
+    await page.locator('.header-text').click();
+    await page.locator('textarea').fill(`Tom ${sample} ${sample}`);
+    await page.keyboard.press('Control+Enter');
+    await waitForText(page, 'T');
+    const hasFont = execFileSync('fc-list', [`:${language}`], {encoding: 'utf8'}).trim() !== '';
+    await soon.deepEqual(() => page.locator('.fonts-missing').allTextContents(), hasFont ? [] : [`This machine has no font for ${what}: install ${name}.`]);
+  });
+}
 
 test('while heads are scored one line tells how many, and their scores are dashes', async () => {
   const page = await blank();

@@ -1,0 +1,126 @@
+// No text stands on another one, none is cut, and none leaves the page sideways: in every view and size.
+// HEED_EVERYWHERE=1 adds a text of 5,000 tokens, a model of 100 heads a layer, and every size in dark colors.
+import assert from 'node:assert/strict';
+import {join} from 'node:path';
+import {after, before, test} from 'node:test';
+import {frames, kText, quiet, scratch, startServer, withPages} from './harness.mjs';
+import {writeModel} from './model.mjs';
+
+const {blank} = withPages();
+const kViews = ['look', 'grid', 'matrix', 'why', 'anatomy', 'words', 'heads', 'flow'];
+const kSizes = [{width: 1440, height: 900, colorScheme: 'light'}, {width: 1280, height: 800, colorScheme: 'dark'}, {width: 390, height: 844, colorScheme: 'light'}];
+const kAgain = 5;  // looks at what may still move
+const kEverywhere = Boolean(process.env.HEED_EVERYWHERE);
+
+/** What is wrong with the texts that can be seen, a sentence each. */
+function wrongTexts(page) {
+  return page.evaluate(() => {
+    const kSlack = 1;  // px
+    const root = document.querySelector('.heed');
+    const wide = document.documentElement.clientWidth;
+    const found = [];
+    const said = (text) => `\u201c${text.trim().replace(/\s+/g, ' ').slice(0, 40)}\u201d`;
+    const placeOf = (element) => element.closest('[class]')?.getAttribute('class') ?? '';
+    // What of a box its ancestors let through, and whether one of them cuts it in its width without a sign.
+    const clipped = (element, rect) => {
+      const box = {left: rect.left, right: rect.right, top: rect.top, bottom: rect.bottom};
+      let isCut = false;
+      for (let each = element; each && each !== document.documentElement; each = each.parentElement) {
+        const {overflowX, overflowY, textOverflow, position} = getComputedStyle(each);
+        if (overflowX === 'visible' && overflowY === 'visible') {
+          if (position === 'fixed') break;
+          continue;
+        }
+        const own = each.getBoundingClientRect();
+        if (overflowX !== 'visible') {
+          const isOut = box.right > own.right + kSlack || box.left < own.left - kSlack;
+          if (isOut && textOverflow !== 'ellipsis' && !['auto', 'scroll'].includes(overflowX)) isCut = true;
+          box.left = Math.max(box.left, own.left);
+          box.right = Math.min(box.right, own.right);
+        }
+        if (overflowY !== 'visible') {
+          box.top = Math.max(box.top, own.top);
+          box.bottom = Math.min(box.bottom, own.bottom);
+        }
+      }
+      return {box, isCut};
+    };
+    const boxes = [];
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      const element = node.parentElement;
+      if (node.data.trim() === '' || element.closest('.spoken, dialog:not([open]), title, select, script, style, noscript')) continue;
+      if (!element.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      const rects = element instanceof SVGElement ? [element.getBoundingClientRect()] : [...range.getClientRects()];
+      for (const rect of rects) {
+        if (rect.width < 1 || rect.height < 1) continue;
+        const {box, isCut} = clipped(element, rect);
+        if (box.right - box.left <= kSlack || box.bottom - box.top <= rect.height / 2) continue;
+        if (isCut) found.push(`${said(node.data)} is cut (${placeOf(element)})`);
+        if (box.right > wide + kSlack || box.left < -kSlack) found.push(`${said(node.data)} leaves the page (${placeOf(element)})`);
+        const room = 0.17 * (rect.height);  // above capitals and below the line letters have none
+        boxes.push({left: box.left, right: box.right, top: box.top + room, bottom: box.bottom - room, node, element});
+      }
+    }
+    boxes.sort((a, b) => a.top - b.top);
+    for (const [at, one] of boxes.entries()) {
+      for (let next = at + 1; next < boxes.length && boxes[next].top < one.bottom - kSlack; ++next) {
+        const other = boxes[next];
+        if (other.node === one.node) continue;
+        const across = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+        if (across > kSlack) found.push(`${said(one.node.data)} (${placeOf(one.element)}) and ${said(other.node.data)} (${placeOf(other.element)}) overlap by ${across.toFixed(1)} px`);
+      }
+    }
+    return [...new Set(found)];
+  });
+}
+
+/** Opens each view of an address in each size, until it is drawn, and looks at its texts. */
+function everyView(name, {served, place, isLong = false, sizes = kSizes}) {
+  let server;
+  before(async () => { server = await startServer(0, served()); });
+  after(() => server?.stop());
+  for (const {width, height, colorScheme} of sizes) {
+    test(`${name}: no text overlaps or is cut, ${width} x ${height}, ${colorScheme}`, async () => {
+      const page = await blank({viewport: {width, height}, colorScheme});
+      const wrong = {};
+      await page.goto(`${server.address}#${kViews[0]}/${place}`);
+      for (const view of kViews) {
+        await page.evaluate((address) => { location.hash = address; }, `#${view}/${place}`);
+        await page.waitForFunction((wanted) => document.querySelector('nav select')?.value === wanted, view);
+        await page.waitForFunction(() => (document.querySelector('.view')?.innerText.length ?? 0) > 40);
+        if (isLong) await frames(page);
+        else await quiet(page);
+        let found = await wrongTexts(page);
+        for (let again = 0; found.length > 0 && again < kAgain; ++again) {
+          await frames(page);
+          found = await wrongTexts(page);
+        }
+        if (found.length > 0) wrong[view] = found;
+      }
+      assert.deepEqual(wrong, {});
+    });
+  }
+}
+
+const dark = (sizes) => sizes.map((size) => ({...size, colorScheme: 'dark'}));
+const sizes = kEverywhere ? [...kSizes, ...dark(kSizes.filter(({colorScheme}) => colorScheme === 'light')), {...kSizes[1], colorScheme: 'light'}] : kSizes;
+
+everyView('a decoder', {served: () => ({}), place: 'L1.H3/i=60/j=20', sizes});
+everyView('a pair', {served: () => ({text: 'The king had a daughter.', folder: 'masks', more: ['--pair', 'The old man sat by the fire.']}), place: 'L1.H2/i=2/j=9', sizes});
+everyView('a cross-attention', {served: () => ({text: 'I am going to school.', folder: 'enja', more: ['--stack', 'cross']}), place: 'cross.L1.H1/i=3/j=2', sizes});
+if (kEverywhere) {
+  const wide = join(scratch, 'wide');
+  everyView('100 heads a layer', {served: () => {
+    writeModel(wide, kText, 512, 100);
+    return {folder: wide};
+  }, place: 'L1.H3/i=60/j=20'});
+  const long = join(scratch, 'long');
+  const text = Array.from({length: 26}, () => kText).join('\n');
+  everyView('5,000 tokens', {served: () => {
+    writeModel(long, text, 8192);
+    return {text, folder: long};
+  }, place: 'L1.H3/i=4900/j=4890', isLong: true});
+}
