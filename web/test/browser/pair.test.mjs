@@ -87,6 +87,22 @@ test('from the fifth head on each has its own drawing', async () => {
   await soon.equal(() => page.locator('.between-body').isVisible(), false);
 });
 
+test('two heads may share the drawing: a colour each, and their numbers at the pair that is pointed at', async () => {
+  const page = await open('#look/L1.H2+H3/i=2/pair=A-B');
+  await page.waitForSelector('.between-small');
+  await page.keyboard.press('a');
+  await soon.equal(() => hash(page), '#look/L1.H2+H3/i=2/pair=A-B/arcs=together');
+  for (const colour of [1, 2]) await page.waitForSelector(`.between-sheet .arc.head-${colour}`, {state: 'attached'});
+  await soon.deepEqual(() => texts(page, '.together-heads .small-name'), ['H2', 'H3']);
+  await soon.equal(() => page.locator('.between-sheet .arc-number').count(), 0);
+  const both = await page.locator('.between-sheet .arc-target[data-query="2"]').evaluateAll((all) =>
+    all.map(({dataset: {key}}) => key).find((key, at, keys) => keys.indexOf(key) !== at));
+  await page.locator(`.read-row[data-index="${both}"]`).hover();
+  await soon.equal(() => page.locator('.between-sheet .arc-number').count(), 2);
+  const numbers = await texts(page, '.between-sheet .arc-number');
+  assert.match(numbers.join(' '), /^H2 \.\d{3} H3 \.\d{3}$/);
+});
+
 test('a second text can be typed, and goes with the first', async () => {
   const page = await open();
   await page.locator('.header-text').click();
