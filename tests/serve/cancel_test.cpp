@@ -104,7 +104,7 @@ TEST(LongAnswer, InBytesThatANewerRequestReplacesEndsEarly) {
   EXPECT_FALSE(is_whole);
 }
 
-// What a client that leaves after `most` lines is sent by work that would send lines without end.
+// Returns the lines sent to a client that leaves after `most` of them; the work never ends.
 std::string lines_until_gone(std::size_t most) {
   const ServerOptions options = test::served_options();
   Api api(&test::shared_model(), options);

@@ -61,8 +61,8 @@ struct Flow {
   double sum_error = 0;  // how far any level's shares are from summing to 1
 };
 
-/// What the work on a flow counts: layers that shares have passed, layers whose edges are summed,
-/// tokens that were hidden, edges that were removed.
+/// The work on a flow, by the parts that it counts: layers that shares have passed, layers whose
+/// edges are summed, tokens that were hidden, edges that were removed.
 enum class FlowWork : std::uint8_t { kLayers, kEdges, kHidden, kRemoved };
 
 /// Called after each part of the work, with the parts that are done.

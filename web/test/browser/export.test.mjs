@@ -198,6 +198,18 @@ for (const [name, more] of [['light', []], ['dark', ['--theme', 'dark']], ['narr
   });
 }
 
+test('a next word that goes on with the word before it is marked in the picture, too', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  const marks = page.locator('.side .goes-on-mark');
+  for (let at = 61; await marks.count() === 0; ++at) {
+    assert.ok(at < 190, 'no such word in the text');
+    await page.evaluate((hash) => { location.hash = hash; }, `#look/L1.H3/i=${at}`);
+    await quiet(page);
+  }
+  const {bytes} = await saved(page, 'svg');
+  assert.equal(bytes.toString().split('\u2011').length - 1, await marks.count());
+});
+
 test('the key s saves the svg; the pointer and the focus leave no trace', async () => {
   const page = await open(`#${kView}`);
   const calm = await saved(page, 'svg');
