@@ -179,10 +179,9 @@ std::optional<std::string> long_body(Api& api, const Flag& flag, const LongAnswe
   if (answer.urgent) urgent.emplace(api);
   try {
     cancel.check();
-    std::string body = answer.compute_in_lines
-                           ? answer.compute_in_lines(
-                                 cancel, [&](std::string line) { send_line(sink, std::move(line)); })
-                           : answer.compute(cancel);
+    const auto tell = [&](std::string line) { send_line(sink, std::move(line)); };
+    std::string body = answer.compute_in_lines ? answer.compute_in_lines(cancel, tell)
+                                               : answer.compute(cancel);
     api.maps.answered();
     return body;
   } catch (const Error& error) {

@@ -89,8 +89,10 @@ TEST_F(WordsServer, AFlowsSharesAreWhole) {
 TEST_F(WordsServer, TheProgressOfAFlowComesInLinesBeforeIt) {
   const std::vector<json> all = lines("/flow?position=9&progress=1");
   ASSERT_EQ(all.size(), 5U);
-  for (std::size_t at = 0; at < 4; ++at)
-    EXPECT_EQ(all[at], json({{"working", at < 2 ? "layers" : "edges"}, {"done", at % 2 + 1}, {"of", 2}}));
+  for (std::size_t at = 0; at < 4; ++at) {
+    const char* work = at < 2 ? "layers" : "edges";
+    EXPECT_EQ(all[at], json({{"working", work}, {"done", at % 2 + 1}, {"of", 2}}));
+  }
   EXPECT_EQ(all.back(), get("/flow?position=9"));
 }
 

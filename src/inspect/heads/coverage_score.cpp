@@ -3,7 +3,9 @@
 // beam search (Wu et al. 2016, section 7). An even spread covers much, too: the largest weights say
 // whether a head points.
 #include <algorithm>
+#include <limits>
 #include <utility>
+#include <vector>
 
 #include "attention/observe/tile_sums.h"
 #include "inspect/heads/scores.h"

@@ -40,7 +40,7 @@ export class FlowWait<Value extends object> {
 
   /** What is known of the question; null where there is none, and where the reader has stopped its answer. */
   show(name: string | null): Data<Value> | null {
-    if (name !== this.name) {
+    if ((name ?? '') !== this.name) {
       this.name = name ?? '';
       this.isStopped = this.isLate = false;
       clearTimeout(this.late);
