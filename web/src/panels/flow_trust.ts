@@ -30,6 +30,8 @@ export function trust(page: FlowPage, test: FlowTest): Element[] {
   const named = new Set([...hidden].sort(byEffect).slice(0, kNamed).map(({node}) => node));
   if (chosen !== null) named.add(chosen);
   const room = new Room(hidden.map(({share, effect}) => ({x: x(share), y: y(Math.abs(effect))})), kWidth - 20);
+  room.take(kWidth, kHeight - 26, kLetter * 'share'.length, 'end');
+  room.take(0, 8, kLetter * unit.length);
   const nameAt = new Map([...hidden].filter(({node}) => named.has(node)).sort(byEffect).sort((a, b) => Number(b.node === chosen) - Number(a.node === chosen)).map(({node, share, effect}) => {
     const name = `${nodeName(page, node)} ${nodeIndex(page, node)}`;
     const [left, base] = [x(share), y(Math.abs(effect))];

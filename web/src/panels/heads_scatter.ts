@@ -18,6 +18,7 @@ const kLeft = 38;
 const kTop = 22;
 const kBottom = 40;
 const kMostNames = 400;  // of more heads nobody could read them
+const kLetter = 6.5;   // px, about
 
 interface Axis { first: number; last: number; ticks: number[] }
 
@@ -87,8 +88,11 @@ export class HeadsScatter implements Panel {
     this.plot.setAttribute('width', String(width));
     this.plot.setAttribute('aria-label', `${x.about} against ${y.about}`);
     this.plot.replaceChildren();
-    const said = (text: string, at: {x: number; y: number}, anchor = 'start', name = 'tick') =>
-      svg('text', {...at, 'text-anchor': anchor, class: name}, text);
+    const texts: {text: string; x: number; y: number; anchor: 'start' | 'middle' | 'end'}[] = [];  // which names must leave free
+    const said = (text: string, at: {x: number; y: number}, anchor: 'start' | 'middle' | 'end' = 'start', name = 'tick') => {
+      texts.push({text, ...at, anchor});
+      return svg('text', {...at, 'text-anchor': anchor, class: name}, text);
+    };
     this.plot.append(said(up, {x: kLeft, y: 12}), said(x.about, {x: width, y: kHeight - 6}, 'end'));
     if (points.length === 0) {
       this.plot.append(said('no head has both scores yet', {x: kLeft, y: 60}));
@@ -109,6 +113,7 @@ export class HeadsScatter implements Panel {
     }
     const placed = points.map((point) => ({...point, x: toX(point.a), y: toY(point.b)}));
     const room = new Room(placed, width);
+    for (const {text, x: left, y: base, anchor} of texts) room.take(left, base, kLetter * text.length, anchor);
     const isPinned = (place: Place) => !store.isFresh && store.now.places.some((each) => isSamePlace({...each, stack: place.stack!}, place));
     const isHovered = (place: Place) => store.hover.place !== null && isSamePlace({...store.hover.place, stack: place.stack!}, place);
     const marked = (place: Place) => isPinned(place) || isHovered(place);
@@ -121,7 +126,7 @@ export class HeadsScatter implements Panel {
       target.addEventListener('click', (event) => choose(store, own, event));
       target.addEventListener('pointerenter', () => store.preview({place: own}));
       target.addEventListener('pointerleave', () => store.preview({}));
-      const at = placed.length > kMostNames && !mark ? null : room.find(left, top, 6.5 * name.length + (mark ? 4 : 0));
+      const at = placed.length > kMostNames && !mark ? null : room.find(left, top, kLetter * name.length + (mark ? 4 : 0));
       this.plot.append(point, ...at ? [said(name, at, 'start', `point-name${mark}`)] : [], target);
     }
     void stage;

@@ -45,6 +45,23 @@ function wrongTexts(page) {
       }
       return {box, isCut};
     };
+    // The four corners of a text, which in a drawing may be turned; above capitals and below the line letters have no ink.
+    const cornersOf = ({x, y, width, height}, matrix) => {
+      const [top, bottom] = [y + 0.17 * height, y + 0.83 * height];
+      return [[x, top], [x + width, top], [x + width, bottom], [x, bottom]].map(([a, b]) => new DOMPoint(a, b).matrixTransform(matrix));
+    };
+    const boundsOf = (corners) => {
+      const [xs, ys] = [corners.map(({x}) => x), corners.map(({y}) => y)];
+      return {left: Math.min(...xs), right: Math.max(...xs), top: Math.min(...ys), bottom: Math.max(...ys)};
+    };
+    /** By how many px two texts overlap, across the narrowest way out. */
+    const overlapOf = (one, other) => Math.min(...[one, other].flatMap((corners) => [0, 1].map((side) => {
+      const [a, b] = [corners[side], corners[side + 1]];
+      const length = Math.hypot(b.x - a.x, b.y - a.y);
+      const along = (points) => points.map(({x, y}) => (x * (b.x - a.x) + y * (b.y - a.y)) / length);
+      const [p, q] = [along(one), along(other)];
+      return Math.min(Math.max(...p), Math.max(...q)) - Math.max(Math.min(...p), Math.min(...q));
+    })));
     const boxes = [];
     const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
@@ -53,15 +70,16 @@ function wrongTexts(page) {
       if (!element.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
       const range = document.createRange();
       range.selectNodeContents(node);
-      const rects = element instanceof SVGElement ? [element.getBoundingClientRect()] : [...range.getClientRects()];
+      const isDrawn = element instanceof SVGElement;
+      const rects = isDrawn ? [element.getBoundingClientRect()] : [...range.getClientRects()];
       for (const rect of rects) {
         if (rect.width < 1 || rect.height < 1) continue;
-        const {box, isCut} = clipped(element, rect);
+        const {box, isCut} = clipped(element, isDrawn ? boundsOf(cornersOf(element.getBBox(), element.getScreenCTM())) : rect);
         if (box.right - box.left <= kSlack || box.bottom - box.top <= rect.height / 2) continue;
+        const corners = isDrawn ? cornersOf(element.getBBox(), element.getScreenCTM()) : cornersOf({x: box.left, y: rect.top, width: box.right - box.left, height: rect.height}, new DOMMatrix());
         if (isCut) found.push(`${said(node.data)} is cut (${placeOf(element)})`);
         if (box.right > wide + kSlack || box.left < -kSlack) found.push(`${said(node.data)} leaves the page (${placeOf(element)})`);
-        const room = 0.17 * (rect.height);  // above capitals and below the line letters have none
-        boxes.push({left: box.left, right: box.right, top: box.top + room, bottom: box.bottom - room, node, element});
+        boxes.push({top: Math.min(...corners.map(({y}) => y)), bottom: Math.max(...corners.map(({y}) => y)), corners, node, element});
       }
     }
     boxes.sort((a, b) => a.top - b.top);
@@ -69,7 +87,7 @@ function wrongTexts(page) {
       for (let next = at + 1; next < boxes.length && boxes[next].top < one.bottom - kSlack; ++next) {
         const other = boxes[next];
         if (other.node === one.node) continue;
-        const across = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+        const across = overlapOf(one.corners, other.corners);
         if (across > kSlack) found.push(`${said(one.node.data)} (${placeOf(one.element)}) and ${said(other.node.data)} (${placeOf(other.element)}) overlap by ${across.toFixed(1)} px`);
       }
     }
