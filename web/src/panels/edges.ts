@@ -8,6 +8,7 @@ import type {MakePanel, Page, Panel, Span} from '../panel';
 import {colourOfEdge, focus, isIn, isTogether, primary, shortName} from '../panel';
 import {languageOf} from '../language';
 import {Rows} from '../rows';
+import type {Place} from '../selection';
 import {nameOf} from '../selection';
 import {phrase} from '../tokens';
 import type {Arc} from './edge_arcs';
@@ -104,7 +105,6 @@ class EdgesPanel implements Panel {
     const {store, api, side} = this.page;
     const {isMany} = this;
     const isSeveral = store.now.places.length > 1;
-    this.arranged.update();
     const rows = new Rows(this.page);
     if (rows.noun !== this.rows.noun) {
       this.window = new RowWindow(rows.count);
@@ -121,6 +121,7 @@ class EdgesPanel implements Panel {
     const {begin, end} = this.window;
     const window = {begin: rows.first(begin), end: end > begin ? rows.span(end - 1).end : 0};
     this.data.show(this.at, isSeveral || this.isNarrow ? null : window);
+    this.arranged.update((place) => this.leftOf(place));
     this.name();
     if (api.hasWeights) this.drawing.ask();
   }
@@ -235,19 +236,14 @@ class EdgesPanel implements Panel {
       return row;
     });
     if (line) made.push(restRow(rest(line.weights, this.list)));
-    else if (isTogether(this.page)) made.push(restRow(this.restOfAll()));
     else if (this.at === null) made.push(restRow(this.isNarrow ? 'touch a token' : restText(this.choice, this.page.api.isDifference)));
     replaceUnlessSame(this.keys, made);
   }
 
-  /** What each head of one drawing has in other keys. */
-  private restOfAll(): string {
-    const {now} = this.page.store;
-    const rests = now.places.flatMap((place) => {
-      const line = this.data.lines.get(nameOf(place));
-      return line ? [`${shortName(now, place)} ${weight(this.rows.line(line, now.to).rest.weight)}`] : [];
-    });
-    return rests.length > 0 ? `not drawn: ${rests.join(', ')}` : '';
+  /** What a head of one drawing has in other keys. */
+  private leftOf(place: Place): string {
+    const line = this.data.lines.get(nameOf(place));
+    return line ? `+ ${weight(this.rows.line(line, this.page.store.to).rest.weight)}` : '';
   }
 
   private key(row: number, value: number | null): HTMLElement {

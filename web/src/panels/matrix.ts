@@ -135,7 +135,7 @@ class MatrixPanel implements Panel {
       lead = Math.max(own, this.labels.width + kToMatrix - gutter);
       width = this.widthWith(lead);
     }
-    this.frame.style.setProperty('--band', `${this.band}px`);
+    this.frame.style.setProperty('--band', `${this.page.stage.isNarrow ? MatrixLabels.height(width / keys) : this.band}px`);
     this.frame.style.setProperty('--lead', `${lead}px`);
     this.frame.style.setProperty('--labels', `${lead + (hasTokens(width / keys) ? gutter : Math.max(gutter, kMargin)) - kToMatrix}px`);
     if (width <= 0) return;

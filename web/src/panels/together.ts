@@ -2,6 +2,7 @@
 import {button, choice, html} from '../dom';
 import type {Page} from '../panel';
 import {canBeTogether, colourOf, isTogether, shortName} from '../panel';
+import type {Place} from '../selection';
 import {nameOf} from '../selection';
 import {choose} from '../shell/chips';
 
@@ -14,17 +15,18 @@ export class Together {
 
   get element(): HTMLElement { return this.arcs.element; }
 
-  update(): void {
+  /** `left`: what of a head is not drawn. */
+  update(left: (place: Place) => string = () => ''): void {
     const {store} = this.page;
     this.arcs.show(store.now.arcs);
     this.element.hidden = !canBeTogether(this.page);
     const places = isTogether(this.page) ? store.now.places : [];
-    const drawn = places.map(nameOf).join();
+    const drawn = places.map((place) => `${nameOf(place)} ${left(place)}`).join();
     this.names.hidden = places.length === 0;
     if (drawn === this.drawn) return;
     this.drawn = drawn;
     this.names.replaceChildren(...places.map((place) => button({class: `small-name ${colourOf(store.now, place)}`, 'data-head': place.head},
-      (event) => choose(store, place, event), html('b', {}, shortName(store.now, place)))));
+      (event) => choose(store, place, event), html('b', {}, shortName(store.now, place)), ' ', html('span', {class: 'quiet', title: left(place) && 'not drawn'}, left(place)))));
   }
 }
 

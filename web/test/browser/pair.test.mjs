@@ -93,7 +93,7 @@ test('two heads may share the drawing: a colour each, and their numbers at the p
   await page.keyboard.press('a');
   await soon.equal(() => hash(page), '#look/L1.H2+H3/i=2/pair=A-B/arcs=together');
   for (const colour of [1, 2]) await page.waitForSelector(`.between-sheet .arc.head-${colour}`, {state: 'attached'});
-  await soon.deepEqual(() => texts(page, '.together-heads .small-name'), ['H2', 'H3']);
+  await soon.deepEqual(async () => (await texts(page, '.together-heads .small-name')).map((name) => name.trim()), ['H2', 'H3']);
   await soon.equal(() => page.locator('.between-sheet .arc-number').count(), 0);
   const both = await page.locator('.between-sheet .arc-target[data-query="2"]').evaluateAll((all) =>
     all.map(({dataset: {key}}) => key).find((key, at, keys) => keys.indexOf(key) !== at));
