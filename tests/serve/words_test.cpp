@@ -105,7 +105,7 @@ TEST_F(WordsServer, TheProgressOfATestCountsItsTokens) {
 }
 
 TEST_F(WordsServer, OfManyEdgesAHundredLinesAreTold) {
-  const std::vector<json> all = lines("/flow?position=9&by=effect&progress=1");
+  const std::vector<json> all = lines("/flow?position=20&by=effect&progress=1");
   EXPECT_EQ(all.back()["by"], "effect");
   std::vector<json> removed;
   for (const json& line : all)
