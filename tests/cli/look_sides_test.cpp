@@ -257,7 +257,7 @@ TEST(LookCross, RankedHeadsBeginWithHowSharplyTheyLook) {
   const std::string text = output_of_look(
       {"the cat sat", "--target", "a mat", "--model", test::tiny_translator(), "--heads", "all"});
   EXPECT_THAT(text, HasSubstr("by confidence: mean of the largest weight of a row"));
-  EXPECT_THAT(text, testing::ContainsRegex("head +peak +cur +sink +"));
+  EXPECT_THAT(text, testing::ContainsRegex("head +peak +cover +cur +sink +"));
 }
 
 TEST(LookCross, UnitsAreOfOneText) {

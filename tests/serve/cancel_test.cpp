@@ -111,7 +111,7 @@ std::string lines_until_gone(std::size_t most) {
   const httplib::Request request;
   httplib::Response response;
   const SessionPointer session = api.sessions.post({.input = {.text = "the cat"}}).session;
-  LongAnswer answer{.session = session};
+  LongAnswer answer{.session = session, .compute = {}};
   answer.compute_in_lines = [](Cancel&, const LongAnswer::Tell& tell) -> std::string {
     while (true) tell("{}");
   };
