@@ -130,7 +130,7 @@ bool read_text(std::string& text, std::string_view part) {
   return !text.empty() && find_invalid_utf8(text) < 0 && character_count(text) <= kMostLinked;
 }
 
-const std::array<ViewPart, 26> kParts = {{
+const std::array<ViewPart, 27> kParts = {{
     {"i", "a number from 0",
      [](ViewAddress& view, std::string_view value) { return read_number(view.query, value); },
      [](const ViewAddress& view) { return number_text(view.query); }},
@@ -243,6 +243,12 @@ const std::array<ViewPart, 26> kParts = {{
        return read_choice(view.show, kShows, value);
      },
      [](const ViewAddress& view) { return view.show == "A-B" ? "" : view.show; }},
+    {"guide", "1, 2, 3, 4 or 5",
+     [](ViewAddress& view, std::string_view value) {
+       view.guide = address_number(value, 1).value_or(0);
+       return view.guide >= 1 && view.guide <= 5;
+     },
+     [](const ViewAddress& view) { return view.guide == 0 ? "" : fmt::format("{}", view.guide); }},
     {"m", "the name of a model",
      [](ViewAddress& view, std::string_view value) { return read_text(view.model, value); },
      [](const ViewAddress& view) { return text_part(view.model); }},
