@@ -223,7 +223,7 @@ export const chipsPanel: MakePanel = (container, page): Panel => {
     const first = primary(store.chosen);
     const {layer, head} = first;
     const state = [...places.map(nameOf), ...scores, pair, api.scoresOf(primary(store.now)) !== undefined, isMany && `${list.clientWidth} ${search.value}`, room && Object.values(room)].join(' ');
-    if (room) pictures.want(first);
+    if (room) pictures.want(first, room.side);
     if (state === drawn) return;
     drawn = state;
     number.textContent = String(layer);
@@ -233,12 +233,8 @@ export const chipsPanel: MakePanel = (container, page): Panel => {
     const {numbers, left} = shown();
     list.classList.toggle('pictured', room !== null);
     list.classList.toggle('beside', room?.isBeside ?? false);
-    list.classList.toggle('flowing', (room?.lines ?? 4) < 4);
-    if (room) {
-      pictures.resize(room.side);
-      pictures.want(first);
-      list.style.setProperty('--lines', String(room.lines));
-    }
+    list.classList.toggle('flowing', room?.isFlowing ?? false);
+    if (room) list.style.setProperty('--lines', String(room.lines));
     const chips = numbers.map((each) => chip(page, {...first, head: each}, room && pictures.of({...first, head: each})));
     heard.whileReplacing(() => list.replaceChildren(...chips, ...brackets(side), ...left > 0 ? [html('span', {class: 'quiet chips-left'}, `+ ${others(left)}`)] : []));
     if (focused !== undefined) heard.whileReplacing(() => chips.find(({dataset}) => dataset.head === focused)?.focus({preventScroll: true}));

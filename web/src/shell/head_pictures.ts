@@ -11,17 +11,17 @@ import type {SelectionStore} from '../store';
 
 const kMostHeads = 16;
 const kGap = 12;               // px between two chips
-const [kLarge, kSmall] = [64, 48];  // px of a picture, its longer side
+const [kLarge, kSmall] = [56, 48];  // px of a picture, its longer side
 const kTall = 860;             // px of a window that has room for the large ones
 const kLeastTall = 720;        // px of one that has room for any
 const kLeast = 54;             // px of a chip
 const kBeside = 79;            // px right of a picture, for its name and scores
-const kLine = 16;              // px
+const kApart = 84;             // px there, with which each has a line of its own
 const kOneWord = 80;           // px of a chip whose name and score need two lines, not three
 const kRestMilliseconds = 80;  // of a pointer: what it passes is not tried
 
-/** How chips show matrices: their longer side in px, whether the text stands beside them or below, and its lines. */
-export interface Room { side: number; isBeside: boolean; lines: number }
+/** How chips show matrices: their longer side in px, whether the text stands beside them or below, its lines, and whether it runs on. */
+export interface Room { side: number; isBeside: boolean; lines: number; isFlowing: boolean }
 
 /** Null where there is no room. */
 export function roomFor({side: {heads}, stage}: Page, width: number): Room | null {
@@ -29,8 +29,8 @@ export function roomFor({side: {heads}, stage}: Page, width: number): Room | nul
   if (heads > kMostHeads || stage.isNarrow || stage.viewHeight < kLeastTall || own < kLeast) return null;
   const largest = stage.viewHeight < kTall ? kSmall : kLarge;
   const beside = [largest, kSmall].find((side) => own >= side + kBeside);
-  return beside === undefined ? {side: own < largest ? kSmall : largest, isBeside: false, lines: own < kOneWord ? 3 : 2}
-    : {side: beside, isBeside: true, lines: beside / kLine};
+  return beside === undefined ? {side: own < largest ? kSmall : largest, isBeside: false, lines: own < kOneWord ? 3 : 2, isFlowing: true}
+    : {side: beside, isBeside: true, lines: 3, isFlowing: own < beside + kApart};
 }
 
 export class HeadPictures {
@@ -44,15 +44,12 @@ export class HeadPictures {
 
   stop(): void { this.thumbs.stop(); }
 
-  resize(side: number): void {
+  /** The heads of the layer of this one, in pictures of this size. */
+  want({layer}: Place, side: number): void {
+    const {heads} = this.page.side;
     if (side !== this.side) this.canvases.clear();
     this.side = side;
     this.thumbs.resize(side);
-  }
-
-  /** The heads of the layer of this one. */
-  want({layer}: Place): void {
-    const {heads} = this.page.side;
     this.thumbs.want(Array.from({length: heads}, (_, head) => layer * heads + head), 0);
   }
 

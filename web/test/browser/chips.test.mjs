@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {eventually, frames, hash, kText, quiet, scratch, settled, soon, startServer, token, touching, withPages} from './harness.mjs';
+import {eventually, frames, hash, kText, quiet, ready, scratch, settled, soon, startServer, touching, withPages} from './harness.mjs';
 import {writeModel} from './model.mjs';
 
 const {open, blank} = withPages();
@@ -21,7 +21,7 @@ test('each chip has the matrix of its head, dark where weights are small and fre
     const session = await (await fetch('/api/v1/sessions', {method: 'POST', body: JSON.stringify({text: sessionStorage.getItem('heed.text')})})).json();
     const first = session.attentions[0];
     const heads = Array.from({length: first.heads}, (_, head) => first.heads + head);
-    const body = await (await fetch(`/api/v1/sessions/${session.session}/self/atlas?heads=${heads}&cells=64`)).arrayBuffer();
+    const body = await (await fetch(`/api/v1/sessions/${session.session}/self/atlas?heads=${heads}&cells=56`)).arrayBuffer();
     const [, rows, columns] = new Uint32Array(body, 0, 3);
     return heads.map((_, at) => {
       const codes = new Uint8Array(body, 12 + at * rows * columns, rows * columns);
@@ -81,7 +81,7 @@ test('the keyboard tries a head, too', async () => {
   await soon.equal(() => hash(page), '#look/L1.H4/i=60/j=20');
 });
 
-test('pictures and scores that arrive move nothing', async () => {
+test('pictures that arrive move nothing', async () => {
   const page = await blank();
   let release;
   const held = new Promise((resolve) => { release = resolve; });
@@ -92,7 +92,7 @@ test('pictures and scores that arrive move nothing', async () => {
   await page.goto((await open('#look/L1.H3/i=60')).url());
   await page.waitForSelector('.chip canvas');
   const boxes = () => page.locator('.chip, .text, .columns > section').evaluateAll((all) => all.map((each) => JSON.stringify(each.getBoundingClientRect())));
-  await token(page, 60).waitFor();
+  await ready(page);
   const before = await boxes();
   release();
   await soon.deepEqual(() => drawn(page), new Array(8).fill(true));

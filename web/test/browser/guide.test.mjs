@@ -130,6 +130,7 @@ for (const [width, height] of [[1440, 900], [1280, 800], [390, 844]]) {
         await quiet(page);
         await soon.equal(() => page.evaluate(() => document.documentElement.scrollWidth), width);
         await soon.deepEqual(() => touching(page, '.header > *, .guide > *, .guide-steps button, .guide ~ section:not([hidden])'), []);
+        await soon.ok(() => page.evaluate(() => [...document.querySelectorAll('.read-out, .columns > section')].every((each) => !each.checkVisibility() || each.getBoundingClientRect().bottom <= document.querySelector('.foot').getBoundingClientRect().top + 1)));
         if (step < 5) await press(page, 'next');
       }
     });
