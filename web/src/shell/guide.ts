@@ -72,7 +72,7 @@ export class Guide implements Panel {
   private get steps(): Step[] {
     const {api} = this.page;
     const all = stepsOf(this.page, this.cell.now());
-    return api.model.runs ? all : all.filter((step) => step.ask()?.every((_, at) => this.answer(step, at) !== null) ?? step.number < 3);  // a file knows what it was saved with
+    return api.model.runs ? all : all.filter((step) => step.number < 3 || step.ask()?.every((_, at) => this.answer(step, at) !== null));  // a file knows what it was saved with
   }
 
   /** The step that is shown: of those that there are the one of the address, or the one before it. */
