@@ -11,7 +11,7 @@ import type {SelectionStore} from '../store';
 
 const kMostHeads = 16;
 const kGap = 12;               // px between two chips
-const [kLarge, kSmall] = [56, 48];  // px of a picture, its longer side
+const [kLarge, kSmall] = [52, 48];  // px of a picture, its longer side
 const kTall = 860;             // px of a window that has room for the large ones
 const kLeastTall = 720;        // px of one that has room for any
 const kLeast = 54;             // px of a chip

@@ -21,7 +21,7 @@ test('each chip has the matrix of its head, dark where weights are small and fre
     const session = await (await fetch('/api/v1/sessions', {method: 'POST', body: JSON.stringify({text: sessionStorage.getItem('heed.text')})})).json();
     const first = session.attentions[0];
     const heads = Array.from({length: first.heads}, (_, head) => first.heads + head);
-    const body = await (await fetch(`/api/v1/sessions/${session.session}/self/atlas?heads=${heads}&cells=56`)).arrayBuffer();
+    const body = await (await fetch(`/api/v1/sessions/${session.session}/self/atlas?heads=${heads}&cells=52`)).arrayBuffer();
     const [, rows, columns] = new Uint32Array(body, 0, 3);
     return heads.map((_, at) => {
       const codes = new Uint8Array(body, 12 + at * rows * columns, rows * columns);
