@@ -49,6 +49,7 @@ json parsed_json(const ViewAddress& view) {
   if (!view.pair.empty()) as["pair"] = view.pair;
   if (!view.versus.empty()) as["vs"] = view.versus;
   if (view.show != "A-B") as["show"] = view.show;
+  if (view.guide != 0) as["guide"] = view.guide;
   if (view.scores != ViewAddress().scores) as["scores"] = view.scores;
   if (view.temperature != 1) as["t"] = view.temperature;
   if (view.top_k != 0) as["k"] = view.top_k;

@@ -67,10 +67,13 @@ export interface Selection {
   on: 'probe' | 'text';        // what induction and duplicates are looked for on
   versus: string;              // what A is compared with, as versus.ts reads it; empty: nothing
   show: Show;                  // of a comparison
+  guide: number;               // the step of the guided look; 0: none
   model: string;               // in links that somebody else can open: the model, the text, the second one
   text: string;
   second: string;
 }
+
+export const kSteps = ['1', '2', '3', '4', '5'] as const;  // of the guided look
 
 /** At most four heads at once have a colour of their own; more are drawn as small multiples. */
 export const kColours = 4;
@@ -81,5 +84,5 @@ export const kNothing: Selection = {
   unit: 'token', quantity: 'weight', scale: 'log', pair: null, arcs: 'apart', scores: ['previous', 'distance'],
   temperature: 1, topK: 0, topP: 1, line: 'surprise', by: 'rollout',
   sort: 'number', filter: '', zoom: null,
-  x: 'previous', y: 'without', form: 'raw', on: 'probe', versus: '', show: 'A-B', model: '', text: '', second: '',
+  x: 'previous', y: 'without', form: 'raw', on: 'probe', versus: '', show: 'A-B', guide: 0, model: '', text: '', second: '',
 };

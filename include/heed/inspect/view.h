@@ -49,6 +49,7 @@ struct ViewAddress {
   std::string on = "probe";                   // or text: where induction is looked for
   std::string versus = "";   // what it is compared with: a head, edits, a text; empty: nothing
   std::string show = "A-B";  // of a comparison: A, B or A-B
+  std::int64_t guide = 0;    // the step of the page's guided look; 0: none
   // In links that somebody else can open: the model, its text, the second text of a pair or the
   // target.
   std::string model = "", text = "", second = "";

@@ -247,6 +247,12 @@ const std::array<ViewPart, 27> kParts = {{
        return read_choice(view.show, kShows, value);
      },
      [](const ViewAddress& view) { return view.show == "A-B" ? "" : view.show; }},
+    {"guide", "1, 2, 3, 4 or 5",
+     [](ViewAddress& view, std::string_view value) {
+       view.guide = address_number(value, 1).value_or(0);
+       return view.guide >= 1 && view.guide <= 5;
+     },
+     [](const ViewAddress& view) { return view.guide == 0 ? "" : fmt::format("{}", view.guide); }},
     {"m", "the name of a model",
      [](ViewAddress& view, std::string_view value) { return read_text(view.model, value); },
      [](const ViewAddress& view) { return text_part(view.model); }},
