@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 4> kPairs = {"A-A", "A-B", "B-A", "B-B"};
 constexpr std::array<std::string_view, 2> kForms = {"raw", "adjusted"};
 constexpr std::array<std::string_view, 3> kShows = {"A", "B", "A-B"};
 constexpr std::array<std::string_view, 2> kOn = {"probe", "text"};
+constexpr std::array<std::string_view, 2> kRotations = {"after", "before"};
 constexpr std::array<std::string_view, 2> kQuantities = {"weight", "carried"};
 constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "rank"};
 constexpr std::array<std::string_view, 3> kLines = {"surprise", "entropy", "rank"};
@@ -130,7 +131,7 @@ bool read_text(std::string& text, std::string_view part) {
   return !text.empty() && find_invalid_utf8(text) < 0 && character_count(text) <= kMostLinked;
 }
 
-const std::array<ViewPart, 26> kParts = {{
+const std::array<ViewPart, 27> kParts = {{
     {"i", "a number from 0",
      [](ViewAddress& view, std::string_view value) { return read_number(view.query, value); },
      [](const ViewAddress& view) { return number_text(view.query); }},
@@ -230,6 +231,11 @@ const std::array<ViewPart, 26> kParts = {{
     {"on", "probe or text",
      [](ViewAddress& view, std::string_view value) { return read_choice(view.on, kOn, value); },
      [](const ViewAddress& view) { return view.on == "probe" ? "" : view.on; }},
+    {"rotation", "after or before",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.rotation, kRotations, value);
+     },
+     [](const ViewAddress& view) { return view.rotation == "after" ? "" : view.rotation; }},
     {"vs",
      "a head as in L2.H4, edits as in ablate:self.L2.H4, text: and a text, or model: and its "
      "name",
