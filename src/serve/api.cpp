@@ -63,6 +63,10 @@ constexpr Route kRoutes[] = {
     {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/why/{query}/{key}/test", get_test,
      "edit id text top view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/anatomy", get_anatomy, "query key view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/dimensions/{query}", get_dimensions,
+     "key most view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/geometry/{query}", get_geometry,
+     "key rotation view"},
     {"POST", "/api/v1/sessions/{id}/derive", post_derive},
 };
 

@@ -34,7 +34,8 @@ void add_choices(const ViewAddress& view, json& as) {
                                            {"by", &view.by, "rollout"},
                                            {"sort", &view.sort, "number"},
                                            {"on", &view.on, "probe"},
-                                           {"form", &view.form, "raw"}})
+                                           {"form", &view.form, "raw"},
+                                           {"rotation", &view.rotation, "after"}})
     if (*value != usual) as[name] = *value;
 }
 

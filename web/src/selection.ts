@@ -22,6 +22,7 @@ export type Quantity = (typeof kQuantities)[number];
 export const kArcs = ['apart', 'together'] as const;
 export const kLines = ['surprise', 'entropy', 'rank'] as const;
 export const kBys = ['rollout', 'effect'] as const;
+export const kRotations = ['after', 'before'] as const;
 export const kPairs = ['A-A', 'A-B', 'B-A', 'B-B'] as const;
 export type Pair = (typeof kPairs)[number];
 
@@ -65,6 +66,7 @@ export interface Selection {
   y: string;
   form: 'raw' | 'adjusted';    // of scores: adjusted is without the sink
   on: 'probe' | 'text';        // what induction and duplicates are looked for on
+  rotation: (typeof kRotations)[number];  // of the plane in Why: as positions turned queries and keys, or before that
   versus: string;              // what A is compared with, as versus.ts reads it; empty: nothing
   show: Show;                  // of a comparison
   guide: number;               // the step of the guided look; 0: none
@@ -84,5 +86,5 @@ export const kNothing: Selection = {
   unit: 'token', quantity: 'weight', scale: 'log', pair: null, arcs: 'apart', scores: ['previous', 'distance'],
   temperature: 1, topK: 0, topP: 1, line: 'surprise', by: 'rollout',
   sort: 'number', filter: '', zoom: null,
-  x: 'previous', y: 'without', form: 'raw', on: 'probe', versus: '', show: 'A-B', guide: 0, model: '', text: '', second: '',
+  x: 'previous', y: 'without', form: 'raw', on: 'probe', rotation: 'after', versus: '', show: 'A-B', guide: 0, model: '', text: '', second: '',
 };

@@ -47,6 +47,7 @@ struct ViewAddress {
   std::string x = "previous", y = "without";  // the axes of the heads view
   std::string form = "raw";                   // of its scores; adjusted: without the sink
   std::string on = "probe";                   // or text: where induction is looked for
+  std::string rotation = "after";  // of the plane in Why; before: as if positions turned nothing
   std::string versus = "";   // what it is compared with: a head, edits, a text; empty: nothing
   std::string show = "A-B";  // of a comparison: A, B or A-B
   std::int64_t guide = 0;    // the step of the page's guided look; 0: none

@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, 2> kForms = {"raw", "adjusted"};
 constexpr std::array<std::string_view, 3> kShows = {"A", "B", "A-B"};
 constexpr std::array<std::string_view, 2> kOn = {"probe", "text"};
 constexpr std::array<std::string_view, 2> kArcs = {"apart", "together"};
+constexpr std::array<std::string_view, 2> kRotations = {"after", "before"};
 constexpr std::array<std::string_view, 2> kQuantities = {"weight", "carried"};
 constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "rank"};
 constexpr std::array<std::string_view, 3> kLines = {"surprise", "entropy", "rank"};
@@ -234,6 +235,11 @@ const std::array<ViewPart, 27> kParts = {{
     {"on", "probe or text",
      [](ViewAddress& view, std::string_view value) { return read_choice(view.on, kOn, value); },
      [](const ViewAddress& view) { return view.on == "probe" ? "" : view.on; }},
+    {"rotation", "after or before",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.rotation, kRotations, value);
+     },
+     [](const ViewAddress& view) { return view.rotation == "after" ? "" : view.rotation; }},
     {"vs",
      "a head as in L2.H4, edits as in ablate:self.L2.H4, text: and a text, or model: and its "
      "name",

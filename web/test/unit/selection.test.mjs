@@ -21,7 +21,7 @@ function written({view, places, query, key, range, to, unit, quantity, scale, pa
     ...unless(temperature, 1, 't'), ...unless(topK, 0, 'k'), ...unless(topP, 1, 'p'), ...unless(line, kNothing.line, 'line'), ...unless(by, kNothing.by, 'by'),
     ...unless(sort, kNothing.sort, 'sort'), ...unless(filter, '', 'filter'), ...unless(zoom && [zoom.queries, zoom.keys], null, 'zoom'),
     ...unless(heads.versus, '', 'vs'), ...unless(heads.show, kNothing.show, 'show'), ...unless(heads.guide, 0, 'guide'),
-    ...Object.entries({across: 'x', up: 'y', form: 'form', on: 'on', m: 'model', x: 'text', x2: 'second'})
+    ...Object.entries({across: 'x', up: 'y', form: 'form', on: 'on', rotation: 'rotation', m: 'model', x: 'text', x2: 'second'})
       .reduce((all, [name, field]) => ({...all, ...unless(heads[field], kNothing[field], name)}), {}),
   };
 }
@@ -37,7 +37,7 @@ for (const {address: asked, parsed, error, written: again = asked} of vectors) {
 }
 for (const [part, why] of [
   ['units=pink', 'units= is token, character, word or sentence'], ['i=', 'i= is a number from 0'], ['i=1/j=-1', 'j= is a number from 0'],
-  ['j=3', 'it needs i= beside it'], ['constructor=1', 'expected i=, j=, range=, to=, units=, of=, scale=, pair=, arcs=, scores=, t=, k=, p=, line=, by=, sort=, filter=, zoom=, across=, up=, form=, on=, vs=, show=, guide=, m=, x= or x2='],
+  ['j=3', 'it needs i= beside it'], ['constructor=1', 'expected i=, j=, range=, to=, units=, of=, scale=, pair=, arcs=, scores=, t=, k=, p=, line=, by=, sort=, filter=, zoom=, across=, up=, form=, on=, rotation=, vs=, show=, guide=, m=, x= or x2='],
 ]) {
   test(`an address with ${part} says what it leaves out, and why`, () => {
     const asked = `#look/L1.H2/${part}/to=1`;
