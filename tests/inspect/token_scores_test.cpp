@@ -150,6 +150,14 @@ TEST(Coverage, IsTheShareOfTheSourceThatTheRowsReadOnce) {
   }
 }
 
+TEST(Coverage, ASpecialTokenOfTheSourceDoesNotCount) {
+  Session session =
+      reads_source([](auto, std::int64_t, std::int64_t j) { return peak(j == 3); }, 1);
+  EXPECT_NEAR(score_heads(session)[0].of("coverage"), 1.0 / 4, 1e-6);
+  session.key_tokens[3].text = -1;
+  EXPECT_NEAR(score_heads(session)[0].of("coverage"), 0, 1e-6);
+}
+
 TEST(Coverage, IsOfCrossAttentionsAlone) {
   const Session session = session_of(test::layer_of(1, 4, flat, Mask()));
   EXPECT_TRUE(std::isnan(score_heads(session)[0].of("coverage")));

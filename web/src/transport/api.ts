@@ -6,7 +6,6 @@ import type {
 import type {EdgeRow, Line} from '../arcs';
 import {readLines} from '../data/lines';
 import type {Question} from '../data/slot';
-import {isSaved} from '../held';
 import type {Size} from '../fit';
 import type {Looks, LooksReader} from '../looks';
 import type {Place} from '../selection';
@@ -232,7 +231,7 @@ export class SessionApi {
 
   /** The same of what takes long: `farOf` says how far it is. */
   askLong<Answer extends object>(name: string): Question<Answer> {
-    if (isSaved(this.model)) return this.ask(name);
+    if (this.model.held !== undefined) return this.ask(name);  // a saved page has it at once
     return this.question(this.asked as Recent<Answer>, name, async (signal) => {
       let last: Answer | null = null;
       this.far.delete(name);
