@@ -1,6 +1,7 @@
 // A row of weights by dimension, and the plane of a head's queries and keys.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <memory>
@@ -157,8 +158,8 @@ TEST(WhyRow, AKeyThatTheMaskHidesIsListedWithoutAWeight) {
 }
 
 TEST(WhyRow, ADimensionThatAllKeysShareSpreadsNothing) {
-  const Tensor q = rows_of(2, {5, 1}), k = rows_of(2, {3, -1, 3, 0, 3, 1});
-  const Session session = OneHead{q, k}.session();
+  const Session session =
+      OneHead{rows_of(2, {5, 1}), rows_of(2, {3, -1, 3, 0, 3, 1})}.session();
   Cancel never;
   const Dimensions row = dimensions(session, {kOnly, 0}, never);
   EXPECT_NEAR(row.spread.at(0), 0, 1e-6);
@@ -182,9 +183,9 @@ TEST(Geometry, OfAHeadOfTwoDimensionsIsExact) {
 
 // Three orthogonal directions with singular values 3, 2, 1 (times sqrt(2) and the scale).
 TEST(Geometry, TakesTheTwoLeadingDirections) {
-  const Tensor q = rows_of(3, {0, 0, 1, 3, 0, 0, 0, 2, 0});
-  const Tensor k = rows_of(3, {0, 1, 0, 0, -1, 0, 1, 0, 0, -1, 0, 0, 0, 0, 1, 0, 0, -1});
-  const Session session = OneHead{q, k}.session();
+  const std::vector<float> keys = {0, 1, 0, 0, -1, 0, 1, 0, 0, -1, 0, 0, 0, 0, 1, 0, 0, -1};
+  const Session session =
+      OneHead{rows_of(3, {0, 0, 1, 3, 0, 0, 0, 2, 0}), rows_of(3, keys)}.session();
   Cancel never;
   const Geometry plane = geometry(session, nullptr, {kOnly, 1}, never);
   EXPECT_NEAR(plane.shares.at(0), 9.0 / 14, 1e-9);

@@ -34,7 +34,7 @@ function list(found: Geometry, page: Page, key: number): HTMLElement {
   return html('div', {}, row('plane head', '', '', quiet('score'), quiet('in plane'), quiet('weight')), ...first.map((each) => {
     const {own, shown} = scoresOf(found, each);
     return row('plane', html('span', {class: 'index'}, String(each.key)), keyName(page, found.query, each.key, each.key === key), scored(own), scored(shown), weight(each.weight));
-  }), note(`scores are q\u00b7k less the row\u2019s mean, ${scored(found.mean)}; ${percent(found.row_explained)} of their squares lie in the plane`));
+  }), note(`scores are q\u00b7k less the row\u2019s mean, ${scored(found.mean)}`));
 }
 
 /** Queries, then keys, at one scale along both axes, and the centre. */
@@ -64,6 +64,11 @@ function marks(points: Point[], own: Point, pinned: Point | undefined, centre: {
   ];
 }
 
+/** Points that stand for a name where others need room. */
+function lettersOf(words: string, x: number, y: number): {x: number; y: number}[] {
+  return Array.from({length: Math.ceil(widthOf(words) / 6)}, (_, at) => ({x: x + 6 * at + 3, y: y - 4}));
+}
+
 /** `128 of 201 keys` */
 function some(shown: number, others: number, one: string, many: string): string {
   const all = (shown + others).toLocaleString('en');
@@ -75,7 +80,7 @@ export function planeBlock(found: Geometry, page: Page, key: number, room: numbe
   const {query} = found;
   const switches = choice('Rotation', kRotations.map((name) => ({name, label: `${name} rotation`})), (rotation) => store.set({rotation}));
   switches.show(store.now.rotation);
-  const title = heading('Queries and keys in a plane', `${percent(found.explained)} of the squared scores, less each row\u2019s mean, lie in it`, ...found.turned ? [switches.element] : []);
+  const title = heading('Queries and keys in a plane', `${percent(found.explained)} of the squared scores, less each row\u2019s mean, lie in it, and ${percent(found.row_explained)} of this row\u2019s`, ...found.turned ? [switches.element] : []);
   if (found.shares.every((share) => share === 0)) return [title, note('The row has one score for all of its keys: there is no direction to show.')];
   const width = stage.isStacked ? room : Math.floor((room - 2 * kGap) / 3) * 2 + kGap;
   const height = Math.min(kHeight, width);
@@ -87,13 +92,20 @@ export function planeBlock(found: Geometry, page: Page, key: number, room: numbe
   const text = (words: string, {x, y}: {x: number; y: number}, kind = '') => drawn.append(svg('text', {x, y, class: `why-tick ${kind}`}, words));
   const [along, up] = found.shares.map(percent) as [string, string];
   const axes = [{words: along, x: width - widthOf(along), y: centre.y - 6}, {words: up, x: centre.x + 6, y: 12}];
-  const names = new Room([...points, ...axes.flatMap(({words, x, y}) => Array.from(words, (_, at) => ({x: x + 6 * at + 3, y: y - 4})))], width - 20);
+  const taken = axes.flatMap(({words, x, y}) => lettersOf(words, x, y));
   for (const {words, ...at} of axes) text(words, at);
+  const write = (room: Room, point: Point, kind: string) => {
+    const words = nameOf(point);
+    const at = room.find(point.x, point.y, widthOf(words));
+    if (!at || at.y < 10 || at.y > height - 2) return;
+    text(words, at, kind);
+    taken.push(...lettersOf(words, at.x, at.y));
+  };
+  const chosen = new Room(taken, width - 20);  // their names may cover other points
+  for (const point of [own, ...pinned ? [pinned] : []]) write(chosen, point, 'accent');
   const others = points.filter((point) => point.key && point !== pinned).sort((a, b) => b.key!.weight - a.key!.weight);
-  for (const point of [own, ...pinned ? [pinned] : [], ...others].slice(0, stage.isNarrow ? kNarrowNames : kNames)) {
-    const at = names.find(point.x, point.y, widthOf(nameOf(point)));
-    if (at && at.y > 10 && at.y < height - 2) text(nameOf(point), at, point === own || point === pinned ? 'accent' : 'name');
-  }
+  const free = new Room([...points, ...taken], width - 20);
+  for (const point of others.slice(0, stage.isNarrow ? kNarrowNames : kNames)) write(free, point, 'name');
   const usual = `The further a key lies along the dashed line, the higher its score. Filled: ${some(found.keys.length, found.other_keys, 'key', 'keys')}; open: ${some(found.queries.length, found.other_queries, 'query', 'queries')}.`;
   const said = note(usual);
   said.classList.add('why-said');

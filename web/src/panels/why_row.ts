@@ -98,6 +98,7 @@ export function allKeysBlock(found: Dimensions, page: Page, key: number, room: n
   };
   const names = [...shown.map(String), ...rest.length > 0 ? [`${rest.length} more`] : []];
   const head = svg('svg', {width, height: 20, class: 'why-bars', 'aria-hidden': true}, ...names.map((words, at) => svg('text', {x: middle(at), y: 14, class: 'why-tick', 'text-anchor': 'middle'}, words)));
+  body.style.setProperty('--bars', `${width}px`);
   body.append(
     row('all head', '', '', head, ...ends('q\u00b7k', 'score', 'weight').map((words) => quiet(String(words)))),
     row('all', '', html('b', {}, 'q'), line(null, left(q, mostQ)), ...ends('', '', '')), ...keys.map(rowOf),
