@@ -117,7 +117,6 @@ double mean_of(const Vector& numbers) {
 void place_along(const Vector& column, const std::vector<Vector>& centred, std::size_t in_view,
                  double PlaneQuery::* of_query, double PlaneKey::* of_key, Geometry& plane) {
   const double value = std::sqrt(dot(column, column));
-  if (value == 0) return;
   const double sign = dot(column, centred[in_view]) < 0 ? -1 : 1;
   const double root = sign / std::sqrt(value);
   for (std::size_t i = 0; i < centred.size(); ++i)
@@ -142,8 +141,8 @@ void read_plane(const std::vector<Vector>& centred, std::size_t in_view, double 
   double row_shown = 0;
   for (std::size_t at = 0; at < std::min<std::size_t>(2, columns.size()); ++at) {
     const double square = dot(columns[at], columns[at]);
+    if (square <= 1e-12 * squares) continue;  // rounding, which has no direction
     plane.shares[at] = square / squares;
-    if (square == 0) continue;
     const double along = dot(columns[at], centred[in_view]);
     row_shown += along * along / square;
     place_along(columns[at], centred, in_view, at == 0 ? &PlaneQuery::x : &PlaneQuery::y,
