@@ -150,8 +150,7 @@ struct Urgent {
 };
 
 bool is_json(const LongAnswer& answer) {
-  return answer.compute_in_lines ||
-         std::string_view(answer.type).starts_with("application/json");
+  return answer.compute_in_lines || std::string_view(answer.type).starts_with("application/json");
 }
 
 // The headers are out. A JSON answer that fails is an error in the place of the answer, which a
@@ -184,8 +183,8 @@ std::optional<std::string> long_body(Api& api, const Flag& flag, const LongAnswe
   try {
     cancel.check();
     const auto tell = [&](std::string line) { send_line(sink, std::move(line)); };
-    std::string body = answer.compute_in_lines ? answer.compute_in_lines(cancel, tell)
-                                               : answer.compute(cancel);
+    std::string body =
+        answer.compute_in_lines ? answer.compute_in_lines(cancel, tell) : answer.compute(cancel);
     api.maps.answered();
     return body;
   } catch (const Error& error) {

@@ -178,8 +178,7 @@ TEST_F(SavedPage, OfWhyItHoldsTheRowByDimensionAndItsPlane) {
   for (const json& each : data["answers"]) questions.push_back(each["question"]);
   EXPECT_THAT(questions, testing::IsSupersetOf({"self/1/0/dimensions/3?key=1",
                                                 "self/1/0/geometry/3?rotation=after"}));
-  EXPECT_THAT(questions,
-              testing::Not(testing::Contains("self/1/0/geometry/3?rotation=before")))
+  EXPECT_THAT(questions, testing::Not(testing::Contains("self/1/0/geometry/3?rotation=before")))
       << "no position turns this model's queries";
 }
 

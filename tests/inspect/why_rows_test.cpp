@@ -158,8 +158,7 @@ TEST(WhyRow, AKeyThatTheMaskHidesIsListedWithoutAWeight) {
 }
 
 TEST(WhyRow, ADimensionThatAllKeysShareSpreadsNothing) {
-  const Session session =
-      OneHead{rows_of(2, {5, 1}), rows_of(2, {3, -1, 3, 0, 3, 1})}.session();
+  const Session session = OneHead{rows_of(2, {5, 1}), rows_of(2, {3, -1, 3, 0, 3, 1})}.session();
   Cancel never;
   const Dimensions row = dimensions(session, {kOnly, 0}, never);
   EXPECT_NEAR(row.spread.at(0), 0, 1e-6);
@@ -226,9 +225,9 @@ TEST(Geometry, OfARowWithOneKeyHasNoDirections) {
 }
 
 TEST(Geometry, RefusesScoresThatAreDistances) {
-  const Session session = OneHead{random_tensor({1, 1, 3, 4}, 1), random_tensor({1, 1, 3, 4}, 2),
-                                  Similarity::kGaussian}
-                              .session();
+  const Session session =
+      OneHead{random_tensor({1, 1, 3, 4}, 1), random_tensor({1, 1, 3, 4}, 2), Similarity::kGaussian}
+          .session();
   Cancel never;
   EXPECT_HEED_ERROR(geometry(session, nullptr, {kOnly, 0}, never), ErrorCode::kUnsupported,
                     "geometry: similarity is a distance, expected dot or cosine, whose scores are "

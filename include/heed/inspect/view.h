@@ -32,7 +32,7 @@ struct ViewAddress {
   std::optional<std::pair<std::int64_t, std::int64_t>> range = {};  // both ends included
   bool to = false;                  // who attends to the query, in place of what it attends to
   std::string units = "token";      // token, character, word, sentence
-  std::string arcs = "apart";  // of several heads: a drawing each, or one together
+  std::string arcs = "apart";       // of several heads: a drawing each, or one together
   std::string quantity = "weight";  // of a cell; carried: its share of what the row's values write
   std::string scale = "log";        // linear, sqrt, log, rank
   std::string pair = "";            // of two texts, from which to which: A-A, A-B, B-A, B-B

@@ -169,15 +169,14 @@ void read_tokens(const Session& session, const GeometryRequest& request, Geometr
   const bool square = session.queries(stack).data() == session.keys(stack).data();
   for (const std::int64_t query : nearest(request.query, layer.queries()))
     plane.queries.push_back({query});
-  visit_lines(layer, {.head = request.place.head, .rows = {request.query}},
-              [&](const RowView& row) {
-                const std::vector<Entry> ranked = largest_of(row.weights, {}).entries;
-                const std::int64_t at =
-                    square || ranked.empty() ? request.query : ranked.front().at;
-                for (const Entry& key : shown_keys(ranked, at, request))
-                  plane.keys.push_back({.key = key.at, .weight = key.weight});
-                plane.other_keys = std::ssize(ranked) - std::ssize(plane.keys);
-              });
+  visit_lines(
+      layer, {.head = request.place.head, .rows = {request.query}}, [&](const RowView& row) {
+        const std::vector<Entry> ranked = largest_of(row.weights, {}).entries;
+        const std::int64_t at = square || ranked.empty() ? request.query : ranked.front().at;
+        for (const Entry& key : shown_keys(ranked, at, request))
+          plane.keys.push_back({.key = key.at, .weight = key.weight});
+        plane.other_keys = std::ssize(ranked) - std::ssize(plane.keys);
+      });
   plane.other_queries = layer.queries() - std::ssize(plane.queries);
 }
 
