@@ -23,7 +23,7 @@ using test::family_model;
 using test::family_session;
 using test::random_tensor;
 
-double allowed(double number) { return 1e-4 * std::max(1.0, std::abs(number)); }
+double rounding_of(double number) { return 1e-4 * std::max(1.0, std::abs(number)); }
 
 template <typename Numbers>
 double total(const Numbers& numbers) {
@@ -77,10 +77,10 @@ TEST_P(WhyRow, TheTermsOfEachKeySumToItsScoreAndGiveItsWeight) {
     double weights = 0;
     for (const DimensionsKey& key : row.keys) {
       const Why because = why(session, &model, place, i, key.key);
-      EXPECT_NEAR(total(key.terms), key.product, allowed(key.product));
+      EXPECT_NEAR(total(key.terms), key.product, rounding_of(key.product));
       EXPECT_NEAR(key.product, because.raw.sum, 1e-9);
       EXPECT_NEAR(rows.capped(key.product) + rows.bias(i, key.key) + rows.alibi(i, key.key),
-                  key.score, allowed(key.score));
+                  key.score, rounding_of(key.score));
       EXPECT_NEAR(key.weight, std::exp(key.score - because.lse), 1e-5);
       weights += key.weight;
     }
@@ -120,7 +120,7 @@ TEST_P(WhyRow, BeforeTheRotationAProductIsTheContentOfTheScore) {
     for (const PlaneKey& key : plane.keys) {
       const Why because = why(session, &model, place, i, key.key);
       EXPECT_EQ(plane.turned, !because.bands.empty());
-      EXPECT_NEAR(key.product, because.sum.terms.at(0).value, allowed(key.product));
+      EXPECT_NEAR(key.product, because.sum.terms.at(0).value, rounding_of(key.product));
       EXPECT_NEAR(key.weight, because.weight, 1e-6);
     }
   });
