@@ -63,6 +63,10 @@ constexpr Route kRoutes[] = {
     {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/why/{query}/{key}/test", get_test,
      "edit id text top view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/anatomy", get_anatomy, "query key view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/dimensions/{query}", get_dimensions,
+     "key most view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/{layer}/{head}/geometry/{query}", get_geometry,
+     "key rotation view"},
     {"POST", "/api/v1/sessions/{id}/derive", post_derive},
 };
 
@@ -146,8 +150,7 @@ struct Urgent {
 };
 
 bool is_json(const LongAnswer& answer) {
-  return answer.compute_in_lines ||
-         std::string_view(answer.type).starts_with("application/json");
+  return answer.compute_in_lines || std::string_view(answer.type).starts_with("application/json");
 }
 
 // The headers are out. A JSON answer that fails is an error in the place of the answer, which a
@@ -180,8 +183,8 @@ std::optional<std::string> long_body(Api& api, const Flag& flag, const LongAnswe
   try {
     cancel.check();
     const auto tell = [&](std::string line) { send_line(sink, std::move(line)); };
-    std::string body = answer.compute_in_lines ? answer.compute_in_lines(cancel, tell)
-                                               : answer.compute(cancel);
+    std::string body =
+        answer.compute_in_lines ? answer.compute_in_lines(cancel, tell) : answer.compute(cancel);
     api.maps.answered();
     return body;
   } catch (const Error& error) {

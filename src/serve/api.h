@@ -128,6 +128,8 @@ void get_origins(Api& api, const Parameters& parameters, httplib::Response& resp
 void get_effect(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_test(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_anatomy(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_dimensions(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_geometry(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_derive(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_export(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_picture(Api& api, const Parameters& parameters, httplib::Response& response);

@@ -1,5 +1,6 @@
 // What is asked of one weight, and sessions that are made of others.
 #include <array>
+#include <optional>
 
 #include "base/formats/json.h"
 #include "inspect/answers/answer_writer.h"
@@ -11,9 +12,19 @@
 namespace heed::serve {
 namespace {
 
+std::int64_t query_of(const HeadRequest& at, const Parameters& parameters) {
+  return check_token("query", parameters.path_number("query"), at.size.queries);
+}
+
+// Of the questions about a row, a key that is shown beside the largest.
+std::optional<std::int64_t> asked_key(const HeadRequest& at, const Parameters& parameters) {
+  if (!parameters.request().has_param("key")) return {};
+  return check_token("key", parameters.number("key", 0, INT64_MIN, INT64_MAX), at.size.keys);
+}
+
 WhyRequest cell_of(const HeadRequest& at, const Parameters& parameters) {
   return {.place = at.place,
-          .query = check_token("query", parameters.path_number("query"), at.size.queries),
+          .query = query_of(at, parameters),
           .key = check_token("key", parameters.path_number("key"), at.size.keys)};
 }
 
@@ -99,6 +110,24 @@ void get_anatomy(Api& api, const Parameters& parameters, httplib::Response& resp
                              begin_of("key", at.size.keys)};
   send_long(api, parameters, response, long_answer(at.session, [at, window](Cancel&) {
               return to_json(answer_anatomy(*at.session, window));
+            }));
+}
+
+void get_dimensions(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const HeadRequest at = head_request(api, parameters);
+  const DimensionsRequest request = {at.place, query_of(at, parameters), asked_key(at, parameters),
+                                     parameters.number("most", 16, 1, 64)};
+  send_long(api, parameters, response, long_answer(at.session, [at, request](Cancel& cancel) {
+              return to_json(answer_dimensions(*at.session, request, cancel));
+            }));
+}
+
+void get_geometry(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const HeadRequest at = head_request(api, parameters);
+  const GeometryRequest request = {at.place, query_of(at, parameters), asked_key(at, parameters),
+                                   parameters.choice("rotation", {"after", "before"}) == 1};
+  send_long(api, parameters, response, long_answer(at.session, [at, request](Cancel& cancel) {
+              return to_json(answer_geometry(*at.session, request, cancel));
             }));
 }
 

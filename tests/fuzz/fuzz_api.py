@@ -35,12 +35,12 @@ PATHS = ["/", "/app.js", "/app.css", "/api/v1/models", "/api/v1/models/found", "
          *[HEAD + name for name in (
              "/late/probe", "/late/run", "/late/{n}", "/evidence/previous", "/evidence/without", "/evidence/{n}", "/evidence/direct", "/evidence/value_weighted",
              "/tile/{n}/{n}/{n}", "/row/{n}", "/rows", "/column/{n}", "/marginals", "/sweep", "/cell/{n}/{n}", "/why/{n}/{n}",
-             "/why/{n}/{n}/origins", "/why/{n}/{n}/effect", "/why/{n}/{n}/test", "/anatomy")],
+             "/why/{n}/{n}/origins", "/why/{n}/{n}/effect", "/why/{n}/{n}/test", "/anatomy", "/dimensions/{n}", "/geometry/{n}")],
          "/api/v1/sessions", "/api/v1/sessions/{s}", "/api/v1/sessions/{s}/derive", "/api/v1/sessions/{s}/self/similar",
          "/../../etc/passwd", "/api/", "//", "/%2e%2e/", "/api/v1/sessions//", "*", "http://evil.example/"]
 QUERIES = ["q=weight", "q=score", "q=carried", "q=carried", "pool=mean", "pool=max", "as=f32", "as=u8", "as=f64", "top_p={n}", "at_most={n}",
            "end={n}", "begin={n}", "layer={n}", "heads={n}", "heads={n},{n},{n}", "view=a", "view=b", "position={n}",
-           "top={n}", "token={n}", "key={n}", "by=effect", "format=dot", "mask=1", "blocks=1", "at={n}", "most={n}", "named={n}",
+           "top={n}", "rotation=before", "token={n}", "key={n}", "by=effect", "format=dot", "mask=1", "blocks=1", "at={n}", "most={n}", "named={n}",
            "against=raw", "against={n},{n}", "form=adjusted", "form=raw", "cells={n}", "beams={n}", "tokens=0", "stack=self", "format=html",
            "format=graphml", "view=look/L0.H{n}", "view=why/L{n}.H0/i={n}/j={n}", "view=heads/L0.H0/vs=ablate:self.L0.H{n}", "failed=1", "against=runner_up", "split=attn%200", "edit=swap", "edit=ablate", "id={n}", "text=cat", "query={n}",
            "%", "&&", "=", "view=" + "v" * 100, "q=%ff%fe"]

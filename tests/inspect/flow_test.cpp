@@ -243,8 +243,7 @@ TEST(Flow, ItsTestNeedsNoMoreThanTheShares) {
   const LoadedModel model = test::family_model(test::kFamilyVariants[0]);
   const Session session = test::family_session(model);
   FlowMoves moves(rollout_steps(session, Stack::kSelf), kNever);
-  const FlowTest of_shares =
-      test_flow(session, model, flow_shares(moves, {.position = 6}), kNever);
+  const FlowTest of_shares = test_flow(session, model, flow_shares(moves, {.position = 6}), kNever);
   const FlowTest of_all = test_flow(session, model, flow_of(session, {.position = 6}), kNever);
   EXPECT_EQ(of_shares.rank_correlation, of_all.rank_correlation);
   EXPECT_EQ(of_shares.hidden.size(), of_all.hidden.size());

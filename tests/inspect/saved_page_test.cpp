@@ -172,6 +172,16 @@ TEST_F(SavedPage, OfLookItHoldsTheLensAndWhyOfThePinnedEdge) {
   EXPECT_THAT(held("look/L1.H0/i=3"), testing::ElementsAre("self/lens"));
 }
 
+TEST_F(SavedPage, OfWhyItHoldsTheRowByDimensionAndItsPlane) {
+  const json data = data_of(file_of("Once upon a time", "why/L1.H0/i=3/j=1"));
+  std::vector<std::string> questions;
+  for (const json& each : data["answers"]) questions.push_back(each["question"]);
+  EXPECT_THAT(questions, testing::IsSupersetOf({"self/1/0/dimensions/3?key=1",
+                                                "self/1/0/geometry/3?rotation=after"}));
+  EXPECT_THAT(questions, testing::Not(testing::Contains("self/1/0/geometry/3?rotation=before")))
+      << "no position turns this model's queries";
+}
+
 TEST_F(SavedPage, TheServerGivesTheSameFile) {
   const test::Served served;
   const json session = served.open("the cat sat", true);

@@ -34,7 +34,8 @@ void add_choices(const ViewAddress& view, json& as) {
                                            {"by", &view.by, "rollout"},
                                            {"sort", &view.sort, "number"},
                                            {"on", &view.on, "probe"},
-                                           {"form", &view.form, "raw"}})
+                                           {"form", &view.form, "raw"},
+                                           {"rotation", &view.rotation, "after"}})
     if (*value != usual) as[name] = *value;
 }
 
@@ -49,6 +50,7 @@ json parsed_json(const ViewAddress& view) {
   if (!view.pair.empty()) as["pair"] = view.pair;
   if (!view.versus.empty()) as["vs"] = view.versus;
   if (view.show != "A-B") as["show"] = view.show;
+  if (view.guide != 0) as["guide"] = view.guide;
   if (view.scores != ViewAddress().scores) as["scores"] = view.scores;
   if (view.temperature != 1) as["t"] = view.temperature;
   if (view.top_k != 0) as["k"] = view.top_k;

@@ -58,9 +58,10 @@ void expect_whole(const Served& served, const json& input) {
   EXPECT_NE(client.Get(path + "/events")->body.find("event: done"), std::string::npos);
   for (const json& attention : session["attentions"]) {
     const std::string stack = path + "/" + attention["stack"].get<std::string>();
-    for (const char* rest : {"/0/0/tile/0/0/0", "/0/0/row/0", "/0/0/column/0", "/0/0/marginals",
-                             "/0/edges?heads=0", "/0/0/cell/0/0", "/0/0/why/0/0", "/0/0/anatomy",
-                             "/heads", "/atlas?heads=0", "/0/0/row/0?q=carried"})
+    for (const char* rest :
+         {"/0/0/tile/0/0/0", "/0/0/row/0", "/0/0/column/0", "/0/0/marginals", "/0/edges?heads=0",
+          "/0/0/cell/0/0", "/0/0/why/0/0", "/0/0/anatomy", "/0/0/dimensions/0", "/0/0/geometry/0",
+          "/heads", "/atlas?heads=0", "/0/0/row/0?q=carried"})
       EXPECT_EQ(client.Get(stack + rest)->status, 200) << input << stack << rest;
   }
 }

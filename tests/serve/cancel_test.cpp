@@ -127,9 +127,7 @@ std::string lines_until_gone(std::size_t most) {
   return sent;
 }
 
-TEST(LongAnswer, InLinesStopsWhenALineCannotBeSent) {
-  EXPECT_EQ(lines_until_gone(2), "{}\n{}\n");
-}
+TEST(LongAnswer, InLinesStopsWhenALineCannotBeSent) { EXPECT_EQ(lines_until_gone(2), "{}\n{}\n"); }
 
 TEST(Sweeper, StopsWhatNobodyWaitsForAndGoesOn) {
   Sweeper sweeper;

@@ -44,6 +44,28 @@ TEST(ServerWhy, SaysTheScoreAsASumThatGivesTheWeight) {
   EXPECT_EQ(got(client, head + "/why/3/1/test?edit=swap", 400)["error"]["argument"], "id");
 }
 
+TEST(ServerWhy, SaysARowByDimensionAndInAPlane) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string id = served.open(test::kServedText, /*statistics=*/true)["session"];
+  const std::string head = "/api/v1/sessions/" + id + "/self/1/2";
+  const json row = got(client, head + "/dimensions/9?most=2&key=0");
+  EXPECT_LE(row["keys"].size(), 3);
+  for (const json& key : row["keys"]) {
+    const json why = got(client, head + "/why/9/" + key["key"].dump());
+    EXPECT_NEAR(key["weight"].get<double>(), why["weight"].get<double>(), 1e-6);
+    EXPECT_NEAR(key["product"].get<double>(), why["raw"]["sum"].get<double>(), 1e-6);
+  }
+  const json plane = got(client, head + "/geometry/9");
+  EXPECT_EQ(plane["keys"].size(), 10);
+  EXPECT_FALSE(plane["turned"].get<bool>());
+  EXPECT_EQ(plane["keys"], got(client, head + "/geometry/9?rotation=before")["keys"]);
+  EXPECT_EQ(got(client, head + "/dimensions/99", 404)["error"]["argument"], "query");
+  EXPECT_EQ(got(client, head + "/dimensions/9?key=99", 404)["error"]["argument"], "key");
+  EXPECT_EQ(got(client, head + "/dimensions/9?most=65", 400)["error"]["argument"], "most");
+  EXPECT_EQ(got(client, head + "/geometry/9?rotation=x", 400)["error"]["argument"], "rotation");
+}
+
 TEST(ServerDerive, SaysWhichHeadsAnEditChangesMost) {
   const Served served;
   httplib::Client client = served.client();

@@ -92,6 +92,8 @@ TEST(AnswerTypes, AreThoseOfRealAnswers) {
       {path + "/self/1/2/why/3/1/effect", "Effect"},
       {path + "/self/1/2/why/3/1/test?edit=ablate", "Trial"},
       {path + "/self/1/2/anatomy?query=1", "Anatomy"},
+      {path + "/self/1/2/dimensions/3?key=9", "Dimensions"},
+      {path + "/self/1/2/geometry/3", "Geometry"},
       {path + "/self/1/2/marginals", "Marginals"},
       {path + "/self/1/edges?heads=2", "Edges"}};
   for (const auto& [address, type] : answers)

@@ -1,7 +1,7 @@
 // The grammar of addresses, #look/L5.H1+H2/i=17/j=3/scale=sqrt; tests/vectors/addresses.json holds it in both languages.
 import {readFilter} from './head_filter';
 import type {Place, Selection} from './selection';
-import {kArcs, kBys, kLines, kMostHeads, kNothing, kPairs, kQuantities, kScales, kShows, kStacks, kUnits, kViewNames} from './selection';
+import {kArcs, kBys, kLines, kMostHeads, kNothing, kPairs, kQuantities, kRotations, kScales, kShows, kStacks, kSteps, kUnits, kViewNames} from './selection';
 import {readVersus} from './versus';
 
 export const kMostLinked = 2000;  // characters of a text in an address
@@ -162,12 +162,20 @@ const kParts: readonly Part[] = [
     read: (value) => isOneOf(['probe', 'text'], value) ? {on: value} : null,
   },
   {
+    name: 'rotation', expected: list(kRotations), write: ({rotation}) => rotation === kNothing.rotation ? null : rotation,
+    read: (value) => isOneOf(kRotations, value) ? {rotation: value} : null,
+  },
+  {
     name: 'vs', expected: 'a head as in L2.H4, edits as in ablate:self.L2.H4, text: and a text, or model: and its name', write: ({versus}) => versus || null,
     read: (value) => readVersus(value) ? {versus: value} : null,
   },
   {
     name: 'show', expected: list(kShows), write: ({show}) => show === kNothing.show ? null : show,
     read: (value) => isOneOf(kShows, value) ? {show: value} : null,
+  },
+  {
+    name: 'guide', expected: list(kSteps), write: ({guide}) => guide || null,
+    read: (value) => isOneOf(kSteps, value) ? {guide: Number(value)} : null,
   },
   ...([
     ['m', 'model', 'the name of a model'], ['x', 'text', `a text of 1 to ${kMostLinked} characters, as in One%20day`],

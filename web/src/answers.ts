@@ -345,6 +345,59 @@ export interface Anatomy {
   form: number[][];
 }
 
+export interface DimensionsKey {
+  key: number;
+  visible: boolean;
+  product: number;
+  score: number;
+  weight: number;
+  k: number[];
+  terms: number[];
+}
+
+export interface Dimensions {
+  stack: string;
+  layer: number;
+  head: number;
+  query: number;
+  scale: number;
+  q: number[];
+  spread: number[];
+  keys: DimensionsKey[];
+  of: number;
+  rest: Rest;
+}
+
+export interface PlaneQuery {
+  query: number;
+  x: number;
+  y: number;
+}
+
+export interface PlaneKey {
+  key: number;
+  x: number;
+  y: number;
+  product: number;
+  weight: number;
+}
+
+export interface Geometry {
+  stack: string;
+  layer: number;
+  head: number;
+  query: number;
+  turned: boolean;
+  queries: PlaneQuery[];
+  keys: PlaneKey[];
+  other_queries: number;
+  other_keys: number;
+  mean: number;
+  shares: number[];
+  explained: number;
+  row_explained: number;
+}
+
 export interface Marginals {
   stack: string;
   layer: number;

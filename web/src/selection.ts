@@ -22,6 +22,7 @@ export type Quantity = (typeof kQuantities)[number];
 export const kArcs = ['apart', 'together'] as const;
 export const kLines = ['surprise', 'entropy', 'rank'] as const;
 export const kBys = ['rollout', 'effect'] as const;
+export const kRotations = ['after', 'before'] as const;
 export const kPairs = ['A-A', 'A-B', 'B-A', 'B-B'] as const;
 export type Pair = (typeof kPairs)[number];
 
@@ -65,12 +66,16 @@ export interface Selection {
   y: string;
   form: 'raw' | 'adjusted';    // of scores: adjusted is without the sink
   on: 'probe' | 'text';        // what induction and duplicates are looked for on
+  rotation: (typeof kRotations)[number];  // of the plane in Why: as positions turned queries and keys, or before that
   versus: string;              // what A is compared with, as versus.ts reads it; empty: nothing
   show: Show;                  // of a comparison
+  guide: number;               // the step of the guided look; 0: none
   model: string;               // in links that somebody else can open: the model, the text, the second one
   text: string;
   second: string;
 }
+
+export const kSteps = ['1', '2', '3', '4', '5'] as const;  // of the guided look
 
 /** At most four heads at once have a colour of their own; more are drawn as small multiples. */
 export const kColours = 4;
@@ -81,5 +86,5 @@ export const kNothing: Selection = {
   unit: 'token', quantity: 'weight', scale: 'log', pair: null, arcs: 'apart', scores: ['previous', 'distance'],
   temperature: 1, topK: 0, topP: 1, line: 'surprise', by: 'rollout',
   sort: 'number', filter: '', zoom: null,
-  x: 'previous', y: 'without', form: 'raw', on: 'probe', versus: '', show: 'A-B', model: '', text: '', second: '',
+  x: 'previous', y: 'without', form: 'raw', on: 'probe', rotation: 'after', versus: '', show: 'A-B', guide: 0, model: '', text: '', second: '',
 };

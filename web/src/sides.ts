@@ -43,7 +43,7 @@ export function toStack(api: Page['api'], stack: string, from: Place[]): Partial
 export function stackAfter(page: Pick<Page, 'api' | 'side' | 'store'>): Partial<Selection> {
   const stacks = stacksOf(page.api);
   const next = stacks[(stacks.indexOf(page.side.stack) + 1) % stacks.length];
-  return next === undefined || next === page.side.stack ? {} : toStack(page.api, next, page.store.now.places);
+  return next === undefined || next === page.side.stack ? {} : toStack(page.api, next, page.store.chosen.places);
 }
 
 /** Where there is a choice: `stack encoder decoder cross`, `all A\u2192A A\u2192B B\u2192A B\u2192B`. */

@@ -9,6 +9,7 @@ export interface Hover {
   query: number | null;
   key: number | null;
   place: Place | null;  // a head of many
+  tried: Place | null;  // a head that is shown in place of the chosen ones
 }
 
 /** Who hears of an address: `replace` leaves no step for the Back button. */
@@ -19,9 +20,12 @@ export interface How { replace?: boolean; fresh?: boolean; byHeed?: boolean }
 
 type Listener = () => void;
 
+const kNowhere: Hover = {query: null, key: null, place: null, tried: null};
+
 export class SelectionStore {
-  private chosen: Selection = kNothing;
-  private hovered: Hover = {query: null, key: null, place: null};
+  chosen: Selection = kNothing;  // as the address has it
+  now: Selection = kNothing;     // as it is shown: with the head under the pointer
+  private hovered: Hover = kNowhere;
   private turned = false;
   private coming: Partial<Hover> | null = null;
   private readonly passing = new Frame(() => this.coming && this.preview(this.coming));
@@ -37,7 +41,6 @@ export class SelectionStore {
 
   constructor(private readonly onAddress: OnAddress = () => undefined) {}
 
-  get now(): Selection { return this.chosen; }
   get hover(): Hover { return this.hovered; }
 
   /** Whether who attends to the token is shown; while Alt is held it is the other way round. */
@@ -111,6 +114,8 @@ export class SelectionStore {
     }
     this.chosen = {...this.chosen, ...change};
     if (this.chosen.query === null) this.chosen.key = null;
+    if (change.places || change.view) this.hovered = {...this.hovered, tried: null};
+    this.show();
     this.tell();  // first: what it asks for is on its way while the browser notes the address
     if (!this.isFresh) this.onAddress(`#${format(this.chosen)}`, {replace: how.replace ?? this.isJoined});
   }
@@ -123,10 +128,11 @@ export class SelectionStore {
 
   preview(hover: Partial<Hover>): void {
     this.coming = null;
-    const next = {query: null, key: null, place: null, ...hover};
-    const {query, key, place} = this.hovered;
-    if (next.query === query && next.key === key && (next.place && nameOf(next.place)) === (place && nameOf(place))) return;
+    const next = {...kNowhere, ...hover};
+    const namesOf = ({place, tried}: Hover) => [place, tried].map((each) => each && nameOf(each)).join();
+    if (next.query === this.hovered.query && next.key === this.hovered.key && namesOf(next) === namesOf(this.hovered)) return;
     this.hovered = next;
+    this.show();
     this.tell();
   }
 
@@ -134,6 +140,11 @@ export class SelectionStore {
     if (turned === this.turned) return;
     this.turned = turned;
     this.tell();
+  }
+
+  private show(): void {
+    const {tried} = this.hovered;
+    this.now = tried ? {...this.chosen, places: [tried]} : this.chosen;
   }
 
   private tell(): void {

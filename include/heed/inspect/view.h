@@ -32,7 +32,7 @@ struct ViewAddress {
   std::optional<std::pair<std::int64_t, std::int64_t>> range = {};  // both ends included
   bool to = false;                  // who attends to the query, in place of what it attends to
   std::string units = "token";      // token, character, word, sentence
-  std::string arcs = "apart";  // of several heads: a drawing each, or one together
+  std::string arcs = "apart";       // of several heads: a drawing each, or one together
   std::string quantity = "weight";  // of a cell; carried: its share of what the row's values write
   std::string scale = "log";        // linear, sqrt, log, rank
   std::string pair = "";            // of two texts, from which to which: A-A, A-B, B-A, B-B
@@ -47,8 +47,10 @@ struct ViewAddress {
   std::string x = "previous", y = "without";  // the axes of the heads view
   std::string form = "raw";                   // of its scores; adjusted: without the sink
   std::string on = "probe";                   // or text: where induction is looked for
+  std::string rotation = "after";  // of the plane in Why; before: as if positions turned nothing
   std::string versus = "";   // what it is compared with: a head, edits, a text; empty: nothing
   std::string show = "A-B";  // of a comparison: A, B or A-B
+  std::int64_t guide = 0;    // the step of the page's guided look; 0: none
   // In links that somebody else can open: the model, its text, the second text of a pair or the
   // target.
   std::string model = "", text = "", second = "";

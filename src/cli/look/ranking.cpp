@@ -42,8 +42,7 @@ std::vector<std::size_t> columns_of(const HeadFilter& filter, const StackShape& 
     for (std::size_t at = 0; at < score_infos().size(); ++at) {
       const ScoreInfo& info = score_infos()[at];
       const bool is_named = info.name == name || info.short_name == name;
-      if (is_named && has_score(shape, info) &&
-          std::ranges::find(columns, at) == columns.end())
+      if (is_named && has_score(shape, info) && std::ranges::find(columns, at) == columns.end())
         columns.push_back(at);
     }
   };

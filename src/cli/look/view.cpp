@@ -167,8 +167,9 @@ constexpr std::string_view kFollowed[] = {"i", "j", "range"};
 constexpr std::string_view kDrawing[] = {"scale", "scores", "zoom"};
 
 // What look does not show on the page either: its addresses keep what other views were asked for.
-constexpr std::string_view kOfOthers[] = {"t",      "k",      "p",  "line", "by", "sort",
-                                          "filter", "across", "up", "form", "on"};
+constexpr std::string_view kOfOthers[] = {"t",    "k",        "p",      "line", "by",
+                                          "sort", "filter",   "across", "up",   "form",
+                                          "on",   "rotation", "guide"};
 
 bool is_shown(std::string_view part, const ViewAddress& view, const std::string& format) {
   const auto is_one_of = [&](std::span<const std::string_view> names) {

@@ -43,4 +43,16 @@ AnatomyAnswer answer_anatomy(const LiveSession& session, const WhyRequest& windo
   return {anatomy(session.session(), session.model(), window.place, window.query, window.key)};
 }
 
+DimensionsAnswer answer_dimensions(const LiveSession& session, const DimensionsRequest& request,
+                                   Cancel& cancel) {
+  session.layer(request.place);
+  return {dimensions(session.session(), request, cancel)};
+}
+
+GeometryAnswer answer_geometry(const LiveSession& session, const GeometryRequest& request,
+                               Cancel& cancel) {
+  session.layer(request.place);
+  return {geometry(session.session(), session.model(), request, cancel)};
+}
+
 }  // namespace heed

@@ -118,5 +118,9 @@ EffectAnswer answer_effect(const LiveSession& session, const WhyRequest& request
 TrialAnswer answer_trial(const LiveSession& session, const Edits& edits, const WhyRequest& at,
                          std::int64_t top);
 AnatomyAnswer answer_anatomy(const LiveSession& session, const WhyRequest& window);
+DimensionsAnswer answer_dimensions(const LiveSession& session, const DimensionsRequest& request,
+                                   Cancel& cancel);
+GeometryAnswer answer_geometry(const LiveSession& session, const GeometryRequest& request,
+                               Cancel& cancel);
 
 }  // namespace heed

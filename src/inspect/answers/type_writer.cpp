@@ -44,6 +44,8 @@ std::string answer_types() {
   types.declare<EffectAnswer>();
   types.declare<TrialAnswer>();
   types.declare<AnatomyAnswer>();
+  types.declare<DimensionsAnswer>();
+  types.declare<GeometryAnswer>();
   types.declare<MarginalsAnswer>();
   types.declare<HeadsAnswer>();
   types.declare<LateScoresAnswer>();

@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, 2> kForms = {"raw", "adjusted"};
 constexpr std::array<std::string_view, 3> kShows = {"A", "B", "A-B"};
 constexpr std::array<std::string_view, 2> kOn = {"probe", "text"};
 constexpr std::array<std::string_view, 2> kArcs = {"apart", "together"};
+constexpr std::array<std::string_view, 2> kRotations = {"after", "before"};
 constexpr std::array<std::string_view, 2> kQuantities = {"weight", "carried"};
 constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "rank"};
 constexpr std::array<std::string_view, 3> kLines = {"surprise", "entropy", "rank"};
@@ -131,7 +132,7 @@ bool read_text(std::string& text, std::string_view part) {
   return !text.empty() && find_invalid_utf8(text) < 0 && character_count(text) <= kMostLinked;
 }
 
-const std::array<ViewPart, 27> kParts = {{
+const std::array<ViewPart, 29> kParts = {{
     {"i", "a number from 0",
      [](ViewAddress& view, std::string_view value) { return read_number(view.query, value); },
      [](const ViewAddress& view) { return number_text(view.query); }},
@@ -234,6 +235,11 @@ const std::array<ViewPart, 27> kParts = {{
     {"on", "probe or text",
      [](ViewAddress& view, std::string_view value) { return read_choice(view.on, kOn, value); },
      [](const ViewAddress& view) { return view.on == "probe" ? "" : view.on; }},
+    {"rotation", "after or before",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.rotation, kRotations, value);
+     },
+     [](const ViewAddress& view) { return view.rotation == "after" ? "" : view.rotation; }},
     {"vs",
      "a head as in L2.H4, edits as in ablate:self.L2.H4, text: and a text, or model: and its "
      "name",
@@ -247,6 +253,12 @@ const std::array<ViewPart, 27> kParts = {{
        return read_choice(view.show, kShows, value);
      },
      [](const ViewAddress& view) { return view.show == "A-B" ? "" : view.show; }},
+    {"guide", "1, 2, 3, 4 or 5",
+     [](ViewAddress& view, std::string_view value) {
+       view.guide = address_number(value, 1).value_or(0);
+       return view.guide >= 1 && view.guide <= 5;
+     },
+     [](const ViewAddress& view) { return view.guide == 0 ? "" : fmt::format("{}", view.guide); }},
     {"m", "the name of a model",
      [](ViewAddress& view, std::string_view value) { return read_text(view.model, value); },
      [](const ViewAddress& view) { return text_part(view.model); }},

@@ -10,6 +10,8 @@
 #include "inspect/answers/place.h"
 #include "inspect/answers/rows.h"
 #include "inspect/evidence/anatomy.h"
+#include "inspect/evidence/dimensions.h"
+#include "inspect/evidence/geometry.h"
 #include "inspect/evidence/origins.h"
 #include "inspect/evidence/trial.h"
 #include "inspect/evidence/why.h"
@@ -193,6 +195,80 @@ struct AnatomyAnswer {
     field("turned", anatomy.turned);
     field("up", anatomy.up);
     field("form", anatomy.form);
+  }
+};
+
+struct DimensionsKeyAnswer {
+  static constexpr const char* kName = "DimensionsKey";
+  DimensionsKey key = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("key", key.key);
+    field("visible", key.visible);
+    field("product", key.product);
+    field("score", key.score);
+    field("weight", key.weight);
+    field("k", key.k);
+    field("terms", key.terms);
+  }
+};
+
+struct DimensionsAnswer {
+  static constexpr const char* kName = "Dimensions";
+  Dimensions dimensions = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    describe_place(field, dimensions.place);
+    field("query", dimensions.query);
+    field("scale", dimensions.scale);
+    field("q", dimensions.q);
+    field("spread", dimensions.spread);
+    field("keys", answers_of<DimensionsKeyAnswer>(dimensions.keys));
+    field("of", dimensions.of);
+    field("rest", RestAnswer{dimensions.rest_count, dimensions.rest_weight});
+  }
+};
+
+struct PlaneQueryAnswer {
+  static constexpr const char* kName = "PlaneQuery";
+  PlaneQuery query = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("query", query.query);
+    field("x", query.x);
+    field("y", query.y);
+  }
+};
+
+struct PlaneKeyAnswer {
+  static constexpr const char* kName = "PlaneKey";
+  PlaneKey key = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("key", key.key);
+    field("x", key.x);
+    field("y", key.y);
+    field("product", key.product);
+    field("weight", key.weight);
+  }
+};
+
+struct GeometryAnswer {
+  static constexpr const char* kName = "Geometry";
+  Geometry plane = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    describe_place(field, plane.place);
+    field("query", plane.query);
+    field("turned", plane.turned);
+    field("queries", answers_of<PlaneQueryAnswer>(plane.queries));
+    field("keys", answers_of<PlaneKeyAnswer>(plane.keys));
+    field("other_queries", plane.other_queries);
+    field("other_keys", plane.other_keys);
+    field("mean", plane.mean);
+    field("shares", plane.shares);
+    field("explained", plane.explained);
+    field("row_explained", plane.row_explained);
   }
 };
 

@@ -156,6 +156,29 @@ WhyRequest cell_of(const LiveSession& live, const ViewAddress& view, const Place
   return cell;
 }
 
+// The row by dimension, and its plane; where positions turn it, also the plane before they do.
+void hold_row(const LiveSession& live, const std::string& path, const WhyRequest& cell,
+              Answers& held) {
+  constexpr std::int64_t kWholePlane = 128;  // keys up to which the page names none
+  Cancel cancel;
+  hold_if_said(held, fmt::format("{}/dimensions/{}?key={}", path, cell.query, cell.key),
+               [&] { return answer_dimensions(live, {cell.place, cell.query, cell.key}, cancel); });
+  const bool is_long = live.size(cell.place.stack).keys > kWholePlane;
+  const std::string key = is_long ? fmt::format("&key={}", cell.key) : "";
+  bool turned = false;
+  const auto hold_plane = [&](const char* rotation, bool still) {
+    hold_if_said(held, fmt::format("{}/geometry/{}?rotation={}{}", path, cell.query, rotation, key),
+                 [&] {
+                   GeometryAnswer answer =
+                       answer_geometry(live, {cell.place, cell.query, cell.key, still}, cancel);
+                   turned = answer.plane.turned;
+                   return answer;
+                 });
+  };
+  hold_plane("after", false);
+  if (turned) hold_plane("before", true);
+}
+
 Answers why_answers(const LiveSession& live, const ViewAddress& view) {
   constexpr std::int64_t kWritten = 4, kTried = 5;  // words, as the page asks for
   const auto [place, path] = head_of(live, view);
@@ -174,6 +197,7 @@ Answers why_answers(const LiveSession& live, const ViewAddress& view) {
   });
   hold_if_said(held, base + "/test?edit=ablate",
                [&] { return answer_trial(live, {.ablate = {cell.place}}, cell, kTried); });
+  hold_row(live, path, cell, held);
   return held;
 }
 

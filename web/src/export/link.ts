@@ -14,6 +14,6 @@ export function whyNoLink({api: {info}}: Page): string | null {
 }
 
 /** The address of the view, of the model and its text. */
-export function linkOf({api: {info}, store: {now}}: Page): string {
-  return `#${format({...now, model: info.model, text: info.text, second: info.pair ?? info.target ?? ''})}`;
+export function linkOf({api: {info}, store: {chosen}}: Page): string {
+  return `#${format({...chosen, model: info.model, text: info.text, second: info.pair ?? info.target ?? ''})}`;
 }

@@ -47,7 +47,7 @@ export async function picture(format: 'svg' | 'png', page: Page, panel?: string)
 }
 
 async function file({store, api}: Page): Promise<Blob> {
-  const address = encodeURIComponent(addressOf(store.now));
+  const address = encodeURIComponent(addressOf(store.chosen));
   const answer = await api.requests.request(`${kApi}/sessions/${api.info.session}/export?format=html&view=${address}`);
   if (answer.ok) return answer.blob();
   const {error} = await answer.json() as {error: {code: string; message: string}};

@@ -18,7 +18,7 @@ const kDifferences = differenceTable('log', new Uint32Array(256));
 
 /** Draws into a canvas as large as it will be seen. */
 export function drawThumbnail(
-  canvas: HTMLCanvasElement, {rows, columns}: Cut, codes: Uint8Array, {pictureWidth, pictureHeight}: GridLayout, isDifference: boolean
+  canvas: HTMLCanvasElement, {rows, columns}: Cut, codes: Uint8Array, {pictureWidth, pictureHeight}: Pick<GridLayout, 'pictureWidth' | 'pictureHeight'>, isDifference: boolean
 ): void {
   const colours = isDifference ? kDifferences : kColours;
   const pixels = Uint32Array.from(codes, (code) => colours[code]!);

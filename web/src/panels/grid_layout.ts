@@ -40,6 +40,12 @@ export interface GridLayout {
   height: number;        // of all
 }
 
+/** Of a thumbnail whose longer side is `side`. */
+export function pictureSize(side: number, queries: number, keys: number): Pick<GridLayout, 'pictureWidth' | 'pictureHeight'> {
+  const sizeOf = (length: number) => Math.max(2, Math.round(side * length / Math.max(queries, keys)));
+  return {pictureWidth: sizeOf(keys), pictureHeight: sizeOf(queries)};
+}
+
 export function layoutOf(shape: GridShape): GridLayout {
   const {width, heads, layers, queries, keys, isCausal, isNarrow} = shape;
   const left = isNarrow ? 0 : 72;
@@ -51,14 +57,13 @@ export function layoutOf(shape: GridShape): GridLayout {
   const side = Math.max(16, Math.min(heads > kFew || isNarrow ? kSide : kLargeSide, fitting - fitting % 2));
   const cellWidth = side + text;
   const pitch = columns < 2 ? cellWidth : (room - cellWidth) / (columns - 1);
-  const longer = Math.max(queries, keys);
-  const pictureHeight = Math.max(2, Math.round(side * queries / longer));
+  const {pictureWidth, pictureHeight} = pictureSize(side, queries, keys);
   const above = shape.hasBrackets ? kBracket : 0;
   const lineHeight = above + (isCausal ? pictureHeight : Math.max(kLeastTall, pictureHeight)) + kLineGap;
   const lines = Math.ceil(heads / columns);
   const name = isNarrow ? kName : 0;
   return {
-    columns, lines, side, cells: side / 2, pictureWidth: Math.max(2, Math.round(side * keys / longer)), pictureHeight, left, pitch, cellWidth,
+    columns, lines, side, cells: side / 2, pictureWidth, pictureHeight, left, pitch, cellWidth,
     above, lineHeight, name, height: layers * (lines * lineHeight + name),
   };
 }

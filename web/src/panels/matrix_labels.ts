@@ -17,7 +17,7 @@ const kUpright = 16 / 11;  // an upright name is that much larger
 
 const kMeasure = document.createElement('canvas').getContext('2d')!;
 
-function widthOf(text: string): number {
+export function widthOf(text: string): number {
   kMeasure.font = '600 11px Inter, system-ui, sans-serif';  // as the chosen ones are
   return kMeasure.measureText(text).width;
 }

@@ -15,7 +15,7 @@ import {differenceTicks, ticks} from './matrix_scale';
 /** An edge between the tokens `at` and the row `other`; `line`: of these tokens, null while it is on its way. */
 export interface Shown { at: Span; other: number; to: boolean; line: Line | null; speak: boolean; rows: Rows; both?: [number | null, number | null] }
 
-function rankOf(weights: (number | null)[], key: number): {rank: number; of: number} {
+export function rankOf(weights: (number | null)[], key: number): {rank: number; of: number} {
   const own = weights[key]!;
   let rank = 1;
   let of = 0;
@@ -33,7 +33,7 @@ function ordinal(value: number): string {
   return `${value.toLocaleString('en')}${(isTeen ? undefined : ['th', 'st', 'nd', 'rd'][value % 10]) ?? 'th'}`;
 }
 
-function rankText({rank, of}: {rank: number; of: number}, line: string): string {
+export function rankText({rank, of}: {rank: number; of: number}, line: string): string {
   if (of === 1) return `the only one in its ${line}`;
   return rank === 1 ? `largest of the ${of} in its ${line}` : `${ordinal(rank)} largest of ${of}`;
 }
@@ -44,7 +44,7 @@ function bothText(both: [number | null, number | null]): string {
   return both.map((value, at) => `${'AB'[at]!} ${value === null ? 'masked' : weight(value)}`).join(', ');
 }
 
-function backText(query: number, key: number): string {
+export function backText(query: number, key: number): string {
   if (query === key) return 'itself';
   return query > key ? `${query - key} back` : `${key - query} ahead`;
 }

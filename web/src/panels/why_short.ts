@@ -55,6 +55,7 @@ export const whyShort: MakePanel = (container, page): Panel => {
   };
   /** The text without the edge, or why there is no number yet. */
   const tried = (place: Parameters<typeof api.ofHead>[0], path: string): Trial | string => {
+    if (store.hover.tried) return 'without this edge\u2026';  // a head that is passed by
     if (!answersRuns(api.model, 'look')) return 'without this edge: unknown, as there is no model to run again';
     if (api.info.tokens.length > kTested) return `without this edge: for more than ${kTested} tokens press r in Why`;
     const asked = trial.show(api.ofHead<Trial>(place, `${path}/test?edit=remove&top=1`));

@@ -12,7 +12,7 @@ const kAbout: Record<string, string> = {
 };
 
 /** `\u221a8`, or the number that the model has. */
-export function scaleName({scale}: Why): string {
+export function scaleName({scale}: Pick<Why, 'scale'>): string {
   const root = 1 / scale ** 2;
   return Math.abs(root - Math.round(root)) < 1e-3 * root ? `/ \u221a${Math.round(root)}` : `\u00d7 ${scored(scale, 3)}`;
 }
@@ -41,15 +41,20 @@ export function sumBlock(why: Why): Node[] {
 /** `1.5`, `21`, `3,400`: two digits that count. */
 function times(factor: number): string { return Number(factor.toPrecision(2)).toLocaleString('en', {maximumSignificantDigits: 2}); }
 
+/** A key between its neighbours; a click explains its weight. */
+export function keyName({side: {keys}, store}: Page, query: number, key: number, own: boolean): HTMLElement {
+  const context = (at: number) => keys[at] ? plain(keys[at]!) : '';
+  return button({class: own ? 'why-key own' : 'why-key', 'aria-label': `explain key ${key}`}, () => store.set({query, key}),
+    quiet(context(key - 1) + gapBefore(keys, key)), html('b', {}, context(key)), quiet(gapBefore(keys, key + 1) + context(key + 1)));
+}
+
 /** The largest weights of the row, and by how much the second falls short. */
-export function rowBlock(why: Why, {side, store}: Page): Node[] {
+export function rowBlock(why: Why, page: Page): Node[] {
+  const {side} = page;
   const context = (at: number) => side.keys[at] ? plain(side.keys[at]!) : '';
-  const after = (at: number) => gapBefore(side.keys, at) + context(at);
   const rows = why.keys.map(({key, score, weight: value}) => {
     const own = key === why.key;
-    const name = button({class: own ? 'why-key own' : 'why-key', 'aria-label': `explain key ${key}`}, () => store.set({query: why.query, key}),
-      quiet(context(key - 1) + gapBefore(side.keys, key)), html('b', {}, context(key)), quiet(after(key + 1)));
-    return row('whom', html('span', {class: 'index'}, String(key)), name, bar(value, 1, 0, undefined, own ? 'own' : ''), scored(score),
+    return row('whom', html('span', {class: 'index'}, String(key)), keyName(page, why.query, key, own), bar(value, 1, 0, undefined, own ? 'own' : ''), scored(score),
       own ? html('b', {}, weight(value)) : weight(value));
   });
   if (why.rest.count > 0) rows.push(row('whom', '', quiet(others(why.rest.count)), bar(why.rest.weight, 1, 0, undefined, 'rest'), '', weight(why.rest.weight)));

@@ -1,4 +1,4 @@
-// The layer, and a chip for each of its heads: name, offset profile, two scores.
+// The layer, and a chip for each of its heads: its matrix in small or its offset profile, its name, two scores.
 import {isSamePlace} from '../address';
 import {kUsualPair, pairShare} from '../between';
 import {button, html, svg} from '../dom';
@@ -14,6 +14,7 @@ import {kMostHeads, kNothing, nameOf} from '../selection';
 import type {Side} from '../side';
 import type {SelectionStore} from '../store';
 import {plain} from '../tokens';
+import {HeadPictures, listenToHeads, roomFor} from './head_pictures';
 import type {HeadScores, SessionApi} from '../transport/api';
 
 export const kBest = kNothing.scores[0];  // as the first score of a chip it is the best one of the head
@@ -41,7 +42,7 @@ function profile(scores: HeadScores | undefined): SVGSVGElement {
 
 /** A click chooses a head, with Shift it adds it or takes it out. */
 export function choose(store: SelectionStore, place: Place, event: MouseEvent): void {
-  const {places} = store.now;
+  const {places} = store.chosen;
   if (!event.shiftKey || event.detail > 1) {
     store.set({places: [place]});
   } else if (places.some((each) => isSamePlace(each, place))) {
@@ -52,7 +53,7 @@ export function choose(store: SelectionStore, place: Place, event: MouseEvent): 
 }
 
 /** What a head does most: the largest of its scores that are shares. */
-function bestOf({about}: SessionApi, scores: HeadScores): {name: string; value: number} | null {
+export function bestOf({about}: SessionApi, scores: HeadScores): {name: string; value: number} | null {
   const shares = about.scores.filter(({share, name, from}) => share && from === 'text' && typeof scores[name] === 'number').map(({name}) => ({name, value: scores[name] as number}));
   return shares.reduce<{name: string; value: number} | null>((most, each) => most && most.value >= each.value ? most : each, null);
 }
@@ -82,35 +83,36 @@ function shareOf(page: Page, place: Place, scores: HeadScores | undefined): {sha
   return {share: order?.in_order ?? null, below: ['in order', told('peak', order?.peak)]};
 }
 
-function chipContent(page: Page, place: Place, scores: HeadScores | undefined): HTMLElement[] {
+function chipContent(page: Page, place: Place, scores: HeadScores | undefined, picture: HTMLElement | null): HTMLElement[] {
   const {store, api, side} = page;
   const isSmall = side.heads > kMostChips;
   const name = html('b', {}, `H${place.head}`);
   const between = shareOf(page, place, scores);
+  const beside = (...text: HTMLElement[]) => picture ? [picture, html('span', {class: 'chip-text'}, ...text)] : text;
   if (!between) {
     const [first, second] = store.now.scores.map((each, at) => html('span', {}, at === 0 && each === kBest ? bestText(api, scores) : scoreText(api, scores, each)));
-    return [html('span', {class: 'chip-name'}, name, isSmall ? null : profile(scores)),
-      html('span', {class: 'chip-scores'}, first, isSmall ? null : second)];
+    return beside(html('span', {class: 'chip-name'}, name, isSmall || picture ? null : profile(scores)),
+      html('span', {class: 'chip-scores'}, first, isSmall ? null : second));
   }
   const {share, below} = between;
   const bar = html('span', {class: 'chip-bar'});
   bar.style.setProperty('--share', String(share ?? 0));
-  return [html('span', {class: 'chip-name share'}, name, html('span', {}, share === null ? '\u2013' : shortWeight(share))),
-    html('span', {class: 'chip-bar-room'}, bar),
-    html('span', {class: 'chip-scores'}, ...below.map((each) => html('span', {}, each)))];
+  return beside(html('span', {class: 'chip-name share'}, name, html('span', {}, share === null ? '\u2013' : shortWeight(share))),
+    ...picture ? [] : [html('span', {class: 'chip-bar-room'}, bar)],
+    html('span', {class: 'chip-scores'}, ...below.map((each) => html('span', {}, each))));
 }
 
-function chip(page: Page, head: number): HTMLButtonElement {
+function chip(page: Page, place: Place, picture: HTMLElement | null): HTMLButtonElement {
   const {store, api, side} = page;
-  const place = {...primary(store.now), head};
+  const {head} = place;
   const scores = api.scoresOf(place)?.find((each) => each.head === head);
-  const isChosen = store.now.places.some((each) => isSamePlace(each, place));
-  const chosen = isChosen ? ` chosen ${colourOf(store.now, place)}` : '';
+  const isChosen = store.chosen.places.some((each) => isSamePlace(each, place));
+  const chosen = isChosen ? ` chosen ${colourOf(store.chosen, place)}` : '';
   const isHeld = holds(side, place);
   return button({
     class: `chip${chosen}`, 'aria-pressed': String(isChosen), 'data-head': head, disabled: !isHeld,
     title: isHeld ? null : 'this file does not hold the head',
-  }, (event) => choose(store, place, event), ...chipContent(page, place, scores));
+  }, (event) => choose(store, place, event), ...chipContent(page, place, scores, picture));
 }
 
 /** One bracket for the heads that share keys and values. */
@@ -180,7 +182,7 @@ export const chipsPanel: MakePanel = (container, page): Panel => {
   const {store, api, side, stage} = page;
   const {heads} = side;
   const isMany = heads > kMostChips;
-  const step = (by: 1 | -1) => store.set(layerAfter(side, store.now, by));
+  const step = (by: 1 | -1) => store.set(layerAfter(side, store.chosen, by));
   const number = html('b', {class: 'layer-number'});
   const about = html('div', {});
   const search = html('input', {class: 'chip-search', size: 12, placeholder: 'H37, sink>.4', 'aria-label': 'Look for heads', autocomplete: 'off', spellcheck: 'false', hidden: !isMany, 'data-unsaved': true});
@@ -192,6 +194,13 @@ export const chipsPanel: MakePanel = (container, page): Panel => {
   const list = html('div', {class: isMany ? 'chips wrapped' : 'chips', role: 'group', 'aria-label': 'Heads'});
   list.style.setProperty('--heads', String(heads));
   container.append(place, list);
+  const pictures = new HeadPictures(page);
+  const heard = listenToHeads(list, store);
+  let room = roomFor(page, list.clientWidth);
+  const forget = stage.listen(() => {
+    room = roomFor(page, list.clientWidth);
+    update();
+  });
   search.addEventListener('input', () => update());
   search.addEventListener('keydown', ({key}) => {
     if (key === 'Escape') search.value = '';
@@ -205,14 +214,16 @@ export const chipsPanel: MakePanel = (container, page): Panel => {
     if (!isMany) return {numbers: Array.from({length: heads}, (_, head) => head), left: 0};
     const found = byScore(page).filter((head) => isFound(page, {...primary(store.now), head}, search.value.trim()));
     const most = stage.isNarrow ? found.length : Math.max(1, kRows * Math.floor((list.clientWidth || kPitch) / kPitch) - 1);
-    const isChosen = (head: number) => store.now.places.some((each) => each.layer === primary(store.now).layer && each.head === head);
+    const isChosen = (head: number) => store.chosen.places.some((each) => each.layer === primary(store.chosen).layer && each.head === head);
     const last = found.slice(most).filter(isChosen);
     return {numbers: [...found.slice(0, Math.max(0, most - last.length)), ...last], left: Math.max(0, found.length - most)};
   };
   const update = () => {
-    const {places, scores, pair} = store.now;
-    const {layer, head} = primary(store.now);
-    const state = [...places.map(nameOf), ...scores, pair, api.scoresOf(primary(store.now)) !== undefined, isMany && `${list.clientWidth} ${search.value}`].join(' ');
+    const {places, scores, pair} = store.chosen;
+    const first = primary(store.chosen);
+    const {layer, head} = first;
+    const state = [...places.map(nameOf), ...scores, pair, api.scoresOf(primary(store.now)) !== undefined, isMany && `${list.clientWidth} ${search.value}`, room && Object.values(room)].join(' ');
+    if (room) pictures.want(first, room.side);
     if (state === drawn) return;
     drawn = state;
     number.textContent = String(layer);
@@ -220,11 +231,21 @@ export const chipsPanel: MakePanel = (container, page): Panel => {
     const focused = list.contains(document.activeElement)
       ? (document.activeElement as HTMLElement).dataset.head : undefined;
     const {numbers, left} = shown();
-    const chips = numbers.map((each) => chip(page, each));
-    list.replaceChildren(...chips, ...brackets(side), ...left > 0 ? [html('span', {class: 'quiet chips-left'}, `+ ${others(left)}`)] : []);
-    if (focused !== undefined) chips.find(({dataset}) => dataset.head === focused)?.focus({preventScroll: true});
+    list.classList.toggle('pictured', room !== null);
+    list.classList.toggle('beside', room?.isBeside ?? false);
+    list.classList.toggle('flowing', room?.isFlowing ?? false);
+    if (room) list.style.setProperty('--lines', String(room.lines));
+    const chips = numbers.map((each) => chip(page, {...first, head: each}, room && pictures.of({...first, head: each})));
+    heard.whileReplacing(() => list.replaceChildren(...chips, ...brackets(side), ...left > 0 ? [html('span', {class: 'quiet chips-left'}, `+ ${others(left)}`)] : []));
+    if (focused !== undefined) heard.whileReplacing(() => chips.find(({dataset}) => dataset.head === focused)?.focus({preventScroll: true}));
     list.style.paddingRight = '';
     if (stage.isNarrow && list.scrollWidth > list.clientWidth) bringIntoView(list, chips, numbers.indexOf(head));
   };
-  return {update, destroy: () => undefined};
+  return {
+    update, destroy: () => {
+      forget();
+      heard.stop();
+      pictures.stop();
+    },
+  };
 };

@@ -79,7 +79,7 @@ export function footPanel(container: HTMLElement, page: Page, view: View, {said}
   container.classList.toggle('one-line', said !== undefined);
   container.append(address, reason, check, saving.element, keys);
   const update = () => {
-    say(address, store.isFresh ? '' : `#${format(store.now)}`);
+    say(address, store.isFresh ? '' : `#${format(store.chosen)}`);
     say(reason, store.reason && !said ? `heed chose: ${store.reason.replace(/`([^`]*)`/g, '\u201c$1\u201d')}` : '');
     reason.title = reason.textContent!;
     const found = valueOf(margins.show(api.hasWeights && !said ? api.marginals(primary(store.now)) : null));

@@ -43,7 +43,7 @@ function bothOf({info}: SessionApi): [string, string][] | null {
 }
 
 export function makeHeader(
-  about: About, store: SelectionStore, edit: () => void, onTitle: (title: string) => void, back: () => void, compare: () => void
+  about: About, store: SelectionStore, edit: () => void, onTitle: (title: string) => void, back: () => void, compare: () => void, guide: () => void
 ): Header {
   const {model} = about;
   const beginning = (text: string) => html('span', {class: 'beginning', dir: 'auto', lang: languageOf(text)}, text);
@@ -53,6 +53,8 @@ export function makeHeader(
     class: 'header-compare', 'data-unsaved': true, hidden: true, 'aria-keyshortcuts': 'c',
     title: 'edit: ablate head, remove edge, hide token, swap word, limit distance; compare with: text, head, model',
   }, compare, html('span', {class: 'wide'}, 'edit, compare'), html('span', {class: 'slim'}, 'edit'));
+  const looking = button({class: 'header-compare header-guide', 'data-unsaved': true, hidden: true, 'aria-keyshortcuts': 'g', title: 'five steps through this text, with its own numbers'}, guide,
+    html('span', {class: 'wide'}, 'What am I looking at?'), html('span', {class: 'slim'}, 'guide'));
   const dialog = keysDialog(about.scores, store);
   const keys = button({class: 'header-keys', 'aria-label': 'Keys and settings', 'data-unsaved': true},
     () => dialog.showModal(), html('span', {class: 'wide'}, 'Keys ?'), html('span', {class: 'slim'}, '\u22ef'));
@@ -62,7 +64,7 @@ export function makeHeader(
     html('span', {class: 'wordmark'}, 'heed'),
     button({class: 'model', title: isSaved(model) ? null : 'another model or text', disabled: isSaved(model)}, edit,
       html('b', {}, model.name), ' ', html('span', {class: 'quiet shape'}, shapeOf(model))),
-    text, edits, beside, nav.element, keys, dialog);
+    text, edits, beside, looking, nav.element, keys, dialog);
   const press = (key: string) => {
     if (key === '?') {
       dialog.open ? dialog.close() : dialog.showModal();
@@ -74,7 +76,7 @@ export function makeHeader(
     return view !== undefined;
   };
   const show = (api: SessionApi | null) => {
-    text.hidden = beside.hidden = api === null;
+    text.hidden = beside.hidden = looking.hidden = api === null;
     nav.show(api !== null);
     edits.hidden = api?.info.edits === undefined;
     if (!api) return;

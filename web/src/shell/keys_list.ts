@@ -14,7 +14,8 @@ const kKeys: readonly KeyText[] = [
   ['e', 'of a model that reads and writes: encoder, decoder, cross'],
   ['d', 'of two texts: which text to which: all, A\u2192A, A\u2192B, B\u2192A, B\u2192B'],
   ['c', 'edits or compares; then switches between A, B and A \u2212 B'],
-  ['Esc', 'ends the comparison, unpins'],
+  ['g', 'a guided look at this text, then its next step'],
+  ['Esc', 'ends the guided look or the comparison, unpins'],
   ['s', 'saves the view as svg'],
   ['Ctrl+Enter', 'runs an edited text'],
 ];

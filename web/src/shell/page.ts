@@ -87,7 +87,7 @@ export class PageShell implements Mounted, Showing {
     });
     this.requests.carried = () => this.store.now.quantity === 'carried' && this.api?.model.held === undefined;
     this.comparison = new Comparison(this.store, () => this.compare());
-    this.seen = this.store.now;
+    this.seen = this.store.chosen;
     root.append(this.main);
     this.store.listen(() => this.moveOn());
     root.addEventListener('pointerdown', () => { this.isPointed = true; }, {signal: this.stop.signal});
@@ -160,7 +160,7 @@ export class PageShell implements Mounted, Showing {
     this.header = makeHeader(about, this.store, () => this.opening.edit(), title, () => {
       const {text, pair, target, model} = this.api!.info;
       void this.opening.run({text, model, ...pair !== undefined && {pair}, ...target !== undefined && {target}});
-    }, () => this.session?.compare());
+    }, () => this.session?.compare(), () => this.session?.guide());
     this.main.before(this.notice.element);
     (this.opening.steps?.element ?? this.notice.element).before(this.header.element);
     this.header.show(null);
@@ -219,7 +219,7 @@ export class PageShell implements Mounted, Showing {
     this.drawn = this.comparison.of(api);
     const {compared} = this.comparison;
     this.beside = compared;
-    if (compared && (compared.unlike !== '' || compared.alignment)) this.store.set(fit(this.store.now, this.drawn.size), {replace: true, fresh: this.store.isFresh});  // B may be smaller
+    if (compared && (compared.unlike !== '' || compared.alignment)) this.store.set(fit(this.store.chosen, this.drawn.size), {replace: true, fresh: this.store.isFresh});  // B may be smaller
     const open = (input: Input) => void this.opening.run(input);
     const withEdits = (edits: object, otherwise?: () => void) => void this.derive(compared?.b ?? api, edits, otherwise);
     this.session = showSession(this.main, {
@@ -268,8 +268,8 @@ export class PageShell implements Mounted, Showing {
 
   /** What was said of a choice goes with the next one, which the choice of a first head is not. */
   private moveOn(): void {
-    if (this.store.now === this.seen) return;
-    this.seen = this.store.now;
+    if (this.store.chosen === this.seen) return;
+    this.seen = this.store.chosen;
     const isOther = this.session && (this.api!.side(this.seen.places[0]!.stack).stack !== this.shown || this.isDrawnAnew());
     if (isOther) this.draw(this.api!);
     if (!this.store.byHeed) this.notice.moveOn();

@@ -16,12 +16,14 @@ import type {Foot} from './foot';
 import {footPanel} from './foot';
 import {fontsMissing} from './fonts';
 import {progressPanel} from './progress';
+import {Guide} from './guide';
 import {textPanel} from './text';
 
 export interface Session extends Panel {
   page: Page;
   press(key: string): boolean;  // whether the key does something here
   compare(): void;              // what can be edited and compared, or no more
+  guide(): void;                // begins the guided look
 }
 
 function unpin({store}: Page): void {
@@ -41,6 +43,7 @@ class Shown {
   private readonly api: Page['api'];
   private readonly view: Drawn;
   readonly compare: CompareBar;
+  readonly guide: Guide;
   private readonly panels: Panel[];
 
   constructor(container: HTMLElement, private readonly page: Page, comparison: Comparison) {
@@ -58,13 +61,14 @@ class Shown {
     const compare = part('compare', 'Comparison', false);
     const written = [...api.info.tokens, ...api.info.key_tokens ?? []].map((token) => token.text).join('');
     const fonts = fontsMissing(api.info.text + written, getComputedStyle(page.stage.root).fontFamily);
-    container.replaceChildren(chips, compare, progress, ...fonts, text, this.place, line);
+    this.guide = new Guide(page);
+    container.replaceChildren(this.guide.element, chips, compare, progress, ...fonts, text, this.place, line);
     this.compare = new CompareBar(compare, page, comparison);
     const theText = hasText ? textPanel(text, page) : null;
     this.view = view.draw(this.place, page);
     this.foot = footPanel(line, page, view, this.view);
     this.inSight = () => theText?.inSight() ?? null;
-    this.panels = [this.compare, this.view, ...theText ? [theText] : [], ...this.hasChips ? [chipsPanel(chips, page)] : [], progressPanel(progress, page), this.foot];
+    this.panels = [this.compare, this.view, ...theText ? [theText] : [], ...this.hasChips ? [chipsPanel(chips, page)] : [], progressPanel(progress, page), this.foot, this.guide];
   }
 
   get keys(): Record<string, () => void> { return this.view.keys; }
@@ -95,22 +99,23 @@ export function showSession(container: HTMLElement, page: Page, comparison: Comp
     if (shown.hasChips) ahead.update();  // else no head alone is looked at
   };
   const keys: Record<string, () => void> = {
-    Escape: () => shown.compare.isShown ? shown.compare.close() : unpin(page),
+    g: () => shown.guide.next(),
+    Escape: () => shown.guide.isOn ? shown.guide.leave() : shown.compare.isShown ? shown.compare.close() : unpin(page),
     c: () => store.now.versus === '' ? shown.compare.toggle() : store.set({show: showAfter(store.now)}, {replace: true}), s: () => shown.foot.save('svg'),
-    '[': () => store.set(layerAfter(side, store.now, -1)), ']': () => store.set(layerAfter(side, store.now, 1)),
-    ',': () => store.set(headAfter(side, store.now, -1)), '.': () => store.set(headAfter(side, store.now, 1)),
+    '[': () => store.set(layerAfter(side, store.chosen, -1)), ']': () => store.set(layerAfter(side, store.chosen, 1)),
+    ',': () => store.set(headAfter(side, store.chosen, -1)), '.': () => store.set(headAfter(side, store.chosen, 1)),
     ...side.split !== null && {d: () => store.set({pair: pairAfter(store.now.pair)})},
     ...stacksOf(api).length > 1 && {e: () => store.set(stackAfter(page), {byHeed: store.isHeadFresh})},
   };
   const begin = ({stack, layer, head, query, key, reason}: Chosen) => {
     if (stack !== side.stack) return;
     store.hasChoice = true;
-    const {places: [place, another], query: pinned, key: other} = store.now;
+    const {places: [place, another], query: pinned, key: other} = store.chosen;
     const isShown = !another && place!.layer === layer && place!.head === head && pinned === (query ?? null) && other === (key ?? null);
     if (store.isHeadFresh || isShown) store.reason = reason;  // shown: by a saved page, or an address
     if (!store.isHeadFresh) return isShown ? update() : undefined;
     const edge = query !== undefined && store.isRowFresh ? {query, key: key ?? null} : {};
-    store.set({places: [{...store.now.places[0]!, layer, head}], ...edge}, {replace: true, byHeed: true});
+    store.set({places: [{...store.chosen.places[0]!, layer, head}], ...edge}, {replace: true, byHeed: true});
   };
   const stops = [store.listen(update), stage.listen(update), api.follow(store.now.places[0]!, update, begin)];
   update();
@@ -123,6 +128,7 @@ export function showSession(container: HTMLElement, page: Page, comparison: Comp
       return press !== undefined;
     },
     compare: () => shown.compare.toggle(),
+    guide: () => shown.guide.begin(),
     destroy: () => {
       stops.forEach((stop) => stop());
       ahead.stop();

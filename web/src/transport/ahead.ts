@@ -21,7 +21,7 @@ export class Ahead {
   update(): void {
     const {api, store} = this.page;
     if (!api.hasWeights || isSaved(api.model)) return;  // a file has everything at hand
-    const place = primary(store.now);
+    const place = primary(store.chosen);
     const {first, end} = this.inSight() ?? {first: 0, end: 0};
     const name = `${nameOf(place)} ${first} ${end} ${store.now.query}`;
     if (name === this.asked) return;
@@ -36,7 +36,7 @@ export class Ahead {
 
   private fetchHead(by: 1 | -1): void {
     const {api, side, store} = this.page;
-    const place = primary(headAfter(side, store.now, by));
+    const place = primary(headAfter(side, store.chosen, by));
     const {query} = store.now;
     const ignore = () => undefined;  // it is asked for again when it is wanted
     api.tile({...place, z: 0, y: 0, x: 0}, 'u8').get(`ahead-tile-${by}`).catch(ignore);

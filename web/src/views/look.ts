@@ -15,6 +15,9 @@ import type {View} from './view';
 
 const nothing: MakePanel = () => ({update: () => undefined, destroy: () => undefined});
 
+/** Whether the columns end with the window below the guided look, and what it compares. */
+function hasRoom({stage, store: {chosen: {guide, versus}}}: Page): boolean { return guide === 0 || stage.viewHeight >= (versus === '' ? 860 : 1000); }
+
 /** What stands under the columns. */
 function underOf({side, store}: Page): MakePanel {
   return !side.isSquare ? allHeads : store.now.pair !== null ? everyLayer : nothing;
@@ -45,7 +48,7 @@ export const look: View = {
   label: 'Look',
   key: '1',
   differs: true,
-  fits: (page) => !page.stage.isTwo && underOf(page) === nothing,  // other heads under the columns, or a column under others, may be longer
+  fits: (page) => !page.stage.isTwo && underOf(page) === nothing && hasRoom(page),  // other heads under the columns, or a column under others, may be longer
   needs: () => true,
   parts: ['chips', 'text'],
   keys: [

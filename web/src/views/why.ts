@@ -1,23 +1,28 @@
 // Why: one weight as a sum, by dimension, by who wrote it, against its row, by position; what it did, and tests of it.
-import type {Effect, Origins, Trial, Why} from '../answers';
+import type {Dimensions, Effect, Geometry, Origins, Trial, Why} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {html} from '../dom';
 import {count, largeWeight} from '../format';
+import {isSaved} from '../held';
 import type {Page} from '../panel';
 import {primary} from '../panel';
 import {headText} from '../selection';
 import {gapBefore, phrase, plain} from '../tokens';
 import type {Token} from '../transport/api';
+import type {WhyCell} from '../panels/why_cell';
 import {ChosenCell} from '../panels/why_cell';
 import type {Against} from '../panels/why_dimensions';
 import {dimensionsBlock, kAgainst, positionBlock} from '../panels/why_dimensions';
 import {effectBlock, testBlock} from '../panels/why_effect';
 import {learnedTerms, originsBlock} from '../panels/why_origins';
 import {Block, heading, note} from '../panels/why_parts';
+import {planeBlock} from '../panels/why_plane';
+import {allKeysBlock} from '../panels/why_row';
 import {rowBlock, sumBlock} from '../panels/why_sum';
 import type {Drawn, View} from './view';
 
 const kTested = 1024;  // tokens up to which tests run unasked
+const kWholePlane = 128;  // keys up to which the plane has all
 
 function ordinal(rank: number): string {
   const ending = rank % 100 >= 11 && rank % 100 <= 13 ? 'th' : ['th', 'st', 'nd', 'rd'][rank % 10] ?? 'th';
@@ -38,16 +43,19 @@ function quoted(tokens: Token[], at: number, kind: string): HTMLElement {
 
 class WhyView implements Drawn {
   private readonly title = html('div', {class: 'why-title'});
-  private readonly parts = ['Sum', 'By dimension', 'Where q and k came from', 'Competing keys', 'Position', 'Effect on the logits'].map((label) =>
-    html('section', {class: 'why-part-block', 'aria-label': label}));
+  private readonly parts = ['Sum', 'By dimension', 'Where q and k came from', 'Competing keys', 'Position', 'Effect on the logits', 'All keys by dimension', 'Queries and keys in a plane'].map((label, at) =>
+    html('section', {class: at < 6 ? 'why-part-block' : 'why-part-block whole', 'aria-label': label}));
   private readonly effectPlace = html('div');
   private readonly testPlace = html('div');
-  private readonly blocks = [this.title, ...this.parts.slice(0, 5), this.effectPlace, this.testPlace].map((part) => new Block(part));
+  private readonly blocks = [this.title, ...this.parts.slice(0, 5), this.effectPlace, this.testPlace, ...this.parts.slice(6)].map((part) => new Block(part));
   private readonly cell: ChosenCell;
   private readonly why: Slot<Why>;
   private readonly origins: Slot<Origins>;
   private readonly effect: Slot<Effect>;
+  private readonly dimensions: Slot<Dimensions>;
+  private readonly plane: Slot<Geometry>;
   private readonly trials: Record<'remove' | 'ablate' | 'swap', Slot<Trial>>;
+  private readonly resized = new ResizeObserver(() => this.update());
   private against: Against = 'mean';
   private split: string | null = null;
   private swapped: string | null = null;
@@ -59,10 +67,13 @@ class WhyView implements Drawn {
     this.why = new Slot<Why>('why', changed);
     this.origins = new Slot<Origins>('why-origins', changed);
     this.effect = new Slot<Effect>('why-effect', changed);
+    this.dimensions = new Slot<Dimensions>('why-dimensions', changed);
+    this.plane = new Slot<Geometry>('why-plane', changed);
     this.trials = {remove: new Slot<Trial>('why-remove', changed), ablate: new Slot<Trial>('why-ablate', changed), swap: new Slot<Trial>('why-swap', changed)};
     this.parts[5]!.append(this.effectPlace, this.testPlace);
     container.classList.add('scrolls');
     container.append(this.title, html('div', {class: 'why-grid-of-parts'}, ...this.parts));
+    this.resized.observe(this.title);  // a bar to scroll takes some of the width
     const step = (by: number) => () => this.move(by);
     this.keys = {
       ArrowLeft: step(-1), ArrowRight: step(1), v: () => this.turn(), w: () => page.store.set({view: 'look'}), r: () => this.derive('remove'),
@@ -71,7 +82,8 @@ class WhyView implements Drawn {
 
   destroy(): void {
     this.cell.stop();
-    for (const slot of [this.why, this.origins, this.effect, ...Object.values(this.trials)]) slot.stop();
+    this.resized.disconnect();
+    for (const slot of [this.why, this.origins, this.effect, this.dimensions, this.plane, ...Object.values(this.trials)]) slot.stop();
   }
 
   update(): void {
@@ -92,6 +104,7 @@ class WhyView implements Drawn {
     if (did) this.blocks[6]!.show([did], () => effectBlock(did, cell.query));
     else if (effect?.state === 'error') this.blocks[6]!.show([effect.error], () => [heading('Effect on the logits', ''), note(effect.error.message)]);
     this.test(cell.query, (what) => api.ofHead<Trial>(cell.place, cell.path + what));
+    this.row(cell);
   }
 
   private draw(why: Why, origins: Origins | null): void {
@@ -105,6 +118,23 @@ class WhyView implements Drawn {
     }));
     this.blocks[4]!.show([why], () => rowBlock(why, page));
     this.blocks[5]!.show([why, origins], () => positionBlock(why, origins ? learnedTerms(origins) : null));
+  }
+
+  /** All keys of the query: by dimension, and in a plane. */
+  private row({place, query, key}: WhyCell): void {
+    const {api, side, store} = this.page;
+    const show = <Value>(slot: Slot<Value>, at: number, what: string, make: (found: Value, width: number) => Node[]) => {
+      const part = this.parts[at]!;
+      const block = this.blocks[at + 2]!;
+      const asked = slot.show(api.ofHead<Value>(place, what));
+      const found = latest(asked);
+      part.hidden = asked?.state === 'error' && isSaved(api.model);  // a file holds one cell's
+      if (found) block.show([found, key, part.clientWidth], () => make(found, part.clientWidth));
+      else if (asked?.state === 'error') block.show([asked.error], () => [heading(part.getAttribute('aria-label')!, ''), note(asked.error.message)]);
+    };
+    show(this.dimensions, 6, `dimensions/${query}?key=${key}`, (found, width) => allKeysBlock(found, this.page, key, width));
+    const own = side.keys.length > kWholePlane ? `&key=${key}` : '';
+    show(this.plane, 7, `geometry/${query}?rotation=${store.now.rotation}${own}`, (found, width) => planeBlock(found, this.page, key, width));
   }
 
   private head(why: Why): Node[] {

@@ -400,6 +400,19 @@ for (const view of ['why', 'anatomy']) {
   });
 }
 
+test('a file saved with why has the row of its cell, and of no other', async () => {
+  const file = await look('why-row.html', '--view', 'why/L1.H3/i=60/j=58', '--format', 'html');
+  const page = await blank({fresh: true});
+  await page.context().setOffline(true);
+  await page.goto(pathToFileURL(file).href);
+  const parts = page.locator('.why-part-block.whole');
+  await page.locator('.why-plane').waitFor();
+  await soon.equal(() => page.locator('.why-row.all .why-key.own').count(), 1);
+  await page.evaluate(() => { location.hash = '#why/L1.H3/i=50/j=40'; });
+  await parts.first().waitFor({state: 'hidden'});
+  await parts.nth(1).waitFor({state: 'hidden'});
+});
+
 test('markup in a text stays text, in the html and in the svg', async () => {
   const text = '</script><script>window.broken = 1</script><img src=x onerror="window.broken = 2">&amp;';
   const page = await open('#look/L1.H3');

@@ -20,8 +20,8 @@ function written({view, places, query, key, range, to, unit, quantity, scale, pa
     ...unless(unit, kNothing.unit, 'units'), ...unless(quantity, kNothing.quantity, 'of'), ...unless(scale, kNothing.scale, 'scale'), ...unless(pair, null, 'pair'), ...unless(arcs, kNothing.arcs, 'arcs'), ...unless(scores, kNothing.scores, 'scores'),
     ...unless(temperature, 1, 't'), ...unless(topK, 0, 'k'), ...unless(topP, 1, 'p'), ...unless(line, kNothing.line, 'line'), ...unless(by, kNothing.by, 'by'),
     ...unless(sort, kNothing.sort, 'sort'), ...unless(filter, '', 'filter'), ...unless(zoom && [zoom.queries, zoom.keys], null, 'zoom'),
-    ...unless(heads.versus, '', 'vs'), ...unless(heads.show, kNothing.show, 'show'),
-    ...Object.entries({across: 'x', up: 'y', form: 'form', on: 'on', m: 'model', x: 'text', x2: 'second'})
+    ...unless(heads.versus, '', 'vs'), ...unless(heads.show, kNothing.show, 'show'), ...unless(heads.guide, 0, 'guide'),
+    ...Object.entries({across: 'x', up: 'y', form: 'form', on: 'on', rotation: 'rotation', m: 'model', x: 'text', x2: 'second'})
       .reduce((all, [name, field]) => ({...all, ...unless(heads[field], kNothing[field], name)}), {}),
   };
 }
@@ -37,7 +37,7 @@ for (const {address: asked, parsed, error, written: again = asked} of vectors) {
 }
 for (const [part, why] of [
   ['units=pink', 'units= is token, character, word or sentence'], ['i=', 'i= is a number from 0'], ['i=1/j=-1', 'j= is a number from 0'],
-  ['j=3', 'it needs i= beside it'], ['constructor=1', 'expected i=, j=, range=, to=, units=, of=, scale=, pair=, arcs=, scores=, t=, k=, p=, line=, by=, sort=, filter=, zoom=, across=, up=, form=, on=, vs=, show=, m=, x= or x2='],
+  ['j=3', 'it needs i= beside it'], ['constructor=1', 'expected i=, j=, range=, to=, units=, of=, scale=, pair=, arcs=, scores=, t=, k=, p=, line=, by=, sort=, filter=, zoom=, across=, up=, form=, on=, rotation=, vs=, show=, guide=, m=, x= or x2='],
 ]) {
   test(`an address with ${part} says what it leaves out, and why`, () => {
     const asked = `#look/L1.H2/${part}/to=1`;
@@ -110,6 +110,20 @@ test('what a session does not have is said', () => {
   assert.deepEqual(said('#look/L1.H2/i=3'), []);
 });
 
+test('a head that is tried is shown, while the address keeps the one that is chosen', () => {
+  const addresses = [];
+  const store = new SelectionStore((address) => addresses.push(address));
+  store.set({places: [{layer: 1, head: 3}], query: 9});
+  store.preview({tried: {layer: 1, head: 5}});
+  assert.deepEqual([store.now.places[0].head, store.chosen.places[0].head, store.now.query], [5, 3, 9]);
+  store.set({query: 4});
+  assert.deepEqual([store.now.places[0].head, store.now.query, addresses.at(-1)], [5, 4, '#look/L1.H3/i=4']);
+  store.set({places: [{layer: 1, head: 4}]});
+  assert.deepEqual([store.now.places[0].head, store.hover.tried], [4, null]);
+  store.preview({tried: {layer: 1, head: 5}});
+  store.preview({query: 2});
+  assert.equal(store.now, store.chosen);
+});
 test('in the other direction an edge belongs to its key', () => {
   const store = new SelectionStore();
   store.set({query: 9, key: 4});

@@ -94,7 +94,7 @@ test('the switch goes to attentions that the file holds, and to heads of them th
   const held = {held: [{stack: 'encoder', layers: [[], [1]]}, {stack: 'decoder', layers: [[], []]}, {stack: 'cross', layers: [[1], []]}]};
   const pageOf = (model, name) => ({
     api: {info: session, side: (stack) => side.sideOf(session, model, stack)}, side: side.sideOf(session, model, name),
-    store: {now: {places: [{stack: name, layer: 0, head: 1}]}},
+    store: {chosen: {places: [{stack: name, layer: 0, head: 1}]}},
   });
   const cross = pageOf(held, 'cross');
   assert.deepEqual(sides.stacksOf(cross.api), ['encoder', 'cross']);

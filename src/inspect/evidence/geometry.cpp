@@ -1,0 +1,206 @@
+#include "inspect/evidence/geometry.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+#include <tuple>
+
+#include "heed/error.h"
+#include "inspect/evidence/score_parts.h"
+#include "inspect/evidence/why.h"
+#include "inspect/rows/lines.h"
+
+namespace heed {
+namespace {
+
+constexpr std::int64_t kNearest = 128;  // queries, and keys
+constexpr std::int64_t kLargest = 16;   // keys of the row
+
+using Vector = std::vector<double>;
+
+double dot(const Vector& a, const Vector& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+// Turns two columns in their plane until they are orthogonal, the longer one first. Returns false
+// where they are orthogonal within `least`.
+bool turn_pair(Vector& a, Vector& b, double least) {
+  const double product = dot(a, b);
+  if (std::abs(product) <= least) return false;
+  const double angle = std::atan2(2 * product, dot(a, a) - dot(b, b)) / 2;
+  const double cosine = std::cos(angle), sine = std::sin(angle);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    std::tie(a[i], b[i]) = std::tuple(cosine * a[i] + sine * b[i], cosine * b[i] - sine * a[i]);
+  return true;
+}
+
+// One-sided Jacobi (Hestenes 1958): turns pairs of columns until all are orthogonal. Their lengths
+// are then the singular values, and the columns are the left singular vectors times these.
+std::vector<Vector> orthogonal(std::vector<Vector> columns, double squares, Cancel& cancel) {
+  constexpr int kMostSweeps = 40;  // 5 to 10 are usual
+  bool is_done = false;
+  for (int sweep = 0; sweep < kMostSweeps && !is_done; ++sweep) {
+    is_done = true;
+    for (std::size_t a = 0; a < columns.size(); ++a) {
+      cancel.check();
+      for (std::size_t b = a + 1; b < columns.size(); ++b)
+        if (turn_pair(columns[a], columns[b], 1e-15 * squares)) is_done = false;
+    }
+  }
+  std::ranges::sort(columns, std::greater(), [](const Vector& of) { return dot(of, of); });
+  return columns;
+}
+
+// The text's tokens nearest to `at`.
+std::vector<std::int64_t> nearest(std::int64_t at, std::int64_t count) {
+  const std::int64_t most = std::min(kNearest, count);
+  std::vector<std::int64_t> found(static_cast<std::size_t>(most));
+  std::iota(found.begin(), found.end(), std::clamp<std::int64_t>(at - most / 2, 0, count - most));
+  return found;
+}
+
+// `ranked` are the keys that the query may see. Returns those nearest to `at`, the largest, and the
+// requested one, in order.
+std::vector<Entry> shown_keys(const std::vector<Entry>& ranked, std::int64_t at,
+                              const GeometryRequest& request) {
+  std::vector<Entry> near = ranked;
+  std::ranges::stable_sort(near, {}, [at](const Entry& key) { return std::abs(key.at - at); });
+  std::vector<Entry> shown(near.begin(), near.begin() + std::min(kNearest, std::ssize(near)));
+  shown.insert(shown.end(), ranked.begin(),
+               ranked.begin() + std::min(kLargest, std::ssize(ranked)));
+  const auto asked =
+      std::ranges::find_if(ranked, [&](const Entry& key) { return key.at == request.key; });
+  if (asked != ranked.end()) shown.push_back(*asked);
+  std::ranges::sort(shown, {}, &Entry::at);
+  const auto repeated = std::ranges::unique(shown, {}, &Entry::at);
+  shown.erase(repeated.begin(), repeated.end());
+  return shown;
+}
+
+// A row as scored, or as if its position had turned nothing.
+std::vector<float> row_at(std::span<const float> row, std::int64_t position, const Turns& turns,
+                          bool still) {
+  if (!still) return {row.begin(), row.end()};
+  Vector turned_back(row.begin(), row.end());
+  turn(turned_back, turns, -static_cast<double>(position));
+  return {turned_back.begin(), turned_back.end()};
+}
+
+// One list per query, with a product per key.
+std::vector<Vector> products(const HeadRows& rows, const Geometry& plane, const Turns& turns,
+                             bool still, Cancel& cancel) {
+  std::vector<std::vector<float>> keys;
+  for (const PlaneKey& key : plane.keys)
+    keys.push_back(row_at(rows.key(key.key), key.key, turns, still));
+  std::vector<Vector> products;
+  for (const PlaneQuery& query : plane.queries) {
+    cancel.check();
+    const auto q = row_at(rows.query(query.query), query.query, turns, still);
+    products.emplace_back();
+    for (const std::vector<float>& key : keys) {
+      const Vector terms = rows.terms(q, key);
+      products.back().push_back(std::reduce(terms.begin(), terms.end()));
+    }
+  }
+  return products;
+}
+
+double mean_of(const Vector& numbers) {
+  return std::reduce(numbers.begin(), numbers.end()) /
+         static_cast<double>(std::max<std::size_t>(numbers.size(), 1));
+}
+
+// The coordinates along one direction: `column` is the left singular vector times its value. The
+// query in view has none below 0, which fixes the signs.
+void place_along(const Vector& column, const std::vector<Vector>& centred, std::size_t in_view,
+                 double PlaneQuery::* of_query, double PlaneKey::* of_key, Geometry& plane) {
+  const double value = std::sqrt(dot(column, column));
+  const double sign = dot(column, centred[in_view]) < 0 ? -1 : 1;
+  const double root = sign / std::sqrt(value);
+  for (std::size_t i = 0; i < centred.size(); ++i)
+    plane.queries[i].*of_query = root * dot(column, centred[i]) / value;
+  for (std::size_t j = 0; j < column.size(); ++j) plane.keys[j].*of_key = root * column[j];
+}
+
+double squares_of(const std::vector<Vector>& rows) {
+  double squares = 0;
+  for (const Vector& row : rows) squares += dot(row, row);
+  return squares;
+}
+
+// `least`: what is smaller is rounding.
+void read_plane(const std::vector<Vector>& centred, std::size_t in_view, double least,
+                Geometry& plane, Cancel& cancel) {
+  const double squares = squares_of(centred);
+  plane.shares = {0, 0};
+  if (squares <= least) return;
+  const std::vector<Vector> columns = orthogonal(centred, squares, cancel);
+  const double row_squares = dot(centred[in_view], centred[in_view]);
+  double row_shown = 0;
+  for (std::size_t at = 0; at < std::min<std::size_t>(2, columns.size()); ++at) {
+    const double square = dot(columns[at], columns[at]);
+    if (square <= 1e-12 * squares) continue;  // rounding, which has no direction
+    plane.shares[at] = square / squares;
+    const double along = dot(columns[at], centred[in_view]);
+    row_shown += along * along / square;
+    place_along(columns[at], centred, in_view, at == 0 ? &PlaneQuery::x : &PlaneQuery::y,
+                at == 0 ? &PlaneKey::x : &PlaneKey::y, plane);
+  }
+  plane.explained = std::min(1.0, plane.shares[0] + plane.shares[1]);
+  if (row_squares > 0) plane.row_explained = std::min(1.0, row_shown / row_squares);
+}
+
+void check_products(const LayerAttention& layer) {
+  const Similarity similarity = layer.scores.similarity;
+  if (similarity == Similarity::kDot || similarity == Similarity::kCosine) return;
+  fail({.code = ErrorCode::kUnsupported,
+        .op = "geometry",
+        .argument = "similarity",
+        .found = "a distance",
+        .expected = "dot or cosine, whose scores are products of q and k"});
+}
+
+// Reads the row in view, and chooses the tokens of the plane.
+void read_tokens(const Session& session, const GeometryRequest& request, Geometry& plane) {
+  const LayerAttention& layer = session.at(request.place);
+  const Stack stack = request.place.stack;
+  const bool square = session.queries(stack).data() == session.keys(stack).data();
+  for (const std::int64_t query : nearest(request.query, layer.queries()))
+    plane.queries.push_back({query});
+  visit_lines(
+      layer, {.head = request.place.head, .rows = {request.query}}, [&](const RowView& row) {
+        const std::vector<Entry> ranked = largest_of(row.weights, {}).entries;
+        const std::int64_t at = square || ranked.empty() ? request.query : ranked.front().at;
+        for (const Entry& key : shown_keys(ranked, at, request))
+          plane.keys.push_back({.key = key.at, .weight = key.weight});
+        plane.other_keys = std::ssize(ranked) - std::ssize(plane.keys);
+      });
+  plane.other_queries = layer.queries() - std::ssize(plane.queries);
+}
+
+}  // namespace
+
+Geometry geometry(const Session& session, const LoadedModel* model, const GeometryRequest& request,
+                  Cancel& cancel) {
+  check_products(session.at(request.place));
+  const HeadRows rows(session.at(request.place), request.place.head);
+  Geometry plane{.place = request.place, .query = request.query};
+  read_tokens(session, request, plane);
+  const Turns turns =
+      model ? turns_of(*model, request.place, std::ssize(session.queries(request.place.stack)))
+            : Turns{};
+  plane.turned = !turns.angles.empty();
+  std::vector<Vector> centred = products(rows, plane, turns, request.still, cancel);
+  const auto in_view = static_cast<std::size_t>(request.query - plane.queries.front().query);
+  for (std::size_t j = 0; j < plane.keys.size(); ++j) plane.keys[j].product = centred[in_view][j];
+  plane.mean = mean_of(centred[in_view]);
+  const double squares = squares_of(centred);
+  for (Vector& row : centred)
+    for (const double mean = mean_of(row); double& product : row) product -= mean;
+  read_plane(centred, in_view, 1e-12 * squares, plane, cancel);
+  return plane;
+}
+
+}  // namespace heed
