@@ -53,7 +53,7 @@ export function makeHeader(
     class: 'header-compare', 'data-unsaved': true, hidden: true, 'aria-keyshortcuts': 'c',
     title: 'edit: ablate head, remove edge, hide token, swap word, limit distance; compare with: text, head, model',
   }, compare, html('span', {class: 'wide'}, 'edit, compare'), html('span', {class: 'slim'}, 'edit'));
-  const looking = button({class: 'header-compare header-guide', 'data-unsaved': true, hidden: true, 'aria-keyshortcuts': 'g', title: 'five steps through this text, with its own numbers'}, guide,
+  const looking = button({class: 'header-guide', 'data-unsaved': true, hidden: true, 'aria-keyshortcuts': 'g', title: 'five steps through this text, with its own numbers'}, guide,
     html('span', {class: 'wide'}, 'What am I looking at?'), html('span', {class: 'slim'}, 'guide'));
   const dialog = keysDialog(about.scores, store);
   const keys = button({class: 'header-keys', 'aria-label': 'Keys and settings', 'data-unsaved': true},
