@@ -63,7 +63,7 @@ test('the matrix has as many rows as tokens are written, and columns as are read
 
 test('e and the switch go from one attention to the next', async () => {
   const page = await open('#look/cross.L2.H1/i=3');
-  const chosen = () => page.locator('.edges .option[aria-pressed=true]').textContent();
+  const chosen = () => page.locator('.edges .option[aria-pressed=true]:visible').textContent();
   await soon.equal(() => chosen(), 'cross');
   await page.keyboard.press('e');
   await soon.equal(() => chosen(), 'encoder');
@@ -228,5 +228,5 @@ test('between two texts Heads has no score of tokens back or of the previous tok
   const page = await blank();
   await page.goto(`${state.server.address}#heads/cross.L2.H1`);
   await page.waitForSelector('.heads-sheet [role=row]');
-  await soon.deepEqual(() => page.locator('.heads-names [role=columnheader] button').allTextContents(), ['in order', 'confidence', 'entropy', 'without it']);
+  await soon.deepEqual(() => page.locator('.heads-names [role=columnheader] button').allTextContents(), ['in order', 'confidence', 'coverage', 'entropy', 'without it']);
 });
