@@ -394,7 +394,7 @@ for (const view of ['why', 'anatomy']) {
     const said = async (each) => {
       await each.waitForFunction(() => document.querySelector('.view')?.innerText.length > 200);
       await quiet(each);
-      return (await each.locator('.view').innerText()).trim();
+      return (await each.locator('.view').innerText()).trim().replace(/ +\n/g, '\n');
     };
     await eventually(async () => assert.equal(await said(page), await said(live)));
   });
