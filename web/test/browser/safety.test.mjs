@@ -66,7 +66,7 @@ test('on a narrow page the views are a menu, and none scrolls sideways', async (
   const menu = page.getByRole('combobox', {name: 'View', exact: true});
   await soon.equal(() => page.locator('nav .option:visible').count(), 0);
   await soon.ok(async () => (await menu.boundingBox()).height >= 24);
-  for (let steps = 0; steps < 4 && !await menu.evaluate((each) => each === document.activeElement); ++steps) await page.keyboard.press('Tab');
+  for (let steps = 0; steps < 6 && !await menu.evaluate((each) => each === document.activeElement); ++steps) await page.keyboard.press('Tab');
   await page.keyboard.press('g');  // as in every menu, its first letter
   await soon.equal(() => hash(page), '#grid/L1.H3/i=60/j=20');
   for (const view of await menu.locator('option').evaluateAll((all) => all.map((each) => each.value))) {
