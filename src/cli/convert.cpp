@@ -135,7 +135,7 @@ Run declare_convert(OptionList& list) {
   add(list, {{.name = "MODEL",
               .to = &options->model,
               .required = true,
-              .help = "a model folder, or a name that heed models lists"},
+              .help = "a model folder, a GGUF file, or a name that heed models lists"},
              {.name = "-o,--out",
               .to = &options->out,
               .type = "DIR",

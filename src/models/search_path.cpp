@@ -15,8 +15,28 @@
 #include "base/file.h"
 #include "heed/error.h"
 #include "heed/models/registry.h"
+#include "io/gguf.h"
 
 namespace heed {
+
+std::vector<std::filesystem::path> gguf_files(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+    if (is_gguf_name(entry.path())) files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+bool is_gguf_name(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  if (!name.ends_with(".gguf")) return false;
+  constexpr std::string_view kPart = "-00001-of-00001.gguf";  // as a part of a split file ends
+  const std::size_t part = name.size() - std::min(name.size(), kPart.size());
+  const bool is_part = name.size() > kPart.size() && name.substr(part + 6, 4) == "-of-";
+  return (!is_part || name.substr(part, 6) == "-00001") && is_gguf(path);
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -100,13 +120,16 @@ std::string hub_name(const std::string& folder) {
   return fmt::format("{}/{}", name.substr(0, dashes), name.substr(dashes + 2));
 }
 
-// A folder itself, or the model of the training run that it holds; empty where it is neither.
+// A folder itself, the GGUF file in it, or the model of the training run that it holds; empty where it is none of them.
 fs::path model_folder(const fs::path& folder) {
   std::error_code ignored;
+  if (is_gguf_name(folder)) return folder;
   if (fs::exists(folder / "config.json", ignored)) return folder;
   const bool is_run =
       fs::exists(folder / "run.json", ignored) && fs::exists(folder / "model/config.json", ignored);
-  return is_run ? folder / "model" : fs::path();
+  if (is_run) return folder / "model";
+  const std::vector<fs::path> files = gguf_files(folder);
+  return files.size() == 1 ? files.front() : fs::path();
 }
 
 // A folder that is no model may hold the models of one owner: OWNER/NAME.
@@ -245,6 +268,7 @@ fs::path find_model(std::string_view name, ModelKind unnamed) {
     if (folder.empty()) fail_to_find(name);
     return folder;
   }
+  if (is_gguf(name)) return name;
   if (fs::is_directory(name, ignored)) {
     const fs::path folder = model_folder(name);
     return folder.empty() ? fs::path(name) : folder;  // load_model says what it lacks

@@ -46,7 +46,7 @@ int bench_tokenize(const BenchOptions& options) {
   const std::filesystem::path from = options.tokenizer.empty()
                                          ? find_model(options.model)
                                          : std::filesystem::path(options.tokenizer);
-  const auto tokenizer = load_tokenizer(from);
+  const auto tokenizer = load_model_tokenizer(from);
   if (!tokenizer)
     fail({.code = ErrorCode::kNotFound,
           .file = from.string(),
