@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -146,6 +147,65 @@ TEST(GgufModel, IsFoundByItsFolderAndItsPath) {
   ASSERT_TRUE(summary.has_value());
   EXPECT_EQ(summary->info.kv_heads, 2);
   EXPECT_EQ(summary->parameters, parameter_count(*make_model(rotary_config("llama"), 3)));
+}
+
+class Home : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* home = std::getenv("HOME");
+    old_ = home == nullptr ? "" : home;
+    ::setenv("HOME", scratch_.folder().c_str(), 1);
+  }
+  void TearDown() override { ::setenv("HOME", old_.c_str(), 1); }
+
+  // The model of that name, or why there is none.
+  static std::string found(const std::string& name) {
+    for (const FoundModel& model : list_models())
+      if (model.name == name) return find_model(name) == model.folder ? model.folder.string() : "found elsewhere";
+    return "not listed";
+  }
+
+  test::Scratch scratch_;
+  std::string old_;
+};
+
+TEST_F(Home, OllamasModelsHaveTheirNames) {
+  const fs::path store = scratch_ / ".ollama/models";
+  const fs::path manifests = store / "manifests/registry.ollama.ai";
+  fs::create_directories(store / "blobs");
+  fs::create_directories(manifests / "library/tiny");
+  fs::create_directories(manifests / "somebody/other");
+  write_file(store / "blobs/sha256-12", llama().file());
+  const std::string manifest = R"({"layers": [{"mediaType": "application/vnd.ollama.image.license", "digest": "sha256:11"},
+    {"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:12"}]})";
+  write_file(manifests / "library/tiny/1b", manifest);
+  write_file(manifests / "somebody/other/latest", manifest);
+  write_file(manifests / "library/tiny/broken", "{");
+  write_file(manifests / "library/tiny/gone", R"({"layers": [{"mediaType": "x.image.model", "digest": "sha256:13"}]})");
+  write_file(manifests / "library/tiny/outside", R"({"layers": [{"mediaType": "x.image.model", "digest": "../../secret"}]})");
+  EXPECT_EQ(find_model("ollama:tiny:1b"), store / "blobs/sha256-12");
+  EXPECT_EQ(find_model("ollama:somebody/other:latest"), store / "blobs/sha256-12");
+  EXPECT_EQ(found("ollama:tiny:gone"), "not listed");
+  EXPECT_EQ(found("ollama:tiny:outside"), "not listed");
+  EXPECT_THAT(load_model(store / "blobs/sha256-12").name, testing::StartsWith("ollama:"));
+}
+
+TEST_F(Home, StoresOfOtherRunnersAreLookedThrough) {
+  const std::string file = llama().file();
+  const fs::path studio = scratch_ / ".lmstudio/models/publisher";
+  const fs::path hub = scratch_ / ".cache/huggingface/hub/models--owner--many/snapshots/abc";
+  for (const fs::path& folder : {studio / "one", studio / "many", hub, scratch_ / ".cache/llama.cpp"}) fs::create_directories(folder);
+  for (const fs::path& path : {studio / "one/m.gguf", studio / "many/q4.gguf", studio / "many/q8.gguf", hub / "q4.gguf", hub / "q8.gguf",
+                               scratch_ / ".cache/llama.cpp/small.gguf"})
+    write_file(path, file);
+  write_file(studio / "many/later-00002-of-00002.gguf", file);
+  write_file(studio / "many/no.gguf", "something else");
+  EXPECT_EQ(found("publisher/one"), studio / "one/m.gguf");
+  EXPECT_EQ(found("publisher/many/q8.gguf"), studio / "many/q8.gguf");
+  EXPECT_EQ(found("publisher/many/later-00002-of-00002.gguf"), "not listed");
+  EXPECT_EQ(found("publisher/many/no.gguf"), "not listed");
+  EXPECT_EQ(found("owner/many/q4.gguf"), hub / "q4.gguf");
+  EXPECT_EQ(found("small.gguf"), scratch_ / ".cache/llama.cpp/small.gguf");
 }
 
 TEST(GgufModel, FrequenciesOfLlama3AreReadFromTheirTensor) {

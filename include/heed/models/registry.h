@@ -73,8 +73,8 @@ enum class ModelKind : std::uint8_t { kDecoder, kEncoder, kEncoderDecoder };
 /// A target asks for a translator; without one, a second text or a gap, `[MASK]`, for an encoder.
 ModelKind kind_that_reads(std::string_view text, bool has_pair, bool has_target);
 
-/// `name` is a folder, a GGUF file, or a name looked up in $HEED_MODELS, ./models, $HF_HOME/hub, then
-/// share/heed/models beside the program; empty: the first built-in model of the kind, where none
+/// `name` is a folder, a GGUF file, or a name looked up in $HEED_MODELS, ./models, $HF_HOME/hub, the
+/// stores of Ollama ("ollama:llama3.2:1b"), LM Studio and llama.cpp, then share/heed/models beside the program; empty: the first built-in model of the kind, where none
 /// is of it the first. In the hub's cache `gpt2` also finds `openai-community/gpt2`, where no other
 /// has that ending. kNotFound lists what was looked through and what there is, or says that
 /// $HEED_MODELS is no folder.
