@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -34,6 +35,28 @@ int nibble(Bytes codes, int element) { return bits(codes[element % 16], element 
 void read_q4_0(Bytes block, float* out) {
   const float d = half_at(block);
   for (int i = 0; i < 32; ++i) out[i] = d * static_cast<float>(nibble(block + 2, i) - 8);
+}
+
+void put_half(std::uint8_t* at, float value) {
+  const std::uint16_t half = f16(value).bits;
+  std::memcpy(at, &half, sizeof half);
+}
+
+// The number of largest magnitude becomes code 0 or 8 below the middle, whichever its sign asks for.
+void write_q4_0(const float* numbers, std::uint8_t* block) {
+  const float most = *std::max_element(numbers, numbers + 32, [](float a, float b) { return std::abs(a) < std::abs(b); });
+  const float d = most / -8, inverse = d == 0 ? 0 : 1 / d;
+  put_half(block, d);
+  const auto code = [&](int i) { return std::min(15, static_cast<int>(numbers[i] * inverse + 8.5F)); };
+  for (int i = 0; i < 16; ++i) block[2 + i] = static_cast<std::uint8_t>(code(i) | code(i + 16) << 4);
+}
+
+void write_q8_0(const float* numbers, std::uint8_t* block) {
+  float most = 0;
+  for (int i = 0; i < 32; ++i) most = std::max(most, std::abs(numbers[i]));
+  const float d = most / 127, inverse = d == 0 ? 0 : 1 / d;
+  put_half(block, d);
+  for (int i = 0; i < 32; ++i) block[2 + i] = static_cast<std::uint8_t>(static_cast<std::int8_t>(std::round(numbers[i] * inverse)));
 }
 
 void read_q4_1(Bytes block, float* out) {
@@ -158,14 +181,19 @@ void read_block(const std::byte* block, float* out) {
   Read(reinterpret_cast<Bytes>(block), out);
 }
 
+template <void (*Write)(const float*, std::uint8_t*)>
+void write_block(const float* numbers, std::byte* block) {
+  Write(numbers, reinterpret_cast<std::uint8_t*>(block));
+}
+
 constexpr GgufType kTypes[] = {
     {0, "F32", 1, 4, DType::kF32},
     {1, "F16", 1, 2, DType::kF16},
-    {2, "Q4_0", 32, 18, {}, read_block<read_q4_0>},
+    {2, "Q4_0", 32, 18, {}, read_block<read_q4_0>, write_block<write_q4_0>},
     {3, "Q4_1", 32, 20, {}, read_block<read_q4_1>},
     {6, "Q5_0", 32, 22, {}, read_block<read_q5_0>},
     {7, "Q5_1", 32, 24, {}, read_block<read_q5_1>},
-    {8, "Q8_0", 32, 34, {}, read_block<read_q8_0>},
+    {8, "Q8_0", 32, 34, {}, read_block<read_q8_0>, write_block<write_q8_0>},
     {10, "Q2_K", kLarge, 84, {}, read_block<read_q2_k>},
     {11, "Q3_K", kLarge, 110, {}, read_block<read_q3_k>},
     {12, "Q4_K", kLarge, 144, {}, read_block<read_q4_k>},
@@ -191,6 +219,11 @@ constexpr KnownName kUnread[] = {{9, "Q8_1"},     {15, "Q8_K"},   {16, "IQ2_XXS"
 
 const GgufType* gguf_type(std::uint32_t id) {
   const auto* found = std::ranges::find(kTypes, id, &GgufType::id);
+  return found == std::end(kTypes) ? nullptr : found;
+}
+
+const GgufType* gguf_type_named(std::string_view name) {
+  const auto* found = std::ranges::find(kTypes, name, &GgufType::name);
   return found == std::end(kTypes) ? nullptr : found;
 }
 

@@ -22,10 +22,14 @@ struct GgufType {
   /// Reads one block. Scales and codes are multiplied in f32 in the order of the `gguf` package, so that both give the
   /// same bits. Null for plain types.
   void (*read)(const std::byte* block, float* out) = nullptr;
+  /// Rounds one block as llama.cpp's reference does. Null for types that heed does not write.
+  void (*write)(const float* numbers, std::byte* block) = nullptr;
 };
 
 /// Null for a type that heed does not read.
 const GgufType* gguf_type(std::uint32_t id);
+/// The type of that name, null where there is none.
+const GgufType* gguf_type_named(std::string_view name);
 /// What the file calls the type, also where heed does not read it: "IQ2_XS", "type 77".
 std::string gguf_type_name(std::uint32_t id);
 /// "F32, F16, ...": the types that are read.

@@ -224,6 +224,93 @@ Json bert_config(const GgufKeys& keys) {
           {"pad_token_id", 0}};
 }
 
+// --- the way back --------------------------------------------------------------------------------------
+
+// llama.cpp rotates with scaled positions, but sees all keys.
+void refuse_windows(const Config& config) {
+  const std::int64_t positions = config.extent("max_position_embeddings", 0, 0);
+  if (config.null("sliding_window") || !config.has("sliding_window")) return;
+  if (const std::int64_t window = config.extent("sliding_window", 0); window < positions && !(config.has("use_sliding_window") && !config.flag("use_sliding_window", false)))
+    config.refuse("sliding_window", window, "none: llama.cpp's model of this kind has no windows", ErrorCode::kUnsupported);
+}
+
+void add_scaling(const Config& config, Json& keys) {
+  std::optional<Config> said = config.part("rope_parameters");
+  if (const std::optional<Config> older = config.part("rope_scaling"); older && !older->is_empty()) said = older;
+  const Config& rope = said ? *said : config;
+  keys.set("rope.freq_base", rope.number("rope_theta", config.number("rope_theta", 10000)));
+  const char* kind_key = rope.has("rope_type") ? "rope_type" : "type";
+  const std::string kind = said ? rope.text(kind_key, "default") : "default";
+  if (kind == "default") return;
+  if (kind != "linear" && kind != "yarn")
+    rope.refuse(kind_key, fmt::format("'{}'", kind), "default, linear or yarn", ErrorCode::kUnsupported);
+  keys.set("rope.scaling.type", kind);
+  keys.set("rope.scaling.factor", rope.number("factor", 1));
+  if (kind == "linear") return;
+  keys.set("rope.scaling.original_context_length", rope.extent("original_max_position_embeddings", config.extent("max_position_embeddings", 1)));
+  for (const auto& [key, stored] : {std::pair("attention_factor", "rope.scaling.attn_factor"), std::pair("beta_fast", "rope.scaling.yarn_beta_fast"),
+                                    std::pair("beta_slow", "rope.scaling.yarn_beta_slow")})
+    if (rope.has(key)) keys.set(stored, rope.number(key, 1));
+}
+
+Json rotary_keys(const Config& config) {
+  const std::int64_t heads = config.extent("num_attention_heads", 32), width = config.extent("hidden_size", 4096);
+  const std::int64_t head_dim = config.extent("head_dim", width / heads);
+  Json keys = {{"vocab_size", config.extent("vocab_size", 32000)},
+               {"context_length", config.extent("max_position_embeddings", 2048)},
+               {"embedding_length", width},
+               {"feed_forward_length", config.extent("intermediate_size", 11008)},
+               {"block_count", config.extent("num_hidden_layers", 32)},
+               {"attention.head_count", heads},
+               {"attention.head_count_kv", config.extent("num_key_value_heads", heads)},
+               {"attention.key_length", head_dim},
+               {"attention.value_length", head_dim},
+               {"rope.dimension_count", head_dim},
+               {"attention.layer_norm_rms_epsilon", config.number("rms_norm_eps", 1e-6)}};
+  add_scaling(config, keys);
+  return keys;
+}
+
+Json llama_keys(const Config& config) {
+  refuse_windows(config);
+  return rotary_keys(config);
+}
+
+Json gemma2_keys(const Config& config) {
+  Json keys = rotary_keys(config);
+  keys.set("attention.sliding_window", config.extent("sliding_window", 4096));
+  keys.set("attn_logit_softcapping", config.number("attn_logit_softcapping", 50));
+  keys.set("final_logit_softcapping", config.number("final_logit_softcapping", 30));
+  const std::int64_t heads = config.extent("num_attention_heads", 8), layers = config.extent("num_hidden_layers", 26);
+  const auto usual = static_cast<double>(layers == 46 ? config.extent("hidden_size", 2304) / heads : config.extent("head_dim", 256));
+  if (config.number("query_pre_attn_scalar", 256) != usual)
+    config.refuse("query_pre_attn_scalar", config.number("query_pre_attn_scalar", 256), fmt::format("{}: a GGUF file does not say it", usual),
+                  ErrorCode::kUnsupported);
+  return keys;
+}
+
+Json gpt2_keys(const Config& config) {
+  const std::int64_t width = config.extent("n_embd", 768);
+  if (config.flag("scale_attn_by_inverse_layer_idx", false) || !config.flag("scale_attn_weights", true))
+    config.refuse("scale_attn_by_inverse_layer_idx", "true", "false: llama.cpp's GPT-2 scales by the width of a head alone", ErrorCode::kUnsupported);
+  return {{"context_length", config.extent("n_positions", 1024)},
+          {"embedding_length", width},
+          {"feed_forward_length", config.extent("n_inner", 4 * width)},
+          {"block_count", config.extent("n_layer", 12)},
+          {"attention.head_count", config.extent("n_head", 12)},
+          {"attention.layer_norm_epsilon", config.number("layer_norm_epsilon", 1e-5)}};
+}
+
+Json bert_keys(const Config& config) {
+  return {{"context_length", config.extent("max_position_embeddings", 512)},
+          {"embedding_length", config.extent("hidden_size", 768)},
+          {"feed_forward_length", config.extent("intermediate_size", 3072)},
+          {"block_count", config.extent("num_hidden_layers", 12)},
+          {"attention.head_count", config.extent("num_attention_heads", 12)},
+          {"attention.causal", false},
+          {"attention.layer_norm_epsilon", config.number("layer_norm_eps", 1e-12)}};
+}
+
 using enum GgufChange;
 
 // Llama's file has the two rows of a rotated pair side by side, as it rotates neighbours.
@@ -294,14 +381,32 @@ constexpr GgufName kBertNames[] = {{"token_embd", "bert.embeddings.word_embeddin
                                    {"blk.#.ffn_down", "bert.encoder.layer.#.output.dense"},
                                    {"blk.#.layer_output_norm", "bert.encoder.layer.#.output.LayerNorm"}};
 
-constexpr std::array<GgufArchitecture, 6> kArchitectures = {{{"llama", kLlamaNames, llama_config},
-                                                             {"qwen2", kQwenNames, qwen2_config},
-                                                             {"qwen3", kQwenNames, qwen3_config},
-                                                             {"gemma2", kGemma2Names, gemma2_config},
-                                                             {"gpt2", kGpt2Names, gpt2_config},
-                                                             {"bert", kBertNames, bert_config}}};
+constexpr std::string_view kLlamaTypes[] = {"llama", "mistral", "ministral"};
+constexpr std::string_view kQwen2Types[] = {"qwen2"};
+constexpr std::string_view kQwen3Types[] = {"qwen3"};
+constexpr std::string_view kGemma2Types[] = {"gemma2"};
+constexpr std::string_view kGpt2Types[] = {"gpt2"};
+constexpr std::string_view kBertTypes[] = {"bert"};
+
+constexpr std::array<GgufArchitecture, 6> kArchitectures = {{{"llama", kLlamaNames, llama_config, llama_keys, kLlamaTypes},
+                                                             {"qwen2", kQwenNames, qwen2_config, llama_keys, kQwen2Types},
+                                                             {"qwen3", kQwenNames, qwen3_config, llama_keys, kQwen3Types},
+                                                             {"gemma2", kGemma2Names, gemma2_config, gemma2_keys, kGemma2Types},
+                                                             {"gpt2", kGpt2Names, gpt2_config, gpt2_keys, kGpt2Types},
+                                                             {"bert", kBertNames, bert_config, bert_keys, kBertTypes}}};
 
 }  // namespace
+
+const GgufArchitecture& gguf_architecture(const Config& config) {
+  const std::string wanted = config.text("model_type", "");
+  std::string known;
+  for (const GgufArchitecture& architecture : kArchitectures)
+    for (const std::string_view type : architecture.model_types) {
+      if (type == wanted) return architecture;
+      known += (known.empty() ? "" : ", ") + std::string(type);
+    }
+  config.refuse("model_type", fmt::format("'{}'", wanted), "one that GGUF files are written of: " + known, ErrorCode::kUnsupported);
+}
 
 const GgufArchitecture& gguf_architecture(const Gguf& file) {
   constexpr const char* kKey = "general.architecture";

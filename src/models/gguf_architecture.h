@@ -9,6 +9,7 @@
 
 #include "base/formats/json.h"
 #include "io/gguf.h"
+#include "models/config.h"
 #include "models/gguf_model.h"
 
 namespace heed {
@@ -39,8 +40,13 @@ struct GgufArchitecture {
   std::string_view name;
   std::span<const GgufName> names;
   Json (*config)(const GgufKeys& keys);
+  /// The way back: the keys of a model of this configuration, by their names behind the architecture's.
+  Json (*keys)(const Config& config);
+  std::span<const std::string_view> model_types;
 };
 
+/// That of a configuration's `model_type`; kUnsupported names those that have one.
+const GgufArchitecture& gguf_architecture(const Config& config);
 /// That of `general.architecture`; kUnsupported names those that are known.
 const GgufArchitecture& gguf_architecture(const Gguf& file);
 

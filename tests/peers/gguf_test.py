@@ -320,6 +320,46 @@ def test_stories(program, scratch):
         print(f"stories260k in {kind.name}: {found[:60]!r}")
 
 
+def test_written(program, scratch):
+    """What heed writes is read by gguf's own reader: names, types, and the numbers of its own rounding."""
+    for name in ("tiny/llama", "tiny/qwen2", "tiny/qwen3", "tiny/gpt2", "tiny/bert", "stories260k"):
+        folder = MODELS / name
+        config, tensors = read_folder(folder)
+        architecture = config["model_type"]
+        names = gguf.get_tensor_name_map(ARCHITECTURES[architecture], config.get("num_hidden_layers", config.get("n_layer")))
+        for word in ("f32", "f16", "bf16", "q8_0", "q4_0"):
+            file = scratch / f"{folder.name}-{word}.gguf"
+            run(program, "convert", folder, "-o", file, "--dtype", word)
+            reader = gguf.GGUFReader(file)
+            found = {tensor.name: tensor for tensor in reader.tensors}
+            for hub, array in tensors.items():
+                stored = names.get_name(hub, try_suffixes=(".weight", ".bias"))
+                if stored is None or any(part in hub for part in UNUSED) or (hub == "lm_head.weight" and stored not in found):
+                    continue
+                tensor = found.pop(stored)
+                kind = tensor.tensor_type
+                expected = numpy.ascontiguousarray(changed(architecture, hub, array, config))
+                rounded = gguf.dequantize(gguf.quantize(expected, kind), kind) if kind != TYPES.F32 else expected
+                read = gguf.dequantize(tensor.data, kind)
+                assert numpy.array_equal(read.reshape(expected.shape), rounded.reshape(expected.shape)), f"{name} {word}: {stored}"
+            assert not found, f"{name} {word}: {sorted(found)} are of no tensor"
+        print(f"{name}: {len(tensors)} tensors in five types")
+
+
+def test_tokenizers_written(program, scratch):
+    """The lists that heed writes give the ids of the folder."""
+    lines = scratch / "lines"
+    lines.write_text("".join(json.dumps(text) + "\n" for text in TEXTS))
+    ids = lambda answer: [json.loads(line)["ids"] for line in answer.splitlines()]
+    for model in ("tales", "masks", MODELS / "stories260k"):
+        file = scratch / f"{pathlib.Path(model).name}.gguf"
+        run(program, "convert", model, "-o", file)
+        expected = run(program, "tokenize", "--model", model, "--lines", lines, "--json", "--special")
+        found = run(program, "tokenize", "--model", file, "--lines", lines, "--json", "--special")
+        assert ids(found) == ids(expected), f"{model}: {ids(found)} is not {ids(expected)}"
+        print(f"{model}: {len(TEXTS)} texts")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program")
