@@ -22,9 +22,9 @@ using Bytes = const std::uint8_t*;
 constexpr int kLarge = 256;  // elements of a "K" block
 
 float half_at(Bytes at) {
-  std::uint16_t half = 0;
+  f16 half;
   std::memcpy(&half, at, sizeof half);
-  return f16::to_float(half);
+  return static_cast<float>(half);
 }
 
 int bits(std::uint8_t byte, int shift, int mask) { return (byte >> shift) & mask; }
@@ -38,7 +38,7 @@ void read_q4_0(Bytes block, float* out) {
 }
 
 void put_half(std::uint8_t* at, float value) {
-  const std::uint16_t half = f16(value).bits;
+  const f16 half(value);
   std::memcpy(at, &half, sizeof half);
 }
 
