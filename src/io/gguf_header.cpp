@@ -22,10 +22,9 @@ constexpr std::uint32_t kMagic = 0x46554747;  // "GGUF"
 constexpr std::uint64_t kMostItems = std::uint64_t{1} << 23;  // of all lists together: a file of 100 bytes takes no memory
 constexpr std::uint64_t kMostName = 1 << 16;   // bytes of a key or a tensor's name
 constexpr std::uint32_t kMostDims = 4;
-constexpr std::uint64_t kAlignment = 32;  // where the file says nothing else
 constexpr std::size_t kShownBytes = 100;  // of a name in a message
 
-enum ValueType : std::uint32_t { kU8, kI8, kU16, kI16, kU32, kI32, kF32, kFlag, kText, kList, kU64, kI64, kF64 };
+using enum GgufValue;
 
 class Parser {
  public:
@@ -107,7 +106,7 @@ class Parser {
   static std::string shown(const std::string& name) { return clipped(name, kShownBytes); }
 
   Json value(const std::string& key, std::uint32_t type) {
-    switch (type) {
+    switch (static_cast<GgufValue>(type)) {
       case kU8: return number<std::uint8_t>(shown(key));
       case kI8: return number<std::int8_t>(shown(key));
       case kU16: return number<std::uint16_t>(shown(key));
@@ -135,7 +134,7 @@ class Parser {
 
   Json list(const std::string& key) {
     const auto type = number<std::uint32_t>(shown(key));
-    if (type == kList)
+    if (type == static_cast<std::uint32_t>(kList))
       refuse(at_ - 4, shown(key), "a list of lists", "a list of texts or numbers", ErrorCode::kUnsupported);
     const auto count = number<std::uint64_t>(shown(key));
     require_room(count, least_bytes(type), shown(key));
@@ -194,7 +193,7 @@ class Parser {
 
   std::uint64_t alignment() const {
     const auto found = header_.metadata.find("general.alignment");
-    if (found == header_.metadata.end()) return kAlignment;
+    if (found == header_.metadata.end()) return kGgufAlignment;
     const auto value = found->second.as_unsigned();
     if (!value || *value == 0 || *value % 8 != 0 || *value > (1U << 30))
       fail({.code = ErrorCode::kCorrupt,

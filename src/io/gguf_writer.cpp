@@ -5,14 +5,13 @@
 
 #include "heed/error.h"
 #include "io/atomic_file.h"
+#include "io/gguf_header.h"
 #include "io/write_elements.h"
-#include "tensor/bytes_of.h"
 
 namespace heed {
 namespace {
 
-constexpr std::size_t kAlignment = 32;
-enum : std::uint32_t { kI32 = 5, kU32 = 4, kF32 = 6, kFlag = 7, kText = 8, kList = 9 };
+using enum GgufValue;
 
 template <typename T>
 void put(std::string& to, T value) {
@@ -25,14 +24,14 @@ void put_text(std::string& to, std::string_view text) {
 }
 
 // The type of a value, as an item of a list or alone.
-std::uint32_t type_of(const Json& value, bool in_list) {
+GgufValue type_of(const Json& value, bool in_list) {
   if (value.is_array()) return kList;
   if (value.is_text()) return kText;
   if (value.as_flag()) return kFlag;
   return !value.as_integer() ? kF32 : in_list ? kI32 : kU32;
 }
 
-void put_value(std::string& to, const Json& value, std::uint32_t type) {
+void put_value(std::string& to, const Json& value, GgufValue type) {
   switch (type) {
     case kText: return put_text(to, *value.as_text());
     case kFlag: return put<std::uint8_t>(to, *value.as_flag() ? 1 : 0);
@@ -41,13 +40,13 @@ void put_value(std::string& to, const Json& value, std::uint32_t type) {
     case kF32: return put(to, static_cast<float>(value.as_number().value_or(0)));
     default: break;
   }
-  const std::uint32_t items = value.items().empty() ? kI32 : type_of(value.items().front(), true);
+  const GgufValue items = value.items().empty() ? kI32 : type_of(value.items().front(), true);
   put(to, items);
   put<std::uint64_t>(to, value.items().size());
   for (const Json& item : value.items()) put_value(to, item, items);
 }
 
-std::size_t bytes_of(const GgufOut& tensor) {
+std::size_t block_bytes(const GgufOut& tensor) {
   return static_cast<std::size_t>(tensor.view.element_count() / tensor.type->elements * tensor.type->bytes);
 }
 
@@ -68,15 +67,15 @@ std::string header_of(const Json& metadata, std::span<const GgufOut> tensors) {
     for (int axis = tensor.view.rank(); axis-- > 0;) put<std::uint64_t>(header, static_cast<std::uint64_t>(tensor.view.dim(axis)));
     put(header, tensor.type->id);
     put(header, offset);
-    offset += (bytes_of(tensor) + kAlignment - 1) / kAlignment * kAlignment;
+    offset += (block_bytes(tensor) + kGgufAlignment - 1) / kGgufAlignment * kGgufAlignment;
   }
-  header.resize((header.size() + kAlignment - 1) / kAlignment * kAlignment, '\0');
+  header.resize((header.size() + kGgufAlignment - 1) / kGgufAlignment * kGgufAlignment, '\0');
   return header;
 }
 
 void write_blocks(AtomicFile& file, const GgufOut& tensor) {
   const Tensor dense = Tensor::copy_of(tensor.view);
-  std::vector<std::byte> blocks(bytes_of(tensor));
+  std::vector<std::byte> blocks(block_bytes(tensor));
   const float* numbers = dense.data<float>();
   for (std::size_t at = 0; at < blocks.size(); at += static_cast<std::size_t>(tensor.type->bytes), numbers += tensor.type->elements)
     tensor.type->write(numbers, blocks.data() + at);
@@ -91,8 +90,8 @@ void write_gguf(const std::filesystem::path& path, const Json& metadata, std::sp
   for (const GgufOut& tensor : tensors) {
     if (tensor.type->plain) write_elements(file, tensor.view, *tensor.type->plain);
     else write_blocks(file, tensor);
-    const std::size_t rest = bytes_of(tensor) % kAlignment;
-    if (rest != 0) file.write(std::string(kAlignment - rest, '\0'));
+    const std::size_t rest = block_bytes(tensor) % kGgufAlignment;
+    if (rest != 0) file.write(std::string(kGgufAlignment - rest, '\0'));
   }
   file.commit();
 }

@@ -86,18 +86,18 @@ class Lists {
     else refuse_tokenizer(kind.empty() ? "of no kind" : kind, "BPE or WordPiece");
     set("tokens", Json(pieces_));
     set("token_type", Json(types_));
-    for (const auto& [key, names] : kSpecial)
-      for (const std::string_view name : names)
-        if (const TokenId id = tokenizer_.find(name); id >= 0 && tokenizer_.is_special(id) && !metadata_.has(whole(key)))
-          set(key, std::int64_t{id});
+    for (const auto& [key, name] : kSpecial)
+      if (const TokenId id = tokenizer_.find(name); id >= 0 && tokenizer_.is_special(id) && !metadata_.has(whole(key)))
+        set(key, std::int64_t{id});
   }
 
  private:
-  static constexpr std::pair<const char*, std::array<std::string_view, 3>> kSpecial[] = {
-      {"bos_token_id", {"<s>", "<bos>", "<|begin_of_text|>"}},  {"eos_token_id", {"</s>", "<eos>", "<|endoftext|>"}},
-      {"unknown_token_id", {"<unk>", "[UNK]", "<unk>"}},        {"padding_token_id", {"<pad>", "[PAD]", "<pad>"}},
-      {"seperator_token_id", {"[SEP]", "[SEP]", "[SEP]"}},      {"cls_token_id", {"[CLS]", "[CLS]", "[CLS]"}},
-      {"mask_token_id", {"[MASK]", "<mask>", "[MASK]"}}};
+  // llama.cpp calls BERT's [CLS] the token that begins a text.
+  static constexpr std::pair<const char*, std::string_view> kSpecial[] = {
+      {"bos_token_id", "<s>"},           {"bos_token_id", "<bos>"},    {"bos_token_id", "<|begin_of_text|>"}, {"bos_token_id", "[CLS]"},
+      {"eos_token_id", "</s>"},          {"eos_token_id", "<eos>"},    {"eos_token_id", "<|endoftext|>"},     {"unknown_token_id", "<unk>"},
+      {"unknown_token_id", "[UNK]"},     {"padding_token_id", "<pad>"}, {"padding_token_id", "[PAD]"},        {"seperator_token_id", "[SEP]"},
+      {"mask_token_id", "[MASK]"},       {"mask_token_id", "<mask>"}};
 
   static std::string whole(std::string_view key) { return "tokenizer.ggml." + std::string(key); }
   void set(std::string_view key, Json value) { metadata_.set(whole(key), std::move(value)); }

@@ -104,12 +104,12 @@ SentencePieceModel sentence_piece_of(const StoredVocabulary& stored) {
 }
 
 std::unique_ptr<Tokenizer> read_sentence_piece_lists(const StoredVocabulary& stored) {
-  const Vocabulary vocabulary = vocabulary_of(stored);
   const bool begins = stored.add_begin.value_or(stored.model == "llama");
   const bool ends = stored.add_end.value_or(stored.model == "t5");
-  return tokenizer_of(stored, sentence_piece_json(sentence_piece_of(stored), vocabulary, added_tokens_of(stored, vocabulary),
-                                                  {.begin = begins ? piece_at(stored, stored.begin) : "",
-                                                   .end = ends ? piece_at(stored, stored.end) : ""}));
+  return sentence_piece_tokenizer(sentence_piece_of(stored),
+                                  {.begin = begins ? piece_at(stored, stored.begin) : "",
+                                   .end = ends ? piece_at(stored, stored.end) : ""},
+                                  stored.file);
 }
 
 // --- byte-level BPE ------------------------------------------------------------------------------
