@@ -118,13 +118,17 @@ std::string report(const ConvertOptions& options, const LoadedModel& model) {
 }
 
 // Blocks have a scale in f16, so their numbers are as large as an f16 can be.
-DType range_of(const std::string& type) { return type.starts_with('q') ? DType::kF16 : dtype_named(type); }
+DType range_of(const std::string& type) {
+  return type.starts_with('q') ? DType::kF16 : dtype_named(type);
+}
 
 void write_file_of(const ConvertOptions& options, const LoadedModel& model) {
   if (std::filesystem::exists(options.out))
     fail({.argument = "-o", .found = options.out + ", which is there", .expected = "a new file"});
   std::string type = options.type;
-  std::ranges::transform(type, type.begin(), [](char letter) { return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 32) : letter; });
+  std::ranges::transform(type, type.begin(), [](char letter) {
+    return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 32) : letter;
+  });
   save_gguf(options.out, model, type);
 }
 
@@ -137,35 +141,42 @@ void write_folder_of(const ConvertOptions& options, const LoadedModel& model, Ne
 
 int run(const ConvertOptions& options) {
   if (options.type.starts_with('q') && !options.to_gguf())
-    fail({.argument = "--dtype", .found = options.type, .expected = "f32, f16 or bf16, unless -o ends in .gguf"});
+    fail({.argument = "--dtype",
+          .found = options.type,
+          .expected = "f32, f16 or bf16, unless -o ends in .gguf"});
   const std::filesystem::path from = find_model(options.model);
   refuse_own_folder(from, options.out);
   std::optional<NewFolder> folder;
   if (!options.to_gguf()) folder.emplace(options.out);
   const LoadedModel model = load_model(from);
-  if (folder) write_folder_of(options, model, *folder);
-  else write_file_of(options, model);
+  if (folder)
+    write_folder_of(options, model, *folder);
+  else
+    write_file_of(options, model);
   if (const auto names = not_finite(*model.model, range_of(options.type)); !names.empty())
-    tell("heed convert: numbers that are not finite in {}: {}\n", options.type, fmt::join(names, ", "));
+    tell("heed convert: numbers that are not finite in {}: {}\n", options.type,
+         fmt::join(names, ", "));
   print(report(options, model));
   return 0;
 }
 
 Run declare_convert(OptionList& list) {
   const auto options = std::make_shared<ConvertOptions>();
-  add(list, {{.name = "MODEL",
-              .to = &options->model,
-              .required = true,
-              .help = "a model folder, a GGUF file, or a name that heed models lists"},
-             {.name = "-o,--out",
-              .to = &options->out,
-              .type = "OUT",
-              .required = true,
-              .help = "the folder to write: a new one, or an empty one; or a new file that ends in .gguf"},
-             {.name = "--dtype",
-              .to = &options->type,
-              .words = {"f32", "f16", "bf16", "q8_0", "q4_0"},
-              .help = "how the weights are written; q8_0 and q4_0 in GGUF alone (default: f32)"}});
+  add(list,
+      {{.name = "MODEL",
+        .to = &options->model,
+        .required = true,
+        .help = "a model folder, a GGUF file, or a name that heed models lists"},
+       {.name = "-o,--out",
+        .to = &options->out,
+        .type = "OUT",
+        .required = true,
+        .help =
+            "the folder to write: a new one, or an empty one; or a new file that ends in .gguf"},
+       {.name = "--dtype",
+        .to = &options->type,
+        .words = {"f32", "f16", "bf16", "q8_0", "q4_0"},
+        .help = "how the weights are written; q8_0 and q4_0 in GGUF alone (default: f32)"}});
   return [options](const Given&) { return run(*options); };
 }
 

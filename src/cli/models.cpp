@@ -89,7 +89,8 @@ std::string as_text(const Terminal& terminal, const FoundModel& model, std::size
 
 std::string as_text(const std::vector<FoundModel>& found) {
   if (found.empty())
-    return "no models in $HEED_MODELS, ./models, the stores of Hugging Face, Ollama, LM Studio and llama.cpp or beside the program\n";
+    return "no models in $HEED_MODELS, ./models, the stores of Hugging Face, Ollama, LM Studio and "
+           "llama.cpp or beside the program\n";
   std::size_t width = 0;
   for (const FoundModel& model : found) width = std::max(width, model.name.size());
   const Terminal terminal = detect_terminal("auto");

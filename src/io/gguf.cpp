@@ -24,9 +24,10 @@ fs::path part_path(const fs::path& first, std::int64_t number, std::int64_t coun
           .file = first.string(),
           .argument = "the file's name",
           .found = name,
-          .expected = fmt::format("one that ends in {}: it is the first of {} files", ending, count)});
-  return first.parent_path() /
-         (name.substr(0, name.size() - ending.size()) + fmt::format("-{:05}-of-{:05}.gguf", number, count));
+          .expected =
+              fmt::format("one that ends in {}: it is the first of {} files", ending, count)});
+  return first.parent_path() / (name.substr(0, name.size() - ending.size()) +
+                                fmt::format("-{:05}-of-{:05}.gguf", number, count));
 }
 
 }  // namespace
@@ -77,10 +78,13 @@ Gguf Gguf::open(const fs::path& path) {
   const std::int64_t count = file["split.count"].as_whole_number().value_or(1);
   if (const std::int64_t number = file["split.no"].as_whole_number().value_or(0); number != 0)
     file.refuse("split.no", number, "0: name the first file, which says what the others hold");
-  if (count < 0 || count > kMostParts) file.refuse("split.count", count, fmt::format("at most {}", kMostParts));
+  if (count < 0 || count > kMostParts)
+    file.refuse("split.count", count, fmt::format("at most {}", kMostParts));
   for (std::int64_t part = 2; part <= count; ++part) file.add_part(part_path(path, part, count));
-  if (const auto wanted = file["split.tensors.count"].as_whole_number(); wanted && *wanted != std::ssize(file.tensors_))
-    file.refuse("split.tensors.count", *wanted, fmt::format("{}, as the files hold", file.tensors_.size()));
+  if (const auto wanted = file["split.tensors.count"].as_whole_number();
+      wanted && *wanted != std::ssize(file.tensors_))
+    file.refuse("split.tensors.count", *wanted,
+                fmt::format("{}, as the files hold", file.tensors_.size()));
   return file;
 }
 

@@ -1,5 +1,6 @@
-// GGUF, the format of llama.cpp (versions 2 and 3, little-endian): metadata by key, then tensors of many types, in one file
-// or split over several. Read through memory maps: opening touches the headers only.
+// GGUF, the format of llama.cpp (versions 2 and 3, little-endian): metadata by key, then tensors of
+// many types, in one file or split over several. Read through memory maps: opening touches the
+// headers only.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +23,16 @@ namespace heed {
 
 struct GgufTensor {
   const GgufType* type = nullptr;
-  Shape shape;             // row-major: GGUF writes the innermost extent first
-  std::size_t part = 0;    // of a split file
-  std::size_t begin = 0;   // bytes of that part
+  Shape shape;            // row-major: GGUF writes the innermost extent first
+  std::size_t part = 0;   // of a split file
+  std::size_t begin = 0;  // bytes of that part
   std::size_t end = 0;
 };
 
-/// A file, or, from the first of them, all files of a split one (`name-00001-of-00003.gguf`). The headers are checked
-/// wholly: counts and lengths against the file's size, types, places inside the file, no overlap. Errors are kCorrupt or
-/// kUnsupported and name the file, the byte and the key or tensor.
+/// A file, or, from the first of them, all files of a split one (`name-00001-of-00003.gguf`). The
+/// headers are checked wholly: counts and lengths against the file's size, types, places inside the
+/// file, no overlap. Errors are kCorrupt or kUnsupported and name the file, the byte and the key or
+/// tensor.
 class Gguf {
  public:
   static Gguf open(const std::filesystem::path& path);
@@ -40,14 +42,20 @@ class Gguf {
   /// Null where the file does not have the key.
   const Json& operator[](std::string_view key) const;
   const std::map<std::string, GgufTensor, std::less<>>& tensors() const { return tensors_; }
-  /// Null where there is no such tensor.
+  /// Null if the file does not hold the tensor.
   const GgufTensor* find(std::string_view name) const;
   std::span<const std::byte> bytes(const GgufTensor& tensor) const;
   /// The tensor's pages need not stay in memory.
-  void release(const GgufTensor& tensor) const { parts_[tensor.part].map->release(tensor.begin, tensor.end); }
-  const std::filesystem::path& file(const GgufTensor& tensor) const { return parts_[tensor.part].path; }
+  void release(const GgufTensor& tensor) const {
+    parts_[tensor.part].map->release(tensor.begin, tensor.end);
+  }
+  const std::filesystem::path& file(const GgufTensor& tensor) const {
+    return parts_[tensor.part].path;
+  }
   /// Keeps the file of the tensor mapped.
-  std::shared_ptr<const void> owner(const GgufTensor& tensor) const { return parts_[tensor.part].map; }
+  std::shared_ptr<const void> owner(const GgufTensor& tensor) const {
+    return parts_[tensor.part].map;
+  }
 
   /// Fails: the value of `key` is not what is expected.
   [[noreturn]] void refuse(std::string_view key, Phrase found, Phrase expected,

@@ -14,7 +14,21 @@
 namespace heed {
 
 /// The types of metadata, as the file numbers them.
-enum class GgufValue : std::uint32_t { kU8, kI8, kU16, kI16, kU32, kI32, kF32, kFlag, kText, kList, kU64, kI64, kF64 };
+enum class GgufValue : std::uint32_t {
+  kU8,
+  kI8,
+  kU16,
+  kI16,
+  kU32,
+  kI32,
+  kF32,
+  kFlag,
+  kText,
+  kList,
+  kU64,
+  kI64,
+  kF64
+};
 
 /// Where tensors begin, in bytes, unless the file says otherwise.
 inline constexpr std::uint64_t kGgufAlignment = 32;

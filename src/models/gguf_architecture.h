@@ -1,4 +1,5 @@
-// What llama.cpp calls the models that heed's families serve: keys of the metadata and names of tensors.
+// What llama.cpp calls the models that heed's families serve: keys of the metadata and names of
+// tensors.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +18,19 @@ namespace heed {
 /// The keys of one architecture, `llama.block_count`, with errors that name them.
 class GgufKeys {
  public:
-  GgufKeys(const Gguf& file, std::string_view architecture) : file_(file), architecture_(architecture) {}
+  GgufKeys(const Gguf& file, std::string_view architecture)
+      : file_(file), architecture_(architecture) {}
 
   const Gguf& file() const { return file_; }
-  std::string name(std::string_view key) const { return std::string(architecture_) + "." + std::string(key); }
+  std::string name(std::string_view key) const {
+    return std::string(architecture_) + "." + std::string(key);
+  }
   bool has(std::string_view key) const { return !file_[name(key)].is_null(); }
   /// A whole number from 1; a list of equal ones, as one a layer, counts as one.
   std::int64_t count(std::string_view key) const;
-  std::int64_t count(std::string_view key, std::int64_t otherwise) const { return has(key) ? count(key) : otherwise; }
+  std::int64_t count(std::string_view key, std::int64_t otherwise) const {
+    return has(key) ? count(key) : otherwise;
+  }
   double number(std::string_view key, std::optional<double> otherwise = {}) const;
   std::string text(std::string_view key, std::string_view otherwise) const;
   bool has_tensor(std::string_view tensor) const { return file_.find(tensor) != nullptr; }
@@ -40,7 +46,8 @@ struct GgufArchitecture {
   std::string_view name;
   std::span<const GgufName> names;
   Json (*config)(const GgufKeys& keys);
-  /// The way back: the keys of a model of this configuration, by their names behind the architecture's.
+  /// The way back: the keys of a model of this configuration, by their names behind the
+  /// architecture's.
   Json (*keys)(const Config& config);
   std::span<const std::string_view> model_types;
 };

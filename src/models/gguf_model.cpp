@@ -21,14 +21,16 @@ struct ParsedName {
 ParsedName parsed(std::string_view name) {
   ParsedName result;
   const std::size_t dot = name.rfind('.');
-  if (dot != std::string_view::npos && (name.substr(dot) == ".weight" || name.substr(dot) == ".bias")) {
+  if (dot != std::string_view::npos &&
+      (name.substr(dot) == ".weight" || name.substr(dot) == ".bias")) {
     result.ending = name.substr(dot);
     name = name.substr(0, dot);
   }
   while (!name.empty()) {
     const std::size_t end = std::min(name.find('.'), name.size());
     const std::string_view part = name.substr(0, end);
-    const bool is_number = !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+    const bool is_number =
+        !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
     if (is_number) result.number = part;
     result.pattern += is_number ? "#" : std::string(part);
     if (end < name.size()) result.pattern += '.';
@@ -37,8 +39,8 @@ ParsedName parsed(std::string_view name) {
   return result;
 }
 
-// Row r of the hub's matrix is row `row_of(r)` of the file's: the hub has a head's first halves of all pairs before the
-// second ones.
+// Row r of the hub's matrix is row `row_of(r)` of the file's: the hub has a head's first halves of
+// all pairs before the second ones.
 void exchange_rows(Tensor& tensor, std::int64_t heads) {
   const std::int64_t rows = tensor.dim(0), per_head = rows / heads, pairs = per_head / 2;
   const std::int64_t width = tensor.element_count() / rows;
@@ -66,7 +68,8 @@ std::shared_ptr<const GgufModel> GgufModel::open(const fs::path& path) {
     GgufChange change = GgufChange::kNone;
     if (known != architecture.names.end()) {
       hub = std::string(known->hub) + found.ending;
-      if (const std::size_t place = hub.find('#'); place != std::string::npos) hub.replace(place, 1, found.number);
+      if (const std::size_t place = hub.find('#'); place != std::string::npos)
+        hub.replace(place, 1, found.number);
       const bool is_vector = tensor.shape.rank() == 1;
       if (!(is_vector && known->change == GgufChange::kTransposed)) change = known->change;
     }
@@ -103,22 +106,23 @@ StoredVocabulary GgufModel::vocabulary() const {
   const auto id = [&](const char* key) {
     return file_[fmt::format("tokenizer.ggml.{}_token_id", key)].as_whole_number().value_or(-1);
   };
-  StoredVocabulary stored = {.file = path().string(),
-                             .model = text("tokenizer.ggml.model"),
-                             .pre = text("tokenizer.ggml.pre"),
-                             .pieces = texts_of(file_, "tokenizer.ggml.tokens"),
-                             .merges = texts_of(file_, "tokenizer.ggml.merges"),
-                             .begin = id("bos"),
-                             .end = id("eos"),
-                             .unknown = id("unknown"),
-                             .separator = id("seperator"),  // so spelled in the format
-                             .padding = id("padding"),
-                             .mask = id("mask"),
-                             .first = id("cls"),
-                             .add_begin = flag_of(file_, "tokenizer.ggml.add_bos_token"),
-                             .add_end = flag_of(file_, "tokenizer.ggml.add_eos_token"),
-                             .add_space_prefix = flag_of(file_, "tokenizer.ggml.add_space_prefix"),
-                             .remove_extra_spaces = flag_of(file_, "tokenizer.ggml.remove_extra_whitespaces")};
+  StoredVocabulary stored = {
+      .file = path().string(),
+      .model = text("tokenizer.ggml.model"),
+      .pre = text("tokenizer.ggml.pre"),
+      .pieces = texts_of(file_, "tokenizer.ggml.tokens"),
+      .merges = texts_of(file_, "tokenizer.ggml.merges"),
+      .begin = id("bos"),
+      .end = id("eos"),
+      .unknown = id("unknown"),
+      .separator = id("seperator"),  // so spelled in the format
+      .padding = id("padding"),
+      .mask = id("mask"),
+      .first = id("cls"),
+      .add_begin = flag_of(file_, "tokenizer.ggml.add_bos_token"),
+      .add_end = flag_of(file_, "tokenizer.ggml.add_eos_token"),
+      .add_space_prefix = flag_of(file_, "tokenizer.ggml.add_space_prefix"),
+      .remove_extra_spaces = flag_of(file_, "tokenizer.ggml.remove_extra_whitespaces")};
   for (const Json& item : file_["tokenizer.ggml.scores"].items())
     stored.scores.push_back(static_cast<float>(item.as_number().value_or(0)));
   for (const Json& item : file_["tokenizer.ggml.token_type"].items())
@@ -148,7 +152,8 @@ TensorKind GgufModel::kind(const std::string& name) const {
   const Entry& at = entry(name);
   Shape shape = at.tensor->shape;
   if (at.change == GgufChange::kTransposed) shape = {shape[1], shape[0]};
-  // A scale of a block is an f16, and a code has at most 8 bits: f16 rounds less than the blocks have.
+  // A scale of a block is an f16, and a code has at most 8 bits: f16 rounds less than the blocks
+  // have.
   return {.dtype = at.tensor->type->plain.value_or(DType::kF16), .shape = shape};
 }
 
@@ -167,22 +172,28 @@ Tensor GgufModel::read(const Entry& entry) const {
   const std::span<const std::byte> bytes = file_.bytes(stored);
   Tensor tensor;
   if (stored.type->plain) {
-    tensor = Tensor::converted(ConstView(bytes.data(), *stored.type->plain, stored.shape), DType::kF32);
+    tensor =
+        Tensor::converted(ConstView(bytes.data(), *stored.type->plain, stored.shape), DType::kF32);
   } else {
     tensor = Tensor::empty(stored.shape);
-    read_gguf_numbers(*stored.type, bytes, {tensor.data<float>(), static_cast<std::size_t>(tensor.element_count())});
+    read_gguf_numbers(*stored.type, bytes,
+                      {tensor.data<float>(), static_cast<std::size_t>(tensor.element_count())});
   }
   switch (entry.change) {
-    case GgufChange::kNone: break;
+    case GgufChange::kNone:
+      break;
     case GgufChange::kQueryRows:
     case GgufChange::kKeyRows: {
       const std::int64_t heads = heads_of(entry.change);
       if (tensor.dim(0) % (2 * heads) != 0)
-        file_.refuse("a tensor of rotated rows", to_string(tensor.shape()), fmt::format("a multiple of {} rows", 2 * heads));
+        file_.refuse("a tensor of rotated rows", to_string(tensor.shape()),
+                     fmt::format("a multiple of {} rows", 2 * heads));
       exchange_rows(tensor, heads);
       break;
     }
-    case GgufChange::kTransposed: tensor = Tensor::copy_of(tensor.view().permute({1, 0})); break;
+    case GgufChange::kTransposed:
+      tensor = Tensor::copy_of(tensor.view().permute({1, 0}));
+      break;
     case GgufChange::kLessOne:
       for (std::int64_t i = 0; i < tensor.element_count(); ++i) tensor.data<float>()[i] -= 1;
   }
@@ -191,7 +202,8 @@ Tensor GgufModel::read(const Entry& entry) const {
 
 ConstView GgufModel::tensor(const std::string& name) const {
   const Entry& at = entry(name);
-  if (is_as_it_lies(at)) return {file_.bytes(*at.tensor).data(), *at.tensor->type->plain, at.tensor->shape};
+  if (is_as_it_lies(at))
+    return {file_.bytes(*at.tensor).data(), *at.tensor->type->plain, at.tensor->shape};
   const std::scoped_lock lock(guard_);
   auto found = read_.find(name);
   if (found == read_.end()) found = read_.emplace(name, read(at)).first;
@@ -202,11 +214,13 @@ Tensor GgufModel::mapped(const std::string& name) const {
   const Entry& at = entry(name);
   if (is_as_it_lies(at)) {
     const ConstView view = tensor(name);
-    if (view.dtype() != DType::kF64 && view.is_aligned()) return Tensor::over(file_.owner(*at.tensor), view);
+    if (view.dtype() != DType::kF64 && view.is_aligned())
+      return Tensor::over(file_.owner(*at.tensor), view);
   }
   Tensor tensor = read(at);
   const DType dtype = kind(name).dtype;
-  return dtype == DType::kF16 || dtype == DType::kBF16 ? Tensor::converted(tensor, dtype) : std::move(tensor);
+  return dtype == DType::kF16 || dtype == DType::kBF16 ? Tensor::converted(tensor, dtype)
+                                                       : std::move(tensor);
 }
 
 Tensor GgufModel::load_f32(const std::string& name) const { return read(entry(name)); }

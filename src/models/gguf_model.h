@@ -1,4 +1,5 @@
-// A GGUF file as a model folder would have it: a config.json, tensors by the hub's names, a tokenizer.
+// A GGUF file as a model folder would have it: a config.json, tensors by the hub's names, a
+// tokenizer.
 #pragma once
 
 #include <filesystem>
@@ -14,16 +15,18 @@
 
 namespace heed {
 
-/// What a tensor's numbers become on the way from GGUF to the hub's layout.
+/// How a tensor is rearranged between GGUF and the hub's layout.
 enum class GgufChange : std::uint8_t {
   kNone,
-  kQueryRows,   // rows of a rotated pair stand side by side; the hub has the first of all pairs, then the second
+  kQueryRows,   // rows of a rotated pair stand side by side; the hub has the first of all pairs,
+                // then the second
   kKeyRows,     // the same, of the heads of keys
   kTransposed,  // the hub has [in, out]
   kLessOne,     // the hub has the weight without the 1 that the norm adds
 };
 
-/// One tensor's name in a file and on the hub; `#` stands for the layer, endings as ".weight" are common to both.
+/// One tensor's name in a file and on the hub; `#` stands for the layer, endings as ".weight" are
+/// common to both.
 struct GgufName {
   std::string_view stored;
   std::string_view hub;

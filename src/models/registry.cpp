@@ -68,7 +68,7 @@ Config read_config(const fs::path& folder) {
   return config;
 }
 
-// What a model is read from, whichever form it has: a folder of the hub's, or a GGUF file.
+// The files of a model: a folder in the hub's layout, or one GGUF file.
 struct ModelSource {
   fs::path path;
   std::shared_ptr<const GgufModel> gguf;  // null: a folder
@@ -111,8 +111,7 @@ namespace {
 
 void load_tokenizers(const ModelSource& source, LoadedModel& loaded) {
   const ModelInfo& info = loaded.model->info();
-  loaded.tokenizer =
-      padded(source.tokenizer(), std::max(info.vocabulary, info.source_vocabulary));
+  loaded.tokenizer = padded(source.tokenizer(), std::max(info.vocabulary, info.source_vocabulary));
   loaded.target_tokenizer = padded(source.target_tokenizer(), info.vocabulary);
 }
 

@@ -1,4 +1,5 @@
-// $HEED_MODELS, ./models, $HF_HOME/hub, the stores of Ollama, LM Studio and llama.cpp, then share/heed/models beside the program.
+// $HEED_MODELS, ./models, $HF_HOME/hub, the stores of Ollama, LM Studio and llama.cpp, then
+// share/heed/models beside the program.
 #include "models/search_path.h"
 
 #include <fmt/ranges.h>
@@ -115,17 +116,19 @@ std::string hub_name(const std::string& folder) {
   return fmt::format("{}/{}", name.substr(0, dashes), name.substr(dashes + 2));
 }
 
-// A folder itself, the model of the training run that it holds, or its GGUF files, of several each by its own name; a GGUF
-// file is itself. None of anything else.
+// A folder itself, the model of the training run that it holds, or its GGUF files, of several each
+// by its own name; a GGUF file is itself. None of anything else.
 std::vector<FoundModel> models_at(const std::string& name, const fs::path& path) {
   std::error_code ignored;
-  if (is_gguf_name(path) || fs::exists(path / "config.json", ignored)) return {{.name = name, .folder = path}};
+  if (is_gguf_name(path) || fs::exists(path / "config.json", ignored))
+    return {{.name = name, .folder = path}};
   if (fs::exists(path / "run.json", ignored) && fs::exists(path / "model/config.json", ignored))
     return {{.name = name, .folder = path / "model"}};
   std::vector<FoundModel> found;
   const std::vector<fs::path> files = gguf_files(path);
   for (const fs::path& file : files)
-    found.push_back({.name = files.size() == 1 ? name : name + "/" + file.filename().string(), .folder = file});
+    found.push_back(
+        {.name = files.size() == 1 ? name : name + "/" + file.filename().string(), .folder = file});
   return found;
 }
 
@@ -162,7 +165,8 @@ std::vector<FoundModel> find_in_hub(const fs::path& folder) {
       snapshots.push_back(repository.path() / "snapshots" / revision);
     } catch (const Error&) {  // any snapshot will do
     }
-    for (const auto& entry : fs::directory_iterator(repository.path() / "snapshots", ignored)) snapshots.push_back(entry.path());
+    for (const auto& entry : fs::directory_iterator(repository.path() / "snapshots", ignored))
+      snapshots.push_back(entry.path());
     for (const fs::path& snapshot : snapshots)
       if (std::vector<FoundModel> here = models_at(name, snapshot); !here.empty()) {
         append(found, std::move(here));
@@ -172,26 +176,32 @@ std::vector<FoundModel> find_in_hub(const fs::path& folder) {
   return found;
 }
 
-// manifests/HOST/OWNER/NAME/TAG is a JSON file whose layer of the type "...image.model" names the blob with the weights.
+// manifests/HOST/OWNER/NAME/TAG is a JSON file whose layer of the type "...image.model" names the
+// blob with the weights.
 std::vector<FoundModel> find_in_ollama(const fs::path& folder) {
   std::vector<FoundModel> found;
   std::error_code ignored;
   const fs::path manifests = folder / "manifests";
-  for (auto entry = fs::recursive_directory_iterator(manifests, ignored); entry != fs::recursive_directory_iterator(); entry.increment(ignored)) {
+  for (auto entry = fs::recursive_directory_iterator(manifests, ignored);
+       entry != fs::recursive_directory_iterator(); entry.increment(ignored)) {
     const fs::path below = entry->path().lexically_relative(manifests);
-    if (!entry->is_regular_file(ignored) || std::distance(below.begin(), below.end()) != 4) continue;
+    if (!entry->is_regular_file(ignored) || std::distance(below.begin(), below.end()) != 4)
+      continue;
     const auto part = [&](int index) { return std::next(below.begin(), index)->string(); };
     const std::string owner = part(1) == "library" ? "" : part(1) + "/";
     try {
-      const JsonText manifest = JsonText::parse(read_file(entry->path()), {.file = entry->path().string()});
+      const JsonText manifest =
+          JsonText::parse(read_file(entry->path()), {.file = entry->path().string()});
       for (const Json& layer : manifest.root()["layers"].items()) {
         const std::string* type = layer["mediaType"].as_text();
         const std::string* digest = layer["digest"].as_text();
         if (type == nullptr || digest == nullptr || !type->ends_with("image.model")) continue;
         std::string blob = *digest;
         std::ranges::replace(blob, ':', '-');
-        if (blob.find('/') != std::string::npos || !fs::exists(folder / "blobs" / blob, ignored)) continue;
-        found.push_back({.name = fmt::format("ollama:{}{}:{}", owner, part(2), part(3)), .folder = folder / "blobs" / blob});
+        if (blob.find('/') != std::string::npos || !fs::exists(folder / "blobs" / blob, ignored))
+          continue;
+        found.push_back({.name = fmt::format("ollama:{}{}:{}", owner, part(2), part(3)),
+                         .folder = folder / "blobs" / blob});
       }
     } catch (const Error&) {  // a manifest that cannot be read names no model
     }
@@ -298,7 +308,8 @@ std::string model_name(const fs::path& folder) {
     if (std::string name = hub_name(parent.parent_path().filename().string()); !name.empty())
       return name;
   std::error_code ignored;
-  for (const Place& place : whole.filename().string().starts_with("sha256-") ? places() : std::vector<Place>())
+  for (const Place& place :
+       whole.filename().string().starts_with("sha256-") ? places() : std::vector<Place>())
     if (place.find == find_in_ollama && parent == fs::weakly_canonical(place.folder / "blobs"))
       for (FoundModel& model : models_in(place))
         if (fs::weakly_canonical(model.folder) == whole) return std::move(model.name);
@@ -323,13 +334,15 @@ fs::path find_model(std::string_view name, ModelKind unnamed) {
   if (is_gguf(name)) return name;
   if (fs::is_directory(name, ignored)) {
     const std::vector<FoundModel> found = models_at(std::string(name), name);
-    return found.size() == 1 ? found.front().folder : fs::path(name);  // load_model says what it lacks
+    return found.size() == 1 ? found.front().folder
+                             : fs::path(name);  // load_model says what it lacks
   }
   std::vector<FoundModel> of_hub;  // ORG/NAME for NAME
   for (const Place& place : places()) {
     for (const FoundModel& model : models_in(place)) {
       if (model.name == name) return model.folder;
-      if (place.find == find_in_hub && model.name.substr(model.name.find('/') + 1) == name) of_hub.push_back(model);
+      if (place.find == find_in_hub && model.name.substr(model.name.find('/') + 1) == name)
+        of_hub.push_back(model);
     }
   }
   if (of_hub.empty()) fail_to_find(name);

@@ -76,8 +76,7 @@ void StoredWeights::load_to_run(Parameter& parameter, const std::string& stored,
   if (is_packed(parameter, packed)) {
     pack(parameter, weights_.tensor(stored, shape), packed);
     weights_.release(stored);  // or the model is in memory twice while it is opened
-  } else if (parameter.linear ? weights_.kind(stored).dtype == DType::kF32
-                              : parameter.looked_up) {
+  } else if (parameter.linear ? weights_.kind(stored).dtype == DType::kF32 : parameter.looked_up) {
     parameter.value = weights_.mapped(stored, shape);
     if (!reading.in_memory) return;
     parameter.value = parameter.value.clone();

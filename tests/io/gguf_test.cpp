@@ -27,7 +27,8 @@ std::span<const std::byte> bytes_of(const std::string& file) {
 
 GgufHeader parse(const std::string& file) { return parse_gguf_header(bytes_of(file), "f.gguf"); }
 
-void expect_error(const std::string& file, const std::string& message, ErrorCode code = ErrorCode::kCorrupt) {
+void expect_error(const std::string& file, const std::string& message,
+                  ErrorCode code = ErrorCode::kCorrupt) {
   EXPECT_HEED_ERROR(parse(file), code, "f.gguf: " + message);
 }
 
@@ -61,16 +62,20 @@ TEST(GgufFile, HoldsWhatWasWritten) {
 TEST(GgufFile, OfSeveralPartsIsReadFromTheFirst) {
   const test::Scratch scratch;
   const std::array<float, 1> one = {1}, two = {2};
-  const auto part = [](std::uint32_t number) { return GgufWriter().key("split.no", number).key("split.count", 2U); };
-  write_file(scratch / "m-00001-of-00002.gguf", part(0).key("general.name", "whole").tensor("a", {1}, one).file());
+  const auto part = [](std::uint32_t number) {
+    return GgufWriter().key("split.no", number).key("split.count", 2U);
+  };
+  write_file(scratch / "m-00001-of-00002.gguf",
+             part(0).key("general.name", "whole").tensor("a", {1}, one).file());
   write_file(scratch / "m-00002-of-00002.gguf", part(1).tensor("b", {1}, two).file());
   const Gguf file = Gguf::open(scratch / "m-00001-of-00002.gguf");
   EXPECT_EQ(file.tensors().size(), 2U);
   EXPECT_EQ(file["general.name"], Json("whole"));
   EXPECT_EQ(file.file(*file.find("b")).filename(), "m-00002-of-00002.gguf");
-  EXPECT_HEED_ERROR(Gguf::open(scratch / "m-00002-of-00002.gguf"), ErrorCode::kCorrupt,
-                    (scratch / "m-00002-of-00002.gguf").string() +
-                        ": split.no is 1, expected 0: name the first file, which says what the others hold");
+  EXPECT_HEED_ERROR(
+      Gguf::open(scratch / "m-00002-of-00002.gguf"), ErrorCode::kCorrupt,
+      (scratch / "m-00002-of-00002.gguf").string() +
+          ": split.no is 1, expected 0: name the first file, which says what the others hold");
   std::filesystem::remove(scratch / "m-00002-of-00002.gguf");
   EXPECT_THROW(Gguf::open(scratch / "m-00001-of-00002.gguf"), Error);
 }
@@ -81,22 +86,34 @@ TEST(GgufHeader, ThatIsWrongIsRefusedByItsPlace) {
   expect_error("GGML and more", "byte 0: the file's begin is something else, expected GGUF");
   GgufWriter writer;
   writer.version = 1;
-  expect_error(writer.file(), "byte 4: the version is 1, expected 2 or 3, little-endian", ErrorCode::kUnsupported);
+  expect_error(writer.file(), "byte 4: the version is 1, expected 2 or 3, little-endian",
+               ErrorCode::kUnsupported);
   writer.version = 0x03000000;
-  expect_error(writer.file(), "byte 4: the version is that of a big-endian file, expected 2 or 3, little-endian",
+  expect_error(writer.file(),
+               "byte 4: the version is that of a big-endian file, expected 2 or 3, little-endian",
                ErrorCode::kUnsupported);
   writer.version = 3;
   writer.more_tensors = kHuge;
-  expect_error(writer.file(), "byte 24: the number of tensors is 1152921504606846976, expected at most 0: the file ends at byte 32");
+  expect_error(writer.file(),
+               "byte 24: the number of tensors is 1152921504606846976, expected at most 0: the "
+               "file ends at byte 32");
   writer.more_tensors = 0;
   writer.more_keys = kHuge;
-  expect_error(writer.file(), "byte 24: the number of keys is 1152921504606846976, expected at most 0: the file ends at byte 32");
-  expect_error(GgufWriter().key("k", 8, GgufWriter::bytes_of(kHuge)).file(),
-               "byte 37: k is 1152921504606846976 bytes, expected at most 19: the file ends at byte 64");
-  expect_error(GgufWriter().key("k", 13, "").file(), "byte 33: k.type is 13, expected 0 to 12", ErrorCode::kUnsupported);
-  expect_error(GgufWriter().key("k", 1U).key("k", 2U).file(), "byte 41: k is there twice, expected different keys");
-  expect_error(GgufWriter().key("k", 9, GgufWriter::bytes_of<std::uint32_t>(4) + GgufWriter::bytes_of(kHuge)).file(),
-               "byte 49: k is 1152921504606846976, expected at most 3: the file ends at byte 64");
+  expect_error(writer.file(),
+               "byte 24: the number of keys is 1152921504606846976, expected at most 0: the file "
+               "ends at byte 32");
+  expect_error(
+      GgufWriter().key("k", 8, GgufWriter::bytes_of(kHuge)).file(),
+      "byte 37: k is 1152921504606846976 bytes, expected at most 19: the file ends at byte 64");
+  expect_error(GgufWriter().key("k", 13, "").file(), "byte 33: k.type is 13, expected 0 to 12",
+               ErrorCode::kUnsupported);
+  expect_error(GgufWriter().key("k", 1U).key("k", 2U).file(),
+               "byte 41: k is there twice, expected different keys");
+  expect_error(
+      GgufWriter()
+          .key("k", 9, GgufWriter::bytes_of<std::uint32_t>(4) + GgufWriter::bytes_of(kHuge))
+          .file(),
+      "byte 49: k is 1152921504606846976, expected at most 3: the file ends at byte 64");
 }
 
 TEST(GgufHeader, OfTensorsIsCheckedAgainstTheFile) {
@@ -112,17 +129,26 @@ TEST(GgufHeader, OfTensorsIsCheckedAgainstTheFile) {
   };
   const std::string data(64, '\0');
   EXPECT_THAT(message_of(GgufWriter().tensor("t", {kHuge, kHuge}, 0, data)), after("t.shape is"));
-  EXPECT_THAT(message_of(GgufWriter().tensor("t", {0, 4}, 0, data)), after("t.shape is 0, expected an extent from 1"));
-  EXPECT_THAT(message_of(GgufWriter().tensor("t", {1, 1, 1, 1, 1}, 0, data)), after("t.shape is 5 dimensions, expected 1 to 4"));
-  EXPECT_THAT(message_of(GgufWriter().tensor("t", {4}, 16, data)), after("t.type is IQ2_XXS, expected F32, F16, Q4_0"));
+  EXPECT_THAT(message_of(GgufWriter().tensor("t", {0, 4}, 0, data)),
+              after("t.shape is 0, expected an extent from 1"));
+  EXPECT_THAT(message_of(GgufWriter().tensor("t", {1, 1, 1, 1, 1}, 0, data)),
+              after("t.shape is 5 dimensions, expected 1 to 4"));
+  EXPECT_THAT(message_of(GgufWriter().tensor("t", {4}, 16, data)),
+              after("t.type is IQ2_XXS, expected F32, F16, Q4_0"));
   EXPECT_THAT(message_of(GgufWriter().tensor("t", {4}, 99, data)), after("t.type is type 99"));
-  EXPECT_THAT(message_of(GgufWriter().tensor("t", {2, 33}, 2, data)),
-              after("t.shape is [2, 33], expected rows of a multiple of 32 numbers, a block of Q4_0"));
-  EXPECT_THAT(message_of(GgufWriter().tensor_at("t", {4}, 0, 1, data)), after("t.offset is 1, expected a multiple of 32"));
-  EXPECT_THAT(message_of(GgufWriter().tensor_at("t", {4}, 0, 64, data)), after("t.offset is 64, expected one that leaves 16 bytes"));
-  EXPECT_THAT(message_of(GgufWriter().tensor_at("t", {4}, 0, kHuge * 8, data)), after("t.offset is"));
-  EXPECT_THAT(message_of(GgufWriter().tensor("t", {4}, 0, data).tensor_at("u", {4}, 0, 0)), after("a tensor that overlaps t"));
-  EXPECT_THAT(message_of(GgufWriter().tensor("t", {4}, 0, data).tensor("t", {4}, 0, data)), after("t is there twice"));
+  EXPECT_THAT(
+      message_of(GgufWriter().tensor("t", {2, 33}, 2, data)),
+      after("t.shape is [2, 33], expected rows of a multiple of 32 numbers, a block of Q4_0"));
+  EXPECT_THAT(message_of(GgufWriter().tensor_at("t", {4}, 0, 1, data)),
+              after("t.offset is 1, expected a multiple of 32"));
+  EXPECT_THAT(message_of(GgufWriter().tensor_at("t", {4}, 0, 64, data)),
+              after("t.offset is 64, expected one that leaves 16 bytes"));
+  EXPECT_THAT(message_of(GgufWriter().tensor_at("t", {4}, 0, kHuge * 8, data)),
+              after("t.offset is"));
+  EXPECT_THAT(message_of(GgufWriter().tensor("t", {4}, 0, data).tensor_at("u", {4}, 0, 0)),
+              after("a tensor that overlaps t"));
+  EXPECT_THAT(message_of(GgufWriter().tensor("t", {4}, 0, data).tensor("t", {4}, 0, data)),
+              after("t is there twice"));
   EXPECT_THAT(message_of(GgufWriter().key("general.alignment", 12U).tensor("t", {4}, 0, data)),
               after("general.alignment is 12, expected a multiple of 8"));
 }
@@ -155,7 +181,8 @@ TEST(GgufHeader, OfADamagedFileIsRefusedOrFits) {
     }
 }
 
-// One block of each type whose numbers can be reckoned by hand; all types, bit for bit, beside the gguf package in tests/peers.
+// One block of each type whose numbers can be reckoned by hand; all types, bit for bit, beside the
+// gguf package in tests/peers.
 TEST(GgufTypes, BlocksGiveTheirNumbers) {
   const auto half = [](float value) { return GgufWriter::bytes_of(f16(value).bits); };
   const auto read = [](std::uint32_t id, const std::string& block) {
@@ -173,7 +200,8 @@ TEST(GgufTypes, BlocksGiveTheirNumbers) {
   // Group 0: scale 3, minimum 1; group 5: scale and minimum have their upper bits elsewhere.
   std::string scales(12, '\0');
   scales[0] = 3, scales[4] = 1, scales[9] = '\x21', scales[1] = '\x40', scales[5] = '\x80';
-  const std::vector<float> q4_k = read(12, half(1) + half(0.25F) + scales + std::string(128, '\x57'));
+  const std::vector<float> q4_k =
+      read(12, half(1) + half(0.25F) + scales + std::string(128, '\x57'));
   EXPECT_EQ(q4_k[0], 3 * 7 - 0.25F);
   EXPECT_EQ(q4_k[5 * 32], 17 * 5 - 0.25F * 34);
   EXPECT_EQ(q4_k[2 * 32], 0);

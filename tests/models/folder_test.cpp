@@ -399,7 +399,8 @@ TEST(Folder, AdaptersAndGgufAreNamedAsWhatTheyAre) {
   const test::Scratch scratch;
   write_file(scratch / "model.gguf", "GGUF");
   EXPECT_HEED_ERROR(load_model(scratch.folder()), ErrorCode::kInvalidArgument,
-                    scratch.folder().string() + ": holds 1 GGUF file, expected the path of one of them, as " +
+                    scratch.folder().string() +
+                        ": holds 1 GGUF file, expected the path of one of them, as " +
                         (scratch / "model.gguf").string());
   write_file(scratch / "adapter_config.json", "{}");
   EXPECT_HEED_ERROR(load_model(scratch.folder()), ErrorCode::kUnsupported,

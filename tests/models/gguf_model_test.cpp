@@ -1,4 +1,5 @@
-// GGUF files as models: each family is written by its architecture's names, and read back to the same numbers.
+// GGUF files as models: each family is written by its architecture's names, and read back to the
+// same numbers.
 #include "models/gguf_model.h"
 
 #include <gmock/gmock.h>
@@ -43,14 +44,16 @@ GgufWriter rotary_keys(const std::string& name) {
 }
 
 std::string rotary_config(const std::string& model_type) {
-  return R"({"model_type": ")" + model_type + R"(", "vocab_size": 11, "max_position_embeddings": 32, "hidden_size": 16,
+  return R"({"model_type": ")" + model_type +
+         R"(", "vocab_size": 11, "max_position_embeddings": 32, "hidden_size": 16,
     "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
     "query_pre_attn_scalar": 8, "rms_norm_eps": 1e-5, "rope_theta": 500.0, "tie_word_embeddings": true})";
 }
 
 // The tensor as llama.cpp stores it, made here from the hub's by the rule of its converter.
 Tensor stored_as(const Tensor& hub, GgufChange change) {
-  if (change == GgufChange::kTransposed && hub.rank() == 2) return Tensor::copy_of(hub.view().permute({1, 0}));
+  if (change == GgufChange::kTransposed && hub.rank() == 2)
+    return Tensor::copy_of(hub.view().permute({1, 0}));
   Tensor tensor = hub.clone();
   if (change == GgufChange::kLessOne)
     for (std::int64_t i = 0; i < tensor.element_count(); ++i) tensor.data<float>()[i] += 1;
@@ -67,7 +70,8 @@ Tensor stored_as(const Tensor& hub, GgufChange change) {
 // Adds the model's parameters under the architecture's names.
 void add_parameters(GgufWriter& writer, const std::string& architecture, const Model& model) {
   const test::Scratch scratch;
-  write_file(scratch / "keys.gguf", GgufWriter().key("general.architecture", architecture.c_str()).file());
+  write_file(scratch / "keys.gguf",
+             GgufWriter().key("general.architecture", architecture.c_str()).file());
   const Gguf keys = Gguf::open(scratch / "keys.gguf");
   for (const Parameter* parameter : model.parameters()) {
     const std::size_t dot = parameter->name.rfind('.');
@@ -81,9 +85,11 @@ void add_parameters(GgufWriter& writer, const std::string& architecture, const M
         if (is_known || hub + ending != parameter->name) continue;
         is_known = true;
         const Tensor tensor = stored_as(parameter->value, name.change);
-        std::vector<std::uint64_t> shape(parameter->value.shape().begin(), parameter->value.shape().end());
+        std::vector<std::uint64_t> shape(parameter->value.shape().begin(),
+                                         parameter->value.shape().end());
         if (name.change == GgufChange::kTransposed) std::ranges::reverse(shape);
-        writer.tensor(stored + ending, shape, {tensor.data<float>(), static_cast<std::size_t>(tensor.element_count())});
+        writer.tensor(stored + ending, shape,
+                      {tensor.data<float>(), static_cast<std::size_t>(tensor.element_count())});
       }
     EXPECT_TRUE(is_known) << parameter->name;
   }
@@ -99,7 +105,8 @@ Tensor logits_of(const Model& model) {
 void expect_same(const Model& model, const fs::path& file, double tolerance) {
   const LoadedModel loaded = load_model(file);
   EXPECT_EQ(loaded.model->info().family, model.info().family);
-  EXPECT_LE(test::largest_difference(logits_of(*loaded.model), logits_of(model)), tolerance) << file;
+  EXPECT_LE(test::largest_difference(logits_of(*loaded.model), logits_of(model)), tolerance)
+      << file;
   EXPECT_EQ(why_not_loaded(file), "it has no tokenizer, so only token ids can be read");
 }
 
@@ -116,8 +123,10 @@ TEST(GgufModel, DecodersWithRotaryPositionsAreTheSame) {
 
 TEST(GgufModel, Gpt2IsTheSame) {
   const test::Scratch scratch;
-  const auto model = make_model(R"({"model_type": "gpt2", "n_layer": 2, "n_head": 4, "n_embd": 16, "n_inner": 24,
-    "n_positions": 32, "vocab_size": 11, "bos_token_id": null, "eos_token_id": null})", 3);
+  const auto model =
+      make_model(R"({"model_type": "gpt2", "n_layer": 2, "n_head": 4, "n_embd": 16, "n_inner": 24,
+    "n_positions": 32, "vocab_size": 11, "bos_token_id": null, "eos_token_id": null})",
+                 3);
   GgufWriter writer;
   writer.key("general.architecture", "gpt2")
       .key("gpt2.embedding_length", 16U)
@@ -161,7 +170,8 @@ class Home : public testing::Test {
   // The model of that name, or why there is none.
   static std::string found(const std::string& name) {
     for (const FoundModel& model : list_models())
-      if (model.name == name) return find_model(name) == model.folder ? model.folder.string() : "found elsewhere";
+      if (model.name == name)
+        return find_model(name) == model.folder ? model.folder.string() : "found elsewhere";
     return "not listed";
   }
 
@@ -176,13 +186,16 @@ TEST_F(Home, OllamasModelsHaveTheirNames) {
   fs::create_directories(manifests / "library/tiny");
   fs::create_directories(manifests / "somebody/other");
   write_file(store / "blobs/sha256-12", llama().file());
-  const std::string manifest = R"({"layers": [{"mediaType": "application/vnd.ollama.image.license", "digest": "sha256:11"},
+  const std::string manifest =
+      R"({"layers": [{"mediaType": "application/vnd.ollama.image.license", "digest": "sha256:11"},
     {"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:12"}]})";
   write_file(manifests / "library/tiny/1b", manifest);
   write_file(manifests / "somebody/other/latest", manifest);
   write_file(manifests / "library/tiny/broken", "{");
-  write_file(manifests / "library/tiny/gone", R"({"layers": [{"mediaType": "x.image.model", "digest": "sha256:13"}]})");
-  write_file(manifests / "library/tiny/outside", R"({"layers": [{"mediaType": "x.image.model", "digest": "../../secret"}]})");
+  write_file(manifests / "library/tiny/gone",
+             R"({"layers": [{"mediaType": "x.image.model", "digest": "sha256:13"}]})");
+  write_file(manifests / "library/tiny/outside",
+             R"({"layers": [{"mediaType": "x.image.model", "digest": "../../secret"}]})");
   EXPECT_EQ(find_model("ollama:tiny:1b"), store / "blobs/sha256-12");
   EXPECT_EQ(find_model("ollama:somebody/other:latest"), store / "blobs/sha256-12");
   EXPECT_EQ(found("ollama:tiny:gone"), "not listed");
@@ -194,9 +207,12 @@ TEST_F(Home, StoresOfOtherRunnersAreLookedThrough) {
   const std::string file = llama().file();
   const fs::path studio = scratch_ / ".lmstudio/models/publisher";
   const fs::path hub = scratch_ / ".cache/huggingface/hub/models--owner--many/snapshots/abc";
-  for (const fs::path& folder : {studio / "one", studio / "many", hub, scratch_ / ".cache/llama.cpp"}) fs::create_directories(folder);
-  for (const fs::path& path : {studio / "one/m.gguf", studio / "many/q4.gguf", studio / "many/q8.gguf", hub / "q4.gguf", hub / "q8.gguf",
-                               scratch_ / ".cache/llama.cpp/small.gguf"})
+  for (const fs::path& folder :
+       {studio / "one", studio / "many", hub, scratch_ / ".cache/llama.cpp"})
+    fs::create_directories(folder);
+  for (const fs::path& path :
+       {studio / "one/m.gguf", studio / "many/q4.gguf", studio / "many/q8.gguf", hub / "q4.gguf",
+        hub / "q8.gguf", scratch_ / ".cache/llama.cpp/small.gguf"})
     write_file(path, file);
   write_file(studio / "many/later-00002-of-00002.gguf", file);
   write_file(studio / "many/no.gguf", "something else");
@@ -220,7 +236,8 @@ TEST(GgufModel, FrequenciesOfLlama3AreReadFromTheirTensor) {
   EXPECT_THAT(config, testing::HasSubstr("1.5"));
 }
 
-// --- what is refused --------------------------------------------------------------------------------------------------
+// --- what is refused
+// --------------------------------------------------------------------------------------------------
 
 std::string message_of(const fs::path& file) {
   try {
@@ -239,32 +256,45 @@ TEST(GgufModel, ThatIsNotServedSaysWhy) {
     const std::string start = (scratch / "f.gguf").string() + ": ";
     return text.starts_with(start) ? text.substr(start.size()) : "elsewhere: " + text;
   };
-  EXPECT_EQ(message(GgufWriter()), "general.architecture is missing, expected the name of an architecture");
-  EXPECT_EQ(message(GgufWriter().key("general.architecture", "mamba")),
-            "general.architecture is 'mamba', expected one of: llama, qwen2, qwen3, gemma2, gpt2, bert");
+  EXPECT_EQ(message(GgufWriter()),
+            "general.architecture is missing, expected the name of an architecture");
+  EXPECT_EQ(
+      message(GgufWriter().key("general.architecture", "mamba")),
+      "general.architecture is 'mamba', expected one of: llama, qwen2, qwen3, gemma2, gpt2, bert");
   EXPECT_EQ(message(rotary_keys("llama").key("llama.expert_count", 8U)),
             "llama.expert_count is 8, expected none: experts are not served yet");
-  EXPECT_EQ(message(rotary_keys("llama")), "token_embd.weight is missing, expected a tensor that every model of this kind has");
-  EXPECT_EQ(message(GgufWriter().key("general.architecture", "llama").tensor("token_embd.weight", {11, 16}, std::vector<float>(176))),
+  EXPECT_EQ(message(rotary_keys("llama")),
+            "token_embd.weight is missing, expected a tensor that every model of this kind has");
+  EXPECT_EQ(message(GgufWriter()
+                        .key("general.architecture", "llama")
+                        .tensor("token_embd.weight", {11, 16}, std::vector<float>(176))),
             "llama.context_length is missing, expected a whole number");
   EXPECT_EQ(message(llama().key("llama.rope.scaling.type", "strange")),
             "llama.rope.scaling.type is 'strange', expected none, linear or yarn");
-  EXPECT_EQ(message(llama().key("llama.rope.dimension_count", 4U)), "llama.rope.dimension_count is 4, expected 8: whole heads are rotated");
+  EXPECT_EQ(message(llama().key("llama.rope.dimension_count", 4U)),
+            "llama.rope.dimension_count is 4, expected 8: whole heads are rotated");
   EXPECT_EQ(message(llama().tensor("blk.0.attn_sinks.weight", {4}, std::vector<float>(4))),
-            "blk.0.attn_sinks.weight is a tensor that the model does not have, expected its parameters alone");
-  EXPECT_EQ(message(llama().key("tokenizer.ggml.model", "rwkv").key("tokenizer.ggml.tokens", std::vector<std::string>{"a"})),
+            "blk.0.attn_sinks.weight is a tensor that the model does not have, expected its "
+            "parameters alone");
+  EXPECT_EQ(message(llama()
+                        .key("tokenizer.ggml.model", "rwkv")
+                        .key("tokenizer.ggml.tokens", std::vector<std::string>{"a"})),
             "tokenizer.ggml.model is 'rwkv', expected llama, gpt2, bert or t5");
   EXPECT_EQ(message(llama()
                         .key("tokenizer.ggml.model", "gpt2")
                         .key("tokenizer.ggml.pre", "unheard-of")
-                        .key("tokenizer.ggml.tokens", std::vector<std::string>{"a"})).substr(0, 52),
+                        .key("tokenizer.ggml.tokens", std::vector<std::string>{"a"}))
+                .substr(0, 52),
             "tokenizer.ggml.pre is 'unheard-of', expected one of ");
   EXPECT_EQ(message(llama()
                         .key("tokenizer.ggml.model", "gpt2")
                         .key("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"})
                         .key("tokenizer.ggml.merges", std::vector<std::string>{"a b"})),
-            "tokenizer.ggml.merges[0] is 'a b', expected two pieces that are in the vocabulary, as their joint form is");
-  EXPECT_EQ(message(llama().key("tokenizer.ggml.model", "llama").key("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"})),
+            "tokenizer.ggml.merges[0] is 'a b', expected two pieces that are in the vocabulary, as "
+            "their joint form is");
+  EXPECT_EQ(message(llama()
+                        .key("tokenizer.ggml.model", "llama")
+                        .key("tokenizer.ggml.tokens", std::vector<std::string>{"a", "b"})),
             "tokenizer.ggml.scores is 0 items, expected 2, one a token");
   EXPECT_EQ(message(llama()
                         .key("tokenizer.ggml.model", "gpt2")

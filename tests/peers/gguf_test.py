@@ -140,7 +140,7 @@ def write(path, folder, kind=TYPES.F32, architecture=None, vocabulary=None):
 
 
 def sentence_piece_lists(writer, folder):
-    """Of a tokenizer.json in SentencePiece's BPE form: the order of the merges as scores."""
+    """Writes the lists of a tokenizer.json in SentencePiece's BPE form; the order of its merges becomes the scores."""
     model = json.loads((folder / "tokenizer.json").read_text())
     vocabulary = model["model"]["vocab"]
     pieces = sorted(vocabulary, key=vocabulary.get)

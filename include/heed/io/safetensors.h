@@ -13,7 +13,7 @@
 
 namespace heed {
 
-/// What a file's header says of a tensor.
+/// The type and shape of a stored tensor, from the file's header.
 struct TensorKind {
   DType dtype = DType::kF32;  // of blocks of codes: the type that such weights are held in to run
   Shape shape;
@@ -33,7 +33,7 @@ class TensorFile {
   /// For as long as it is needed: it keeps the file mapped.
   virtual Tensor mapped(const std::string& name) const = 0;
   virtual Tensor load_f32(const std::string& name) const;
-  /// What was read of the tensor need not stay in memory.
+  /// Lets the system take back the memory that the tensor's numbers were read into.
   virtual void release(const std::string& name) const = 0;
   virtual const std::map<std::string, std::string>& metadata() const = 0;
 

@@ -29,9 +29,10 @@ struct SentencePieceFrame {
   std::string second = {};  // one more before a second text, which then is of the first's type
 };
 
-/// A tokenizer of the model: ids are the places of its pieces, controls and `<unk>` are added tokens, `name` is what errors call
-/// the file.
-std::unique_ptr<Tokenizer> sentence_piece_tokenizer(SentencePieceModel model, const SentencePieceFrame& frame,
+/// A tokenizer of the model: ids are the places of its pieces, controls and `<unk>` are added
+/// tokens, `name` is what errors call the file.
+std::unique_ptr<Tokenizer> sentence_piece_tokenizer(SentencePieceModel model,
+                                                    const SentencePieceFrame& frame,
                                                     const std::string& name);
 
 /// The pre-tokeniser that writes blanks as SentencePiece's mark; `prefix` says where the text gets

@@ -22,8 +22,8 @@ namespace {
 
 using Type = SentencePieceModel::Type;
 
-[[noreturn]] void refuse(const StoredVocabulary& stored, Phrase argument, Phrase found, Phrase expected,
-                         ErrorCode code = ErrorCode::kCorrupt) {
+[[noreturn]] void refuse(const StoredVocabulary& stored, Phrase argument, Phrase found,
+                         Phrase expected, ErrorCode code = ErrorCode::kCorrupt) {
   fail({.code = code,
         .file = stored.file,
         .argument = std::move(argument),
@@ -43,16 +43,19 @@ void check(const StoredVocabulary& stored) {
   const std::size_t count = stored.pieces.size();
   if (count == 0) refuse(stored, "tokenizer.ggml.tokens", "empty", "the pieces of a vocabulary");
   if (!stored.types.empty() && stored.types.size() != count)
-    refuse(stored, "tokenizer.ggml.token_type", number_of(stored.types.size(), "item"), fmt::format("{}, one a token", count));
+    refuse(stored, "tokenizer.ggml.token_type", number_of(stored.types.size(), "item"),
+           fmt::format("{}, one a token", count));
   for (const std::int64_t type : stored.types)
     if (type < 1 || type > 6) refuse(stored, "tokenizer.ggml.token_type", type, "1 to 6");
   const std::pair<const char*, std::int64_t> ids[] = {
-      {"bos_token_id", stored.begin},       {"eos_token_id", stored.end},      {"unknown_token_id", stored.unknown},
-      {"seperator_token_id", stored.separator}, {"padding_token_id", stored.padding}, {"mask_token_id", stored.mask},
+      {"bos_token_id", stored.begin},       {"eos_token_id", stored.end},
+      {"unknown_token_id", stored.unknown}, {"seperator_token_id", stored.separator},
+      {"padding_token_id", stored.padding}, {"mask_token_id", stored.mask},
       {"cls_token_id", stored.first}};
   for (const auto& [name, id] : ids)
     if (id >= static_cast<std::int64_t>(count))
-      refuse(stored, fmt::format("tokenizer.ggml.{}", name), id, fmt::format("at most {}, the last token", count - 1));
+      refuse(stored, fmt::format("tokenizer.ggml.{}", name), id,
+             fmt::format("at most {}, the last token", count - 1));
 }
 
 Vocabulary vocabulary_of(const StoredVocabulary& stored) {
@@ -63,16 +66,19 @@ Vocabulary vocabulary_of(const StoredVocabulary& stored) {
   return vocabulary;
 }
 
-// Controls are special; what the user defined is a token, but part of the text. A piece that is there twice is found by
-// its first id.
-std::vector<AddedToken> added_tokens_of(const StoredVocabulary& stored, const Vocabulary& vocabulary) {
+// Controls are special; what the user defined is a token, but part of the text. A piece that is
+// there twice is found by its first id.
+std::vector<AddedToken> added_tokens_of(const StoredVocabulary& stored,
+                                        const Vocabulary& vocabulary) {
   std::vector<AddedToken> added;
   for (std::size_t id = 0; id < stored.pieces.size(); ++id) {
     const Type type = type_of(stored, id);
     const bool special = type == Type::kControl || type == Type::kUnknown;
     if (!special && type != Type::kUserDefined) continue;
-    if (stored.pieces[id].empty() || vocabulary.find(stored.pieces[id]) != static_cast<TokenId>(id)) continue;
-    added.push_back({.content = stored.pieces[id], .id = static_cast<TokenId>(id), .special = special});
+    if (stored.pieces[id].empty() || vocabulary.find(stored.pieces[id]) != static_cast<TokenId>(id))
+      continue;
+    added.push_back(
+        {.content = stored.pieces[id], .id = static_cast<TokenId>(id), .special = special});
   }
   return added;
 }
@@ -88,7 +94,8 @@ SentencePieceModel sentence_piece_of(const StoredVocabulary& stored) {
     refuse(stored, "tokenizer.ggml.scores", number_of(stored.scores.size(), "item"),
            fmt::format("{}, one a token", stored.pieces.size()));
   SentencePieceModel model;
-  model.algorithm = stored.model == "t5" ? SentencePieceModel::Algorithm::kUnigram : SentencePieceModel::Algorithm::kBpe;
+  model.algorithm = stored.model == "t5" ? SentencePieceModel::Algorithm::kUnigram
+                                         : SentencePieceModel::Algorithm::kBpe;
   model.unknown = stored.unknown;
   for (std::size_t id = 0; id < stored.pieces.size(); ++id) {
     const Type type = type_of(stored, id);
@@ -96,7 +103,8 @@ SentencePieceModel sentence_piece_of(const StoredVocabulary& stored) {
     if (type == Type::kUnknown && model.unknown < 0) model.unknown = static_cast<std::int64_t>(id);
     model.pieces.push_back({.text = stored.pieces[id], .score = stored.scores[id], .type = type});
   }
-  if (model.unknown < 0) refuse(stored, "tokenizer.ggml.unknown_token_id", "none", "the token of unknown characters");
+  if (model.unknown < 0)
+    refuse(stored, "tokenizer.ggml.unknown_token_id", "none", "the token of unknown characters");
   model.charsmap = stored.charsmap;
   model.add_dummy_prefix = stored.add_space_prefix.value_or(true);
   model.remove_extra_spaces = stored.remove_extra_spaces.value_or(false);
@@ -150,17 +158,20 @@ const WordCutter& cutter_of(const StoredVocabulary& stored) {
     if (cutter.pre == wanted) return cutter;
     known += (known.empty() ? "" : ", ") + std::string(cutter.pre);
   }
-  refuse(stored, "tokenizer.ggml.pre", fmt::format("'{}'", clipped(wanted)), "one of " + known, ErrorCode::kUnsupported);
+  refuse(stored, "tokenizer.ggml.pre", fmt::format("'{}'", clipped(wanted)), "one of " + known,
+         ErrorCode::kUnsupported);
 }
 
 void check_merges(const StoredVocabulary& stored, const Vocabulary& vocabulary) {
   for (std::size_t i = 0; i < stored.merges.size(); ++i) {
     const std::string& merge = stored.merges[i];
     const std::size_t blank = std::min(merge.find(' ', 1), merge.size());
-    const std::string left = merge.substr(0, blank), right = merge.substr(std::min(blank + 1, merge.size()));
+    const std::string left = merge.substr(0, blank),
+                      right = merge.substr(std::min(blank + 1, merge.size()));
     for (const std::string& piece : {left, right, left + right})
       if (vocabulary.find(piece) < 0)
-        refuse(stored, fmt::format("tokenizer.ggml.merges[{}]", i), fmt::format("'{}'", clipped(displayable(merge))),
+        refuse(stored, fmt::format("tokenizer.ggml.merges[{}]", i),
+               fmt::format("'{}'", clipped(displayable(merge))),
                "two pieces that are in the vocabulary, as their joint form is");
   }
 }
@@ -176,9 +187,11 @@ std::unique_ptr<Tokenizer> read_byte_lists(const StoredVocabulary& stored) {
                             .normalizer = std::string(cutter.normalizer),
                             .add_prefix_space = stored.add_space_prefix.value_or(false),
                             .ignore_merges = cutter.ignore_merges};
-  const std::string begin = stored.add_begin.value_or(cutter.begins) ? piece_at(stored, stored.begin) : "";
+  const std::string begin =
+      stored.add_begin.value_or(cutter.begins) ? piece_at(stored, stored.begin) : "";
   const std::string end = stored.add_end.value_or(false) ? piece_at(stored, stored.end) : "";
-  if (!begin.empty() || !end.empty()) content.post_processor = template_json(vocabulary, begin, end, begin);
+  if (!begin.empty() || !end.empty())
+    content.post_processor = template_json(vocabulary, begin, end, begin);
   return tokenizer_of(stored, byte_bpe_json(content));
 }
 
@@ -189,10 +202,14 @@ std::vector<std::string> word_pieces_of(const StoredVocabulary& stored) {
   std::vector<std::string> pieces;
   for (std::size_t id = 0; id < stored.pieces.size(); ++id) {
     const std::string& piece = stored.pieces[id];
-    const bool is_name = type_of(stored, id) != Type::kNormal || (piece.starts_with('[') && piece.ends_with(']'));
-    if (is_name) pieces.push_back(piece);
-    else if (piece.starts_with(kSpaceMark)) pieces.push_back(piece.substr(std::string_view(kSpaceMark).size()));
-    else pieces.push_back("##" + piece);
+    const bool is_name =
+        type_of(stored, id) != Type::kNormal || (piece.starts_with('[') && piece.ends_with(']'));
+    if (is_name)
+      pieces.push_back(piece);
+    else if (piece.starts_with(kSpaceMark))
+      pieces.push_back(piece.substr(std::string_view(kSpaceMark).size()));
+    else
+      pieces.push_back("##" + piece);
   }
   return pieces;
 }
@@ -207,16 +224,20 @@ std::unique_ptr<Tokenizer> read_word_piece_lists(const StoredVocabulary& stored)
   const std::string begin = named(stored.first >= 0 ? stored.first : stored.begin, "[CLS]");
   const std::string end = named(stored.separator, "[SEP]");
   std::vector<AddedToken> added;
-  for (const std::string& name : {named(stored.padding, "[PAD]"), named(stored.unknown, "[UNK]"), begin, end, named(stored.mask, "[MASK]")})
-    if (const TokenId id = vocabulary.find(name); id >= 0) added.push_back({.content = name, .id = id, .special = true});
+  for (const std::string& name : {named(stored.padding, "[PAD]"), named(stored.unknown, "[UNK]"),
+                                  begin, end, named(stored.mask, "[MASK]")})
+    if (const TokenId id = vocabulary.find(name); id >= 0)
+      added.push_back({.content = name, .id = id, .special = true});
   const bool is_lower = std::ranges::none_of(plain.pieces, [](const std::string& piece) {
-    return !piece.starts_with('[') && std::ranges::any_of(piece, [](char letter) { return letter >= 'A' && letter <= 'Z'; });
+    return !piece.starts_with('[') &&
+           std::ranges::any_of(piece, [](char letter) { return letter >= 'A' && letter <= 'Z'; });
   });
-  return tokenizer_of(plain, word_piece_json({.pieces = plain.pieces,
-                                              .added_tokens = added,
-                                              .post_processor = template_json(vocabulary, begin, end),
-                                              .unknown = named(stored.unknown, "[UNK]"),
-                                              .lowercase = is_lower}));
+  return tokenizer_of(plain,
+                      word_piece_json({.pieces = plain.pieces,
+                                       .added_tokens = added,
+                                       .post_processor = template_json(vocabulary, begin, end),
+                                       .unknown = named(stored.unknown, "[UNK]"),
+                                       .lowercase = is_lower}));
 }
 
 }  // namespace
@@ -227,8 +248,8 @@ std::unique_ptr<Tokenizer> read_stored_vocabulary(const StoredVocabulary& stored
   if (stored.model == "llama" || stored.model == "t5") return read_sentence_piece_lists(stored);
   if (stored.model == "gpt2") return read_byte_lists(stored);
   if (stored.model == "bert") return read_word_piece_lists(stored);
-  refuse(stored, "tokenizer.ggml.model", fmt::format("'{}'", clipped(stored.model)), "llama, gpt2, bert or t5",
-         ErrorCode::kUnsupported);
+  refuse(stored, "tokenizer.ggml.model", fmt::format("'{}'", clipped(stored.model)),
+         "llama, gpt2, bert or t5", ErrorCode::kUnsupported);
 }
 
 }  // namespace heed
