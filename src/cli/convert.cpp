@@ -170,6 +170,7 @@ Run declare_convert(OptionList& list) {
        {.name = "-o,--out",
         .to = &options->out,
         .type = "OUT",
+        .expects = "a folder's name, or FILE.gguf",
         .required = true,
         .help =
             "the folder to write: a new one, or an empty one; or a new file that ends in .gguf"},
