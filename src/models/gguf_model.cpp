@@ -83,6 +83,15 @@ std::string GgufModel::config_json() const {
   return architecture.config(GgufKeys(file_, architecture.name)).dump(2) + "\n";
 }
 
+std::string GgufModel::stored_in() const {
+  std::map<std::string_view, std::int64_t> counts;
+  for (const auto& [name, tensor] : file_.tensors())
+    counts[tensor.type->name] += tensor.shape.element_count();
+  const auto most =
+      std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+  return most == counts.end() ? "" : std::string(most->first);
+}
+
 namespace {
 
 std::vector<std::string> texts_of(const Gguf& file, const char* key) {

@@ -40,6 +40,8 @@ class GgufModel final : public TensorFile {
   /// As the hub's model of this architecture would have it.
   std::string config_json() const;
   StoredVocabulary vocabulary() const;
+  /// The type of most numbers: "Q4_K".
+  std::string stored_in() const;
 
   const std::filesystem::path& path() const override { return file_.path(); }
   std::vector<std::string> names() const override;

@@ -174,6 +174,8 @@ std::optional<ModelSummary> describe_model(const fs::path& folder) {
     for (const std::string& name : weights.names())
       if (const auto [dtype, shape] = weights.kind(name); is_floating(dtype))
         summary.parameters += shape.element_count();
+    summary.stored_in =
+        source.gguf ? source.gguf->stored_in() : std::string(name(stored_type(weights)));
     return summary;
   } catch (const std::exception&) {
     return {};

@@ -63,6 +63,7 @@ std::string why_not_loaded(const std::filesystem::path& folder);
 struct ModelSummary {
   ModelInfo info;
   std::int64_t parameters = 0;  // numbers that the file holds, a copy of a tied head included
+  std::string stored_in = {};   // the type of most of them: "bf16", "Q4_K"
 };
 /// None where `load_model` would refuse the folder.
 std::optional<ModelSummary> describe_model(const std::filesystem::path& folder);
