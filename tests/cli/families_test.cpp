@@ -235,7 +235,8 @@ TEST(ModelsProgram, TellsTheShapeOfEachFamily) {
   const Answer text = heed({"models"});
   const Answer json = heed({"models", "--json"});
   ::unsetenv("HEED_MODELS");
-  EXPECT_THAT(text.out, HasSubstr("Qwen3 (llama): 0.01 M parameters in f32, 2 layers x 4 heads on 2 kv"));
+  EXPECT_THAT(text.out,
+              HasSubstr("Qwen3 (llama): 0.01 M parameters in f32, 2 layers x 4 heads on 2 kv"));
   EXPECT_THAT(text.out, HasSubstr("Marian (seq2seq): 0.02 M parameters in f32, encoder 2 layers"));
   for (const auto& model : nlohmann::json::parse(json.out))
     if (model["name"] == "bert") {
