@@ -10,7 +10,6 @@
 #include "cli/options/text_input.h"
 #include "heed/error.h"
 #include "heed/models/registry.h"
-#include "heed/text/tokenizer.h"
 
 namespace heed::cli {
 namespace {
