@@ -204,12 +204,13 @@ class Model:
 
 
 def load(name: str | Path | None = None, *, dtype: str | None = "float32") -> Model:
-    """Loads a model from a folder in Hugging Face's layout, or by its name.
+    """Loads a model from a folder in Hugging Face's layout, from a GGUF file, or by its name.
 
     Parameters
     ----------
-    name : a folder, or a name that is looked for in $HEED_MODELS, ./models, the cache of the hub
-        ($HF_HOME/hub) and among the built-in models; None is the built-in model
+    name : a folder, a GGUF file, or a name that is looked for in $HEED_MODELS, ./models, the
+        stores of Hugging Face, Ollama, LM Studio and llama.cpp and among the built-in models;
+        None is the built-in model
     dtype : in which type weights are held: "float32", "float16", "bfloat16", or None for the file's
 
     Raises

@@ -58,8 +58,10 @@ Option model_option(std::string& model) {
           .to = &model,
           .type = "M",
           .help =
-              "a model folder, or a name looked up in $HEED_MODELS, ./models, $HF_HOME/hub and "
-              "the installed models (default: a built-in model; look and serve choose the one that "
+              "a model folder, a GGUF file, or a name looked up in $HEED_MODELS, ./models, the "
+              "stores of "
+              "Hugging Face, Ollama, LM Studio and llama.cpp and the installed models (default: a "
+              "built-in model; look and serve choose the one that "
               "reads the texts given)"};
 }
 

@@ -1,4 +1,4 @@
-// heed convert: a model written again, in another type or as one file.
+// heed convert: a model written again: in another type, as one file, as a GGUF file or from one.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "heed/error.h"
 #include "heed/models/registry.h"
 #include "models/companions.h"
+#include "models/gguf_save.h"
 #include "tensor/dtype_named.h"
 
 namespace heed::cli {
@@ -25,7 +27,9 @@ namespace {
 struct ConvertOptions {
   std::string model;
   std::string out;
-  DType dtype = DType::kF32;
+  std::string type = "f32";
+
+  bool to_gguf() const { return out.ends_with(".gguf"); }
 };
 
 // The folder that is written: new, or empty. Unless it is kept, what was written goes away again.
@@ -104,7 +108,8 @@ void refuse_own_folder(const std::filesystem::path& model, const std::string& ou
 
 std::string report(const ConvertOptions& options, const LoadedModel& model) {
   std::string said =
-      fmt::format("{}: {} in {}\n", options.out, model.model->info().title, name(options.dtype));
+      fmt::format("{}: {} in {}\n", options.out, model.model->info().title, options.type);
+  if (options.to_gguf()) return said;
   if (const std::vector<std::string> others = left_out(model.folder); !others.empty())
     said += fmt::format("left out: {}\n", fmt::join(others, ", "));
   if (!model.unread.empty())
@@ -112,19 +117,44 @@ std::string report(const ConvertOptions& options, const LoadedModel& model) {
   return said;
 }
 
+// Blocks have a scale in f16, so their numbers are as large as an f16 can be.
+DType range_of(const std::string& type) {
+  return type.starts_with('q') ? DType::kF16 : dtype_named(type);
+}
+
+void write_file_of(const ConvertOptions& options, const LoadedModel& model) {
+  if (std::filesystem::exists(options.out))
+    fail({.argument = "-o", .found = options.out + ", which is there", .expected = "a new file"});
+  std::string type = options.type;
+  std::ranges::transform(type, type.begin(), [](char letter) {
+    return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 32) : letter;
+  });
+  save_gguf(options.out, model, type);
+}
+
+void write_folder_of(const ConvertOptions& options, const LoadedModel& model, NewFolder& folder) {
+  const InterruptScope scope;
+  save_model(options.out, model, dtype_named(options.type));
+  check_interrupted();
+  folder.keep();
+}
+
 int run(const ConvertOptions& options) {
+  if (options.type.starts_with('q') && !options.to_gguf())
+    fail({.argument = "--dtype",
+          .found = options.type,
+          .expected = "f32, f16 or bf16, unless -o ends in .gguf"});
   const std::filesystem::path from = find_model(options.model);
   refuse_own_folder(from, options.out);
-  NewFolder folder(options.out);
+  std::optional<NewFolder> folder;
+  if (!options.to_gguf()) folder.emplace(options.out);
   const LoadedModel model = load_model(from);
-  {
-    const InterruptScope scope;
-    save_model(options.out, model, options.dtype);
-    check_interrupted();
-    folder.keep();
-  }
-  if (const auto names = not_finite(*model.model, options.dtype); !names.empty())
-    tell("heed convert: numbers that are not finite in {}: {}\n", name(options.dtype),
+  if (folder)
+    write_folder_of(options, model, *folder);
+  else
+    write_file_of(options, model);
+  if (const auto names = not_finite(*model.model, range_of(options.type)); !names.empty())
+    tell("heed convert: numbers that are not finite in {}: {}\n", options.type,
          fmt::join(names, ", "));
   print(report(options, model));
   return 0;
@@ -132,19 +162,22 @@ int run(const ConvertOptions& options) {
 
 Run declare_convert(OptionList& list) {
   const auto options = std::make_shared<ConvertOptions>();
-  add(list, {{.name = "MODEL",
-              .to = &options->model,
-              .required = true,
-              .help = "a model folder, or a name that heed models lists"},
-             {.name = "-o,--out",
-              .to = &options->out,
-              .type = "DIR",
-              .required = true,
-              .help = "the folder to write: a new one, or an empty one"},
-             {.name = "--dtype",
-              .to = [options](const std::string& name) { options->dtype = dtype_named(name); },
-              .words = {"f32", "f16", "bf16"},
-              .help = "how the weights are written (default: f32)"}});
+  add(list,
+      {{.name = "MODEL",
+        .to = &options->model,
+        .required = true,
+        .help = "a model folder, a GGUF file, or a name that heed models lists"},
+       {.name = "-o,--out",
+        .to = &options->out,
+        .type = "OUT",
+        .expects = "a folder's name, or FILE.gguf",
+        .required = true,
+        .help =
+            "the folder to write: a new one, or an empty one; or a new file that ends in .gguf"},
+       {.name = "--dtype",
+        .to = &options->type,
+        .words = {"f32", "f16", "bf16", "q8_0", "q4_0"},
+        .help = "how the weights are written; q8_0 and q4_0 in GGUF alone (default: f32)"}});
   return [options](const Given&) { return run(*options); };
 }
 

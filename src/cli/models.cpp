@@ -39,9 +39,10 @@ void add_shape(Json& json, const ModelInfo& info, std::int64_t parameters) {
   json.set("parameters", parameters);
 }
 
-// "Llama (llama): 1.1 M parameters, 4 layers x 8 heads on 4 kv, width 64, 512 positions,
+// "Llama (llama): 1.1 M parameters in bf16, 4 layers x 8 heads on 4 kv, width 64, 512 positions,
 // vocabulary 512".
-std::string shape_text(const ModelInfo& info, std::int64_t parameters) {
+std::string shape_text(const ModelSummary& summary) {
+  const ModelInfo& info = summary.info;
   std::string stacks;
   for (const StackShape& stack : info.stacks) {
     if (!stacks.empty()) stacks += ", ";
@@ -50,9 +51,10 @@ std::string shape_text(const ModelInfo& info, std::int64_t parameters) {
         fmt::format("{} x {}", number_of(stack.layers, "layer"), number_of(stack.heads, "head"));
     if (stack.kv_heads != stack.heads) stacks += fmt::format(" on {} kv", stack.kv_heads);
   }
-  const double millions = static_cast<double>(parameters) * 1e-6;
-  return fmt::format("{} ({}): {:.{}f} M parameters, {}, width {}, {}, vocabulary {}", info.title,
-                     info.family, millions, millions < 10 ? 2 : 0, stacks, info.width,
+  const double millions = static_cast<double>(summary.parameters) * 1e-6;
+  return fmt::format("{} ({}): {:.{}f} M parameters{}{}, {}, width {}, {}, vocabulary {}",
+                     info.title, info.family, millions, millions < 10 ? 2 : 0,
+                     summary.stored_in.empty() ? "" : " in ", summary.stored_in, stacks, info.width,
                      number_of(info.positions, "position"), info.vocabulary);
 }
 
@@ -60,8 +62,10 @@ std::string as_json(const std::vector<FoundModel>& found) {
   auto list = Json::array();
   for (const FoundModel& model : found) {
     Json entry = as_json(model);
-    if (const auto summary = describe_model(model.folder))
+    if (const auto summary = describe_model(model.folder)) {
       add_shape(entry, summary->info, summary->parameters);
+      entry.set("stored_in", summary->stored_in);
+    }
     entry.set("problem", why_not_loaded(model.folder));
     list.push(std::move(entry));
   }
@@ -83,13 +87,14 @@ std::string as_text(const Terminal& terminal, const FoundModel& model, std::size
     text += fmt::format("  problem: {}\n", displayable(problem));  // whole: it may hold a command
   text += paragraph(terminal, displayable(card_line(model.folder)), 2);
   if (const auto summary = describe_model(model.folder))
-    text += paragraph(terminal, shape_text(summary->info, summary->parameters), 2);
+    text += paragraph(terminal, shape_text(*summary), 2);
   return text;
 }
 
 std::string as_text(const std::vector<FoundModel>& found) {
   if (found.empty())
-    return "no models in $HEED_MODELS, ./models, $HF_HOME/hub or beside the program\n";
+    return "no models in $HEED_MODELS, ./models, the stores of Hugging Face, Ollama, LM Studio and "
+           "llama.cpp or beside the program\n";
   std::size_t width = 0;
   for (const FoundModel& model : found) width = std::max(width, model.name.size());
   const Terminal terminal = detect_terminal("auto");

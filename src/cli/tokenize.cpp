@@ -42,7 +42,7 @@ struct TokenizeOptions {
 std::unique_ptr<Tokenizer> open_tokenizer(const TokenizeOptions& options) {
   const fs::path from =
       options.tokenizer.empty() ? find_model(options.model) : fs::path(options.tokenizer);
-  std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(from);
+  std::unique_ptr<Tokenizer> tokenizer = load_model_tokenizer(from);
   if (!tokenizer)
     fail({.code = ErrorCode::kNotFound,
           .file = from.string(),

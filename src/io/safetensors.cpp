@@ -82,8 +82,15 @@ void Safetensors::release(const std::string& name) const {
   impl_->map.release(static_cast<std::size_t>(stored.begin), static_cast<std::size_t>(stored.end));
 }
 
+TensorKind Safetensors::kind(const std::string& name) const {
+  const ConstView stored = tensor(name);
+  return {.dtype = stored.dtype(), .shape = stored.shape()};
+}
+
 Tensor Safetensors::mapped(const std::string& name) const {
-  return Tensor::over(impl_, tensor(name));
+  const ConstView stored = tensor(name);
+  if (stored.dtype() == DType::kF64 || !stored.is_aligned()) return load_f32(name);
+  return Tensor::over(impl_, stored);
 }
 
 namespace {

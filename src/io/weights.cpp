@@ -70,27 +70,35 @@ Weights Weights::open(const std::filesystem::path& folder) {
   Weights weights;
   weights.folder_ = folder;
   if (std::filesystem::exists(folder / "model.safetensors")) {
-    weights.add(Safetensors::open(folder / "model.safetensors"));
+    weights.add(std::make_shared<Safetensors>(Safetensors::open(folder / "model.safetensors")));
     return weights;
   }
   if (!std::filesystem::exists(folder / kIndex)) fail_without_weights(folder);
   weights.promised_ = read_index(folder / kIndex);
   std::set<std::string> files;
   for (const auto& [tensor, file] : weights.promised_)
-    if (files.insert(file).second) weights.add(Safetensors::open(folder / file));
+    if (files.insert(file).second)
+      weights.add(std::make_shared<Safetensors>(Safetensors::open(folder / file)));
   return weights;
 }
 
-void Weights::add(Safetensors file) {
-  for (const std::string& name : file.names()) {
+Weights Weights::of(std::shared_ptr<const TensorFile> file) {
+  Weights weights;
+  weights.folder_ = file->path();
+  weights.add(std::move(file));
+  return weights;
+}
+
+void Weights::add(std::shared_ptr<const TensorFile> file) {
+  for (const std::string& name : file->names()) {
     const auto [other, is_new] = file_indices_.emplace(name, files_.size());
     if (!is_new)
-      fail_in(file.path(), ErrorCode::kCorrupt,
+      fail_in(file->path(), ErrorCode::kCorrupt,
               fmt::format("holds tensor '{}', which {} holds too", name,
-                          files_[other->second].path().filename().string()));
+                          files_[other->second]->path().filename().string()));
   }
-  for (const auto& [alias, name] : file.metadata())
-    if (file.contains(name) && !file.contains(alias)) aliases_.emplace(alias, name);
+  for (const auto& [alias, name] : file->metadata())
+    if (file->contains(name) && !file->contains(alias)) aliases_.emplace(alias, name);
   files_.push_back(std::move(file));
 }
 
@@ -110,9 +118,9 @@ bool Weights::contains(const std::string& name) const {
   return file_indices_.contains(stored_name(name));
 }
 
-const Safetensors& Weights::file_of(const std::string& name) const {
+const TensorFile& Weights::file_of(const std::string& name) const {
   const auto found = file_indices_.find(stored_name(name));
-  if (found != file_indices_.end()) return files_[found->second];
+  if (found != file_indices_.end()) return *files_[found->second];
   if (const auto promised = promised_.find(name); promised != promised_.end())
     fail_in(folder_ / kIndex, ErrorCode::kCorrupt,
             fmt::format("says that tensor '{}' is in {}, which does not hold it", name,
@@ -120,15 +128,15 @@ const Safetensors& Weights::file_of(const std::string& name) const {
   if (files_.size() > 1)
     fail_in(folder_, ErrorCode::kNotFound,
             fmt::format("none of the {} shards holds tensor '{}'", files_.size(), name));
-  return files_.front();  // whose own error says what it holds
+  return *files_.front();  // whose own error says what it holds
 }
 
 ConstView Weights::tensor(const std::string& name) const {
   return file_of(name).tensor(stored_name(name));
 }
 
-ConstView Weights::tensor(const std::string& name, const Shape& shape) const {
-  const ConstView stored = tensor(name);
+void Weights::require(const std::string& name, const Shape& shape) const {
+  const TensorKind stored = kind(name);
   const auto refuse = [&](const char* member, Phrase found, Phrase expected) {
     fail({.code = ErrorCode::kCorrupt,
           .file = file_of(name).path().string(),
@@ -136,19 +144,27 @@ ConstView Weights::tensor(const std::string& name, const Shape& shape) const {
           .found = std::move(found),
           .expected = std::move(expected)});
   };
-  if (!(stored.shape() == shape)) refuse("shape", to_string(stored.shape()), to_string(shape));
-  if (!is_floating(stored.dtype()))
-    refuse("dtype", heed::name(stored.dtype()), "f32, f16, bf16 or f64");
-  return stored;
+  if (!(stored.shape == shape)) refuse("shape", to_string(stored.shape), to_string(shape));
+  if (!is_floating(stored.dtype))
+    refuse("dtype", heed::name(stored.dtype), "f32, f16, bf16 or f64");
+}
+
+ConstView Weights::tensor(const std::string& name, const Shape& shape) const {
+  require(name, shape);
+  return tensor(name);
+}
+
+Tensor TensorFile::load_f32(const std::string& name) const {
+  return Tensor::converted(tensor(name), DType::kF32);
 }
 
 Tensor Weights::load_f32(const std::string& name, const Shape& shape) const {
-  return Tensor::converted(tensor(name, shape), DType::kF32);
+  require(name, shape);
+  return file_of(name).load_f32(stored_name(name));
 }
 
 Tensor Weights::mapped(const std::string& name, const Shape& shape) const {
-  const ConstView stored = tensor(name, shape);
-  if (stored.dtype() == DType::kF64 || !stored.is_aligned()) return load_f32(name, shape);
+  require(name, shape);
   return file_of(name).mapped(stored_name(name));
 }
 

@@ -15,9 +15,11 @@
 #include "models/classifier.h"
 #include "models/companions.h"
 #include "models/family.h"
+#include "models/gguf_model.h"
 #include "models/model_tokenizer.h"
 #include "models/search_path.h"
 #include "models/stored_weights.h"
+#include "text/files/stored_vocabulary.h"
 
 namespace heed {
 namespace {
@@ -66,24 +68,40 @@ Config read_config(const fs::path& folder) {
   return config;
 }
 
-bool holds_gguf(const fs::path& folder) {
-  std::error_code ignored;
-  return std::ranges::any_of(fs::directory_iterator(folder, ignored),
-                             [](const auto& entry) { return entry.path().extension() == ".gguf"; });
-}
+// The files of a model: a folder in the hub's layout, or one GGUF file.
+struct ModelSource {
+  fs::path path;
+  std::shared_ptr<const GgufModel> gguf;  // null: a folder
+  Config config;
+
+  explicit ModelSource(const fs::path& from)
+      : path(from),
+        gguf(is_gguf(from) ? GgufModel::open(from) : nullptr),
+        config(gguf ? Config::parse(gguf->config_json(), from.string()) : read_config(from)) {}
+
+  Weights weights() const { return gguf ? Weights::of(gguf) : Weights::open(path); }
+  std::unique_ptr<Tokenizer> tokenizer() const {
+    return gguf ? read_stored_vocabulary(gguf->vocabulary()) : load_tokenizer(path);
+  }
+  std::unique_ptr<Tokenizer> target_tokenizer() const {
+    return gguf ? nullptr : load_target_tokenizer(path);
+  }
+};
 
 void require_model_folder(const fs::path& folder) {
   const auto refuse = [&](ErrorCode code, const char* found, const char* expected) {
     fail({.code = code, .file = folder.string(), .found = found, .expected = expected});
   };
+  if (is_gguf(folder)) return;
   if (!fs::is_directory(folder)) refuse(ErrorCode::kNotFound, "no such folder", "");
   if (fs::exists(folder / "config.json")) return;
   if (fs::exists(folder / "adapter_config.json"))
     refuse(ErrorCode::kUnsupported, "holds an adapter (adapter_config.json), not a whole model",
            "one whose weights the adapter was merged into (peft's merge_and_unload)");
-  if (holds_gguf(folder))
-    refuse(ErrorCode::kUnsupported, "holds a model in GGUF, llama.cpp's format",
-           "its folder in Hugging Face's layout: config.json and model.safetensors");
+  if (const auto files = gguf_files(folder); !files.empty())
+    fail({.file = folder.string(),
+          .found = fmt::format("holds {}", number_of(files.size(), "GGUF file")),
+          .expected = fmt::format("the path of one of them, as {}", files.front().string())});
   refuse(ErrorCode::kNotFound, "has no config.json", "a model folder in Hugging Face's layout");
 }
 
@@ -91,30 +109,29 @@ void require_model_folder(const fs::path& folder) {
 
 namespace {
 
-void load_tokenizers(LoadedModel& loaded) {
+void load_tokenizers(const ModelSource& source, LoadedModel& loaded) {
   const ModelInfo& info = loaded.model->info();
-  loaded.tokenizer =
-      padded(load_tokenizer(loaded.folder), std::max(info.vocabulary, info.source_vocabulary));
-  loaded.target_tokenizer = padded(load_target_tokenizer(loaded.folder), info.vocabulary);
+  loaded.tokenizer = padded(source.tokenizer(), std::max(info.vocabulary, info.source_vocabulary));
+  loaded.target_tokenizer = padded(source.target_tokenizer(), info.vocabulary);
 }
 
 }  // namespace
 
 LoadedModel load_model(const fs::path& folder, const LoadOptions& options) {
   require_model_folder(folder);
-  const Config config = read_config(folder);
-  const Family& family = family_of(config);
+  const ModelSource source(folder);
+  const Family& family = family_of(source.config);
   LoadedModel loaded;
   loaded.folder = folder;
   loaded.name = model_name(folder);
   loaded.built_in = is_built_in(folder);
-  const Weights weights = Weights::open(folder);
+  const Weights weights = source.weights();
   Reading reading = {.in_memory = options.in_memory, .unread = &loaded.unread};
   if (options.packed) reading.packed = options.dtype ? *options.dtype : stored_type(weights);
-  loaded.model = family.load(config, weights, reading);
+  loaded.model = family.load(source.config, weights, reading);
   if (!options.tokenizers) return loaded;
   try {
-    load_tokenizers(loaded);
+    load_tokenizers(source, loaded);
   } catch (const Error& error) {
     if (options.needs_tokenizers) throw;
     loaded.tokenizer.reset();
@@ -124,12 +141,17 @@ LoadedModel load_model(const fs::path& folder, const LoadOptions& options) {
   return loaded;
 }
 
+std::unique_ptr<Tokenizer> load_model_tokenizer(const fs::path& path) {
+  return is_gguf(path) ? read_stored_vocabulary(GgufModel::open(path)->vocabulary())
+                       : load_tokenizer(path);
+}
+
 std::string why_not_loaded(const fs::path& folder) {
   try {
-    const Config config = read_config(folder);
+    const ModelSource source(folder);
     const auto model =
-        family_of(config).load(config, Weights::open(folder), {.headers_only = true});
-    const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(folder);
+        family_of(source.config).load(source.config, source.weights(), {.headers_only = true});
+    const std::unique_ptr<Tokenizer> tokenizer = source.tokenizer();
     if (!tokenizer) return "it has no tokenizer, so only token ids can be read";
     const ModelInfo& info = model->info();
     const std::int64_t words = info.reads_source() ? info.source_vocabulary : info.vocabulary;
@@ -146,12 +168,14 @@ std::string why_not_loaded(const fs::path& folder) {
 
 std::optional<ModelSummary> describe_model(const fs::path& folder) {
   try {
-    const Config config = read_config(folder);
-    ModelSummary summary = {.info = family_of(config).describe(config)};
-    const Weights weights = Weights::open(folder);
+    const ModelSource source(folder);
+    ModelSummary summary = {.info = family_of(source.config).describe(source.config)};
+    const Weights weights = source.weights();
     for (const std::string& name : weights.names())
-      if (const ConstView tensor = weights.tensor(name); is_floating(tensor.dtype()))
-        summary.parameters += tensor.element_count();
+      if (const auto [dtype, shape] = weights.kind(name); is_floating(dtype))
+        summary.parameters += shape.element_count();
+    summary.stored_in =
+        source.gguf ? source.gguf->stored_in() : std::string(name(stored_type(weights)));
     return summary;
   } catch (const std::exception&) {
     return {};
@@ -169,18 +193,19 @@ std::unique_ptr<Model> make_model(std::string_view config_json, std::uint64_t se
 }
 
 LoadedClassifier load_classifier(const fs::path& folder) {
-  const Config config = read_config(folder);
+  const ModelSource source(folder);
+  const Config& config = source.config;
   const auto classifier = classifier_config(config);
   if (!classifier)
     config.refuse("architectures", config.has("architectures") ? "of another kind" : "",
                   "a model for sequence or token classification", ErrorCode::kUnsupported);
-  const Weights weights = Weights::open(folder);
+  const Weights weights = source.weights();
   auto model =
       std::make_unique<Classifier>(family_of(config).load(config, weights, Reading{}), *classifier);
   model->load_head(weights);
   const std::int64_t vocabulary = model->info().vocabulary;
   return {.model = std::move(model),
-          .tokenizer = padded(load_tokenizer(folder), vocabulary),
+          .tokenizer = padded(source.tokenizer(), vocabulary),
           .labels = classifier->labels,
           .by_text = classifier->by_text};
 }

@@ -1,4 +1,5 @@
-// $HEED_MODELS, ./models, $HF_HOME/hub, then share/heed/models beside the program.
+// $HEED_MODELS, ./models, $HF_HOME/hub, the stores of Ollama, LM Studio and llama.cpp, then
+// share/heed/models beside the program.
 #include "models/search_path.h"
 
 #include <fmt/ranges.h>
@@ -13,17 +14,42 @@
 
 #include "base/enumerator.h"
 #include "base/file.h"
+#include "base/formats/json.h"
 #include "heed/error.h"
 #include "heed/models/registry.h"
+#include "io/gguf.h"
 
 namespace heed {
+
+std::vector<std::filesystem::path> gguf_files(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+    if (is_gguf_name(entry.path())) files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+bool is_gguf_name(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  if (!name.ends_with(".gguf")) return false;
+  constexpr std::string_view kPart = "-00001-of-00001.gguf";  // as a part of a split file ends
+  const std::size_t part = name.size() - std::min(name.size(), kPart.size());
+  const bool is_part = name.size() > kPart.size() && name.substr(part + 6, 4) == "-of-";
+  return (!is_part || name.substr(part, 6) == "-00001") && is_gguf(path);
+}
+
 namespace {
 
 namespace fs = std::filesystem;
 
+std::vector<FoundModel> find_folders(const fs::path& folder);
+std::vector<FoundModel> find_in_hub(const fs::path& folder);
+std::vector<FoundModel> find_in_ollama(const fs::path& folder);
+
 struct Place {
   fs::path folder;
-  bool hub = false;       // Hugging Face's cache: models--ORG--NAME/snapshots/REVISION
+  std::vector<FoundModel> (*find)(const fs::path& folder) = find_folders;
   bool built_in = false;  // share/heed/models
 };
 
@@ -67,27 +93,17 @@ std::vector<Place> places() {
     all.push_back({.folder = models});
   }
   all.push_back({.folder = "models"});
-  const fs::path cache = variable("HF_HOME");
-  all.push_back(
-      {.folder = (cache.empty() ? variable("HOME") / ".cache/huggingface" : cache) / "hub",
-       .hub = true});
+  const fs::path home = variable("HOME");
+  const auto place = [&](const char* chosen, const fs::path& below, const fs::path& usual) {
+    const fs::path folder = variable(chosen);
+    return folder.empty() ? home / usual : folder / below;
+  };
+  all.push_back({.folder = place("HF_HOME", "hub", ".cache/huggingface/hub"), .find = find_in_hub});
+  all.push_back({.folder = place("OLLAMA_MODELS", "", ".ollama/models"), .find = find_in_ollama});
+  all.push_back({.folder = home / ".lmstudio/models"});
+  all.push_back({.folder = place("LLAMA_CACHE", "", ".cache/llama.cpp")});
   std::ranges::copy(built_in_places(), std::back_inserter(all));
   return all;
-}
-
-// The snapshot that refs/main names, else any.
-fs::path snapshot_of(const fs::path& repository) {
-  std::error_code ignored;
-  try {
-    std::string revision = read_file(repository / "refs/main");
-    revision.erase(revision.find_last_not_of(" \n\r") + 1);
-    const fs::path snapshot = repository / "snapshots" / revision;
-    if (fs::exists(snapshot / "config.json", ignored)) return snapshot;
-  } catch (const Error&) {  // any snapshot will do
-  }
-  for (const auto& entry : fs::directory_iterator(repository / "snapshots", ignored))
-    if (fs::exists(entry.path() / "config.json", ignored)) return entry.path();
-  return {};
 }
 
 // "models--openai-community--gpt2" is openai-community/gpt2.
@@ -100,37 +116,102 @@ std::string hub_name(const std::string& folder) {
   return fmt::format("{}/{}", name.substr(0, dashes), name.substr(dashes + 2));
 }
 
-// A folder itself, or the model of the training run that it holds; empty where it is neither.
-fs::path model_folder(const fs::path& folder) {
+// A folder itself, the model of the training run that it holds, or its GGUF files, of several each
+// by its own name; a GGUF file is itself. None of anything else.
+std::vector<FoundModel> models_at(const std::string& name, const fs::path& path) {
   std::error_code ignored;
-  if (fs::exists(folder / "config.json", ignored)) return folder;
-  const bool is_run =
-      fs::exists(folder / "run.json", ignored) && fs::exists(folder / "model/config.json", ignored);
-  return is_run ? folder / "model" : fs::path();
+  if (is_gguf_name(path) || fs::exists(path / "config.json", ignored))
+    return {{.name = name, .folder = path}};
+  if (fs::exists(path / "run.json", ignored) && fs::exists(path / "model/config.json", ignored))
+    return {{.name = name, .folder = path / "model"}};
+  std::vector<FoundModel> found;
+  const std::vector<fs::path> files = gguf_files(path);
+  for (const fs::path& file : files)
+    found.push_back(
+        {.name = files.size() == 1 ? name : name + "/" + file.filename().string(), .folder = file});
+  return found;
+}
+
+void append(std::vector<FoundModel>& all, std::vector<FoundModel> more) {
+  std::ranges::move(more, std::back_inserter(all));
 }
 
 // A folder that is no model may hold the models of one owner: OWNER/NAME.
-void add_owned(const Place& place, const fs::path& owner, std::vector<FoundModel>& found) {
+std::vector<FoundModel> find_folders(const fs::path& folder) {
+  std::vector<FoundModel> found;
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(owner, ignored))
-    if (fs::exists(entry.path() / "config.json", ignored))
-      found.push_back({.name = fmt::format("{}/{}", owner.filename().string(),
-                                           entry.path().filename().string()),
-                       .folder = entry.path(),
-                       .built_in = place.built_in});
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    std::vector<FoundModel> here = models_at(name, entry.path());
+    if (here.empty())
+      for (const auto& owned : fs::directory_iterator(entry.path(), ignored))
+        append(here, models_at(name + "/" + owned.path().filename().string(), owned.path()));
+    append(found, std::move(here));
+  }
+  return found;
+}
+
+// models--ORG--NAME/snapshots/REVISION, of the revision that refs/main names, else of any.
+std::vector<FoundModel> find_in_hub(const fs::path& folder) {
+  std::vector<FoundModel> found;
+  std::error_code ignored;
+  for (const auto& repository : fs::directory_iterator(folder, ignored)) {
+    const std::string name = hub_name(repository.path().filename().string());
+    if (name.empty()) continue;
+    std::vector<fs::path> snapshots;
+    try {
+      std::string revision = read_file(repository.path() / "refs/main");
+      revision.erase(revision.find_last_not_of(" \n\r") + 1);
+      snapshots.push_back(repository.path() / "snapshots" / revision);
+    } catch (const Error&) {  // any snapshot will do
+    }
+    for (const auto& entry : fs::directory_iterator(repository.path() / "snapshots", ignored))
+      snapshots.push_back(entry.path());
+    for (const fs::path& snapshot : snapshots)
+      if (std::vector<FoundModel> here = models_at(name, snapshot); !here.empty()) {
+        append(found, std::move(here));
+        break;
+      }
+  }
+  return found;
+}
+
+// manifests/HOST/OWNER/NAME/TAG is a JSON file whose layer of the type "...image.model" names the
+// blob with the weights.
+std::vector<FoundModel> find_in_ollama(const fs::path& folder) {
+  std::vector<FoundModel> found;
+  std::error_code ignored;
+  const fs::path manifests = folder / "manifests";
+  for (auto entry = fs::recursive_directory_iterator(manifests, ignored);
+       entry != fs::recursive_directory_iterator(); entry.increment(ignored)) {
+    const fs::path below = entry->path().lexically_relative(manifests);
+    if (!entry->is_regular_file(ignored) || std::distance(below.begin(), below.end()) != 4)
+      continue;
+    const auto part = [&](int index) { return std::next(below.begin(), index)->string(); };
+    const std::string owner = part(1) == "library" ? "" : part(1) + "/";
+    try {
+      const JsonText manifest =
+          JsonText::parse(read_file(entry->path()), {.file = entry->path().string()});
+      for (const Json& layer : manifest.root()["layers"].items()) {
+        const std::string* type = layer["mediaType"].as_text();
+        const std::string* digest = layer["digest"].as_text();
+        if (type == nullptr || digest == nullptr || !type->ends_with("image.model")) continue;
+        std::string blob = *digest;
+        std::ranges::replace(blob, ':', '-');
+        if (blob.find('/') != std::string::npos || !fs::exists(folder / "blobs" / blob, ignored))
+          continue;
+        found.push_back({.name = fmt::format("ollama:{}{}:{}", owner, part(2), part(3)),
+                         .folder = folder / "blobs" / blob});
+      }
+    } catch (const Error&) {  // a manifest that cannot be read names no model
+    }
+  }
+  return found;
 }
 
 std::vector<FoundModel> models_in(const Place& place) {
-  std::vector<FoundModel> found;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(place.folder, ignored)) {
-    const std::string file_name = entry.path().filename().string();
-    const std::string name = place.hub ? hub_name(file_name) : file_name;
-    const fs::path folder = model_folder(place.hub ? snapshot_of(entry.path()) : entry.path());
-    if (folder.empty() && !place.hub) add_owned(place, entry.path(), found);
-    if (name.empty() || folder.empty()) continue;
-    found.push_back({.name = name, .folder = folder, .built_in = place.built_in});
-  }
+  std::vector<FoundModel> found = place.find(place.folder);
+  for (FoundModel& model : found) model.built_in = place.built_in;
   std::ranges::sort(found, {}, &FoundModel::name);
   return found;
 }
@@ -227,6 +308,11 @@ std::string model_name(const fs::path& folder) {
     if (std::string name = hub_name(parent.parent_path().filename().string()); !name.empty())
       return name;
   std::error_code ignored;
+  for (const Place& place :
+       whole.filename().string().starts_with("sha256-") ? places() : std::vector<Place>())
+    if (place.find == find_in_ollama && parent == fs::weakly_canonical(place.folder / "blobs"))
+      for (FoundModel& model : models_in(place))
+        if (fs::weakly_canonical(model.folder) == whole) return std::move(model.name);
   const bool is_of_a_run = whole.filename() == "model" && fs::exists(parent / "run.json", ignored);
   return (is_of_a_run ? parent : whole).filename().string();
 }
@@ -245,15 +331,18 @@ fs::path find_model(std::string_view name, ModelKind unnamed) {
     if (folder.empty()) fail_to_find(name);
     return folder;
   }
+  if (is_gguf(name)) return name;
   if (fs::is_directory(name, ignored)) {
-    const fs::path folder = model_folder(name);
-    return folder.empty() ? fs::path(name) : folder;  // load_model says what it lacks
+    const std::vector<FoundModel> found = models_at(std::string(name), name);
+    return found.size() == 1 ? found.front().folder
+                             : fs::path(name);  // load_model says what it lacks
   }
   std::vector<FoundModel> of_hub;  // ORG/NAME for NAME
   for (const Place& place : places()) {
     for (const FoundModel& model : models_in(place)) {
       if (model.name == name) return model.folder;
-      if (place.hub && model.name.substr(model.name.find('/') + 1) == name) of_hub.push_back(model);
+      if (place.find == find_in_hub && model.name.substr(model.name.find('/') + 1) == name)
+        of_hub.push_back(model);
     }
   }
   if (of_hub.empty()) fail_to_find(name);

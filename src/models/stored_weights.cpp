@@ -66,7 +66,7 @@ void StoredWeights::require_copy(const std::string& copy, const std::string& ori
 }
 
 void StoredWeights::require(const std::string& name, const Shape& shape) const {
-  weights_.tensor(stored_name(name), shape);
+  weights_.require(stored_name(name), shape);
 }
 
 void StoredWeights::load_to_run(Parameter& parameter, const std::string& stored,
@@ -76,8 +76,7 @@ void StoredWeights::load_to_run(Parameter& parameter, const std::string& stored,
   if (is_packed(parameter, packed)) {
     pack(parameter, weights_.tensor(stored, shape), packed);
     weights_.release(stored);  // or the model is in memory twice while it is opened
-  } else if (parameter.linear ? weights_.tensor(stored).dtype() == DType::kF32
-                              : parameter.looked_up) {
+  } else if (parameter.linear ? weights_.kind(stored).dtype == DType::kF32 : parameter.looked_up) {
     parameter.value = weights_.mapped(stored, shape);
     if (!reading.in_memory) return;
     parameter.value = parameter.value.clone();
@@ -90,7 +89,7 @@ void StoredWeights::load_to_run(Parameter& parameter, const std::string& stored,
 void StoredWeights::load(Parameter& parameter, const std::string& stored,
                          const Reading& reading) const {
   if (reading.headers_only)
-    weights_.tensor(stored, parameter.value.shape());
+    weights_.require(stored, parameter.value.shape());
   else if (reading.packed)
     load_to_run(parameter, stored, reading);
   else
@@ -153,9 +152,8 @@ DType stored_type(const Weights& weights) {
   std::int64_t bf16 = 0;
   std::int64_t wider = 0;
   for (const std::string& name : weights.names()) {
-    const ConstView tensor = weights.tensor(name);
-    const DType dtype = tensor.dtype();
-    (dtype == DType::kF16 ? f16 : dtype == DType::kBF16 ? bf16 : wider) += tensor.element_count();
+    const auto [dtype, shape] = weights.kind(name);
+    (dtype == DType::kF16 ? f16 : dtype == DType::kBF16 ? bf16 : wider) += shape.element_count();
   }
   if (f16 > bf16 && f16 > wider) return DType::kF16;
   return bf16 > wider ? DType::kBF16 : DType::kF32;

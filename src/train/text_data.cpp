@@ -40,15 +40,15 @@ std::vector<std::filesystem::path> texts_in(const std::filesystem::path& folder)
 }
 
 std::unique_ptr<Tokenizer> named_tokenizer(const std::string& wanted) {
-  if (std::filesystem::exists(wanted)) return load_tokenizer(wanted);
+  if (std::filesystem::exists(wanted)) return load_model_tokenizer(wanted);
   for (const FoundModel& model : list_models())
-    if (model.by_name && model.name == wanted) return load_tokenizer(model.folder);
+    if (model.by_name && model.name == wanted) return load_model_tokenizer(model.folder);
   return nullptr;
 }
 
 // That of the model which the run goes on from.
 std::unique_ptr<Tokenizer> own_tokenizer(const TrainConfig& config) {
-  auto own = load_tokenizer(start_folder(config));
+  auto own = load_model_tokenizer(start_folder(config));
   if (own == nullptr)
     fail({.op = "train",
           .argument = "start_from",

@@ -182,7 +182,8 @@ TEST(Arguments, AnEmptyValueIsNotAMissingOne) {
   expect_refused({"generate", "abc", "--model", ""},
                  "--model is \"\", expected a model's folder or name");
   expect_refused({"train", "", "-o", "x"}, "CONFIG is \"\", expected a file's name");
-  expect_refused({"convert", "tales", "-o", ""}, "--out is \"\", expected a folder's name");
+  expect_refused({"convert", "tales", "-o", ""},
+                 "--out is \"\", expected a folder's name, or FILE.gguf");
   expect_refused({"attend", "q", "k", "v", "-o", ""},
                  "--out is \"\", expected a file's name, OUT.npy");
 }

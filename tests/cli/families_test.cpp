@@ -10,6 +10,7 @@
 #include "heed/io/safetensors.h"
 #include "heed/models/registry.h"
 #include "support/places.h"
+#include "support/random_tensor.h"
 
 namespace heed {
 namespace {
@@ -83,6 +84,12 @@ TEST(CheckModelProgram, AnotherModelFails) {
   EXPECT_THAT(answer.out, HasSubstr("failed   logits"));
 }
 
+Tensor load_weights(const std::filesystem::path& folder) {
+  const Weights weights = Weights::open(folder);
+  const std::string name = "model.layers.0.mlp.down_proj.weight";
+  return weights.load_f32(name, weights.kind(name).shape);
+}
+
 TEST(ConvertProgram, WritesTheSameModelInAnotherType) {
   const std::filesystem::path out = test::scratch() / "converted";
   const Answer answer = heed({"convert", kGoldens + "llama", "-o", out.string(), "--dtype", "f16"});
@@ -93,6 +100,27 @@ TEST(ConvertProgram, WritesTheSameModelInAnotherType) {
   const Safetensors given = Safetensors::open(kGoldens + "llama/model.safetensors");
   EXPECT_EQ(written.names(), given.names());
   EXPECT_EQ(written.tensor("model.norm.weight").dtype(), DType::kF16);
+}
+
+TEST(ConvertProgram, WritesAndReadsGguf) {
+  const std::string file = (test::scratch() / "small.gguf").string();
+  const Answer written = heed({"convert", "tales", "-o", file, "--dtype", "q8_0"});
+  EXPECT_EQ(written.error, "");
+  EXPECT_EQ(written.out, file + ": Llama in q8_0\n");
+  const std::string folder = (test::scratch() / "from-gguf").string();
+  EXPECT_EQ(heed({"convert", file, "-o", folder}).out, folder + ": Llama in f32\n");
+  const Tensor given = load_weights(find_model("tales")), read = load_weights(folder);
+  EXPECT_LE(test::largest_difference(given, read), 0.01);
+  EXPECT_EQ(heed({"convert", "tales", "-o", file}).error,
+            "heed convert: -o is " + file + ", which is there, expected a new file\n");
+  EXPECT_EQ(heed({"convert", "tales", "-o", folder + "2", "--dtype", "q4_0"}).error,
+            "heed convert: --dtype is q4_0, expected f32, f16 or bf16, unless -o ends in .gguf\n");
+  EXPECT_THAT(
+      heed({"convert", kGoldens + "llama", "-o", file + "2.gguf"}).error,
+      HasSubstr(
+          "sliding_window is 4, expected none: llama.cpp's model of this kind has no windows"));
+  EXPECT_THAT(heed({"convert", "enja", "-o", file + "2.gguf"}).error,
+              HasSubstr("model_type is 'marian', expected one that GGUF files are written of"));
 }
 
 TEST(ConvertProgram, TakesTheSmallFilesAlongAndNamesWhatItLeavesOut) {
@@ -207,8 +235,9 @@ TEST(ModelsProgram, TellsTheShapeOfEachFamily) {
   const Answer text = heed({"models"});
   const Answer json = heed({"models", "--json"});
   ::unsetenv("HEED_MODELS");
-  EXPECT_THAT(text.out, HasSubstr("Qwen3 (llama): 0.01 M parameters, 2 layers x 4 heads on 2 kv"));
-  EXPECT_THAT(text.out, HasSubstr("Marian (seq2seq): 0.02 M parameters, encoder 2 layers"));
+  EXPECT_THAT(text.out,
+              HasSubstr("Qwen3 (llama): 0.01 M parameters in f32, 2 layers x 4 heads on 2 kv"));
+  EXPECT_THAT(text.out, HasSubstr("Marian (seq2seq): 0.02 M parameters in f32, encoder 2 layers"));
   for (const auto& model : nlohmann::json::parse(json.out))
     if (model["name"] == "bert") {
       EXPECT_EQ(model["family"], "bert");

@@ -71,9 +71,10 @@ TEST(ModelsCommand, AModelThatHidesTheBuiltInOneStandsBesideIt) {
   EXPECT_THAT(
       in_folder(folder, "").out,
       testing::AllOf(
-          testing::StartsWith("tales            models/tales\n"
-                              "  GPT-2 (gpt2): 0.01 M parameters, 2 layers x 4 heads, width 16, "
-                              "40 positions, vocabulary 270\n"),
+          testing::StartsWith(
+              "tales            models/tales\n"
+              "  GPT-2 (gpt2): 0.01 M parameters in f32, 2 layers x 4 heads, width 16, "
+              "40 positions, vocabulary 270\n"),
           testing::HasSubstr("tales  built in  " HEED_BINARY_DIR "/share/heed/models/tales\n"
                              "  --model tales is the one above; this one is used without "
                              "--model\n")));

@@ -398,10 +398,10 @@ TEST(Folder, APointerOfGitLfsSaysHowTheFileIsFetched) {
 TEST(Folder, AdaptersAndGgufAreNamedAsWhatTheyAre) {
   const test::Scratch scratch;
   write_file(scratch / "model.gguf", "GGUF");
-  EXPECT_HEED_ERROR(load_model(scratch.folder()), ErrorCode::kUnsupported,
+  EXPECT_HEED_ERROR(load_model(scratch.folder()), ErrorCode::kInvalidArgument,
                     scratch.folder().string() +
-                        ": holds a model in GGUF, llama.cpp's format, expected its folder in "
-                        "Hugging Face's layout: config.json and model.safetensors");
+                        ": holds 1 GGUF file, expected the path of one of them, as " +
+                        (scratch / "model.gguf").string());
   write_file(scratch / "adapter_config.json", "{}");
   EXPECT_HEED_ERROR(load_model(scratch.folder()), ErrorCode::kUnsupported,
                     scratch.folder().string() +

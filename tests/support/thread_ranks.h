@@ -104,6 +104,8 @@ inline void on_ranks(int count, const std::function<void(Ranks&)>& work) {
       ThreadRank here(post, rank, count);
       try {
         work(here);
+      } catch (const AnotherRankFailed&) {  // which may still wait to hear how this one ended
+        thrown[static_cast<std::size_t>(rank)] = std::current_exception();
       } catch (...) {
         thrown[static_cast<std::size_t>(rank)] = std::current_exception();
         post.close();

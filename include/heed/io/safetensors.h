@@ -13,26 +13,56 @@
 
 namespace heed {
 
+/// The type and shape of a stored tensor, from the file's header.
+struct TensorKind {
+  DType dtype = DType::kF32;  // of blocks of codes: the type that such weights are held in to run
+  Shape shape;
+};
+
+/// A file of named tensors.
+class TensorFile {
+ public:
+  virtual ~TensorFile() = default;
+  virtual const std::filesystem::path& path() const = 0;
+  virtual std::vector<std::string> names() const = 0;  // sorted
+  virtual bool contains(const std::string& name) const = 0;
+  /// Reads the header alone. kNotFound names the file and what it holds.
+  virtual TensorKind kind(const std::string& name) const = 0;
+  /// Valid until `release`, or as long as the file is open.
+  virtual ConstView tensor(const std::string& name) const = 0;
+  /// For as long as it is needed: it keeps the file mapped.
+  virtual Tensor mapped(const std::string& name) const = 0;
+  virtual Tensor load_f32(const std::string& name) const;
+  /// Lets the system take back the memory that the tensor's numbers were read into.
+  virtual void release(const std::string& name) const = 0;
+  virtual const std::map<std::string, std::string>& metadata() const = 0;
+
+ protected:
+  TensorFile() = default;
+  TensorFile(TensorFile&&) noexcept = default;
+  TensorFile& operator=(TensorFile&&) noexcept = default;
+};
+
 /// One open file. Views stay valid as long as the object lives; they are aligned to their type only
 /// where the file's writer cared (heed's, and the `safetensors` library). The header is checked
 /// wholly when the file is opened: length, JSON, types, shapes, offsets inside the file, no
 /// overlap, no hole. Errors are kCorrupt and name file, tensor and byte offset.
-class Safetensors {
+class Safetensors final : public TensorFile {
  public:
   static Safetensors open(const std::filesystem::path& path);
   Safetensors(Safetensors&&) noexcept;
   Safetensors& operator=(Safetensors&&) noexcept;
-  ~Safetensors();
+  ~Safetensors() override;
 
-  const std::filesystem::path& path() const;
-  std::vector<std::string> names() const;  // sorted
-  bool contains(const std::string& name) const;
-  ConstView tensor(const std::string& name) const;  // kNotFound names the file and what it holds
-  /// The same, for as long as it is needed: it keeps the file mapped.
-  Tensor mapped(const std::string& name) const;
-  /// Its pages need not stay in memory: they are read from the file again where they are asked for.
-  void release(const std::string& name) const;
-  const std::map<std::string, std::string>& metadata() const;
+  const std::filesystem::path& path() const override;
+  std::vector<std::string> names() const override;
+  bool contains(const std::string& name) const override;
+  TensorKind kind(const std::string& name) const override;
+  ConstView tensor(const std::string& name) const override;
+  Tensor mapped(const std::string& name) const override;
+  /// Its pages are read from the file again where they are asked for.
+  void release(const std::string& name) const override;
+  const std::map<std::string, std::string>& metadata() const override;
 
  private:
   struct Impl;
@@ -47,11 +77,16 @@ class Safetensors {
 class Weights {
  public:
   static Weights open(const std::filesystem::path& folder);
+  static Weights of(std::shared_ptr<const TensorFile> file);
 
   std::vector<std::string> names() const;  // without aliases
   bool contains(const std::string& name) const;
   /// The name that the file stores it by: an alias is resolved.
   const std::string& stored_name(const std::string& name) const;
+  /// From the header alone.
+  TensorKind kind(const std::string& name) const { return file_of(name).kind(stored_name(name)); }
+  /// Fails as `tensor(name, shape)` does, and reads nothing.
+  void require(const std::string& name, const Shape& shape) const;
   ConstView tensor(const std::string& name) const;
   /// Of a floating type, and of the shape that the model expects; else an error names file, tensor,
   /// what was found and what was expected.
@@ -66,11 +101,11 @@ class Weights {
   void release(const std::string& name) const { file_of(name).release(stored_name(name)); }
 
  private:
-  void add(Safetensors file);
-  const Safetensors& file_of(const std::string& name) const;
+  void add(std::shared_ptr<const TensorFile> file);
+  const TensorFile& file_of(const std::string& name) const;
 
   std::filesystem::path folder_;
-  std::vector<Safetensors> files_;
+  std::vector<std::shared_ptr<const TensorFile>> files_;
   std::map<std::string, std::size_t> file_indices_;  // by tensor
   std::map<std::string, std::string> aliases_;       // to the names of tensors
   std::map<std::string, std::string> promised_;      // file of each tensor, by the index

@@ -14,10 +14,11 @@
 
 namespace heed {
 
-/// A model folder, loaded: `config.json`, weights and tokenizer in Hugging Face's layout.
+/// A model, loaded: a folder in Hugging Face's layout with `config.json`, weights and tokenizer, or
+/// a GGUF file, which holds all three.
 struct LoadedModel {
-  std::string name;  // openai-community/gpt2 in a cache of the hub; else the folder's
-  std::filesystem::path folder;
+  std::string name;              // openai-community/gpt2 in a cache of the hub; else the folder's
+  std::filesystem::path folder;  // or the GGUF file
   bool built_in = false;
   std::unique_ptr<Model> model;
   std::unique_ptr<Tokenizer> tokenizer;  // null when the folder has none: ids only
@@ -46,9 +47,12 @@ struct LoadOptions {
   bool in_memory = false;
 };
 
-/// Reads the folder; any error names file, tensor and what was expected, and nothing partial is
-/// returned.
+/// Reads the folder, or the GGUF file (the first of a split one); any error names file, tensor and
+/// what was expected, and nothing partial is returned.
 LoadedModel load_model(const std::filesystem::path& folder, const LoadOptions& options = {});
+
+/// The tokenizer alone, of a folder, of a tokenizer's file or of a GGUF file.
+std::unique_ptr<Tokenizer> load_model_tokenizer(const std::filesystem::path& path);
 
 /// Why `load_model` refuses the folder, or what of it cannot be used, as far as config.json, names
 /// and shapes in the headers of the weights and the tokenizer tell: its error's text. Empty where
@@ -59,6 +63,7 @@ std::string why_not_loaded(const std::filesystem::path& folder);
 struct ModelSummary {
   ModelInfo info;
   std::int64_t parameters = 0;  // numbers that the file holds, a copy of a tied head included
+  std::string stored_in = {};   // the type of most of them: "bf16", "Q4_K"
 };
 /// None where `load_model` would refuse the folder.
 std::optional<ModelSummary> describe_model(const std::filesystem::path& folder);
@@ -69,11 +74,12 @@ enum class ModelKind : std::uint8_t { kDecoder, kEncoder, kEncoderDecoder };
 /// A target asks for a translator; without one, a second text or a gap, `[MASK]`, for an encoder.
 ModelKind kind_that_reads(std::string_view text, bool has_pair, bool has_target);
 
-/// `name` is a folder, or a name looked up in $HEED_MODELS, ./models, $HF_HOME/hub, then
-/// share/heed/models beside the program; empty: the first built-in model of the kind, where none
-/// is of it the first. In the hub's cache `gpt2` also finds `openai-community/gpt2`, where no other
-/// has that ending. kNotFound lists what was looked through and what there is, or says that
-/// $HEED_MODELS is no folder.
+/// `name` is a folder, a GGUF file, or a name looked up in $HEED_MODELS, ./models, $HF_HOME/hub,
+/// the stores of Ollama ("ollama:llama3.2:1b"), LM Studio and llama.cpp, then share/heed/models
+/// beside the program; empty: the first built-in model of the kind, where none is of it the first.
+/// In the hub's cache `gpt2` also finds `openai-community/gpt2`, where no other has that ending.
+/// kNotFound lists what was looked through and what there is, or says that $HEED_MODELS is no
+/// folder.
 std::filesystem::path find_model(std::string_view name, ModelKind unnamed = ModelKind::kDecoder);
 
 /// For a host that is another program, as Python's interpreter is: its built-in models lie in

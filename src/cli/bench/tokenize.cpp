@@ -10,7 +10,6 @@
 #include "cli/options/text_input.h"
 #include "heed/error.h"
 #include "heed/models/registry.h"
-#include "heed/text/tokenizer.h"
 
 namespace heed::cli {
 namespace {
@@ -46,7 +45,7 @@ int bench_tokenize(const BenchOptions& options) {
   const std::filesystem::path from = options.tokenizer.empty()
                                          ? find_model(options.model)
                                          : std::filesystem::path(options.tokenizer);
-  const auto tokenizer = load_tokenizer(from);
+  const auto tokenizer = load_model_tokenizer(from);
   if (!tokenizer)
     fail({.code = ErrorCode::kNotFound,
           .file = from.string(),

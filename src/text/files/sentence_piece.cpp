@@ -257,7 +257,33 @@ void refuse_words(const Model& model, const std::filesystem::path& path) {
           .expected = "1 (unigram), 2 (BPE) or 4 (characters)"});
 }
 
+// `in_folder`: control pieces are added tokens, as transformers has them.
+std::unique_ptr<Tokenizer> tokenizer_of(const std::shared_ptr<const Model>& model, Ids ids,
+                                        const Surroundings& around, bool in_folder,
+                                        const std::string& name) {
+  const bool is_unigram = model->algorithm == Model::Algorithm::kUnigram;
+  TokenizerPipeline pipeline = {.added = around.added,
+                                .normalizer = normalizer_of(*model, ids, name),
+                                .model = is_unigram ? unigram_of(*model, ids) : bpe_of(*model, ids),
+                                .frame = frame_of(around.frame, ids),
+                                .decoder = decoder_of(*model, in_folder)};
+  pipeline.to_json = [model, vocabulary = ids.vocabulary.get(), around] {
+    return sentence_piece_json(*model, *vocabulary, around.added, around.frame);
+  };
+  pipeline.vocabulary = std::move(ids.vocabulary);
+  return make_tokenizer(std::move(pipeline), name);
+}
+
 }  // namespace
+
+std::unique_ptr<Tokenizer> sentence_piece_tokenizer(SentencePieceModel model,
+                                                    const SentencePieceFrame& frame,
+                                                    const std::string& name) {
+  const auto shared = std::make_shared<const Model>(std::move(model));
+  Ids ids = number_pieces(*shared);
+  const Surroundings around = {.added = added_tokens_of(*shared, ids), .frame = frame};
+  return tokenizer_of(shared, std::move(ids), around, /*in_folder=*/true, name);
+}
 
 std::unique_ptr<Tokenizer> read_sentence_piece(
     const std::filesystem::path& path,
@@ -271,17 +297,7 @@ std::unique_ptr<Tokenizer> read_sentence_piece(
             : name == kFairseq ? number_as_fairseq(*model, is_camembert(path.parent_path()))
                                : number_pieces(*model);
   const Surroundings around = in_folder ? read_surroundings(path, *model, ids) : Surroundings();
-  const bool is_unigram = model->algorithm == Model::Algorithm::kUnigram;
-  TokenizerPipeline pipeline = {.added = around.added,
-                                .normalizer = normalizer_of(*model, ids, path.string()),
-                                .model = is_unigram ? unigram_of(*model, ids) : bpe_of(*model, ids),
-                                .frame = frame_of(around.frame, ids),
-                                .decoder = decoder_of(*model, in_folder)};
-  pipeline.to_json = [model, vocabulary = ids.vocabulary.get(), around] {
-    return sentence_piece_json(*model, *vocabulary, around.added, around.frame);
-  };
-  pipeline.vocabulary = std::move(ids.vocabulary);
-  return make_tokenizer(std::move(pipeline), path.string());
+  return tokenizer_of(model, std::move(ids), around, in_folder, path.string());
 }
 
 }  // namespace heed

@@ -1,6 +1,7 @@
 // A SentencePiece model in the form of a tokenizer.json, as transformers converts it.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,12 @@ struct SentencePieceFrame {
   std::string end;
   std::string second = {};  // one more before a second text, which then is of the first's type
 };
+
+/// A tokenizer of the model: ids are the places of its pieces, controls and `<unk>` are added
+/// tokens, `name` is what errors call the file.
+std::unique_ptr<Tokenizer> sentence_piece_tokenizer(SentencePieceModel model,
+                                                    const SentencePieceFrame& frame,
+                                                    const std::string& name);
 
 /// The pre-tokeniser that writes blanks as SentencePiece's mark; `prefix` says where the text gets
 /// one more: "first" (at its begin), "always" (after each added token too) or "never".

@@ -1,0 +1,80 @@
+// GGUF, the format of llama.cpp (versions 2 and 3, little-endian): metadata by key, then tensors of
+// many types, in one file or split over several. Read through memory maps: opening touches the
+// headers only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+#include "base/formats/json.h"
+#include "heed/error.h"
+#include "heed/tensor.h"
+#include "io/gguf_types.h"
+
+namespace heed {
+
+struct GgufTensor {
+  const GgufType* type = nullptr;
+  Shape shape;            // row-major: GGUF writes the innermost extent first
+  std::size_t part = 0;   // of a split file
+  std::size_t begin = 0;  // bytes of that part
+  std::size_t end = 0;
+};
+
+/// A file, or, from the first of them, all files of a split one (`name-00001-of-00003.gguf`). The
+/// headers are checked wholly: counts and lengths against the file's size, types, places inside the
+/// file, no overlap. Errors are kCorrupt or kUnsupported and name the file, the byte and the key or
+/// tensor.
+class Gguf {
+ public:
+  static Gguf open(const std::filesystem::path& path);
+
+  /// The first file.
+  const std::filesystem::path& path() const { return parts_.front().path; }
+  /// Null where the file does not have the key.
+  const Json& operator[](std::string_view key) const;
+  const std::map<std::string, GgufTensor, std::less<>>& tensors() const { return tensors_; }
+  /// Null if the file does not hold the tensor.
+  const GgufTensor* find(std::string_view name) const;
+  std::span<const std::byte> bytes(const GgufTensor& tensor) const;
+  /// The tensor's pages need not stay in memory.
+  void release(const GgufTensor& tensor) const {
+    parts_[tensor.part].map->release(tensor.begin, tensor.end);
+  }
+  const std::filesystem::path& file(const GgufTensor& tensor) const {
+    return parts_[tensor.part].path;
+  }
+  /// Keeps the file of the tensor mapped.
+  std::shared_ptr<const void> owner(const GgufTensor& tensor) const {
+    return parts_[tensor.part].map;
+  }
+
+  /// Fails: the value of `key` is not what is expected.
+  [[noreturn]] void refuse(std::string_view key, Phrase found, Phrase expected,
+                           ErrorCode code = ErrorCode::kCorrupt) const;
+
+ private:
+  struct Part {
+    std::filesystem::path path;
+    std::shared_ptr<const MappedFile> map;
+  };
+
+  void add_part(const std::filesystem::path& path);
+
+  std::vector<Part> parts_;
+  std::map<std::string, Json, std::less<>> metadata_;  // of the first part
+  std::map<std::string, GgufTensor, std::less<>> tensors_;
+};
+
+/// Whether the file begins as a GGUF file does.
+bool is_gguf(const std::filesystem::path& path);
+
+}  // namespace heed

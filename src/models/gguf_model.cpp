@@ -1,0 +1,248 @@
+#include "models/gguf_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "heed/error.h"
+#include "models/gguf_architecture.h"
+
+namespace heed {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// "blk.12.attn_q.weight" as the pattern "blk.#.attn_q", its number and the ending.
+struct ParsedName {
+  std::string pattern, number, ending;
+};
+ParsedName parsed(std::string_view name) {
+  ParsedName result;
+  const std::size_t dot = name.rfind('.');
+  if (dot != std::string_view::npos &&
+      (name.substr(dot) == ".weight" || name.substr(dot) == ".bias")) {
+    result.ending = name.substr(dot);
+    name = name.substr(0, dot);
+  }
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find('.'), name.size());
+    const std::string_view part = name.substr(0, end);
+    const bool is_number =
+        !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+    if (is_number) result.number = part;
+    result.pattern += is_number ? "#" : std::string(part);
+    if (end < name.size()) result.pattern += '.';
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  return result;
+}
+
+// Row r of the hub's matrix is row `row_of(r)` of the file's: the hub has a head's first halves of
+// all pairs before the second ones.
+void exchange_rows(Tensor& tensor, std::int64_t heads) {
+  const std::int64_t rows = tensor.dim(0), per_head = rows / heads, pairs = per_head / 2;
+  const std::int64_t width = tensor.element_count() / rows;
+  const Tensor stored = tensor.clone();
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t head = row / per_head, in_head = row % per_head;
+    const std::int64_t from = head * per_head + in_head % pairs * 2 + in_head / pairs;
+    std::memcpy(tensor.data<float>() + row * width, stored.data<float>() + from * width,
+                static_cast<std::size_t>(width) * sizeof(float));
+  }
+}
+
+}  // namespace
+
+GgufModel::GgufModel(Gguf file) : file_(std::move(file)) {}
+
+std::shared_ptr<const GgufModel> GgufModel::open(const fs::path& path) {
+  std::shared_ptr<GgufModel> model(new GgufModel(Gguf::open(path)));
+  const GgufArchitecture& architecture = gguf_architecture(model->file_);
+  for (const auto& [name, tensor] : model->file_.tensors()) {
+    if (name == "rope_freqs.weight") continue;  // a part of the configuration
+    const ParsedName found = parsed(name);
+    const auto known = std::ranges::find(architecture.names, found.pattern, &GgufName::stored);
+    std::string hub = name;  // which no model has: loading it says so
+    GgufChange change = GgufChange::kNone;
+    if (known != architecture.names.end()) {
+      hub = std::string(known->hub) + found.ending;
+      if (const std::size_t place = hub.find('#'); place != std::string::npos)
+        hub.replace(place, 1, found.number);
+      const bool is_vector = tensor.shape.rank() == 1;
+      if (!(is_vector && known->change == GgufChange::kTransposed)) change = known->change;
+    }
+    model->tensors_.emplace(hub, Entry{.tensor = &tensor, .change = change});
+  }
+  return model;
+}
+
+std::string GgufModel::config_json() const {
+  const GgufArchitecture& architecture = gguf_architecture(file_);
+  return architecture.config(GgufKeys(file_, architecture.name)).dump(2) + "\n";
+}
+
+std::string GgufModel::stored_in() const {
+  std::map<std::string_view, std::int64_t> counts;
+  for (const auto& [name, tensor] : file_.tensors())
+    counts[tensor.type->name] += tensor.shape.element_count();
+  const auto most =
+      std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+  return most == counts.end() ? "" : std::string(most->first);
+}
+
+namespace {
+
+std::vector<std::string> texts_of(const Gguf& file, const char* key) {
+  std::vector<std::string> texts;
+  for (const Json& item : file[key].items()) {
+    if (!item.is_text()) file.refuse(key, item.brief(), "a list of texts");
+    texts.push_back(*item.as_text());
+  }
+  return texts;
+}
+
+std::optional<bool> flag_of(const Gguf& file, const char* key) { return file[key].as_flag(); }
+
+}  // namespace
+
+StoredVocabulary GgufModel::vocabulary() const {
+  const auto text = [&](const char* key) {
+    const std::string* found = file_[key].as_text();
+    return found == nullptr ? std::string() : *found;
+  };
+  const auto id = [&](const char* key) {
+    return file_[fmt::format("tokenizer.ggml.{}_token_id", key)].as_whole_number().value_or(-1);
+  };
+  StoredVocabulary stored = {
+      .file = path().string(),
+      .model = text("tokenizer.ggml.model"),
+      .pre = text("tokenizer.ggml.pre"),
+      .pieces = texts_of(file_, "tokenizer.ggml.tokens"),
+      .merges = texts_of(file_, "tokenizer.ggml.merges"),
+      .begin = id("bos"),
+      .end = id("eos"),
+      .unknown = id("unknown"),
+      .separator = id("seperator"),  // so spelled in the format
+      .padding = id("padding"),
+      .mask = id("mask"),
+      .first = id("cls"),
+      .add_begin = flag_of(file_, "tokenizer.ggml.add_bos_token"),
+      .add_end = flag_of(file_, "tokenizer.ggml.add_eos_token"),
+      .add_space_prefix = flag_of(file_, "tokenizer.ggml.add_space_prefix"),
+      .remove_extra_spaces = flag_of(file_, "tokenizer.ggml.remove_extra_whitespaces")};
+  for (const Json& item : file_["tokenizer.ggml.scores"].items())
+    stored.scores.push_back(static_cast<float>(item.as_number().value_or(0)));
+  for (const Json& item : file_["tokenizer.ggml.token_type"].items())
+    stored.types.push_back(item.as_whole_number().value_or(0));
+  for (const Json& item : file_["tokenizer.ggml.precompiled_charsmap"].items())
+    stored.charsmap += static_cast<char>(item.as_whole_number().value_or(0));
+  return stored;
+}
+
+std::vector<std::string> GgufModel::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : tensors_) names.push_back(name);
+  return names;
+}
+
+const GgufModel::Entry& GgufModel::entry(const std::string& name) const {
+  const auto found = tensors_.find(name);
+  if (found == tensors_.end())
+    fail({.code = ErrorCode::kNotFound,
+          .file = path().string(),
+          .found = fmt::format("has no tensor '{}'", name),
+          .hint = "as the hub's model calls it"});
+  return found->second;
+}
+
+TensorKind GgufModel::kind(const std::string& name) const {
+  const Entry& at = entry(name);
+  Shape shape = at.tensor->shape;
+  if (at.change == GgufChange::kTransposed) shape = {shape[1], shape[0]};
+  // A scale of a block is an f16, and a code has at most 8 bits: f16 rounds less than the blocks
+  // have.
+  return {.dtype = at.tensor->type->plain.value_or(DType::kF16), .shape = shape};
+}
+
+bool GgufModel::is_as_it_lies(const Entry& entry) const {
+  return entry.change == GgufChange::kNone && entry.tensor->type->plain.has_value();
+}
+
+std::int64_t GgufModel::heads_of(GgufChange change) const {
+  const GgufKeys keys(file_, gguf_architecture(file_).name);
+  const std::int64_t heads = keys.count("attention.head_count");
+  return change == GgufChange::kQueryRows ? heads : keys.count("attention.head_count_kv", heads);
+}
+
+Tensor GgufModel::read(const Entry& entry) const {
+  const GgufTensor& stored = *entry.tensor;
+  const std::span<const std::byte> bytes = file_.bytes(stored);
+  Tensor tensor;
+  if (stored.type->plain) {
+    tensor =
+        Tensor::converted(ConstView(bytes.data(), *stored.type->plain, stored.shape), DType::kF32);
+  } else {
+    tensor = Tensor::empty(stored.shape);
+    read_gguf_numbers(*stored.type, bytes,
+                      {tensor.data<float>(), static_cast<std::size_t>(tensor.element_count())});
+  }
+  switch (entry.change) {
+    case GgufChange::kNone:
+      break;
+    case GgufChange::kQueryRows:
+    case GgufChange::kKeyRows: {
+      const std::int64_t heads = heads_of(entry.change);
+      if (tensor.dim(0) % (2 * heads) != 0)
+        file_.refuse("a tensor of rotated rows", to_string(tensor.shape()),
+                     fmt::format("a multiple of {} rows", 2 * heads));
+      exchange_rows(tensor, heads);
+      break;
+    }
+    case GgufChange::kTransposed:
+      tensor = Tensor::copy_of(tensor.view().permute({1, 0}));
+      break;
+    case GgufChange::kLessOne:
+      for (std::int64_t i = 0; i < tensor.element_count(); ++i) tensor.data<float>()[i] -= 1;
+  }
+  return tensor;
+}
+
+ConstView GgufModel::tensor(const std::string& name) const {
+  const Entry& at = entry(name);
+  if (is_as_it_lies(at))
+    return {file_.bytes(*at.tensor).data(), *at.tensor->type->plain, at.tensor->shape};
+  const std::scoped_lock lock(guard_);
+  auto found = read_.find(name);
+  if (found == read_.end()) found = read_.emplace(name, read(at)).first;
+  return found->second.view();
+}
+
+Tensor GgufModel::mapped(const std::string& name) const {
+  const Entry& at = entry(name);
+  if (is_as_it_lies(at)) {
+    const ConstView view = tensor(name);
+    if (view.dtype() != DType::kF64 && view.is_aligned())
+      return Tensor::over(file_.owner(*at.tensor), view);
+  }
+  Tensor tensor = read(at);
+  const DType dtype = kind(name).dtype;
+  return dtype == DType::kF16 || dtype == DType::kBF16 ? Tensor::converted(tensor, dtype)
+                                                       : std::move(tensor);
+}
+
+Tensor GgufModel::load_f32(const std::string& name) const { return read(entry(name)); }
+
+void GgufModel::release(const std::string& name) const {
+  file_.release(*entry(name).tensor);
+  const std::scoped_lock lock(guard_);
+  read_.erase(name);
+}
+
+const std::map<std::string, std::string>& GgufModel::metadata() const {
+  static const std::map<std::string, std::string> kNone;
+  return kNone;
+}
+
+}  // namespace heed

@@ -1,0 +1,20 @@
+// A model as a GGUF file.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "heed/models/registry.h"
+
+namespace heed {
+
+/// The types that weights are written in: F32, F16, BF16, Q8_0 and Q4_0.
+std::vector<std::string_view> gguf_written_types();
+
+/// Writes atomically. Vectors are F32; rows that the type's blocks do not divide are F16. What GGUF
+/// has no place for (another family, a scaling of positions, a tokenizer's way of cutting words) is
+/// kUnsupported; a BERT's head for masked words is left out. `type` is one of `gguf_written_types`.
+void save_gguf(const std::filesystem::path& path, const LoadedModel& model, std::string_view type);
+
+}  // namespace heed
