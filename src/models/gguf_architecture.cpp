@@ -88,8 +88,7 @@ void refuse_experts(const GgufKeys& keys) {
                        "none: experts are not served yet", ErrorCode::kUnsupported);
 }
 
-// --- rotary positions
-// ------------------------------------------------------------------------------
+// --- rotary positions ---
 
 // What Llama 3.1 divides the frequency of each pair of dimensions by (transformers' rope_type
 // "llama3").
@@ -178,8 +177,7 @@ void add_rope(const GgufKeys& keys, Json& config) {
   if (!scaling.is_null()) config.set("rope_scaling", scaling);
 }
 
-// --- architectures
-// -----------------------------------------------------------------------------------
+// --- architectures ---
 
 Json llama_config(const GgufKeys& keys) {
   refuse_experts(keys);
@@ -244,8 +242,7 @@ Json bert_config(const GgufKeys& keys) {
           {"pad_token_id", 0}};
 }
 
-// --- the way back
-// --------------------------------------------------------------------------------------
+// --- the way back ---
 
 // llama.cpp rotates with scaled positions, but sees all keys.
 void refuse_windows(const Config& config) {
@@ -434,7 +431,44 @@ constexpr std::array<GgufArchitecture, 6> kArchitectures = {
      {"gpt2", kGpt2Names, gpt2_config, gpt2_keys, kGpt2Types},
      {"bert", kBertNames, bert_config, bert_keys, kBertTypes}}};
 
+/// "blk.12.attn_q.weight" as the pattern "blk.#.attn_q", its number and the ending.
+struct ParsedName {
+  std::string pattern, number, ending;
+};
+ParsedName parsed(std::string_view name) {
+  ParsedName result;
+  const std::size_t dot = name.rfind('.');
+  if (dot != std::string_view::npos &&
+      (name.substr(dot) == ".weight" || name.substr(dot) == ".bias")) {
+    result.ending = name.substr(dot);
+    name = name.substr(0, dot);
+  }
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find('.'), name.size());
+    const std::string_view part = name.substr(0, end);
+    const bool is_number =
+        !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+    if (is_number) result.number = part;
+    result.pattern += is_number ? "#" : std::string(part);
+    if (end < name.size()) result.pattern += '.';
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  return result;
+}
+
 }  // namespace
+
+std::optional<RenamedTensor> renamed(const GgufArchitecture& architecture, std::string_view name,
+                                     std::string_view GgufName::* from,
+                                     std::string_view GgufName::* to) {
+  const ParsedName found = parsed(name);
+  const auto known = std::ranges::find(architecture.names, found.pattern, from);
+  if (known == architecture.names.end()) return {};
+  std::string other = std::string((*known).*to) + found.ending;
+  if (const std::size_t layer = other.find('#'); layer != std::string::npos)
+    other.replace(layer, 1, found.number);
+  return RenamedTensor{.name = other, .change = known->change};
+}
 
 const GgufArchitecture& gguf_architecture(const Config& config) {
   const std::string wanted = config.text("model_type", "");

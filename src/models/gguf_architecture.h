@@ -52,6 +52,17 @@ struct GgufArchitecture {
   std::span<const std::string_view> model_types;
 };
 
+/// A tensor under its other name.
+struct RenamedTensor {
+  std::string name;
+  GgufChange change = GgufChange::kNone;
+};
+/// The name of a tensor, "blk.3.attn_q.weight", from the column `from` of the names to the column
+/// `to`; none for a tensor that the architecture does not have.
+std::optional<RenamedTensor> renamed(const GgufArchitecture& architecture, std::string_view name,
+                                     std::string_view GgufName::* from,
+                                     std::string_view GgufName::* to);
+
 /// That of a configuration's `model_type`; kUnsupported names those that have one.
 const GgufArchitecture& gguf_architecture(const Config& config);
 /// That of `general.architecture`; kUnsupported names those that are known.

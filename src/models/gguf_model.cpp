@@ -3,84 +3,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "heed/error.h"
 #include "models/gguf_architecture.h"
 
 namespace heed {
-namespace {
 
-namespace fs = std::filesystem;
-
-/// "blk.12.attn_q.weight" as the pattern "blk.#.attn_q", its number and the ending.
-struct ParsedName {
-  std::string pattern, number, ending;
-};
-ParsedName parsed(std::string_view name) {
-  ParsedName result;
-  const std::size_t dot = name.rfind('.');
-  if (dot != std::string_view::npos &&
-      (name.substr(dot) == ".weight" || name.substr(dot) == ".bias")) {
-    result.ending = name.substr(dot);
-    name = name.substr(0, dot);
-  }
-  while (!name.empty()) {
-    const std::size_t end = std::min(name.find('.'), name.size());
-    const std::string_view part = name.substr(0, end);
-    const bool is_number =
-        !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
-    if (is_number) result.number = part;
-    result.pattern += is_number ? "#" : std::string(part);
-    if (end < name.size()) result.pattern += '.';
-    name.remove_prefix(std::min(end + 1, name.size()));
-  }
-  return result;
+Tensor regrouped(const Tensor& rows, std::int64_t heads, std::int64_t groups) {
+  const std::int64_t count = rows.dim(0) / heads / groups;
+  const std::int64_t width = rows.element_count() / rows.dim(0);
+  const ConstView grouped = rows.view().reshape({heads, groups, count, width});
+  return Tensor::copy_of(grouped.permute({0, 2, 1, 3})).reshaped(rows.shape());
 }
 
-// Row r of the hub's matrix is row `row_of(r)` of the file's: the hub has a head's first halves of
-// all pairs before the second ones.
-void exchange_rows(Tensor& tensor, std::int64_t heads) {
-  const std::int64_t rows = tensor.dim(0), per_head = rows / heads, pairs = per_head / 2;
-  const std::int64_t width = tensor.element_count() / rows;
-  const Tensor stored = tensor.clone();
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t head = row / per_head, in_head = row % per_head;
-    const std::int64_t from = head * per_head + in_head % pairs * 2 + in_head / pairs;
-    std::memcpy(tensor.data<float>() + row * width, stored.data<float>() + from * width,
-                static_cast<std::size_t>(width) * sizeof(float));
-  }
-}
-
-}  // namespace
-
-GgufModel::GgufModel(Gguf file) : file_(std::move(file)) {}
-
-std::shared_ptr<const GgufModel> GgufModel::open(const fs::path& path) {
-  std::shared_ptr<GgufModel> model(new GgufModel(Gguf::open(path)));
-  const GgufArchitecture& architecture = gguf_architecture(model->file_);
-  for (const auto& [name, tensor] : model->file_.tensors()) {
+GgufModel::GgufModel(Gguf file) : file_(std::move(file)), architecture_(gguf_architecture(file_)) {
+  for (const auto& [name, tensor] : file_.tensors()) {
     if (name == "rope_freqs.weight") continue;  // a part of the configuration
-    const ParsedName found = parsed(name);
-    const auto known = std::ranges::find(architecture.names, found.pattern, &GgufName::stored);
-    std::string hub = name;  // which no model has: loading it says so
-    GgufChange change = GgufChange::kNone;
-    if (known != architecture.names.end()) {
-      hub = std::string(known->hub) + found.ending;
-      if (const std::size_t place = hub.find('#'); place != std::string::npos)
-        hub.replace(place, 1, found.number);
-      const bool is_vector = tensor.shape.rank() == 1;
-      if (!(is_vector && known->change == GgufChange::kTransposed)) change = known->change;
-    }
-    model->tensors_.emplace(hub, Entry{.tensor = &tensor, .change = change});
+    // Of an unknown name no model has a parameter: loading it says so.
+    RenamedTensor hub = renamed(architecture_, name, &GgufName::stored, &GgufName::hub)
+                            .value_or(RenamedTensor{.name = name});
+    const bool is_vector = tensor.shape.rank() == 1;
+    if (is_vector && hub.change == GgufChange::kTransposed) hub.change = GgufChange::kNone;
+    tensors_.emplace(std::move(hub.name), Entry{.tensor = &tensor, .change = hub.change});
   }
-  return model;
+}
+
+std::shared_ptr<const GgufModel> GgufModel::open(const std::filesystem::path& path) {
+  return std::shared_ptr<const GgufModel>(new GgufModel(Gguf::open(path)));
 }
 
 std::string GgufModel::config_json() const {
-  const GgufArchitecture& architecture = gguf_architecture(file_);
-  return architecture.config(GgufKeys(file_, architecture.name)).dump(2) + "\n";
+  return architecture_.config(GgufKeys(file_, architecture_.name)).dump(2) + "\n";
 }
 
 std::string GgufModel::stored_in() const {
@@ -103,8 +57,6 @@ std::vector<std::string> texts_of(const Gguf& file, const char* key) {
   return texts;
 }
 
-std::optional<bool> flag_of(const Gguf& file, const char* key) { return file[key].as_flag(); }
-
 }  // namespace
 
 StoredVocabulary GgufModel::vocabulary() const {
@@ -115,23 +67,25 @@ StoredVocabulary GgufModel::vocabulary() const {
   const auto id = [&](const char* key) {
     return file_[fmt::format("tokenizer.ggml.{}_token_id", key)].as_whole_number().value_or(-1);
   };
-  StoredVocabulary stored = {
-      .file = path().string(),
-      .model = text("tokenizer.ggml.model"),
-      .pre = text("tokenizer.ggml.pre"),
-      .pieces = texts_of(file_, "tokenizer.ggml.tokens"),
-      .merges = texts_of(file_, "tokenizer.ggml.merges"),
-      .begin = id("bos"),
-      .end = id("eos"),
-      .unknown = id("unknown"),
-      .separator = id("seperator"),  // so spelled in the format
-      .padding = id("padding"),
-      .mask = id("mask"),
-      .first = id("cls"),
-      .add_begin = flag_of(file_, "tokenizer.ggml.add_bos_token"),
-      .add_end = flag_of(file_, "tokenizer.ggml.add_eos_token"),
-      .add_space_prefix = flag_of(file_, "tokenizer.ggml.add_space_prefix"),
-      .remove_extra_spaces = flag_of(file_, "tokenizer.ggml.remove_extra_whitespaces")};
+  const auto flag = [&](const char* key) {
+    return file_[fmt::format("tokenizer.ggml.{}", key)].as_flag();
+  };
+  StoredVocabulary stored = {.file = path().string(),
+                             .model = text("tokenizer.ggml.model"),
+                             .pre = text("tokenizer.ggml.pre"),
+                             .pieces = texts_of(file_, "tokenizer.ggml.tokens"),
+                             .merges = texts_of(file_, "tokenizer.ggml.merges"),
+                             .begin = id("bos"),
+                             .end = id("eos"),
+                             .unknown = id("unknown"),
+                             .separator = id("seperator"),  // so spelled in the format
+                             .padding = id("padding"),
+                             .mask = id("mask"),
+                             .first = id("cls"),
+                             .add_begin = flag("add_bos_token"),
+                             .add_end = flag("add_eos_token"),
+                             .add_space_prefix = flag("add_space_prefix"),
+                             .remove_extra_spaces = flag("remove_extra_whitespaces")};
   for (const Json& item : file_["tokenizer.ggml.scores"].items())
     stored.scores.push_back(static_cast<float>(item.as_number().value_or(0)));
   for (const Json& item : file_["tokenizer.ggml.token_type"].items())
@@ -171,7 +125,7 @@ bool GgufModel::is_as_it_lies(const Entry& entry) const {
 }
 
 std::int64_t GgufModel::heads_of(GgufChange change) const {
-  const GgufKeys keys(file_, gguf_architecture(file_).name);
+  const GgufKeys keys(file_, architecture_.name);
   const std::int64_t heads = keys.count("attention.head_count");
   return change == GgufChange::kQueryRows ? heads : keys.count("attention.head_count_kv", heads);
 }
@@ -197,7 +151,7 @@ Tensor GgufModel::read(const Entry& entry) const {
       if (tensor.dim(0) % (2 * heads) != 0)
         file_.refuse("a tensor of rotated rows", to_string(tensor.shape()),
                      fmt::format("a multiple of {} rows", 2 * heads));
-      exchange_rows(tensor, heads);
+      tensor = regrouped(tensor, heads, tensor.dim(0) / heads / 2);
       break;
     }
     case GgufChange::kTransposed:

@@ -33,6 +33,12 @@ struct GgufName {
   GgufChange change = GgufChange::kNone;
 };
 
+/// Of each head's rows, `groups` groups of equal size, with the first rows of all groups together,
+/// then the second ones: [heads, groups, n, width] as [heads, n, groups, width].
+Tensor regrouped(const Tensor& rows, std::int64_t heads, std::int64_t groups);
+
+struct GgufArchitecture;
+
 class GgufModel final : public TensorFile {
  public:
   static std::shared_ptr<const GgufModel> open(const std::filesystem::path& path);
@@ -66,6 +72,7 @@ class GgufModel final : public TensorFile {
   std::int64_t heads_of(GgufChange change) const;
 
   Gguf file_;
+  const GgufArchitecture& architecture_;
   std::map<std::string, Entry, std::less<>> tensors_;  // by the hub's names
   mutable std::mutex guard_;
   mutable std::map<std::string, Tensor, std::less<>> read_;  // what views of `tensor` show

@@ -23,25 +23,16 @@ namespace {
 constexpr std::pair<std::string_view, std::int64_t> kFileTypes[] = {
     {"F32", 0}, {"F16", 1}, {"BF16", 32}, {"Q8_0", 7}, {"Q4_0", 2}};
 
-// --- tensors
-// ---------------------------------------------------------------------------------------------------------
-
-// The file has the rows of a rotated pair side by side: of each head [2, pairs] becomes [pairs, 2].
-Tensor with_pairs_together(const Tensor& hub, std::int64_t heads) {
-  const std::int64_t pairs = hub.dim(0) / heads / 2, width = hub.element_count() / hub.dim(0);
-  Tensor turned =
-      Tensor::copy_of(hub.view().reshape({heads, 2, pairs, width}).permute({0, 2, 1, 3}));
-  return std::move(turned).reshaped(hub.shape());
-}
+// --- tensors ---
 
 Tensor stored_as(const Tensor& hub, GgufChange change, const ModelInfo& info) {
   switch (change) {
     case GgufChange::kNone:
       return hub.share();
     case GgufChange::kQueryRows:
-      return with_pairs_together(hub, info.heads);
+      return regrouped(hub, info.heads, 2);
     case GgufChange::kKeyRows:
-      return with_pairs_together(hub, info.kv_heads);
+      return regrouped(hub, info.kv_heads, 2);
     case GgufChange::kTransposed:
       return hub.rank() == 2 ? Tensor::copy_of(hub.view().permute({1, 0})) : hub.share();
     case GgufChange::kLessOne:
@@ -52,28 +43,12 @@ Tensor stored_as(const Tensor& hub, GgufChange change, const ModelInfo& info) {
   return more;
 }
 
-// "model.layers.3.self_attn.q_proj.weight" by the pattern "model.layers.#.self_attn.q_proj":
-// "blk.3.attn_q.weight".
-std::string stored_name(const GgufName& name, const std::string& hub) {
-  const std::size_t hash = name.hub.find('#');
-  const std::size_t dot = hub.rfind('.');
-  if (hash == std::string_view::npos)
-    return hub.substr(0, dot) == name.hub ? std::string(name.stored) + hub.substr(dot) : "";
-  if (!hub.starts_with(name.hub.substr(0, hash))) return "";
-  const std::size_t end = hub.find('.', hash);
-  const std::string layer = hub.substr(hash, end - hash);
-  if (end >= dot || hub.substr(end, dot - end) != name.hub.substr(hash + 1)) return "";
-  std::string stored(name.stored);
-  return stored.replace(stored.find('#'), 1, layer) + hub.substr(dot);
-}
-
 const GgufType* type_of(const Tensor& tensor, const GgufType* wanted) {
   if (tensor.rank() < 2) return gguf_type_named("F32");
   return tensor.dim(-1 + tensor.rank()) % wanted->elements == 0 ? wanted : gguf_type_named("F16");
 }
 
-// --- tokenizers
-// --------------------------------------------------------------------------------------------------------
+// --- tokenizers ---
 
 using Type = SentencePieceModel::Type;
 
@@ -266,23 +241,18 @@ void save_gguf(const std::filesystem::path& path, const LoadedModel& model, std:
   std::vector<Tensor> kept;
   std::vector<GgufOut> out;
   for (const Parameter* parameter : std::as_const(*model.model).parameters()) {
-    std::string stored;
-    GgufChange change = GgufChange::kNone;
-    for (const GgufName& name : architecture.names)
-      if (std::string found = stored_name(name, parameter->name); !found.empty()) {
-        stored = std::move(found);
-        change = name.change;
-      }
-    if (stored.empty() && parameter->name.starts_with("cls."))
-      continue;  // BERT's head, which llama.cpp does not have
-    if (stored.empty())
+    const std::optional<RenamedTensor> stored =
+        renamed(architecture, parameter->name, &GgufName::hub, &GgufName::stored);
+    // BERT's head, which llama.cpp does not have.
+    if (!stored && parameter->name.starts_with("cls.")) continue;
+    if (!stored)
       fail({.code = ErrorCode::kUnsupported,
             .op = "gguf",
             .argument = parameter->name,
             .found = "a tensor that GGUF has no name for",
             .expected = "those of the architecture alone"});
-    kept.push_back(stored_as(parameter->value, change, info));
-    out.push_back({.name = stored,
+    kept.push_back(stored_as(parameter->value, stored->change, info));
+    out.push_back({.name = stored->name,
                    .view = kept.back().view(),
                    .type = type_of(kept.back(), gguf_type_named(type))});
   }

@@ -16,7 +16,7 @@ std::int64_t query_of(const HeadRequest& at, const Parameters& parameters) {
   return check_token("query", parameters.path_number("query"), at.size.queries);
 }
 
-// Of the questions about a row, a key that is shown beside the largest.
+// The key that the client asked for, which a row's answer lists beside the largest ones.
 std::optional<std::int64_t> asked_key(const HeadRequest& at, const Parameters& parameters) {
   if (!parameters.request().has_param("key")) return {};
   return check_token("key", parameters.number("key", 0, INT64_MIN, INT64_MAX), at.size.keys);

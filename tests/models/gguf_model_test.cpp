@@ -236,8 +236,7 @@ TEST(GgufModel, FrequenciesOfLlama3AreReadFromTheirTensor) {
   EXPECT_THAT(config, testing::HasSubstr("1.5"));
 }
 
-// --- what is refused
-// --------------------------------------------------------------------------------------------------
+// --- what is refused ---
 
 std::string message_of(const fs::path& file) {
   try {

@@ -1,6 +1,8 @@
 // One line of work: what is done, how many of how many, and a hairline that fills.
 import {html, say} from './dom';
 
+export const kQuietMilliseconds = 200;  // nothing is said about what takes less
+
 export interface ProgressLine { element: HTMLElement; show(what: string, count: string, share: number): void }
 
 /** `actions` stand behind the count. */

@@ -15,8 +15,7 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kNearest = 128;  // queries, and keys
-constexpr std::int64_t kLargest = 16;   // keys of the row
+constexpr std::int64_t kLargest = 16;  // keys of the row
 
 using Vector = std::vector<double>;
 
@@ -55,7 +54,7 @@ std::vector<Vector> orthogonal(std::vector<Vector> columns, double squares, Canc
 
 // The text's tokens nearest to `at`.
 std::vector<std::int64_t> nearest(std::int64_t at, std::int64_t count) {
-  const std::int64_t most = std::min(kNearest, count);
+  const std::int64_t most = std::min(kPlaneNearest, count);
   std::vector<std::int64_t> found(static_cast<std::size_t>(most));
   std::iota(found.begin(), found.end(), std::clamp<std::int64_t>(at - most / 2, 0, count - most));
   return found;
@@ -67,7 +66,7 @@ std::vector<Entry> shown_keys(const std::vector<Entry>& ranked, std::int64_t at,
                               const GeometryRequest& request) {
   std::vector<Entry> near = ranked;
   std::ranges::stable_sort(near, {}, [at](const Entry& key) { return std::abs(key.at - at); });
-  std::vector<Entry> shown(near.begin(), near.begin() + std::min(kNearest, std::ssize(near)));
+  std::vector<Entry> shown(near.begin(), near.begin() + std::min(kPlaneNearest, std::ssize(near)));
   shown.insert(shown.end(), ranked.begin(),
                ranked.begin() + std::min(kLargest, std::ssize(ranked)));
   const auto asked =

@@ -46,6 +46,9 @@ struct GeometryRequest {
   bool still = false;                    // as if positions turned nothing
 };
 
+/// Queries, and keys, of a plane: a text with at most as many is in it whole.
+inline constexpr std::int64_t kPlaneNearest = 128;
+
 /// A long text is cut to the 128 queries and keys nearest to the query, and the row's 16 largest
 /// keys. `model` (null: not at hand) tells how positions turn. Throws kUnsupported where scores are
 /// not products of q and k.

@@ -159,11 +159,11 @@ WhyRequest cell_of(const LiveSession& live, const ViewAddress& view, const Place
 // The row by dimension, and its plane; where positions turn it, also the plane before they do.
 void hold_row(const LiveSession& live, const std::string& path, const WhyRequest& cell,
               Answers& held) {
-  constexpr std::int64_t kWholePlane = 128;  // keys up to which the page names none
   Cancel cancel;
   hold_if_said(held, fmt::format("{}/dimensions/{}?key={}", path, cell.query, cell.key),
                [&] { return answer_dimensions(live, {cell.place, cell.query, cell.key}, cancel); });
-  const bool is_long = live.size(cell.place.stack).keys > kWholePlane;
+  const bool is_long =
+      live.size(cell.place.stack).keys > kPlaneNearest;  // else the page names no key
   const std::string key = is_long ? fmt::format("&key={}", cell.key) : "";
   bool turned = false;
   const auto hold_plane = [&](const char* rotation, bool still) {

@@ -87,7 +87,7 @@ std::unique_ptr<Tokenizer> tokenizer_of(const StoredVocabulary& stored, std::str
   return read_tokenizer(TokenizerFile(stored.file, std::move(json)));
 }
 
-// --- SentencePiece -------------------------------------------------------------------------------
+// --- SentencePiece ---
 
 SentencePieceModel sentence_piece_of(const StoredVocabulary& stored) {
   if (stored.scores.size() != stored.pieces.size())
@@ -120,7 +120,7 @@ std::unique_ptr<Tokenizer> read_sentence_piece_lists(const StoredVocabulary& sto
                                   stored.file);
 }
 
-// --- byte-level BPE ------------------------------------------------------------------------------
+// --- byte-level BPE ---
 
 /// How a model cuts words, by llama.cpp's name for it.
 struct WordCutter {
@@ -195,7 +195,7 @@ std::unique_ptr<Tokenizer> read_byte_lists(const StoredVocabulary& stored) {
   return tokenizer_of(stored, byte_bpe_json(content));
 }
 
-// --- WordPiece -----------------------------------------------------------------------------------
+// --- WordPiece ---
 
 // Such files mark pieces that begin a word, BERT's own those that do not.
 std::vector<std::string> word_pieces_of(const StoredVocabulary& stored) {

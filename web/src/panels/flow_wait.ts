@@ -6,9 +6,7 @@ import {button, html} from '../dom';
 import {count} from '../format';
 import type {Page} from '../panel';
 import type {ProgressLine} from '../progress_line';
-import {progressLine} from '../progress_line';
-
-const kQuietMilliseconds = 200;  // nothing is said about what takes less
+import {kQuietMilliseconds, progressLine} from '../progress_line';
 
 const kSaid: Record<string, [what: string, part: string]> = {
   layers: ['Following the flow', 'layer'], edges: ['Summing the edges', 'layer'],

@@ -1,7 +1,7 @@
 // How many tiles of the matrix in sight are there: the coarse ones of a long text take a while.
 import {html, say} from '../dom';
+import {kQuietMilliseconds} from '../progress_line';
 
-const kQuietMilliseconds = 200;  // nothing is said about what takes less
 const kSecond = 1000;
 
 export class MatrixWait {

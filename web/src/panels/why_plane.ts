@@ -64,11 +64,6 @@ function marks(points: Point[], own: Point, pinned: Point | undefined, centre: {
   ];
 }
 
-/** Points that stand for a name where others need room. */
-function lettersOf(words: string, x: number, y: number): {x: number; y: number}[] {
-  return Array.from({length: Math.ceil(widthOf(words) / 6)}, (_, at) => ({x: x + 6 * at + 3, y: y - 4}));
-}
-
 /** `128 of 201 keys` */
 function some(shown: number, others: number, one: string, many: string): string {
   const all = (shown + others).toLocaleString('en');
@@ -92,19 +87,21 @@ export function planeBlock(found: Geometry, page: Page, key: number, room: numbe
   const text = (words: string, {x, y}: {x: number; y: number}, kind = '') => drawn.append(svg('text', {x, y, class: `why-tick ${kind}`}, words));
   const [along, up] = found.shares.map(percent) as [string, string];
   const axes = [{words: along, x: width - widthOf(along), y: centre.y - 6}, {words: up, x: centre.x + 6, y: 12}];
-  const taken = axes.flatMap(({words, x, y}) => lettersOf(words, x, y));
-  for (const {words, ...at} of axes) text(words, at);
+  const chosen = new Room([], width - 20);  // whose names may cover other points
+  const free = new Room(points, width - 20);
+  for (const {words, ...at} of axes) {
+    text(words, at);
+    for (const room of [chosen, free]) room.take(at.x, at.y, widthOf(words));
+  }
   const write = (room: Room, point: Point, kind: string) => {
     const words = nameOf(point);
     const at = room.find(point.x, point.y, widthOf(words));
     if (!at || at.y < 10 || at.y > height - 2) return;
     text(words, at, kind);
-    taken.push(...lettersOf(words, at.x, at.y));
+    if (room === chosen) free.take(at.x, at.y, widthOf(words));
   };
-  const chosen = new Room(taken, width - 20);  // their names may cover other points
   for (const point of [own, ...pinned ? [pinned] : []]) write(chosen, point, 'accent');
   const others = points.filter((point) => point.key && point !== pinned).sort((a, b) => b.key!.weight - a.key!.weight);
-  const free = new Room([...points, ...taken], width - 20);
   for (const point of others.slice(0, stage.isNarrow ? kNarrowNames : kNames)) write(free, point, 'name');
   const usual = `The further a key lies along the dashed line, the higher its score. Filled: ${some(found.keys.length, found.other_keys, 'key', 'keys')}; open: ${some(found.queries.length, found.other_queries, 'query', 'queries')}.`;
   const said = note(usual);

@@ -2,6 +2,7 @@
 import {parse} from '../address';
 import {html} from '../dom';
 import {deliverFailure} from '../export/deliver';
+import {kQuietMilliseconds} from '../progress_line';
 import type {Place, Selection, Stack} from '../selection';
 import {kNothing} from '../selection';
 import type {About, Input, SessionInfo} from '../transport/api';
@@ -18,7 +19,6 @@ import type {Steps} from './steps';
 import {modelOfLast, stepsSlider} from './steps';
 
 const kRetryMilliseconds = 2000;
-const kQuietMilliseconds = 200;  // nothing is said about what takes less
 
 /** What shows the sessions that are opened here. */
 export interface Showing {

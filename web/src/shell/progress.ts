@@ -1,10 +1,8 @@
 // One line while the server works: what, how many of how many; or what failed, and why.
 import {html} from '../dom';
 import type {MakePanel, Panel} from '../panel';
-import {progressLine} from '../progress_line';
+import {kQuietMilliseconds, progressLine} from '../progress_line';
 import type {SessionInfo} from '../transport/api';
-
-const kQuietMilliseconds = 200;  // nothing is said about what takes less
 
 /** All that the model runs: an encoder-decoder reads the source and the target. */
 export function passOf({tokens, key_tokens: source, attentions}: SessionInfo): string {
