@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "heed/error.h"
 #include "io/atomic_file.h"
 #include "io/gguf_header.h"
 #include "io/write_elements.h"
@@ -36,11 +35,11 @@ void put_value(std::string& to, const Json& value, GgufValue type) {
     case kText:
       return put_text(to, *value.as_text());
     case kFlag:
-      return put<std::uint8_t>(to, *value.as_flag() ? 1 : 0);
+      return put<std::uint8_t>(to, value.as_flag().value() ? 1 : 0);
     case kU32:
-      return put(to, static_cast<std::uint32_t>(*value.as_integer()));
+      return put(to, static_cast<std::uint32_t>(value.as_integer().value()));
     case kI32:
-      return put(to, static_cast<std::int32_t>(*value.as_integer()));
+      return put(to, static_cast<std::int32_t>(value.as_integer().value()));
     case kF32:
       return put(to, static_cast<float>(value.as_number().value_or(0)));
     default:

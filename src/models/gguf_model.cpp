@@ -166,7 +166,7 @@ Tensor GgufModel::read(const Entry& entry) const {
 ConstView GgufModel::tensor(const std::string& name) const {
   const Entry& at = entry(name);
   if (is_as_it_lies(at))
-    return {file_.bytes(*at.tensor).data(), *at.tensor->type->plain, at.tensor->shape};
+    return {file_.bytes(*at.tensor).data(), at.tensor->type->plain.value(), at.tensor->shape};
   const std::scoped_lock lock(guard_);
   auto found = read_.find(name);
   if (found == read_.end()) found = read_.emplace(name, read(at)).first;

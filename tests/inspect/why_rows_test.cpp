@@ -89,21 +89,22 @@ TEST_P(WhyRow, TheTermsOfEachKeySumToItsScoreAndGiveItsWeight) {
   });
 }
 
-TEST_P(WhyRow, ThePlaneLeavesOutWhatItSays) {
+TEST_P(WhyRow, TheRowInViewIsExactAlongTheFirstAxisOfThePlane) {
   const LoadedModel model = family_model(GetParam());
   const Session session = family_session(model);
   Cancel never;
   of_every_row(session, [&](const Place& place, std::int64_t i) {
     for (const bool still : {false, true}) {
       const Geometry plane = geometry(session, &model, {place, i, {}, still}, never);
-      double row = 0, left = 0;
+      const PlaneQuery& query = plane.queries.at(static_cast<std::size_t>(i));
+      double row = 0;
       for (const PlaneKey& key : plane.keys) {
-        const PlaneQuery& query = plane.queries.at(static_cast<std::size_t>(i));
         const double score = key.product - plane.mean;
-        row += score * score;
-        left += std::pow(score - query.x * key.x - query.y * key.y, 2);
+        row = std::max(row, std::abs(score));
+        EXPECT_NEAR(query.x * key.x, score, rounding_of(score));
       }
-      EXPECT_NEAR(left, (1 - plane.row_explained) * row, 1e-9 * std::max(1.0, row));
+      EXPECT_GE(query.x, 0);
+      EXPECT_NEAR(query.y, 0, 1e-9);
       EXPECT_LE(plane.explained, 1);
       EXPECT_NEAR(plane.explained, total(plane.shares), row == 0 ? 1 : 1e-9);
     }
@@ -171,17 +172,18 @@ TEST(Geometry, OfAHeadOfTwoDimensionsIsExact) {
   Cancel never;
   const Geometry plane = geometry(session, nullptr, {kOnly, 3}, never);
   EXPECT_NEAR(plane.explained, 1, 1e-9);
-  EXPECT_NEAR(plane.row_explained, 1, 1e-9);
-  const PlaneQuery& query = plane.queries.at(3);
-  EXPECT_GE(query.x, 0);
-  EXPECT_GE(query.y, 0);
   ASSERT_EQ(plane.keys.size(), 9U);
-  for (const PlaneKey& key : plane.keys)
-    EXPECT_NEAR(query.x * key.x + query.y * key.y, key.product - plane.mean, 1e-9);
+  for (const PlaneQuery& query : plane.queries) {
+    const Geometry own = geometry(session, nullptr, {kOnly, query.query}, never);
+    for (std::size_t j = 0; j < 9; ++j)
+      EXPECT_NEAR(query.x * plane.keys[j].x + query.y * plane.keys[j].y,
+                  own.keys[j].product - own.mean, 1e-9);
+  }
 }
 
-// Three orthogonal directions with singular values 3, 2, 1 (times sqrt(2) and the scale).
-TEST(Geometry, TakesTheTwoLeadingDirections) {
+// Three orthogonal directions with singular values 3, 2, 1 (times sqrt(2) and the scale); each
+// query has one of them.
+TEST(Geometry, TakesTheDirectionOfTheRowThenTheLeadingOneOfTheRest) {
   const std::vector<float> keys = {0, 1, 0, 0, -1, 0, 1, 0, 0, -1, 0, 0, 0, 0, 1, 0, 0, -1};
   const Session session =
       OneHead{rows_of(3, {0, 0, 1, 3, 0, 0, 0, 2, 0}), rows_of(3, keys)}.session();
@@ -189,8 +191,9 @@ TEST(Geometry, TakesTheTwoLeadingDirections) {
   const Geometry plane = geometry(session, nullptr, {kOnly, 1}, never);
   EXPECT_NEAR(plane.shares.at(0), 9.0 / 14, 1e-9);
   EXPECT_NEAR(plane.shares.at(1), 4.0 / 14, 1e-9);
-  EXPECT_NEAR(plane.row_explained, 1, 1e-9);
-  EXPECT_NEAR(geometry(session, nullptr, {kOnly, 0}, never).row_explained, 0, 1e-9);
+  const Geometry of_the_least = geometry(session, nullptr, {kOnly, 0}, never);
+  EXPECT_NEAR(of_the_least.shares.at(0), 1.0 / 14, 1e-9);
+  EXPECT_NEAR(of_the_least.shares.at(1), 9.0 / 14, 1e-9);
   EXPECT_NEAR(plane.keys.at(2).x, -plane.keys.at(3).x, 1e-9);
   EXPECT_GT(plane.keys.at(2).x, 0.5);
   EXPECT_NEAR(plane.keys.at(2).y, 0, 1e-9);

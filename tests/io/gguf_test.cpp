@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstring>
-#include <limits>
 
 #include "base/philox.h"
 #include "io/atomic_file.h"

@@ -13,7 +13,6 @@
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
 #include "models/gguf_architecture.h"
-#include "support/expect_error.h"
 #include "support/gguf_writer.h"
 #include "support/random_tensor.h"
 #include "support/scratch.h"

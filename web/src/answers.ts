@@ -395,7 +395,6 @@ export interface Geometry {
   mean: number;
   shares: number[];
   explained: number;
-  row_explained: number;
 }
 
 export interface Marginals {

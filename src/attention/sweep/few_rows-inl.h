@@ -1,30 +1,31 @@
-// Products of a few query rows, as a step of a decoder has them: the keys in the lanes of the
-// scores, the columns of V in those of the output. Included once for each target.
+// Products of a few query rows, as a decoder's step has them. Included once for each target.
 //
-// With the rows in the lanes, one of sixteen was work, and six sums at a time waited for each
-// other. These are the same sums in the same order. One row of 12 heads of 64 over as many
-// key/value heads, one thread of an AMD EPYC (Zen 5), microseconds for 250 and 4,000 keys: AVX-512
-// 47 and 1,349 before, 29 and 742 now; AVX2 52 and 2,012, 33 and 879. With two threads, which a row
-// of 250 keys was too short for, 15 and 303.
+// Keys are in the lanes of the scores, columns of V in those of the output. With rows in the lanes
+// only one lane of sixteen was used. The sums and their order are the same as there.
 //
-// Keys and values are not copied: those of 16 bits and of i8 are widened in registers. What comes
-// 64 keys later is fetched meanwhile. One row of 32 heads over 8, D = 128, one thread of an AMD Zen
-// 3, best milliseconds for 8,192 keys, the versions in turn:
-// - f32 9.7, f16 4.9 with a copy; 8.4 and 4.5 without. Where the rows of a whole tile were fetched
-// at
-//   once, f16 took 5.8: there are more lines than the core can wait for.
-// - 32 columns of 16 keys are transposed to memory first, then multiplied: a query is broadcast
-// once
-//   for two vectors of keys, and not for each. What comes later is fetched a row at a time between
-//   the products, not sixteen rows before them. f16 4.4 to 3.8, i8 5.6 to 3.7; 2,048 keys of
-//   f32 2.0 to 1.2, of f16 .82 to .68; 512 keys of f16 .21 to .18 (47 of 103 GFLOP/s).
-// - Of the time of f16 in cache 57 % are scores, 22 % P V. To transpose takes as long as to
-// multiply;
-//   with the columns of a key in the lanes it would not be necessary, but the sums would then have
-//   another order than those of the passes that compute scores again.
-// - Without gain: eight rows by these products (as fast as with the rows in the lanes), four
-// vectors of
-//   keys at once for one or two rows.
+// Keys and values are read where they lie: 16-bit and i8 numbers are widened in registers. The rows
+// that come 64 keys later are fetched one at a time between the products.
+//
+// Lab notes. One row, one thread.
+//
+// AMD EPYC (Zen 5), 12 heads of 64, microseconds for 250 and for 4,000 keys. AVX-512: 47 and 1,349
+// with rows in the lanes, 29 and 742 with keys in the lanes. AVX2: 52 and 2,012, then 33 and 879.
+//
+// AMD Zen 3 (AVX2), 32 heads over 8, D = 128, best milliseconds, the versions in turn:
+//
+//   change                                       keys    f32           f16           i8
+//   keys and values are not copied first         8,192   9.7 -> 8.4    4.9 -> 4.5
+//   keys are transposed to 2 KB of memory        8,192                 4.4 -> 3.8    5.6 -> 3.7
+//                                                2,048   2.0 -> 1.2    .82 -> .68
+//                                                  512                 .21 -> .18
+//
+// The last figure is 47 of 103 GFLOP/s. Scores take 57 % of the time, P V 22 %. The transposition
+// costs as much as the multiplication. It could be left out with the columns of one key in the
+// lanes, but then the sums would have another order than in the passes that compute scores again.
+//
+// Without gain: fetching all rows of a tile at once (f16 5.8 ms: more lines than the core can wait
+// for), eight rows on this path (equal to rows in the lanes), four vectors of keys for one or two
+// rows.
 #if defined(HEED_SWEEP_FEW_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_FEW_ROWS_INL_H
 #undef HEED_SWEEP_FEW_ROWS_INL_H

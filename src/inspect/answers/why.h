@@ -268,7 +268,6 @@ struct GeometryAnswer {
     field("mean", plane.mean);
     field("shares", plane.shares);
     field("explained", plane.explained);
-    field("row_explained", plane.row_explained);
   }
 };
 

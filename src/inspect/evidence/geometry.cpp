@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "heed/error.h"
 #include "inspect/evidence/score_parts.h"
@@ -111,44 +112,60 @@ double mean_of(const Vector& numbers) {
          static_cast<double>(std::max<std::size_t>(numbers.size(), 1));
 }
 
-// The coordinates along one direction: `column` is the left singular vector times its value. The
-// query in view has none below 0, which fixes the signs.
-void place_along(const Vector& column, const std::vector<Vector>& centred, std::size_t in_view,
-                 double PlaneQuery::* of_query, double PlaneKey::* of_key, Geometry& plane) {
-  const double value = std::sqrt(dot(column, column));
-  const double sign = dot(column, centred[in_view]) < 0 ? -1 : 1;
-  const double root = sign / std::sqrt(value);
-  for (std::size_t i = 0; i < centred.size(); ++i)
-    plane.queries[i].*of_query = root * dot(column, centred[i]) / value;
-  for (std::size_t j = 0; j < column.size(); ++j) plane.keys[j].*of_key = root * column[j];
-}
-
 double squares_of(const std::vector<Vector>& rows) {
   double squares = 0;
   for (const Vector& row : rows) squares += dot(row, row);
   return squares;
 }
 
+// A direction of the plane, as the products of queries with it and of it with keys: the entries of
+// S along `line`, which has a number per key.
+struct Direction {
+  double PlaneQuery::* of_query;
+  double PlaneKey::* of_key;
+};
+constexpr Direction kAcross{&PlaneQuery::x, &PlaneKey::x}, kUp{&PlaneQuery::y, &PlaneKey::y};
+
+// Moves what `rows` have along `line` into the plane. Returns its squares.
+double place_along(const Direction& direction, const Vector& line, std::vector<Vector>& rows,
+                   Geometry& plane) {
+  const double length = std::sqrt(dot(line, line));
+  Vector shares;  // of a query
+  for (const Vector& row : rows) shares.push_back(dot(line, row) / length);
+  const double root = std::sqrt(std::sqrt(dot(shares, shares)));  // both lists get one length
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    plane.queries[i].*direction.of_query = shares[i] / root;
+  for (std::size_t j = 0; j < line.size(); ++j)
+    plane.keys[j].*direction.of_key = root * line[j] / length;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t j = 0; j < line.size(); ++j) rows[i][j] -= shares[i] * line[j] / length;
+  return dot(shares, shares);
+}
+
+// The leading direction, whose largest number is positive; empty where there are but roundings.
+Vector leading(const std::vector<Vector>& rows, double least, Cancel& cancel) {
+  const double squares = squares_of(rows);
+  if (squares <= least) return {};
+  Vector line = orthogonal(rows, squares, cancel).front();
+  const auto largest =
+      std::ranges::max_element(line, {}, [](double number) { return std::abs(number); });
+  if (largest != line.end() && *largest < 0)
+    for (double& number : line) number = -number;
+  return line;
+}
+
 // `least`: what is smaller is rounding.
-void read_plane(const std::vector<Vector>& centred, std::size_t in_view, double least,
-                Geometry& plane, Cancel& cancel) {
+void read_plane(std::vector<Vector> centred, std::size_t in_view, double least, Geometry& plane,
+                Cancel& cancel) {
   const double squares = squares_of(centred);
   plane.shares = {0, 0};
   if (squares <= least) return;
-  const std::vector<Vector> columns = orthogonal(centred, squares, cancel);
-  const double row_squares = dot(centred[in_view], centred[in_view]);
-  double row_shown = 0;
-  for (std::size_t at = 0; at < std::min<std::size_t>(2, columns.size()); ++at) {
-    const double square = dot(columns[at], columns[at]);
-    if (square <= 1e-12 * squares) continue;  // rounding, which has no direction
-    plane.shares[at] = square / squares;
-    const double along = dot(columns[at], centred[in_view]);
-    row_shown += along * along / square;
-    place_along(columns[at], centred, in_view, at == 0 ? &PlaneQuery::x : &PlaneQuery::y,
-                at == 0 ? &PlaneKey::x : &PlaneKey::y, plane);
-  }
+  const Vector own = centred[in_view];
+  const Vector first = dot(own, own) > least ? own : leading(centred, least, cancel);
+  plane.shares[0] = place_along(kAcross, first, centred, plane) / squares;
+  const Vector second = leading(centred, std::max(least, 1e-12 * squares), cancel);
+  if (!second.empty()) plane.shares[1] = place_along(kUp, second, centred, plane) / squares;
   plane.explained = std::min(1.0, plane.shares[0] + plane.shares[1]);
-  if (row_squares > 0) plane.row_explained = std::min(1.0, row_shown / row_squares);
 }
 
 void check_products(const LayerAttention& layer) {
@@ -198,7 +215,7 @@ Geometry geometry(const Session& session, const LoadedModel* model, const Geomet
   const double squares = squares_of(centred);
   for (Vector& row : centred)
     for (const double mean = mean_of(row); double& product : row) product -= mean;
-  read_plane(centred, in_view, 1e-12 * squares, plane, cancel);
+  read_plane(std::move(centred), in_view, 1e-12 * squares, plane, cancel);
   return plane;
 }
 

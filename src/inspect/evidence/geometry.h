@@ -22,10 +22,12 @@ struct PlaneKey {
   double weight = 0;
 };
 
-/// The plane of the two leading singular directions of S, the products of queries and keys less
-/// each row's mean, which the softmax does not see. With S = U diag(s) V^T a query is at
-/// U sqrt(s) and a key at V sqrt(s), so that x x' + y y' is the best approximation of S of rank 2
-/// (Eckart & Young 1936; a biplot, Gabriel 1971).
+/// A plane for S, the products of queries and keys less each row's mean, which the softmax does not
+/// see. A query at (x, y) and a key at (x', y') have x x' + y y' in place of their entry of S (a
+/// biplot, Gabriel 1971). The first direction is the row of the query in view, which is on the
+/// positive x axis: its entries are exact, and x' orders its keys by score. The second is the
+/// leading singular direction of what is left (Eckart & Young 1936). Where that row is constant,
+/// both are leading directions.
 struct Geometry {
   Place place;
   std::int64_t query = 0;
@@ -36,7 +38,6 @@ struct Geometry {
   double mean = 0;                                 // of the products of the query in view
   std::vector<double> shares = {};                 // of the squares of S, by direction
   double explained = 1;                            // the sum of the shares
-  double row_explained = 1;                        // of the squares of the row in view
 };
 
 struct GeometryRequest {

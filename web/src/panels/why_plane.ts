@@ -1,4 +1,5 @@
-// The head's queries and keys in a plane: the product of two points approximates their score.
+// The head's queries and keys in a plane: the product of two points approximates their score. The query in view is on the
+// axis to the right, along which its keys are ordered by score.
 import {arcs} from '../arcs';
 import type {Geometry, PlaneKey} from '../answers';
 import {choice, html, svg} from '../dom';
@@ -23,18 +24,11 @@ const kGap = 48;   // between columns of Why, two of which the plane takes
 /** A query, or a key; where it is drawn. */
 interface Point { x: number; y: number; query: number | null; key: PlaneKey | null }
 
-/** Of a key: its score less the mean of the row, and what the plane says of that. */
-function scoresOf(found: Geometry, key: PlaneKey): {own: number; shown: number} {
-  const query = found.queries.find(({query}) => query === found.query)!;
-  return {own: key.product - found.mean, shown: query.x * key.x + query.y * key.y};
-}
-
 function list(found: Geometry, page: Page, key: number): HTMLElement {
   const first = [...found.keys].sort((a, b) => b.weight - a.weight || a.key - b.key).slice(0, kListed);
-  return html('div', {}, row('plane head', '', '', quiet('score'), quiet('in plane'), quiet('weight')), ...first.map((each) => {
-    const {own, shown} = scoresOf(found, each);
-    return row('plane', html('span', {class: 'index'}, String(each.key)), keyName(page, found.query, each.key, each.key === key), scored(own), scored(shown), weight(each.weight));
-  }), note(`scores are q\u00b7k less the row\u2019s mean, ${scored(found.mean)}`));
+  return html('div', {}, row('plane head', '', '', quiet('score'), quiet('weight')), ...first.map((each) => row('plane', html('span', {class: 'index'}, String(each.key)),
+    keyName(page, found.query, each.key, each.key === key), scored(each.product - found.mean), weight(each.weight))),
+  note(`scores are q\u00b7k less the row\u2019s mean, ${scored(found.mean)}`));
 }
 
 /** Queries, then keys, at one scale along both axes, and the centre. */
@@ -49,7 +43,6 @@ function placed({queries, keys}: Geometry, width: number, height: number): {poin
 }
 
 function marks(points: Point[], own: Point, pinned: Point | undefined, centre: {x: number; y: number}, width: number, height: number): SVGElement[] {
-  const far = 2 * (width + height) / (Math.hypot(own.x - centre.x, own.y - centre.y) || 1);
   const keys = points.filter(({key}) => key);
   const edges = arcs(Float32Array.from(keys, ({key}) => key!.weight), 0.9, 8).edges.map(({at, weight: share}) => svg('path', {
     d: `M${own.x} ${own.y}L${keys[at]!.x} ${keys[at]!.y}`, class: 'why-edge', 'stroke-width': Math.max(1.25, 16 * share), opacity: Math.min(1, 0.45 + 0.8 * Math.sqrt(share)),
@@ -57,7 +50,7 @@ function marks(points: Point[], own: Point, pinned: Point | undefined, centre: {
   const radius = ({key}: Point) => 2 + (key ? 5 * Math.sqrt(key.weight) : 0);
   return [
     svg('path', {d: `M0 ${centre.y}H${width}M${centre.x} 0V${height}`, class: 'why-grid'}),
-    svg('path', {d: `M${centre.x} ${centre.y}l${far * (own.x - centre.x)} ${far * (own.y - centre.y)}`, class: 'why-along'}), ...edges,
+    ...edges,
     ...points.map((point) => svg('circle', {cx: point.x, cy: point.y, r: radius(point), class: point.key ? 'why-dot' : 'why-open'})),
     ...pinned ? [svg('circle', {cx: pinned.x, cy: pinned.y, r: radius(pinned) + 2, class: 'why-ring'})] : [],
     svg('circle', {cx: own.x, cy: own.y, r: 5, class: 'why-point'}),
@@ -75,7 +68,7 @@ export function planeBlock(found: Geometry, page: Page, key: number, room: numbe
   const {query} = found;
   const switches = choice('Rotation', kRotations.map((name) => ({name, label: `${name} rotation`})), (rotation) => store.set({rotation}));
   switches.show(store.now.rotation);
-  const title = heading('Queries and keys in a plane', `${percent(found.explained)} of the squared scores, less each row\u2019s mean, lie in it, and ${percent(found.row_explained)} of this row\u2019s`, ...found.turned ? [switches.element] : []);
+  const title = heading('Queries and keys in a plane', `it holds ${percent(found.explained)} of the squared scores of all rows, each less its mean, and this row exactly`, ...found.turned ? [switches.element] : []);
   if (found.shares.every((share) => share === 0)) return [title, note('The row has one score for all of its keys: there is no direction to show.')];
   const width = stage.isStacked ? room : Math.floor((room - 2 * kGap) / 3) * 2 + kGap;
   const height = Math.min(kHeight, width);
@@ -103,7 +96,7 @@ export function planeBlock(found: Geometry, page: Page, key: number, room: numbe
   for (const point of [own, ...pinned ? [pinned] : []]) write(chosen, point, 'accent');
   const others = points.filter((point) => point.key && point !== pinned).sort((a, b) => b.key!.weight - a.key!.weight);
   for (const point of others.slice(0, stage.isNarrow ? kNarrowNames : kNames)) write(free, point, 'name');
-  const usual = `The further a key lies along the dashed line, the higher its score. Filled: ${some(found.keys.length, found.other_keys, 'key', 'keys')}; open: ${some(found.queries.length, found.other_queries, 'query', 'queries')}.`;
+  const usual = `The further right a key, the higher its score with this query. Filled: ${some(found.keys.length, found.other_keys, 'key', 'keys')}; open: ${some(found.queries.length, found.other_queries, 'query', 'queries')}.`;
   const said = note(usual);
   said.classList.add('why-said');
   const mark = svg('circle', {r: 7, class: 'why-ring', hidden: true});
@@ -120,8 +113,7 @@ export function planeBlock(found: Geometry, page: Page, key: number, room: numbe
     mark.setAttribute('cx', String(at?.x));
     mark.setAttribute('cy', String(at?.y));
     if (!at?.key) return void (said.textContent = at ? `query ${nameOf(at)} ${at.query}` : usual);
-    const {own: score, shown} = scoresOf(found, at.key);
-    said.textContent = `key ${nameOf(at)} ${at.key.key}: q\u00b7k ${scored(at.key.product)}, less the mean ${scored(score)}, in the plane ${scored(shown)}, weight ${weight(at.key.weight)}`;
+    said.textContent = `key ${nameOf(at)} ${at.key.key}: q\u00b7k ${scored(at.key.product)}, less the mean ${scored(at.key.product - found.mean)}, weight ${weight(at.key.weight)}`;
   };
   for (const name of ['pointermove', 'pointerdown'] as const) drawn.addEventListener(name, (event) => tell(nearest(event)));
   drawn.addEventListener('pointerleave', () => tell(null));

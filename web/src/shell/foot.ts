@@ -48,8 +48,14 @@ function saver(page: Page): {element: HTMLElement; save: (format: Format) => voi
   };
   // Which panels there are changes with what is shown: they are looked up when one is about to choose.
   const panels = html('span', {});
-  const listPanels = () => panels.replaceChildren(menu('save a part as svg', panelNames(page.stage.root).map((name) => ({name, label: name})), '',
-    (name) => saveNow('svg', name), 'part'));
+  let listed: string | null = null;
+  const listPanels = () => {
+    const names = panelNames(page.stage.root);
+    // A menu under the pointer that is replaced is entered anew, and would be replaced without end.
+    if (names.join() === listed) return;
+    listed = names.join();
+    panels.replaceChildren(menu('save a part as svg', names.map((name) => ({name, label: name})), '', (name) => saveNow('svg', name), 'part'));
+  };
   panels.addEventListener('pointerenter', listPanels);
   listPanels();  // at once, so that the line keeps its layout, which pictures show
   setTimeout(listPanels, kDrawnMilliseconds);  // for who comes by the keyboard

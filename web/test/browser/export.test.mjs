@@ -128,6 +128,9 @@ test('a part of the view is saved as a figure of its own', async () => {
   const page = await open(`#${kView}`);
   await settled(page);
   await page.locator('.foot-save .menu').hover();
+  const menu = await page.locator('.foot-save select').elementHandle();
+  for (let again = 0; again < 5; ++again) await frames(page);
+  assert.ok(await menu.evaluate((each) => each.isConnected), 'the menu under the pointer was replaced');
   const names = await page.locator('.foot-save option').allTextContents();
   assert.ok(['matrix', 'who-attends-to-whom', 'text', 'next-word'].every((name) => names.includes(name)), names.join());
   const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.foot-save select').selectOption('matrix')]);

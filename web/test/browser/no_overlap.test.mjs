@@ -1,5 +1,6 @@
 // No text stands on another one, none is cut, and none leaves the page sideways: in every view and size.
 // HEED_EVERYWHERE=1 adds a text of 5,000 tokens, a model of 100 heads a layer, and every size in dark colors.
+// HEED_KEEP_PICTURES: a folder for a picture of each view.
 import assert from 'node:assert/strict';
 import {join} from 'node:path';
 import {after, before, test} from 'node:test';
@@ -10,6 +11,7 @@ const {blank} = withPages();
 const kViews = ['look', 'grid', 'matrix', 'why', 'anatomy', 'words', 'heads', 'flow'];
 const kSizes = [{width: 1440, height: 900, colorScheme: 'light'}, {width: 1280, height: 800, colorScheme: 'dark'}, {width: 390, height: 844, colorScheme: 'light'}];
 const kAgain = 5;  // looks at what may still move
+const kPictures = process.env.HEED_KEEP_PICTURES;
 const kEverywhere = Boolean(process.env.HEED_EVERYWHERE);
 
 /** What is wrong with the texts that can be seen, a sentence each. */
@@ -117,6 +119,7 @@ function everyView(name, {served, place, isLong = false, sizes = kSizes}) {
           found = await wrongTexts(page);
         }
         if (found.length > 0) wrong[view] = found;
+        if (kPictures) await page.screenshot({path: join(kPictures, `${name.replaceAll(' ', '-')}-${view}-${width}-${colorScheme}.png`)});
       }
       assert.deepEqual(wrong, {});
     });
