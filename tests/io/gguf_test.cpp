@@ -6,7 +6,6 @@
 #include <array>
 #include <cstring>
 
-#include "base/philox.h"
 #include "io/atomic_file.h"
 #include "io/gguf_header.h"
 #include "io/gguf_types.h"

@@ -153,8 +153,8 @@ TEST(GgufModel, IsFoundByItsFolderAndItsPath) {
   EXPECT_EQ(find_model((scratch / "tiny.gguf").string()), scratch / "tiny.gguf");
   const std::optional<ModelSummary> summary = describe_model(scratch / "tiny.gguf");
   ASSERT_TRUE(summary.has_value());
-  EXPECT_EQ(summary->info.kv_heads, 2);
-  EXPECT_EQ(summary->parameters, parameter_count(*make_model(rotary_config("llama"), 3)));
+  EXPECT_EQ(summary.value().info.kv_heads, 2);
+  EXPECT_EQ(summary.value().parameters, parameter_count(*make_model(rotary_config("llama"), 3)));
 }
 
 class Home : public testing::Test {

@@ -79,7 +79,7 @@ export function planeBlock(found: Geometry, page: Page, key: number, room: numbe
   const drawn = svg('svg', {width, height, class: 'why-plane', role: 'img', 'aria-label': `queries and keys in a plane, with ${nameOf(own)} ${query}`}, ...marks(points, own, pinned, centre, width, height));
   const text = (words: string, {x, y}: {x: number; y: number}, kind = '') => drawn.append(svg('text', {x, y, class: `why-tick ${kind}`}, words));
   const [along, up] = found.shares.map(percent) as [string, string];
-  const axes = [{words: along, x: width - widthOf(along), y: centre.y - 6}, {words: up, x: centre.x + 6, y: 12}];
+  const axes = [{words: along, x: width - widthOf(along) - 4, y: centre.y - 6}, {words: up, x: centre.x + 6, y: 12}];
   const chosen = new Room([], width - 20);  // whose names may cover other points
   const free = new Room(points, width - 20);
   for (const {words, ...at} of axes) {
