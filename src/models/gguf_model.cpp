@@ -20,7 +20,7 @@ Tensor regrouped(const Tensor& rows, std::int64_t heads, std::int64_t groups) {
 GgufModel::GgufModel(Gguf file) : file_(std::move(file)), architecture_(gguf_architecture(file_)) {
   for (const auto& [name, tensor] : file_.tensors()) {
     if (name == "rope_freqs.weight") continue;  // a part of the configuration
-    // Of an unknown name no model has a parameter: loading it says so.
+    // A name that is not in the table stays: no model has such a parameter, and loading says so.
     RenamedTensor hub = renamed(architecture_, name, &GgufName::stored, &GgufName::hub)
                             .value_or(RenamedTensor{.name = name});
     const bool is_vector = tensor.shape.rank() == 1;

@@ -33,8 +33,8 @@ struct GgufName {
   GgufChange change = GgufChange::kNone;
 };
 
-/// Of each head's rows, `groups` groups of equal size, with the first rows of all groups together,
-/// then the second ones: [heads, groups, n, width] as [heads, n, groups, width].
+/// Interleaves the rows of each head, which are `groups` groups of n: the first rows of all groups,
+/// then the second ones. [heads, groups, n, width] becomes [heads, n, groups, width].
 Tensor regrouped(const Tensor& rows, std::int64_t heads, std::int64_t groups);
 
 struct GgufArchitecture;

@@ -158,7 +158,7 @@ export class CompareBar implements Panel {
     if (!a || !b) return say(this.words, '');
     const parts = a.words.slice(0, kWords).map(({text, probability}) => {
       const other = b.words.find((each) => each.text === text)?.probability;
-      return `${text.trim() || '\u00b7'} ${weight(probability)} \u2192 ${other === undefined ? `<${weight(b.words.at(-1)?.probability ?? 0)}` : weight(other)}`;
+      return `\u201c${text.trim() || '\u00b7'}\u201d ${weight(probability)} \u2192 ${other === undefined ? `<${weight(b.words.at(-1)?.probability ?? 0)}` : weight(other)}`;
     });
     say(this.words, `next: ${parts.join(', ')}`);
   }

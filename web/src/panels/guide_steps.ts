@@ -93,7 +93,7 @@ function whyStep(page: Page, cell: WhyCell | null): Step {
     ask: () => cell && [api.ofHead<Why>(cell.place, cell.path)],
     say: ({query, key, visible, score, sum, weight: value}: Why) => [...named({tokens: side.queries}, query), ' and ', ...named({tokens: side.keys}, key),
       ` score ${scored(score)}${sum.terms.length > 1 ? ` (${sum.terms.map((term, at) => `${term.name} ${at === 0 ? scored(term.value) : signed(term.value)}`).join(', ')})` : ''}; `,
-      visible ? `softmax makes of all scores of the row weights that sum to 1, and of this one ${weight(value)}.` : 'but the mask hides this key.'],
+      visible ? `softmax turns the row\u2019s scores into weights that sum to 1, and this one into ${weight(value)}.` : 'but the mask hides this key.'],
   };
 }
 
@@ -111,11 +111,15 @@ function withoutStep(page: Page, cell: WhyCell | null): Step {
       ...own, view: 'look', isThere: true, change: {versus: `ablate:${side.stack}.${head}`}, ask,
       lead: `${lead}in B, head ${head} writes nothing.`,
       say: (a: Next, b: Next) => {
+        const least = b.words.at(-1)!.probability;
+        const without = ({id}: {id: number}) => b.words.find((each) => each.id === id)?.probability;
+        const lost = (each: {id: number; probability: number}) => each.probability - (without(each) ?? least);
+        const most = a.words.reduce((one, each) => lost(each) > lost(one) ? each : one);
+        const after = without(most);
         const [first] = a.words, [other] = b.words;
-        const without = b.words.find(({id}) => id === first!.id)?.probability;
-        const after = without === undefined ? `under ${weight(Math.max(0.001, b.words.at(-1)!.probability))}` : weight(without);
-        return ['After ', html('b', {}, `\u201c${phrase(side.queries, Math.max(0, a.position - 1), a.position + 1)}\u201d`), ' the likeliest next word, ', word(first!.text),
-          `, has ${weight(first!.probability)} with the head and ${after} without it`, ...first!.id === other!.id ? [', and stays first.'] : [', where ', word(other!.text), ` comes first with ${weight(other!.probability)}.`]];
+        return ['After ', html('b', {}, `\u201c${phrase(side.queries, Math.max(0, a.position - 1), a.position + 1)}\u201d`), ' the next word that loses most, ', word(most.text),
+          `, has ${weight(most.probability)} with the head and ${after === undefined ? `under ${weight(Math.max(0.001, least))}` : weight(after)} without it; `,
+          ...first!.id === other!.id ? ['the likeliest is ', word(first!.text), ' in both.'] : ['the likeliest was ', word(first!.text), ' and becomes ', word(other!.text), '.']];
       },
     };
   }

@@ -26,7 +26,7 @@ interface Point { x: number; y: number; query: number | null; key: PlaneKey | nu
 
 function list(found: Geometry, page: Page, key: number): HTMLElement {
   const first = [...found.keys].sort((a, b) => b.weight - a.weight || a.key - b.key).slice(0, kListed);
-  return html('div', {}, row('plane head', '', '', quiet('score'), quiet('weight')), ...first.map((each) => row('plane', html('span', {class: 'index'}, String(each.key)),
+  return html('div', {}, row('plane head', '', '', quiet('less mean'), quiet('weight')), ...first.map((each) => row('plane', html('span', {class: 'index'}, String(each.key)),
     keyName(page, found.query, each.key, each.key === key), scored(each.product - found.mean), weight(each.weight))),
   note(`scores are q\u00b7k less the row\u2019s mean, ${scored(found.mean)}`));
 }
@@ -68,7 +68,7 @@ export function planeBlock(found: Geometry, page: Page, key: number, room: numbe
   const {query} = found;
   const switches = choice('Rotation', kRotations.map((name) => ({name, label: `${name} rotation`})), (rotation) => store.set({rotation}));
   switches.show(store.now.rotation);
-  const title = heading('Queries and keys in a plane', `it holds ${percent(found.explained)} of the squared scores of all rows, each less its mean, and this row exactly`, ...found.turned ? [switches.element] : []);
+  const title = heading('Queries and keys in a plane', `exact for this row; ${percent(found.explained)} of the squared scores of all rows`, ...found.turned ? [switches.element] : []);
   if (found.shares.every((share) => share === 0)) return [title, note('The row has one score for all of its keys: there is no direction to show.')];
   const width = stage.isStacked ? room : Math.floor((room - 2 * kGap) / 3) * 2 + kGap;
   const height = Math.min(kHeight, width);
@@ -96,7 +96,7 @@ export function planeBlock(found: Geometry, page: Page, key: number, room: numbe
   for (const point of [own, ...pinned ? [pinned] : []]) write(chosen, point, 'accent');
   const others = points.filter((point) => point.key && point !== pinned).sort((a, b) => b.key!.weight - a.key!.weight);
   for (const point of others.slice(0, stage.isNarrow ? kNarrowNames : kNames)) write(free, point, 'name');
-  const usual = `The further right a key, the higher its score with this query. Filled: ${some(found.keys.length, found.other_keys, 'key', 'keys')}; open: ${some(found.queries.length, found.other_queries, 'query', 'queries')}.`;
+  const usual = `The further right a key, the higher its score with this query; lines are as wide as weights. Filled: ${some(found.keys.length, found.other_keys, 'key', 'keys')}; open: ${some(found.queries.length, found.other_queries, 'query', 'queries')}.`;
   const said = note(usual);
   said.classList.add('why-said');
   const mark = svg('circle', {r: 7, class: 'why-ring', hidden: true});

@@ -44,7 +44,7 @@ test('five steps tell with the numbers of the view what it shows', async () => {
 
   await press(page, 'next');
   const third = await at(page, 3);
-  const [, score, parts, weight] = /score (\S+) \((.+)\); softmax .+ of this one (\S+)\.$/.exec(third);
+  const [, score, parts, weight] = /score (\S+) \((.+)\); softmax .+ this one into (\S+)\.$/.exec(third);
   const shown = () => page.locator('.why-row.sum').allInnerTexts();
   await soon.ok(async () => (await shown()).some((row) => /^score\s/.test(row) && row.trim().endsWith(score)));
   await soon.ok(async () => (await shown()).some((row) => /^weight\s/.test(row) && row.trim().endsWith(weight)));
@@ -57,7 +57,7 @@ test('five steps tell with the numbers of the view what it shows', async () => {
 
   await press(page, 'next');
   const fourth = await at(page, 4);
-  const [, word, kept, without] = /next word, \u201c(.+?)\u201d, has (\S+) with the head and (\S+) without it/.exec(fourth);
+  const [, word, kept, without] = /next word that loses most, \u201c(.+?)\u201d, has (\S+) with the head and (\S+) without it/.exec(fourth);
   await soon.match(() => page.locator('.compare-about').innerText(), new RegExp(`without head ${head}`));
   await soon.ok(async () => (await page.locator('.next-row.both').allInnerTexts()).some((row) => {
     const cells = row.split(/\s+/);
