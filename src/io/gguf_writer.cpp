@@ -35,11 +35,11 @@ void put_value(std::string& to, const Json& value, GgufValue type) {
     case kText:
       return put_text(to, *value.as_text());
     case kFlag:
-      return put<std::uint8_t>(to, value.as_flag().value() ? 1 : 0);
+      return put<std::uint8_t>(to, value.as_flag().value_or(false) ? 1 : 0);
     case kU32:
-      return put(to, static_cast<std::uint32_t>(value.as_integer().value()));
+      return put(to, static_cast<std::uint32_t>(value.as_integer().value_or(0)));
     case kI32:
-      return put(to, static_cast<std::int32_t>(value.as_integer().value()));
+      return put(to, static_cast<std::int32_t>(value.as_integer().value_or(0)));
     case kF32:
       return put(to, static_cast<float>(value.as_number().value_or(0)));
     default:

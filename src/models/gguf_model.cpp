@@ -120,8 +120,8 @@ TensorKind GgufModel::kind(const std::string& name) const {
   return {.dtype = at.tensor->type->plain.value_or(DType::kF16), .shape = shape};
 }
 
-bool GgufModel::is_as_it_lies(const Entry& entry) const {
-  return entry.change == GgufChange::kNone && entry.tensor->type->plain.has_value();
+std::optional<DType> GgufModel::plain_type(const Entry& entry) {
+  return entry.change == GgufChange::kNone ? entry.tensor->type->plain : std::nullopt;
 }
 
 std::int64_t GgufModel::heads_of(GgufChange change) const {
@@ -165,8 +165,8 @@ Tensor GgufModel::read(const Entry& entry) const {
 
 ConstView GgufModel::tensor(const std::string& name) const {
   const Entry& at = entry(name);
-  if (is_as_it_lies(at))
-    return {file_.bytes(*at.tensor).data(), at.tensor->type->plain.value(), at.tensor->shape};
+  if (const std::optional<DType> plain = plain_type(at))
+    return {file_.bytes(*at.tensor).data(), *plain, at.tensor->shape};
   const std::scoped_lock lock(guard_);
   auto found = read_.find(name);
   if (found == read_.end()) found = read_.emplace(name, read(at)).first;
@@ -175,7 +175,7 @@ ConstView GgufModel::tensor(const std::string& name) const {
 
 Tensor GgufModel::mapped(const std::string& name) const {
   const Entry& at = entry(name);
-  if (is_as_it_lies(at)) {
+  if (plain_type(at)) {
     const ConstView view = tensor(name);
     if (view.dtype() != DType::kF64 && view.is_aligned())
       return Tensor::over(file_.owner(*at.tensor), view);

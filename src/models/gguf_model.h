@@ -6,9 +6,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "heed/dtype.h"
 #include "heed/io/safetensors.h"
 #include "io/gguf.h"
 #include "text/files/stored_vocabulary.h"
@@ -67,7 +69,8 @@ class GgufModel final : public TensorFile {
 
   explicit GgufModel(Gguf file);
   const Entry& entry(const std::string& name) const;
-  bool is_as_it_lies(const Entry& entry) const;
+  /// The type of a tensor whose bytes in the file are the parameter.
+  static std::optional<DType> plain_type(const Entry& entry);
   Tensor read(const Entry& entry) const;
   std::int64_t heads_of(GgufChange change) const;
 

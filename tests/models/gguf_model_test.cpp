@@ -151,10 +151,9 @@ TEST(GgufModel, IsFoundByItsFolderAndItsPath) {
   write_file(scratch / "tiny.gguf", llama().file());
   EXPECT_EQ(find_model(scratch.folder().string()), scratch / "tiny.gguf");
   EXPECT_EQ(find_model((scratch / "tiny.gguf").string()), scratch / "tiny.gguf");
-  const std::optional<ModelSummary> summary = describe_model(scratch / "tiny.gguf");
-  ASSERT_TRUE(summary.has_value());
-  EXPECT_EQ(summary.value().info.kv_heads, 2);
-  EXPECT_EQ(summary.value().parameters, parameter_count(*make_model(rotary_config("llama"), 3)));
+  const ModelSummary summary = describe_model(scratch / "tiny.gguf").value_or(ModelSummary{});
+  EXPECT_EQ(summary.info.kv_heads, 2);
+  EXPECT_EQ(summary.parameters, parameter_count(*make_model(rotary_config("llama"), 3)));
 }
 
 class Home : public testing::Test {
