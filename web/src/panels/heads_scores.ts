@@ -113,12 +113,12 @@ export function valueText({unit, from}: Column, value: number | undefined): stri
 /** What stands under a column's name. */
 export function unitText({title, from}: Column): string { return from === 'run' ? 'loss, nats \u00d7 1000' : title; }
 
-/** `4 heads ≥ .40`, `none ≥ .20`, `most L4.H4 .77`. */
+/** `4 heads ≥ .40`, `none ≥ .20`, `max L4.H4 .77`. */
 export function reachedText(page: Page, column: Column, alike: Alike | null): string {
   const heads = ranked(page, column, alike);
   const {place, value} = heads[0]!;
   if (value === undefined) return '';
-  if (column.threshold === undefined) return `most ${headText(place)} ${valueText(column, value)}`;
+  if (column.threshold === undefined) return `max ${headText(place)} ${valueText(column, value)}`;
   const count = heads.filter((each) => each.value !== undefined && each.value >= column.threshold!).length;
   return `${count === 0 ? 'none' : count === 1 ? '1 head' : `${count} heads`} \u2265 ${shortWeight(column.threshold)}`;
 }
