@@ -59,10 +59,9 @@ Option model_option(std::string& model) {
           .type = "M",
           .help =
               "a model folder, a GGUF file, or a name looked up in $HEED_MODELS, ./models, the "
-              "stores of "
-              "Hugging Face, Ollama, LM Studio and llama.cpp and the installed models (default: a "
-              "built-in model; look and serve choose the one that "
-              "reads the texts given)"};
+              "stores of Hugging Face, Ollama, LM Studio and llama.cpp and the installed models "
+              "(default: a built-in model; look and serve choose the one that reads the texts "
+              "given)"};
 }
 
 namespace {

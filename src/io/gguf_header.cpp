@@ -105,44 +105,46 @@ class Parser {
   void read_key() {
     const std::size_t begin = at_;
     std::string key = text("a key", kMostName);
-    const auto type = number<std::uint32_t>(shown(key));
-    if (!header_.metadata.emplace(key, Json()).second)
-      refuse(begin, shown(key), "there twice", "different keys");
-    header_.metadata[key] = value(key, type);
+    const std::string what = shown(key);
+    const auto type = number<std::uint32_t>(what);
+    const auto [at, is_new] = header_.metadata.emplace(std::move(key), Json());
+    if (!is_new) refuse(begin, what, "there twice", "different keys");
+    at->second = value(what, type);
   }
 
   static std::string shown(const std::string& name) { return clipped(name, kShownBytes); }
 
-  Json value(const std::string& key, std::uint32_t type) {
+  // `what`: the key, as messages show it.
+  Json value(const std::string& what, std::uint32_t type) {
     switch (static_cast<GgufValue>(type)) {
       case kU8:
-        return number<std::uint8_t>(shown(key));
+        return number<std::uint8_t>(what);
       case kI8:
-        return number<std::int8_t>(shown(key));
+        return number<std::int8_t>(what);
       case kU16:
-        return number<std::uint16_t>(shown(key));
+        return number<std::uint16_t>(what);
       case kI16:
-        return number<std::int16_t>(shown(key));
+        return number<std::int16_t>(what);
       case kU32:
-        return number<std::uint32_t>(shown(key));
+        return number<std::uint32_t>(what);
       case kI32:
-        return number<std::int32_t>(shown(key));
+        return number<std::int32_t>(what);
       case kF32:
-        return shortest(number<float>(shown(key)));
+        return shortest(number<float>(what));
       case kFlag:
-        return number<std::uint8_t>(shown(key)) != 0;
+        return number<std::uint8_t>(what) != 0;
       case kText:
-        return text(shown(key));
+        return text(what);
       case kList:
-        return list(key);
+        return list(what);
       case kU64:
-        return number<std::uint64_t>(shown(key));
+        return number<std::uint64_t>(what);
       case kI64:
-        return number<std::int64_t>(shown(key));
+        return number<std::int64_t>(what);
       case kF64:
-        return number<double>(shown(key));
+        return number<double>(what);
       default:
-        refuse(at_ - 4, shown(key) + ".type", type, "0 to 12", ErrorCode::kUnsupported);
+        refuse(at_ - 4, what + ".type", type, "0 to 12", ErrorCode::kUnsupported);
     }
   }
 
@@ -154,20 +156,20 @@ class Parser {
     return error == std::errc() ? value : double{number};
   }
 
-  Json list(const std::string& key) {
-    const auto type = number<std::uint32_t>(shown(key));
+  Json list(const std::string& what) {
+    const auto type = number<std::uint32_t>(what);
     if (type == static_cast<std::uint32_t>(kList))
-      refuse(at_ - 4, shown(key), "a list of lists", "a list of texts or numbers",
+      refuse(at_ - 4, what, "a list of lists", "a list of texts or numbers",
              ErrorCode::kUnsupported);
-    const auto count = number<std::uint64_t>(shown(key));
-    require_room(count, least_bytes(type), shown(key));
+    const auto count = number<std::uint64_t>(what);
+    require_room(count, least_bytes(type), what);
     if (count > kMostItems - items_)
-      refuse(at_ - 8, shown(key), number_of(count, "item"),
+      refuse(at_ - 8, what, number_of(count, "item"),
              fmt::format("at most {} in all lists", kMostItems), ErrorCode::kUnsupported);
     items_ += count;
     std::vector<Json> items;
     items.reserve(count);
-    for (std::uint64_t i = 0; i < count; ++i) items.push_back(value(key, type));
+    for (std::uint64_t i = 0; i < count; ++i) items.push_back(value(what, type));
     return items;
   }
 

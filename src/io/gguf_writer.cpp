@@ -51,6 +51,10 @@ void put_value(std::string& to, const Json& value, GgufValue type) {
   for (const Json& item : value.items()) put_value(to, item, items);
 }
 
+std::size_t padded(std::size_t bytes) {
+  return (bytes + kGgufAlignment - 1) / kGgufAlignment * kGgufAlignment;
+}
+
 std::size_t block_bytes(const GgufOut& tensor) {
   return static_cast<std::size_t>(tensor.view.element_count() / tensor.type->elements *
                                   tensor.type->bytes);
@@ -74,9 +78,9 @@ std::string header_of(const Json& metadata, std::span<const GgufOut> tensors) {
       put<std::uint64_t>(header, static_cast<std::uint64_t>(tensor.view.dim(axis)));
     put(header, tensor.type->id);
     put(header, offset);
-    offset += (block_bytes(tensor) + kGgufAlignment - 1) / kGgufAlignment * kGgufAlignment;
+    offset += padded(block_bytes(tensor));
   }
-  header.resize((header.size() + kGgufAlignment - 1) / kGgufAlignment * kGgufAlignment, '\0');
+  header.resize(padded(header.size()), '\0');
   return header;
 }
 
@@ -101,8 +105,8 @@ void write_gguf(const std::filesystem::path& path, const Json& metadata,
       write_elements(file, tensor.view, *tensor.type->plain);
     else
       write_blocks(file, tensor);
-    const std::size_t rest = block_bytes(tensor) % kGgufAlignment;
-    if (rest != 0) file.write(std::string(kGgufAlignment - rest, '\0'));
+    const std::size_t bytes = block_bytes(tensor);
+    file.write(std::string(padded(bytes) - bytes, '\0'));
   }
   file.commit();
 }

@@ -301,6 +301,20 @@ std::vector<FoundModel> list_models() {
   return all;
 }
 
+namespace {
+
+// "ollama:NAME:TAG" of a blob in Ollama's store; empty for any other file.
+std::string ollama_name(const fs::path& blob) {
+  if (!blob.filename().string().starts_with("sha256-")) return {};
+  for (const Place& place : places())
+    if (place.find == find_in_ollama)
+      for (FoundModel& model : models_in(place))
+        if (fs::weakly_canonical(model.folder) == blob) return std::move(model.name);
+  return {};
+}
+
+}  // namespace
+
 std::string model_name(const fs::path& folder) {
   const fs::path whole = fs::weakly_canonical(folder);
   const fs::path parent = whole.parent_path();
@@ -308,11 +322,7 @@ std::string model_name(const fs::path& folder) {
     if (std::string name = hub_name(parent.parent_path().filename().string()); !name.empty())
       return name;
   std::error_code ignored;
-  for (const Place& place :
-       whole.filename().string().starts_with("sha256-") ? places() : std::vector<Place>())
-    if (place.find == find_in_ollama && parent == fs::weakly_canonical(place.folder / "blobs"))
-      for (FoundModel& model : models_in(place))
-        if (fs::weakly_canonical(model.folder) == whole) return std::move(model.name);
+  if (std::string name = ollama_name(whole); !name.empty()) return name;
   const bool is_of_a_run = whole.filename() == "model" && fs::exists(parent / "run.json", ignored);
   return (is_of_a_run ? parent : whole).filename().string();
 }

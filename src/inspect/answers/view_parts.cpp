@@ -132,165 +132,143 @@ bool read_text(std::string& text, std::string_view part) {
   return !text.empty() && find_invalid_utf8(text) < 0 && character_count(text) <= kMostLinked;
 }
 
-const std::array kParts =
-    std::to_array<ViewPart>(
-        {
-            {"i", "a number from 0",
-             [](ViewAddress& view, std::string_view value) {
-               return read_number(view.query, value);
-             },
-             [](const ViewAddress& view) { return number_text(view.query); }},
-            {"j", "a number from 0",
-             [](ViewAddress& view, std::string_view value) { return read_number(view.key, value); },
-             [](const ViewAddress& view) { return number_text(view.key); }},
-            {"range", "the first token and the last, as in 2-9",
-             [](ViewAddress& view, std::string_view value) {
-               view.range = range_of(value);
-               return view.range.has_value();
-             },
-             [](const ViewAddress& view) { return view.range ? range_text(*view.range) : ""; }},
-            {"to", "0 or 1",
-             [](ViewAddress& view, std::string_view value) {
-               view.to = value == "1";
-               return value == "0" || value == "1";
-             },
-             [](const ViewAddress& view) { return std::string(view.to ? "1" : ""); }},
-            {"units", "token, character, word or sentence",
-             [](ViewAddress& view, std::string_view value) {
-               return read_choice(view.units, kUnits, value);
-             },
-             [](const ViewAddress& view) { return view.units == "token" ? "" : view.units; }},
-            {"of", "weight or carried",
-             [](ViewAddress& view, std::string_view value) {
-               return read_choice(view.quantity, kQuantities, value);
-             },
-             [](const ViewAddress& view) {
-               return view.quantity == "weight" ? "" : view.quantity;
-             }},
-            {"scale", "linear, sqrt, log or rank",
-             [](ViewAddress& view, std::string_view value) {
-               return read_choice(view.scale, kScales, value);
-             },
-             [](const ViewAddress& view) { return view.scale == "log" ? "" : view.scale; }},
-            {"pair", "A-A, A-B, B-A or B-B",
-             [](ViewAddress& view, std::string_view value) {
-               return read_choice(view.pair, kPairs, value);
-             },
-             [](const ViewAddress& view) { return view.pair; }},
-            {"arcs", "apart or together",
-             [](ViewAddress& view, std::string_view value) {
-               return read_choice(view.arcs, kArcs, value);
-             },
-             [](const ViewAddress& view) { return view.arcs == "apart" ? "" : view.arcs; }},
-            {"scores", "two names, as in previous+distance", read_scores,
-             [](const ViewAddress& view) {
-               return view.scores == ViewAddress().scores
-                          ? ""
-                          : fmt::format("{}", fmt::join(view.scores, "+"));
-             }},
-            {"t", "a temperature above 0 and at most 10, as in 0.7",
-             [](ViewAddress& view, std::string_view value) {
-               return read_fraction(view.temperature, value, 10);
-             },
-             [](const ViewAddress& view) { return fraction_text(view.temperature); }},
-            {"k", "how many words may come, from 1",
-             [](ViewAddress& view, std::string_view value) {
-               view.top_k = address_number(value, kNumberDigits).value_or(0);
-               return view.top_k > 0;
-             },
-             [](const ViewAddress& view) {
-               return view.top_k == 0 ? "" : fmt::format("{}", view.top_k);
-             }},
-            {"p", "a share above 0 and at most 1, as in 0.9",
-             [](ViewAddress& view, std::string_view value) {
-               return read_fraction(view.top_p, value, 1);
-             },
-             [](const ViewAddress& view) { return fraction_text(view.top_p); }},
-            {"line", "surprise, entropy or rank",
-             [](ViewAddress& view, std::string_view value) {
-               return read_choice(view.line, kLines, value);
-             },
-             [](const ViewAddress& view) { return view.line == "surprise" ? "" : view.line; }},
-            {"by", "rollout or effect",
-             [](ViewAddress& view, std::string_view value) {
-               return read_choice(view.by, kBys, value);
-             },
-             [](const ViewAddress& view) { return view.by == "rollout" ? "" : view.by; }},
-            {"sort", "a name, as in previous",
-             [](ViewAddress& view, std::string_view value) {
-               view.sort = value;
-               return is_score_name(value);
-             },
-             [](const ViewAddress& view) { return view.sort == "number" ? "" : view.sort; }},
-            {"filter", "conditions with plus signs between, as in previous>0.2+layer+4-8",
-             read_filter, filter_text},
-            {"zoom", "the queries and the keys in sight, as in 180-200,160-180", read_zoom,
-             [](const ViewAddress& view) {
-               return view.zoom ? fmt::format("{},{}", range_text(view.zoom->first),
-                                              range_text(view.zoom->second))
-                                : "";
-             }},
-            {"across", "a name, as in previous",
-             [](ViewAddress& view, std::string_view value) {
-               view.x = value;
-               return is_score_name(value);
-             },
-             [](const ViewAddress& view) { return view.x == ViewAddress().x ? "" : view.x; }},
-            {"up", "a name, as in previous",
-             [](ViewAddress& view, std::string_view value) {
-               view.y = value;
-               return is_score_name(value);
-             },
-             [](const ViewAddress& view) { return view.y == ViewAddress().y ? "" : view.y; }},
-            {"form", "raw or adjusted",
-             [](ViewAddress& view, std::string_view value) {
-               return read_choice(view.form, kForms, value);
-             },
-             [](const ViewAddress& view) { return view.form == "raw" ? "" : view.form; }},
-            {"on", "probe or text",
-             [](ViewAddress& view, std::string_view value) {
-               return read_choice(view.on, kOn, value);
-             },
-             [](const ViewAddress& view) { return view.on == "probe" ? "" : view.on; }},
-            {"rotation", "after or before",
-             [](ViewAddress& view, std::string_view value) {
-               return read_choice(view.rotation, kRotations, value);
-             },
-             [](const ViewAddress& view) { return view.rotation == "after" ? "" : view.rotation; }},
-            {"vs",
-             "a head as in L2.H4, edits as in ablate:self.L2.H4, text: and a text, or model: and "
-             "its "
-             "name",
-             [](ViewAddress& view, std::string_view value) {
-               view.versus = value;
-               return read_versus(value).has_value();
-             },
-             [](const ViewAddress& view) { return view.versus; }},
-            {"show", "A, B or A-B",
-             [](ViewAddress& view, std::string_view value) {
-               return read_choice(view.show, kShows, value);
-             },
-             [](const ViewAddress& view) { return view.show == "A-B" ? "" : view.show; }},
-            {"guide", "1, 2, 3, 4 or 5",
-             [](ViewAddress& view, std::string_view value) {
-               view.guide = address_number(value, 1).value_or(0);
-               return view.guide >= 1 && view.guide <= 5;
-             },
-             [](const ViewAddress& view) {
-               return view.guide == 0 ? "" : fmt::format("{}", view.guide);
-             }},
-            {"m", "the name of a model",
-             [](ViewAddress& view, std::string_view value) { return read_text(view.model, value); },
-             [](const ViewAddress& view) { return text_part(view.model); }},
-            {"x", "a text of 1 to 2000 characters, as in One%20day",
-             [](ViewAddress& view, std::string_view value) { return read_text(view.text, value); },
-             [](const ViewAddress& view) { return text_part(view.text); }},
-            {"x2", "a second text of 1 to 2000 characters",
-             [](ViewAddress& view, std::string_view value) {
-               return read_text(view.second, value);
-             },
-             [](const ViewAddress& view) { return text_part(view.second); }},
-        });
+const ViewPart kParts[] = {
+    {"i", "a number from 0",
+     [](ViewAddress& view, std::string_view value) { return read_number(view.query, value); },
+     [](const ViewAddress& view) { return number_text(view.query); }},
+    {"j", "a number from 0",
+     [](ViewAddress& view, std::string_view value) { return read_number(view.key, value); },
+     [](const ViewAddress& view) { return number_text(view.key); }},
+    {"range", "the first token and the last, as in 2-9",
+     [](ViewAddress& view, std::string_view value) {
+       view.range = range_of(value);
+       return view.range.has_value();
+     },
+     [](const ViewAddress& view) { return view.range ? range_text(*view.range) : ""; }},
+    {"to", "0 or 1",
+     [](ViewAddress& view, std::string_view value) {
+       view.to = value == "1";
+       return value == "0" || value == "1";
+     },
+     [](const ViewAddress& view) { return std::string(view.to ? "1" : ""); }},
+    {"units", "token, character, word or sentence",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.units, kUnits, value);
+     },
+     [](const ViewAddress& view) { return view.units == "token" ? "" : view.units; }},
+    {"of", "weight or carried",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.quantity, kQuantities, value);
+     },
+     [](const ViewAddress& view) { return view.quantity == "weight" ? "" : view.quantity; }},
+    {"scale", "linear, sqrt, log or rank",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.scale, kScales, value);
+     },
+     [](const ViewAddress& view) { return view.scale == "log" ? "" : view.scale; }},
+    {"pair", "A-A, A-B, B-A or B-B",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.pair, kPairs, value);
+     },
+     [](const ViewAddress& view) { return view.pair; }},
+    {"arcs", "apart or together",
+     [](ViewAddress& view, std::string_view value) { return read_choice(view.arcs, kArcs, value); },
+     [](const ViewAddress& view) { return view.arcs == "apart" ? "" : view.arcs; }},
+    {"scores", "two names, as in previous+distance", read_scores,
+     [](const ViewAddress& view) {
+       return view.scores == ViewAddress().scores ? ""
+                                                  : fmt::format("{}", fmt::join(view.scores, "+"));
+     }},
+    {"t", "a temperature above 0 and at most 10, as in 0.7",
+     [](ViewAddress& view, std::string_view value) {
+       return read_fraction(view.temperature, value, 10);
+     },
+     [](const ViewAddress& view) { return fraction_text(view.temperature); }},
+    {"k", "how many words may come, from 1",
+     [](ViewAddress& view, std::string_view value) {
+       view.top_k = address_number(value, kNumberDigits).value_or(0);
+       return view.top_k > 0;
+     },
+     [](const ViewAddress& view) { return view.top_k == 0 ? "" : fmt::format("{}", view.top_k); }},
+    {"p", "a share above 0 and at most 1, as in 0.9",
+     [](ViewAddress& view, std::string_view value) { return read_fraction(view.top_p, value, 1); },
+     [](const ViewAddress& view) { return fraction_text(view.top_p); }},
+    {"line", "surprise, entropy or rank",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.line, kLines, value);
+     },
+     [](const ViewAddress& view) { return view.line == "surprise" ? "" : view.line; }},
+    {"by", "rollout or effect",
+     [](ViewAddress& view, std::string_view value) { return read_choice(view.by, kBys, value); },
+     [](const ViewAddress& view) { return view.by == "rollout" ? "" : view.by; }},
+    {"sort", "a name, as in previous",
+     [](ViewAddress& view, std::string_view value) {
+       view.sort = value;
+       return is_score_name(value);
+     },
+     [](const ViewAddress& view) { return view.sort == "number" ? "" : view.sort; }},
+    {"filter", "conditions with plus signs between, as in previous>0.2+layer+4-8", read_filter,
+     filter_text},
+    {"zoom", "the queries and the keys in sight, as in 180-200,160-180", read_zoom,
+     [](const ViewAddress& view) {
+       return view.zoom ? fmt::format("{},{}", range_text(view.zoom->first),
+                                      range_text(view.zoom->second))
+                        : "";
+     }},
+    {"across", "a name, as in previous",
+     [](ViewAddress& view, std::string_view value) {
+       view.x = value;
+       return is_score_name(value);
+     },
+     [](const ViewAddress& view) { return view.x == ViewAddress().x ? "" : view.x; }},
+    {"up", "a name, as in previous",
+     [](ViewAddress& view, std::string_view value) {
+       view.y = value;
+       return is_score_name(value);
+     },
+     [](const ViewAddress& view) { return view.y == ViewAddress().y ? "" : view.y; }},
+    {"form", "raw or adjusted",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.form, kForms, value);
+     },
+     [](const ViewAddress& view) { return view.form == "raw" ? "" : view.form; }},
+    {"on", "probe or text",
+     [](ViewAddress& view, std::string_view value) { return read_choice(view.on, kOn, value); },
+     [](const ViewAddress& view) { return view.on == "probe" ? "" : view.on; }},
+    {"rotation", "after or before",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.rotation, kRotations, value);
+     },
+     [](const ViewAddress& view) { return view.rotation == "after" ? "" : view.rotation; }},
+    {"vs",
+     "a head as in L2.H4, edits as in ablate:self.L2.H4, text: and a text, or model: and its "
+     "name",
+     [](ViewAddress& view, std::string_view value) {
+       view.versus = value;
+       return read_versus(value).has_value();
+     },
+     [](const ViewAddress& view) { return view.versus; }},
+    {"show", "A, B or A-B",
+     [](ViewAddress& view, std::string_view value) {
+       return read_choice(view.show, kShows, value);
+     },
+     [](const ViewAddress& view) { return view.show == "A-B" ? "" : view.show; }},
+    {"guide", "1, 2, 3, 4 or 5",
+     [](ViewAddress& view, std::string_view value) {
+       view.guide = address_number(value, 1).value_or(0);
+       return view.guide >= 1 && view.guide <= 5;
+     },
+     [](const ViewAddress& view) { return view.guide == 0 ? "" : fmt::format("{}", view.guide); }},
+    {"m", "the name of a model",
+     [](ViewAddress& view, std::string_view value) { return read_text(view.model, value); },
+     [](const ViewAddress& view) { return text_part(view.model); }},
+    {"x", "a text of 1 to 2000 characters, as in One%20day",
+     [](ViewAddress& view, std::string_view value) { return read_text(view.text, value); },
+     [](const ViewAddress& view) { return text_part(view.text); }},
+    {"x2", "a second text of 1 to 2000 characters",
+     [](ViewAddress& view, std::string_view value) { return read_text(view.second, value); },
+     [](const ViewAddress& view) { return text_part(view.second); }},
+};
 
 }  // namespace
 

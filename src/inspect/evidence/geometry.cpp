@@ -118,38 +118,38 @@ double squares_of(const std::vector<Vector>& rows) {
   return squares;
 }
 
-// A direction of the plane, as the products of queries with it and of it with keys: the entries of
-// S along `line`, which has a number per key.
-struct Direction {
+// The coordinates along one axis of the plane.
+struct Axis {
   double PlaneQuery::* of_query;
   double PlaneKey::* of_key;
 };
-constexpr Direction kAcross{&PlaneQuery::x, &PlaneKey::x}, kUp{&PlaneQuery::y, &PlaneKey::y};
+constexpr Axis kAcross{&PlaneQuery::x, &PlaneKey::x}, kUp{&PlaneQuery::y, &PlaneKey::y};
 
-// Moves what `rows` have along `line` into the plane. Returns its squares.
-double place_along(const Direction& direction, const Vector& line, std::vector<Vector>& rows,
-                   Geometry& plane) {
+// Gives the axis what `rows` have along `line`, which has a number per key, and takes it off the
+// rows. Returns its squares.
+double place_along(const Axis& axis, Vector line, std::vector<Vector>& rows, Geometry& plane) {
   const double length = std::sqrt(dot(line, line));
-  Vector shares;  // of a query
-  for (const Vector& row : rows) shares.push_back(dot(line, row) / length);
-  const double root = std::sqrt(std::sqrt(dot(shares, shares)));  // both lists get one length
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    plane.queries[i].*direction.of_query = shares[i] / root;
-  for (std::size_t j = 0; j < line.size(); ++j)
-    plane.keys[j].*direction.of_key = root * line[j] / length;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    for (std::size_t j = 0; j < line.size(); ++j) rows[i][j] -= shares[i] * line[j] / length;
-  return dot(shares, shares);
+  for (double& number : line) number /= length;
+  Vector along;
+  for (const Vector& row : rows) along.push_back(dot(line, row));
+  const double squares = dot(along, along);
+  const double root = std::sqrt(std::sqrt(squares));  // queries and keys get one length
+  for (std::size_t j = 0; j < line.size(); ++j) plane.keys[j].*axis.of_key = root * line[j];
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    plane.queries[i].*axis.of_query = along[i] / root;
+    for (std::size_t j = 0; j < line.size(); ++j) rows[i][j] -= along[i] * line[j];
+  }
+  return squares;
 }
 
-// The leading direction, whose largest number is positive; empty where there are but roundings.
+// The leading direction, whose largest number is positive; empty where the rows are rounding.
 Vector leading(const std::vector<Vector>& rows, double least, Cancel& cancel) {
   const double squares = squares_of(rows);
   if (squares <= least) return {};
   Vector line = orthogonal(rows, squares, cancel).front();
   const auto largest =
       std::ranges::max_element(line, {}, [](double number) { return std::abs(number); });
-  if (largest != line.end() && *largest < 0)
+  if (*largest < 0)
     for (double& number : line) number = -number;
   return line;
 }
@@ -163,7 +163,7 @@ void read_plane(std::vector<Vector> centred, std::size_t in_view, double least, 
   const Vector own = centred[in_view];
   const Vector first = dot(own, own) > least ? own : leading(centred, least, cancel);
   plane.shares[0] = place_along(kAcross, first, centred, plane) / squares;
-  const Vector second = leading(centred, std::max(least, 1e-12 * squares), cancel);
+  const Vector second = leading(centred, least, cancel);
   if (!second.empty()) plane.shares[1] = place_along(kUp, second, centred, plane) / squares;
   plane.explained = std::min(1.0, plane.shares[0] + plane.shares[1]);
 }

@@ -52,8 +52,9 @@ function saver(page: Page): {element: HTMLElement; save: (format: Format) => voi
   const listPanels = () => {
     const names = panelNames(page.stage.root);
     // A menu under the pointer that is replaced is entered anew, and would be replaced without end.
-    if (names.join() === listed) return;
-    listed = names.join();
+    const all = names.join();
+    if (all === listed) return;
+    listed = all;
     panels.replaceChildren(menu('save a part as svg', names.map((name) => ({name, label: name})), '', (name) => saveNow('svg', name), 'part'));
   };
   panels.addEventListener('pointerenter', listPanels);

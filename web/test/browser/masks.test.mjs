@@ -14,7 +14,8 @@ async function sideOf(address) {
   return page;
 }
 
-const words = (page) => page.locator('.side .next-row .word').allTextContents();
+/** Without the sign that marks pieces. */
+const words = async (page) => (await page.locator('.side .next-row .word').allTextContents()).map((each) => each.trim().replace(/^\u2011/, ''));
 
 function answer(page, question) {
   return page.evaluate(async ([text, question]) => {
@@ -28,12 +29,12 @@ test('beside [MASK] the words that may stand in the gap are listed', async () =>
   const page = await sideOf('#look/L1.H1/i=3');
   await soon.equal(() => page.locator('.side h2').first().textContent(), 'In the gap');
   const expected = await answer(page, 'next?position=3&top=5');
-  await soon.deepEqual(async () => (await words(page)).map((each) => each.trim().replace(/^\u2011/, '')), expected);  // which marks pieces
+  await soon.deepEqual(() => words(page), expected);
 });
 
 test('beside a word the words that may stand in its place are listed', async () => {
   const page = await sideOf('#look/L1.H1/i=2');
   await soon.equal(() => page.locator('.side h2').first().textContent(), 'In its place');
   const expected = await answer(page, 'next?position=2&top=5&mask=1');
-  await soon.deepEqual(async () => (await words(page)).map((each) => each.trim().replace(/^\u2011/, '')), expected);
+  await soon.deepEqual(() => words(page), expected);
 });

@@ -10,12 +10,12 @@ const kFrames = 3;
 function places(page) {
   return page.evaluate(() => {
     const found = new Map();
-    for (const each of document.querySelectorAll('.heed button, .heed select, .heed canvas, .heed svg path, .heed tr, .heed li, .heed [class]')) {
+    for (const each of document.querySelectorAll('.heed :is(button, select, canvas, svg path, tr, li, [class])')) {
       const name = `${each.localName}.${each.getAttribute('class') ?? ''}`.replace(/\b(pinned|hovered|head-\d+|chosen|on)\b/g, '');
       const {left, top, width, height} = each.getBoundingClientRect();
       const at = {x: left + width / 2, y: top + height / 2};
       if (found.has(name) || width < 4 || height < 4 || !each.checkVisibility()) continue;
-      if (document.elementFromPoint(at.x, at.y)?.closest('.heed *') && each.contains(document.elementFromPoint(at.x, at.y))) found.set(name, at);
+      if (each.contains(document.elementFromPoint(at.x, at.y))) found.set(name, at);
     }
     return [...found].map(([name, at]) => ({name, ...at}));
   });
