@@ -188,7 +188,7 @@ TEST(LookText, NarrowColumnsUseLettersAndALegend) {
   look.info.heads = 12;
   look.heads.resize(12);
   const std::string text = heads_text({}, look);
-  EXPECT_THAT(text, testing::HasSubstr("Heads  p previous  c current  s sink; -: no score"));
+  EXPECT_THAT(text, testing::HasSubstr("Heads  p previous  s sink; -: no score"));
   EXPECT_THAT(text, testing::HasSubstr(
                         " layer  H0     H1     H2     H3     H4     H5     H6     H7     H8"));
   EXPECT_THAT(text, testing::HasSubstr("     0  p .36  p .36  p .36  s .52"));

@@ -76,8 +76,8 @@ TEST(ChooseHead, TakesTheOneThatLooksPastTheNearestTokensAtItsFarthestEdge) {
   EXPECT_EQ(shown(far_and_near()), (ShownPlace{0, 1, "t11", "t1"}));
   EXPECT_TRUE(chosen.automatic);
   EXPECT_EQ(chosen.reason,
-            "`t11` looks back 10 tokens to `t1` (1.0): this head looks past the nearest words more "
-            "than any other");
+            "`t11` looks back 10 tokens to `t1` (1.0): this head links distant words more "
+            "strongly than any other");
 }
 
 TEST(ChooseHead, PinsNoPunctuationAndAWordOfGrammarOnlyForTwiceTheDistance) {
@@ -188,8 +188,8 @@ TEST(ChooseHead, OfSomeRowsTakesTheStrongestEdgeThere) {
   EXPECT_EQ(chosen.query, 7);
   EXPECT_EQ(chosen.key, 1);
   EXPECT_EQ(chosen.reason,
-            "`t7` looks back 6 tokens to `t1` (1.0): from here this head looks past the nearest "
-            "words more than any other");
+            "`t7` looks back 6 tokens to `t1` (1.0): from here this head links distant words "
+            "more strongly than any other");
   session.tokens[7].bytes = ",";
   EXPECT_EQ(choose(session, {}, queries).query, 6);
   EXPECT_EQ(choose(session, {}, {7}).query, 7);  // it was asked for
@@ -236,7 +236,7 @@ TEST(ChooseHead, SaysSoWhereNoneLooksPastTheNearestWords) {
   const Session session = session_of({{0, 0, 1}, {0, 0, 0}});
   EXPECT_EQ(shown(session), (ShownPlace{0, 0, "t2", "t1"}));
   EXPECT_EQ(choose(session).reason,
-            "`t2` looks back 1 token to `t1` (1.0): the first head, as none looks past the nearest "
+            "`t2` looks back 1 token to `t1` (1.0): the first head, as none links distant "
             "words");
 }
 
@@ -245,10 +245,10 @@ TEST(ChooseHead, KeepsToTheHeadThatIsAskedFor) {
   const std::vector<HeadScores> scores = score_heads(session);
   const ChosenHead of_head = choose_head(session, scores, {}, {}, 1);
   EXPECT_EQ(of_head.head, 1);
-  EXPECT_TRUE(of_head.reason.ends_with("more than head 1 of any other layer")) << of_head.reason;
+  EXPECT_TRUE(of_head.reason.ends_with("more strongly than head 1 of any other layer")) << of_head.reason;
   const ChosenHead of_layer = choose_head(session, scores, {}, 0, {});
   EXPECT_EQ(of_layer.head, 1);
-  EXPECT_TRUE(of_layer.reason.ends_with("more than any other of layer 0")) << of_layer.reason;
+  EXPECT_TRUE(of_layer.reason.ends_with("more strongly than any other of layer 0")) << of_layer.reason;
   const ChosenHead named = choose_head(session, {}, {}, 0, 0);
   EXPECT_EQ(named.reason, "asked for");
   EXPECT_FALSE(named.automatic || named.query);

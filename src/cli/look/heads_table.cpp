@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/number_of.h"
 #include "cli/look/text.h"
@@ -99,6 +100,16 @@ bool is_chosen(const Look& look, const HeadScores& head) {
   return head.place == Place{look.chosen.stack, look.chosen.layer, look.chosen.head};
 }
 
+// A letter for each score: the first of its name that no score before it has.
+std::string letters_of(std::span<const ScoreInfo> scores) {
+  std::string letters;
+  for (const ScoreInfo& info : scores) {
+    const std::size_t at = info.name.find_first_not_of(letters);
+    letters += info.is_share && at < info.name.size() ? info.name[at] : ' ';
+  }
+  return letters;
+}
+
 // What the page's chips say of them: scores by distance mean nothing between two texts.
 std::string cross_heads_text(const Terminal& terminal, const Look& look) {
   HeadsTable table{.title = "Heads",
@@ -124,18 +135,22 @@ std::string heads_text(const Terminal& terminal, const Look& look) {
                    .legend = {},
                    .note = kNoName,
                    .heads = heads_of(look)};
+  const std::string letters = letters_of(score_infos());
   const auto shown = [&](const ScoreInfo& info) {
     return info.is_share && !(info.looks_ahead && look.info.causal);
   };
-  for (const ScoreInfo& info : score_infos())
-    if (shown(info)) table.legend.push_back(fmt::format("{} {}", info.name[0], info.name));
   for (const HeadScores& head : look.heads) {
     if (head.place.stack != look.chosen.stack) continue;
     std::vector<NamedScore> scores;
-    for (std::size_t i = 0; i < score_infos().size(); ++i)
-      if (const ScoreInfo& info = score_infos()[i]; shown(info))
-        scores.push_back({info.short_name.data(), info.name[0], head.values[i]});
+    for (std::size_t i = 0; i < letters.size(); ++i)
+      if (const ScoreInfo& info = score_infos()[i]; shown(info) && !std::isnan(head.values[i]))
+        scores.push_back({info.short_name.data(), letters[i], head.values[i]});
     table.entries.push_back(head_entry(scores, is_chosen(look, head)));
+  }
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    const auto has_letter = [&](const HeadEntry& entry) { return entry.narrow[0] == letters[i]; };
+    if (std::ranges::any_of(table.entries, has_letter))
+      table.legend.push_back(fmt::format("{} {}", letters[i], score_infos()[i].name));
   }
   return heads_table(terminal, table);
 }

@@ -52,12 +52,9 @@ export function choose(store: SelectionStore, place: Place, event: MouseEvent): 
   }
 }
 
-// Mean weights over the rows that have such a key: as large as a share says as much.
-const kOfSomeRows = ['duplicate', 'induction', 'delimiter', 'same_word'];
-
 /** What a head does most: the largest of its scores that are weights. */
 export function bestOf({about}: SessionApi, scores: HeadScores): {name: string; value: number} | null {
-  const shares = about.scores.filter(({share, name, from}) => (share || kOfSomeRows.includes(name)) && from === 'text' && typeof scores[name] === 'number').map(({name}) => ({name, value: scores[name] as number}));
+  const shares = about.scores.filter(({share, name, from}) => share && from === 'text' && typeof scores[name] === 'number').map(({name}) => ({name, value: scores[name] as number}));
   return shares.reduce<{name: string; value: number} | null>((most, each) => most && most.value >= each.value ? most : each, null);
 }
 

@@ -25,8 +25,7 @@ test('a chip names the score that its head has most of, and its distance', async
     const {session} = await (await fetch('/api/v1/sessions', {method: 'POST', body: JSON.stringify({text})})).json();
     return {scores: (await (await fetch('/api/v1/models')).json()).scores, heads: (await (await fetch(`/api/v1/sessions/${session}/self/heads?layer=1`)).json()).layers[0].heads};
   });
-  const habits = ['duplicate', 'induction', 'delimiter', 'same_word'];
-  const shares = scores.filter(({share, name, from}) => (share || habits.includes(name)) && from === 'text').map(({name}) => name);
+  const shares = scores.filter(({share, from}) => share && from === 'text').map(({name}) => name);
   for (const head of heads) {
     const best = shares.reduce((most, name) => head[name] > (head[most] ?? -1) ? name : most, '');
     const text = await page.locator(`.chip[data-head="${head.head}"] .chip-scores`).textContent();
