@@ -202,6 +202,9 @@ PAIR = {"vocab_size": 11, "d_model": 8, "encoder_layers": 1, "decoder_layers": 1
         "max_position_embeddings": 12, "pad_token_id": 0, "decoder_start_token_id": 0}
 GEMMA2 = {"model_type": "gemma2", **LLAMA, "head_dim": 4, "sliding_window": 3, "query_pre_attn_scalar": 4,
           "attn_logit_softcapping": 2.0, "final_logit_softcapping": 3.0, "pad_token_id": 0}
+WIDE = {"vocab_size": 11, "hidden_size": 16, "intermediate_size": 12, "num_hidden_layers": 2,
+        "num_attention_heads": 2, "max_position_embeddings": 16}  # heads wide enough to turn a part of
+SHARED_KEYS = {"num_key_value_heads": 1}
 BOTH_WAYS = {"is_causal": False}
 SLIDES = {"use_sliding_window": True, "sliding_window": 2}
 TYPES = ["full_attention", "sliding_attention"]
@@ -263,6 +266,65 @@ VARIANTS = {
         "model_type": "mt5", "feed_forward_proj": "relu", "is_gated_act": None, "dense_act_fn": "relu"}),
     "roberta-negative-pad": Variant("RobertaForMaskedLM", {"model_type": "roberta"} | BERT
                                     | {"type_vocab_size": 1, "pad_token_id": -1}),
+    # Decoders of which a part stands elsewhere, is fused or absent.
+    "gpt-neox": Variant("GPTNeoXForCausalLM", {"model_type": "gpt_neox"} | WIDE,
+                        renamed=lambda name: name.replace("lm_head.", "embed_out.")),
+    "gpt-neox-in-sequence": Variant("GPTNeoXForCausalLM", {"model_type": "gpt_neox"} | WIDE | {
+        "use_parallel_residual": False, "attention_bias": False, "tie_word_embeddings": True,
+        "rotary_pct": 0.5, "rotary_emb_base": 100}),
+    "gpt-neox-linear": Variant("GPTNeoXForCausalLM", {"model_type": "gpt_neox"} | WIDE | {
+        "rope_parameters": {"rope_type": "linear", "factor": 2.0, "partial_rotary_factor": 0.5}}),
+    "gptj": Variant("GPTJForCausalLM", {"model_type": "gptj", "vocab_size": 11, "n_embd": 16, "n_layer": 2,
+                                        "n_head": 2, "n_inner": 12, "n_positions": 16, "rotary_dim": 4,
+                                        "bos_token_id": 0, "eos_token_id": 0}),
+    "gpt-neo": Variant("GPTNeoForCausalLM", {
+        "model_type": "gpt_neo", "vocab_size": 11, "hidden_size": 8, "num_layers": 2, "num_heads": 2,
+        "attention_types": [[["global", "local"], 1]], "window_size": 3, "max_position_embeddings": 16,
+        "bos_token_id": 0, "eos_token_id": 0}, more={"attention_layers": ["global", "local"]}),
+    "opt": Variant("OPTForCausalLM", {"model_type": "opt", "vocab_size": 11, "hidden_size": 8, "ffn_dim": 12,
+                                      "num_hidden_layers": 2, "num_attention_heads": 2,
+                                      "max_position_embeddings": 12, "word_embed_proj_dim": 8}),
+    "opt-bare-norms": Variant("OPTForCausalLM", {
+        "model_type": "opt", "vocab_size": 11, "hidden_size": 8, "ffn_dim": 12, "num_hidden_layers": 2,
+        "num_attention_heads": 2, "max_position_embeddings": 12, "enable_bias": False,
+        "layer_norm_elementwise_affine": False, "_remove_final_layer_norm": True}),
+    "phi": Variant("PhiForCausalLM", {"model_type": "phi"} | WIDE),
+    "phi-head-norms": Variant("PhiForCausalLM", {"model_type": "phi"} | WIDE | SHARED_KEYS
+                              | {"qk_layernorm": True, "partial_rotary_factor": 0.25}),
+    "phi3": Variant("Phi3ForCausalLM", {"model_type": "phi3", "pad_token_id": 0} | WIDE | SHARED_KEYS
+                    | {"sliding_window": 3}),
+    "phi3-longrope": Variant("Phi3ForCausalLM", {"model_type": "phi3", "pad_token_id": 0} | WIDE | {
+        "original_max_position_embeddings": 8, "partial_rotary_factor": 0.5,
+        "rope_scaling": {"type": "longrope", "short_factor": [1.0, 1.5], "long_factor": [2.0, 3.0]}}),
+    "gemma": Variant("GemmaForCausalLM", {"model_type": "gemma"} | LLAMA | {"head_dim": 6, "hidden_act": "gelu"}),
+    "gemma3": Variant("Gemma3ForCausalLM", {
+        "model_type": "gemma3_text", **LLAMA, "head_dim": 6, "sliding_window": 3, "query_pre_attn_scalar": 4,
+        "layer_types": ["sliding_attention", "full_attention"], "final_logit_softcapping": 3.0,
+        "rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1000.0},
+                            "sliding_attention": {"rope_type": "default", "rope_theta": 50.0}}}),
+    "gemma3-older": Variant("Gemma3ForCausalLM", {
+        "model_type": "gemma3_text", **LLAMA, "head_dim": 6, "sliding_window": 3, "query_pre_attn_scalar": 4,
+        "layer_types": ["sliding_attention", "full_attention"], "rope_theta": 1000.0,
+        "rope_local_base_freq": 50.0, "rope_scaling": {"rope_type": "linear", "factor": 2.0}}),
+    "olmo": Variant("OlmoForCausalLM", {"model_type": "olmo"} | LLAMA),
+    "olmo2": Variant("Olmo2ForCausalLM", {"model_type": "olmo2"} | LLAMA),
+    "olmo3": Variant("Olmo3ForCausalLM", {"model_type": "olmo3"} | LLAMA | {
+        "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 3, "rope_theta": 100.0,
+        "rope_scaling": {"rope_type": "linear", "factor": 2.0}}),
+    "cohere": Variant("CohereForCausalLM", {"model_type": "cohere"} | LLAMA),
+    "cohere2": Variant("Cohere2ForCausalLM", {"model_type": "cohere2"} | LLAMA | {
+        "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 3}),
+    "stablelm": Variant("StableLmForCausalLM", {"model_type": "stablelm"} | WIDE | SHARED_KEYS
+                        | {"use_qkv_bias": True}),
+    "stablelm-parallel": Variant("StableLmForCausalLM", {"model_type": "stablelm"} | WIDE | SHARED_KEYS
+                                 | {"use_parallel_residual": True, "partial_rotary_factor": 0.5}),
+    "starcoder2": Variant("Starcoder2ForCausalLM", {"model_type": "starcoder2"} | LLAMA | {"sliding_window": 3}),
+    "smollm3": Variant("SmolLM3ForCausalLM", {"model_type": "smollm3", "pad_token_id": 0} | LLAMA
+                       | {"no_rope_layers": [1, 0]}),
+    "glm": Variant("GlmForCausalLM", {"model_type": "glm", "pad_token_id": 0} | WIDE | SHARED_KEYS
+                   | {"head_dim": 8}),
+    "glm4": Variant("Glm4ForCausalLM", {"model_type": "glm4", "pad_token_id": 0} | WIDE | SHARED_KEYS
+                    | {"head_dim": 8}),
     # Derived buffers and heads for other tasks.
     "gpt2-double-heads": Variant("GPT2DoubleHeadsModel", GPT2),
     # Labels of texts and of their tokens.

@@ -20,7 +20,7 @@ Bert::Block Bert::make_block(const BertConfig& config, int layer) {
     return Linear(name + part, {.in = in, .out = out});
   };
   const auto norm = [&](const char* part) {
-    return Norms<LayerNorm>{.after = LayerNorm(name + part, C, config.epsilon)};
+    return Norms{.after = Norm(name + part, {.width = C, .epsilon = config.epsilon})};
   };
   const auto site = static_cast<std::uint32_t>(2 * layer + 1);  // 0 is the embedding's
   Attention attention(
@@ -34,8 +34,11 @@ Bert::Block Bert::make_block(const BertConfig& config, int layer) {
        .head_dim = head_dim,
        .scale = 1 / std::sqrt(static_cast<double>(head_dim)),
        .dropout = config.attention_dropout});
-  Mlp mlp(linear(names.up, C, config.inner), config.activation, linear(names.down, config.inner, C),
-          {.rate = config.dropout, .site = site + 1}, {.layer = layer});
+  Mlp mlp({.up = linear(names.up, C, config.inner),
+           .activation = config.activation,
+           .down = linear(names.down, config.inner, C),
+           .dropout = {.rate = config.dropout, .site = site + 1},
+           .where = {.layer = layer}});
   return {{norm(names.attention_norm), std::move(attention), attention_names(Stack::kSelf, layer)},
           {norm(names.mlp_norm), std::move(mlp), mlp_names(Stack::kSelf, layer)}};
 }
@@ -43,7 +46,7 @@ Bert::Block Bert::make_block(const BertConfig& config, int layer) {
 Bert::Head Bert::make_head(const BertConfig& config, const Embedding& words) {
   const BertNames& names = *config.names;
   return {.transform = Linear(names.transform, {.in = config.width, .out = config.width}),
-          .norm = LayerNorm(names.transform_norm, config.width, config.epsilon),
+          .norm = Norm(names.transform_norm, {.width = config.width, .epsilon = config.epsilon}),
           .words = config.tied
                        ? Linear(words.table(), WeightLayout::kOutIn)
                        : Linear(names.decoder,
@@ -57,7 +60,7 @@ Bert::Bert(const BertConfig& config)
       info_(config.info()),
       words_(config.names->words, config.vocabulary, config.width),
       positions_(config.names->positions, config.table_positions, config.width),
-      norm_(config.names->embedding_norm, config.width, config.epsilon),
+      norm_(config.names->embedding_norm, {.width = config.width, .epsilon = config.epsilon}),
       dropout_{.rate = config.dropout, .site = 0} {
   if (config.types > 0) types_.emplace(config.names->types, config.types, config.width);
   for (int layer = 0; layer < config.layers; ++layer) blocks_.push_back(make_block(config, layer));

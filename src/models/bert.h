@@ -12,7 +12,7 @@
 #include "nn/attention.h"
 #include "nn/bias.h"
 #include "nn/embedding.h"
-#include "nn/layer_norm.h"
+#include "nn/norm.h"
 #include "nn/linear.h"
 #include "nn/mlp.h"
 #include "nn/residual.h"
@@ -63,12 +63,12 @@ class Bert : public Model {
 
  private:
   struct Block {
-    Residual<LayerNorm, Attention> attention;
-    Residual<LayerNorm, Mlp> mlp;
+    Residual<Attention> attention;
+    Residual<Mlp> mlp;
   };
   struct Head {
     Linear transform;
-    LayerNorm norm;
+    Norm norm;
     Linear words;
     Bias bias;
   };
@@ -82,7 +82,7 @@ class Bert : public Model {
   Embedding words_;
   Embedding positions_;
   std::optional<Embedding> types_;
-  LayerNorm norm_;
+  Norm norm_;
   DropoutLayer dropout_;
   std::vector<Block> blocks_;
   std::optional<Head> head_;

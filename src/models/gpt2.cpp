@@ -1,137 +1,135 @@
-#include "models/gpt2.h"
-
+// GPT-2 (Radford et al. 2019): a decoder with learned positions, layer norms before each branch and
+// GELU. GPT-2 of all sizes, DistilGPT-2, nanoGPT.
 #include <cmath>
-#include <utility>
 
-#include "models/family.h"
-#include "models/parts.h"
-#include "models/text_pass.h"
-#include "nn/shown.h"
-#include "ops/add.h"
+#include "base/formats/json.h"
+#include "models/classifier.h"
+#include "models/decoder.h"
 
 namespace heed {
 namespace {
 
-constexpr auto kConv1D = WeightLayout::kInOut;
+constexpr const char* kActivation = "gelu_new";
 
-double score_scale(const Gpt2Config& config, int layer) {
-  const std::int64_t head_dim = config.width / config.heads;
-  const double scale =
-      config.scale_by_head_dim ? 1 / std::sqrt(static_cast<double>(head_dim)) : 1.0;
-  return config.scale_by_layer ? scale / (layer + 1) : scale;
+constexpr DecoderNames kGpt2Parts = {.prefix = "transformer.",
+                                 .tokens = "transformer.wte",
+                                 .positions = "transformer.wpe",
+                                 .block = "transformer.h.",
+                                 .attention_norm = "ln_1",
+                                 .qkv = "attn.c_attn",
+                                 .out = "attn.c_proj",
+                                 .mlp_norm = "ln_2",
+                                 .gate = "",
+                                 .up = "mlp.c_fc",
+                                 .down = "mlp.c_proj",
+                                 .last_norm = "transformer.ln_f"};
+
+void read_scales(const Config& config, DecoderShape& shape) {
+  const bool by_head_dim = config.flag("scale_attn_weights", true);
+  const bool by_layer = config.flag("scale_attn_by_inverse_layer_idx", false);
+  const double usual = by_head_dim ? 1 / std::sqrt(static_cast<double>(shape.head_dim)) : 1.0;
+  double layer = 0;
+  for (DecoderLayer& own : shape.of_layers)
+    own = {.rotation = {}, .scale = by_layer ? usual / ++layer : usual};
+}
+
+// With all members, as the oldest files leave most of them out.
+std::string json_of(const DecoderShape& shape, const Config& config) {
+  std::vector<std::int64_t> begin;
+  if (shape.bos >= 0) begin = {shape.bos};
+  Json json = {{"model_type", "gpt2"},
+               {"architectures", Json::array({"GPT2LMHeadModel"})},
+               {"n_layer", shape.layers},
+               {"n_head", shape.heads},
+               {"n_embd", shape.width},
+               {"n_inner", shape.inner},
+               {"n_positions", shape.positions},
+               {"vocab_size", shape.vocabulary},
+               {"activation_function", config.text("activation_function", kActivation)},
+               {"layer_norm_epsilon", shape.norm.epsilon},
+               {"initializer_range", shape.deviation},
+               {"embd_pdrop", shape.embedding_dropout},
+               {"resid_pdrop", shape.dropout},
+               {"attn_pdrop", shape.attention_dropout},
+               {"scale_attn_weights", config.flag("scale_attn_weights", true)},
+               {"scale_attn_by_inverse_layer_idx",
+                config.flag("scale_attn_by_inverse_layer_idx", false)},
+               {"tie_word_embeddings", shape.tied},
+               {"bos_token_id", json_of_ids(begin)},
+               {"eos_token_id", json_of_ids(shape.eos)}};
+  if (!shape.causal) json.set("is_causal", false);
+  if (!shape.bad_words.empty()) {
+    Json words = Json::array();
+    for (const std::vector<std::int64_t>& word : shape.bad_words) words.push(Json(word));
+    json.set("bad_words_ids", std::move(words));
+  }
+  return json.dump(2) + "\n";
+}
+
+DecoderShape read_gpt2(const Config& config) {
+  DecoderShape shape{.family = "gpt2", .title = "GPT-2", .names = kGpt2Parts};
+  read_usual(config,
+             {.layers = 12,
+              .heads = 12,
+              .kv_heads = 0,
+              .width = 768,
+              .head_dim = 0,
+              .inner = 0,
+              .vocabulary = 50257,
+              .positions = 1024,
+              .layers_key = "n_layer",
+              .heads_key = "n_head",
+              .width_key = "n_embd",
+              .inner_key = "n_inner",
+              .positions_key = "n_positions",
+              .activation_key = "activation_function",
+              .activation = kActivation,
+              .epsilon_key = "layer_norm_epsilon",
+              .epsilon = 1e-5,
+              .tied = true},
+             shape);
+  shape.layout = WeightLayout::kInOut;
+  shape.qkv_bias = shape.out_bias = shape.mlp_bias = true;
+  shape.embedding_dropout = config.rate("embd_pdrop", 0.1);  // transformers' defaults
+  shape.dropout = config.rate("resid_pdrop", 0.1);
+  shape.attention_dropout = config.rate("attn_pdrop", 0.1);
+  read_scales(config, shape);
+  shape.keeps_tie = classifier_config(config).has_value();
+  shape.tied = shape.tied || shape.keeps_tie;
+  if (const std::int64_t end_of_text = 50256; shape.vocabulary > end_of_text) {
+    shape.bos = config.id("bos_token_id", end_of_text);
+    shape.eos = config.ids("eos_token_id", {end_of_text});
+  }
+  shape.into_stream = shape.deviation / std::sqrt(2 * static_cast<double>(shape.layers));
+  if (config.flag("add_cross_attention", false))
+    config.refuse("add_cross_attention", "true", "false: this family is a decoder alone",
+                  ErrorCode::kUnsupported);
+  shape.unused = {".attn.bias"};
+  shape.json = json_of(shape, config);
+  return shape;
+}
+
+Json gpt2_training_config(const TrainingShape& shape) {
+  const Json end = json_of_ids(shape.end_tokens);
+  return {{"model_type", "gpt2"},
+          {"architectures", Json::array({"GPT2LMHeadModel"})},
+          {"vocab_size", shape.vocabulary},
+          {"n_positions", shape.positions},
+          {"n_ctx", shape.positions},
+          {"n_embd", shape.width},
+          {"n_layer", shape.layers},
+          {"n_head", shape.heads},
+          {"activation_function", "gelu_new"},
+          {"layer_norm_epsilon", 1e-5},
+          {"embd_pdrop", shape.dropout},
+          {"attn_pdrop", shape.attention_dropout},
+          {"resid_pdrop", shape.dropout},
+          {"bos_token_id", end},
+          {"eos_token_id", end}};
 }
 
 }  // namespace
 
-Gpt2::Block Gpt2::make_block(const Gpt2Config& config, int layer) {
-  const std::string name = "transformer.h." + std::to_string(layer) + ".";
-  const auto linear = [&](const char* part, std::int64_t in, std::int64_t out) {
-    return Linear(name + part, {.in = in, .out = out, .layout = kConv1D});
-  };
-  const std::int64_t width = config.width;
-  const double rate = config.residual_dropout;
-  const auto site = static_cast<std::uint32_t>(2 * layer + 1);  // 0 is the embedding's
-  const auto norm = [&](const char* part) {
-    return Norms<LayerNorm>{.before = LayerNorm(name + part, width, config.epsilon)};
-  };
-  Attention attention({.projections = fused_projection(linear("attn.c_attn", width, 3 * width)),
-                       .out = linear("attn.c_proj", width, width),
-                       .dropout = {.rate = rate, .site = site}},
-                      {.layer = layer,
-                       .heads = config.heads,
-                       .kv_heads = config.heads,
-                       .head_dim = width / config.heads,
-                       .scale = score_scale(config, layer),
-                       .dropout = config.attention_dropout,
-                       .mask = text_mask(config.causal)});
-  Mlp mlp(linear("mlp.c_fc", width, config.inner), config.activation,
-          linear("mlp.c_proj", config.inner, width), {.rate = rate, .site = site + 1},
-          {.layer = layer});
-  return {{norm("ln_1"), std::move(attention), attention_names(Stack::kSelf, layer)},
-          {norm("ln_2"), std::move(mlp), mlp_names(Stack::kSelf, layer)}};
-}
-
-Gpt2::Gpt2(const Gpt2Config& config)
-    : config_(config),
-      info_(config.info()),
-      tokens_("transformer.wte", config.vocabulary, config.width),
-      positions_("transformer.wpe", config.positions, config.width),
-      dropout_{.rate = config.embedding_dropout, .site = 0},
-      norm_("transformer.ln_f", config.width, config.epsilon),
-      head_(config.tied ? Linear(tokens_.table(), WeightLayout::kOutIn)
-                        : Linear("lm_head", {.in = config.width,
-                                             .out = config.vocabulary,
-                                             .layout = WeightLayout::kOutIn,
-                                             .bias = false})) {
-  for (int layer = 0; layer < config.layers; ++layer) blocks_.push_back(make_block(config, layer));
-}
-
-Tensor Gpt2::states(const Batch& batch, Run& run) const {
-  check_pass(info_, batch, run);
-  const Tensor positions = positions_of(batch.ids, run, info_.positions);
-  const Shown show{run};
-  Tensor x = add(tokens_.forward(batch.ids), positions_.forward(positions));
-  x = show(TapKind::kEmbedding, dropout_.forward(std::move(x), run));  // [B, T, C]
-  for (const Block& block : blocks_)
-    x = block.mlp.forward(block.attention.forward(std::move(x), run), run);
-  return show(TapKind::kFinal, norm_.forward(x, run));
-}
-
-Tensor Gpt2::forward(const Batch& batch, Run& run) const {
-  const Tensor last = states(batch, run);
-  Tensor logits = Shown{run}(TapKind::kLogits, logits_of(head_, last, run));  // [B, T or 1, V]
-  if (run.cache != nullptr) run.cache->advance(run.row_lengths(batch.ids.dim(0), batch.ids.dim(1)));
-  return logits;
-}
-
-Tensor Gpt2::read_out(const Tensor& stream, Run& run) const {
-  return logits_of(head_, norm_.forward(stream, run), run);
-}
-
-void Gpt2::backward(const Tensor& dlogits, const Batch& batch, Run& run,
-                    Gradients& gradients) const {
-  check_saved(info_, run);
-  states_backward(head_.backward(dlogits, run, gradients), batch, run, gradients);
-}
-
-void Gpt2::states_backward(const Tensor& dstates, const Batch& batch, Run& run,
-                           Gradients& gradients) const {
-  check_saved(info_, run);
-  Tensor dx = norm_.backward(dstates, run, gradients);
-  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
-    dx = block->attention.backward(block->mlp.backward(dx, run, gradients), run, gradients);
-  dx = dropout_.backward(dx, run);
-  positions_.backward(positions_of(batch.ids, run, info_.positions), dx, gradients);
-  tokens_.backward(batch.ids, dx, gradients);
-}
-
-ModelParts Gpt2::parts() const {
-  return {.streams = {{.words = &tokens_,
-                       .positions = &positions_,
-                       .branches = block_branches(blocks_),
-                       .last = norm_.numbers()}},
-          .words = &head_};
-}
-
-std::vector<Parameter*> Gpt2::parameters() {
-  std::vector<Parameter*> all;
-  tokens_.collect(all);
-  positions_.collect(all);
-  for (Block& block : blocks_) {
-    block.attention.collect(all);
-    block.mlp.collect(all);
-  }
-  norm_.collect(all);
-  if (!config_.tied) head_.collect(all);
-  return all;
-}
-
-void Gpt2::initialise(std::uint64_t seed) {
-  const double usual = config_.initial_deviation;
-  const double into_residual = usual / std::sqrt(2 * static_cast<double>(config_.layers));
-  heed::initialise(parameters(), {.seed = seed, .deviation = [&](std::string_view name) {
-                                    return name.ends_with(".c_proj.weight") ? into_residual : usual;
-                                  }});
-}
+Family gpt2_family() { return decoder_family<read_gpt2>({"gpt2"}, gpt2_training_config); }
 
 }  // namespace heed

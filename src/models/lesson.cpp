@@ -15,9 +15,9 @@ namespace {
 
 constexpr double kEpsilon = 1e-5;  // of norms: PyTorch's default
 
-Norms<LayerNorm> norms(const LessonConfig& config, const std::string& name) {
+Norms norms(const LessonConfig& config, const std::string& name) {
   if (!config.norm) return {};
-  return {.before = LayerNorm(name, config.width, kEpsilon)};
+  return {.before = Norm(name, {.width = config.width, .epsilon = kEpsilon})};
 }
 
 AttentionParts attention_parts(const LessonConfig& config, const std::string& name,
@@ -51,9 +51,11 @@ Lesson::Block Lesson::make_block(const LessonConfig& config, int layer) {
   if (config.inner > 0)
     block.mlp.emplace(
         norms(config, name + "ln2"),
-        Mlp(Linear(name + "ffwd.up", {.in = config.width, .out = config.inner}), Activation::kRelu,
-            Linear(name + "ffwd.down", {.in = config.inner, .out = config.width}),
-            {.rate = config.dropout, .site = site + 1}, {.layer = layer}),
+        Mlp({.up = Linear(name + "ffwd.up", {.in = config.width, .out = config.inner}),
+             .activation = Activation::kRelu,
+             .down = Linear(name + "ffwd.down", {.in = config.inner, .out = config.width}),
+             .dropout = {.rate = config.dropout, .site = site + 1},
+             .where = {.layer = layer}}),
         mlp_names(Stack::kSelf, layer), config.residual);
   return block;
 }
@@ -65,7 +67,7 @@ Lesson::Lesson(const LessonConfig& config)
   if (config.knows_positions)
     positions_.emplace("position_embedding_table", config.positions, config.width);
   for (int layer = 0; layer < config.layers; ++layer) blocks_.push_back(make_block(config, layer));
-  if (config.norm) norm_.emplace("ln_f", config.width, kEpsilon);
+  if (config.norm) norm_.emplace("ln_f", NormShape{.width = config.width, .epsilon = kEpsilon});
   if (config.head)
     head_.emplace("lm_head", LinearShape{.in = config.width, .out = config.vocabulary});
 }

@@ -11,7 +11,7 @@
 #include "models/config.h"
 #include "nn/attention.h"
 #include "nn/embedding.h"
-#include "nn/layer_norm.h"
+#include "nn/norm.h"
 #include "nn/linear.h"
 #include "nn/mlp.h"
 #include "nn/residual.h"
@@ -57,8 +57,8 @@ class Lesson : public Model {
 
  private:
   struct Block {
-    Residual<LayerNorm, Attention> attention;
-    std::optional<Residual<LayerNorm, Mlp>> mlp;
+    Residual<Attention> attention;
+    std::optional<Residual<Mlp>> mlp;
   };
   static Block make_block(const LessonConfig& config, int layer);
   Tensor words(const Tensor& last, Run& run) const;
@@ -68,7 +68,7 @@ class Lesson : public Model {
   Embedding tokens_;
   std::optional<Embedding> positions_;
   std::vector<Block> blocks_;
-  std::optional<LayerNorm> norm_;
+  std::optional<Norm> norm_;
   std::optional<Linear> head_;
 };
 

@@ -1,77 +1,135 @@
-#include "models/llama.h"
+// Llama (Touvron et al. 2023) and what is built like it: a decoder with rotary positions, RMSNorm
+// before each branch, SwiGLU and shared keys. Llama 2 and 3, Mistral, Qwen2 and 3, SmolLM,
+// TinyLlama.
+#include <fmt/format.h>
 
-#include <cmath>
-#include <optional>
-#include <utility>
+#include <algorithm>
 
-#include "models/rotary_decoder.h"
-#include "models/text_pass.h"
+#include "models/decoder.h"
 
 namespace heed {
 namespace {
 
-RotaryBlockShape shape_of(const LlamaConfig& config) {
-  return {.width = config.width,
-          .heads = config.heads,
-          .kv_heads = config.kv_heads,
-          .head_dim = config.head_dim,
-          .inner = config.inner,
-          .qkv_bias = config.qkv_bias,
-          .out_bias = config.out_bias,
-          .mlp_bias = config.mlp_bias,
-          .dropout = config.dropout};
+// What a configuration that leaves a key out means, by model_type: transformers' defaults.
+struct LlamaKin {
+  std::string_view model_type;
+  const char* title;
+  std::int64_t inner, kv_heads, vocabulary, positions;
+  std::int64_t head_dim;                       // 0: width / heads
+  std::int64_t window;                         // 0: none
+  bool qkv_bias, head_norms, begins_and_ends;  // the last: bos 1, eos 2
+  // Keys that transformers passes over in the others.
+  bool reads_attention_bias, reads_mlp_bias, reads_layer_types;
+};
+constexpr LlamaKin kLlamaKin[] = {
+    {"llama", "Llama", 11008, 0, 32000, 2048, 0, 0, false, false, true, true, true, false},
+    {"mistral", "Mistral", 14336, 8, 32000, 131072, 0, 4096, false, false, true, false, false,
+     false},
+    {"ministral", "Ministral", 14336, 8, 32000, 131072, 0, 4096, false, false, true, false, false,
+     true},
+    {"qwen2", "Qwen2", 22016, 32, 151936, 32768, 0, 4096, true, false, false, false, false, true},
+    {"qwen3", "Qwen3", 22016, 32, 151936, 32768, 128, 4096, false, true, false, true, false, true}};
+
+const LlamaKin& llama_kin(const Config& config) {
+  return *std::ranges::find(kLlamaKin, config.text("model_type", "llama"), &LlamaKin::model_type);
 }
 
-RotaryDecoder::Block make_block(const LlamaConfig& config, int layer,
-                                const std::shared_ptr<const Rotation>& rotation) {
-  const std::string name = rotary_block_name(layer);
-  const auto norm = [&](const char* part, std::int64_t width) {
-    return RmsNorm(name + part, width, config.epsilon);
-  };
-  AttentionParts parts = rotary_attention(shape_of(config), layer, rotation);
-  if (config.head_norms) {
-    parts.q_norm = norm("self_attn.q_norm", config.head_dim);
-    parts.k_norm = norm("self_attn.k_norm", config.head_dim);
+// Qwen has windows in its upper layers, where it is told to; Mistral and Ministral in all.
+bool has_window(const Config& config, const LlamaKin& kin, std::int64_t layer) {
+  if (config.null("sliding_window") || kin.window == 0) return false;
+  if (!kin.model_type.starts_with("qwen")) return true;
+  return config.flag("use_sliding_window", false) &&
+         layer >= config.extent("max_window_layers", 28, /*least=*/0);
+}
+
+std::vector<std::int64_t> windows_of(const Config& config, const LlamaKin& kin,
+                                     std::int64_t layers) {
+  std::vector<std::string> types = config.texts("layer_types");
+  if (!types.empty() && std::ssize(types) != layers)
+    config.refuse("layer_types", fmt::format("a list of {}", types.size()),
+                  fmt::format("{} entries, one per layer", layers));
+  if (!kin.reads_layer_types) types.clear();  // like transformers
+  const bool switched_off =
+      kin.model_type.starts_with("qwen") && !config.flag("use_sliding_window", false);
+  const std::int64_t window = switched_off ? 0 : config.extent("sliding_window", kin.window);
+  std::vector<std::int64_t> windows;
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    const std::string_view type =
+        types.empty() ? (has_window(config, kin, layer) ? "sliding_attention" : "full_attention")
+                      : std::string_view(types[static_cast<std::size_t>(layer)]);
+    if (type != "sliding_attention" && type != "full_attention")
+      config.refuse("layer_types", fmt::format("'{}' in layer {}", type, layer),
+                    "full_attention or sliding_attention", ErrorCode::kUnsupported);
+    if (type == "sliding_attention" && window == 0)
+      config.refuse("sliding_window", "", fmt::format("a number, as layer {} has one", layer));
+    windows.push_back(type == "sliding_attention" ? window : 0);
   }
-  Attention attention(
-      std::move(parts),
-      {.layer = layer,
-       .heads = config.heads,
-       .kv_heads = config.kv_heads,
-       .head_dim = config.head_dim,
-       .scale = 1 / std::sqrt(static_cast<double>(config.head_dim)),
-       .dropout = config.attention_dropout,
-       .mask = text_mask(config.causal, config.windows[static_cast<std::size_t>(layer)])});
-  return {{{.before = norm("input_layernorm", config.width)},
-           std::move(attention),
-           attention_names(Stack::kSelf, layer)},
-          {{.before = norm("post_attention_layernorm", config.width)},
-           rotary_mlp(shape_of(config), layer, config.activation),
-           mlp_names(Stack::kSelf, layer)}};
+  return windows;
+}
+
+DecoderShape read_llama(const Config& config) {
+  const LlamaKin& kin = llama_kin(config);
+  DecoderShape shape{.family = "llama", .title = kin.title};
+  UsualKeys usual{.layers = 32,
+                  .heads = 32,
+                  .kv_heads = kin.kv_heads,
+                  .width = 4096,
+                  .head_dim = kin.head_dim,
+                  .inner = kin.inner,
+                  .vocabulary = kin.vocabulary,
+                  .positions = kin.positions};
+  if (kin.begins_and_ends) {
+    usual.bos = 1;
+    usual.eos = {2};
+  }
+  read_usual(config, usual, shape);
+  shape.norm.centred = false;
+  const bool bias = kin.reads_attention_bias && config.flag("attention_bias", false);
+  shape.qkv_bias = kin.qkv_bias || bias;
+  shape.out_bias = bias;
+  shape.mlp_bias = kin.reads_mlp_bias && config.flag("mlp_bias", false);
+  if (kin.head_norms) {
+    shape.names.q_norm = "self_attn.q_norm";
+    shape.names.k_norm = "self_attn.k_norm";
+    shape.head_norm = {.width = shape.head_dim, .epsilon = shape.norm.epsilon, .centred = false};
+  }
+  // Of heed's training; transformers reads past it.
+  shape.embedding_dropout = shape.dropout = config.rate("dropout", 0);
+  read_rotation(config, shape);
+  const std::vector<std::int64_t> windows = windows_of(config, kin, shape.layers);
+  for (std::size_t layer = 0; layer < windows.size(); ++layer)
+    shape.of_layers[layer].window = windows[layer];
+  return shape;
+}
+
+Json llama_training_config(const TrainingShape& shape) {
+  const LlamaKin& kin = *std::ranges::find(kLlamaKin, shape.model_type, &LlamaKin::model_type);
+  const Json end = json_of_ids(shape.end_tokens);
+  return {{"model_type", shape.model_type},
+          {"architectures", Json::array({kin.title + std::string("ForCausalLM")})},
+          {"vocab_size", shape.vocabulary},
+          {"max_position_embeddings", shape.positions},
+          {"hidden_size", shape.width},
+          // Three matrices in the place of two: as many parameters as 4 C has without a gate.
+          {"intermediate_size", (8 * shape.width + 2) / 3},
+          {"num_hidden_layers", shape.layers},
+          {"num_attention_heads", shape.heads},
+          {"num_key_value_heads", shape.heads},
+          {"head_dim", shape.width / shape.heads},
+          {"rms_norm_eps", 1e-5},
+          {"rope_theta", 10000.0},
+          {"attention_dropout", shape.attention_dropout},
+          {"dropout", shape.dropout},
+          {"tie_word_embeddings", true},
+          {"bos_token_id", end},
+          {"eos_token_id", end}};
 }
 
 }  // namespace
 
-std::unique_ptr<Model> make_llama(const LlamaConfig& config) {
-  Embedding tokens("model.embed_tokens", config.vocabulary, config.width);
-  std::optional<Linear> head;
-  if (config.tied)
-    head.emplace(tokens.table(), WeightLayout::kOutIn);
-  else if (config.has_words)
-    head.emplace("lm_head",
-                 LinearShape{.in = config.width, .out = config.vocabulary, .bias = false});
-  auto blocks = rotary_blocks(config.layers, config.rope, [&](int layer, const auto& rotation) {
-    return make_block(config, layer, rotation);
-  });
-  return std::make_unique<RotaryDecoder>(
-      RotaryDecoder::Parts{.info = config.info(),
-                           .config_json = config.json,
-                           .tokens = std::move(tokens),
-                           .dropout = {.rate = config.dropout, .site = 0},
-                           .blocks = std::move(blocks),
-                           .norm = RmsNorm("model.norm", config.width, config.epsilon),
-                           .head = std::move(head),
-                           .tied = config.tied});
+Family llama_family() {
+  return decoder_family<read_llama>({"llama", "mistral", "ministral", "qwen2", "qwen3"},
+                                    llama_training_config);
 }
 
 }  // namespace heed

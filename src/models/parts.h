@@ -7,7 +7,7 @@
 
 #include "nn/attention.h"
 #include "nn/embedding.h"
-#include "nn/norm_numbers.h"
+#include "nn/norm.h"
 #include "nn/residual.h"
 
 namespace heed {
@@ -41,11 +41,11 @@ struct ModelParts {
   double logit_cap = 0;
 };
 
-template <typename Norm, typename Branch>
-BranchParts branch_parts(const Residual<Norm, Branch>& residual, Stack stack, int layer) {
+template <typename Branch>
+BranchParts branch_parts(const Residual<Branch>& residual, Stack stack, int layer) {
   BranchParts parts{.stack = stack, .layer = layer};
   if constexpr (std::is_same_v<Branch, Attention>) parts.attention = &residual.branch();
-  const Norms<Norm>& norms = residual.norms();
+  const Norms& norms = residual.norms();
   if (norms.before) parts.before = norms.before->numbers();
   if (norms.inside) parts.inside = norms.inside->numbers();
   if (norms.after) parts.after = norms.after->numbers();

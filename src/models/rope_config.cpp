@@ -123,15 +123,32 @@ void require_whole_heads(const Config& parameters, const Config& config, const R
 
 }  // namespace
 
-RopeScaling read_rope(const Config& config, std::int64_t head_dim, std::int64_t positions) {
-  if (head_dim % 2 != 0) config.refuse("head_dim", head_dim, "an even number");
-  const std::optional<Config> said = parameters_of(config);
+RopeScaling read_rope(const Config& config, const RopeKeys& keys) {
+  RopeKeys own = keys;
+  own.base = config.positive("rope_theta", keys.base);
+  return read_rope(config, parameters_of(config), own);
+}
+
+RopeScaling read_rope(const Config& config, const std::optional<Config>& said,
+                      const RopeKeys& keys) {
+  constexpr const char* kShare = "partial_rotary_factor";
+  if (!keys.share && keys.head_dim % 2 != 0)
+    config.refuse("head_dim", keys.head_dim, "an even number");
   const Config& parameters = said ? *said : config;
   RopeScaling rope;
-  rope.width = head_dim;
-  rope.base = parameters.positive("rope_theta", config.positive("rope_theta", 10000));
-  if (said) read_scaling(*said, config, positions, rope);
-  require_whole_heads(parameters, config, rope);
+  rope.width = keys.head_dim;
+  if (keys.share) {
+    const double share = parameters.positive(kShare, config.positive(kShare, *keys.share));
+    rope.width = static_cast<std::int64_t>(static_cast<double>(keys.head_dim) * share);
+    if (share > 1 || rope.width % 2 != 0 || rope.width == 0)
+      parameters.refuse(kShare, share,
+                        fmt::format("a share of head_dim ({}) that is an even number, at least 2",
+                                    keys.head_dim));
+  }
+  rope.pairs = keys.pairs;
+  rope.base = parameters.positive("rope_theta", keys.base);
+  if (said) read_scaling(*said, config, keys.positions, rope);
+  if (!keys.share) require_whole_heads(parameters, config, rope);
   if (rope.kind == RopeScalingKind::kDynamic && rope.width < 4)
     parameters.refuse("rope_type", "'dynamic'", "another kind: pairs are one alone");
   return rope;

@@ -29,7 +29,7 @@ class LayerParts {
         layer_(layer),
         name_(fmt::format("model.{}.layers.{}.", name_of(stack), layer)) {}
 
-  Residual<LayerNorm, Attention> attention(const char* part, Stack stack, Mask mask) {
+  Residual<Attention> attention(const char* part, Stack stack, Mask mask) {
     const std::int64_t C = config_.width;
     const std::int64_t head_dim = C / side_.heads;
     const auto linear = [&](const char* what) {
@@ -51,16 +51,18 @@ class LayerParts {
             attention_names(stack, layer_)};
   }
 
-  Residual<LayerNorm, Mlp> mlp(Stack stack) {
-    Mlp mlp(Linear(name_ + "fc1", {.in = config_.width, .out = side_.inner}), config_.activation,
-            Linear(name_ + "fc2", {.in = side_.inner, .out = config_.width}), next_dropout(),
-            {.stack = stack, .layer = layer_});
+  Residual<Mlp> mlp(Stack stack) {
+    Mlp mlp({.up = Linear(name_ + "fc1", {.in = config_.width, .out = side_.inner}),
+             .activation = config_.activation,
+             .down = Linear(name_ + "fc2", {.in = side_.inner, .out = config_.width}),
+             .dropout = next_dropout(),
+             .where = {.stack = stack, .layer = layer_}});
     return {norms(name_ + "final_layer_norm"), std::move(mlp), mlp_names(stack, layer_)};
   }
 
  private:
-  Norms<LayerNorm> norms(const std::string& name) const {
-    LayerNorm norm(name, config_.width, kSeq2seqEpsilon);
+  Norms norms(const std::string& name) const {
+    Norm norm(name, {.width = config_.width, .epsilon = kSeq2seqEpsilon});
     if (config_.norms_first) return {.before = std::move(norm)};
     return {.after = std::move(norm)};
   }
@@ -98,11 +100,11 @@ Seq2seq::Side Seq2seq::make_side(const Seq2seqConfig& config, Stack stack,
   for (int layer = 0; layer < numbers.layers; ++layer) {
     LayerParts parts(config, stack, layer);
     auto attention = parts.attention("self_attn", stack, text_mask(config.causal && !encodes));
-    std::optional<Residual<LayerNorm, Attention>> cross;
+    std::optional<Residual<Attention>> cross;
     if (!encodes) cross.emplace(parts.attention("encoder_attn", Stack::kCross, {}));
     side.layers.push_back({std::move(attention), std::move(cross), parts.mlp(stack)});
   }
-  if (config.norms_first) side.norm.emplace(name + ".layer_norm", config.width, kSeq2seqEpsilon);
+  if (config.norms_first) side.norm.emplace(name + ".layer_norm", NormShape{.width = config.width, .epsilon = kSeq2seqEpsilon});
   return side;
 }
 

@@ -13,7 +13,7 @@
 #include "nn/attention.h"
 #include "nn/bias.h"
 #include "nn/embedding.h"
-#include "nn/layer_norm.h"
+#include "nn/norm.h"
 #include "nn/linear.h"
 #include "nn/mlp.h"
 #include "nn/residual.h"
@@ -60,9 +60,9 @@ class Seq2seq : public Model {
 
  private:
   struct Layer {
-    Residual<LayerNorm, Attention> attention;
-    std::optional<Residual<LayerNorm, Attention>> cross;  // of the decoder
-    Residual<LayerNorm, Mlp> mlp;
+    Residual<Attention> attention;
+    std::optional<Residual<Attention>> cross;  // of the decoder
+    Residual<Mlp> mlp;
   };
   // What encoder and decoder both are.
   struct Side {
@@ -70,7 +70,7 @@ class Seq2seq : public Model {
     std::optional<Embedding> positions;
     DropoutLayer dropout;
     std::vector<Layer> layers;
-    std::optional<LayerNorm> norm;
+    std::optional<Norm> norm;
 
     void collect(std::vector<Parameter*>& into);
   };

@@ -13,6 +13,10 @@
 namespace heed {
 namespace {
 
+Norm t5_norm(const std::string& name, const T5Config& config) {
+  return {name, {.width = config.width, .epsilon = config.epsilon, .centred = false}};
+}
+
 // Builds one layer's parts; `branch` counts them as their names do.
 class T5LayerParts {
  public:
@@ -22,7 +26,7 @@ class T5LayerParts {
         layer_(layer),
         name_(fmt::format("{}.block.{}.layer.", side, layer)) {}
 
-  Residual<RmsNorm, Attention> attention(const char* part, Stack stack,
+  Residual<Attention> attention(const char* part, Stack stack,
                                          std::shared_ptr<const PositionBias> bias, Mask mask) {
     const std::string name = fmt::format("{}{}.", name_, branch_);
     const std::int64_t all = config_.heads * config_.head_dim;
@@ -44,29 +48,25 @@ class T5LayerParts {
     return {norms(), std::move(attention), attention_names(stack, layer_)};
   }
 
-  Residual<RmsNorm, Mlp> mlp() {
-    Mlp mlp(linear("wi", config_.width, config_.inner), config_.activation,
-            linear("wo", config_.inner, config_.width), {}, names());
-    return {norms(), std::move(mlp), mlp_names(stack_, layer_)};
-  }
-
-  Residual<RmsNorm, GatedMlp> gated_mlp() {
-    GatedMlp mlp(linear("wi_0", config_.width, config_.inner),
-                 linear("wi_1", config_.width, config_.inner), config_.activation,
-                 linear("wo", config_.inner, config_.width), names());
-    return {norms(), std::move(mlp), mlp_names(stack_, layer_)};
+  Residual<Mlp> mlp() {
+    const std::int64_t C = config_.width, F = config_.inner;
+    const bool gated = config_.gated;
+    MlpParts parts{.up = linear(gated ? "wi_1" : "wi", C, F),
+                   .activation = config_.activation,
+                   .down = linear("wo", F, C),
+                   .where = {.stack = stack_, .layer = layer_}};
+    if (gated) parts.gate.emplace(linear("wi_0", C, F));
+    return {norms(), Mlp(std::move(parts)), mlp_names(stack_, layer_)};
   }
 
  private:
-  TapName names() const { return {.stack = stack_, .layer = layer_}; }
   Linear linear(const char* what, std::int64_t in, std::int64_t out) const {
     return Linear(fmt::format("{}{}.DenseReluDense.{}", name_, branch_, what),
                   {.in = in, .out = out, .bias = false});
   }
   // The last of a branch that is made.
-  Norms<RmsNorm> norms() {
-    return {.before = RmsNorm(fmt::format("{}{}.layer_norm", name_, branch_++), config_.width,
-                              config_.epsilon)};
+  Norms norms() {
+    return {.before = t5_norm(fmt::format("{}{}.layer_norm", name_, branch_++), config_)};
   }
 
   const T5Config& config_;
@@ -89,18 +89,15 @@ T5::Side T5::make_side(const T5Config& config, Stack stack) {
                         .both_sides = encodes});
   Side side{.bias = bias,
             .layers = {},
-            .norm = RmsNorm(name + ".final_layer_norm", config.width, config.epsilon)};
+            .norm = t5_norm(name + ".final_layer_norm", config)};
   const std::int64_t layers = encodes ? config.layers : config.decoder_layers;
   for (int layer = 0; layer < layers; ++layer) {
     T5LayerParts parts(config, name, stack, layer);
     auto attention =
         parts.attention("SelfAttention", stack, bias, text_mask(config.causal && !encodes));
-    std::optional<Residual<RmsNorm, Attention>> cross;
+    std::optional<Residual<Attention>> cross;
     if (!encodes) cross.emplace(parts.attention("EncDecAttention", Stack::kCross, nullptr, {}));
-    if (config.gated)
-      side.layers.push_back({std::move(attention), std::move(cross), parts.gated_mlp()});
-    else
-      side.layers.push_back({std::move(attention), std::move(cross), parts.mlp()});
+    side.layers.push_back({std::move(attention), std::move(cross), parts.mlp()});
   }
   return side;
 }
@@ -124,7 +121,7 @@ Tensor T5::encode(const ConstView& ids, Run& run) const {
   Tensor x = show(TapKind::kEmbedding, words_.forward(ids));  // [B, S, C]
   for (const Layer& layer : encoder_.layers) {
     x = layer.attention.forward(std::move(x), run);
-    x = std::visit([&](const auto& mlp) { return mlp.forward(std::move(x), run); }, layer.mlp);
+    x = layer.mlp.forward(std::move(x), run);
   }
   return show(TapKind::kFinal, encoder_.norm.forward(x, run));
 }
@@ -148,7 +145,7 @@ Tensor T5::decode(const Side& decoder, const Batch& batch, Run& run) const {
   for (const Layer& layer : decoder.layers) {
     x = layer.attention.forward(std::move(x), run);
     if (layer.cross) x = layer.cross->forward(std::move(x), run, source);
-    x = std::visit([&](const auto& mlp) { return mlp.forward(std::move(x), run); }, layer.mlp);
+    x = layer.mlp.forward(std::move(x), run);
   }
   return show(TapKind::kFinal, decoder.norm.forward(x, run));
 }
@@ -179,7 +176,7 @@ void T5::encode_backward(const Tensor& dstates, const ConstView& ids, Run& run,
                          Gradients& gradients) const {
   Tensor dx = encoder_.norm.backward(dstates, run, gradients);
   for (auto layer = encoder_.layers.rbegin(); layer != encoder_.layers.rend(); ++layer) {
-    dx = std::visit([&](const auto& mlp) { return mlp.backward(dx, run, gradients); }, layer->mlp);
+    dx = layer->mlp.backward(dx, run, gradients);
     dx = layer->attention.backward(dx, run, gradients);
   }
   words_.backward(ids, dx, gradients);
@@ -204,7 +201,7 @@ void T5::backward(const Tensor& dlogits, const Batch& batch, Run& run, Gradients
       Tensor::zeros({batch.source.dim(0), batch.source.dim(1), config_.width}, dx.dtype());
   for (auto at = decoder_->layers.rbegin(); at != decoder_->layers.rend(); ++at) {
     const Layer& layer = *at;
-    dx = std::visit([&](const auto& mlp) { return mlp.backward(dx, run, gradients); }, layer.mlp);
+    dx = layer.mlp.backward(dx, run, gradients);
     if (layer.cross) dx = layer.cross->backward(dx, run, gradients, source, dstates);
     dx = layer.attention.backward(dx, run, gradients);
   }
@@ -218,7 +215,7 @@ void T5::Side::collect(std::vector<Parameter*>& into) {
   for (Layer& layer : layers) {
     layer.attention.collect(into);
     if (layer.cross) layer.cross->collect(into);
-    std::visit([&](auto& mlp) { mlp.collect(into); }, layer.mlp);
+    layer.mlp.collect(into);
   }
   norm.collect(into);
 }
@@ -230,8 +227,7 @@ ModelParts T5::parts() const {
       const auto index = static_cast<int>(&layer - side.layers.data());
       parts.branches.push_back(branch_parts(layer.attention, stack, index));
       if (layer.cross) parts.branches.push_back(branch_parts(*layer.cross, Stack::kCross, index));
-      parts.branches.push_back(
-          std::visit([&](const auto& mlp) { return branch_parts(mlp, stack, index); }, layer.mlp));
+      parts.branches.push_back(branch_parts(layer.mlp, stack, index));
     }
     return parts;
   };

@@ -7,19 +7,17 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "heed/models/model.h"
 #include "models/config.h"
 #include "nn/attention.h"
 #include "nn/embedding.h"
-#include "nn/gated_mlp.h"
 #include "nn/linear.h"
 #include "nn/mlp.h"
 #include "nn/position_bias.h"
 #include "nn/residual.h"
-#include "nn/rms_norm.h"
+#include "nn/norm.h"
 
 namespace heed {
 
@@ -60,18 +58,16 @@ class T5 : public Model {
   std::string config_json() const override { return config_.json; }
 
  private:
-  using PlainMlp = Residual<RmsNorm, Mlp>;
-  using GatedBranch = Residual<RmsNorm, GatedMlp>;
   struct Layer {
-    Residual<RmsNorm, Attention> attention;
-    std::optional<Residual<RmsNorm, Attention>> cross;  // of the decoder
-    std::variant<PlainMlp, GatedBranch> mlp;
+    Residual<Attention> attention;
+    std::optional<Residual<Attention>> cross;  // of the decoder
+    Residual<Mlp> mlp;
   };
   // What encoder and decoder both are.
   struct Side {
     std::shared_ptr<PositionBias> bias;  // of all its layers
     std::vector<Layer> layers;
-    RmsNorm norm;
+    Norm norm;
 
     void collect(std::vector<Parameter*>& into);
   };

@@ -17,6 +17,15 @@ View split_heads(const View& x, std::int64_t heads) {
       .permute({0, 2, 1, 3});
 }
 
+// Of rows [B, T, H 3 D] that hold q, k and v of each head beside each other: one of the three.
+View split_by_head(const View& qkv, std::int64_t heads, int which) {
+  const std::int64_t head_dim = qkv.dim(2) / (3 * heads);
+  const View own = qkv.slice(2, which * head_dim, (which + 1) * head_dim);
+  return View(own.raw(), own.dtype(), {own.dim(0), own.dim(1), heads, head_dim},
+              {own.stride(0), own.stride(1), 3 * head_dim, 1})
+      .permute({0, 2, 1, 3});
+}
+
 // The masks of this attention's weights: the place of `DropoutLayer::site` for what is no layer.
 std::uint32_t dropout_offset(const AttentionShape& shape) {
   constexpr std::uint32_t kWeights = 1U << 31;
@@ -24,11 +33,11 @@ std::uint32_t dropout_offset(const AttentionShape& shape) {
          static_cast<std::uint32_t>(shape.layer);
 }
 
-// A norm over the rows of each head of x [B, T, H D], or its gradient.
+// A norm over the rows of each head of x [B, T, H D], or of all heads, or its gradient.
 template <typename Use>
-Tensor over_heads(Tensor x, std::int64_t head_dim, const Use& use) {
+Tensor over_heads(Tensor x, const Norm& norm, const Use& use) {
   const Shape whole = x.shape();
-  const Shape rows = {whole[0], whole[1], whole[2] / head_dim, head_dim};
+  const Shape rows = {whole[0], whole[1], whole[2] / norm.width(), norm.width()};
   return use(std::move(x).reshaped(rows)).reshaped(whole);
 }
 
@@ -56,6 +65,8 @@ Attention::Heads Attention::by_head(std::vector<Tensor>& projected) const {
     return {split_heads(projected[0], H), split_heads(projected[1], G),
             split_heads(projected[2], G)};
   const View qkv = projected[0];
+  if (shape_.by_head)
+    return {split_by_head(qkv, H, 0), split_by_head(qkv, H, 1), split_by_head(qkv, H, 2)};
   const std::int64_t D = shape_.head_dim;
   return {split_heads(qkv.slice(2, 0, H * D), H), split_heads(qkv.slice(2, H * D, (H + G) * D), G),
           split_heads(qkv.slice(2, (H + G) * D, (H + 2 * G) * D), G)};
@@ -64,9 +75,9 @@ Attention::Heads Attention::by_head(std::vector<Tensor>& projected) const {
 std::vector<Tensor> Attention::project(const Tensor& x, Run& run) const {
   std::vector<Tensor> projected;
   for (const Linear& linear : parts_.projections) projected.push_back(linear.forward(x, run));
-  const auto apply = [&](const std::optional<RmsNorm>& norm, Tensor& rows) {
+  const auto apply = [&](const std::optional<Norm>& norm, Tensor& rows) {
     if (norm)
-      rows = over_heads(std::move(rows), shape_.head_dim,
+      rows = over_heads(std::move(rows), *norm,
                         [&](const Tensor& heads) { return norm->forward(heads, run); });
   };
   apply(parts_.q_norm, projected[0]);
@@ -76,9 +87,9 @@ std::vector<Tensor> Attention::project(const Tensor& x, Run& run) const {
 
 Tensor Attention::project_backward(std::vector<Tensor> dprojected, Run& run,
                                    Gradients& gradients) const {
-  const auto undo = [&](const std::optional<RmsNorm>& norm, Tensor& rows) {
+  const auto undo = [&](const std::optional<Norm>& norm, Tensor& rows) {
     if (norm)
-      rows = over_heads(std::move(rows), shape_.head_dim,
+      rows = over_heads(std::move(rows), *norm,
                         [&](const Tensor& heads) { return norm->backward(heads, run, gradients); });
   };
   if (!fused()) undo(parts_.k_norm, dprojected[1]);

@@ -10,8 +10,8 @@
 #include "heed/mask.h"
 #include "nn/dropout.h"
 #include "nn/linear.h"
+#include "nn/norm.h"
 #include "nn/position_bias.h"
-#include "nn/rms_norm.h"
 #include "nn/rotation.h"
 
 namespace heed {
@@ -25,10 +25,11 @@ struct AttentionShape {
   double scale = 1;
   double softcap = 0;
   double dropout = 0;  // of the weights, in training
+  bool by_head = false;  // of a fused projection: q, k, v of head 0, then those of head 1 (H = G)
   Mask mask = {};      // the family's own (causal for decoders); a tap may add one
 };
 
-/// C -> (H + 2 G) D: q, k, v beside each other, each its heads one after the other.
+/// C -> (H + 2 G) D: q, k, v beside each other, each its heads one after the other, or `by_head`.
 std::vector<Linear> fused_projection(Linear qkv);
 /// C -> H D, C -> G D, C -> G D.
 std::vector<Linear> separate_projections(Linear q, Linear k, Linear v);
@@ -36,8 +37,10 @@ std::vector<Linear> separate_projections(Linear q, Linear k, Linear v);
 struct AttentionParts {
   std::vector<Linear> projections;
   Linear out;                          // H D -> C
-  std::optional<RmsNorm> q_norm = {};  // of each head's row, with projections of their own
-  std::optional<RmsNorm> k_norm = {};
+  // Of each head's row, or of the rows of all heads at once, by the norm's width; with projections
+  // of their own.
+  std::optional<Norm> q_norm = {};
+  std::optional<Norm> k_norm = {};
   std::shared_ptr<const Rotation> rotation = {};  // of q and k, after their norms
   std::shared_ptr<const PositionBias> bias = {};
   DropoutLayer dropout = {};

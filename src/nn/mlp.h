@@ -1,7 +1,8 @@
-// Two linear layers with an activation between them.
+// Two linear layers with an activation between them, or a gate (Shazeer 2020, "GLU Variants Improve
+// Transformer").
 #pragma once
 
-#include <string>
+#include <optional>
 #include <vector>
 
 #include "nn/dropout.h"
@@ -10,20 +11,29 @@
 
 namespace heed {
 
+/// y = down(f(up x)), or with a gate y = down(f(gate x) * (up x)): SwiGLU with f = SiLU.
+struct MlpParts {
+  std::optional<Linear> gate = {};  // C -> F
+  Linear up;                        // C -> F
+  bool holds_gate = false;          // `up` gives 2 F: the gate's, then its own
+  Activation activation = Activation::kGelu;
+  Linear down;  // F -> C
+  DropoutLayer dropout = {};
+  TapName where = {};
+};
+
 class Mlp {
  public:
-  Mlp(Linear up, Activation activation, Linear down, DropoutLayer dropout, TapName where = {});
+  explicit Mlp(MlpParts parts) : parts_(std::move(parts)) {}
 
   Tensor forward(const Tensor& x, Run& run) const;  // [B, T, C]
   Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
   void collect(std::vector<Parameter*>& into);
 
  private:
-  Linear up_;  // C -> F
-  Activation activation_;
-  Linear down_;  // F -> C
-  DropoutLayer dropout_;
-  TapName where_;
+  Tensor plain_backward(const Tensor& dy, Run& run, Gradients& gradients) const;
+
+  MlpParts parts_;
 };
 
 }  // namespace heed

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "nn/attention.h"
+#include "nn/norm.h"
 #include "nn/shown.h"
 #include "ops/add.h"
 
@@ -14,7 +15,6 @@ namespace heed {
 
 /// Where norms stand: y = after(x + inside(branch(before(x)))). Most decoders have `before` alone,
 /// the original Transformer has `after`.
-template <typename Norm>
 struct Norms {
   std::optional<Norm> before = {};
   std::optional<Norm> inside = {};
@@ -38,33 +38,44 @@ inline BranchNames mlp_names(Stack stack, int layer) {
   return {stack, layer, TapKind::kMlpInput, TapKind::kMlp, TapKind::kResidual};
 }
 
-template <typename Norm, typename Branch>
+template <typename Branch>
 class Residual {
  public:
   /// With `adds` false there is no stream: y = after(inside(branch(before(x)))).
-  Residual(Norms<Norm> norms, Branch branch, BranchNames names, bool adds = true)
+  Residual(Norms norms, Branch branch, BranchNames names, bool adds = true)
       : norms_(std::move(norms)), branch_(std::move(branch)), names_(names), adds_(adds) {}
 
   /// x [B, T, C]; `source` is what the branch reads besides it.
   template <typename... Source>
   Tensor forward(Tensor x, Run& run, const Source&... source) const {
-    if (!recomputes(run)) return pass(std::move(x), run, source...);
+    const Tensor input = x.share();
+    return beside(input, std::move(x), run, source...);
+  }
+
+  /// stream + branch(x), where the branch reads another tensor than the stream that it adds to:
+  /// attention and MLP of a parallel block both read the block's input.
+  template <typename... Source>
+  Tensor beside(const Tensor& x, Tensor stream, Run& run, const Source&... source) const {
+    if (!recomputes(run)) return pass(x, std::move(stream), run, source...);
     run.saved->put(x.share());
     (run.saved->put(source.states.share()), ...);
     Run forgets = run;
     forgets.saved = nullptr;
-    return pass(std::move(x), forgets, source...);
+    return pass(x, std::move(stream), forgets, source...);
   }
 
   /// `source` is what the branch's backward takes between dy and the run.
   template <typename... Source>
   Tensor backward(const Tensor& dy, Run& run, Gradients& gradients, Source&&... source) const {
-    if (!recomputes(run)) return pass_backward(dy, run, gradients, std::forward<Source>(source)...);
-    Saved again;
-    Run keeps = run;
-    keeps.saved = &again;
-    make_again(*run.saved, keeps, source...);
-    return pass_backward(dy, keeps, gradients, std::forward<Source>(source)...);
+    const auto add_stream = [&](Tensor dx, const Tensor& dsum) {
+      return adds_ ? add(std::move(dx), dsum) : std::move(dx);
+    };
+    return branch_backward(dy, run, gradients, add_stream, std::forward<Source>(source)...);
+  }
+
+  /// Of `beside`: the gradient of x alone; that of the stream is dy.
+  Tensor beside_backward(const Tensor& dy, Run& run, Gradients& gradients) const {
+    return branch_backward(dy, run, gradients, [](Tensor dx, const Tensor&) { return dx; });
   }
 
   void collect(std::vector<Parameter*>& into) {
@@ -74,7 +85,7 @@ class Residual {
     if (norms_.after) norms_.after->collect(into);
   }
 
-  const Norms<Norm>& norms() const { return norms_; }
+  const Norms& norms() const { return norms_; }
   const Branch& branch() const { return branch_; }
 
  private:
@@ -85,37 +96,55 @@ class Residual {
   }
 
   // The forward pass once more, for what it keeps.
-  void make_again(Saved& inputs, Run& keeps) const { pass(inputs.take(), keeps); }
+  void make_again(Saved& inputs, Run& keeps) const {
+    const Tensor x = inputs.take();
+    pass(x, x.share(), keeps);
+  }
   void make_again(Saved& inputs, Run& keeps, const Source& source,
                   const Tensor& /*dstates*/) const {
     const Source whole = {.states = inputs.take(), .lengths = source.lengths};
-    pass(inputs.take(), keeps, whole);
+    const Tensor x = inputs.take();
+    pass(x, x.share(), keeps, whole);
   }
 
   template <typename... Source>
-  Tensor pass(Tensor x, Run& run, const Source&... source) const {
+  Tensor pass(const Tensor& x, Tensor stream, Run& run, const Source&... source) const {
     const Shown show{run, names_.stack, names_.layer};
     Tensor y = norms_.before ? branch_.forward(show(names_.input, norms_.before->forward(x, run)),
                                                source..., run)
                              : branch_.forward(x, source..., run);
     if (norms_.inside) y = norms_.inside->forward(y, run);
     y = show(names_.output, std::move(y));
-    x = adds_ ? add(std::move(y), x) : std::move(y);
-    if (norms_.after) x = norms_.after->forward(x, run);
-    return show(names_.stream, std::move(x));
+    y = adds_ ? add(std::move(y), stream) : std::move(y);
+    if (norms_.after) y = norms_.after->forward(y, run);
+    return show(names_.stream, std::move(y));
   }
 
-  template <typename... Source>
-  Tensor pass_backward(const Tensor& dy, Run& run, Gradients& gradients, Source&&... source) const {
+  // `add_stream(dx, dsum)` gives what a caller wants of the branch's dx and the sum's gradient.
+  template <typename AddStream, typename... Source>
+  Tensor branch_backward(const Tensor& dy, Run& run, Gradients& gradients,
+                         const AddStream& add_stream, Source&&... source) const {
+    if (!recomputes(run))
+      return pass_backward(dy, run, gradients, add_stream, std::forward<Source>(source)...);
+    Saved again;
+    Run keeps = run;
+    keeps.saved = &again;
+    make_again(*run.saved, keeps, source...);
+    return pass_backward(dy, keeps, gradients, add_stream, std::forward<Source>(source)...);
+  }
+
+  template <typename AddStream, typename... Source>
+  Tensor pass_backward(const Tensor& dy, Run& run, Gradients& gradients,
+                       const AddStream& add_stream, Source&&... source) const {
     const Tensor dsum = norms_.after ? norms_.after->backward(dy, run, gradients) : dy.share();
     const Tensor dbranch =
         norms_.inside ? norms_.inside->backward(dsum, run, gradients) : dsum.share();
     Tensor dx = branch_.backward(dbranch, std::forward<Source>(source)..., run, gradients);
     if (norms_.before) dx = norms_.before->backward(dx, run, gradients);
-    return adds_ ? add(std::move(dx), dsum) : std::move(dx);
+    return add_stream(std::move(dx), dsum);
   }
 
-  Norms<Norm> norms_;
+  Norms norms_;
   Branch branch_;
   BranchNames names_;
   bool adds_;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "heed/ops/rope.h"
+
 namespace heed {
 
 enum class RopeScalingKind : std::uint8_t {
@@ -18,6 +20,7 @@ enum class RopeScalingKind : std::uint8_t {
 struct RopeScaling {
   RopeScalingKind kind = RopeScalingKind::kNone;
   std::int64_t width = 0;  // R: elements of a row that turn, even
+  RopePairs pairs = RopePairs::kHalves;
   double base = 10000;
   double factor = 1;
   std::int64_t trained_positions = 0;  // the length that the model was trained with first

@@ -78,16 +78,22 @@ Rotation::Angles Rotation::angles(const View& x, const Standing& standing) const
   return angles;
 }
 
+RopeArgs Rotation::args_for(const View& x, const Angles& angles) const {
+  return {.x = x,
+          .rotary_dim = scaling_.width,
+          .pairs = scaling_.pairs,
+          .cosines = angles.cosines,
+          .sines = angles.sines};
+}
+
 void Rotation::turn(const View& x, const Standing& standing) const {
   const Angles angles = this->angles(x, standing);
-  rope({.x = x, .rotary_dim = scaling_.width, .cosines = angles.cosines, .sines = angles.sines}, x);
+  rope(args_for(x, angles), x);
 }
 
 void Rotation::turn_back(const View& dy, const Standing& standing) const {
   const Angles angles = this->angles(dy, standing);
-  rope_backward(
-      {.x = dy, .rotary_dim = scaling_.width, .cosines = angles.cosines, .sines = angles.sines}, dy,
-      dy);
+  rope_backward(args_for(dy, angles), dy, dy);
 }
 
 }  // namespace heed

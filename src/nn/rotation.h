@@ -50,6 +50,7 @@ class Rotation {
   std::shared_ptr<const Table> table(DType dtype, std::int64_t positions,
                                      std::int64_t length) const;
   Angles angles(const View& x, const Standing& standing) const;
+  RopeArgs args_for(const View& x, const Angles& angles) const;
 
   RopeScaling scaling_;
   mutable std::mutex mutex_;

@@ -15,7 +15,7 @@ namespace heed {
 namespace {
 
 RopeScaling read(const std::string& members) {
-  return read_rope(Config::parse("{" + members + "}", "config"), /*head_dim=*/8, /*positions=*/64);
+  return read_rope(Config::parse("{" + members + "}", "config"), {.head_dim = 8, .positions = 64});
 }
 
 TEST(RopeConfig, WholeHeadsTurnWhateverShareIsSaid) {

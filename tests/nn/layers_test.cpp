@@ -4,13 +4,11 @@
 #include "heed/mask.h"
 #include "nn/attention.h"
 #include "nn/embedding.h"
-#include "nn/gated_mlp.h"
 #include "nn/gradient_support.h"
-#include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "nn/mlp.h"
+#include "nn/norm.h"
 #include "nn/residual.h"
-#include "nn/rms_norm.h"
 
 namespace heed {
 namespace {
@@ -19,11 +17,9 @@ using test::expect_layer_gradients;
 using test::parameters_of;
 using test::random_tensor;
 
-constexpr DropoutLayer kNoDropout = {};
-
 // A branch beside the stream, called as layers are.
 struct AsLayer {
-  Residual<RmsNorm, Mlp>& residual;
+  Residual<Mlp>& residual;
 
   Tensor forward(const Tensor& x, heed::Run& run) const { return residual.forward(x.share(), run); }
   Tensor backward(const Tensor& dy, heed::Run& run, Gradients& gradients) const {
@@ -57,36 +53,78 @@ TEST(Linear, LayoutsAreTransposesOfEachOther) {
   EXPECT_LE(test::largest_difference(in_out.forward(x, run), out_in.forward(x, run)), 1e-6);
 }
 
-TEST(LayerNormLayer, GradientsAreFiniteDifferences) {
-  LayerNorm layer("ln", 6, 1e-5);
-  expect_layer_gradients(layer, {2, 3, 6});
+TEST(Norm, GradientsAreFiniteDifferencesInEveryForm) {
+  for (const bool centred : {true, false})
+    for (const bool weight : {true, false})
+      for (const bool bias : {true, false})
+        for (const double offset : {0.0, 1.0}) {
+          Norm layer("norm", {.width = 6,
+                              .centred = centred,
+                              .weight = weight,
+                              .bias = bias,
+                              .offset = offset});
+          EXPECT_EQ(parameters_of(layer).size(), (weight ? 1U : 0U) + (centred && bias ? 1U : 0U));
+          expect_layer_gradients(layer, {2, 3, 6});
+        }
 }
 
-TEST(RmsNormLayer, GradientsAreFiniteDifferencesWithAndWithoutAnOffset) {
-  for (const double offset : {0.0, 1.0}) {
-    RmsNorm layer("norm", 6, 1e-5, offset);
-    expect_layer_gradients(layer, {2, 3, 6});
-  }
+TEST(Norm, ASharedOneNamesItsParametersOnce) {
+  Norm layer("norm", {.width = 6});
+  Norm other = layer.shared();
+  EXPECT_EQ(parameters_of(layer).size(), 2U);
+  EXPECT_TRUE(parameters_of(other).empty());
 }
 
-TEST(GatedMlp, GradientsAreFiniteDifferences) {
-  for (const Activation kind : {Activation::kSilu, Activation::kGeluTanh}) {
-    GatedMlp layer(Linear("gate", {.in = 4, .out = 9}), Linear("up", {.in = 4, .out = 9}), kind,
-                   Linear("down", {.in = 9, .out = 4}));
-    expect_layer_gradients(layer, {2, 3, 4});
+// With a gate of its own, and with one in the rows of `up`.
+TEST(Mlp, GradientsOfAGateAreFiniteDifferences) {
+  for (const Activation kind : {Activation::kSilu, Activation::kGeluTanh})
+    for (const bool holds : {false, true}) {
+      MlpParts parts{.up = Linear("up", {.in = 4, .out = holds ? 18 : 9}),
+                     .holds_gate = holds,
+                     .activation = kind,
+                     .down = Linear("down", {.in = 9, .out = 4})};
+      if (!holds) parts.gate.emplace("gate", LinearShape{.in = 4, .out = 9});
+      Mlp layer(std::move(parts));
+      expect_layer_gradients(layer, {2, 3, 4});
+    }
+}
+
+TEST(Mlp, TheGateInTheRowsOfUpIsTheFirstHalf) {
+  Mlp apart({.gate = Linear("gate", {.in = 4, .out = 9}),
+             .up = Linear("up", {.in = 4, .out = 9}),
+             .activation = Activation::kSilu,
+             .down = Linear("down", {.in = 9, .out = 4})});
+  Mlp together({.up = Linear("up", {.in = 4, .out = 18}),
+                .holds_gate = true,
+                .activation = Activation::kSilu,
+                .down = Linear("down", {.in = 9, .out = 4})});
+  const std::vector<Parameter*> from = parameters_of(apart), to = parameters_of(together);
+  for (Parameter* parameter : from) parameter->value = random_tensor(parameter->value.shape(), 1);
+  for (const int part : {0, 1}) {  // weight and bias
+    to[part]->value = Tensor::empty(part == 0 ? Shape{18, 4} : Shape{18});
+    for (const int half : {0, 1}) {
+      const Tensor& value = from[2 * half + part]->value;
+      std::copy_n(value.data<float>(), value.element_count(),
+                  to[part]->value.data<float>() + half * value.element_count());
+    }
   }
+  for (const int part : {2, 3}) to[part]->value = from[part + 2]->value.clone();
+  const Tensor x = random_tensor({3, 5, 4}, 2);
+  heed::Run run;
+  EXPECT_LE(test::largest_difference(apart.forward(x, run), together.forward(x, run)), 1e-6);
 }
 
 TEST(Residual, GradientsGoThroughNormsInEveryPlace) {
   const auto norm = [](bool there) {
-    return there ? std::optional(RmsNorm("norm", 4, 1e-5)) : std::nullopt;
+    return there ? std::optional(Norm("norm", {.width = 4, .centred = false})) : std::nullopt;
   };
   for (int places = 0; places < 8; ++places) {
-    Residual<RmsNorm, Mlp> layer({.before = norm((places & 1) != 0),
+    Residual<Mlp> layer({.before = norm((places & 1) != 0),
                                   .inside = norm((places & 2) != 0),
                                   .after = norm((places & 4) != 0)},
-                                 Mlp(Linear("up", {.in = 4, .out = 9}), Activation::kSilu,
-                                     Linear("down", {.in = 9, .out = 4}), kNoDropout),
+                                 Mlp({.up = Linear("up", {.in = 4, .out = 9}),
+                                      .activation = Activation::kSilu,
+                                      .down = Linear("down", {.in = 9, .out = 4})}),
                                  mlp_names(Stack::kSelf, 0));
     SCOPED_TRACE(places);
     AsLayer as_layer{layer};
@@ -96,15 +134,18 @@ TEST(Residual, GradientsGoThroughNormsInEveryPlace) {
 
 TEST(Mlp, GradientsAreFiniteDifferences) {
   for (const Activation kind : {Activation::kGelu, Activation::kGeluTanh}) {
-    Mlp layer(Linear("up", {.in = 4, .out = 9}), kind, Linear("down", {.in = 9, .out = 4}),
-              kNoDropout);
+    Mlp layer({.up = Linear("up", {.in = 4, .out = 9}),
+               .activation = kind,
+               .down = Linear("down", {.in = 9, .out = 4})});
     expect_layer_gradients(layer, {2, 3, 4});
   }
 }
 
 TEST(Mlp, GradientsGoThroughDropout) {
-  Mlp layer(Linear("up", {.in = 4, .out = 9}), Activation::kGelu,
-            Linear("down", {.in = 9, .out = 4}), {.rate = 0.4, .site = 3});
+  Mlp layer({.up = Linear("up", {.in = 4, .out = 9}),
+             .activation = Activation::kGelu,
+             .down = Linear("down", {.in = 9, .out = 4}),
+             .dropout = {.rate = 0.4, .site = 3}});
   heed::Run run;
   run.dropout_seed = 5;
   expect_layer_gradients(layer, {2, 3, 4}, run);
@@ -125,8 +166,8 @@ Attention rotated_layer(RopeScaling rope = {.width = 4}) {
                                                               Linear("k", {.in = 5, .out = 12}),
                                                               Linear("v", {.in = 5, .out = 12})),
                           .out = Linear("out", {.in = 24, .out = 5, .bias = false}),
-                          .q_norm = RmsNorm("q_norm", 6, 1e-5),
-                          .k_norm = RmsNorm("k_norm", 6, 1e-5),
+                          .q_norm = Norm("q_norm", {.width = 6, .centred = false}),
+                          .k_norm = Norm("k_norm", {.width = 6, .centred = false}),
                           .rotation = std::make_shared<const Rotation>(rope)};
   return {std::move(parts),
           {.heads = 4,

@@ -100,6 +100,10 @@ FrozenNorm::FrozenNorm(const NormNumbers& numbers, const Tensor& rows) : numbers
   }
 }
 
+double FrozenNorm::weight(std::int64_t c) const {
+  return numbers_.weight.given() ? numbers_.weight.data<float>()[c] + numbers_.offset : 1;
+}
+
 void FrozenNorm::apply(Tensor& part) const {
   const std::int64_t width = part.dim(1);
   for (std::int64_t row = 0; row < part.dim(0); ++row) {
@@ -109,8 +113,7 @@ void FrozenNorm::apply(Tensor& part) const {
       for (std::int64_t c = 0; c < width; ++c) mean += x[c] / static_cast<double>(width);
     const double scale = scale_[static_cast<std::size_t>(row)];
     for (std::int64_t c = 0; c < width; ++c)
-      x[c] = static_cast<float>((x[c] - mean) * scale *
-                                (numbers_.weight.data<float>()[c] + numbers_.offset));
+      x[c] = static_cast<float>((x[c] - mean) * scale * weight(c));
   }
 }
 
@@ -120,8 +123,7 @@ void FrozenNorm::apply_transposed(Tensor& u) const {
     float* x = u.data<float>() + row * width;
     double mean = 0;
     for (std::int64_t c = 0; c < width; ++c) {
-      x[c] = static_cast<float>(x[c] * scale_[static_cast<std::size_t>(row)] *
-                                (numbers_.weight.data<float>()[c] + numbers_.offset));
+      x[c] = static_cast<float>(x[c] * scale_[static_cast<std::size_t>(row)] * weight(c));
       mean += x[c] / static_cast<double>(width);
     }
     if (!numbers_.centred) continue;

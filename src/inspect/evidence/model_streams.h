@@ -53,6 +53,8 @@ class FrozenNorm {
   void apply_transposed(Tensor& u) const;
 
  private:
+  double weight(std::int64_t c) const;
+
   NormNumbers numbers_;
   std::vector<double> mean_, scale_;
 };

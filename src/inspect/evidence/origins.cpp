@@ -15,29 +15,46 @@ using Rows = std::vector<std::vector<double>>;  // [row][D]
 
 enum class Side : std::uint8_t { kQuery, kKey };
 
-// The head's part of what a projection makes of rows [N, C], without its shift.
-Tensor projected(const Attention& attention, Side side, int head, const Tensor& x) {
+// Where a projection's output has a head's queries or keys.
+struct Columns {
+  std::size_t linear = 0;
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+Columns columns_of(const Attention& attention, Side side, int head) {
   const AttentionShape& shape = attention.shape();
-  const std::vector<Linear>& linears = attention.parts().projections;
-  const bool fused = linears.size() == 1;
-  const std::size_t which = fused || side == Side::kQuery ? 0 : 1;
-  const std::int64_t begin = fused && side == Side::kKey ? shape.heads : 0;
-  const std::int64_t first = (begin + head) * shape.head_dim;
-  const Tensor all = linears[which].product(x, {});
-  return Tensor::copy_of(all.view().slice(1, first, first + shape.head_dim));
+  const std::int64_t D = shape.head_dim;
+  const bool is_key = side == Side::kKey;
+  if (attention.parts().projections.size() > 1) return {is_key ? 1U : 0U, head * D, D};
+  if (shape.by_head) return {0, (3 * head + (is_key ? 1 : 0)) * D, D};
+  return {0, ((is_key ? shape.heads : 0) + head) * D, D};
 }
 
-Tensor shift_of(const Attention& attention, Side side, int head, std::int64_t rows) {
-  const AttentionShape& shape = attention.shape();
-  const std::vector<Linear>& linears = attention.parts().projections;
-  const bool fused = linears.size() == 1;
-  const ConstView bias = linears[fused || side == Side::kQuery ? 0 : 1].bias();
-  Tensor shift = Tensor::zeros({rows, shape.head_dim}, DType::kF32);
+const std::optional<Norm>& norm_of(const Attention& attention, Side side) {
+  return side == Side::kQuery ? attention.parts().q_norm : attention.parts().k_norm;
+}
+
+// The same of all heads where their queries or keys have one norm together.
+Columns normed_columns(const Attention& attention, Side side, int head) {
+  const std::optional<Norm>& norm = norm_of(attention, side);
+  const Columns own = columns_of(attention, side, head);
+  return norm && norm->width() > own.count ? Columns{own.linear, 0, norm->width()} : own;
+}
+
+// What a projection makes of rows [N, C] there, without its shift.
+Tensor projected(const Attention& attention, const Columns& columns, const Tensor& x) {
+  const Tensor all = attention.parts().projections[columns.linear].product(x, {});
+  return Tensor::copy_of(all.view().slice(1, columns.first, columns.first + columns.count));
+}
+
+Tensor shift_of(const Attention& attention, const Columns& columns, std::int64_t rows) {
+  const ConstView bias = attention.parts().projections[columns.linear].bias();
+  Tensor shift = Tensor::zeros({rows, columns.count}, DType::kF32);
   if (!bias.given()) return shift;
-  const std::int64_t begin = fused && side == Side::kKey ? shape.heads : 0;
   for (std::int64_t row = 0; row < rows; ++row)
-    std::copy_n(bias.data<float>() + (begin + head) * shape.head_dim, shape.head_dim,
-                shift.data<float>() + row * shape.head_dim);
+    std::copy_n(bias.data<float>() + columns.first, columns.count,
+                shift.data<float>() + row * columns.count);
   return shift;
 }
 
@@ -52,23 +69,28 @@ std::vector<StreamPart> projected_parts(const Attention& attention, Side side, i
                                         std::vector<StreamPart> stream) {
   std::vector<StreamPart> parts;
   const std::int64_t rows = stream.front().rows.dim(0);
-  Tensor shift = shift_of(attention, side, head, rows);
+  const Columns own = columns_of(attention, side, head);
+  const Columns columns = normed_columns(attention, side, head);
+  Tensor shift = shift_of(attention, columns, rows);
   const bool moves = std::any_of(shift.data<float>(), shift.data<float>() + shift.element_count(),
                                  [](float value) { return value != 0; });
   if (moves && stream.back().name != "shifts") parts.push_back({"shifts", shift.clone()});
   for (auto part = stream.rbegin(); part != stream.rend(); ++part) {
-    Tensor of = projected(attention, side, head, part->rows);
+    Tensor of = projected(attention, columns, part->rows);
     if (moves && part->name == "shifts")
       for (std::int64_t i = 0; i < of.element_count(); ++i)
         of.data<float>()[i] += shift.data<float>()[i];
     parts.push_back({part->name, std::move(of)});
   }
   std::ranges::reverse(parts);
-  const std::optional<RmsNorm>& norm =
-      side == Side::kQuery ? attention.parts().q_norm : attention.parts().k_norm;
+  const std::optional<Norm>& norm = norm_of(attention, side);
   if (!norm) return parts;
   const FrozenNorm frozen(norm->numbers(), total_of(parts));
-  for (StreamPart& part : parts) frozen.apply(part.rows);
+  for (StreamPart& part : parts) {
+    frozen.apply(part.rows);
+    if (columns.count > own.count)
+      part.rows = Tensor::copy_of(part.rows.view().slice(1, own.first, own.first + own.count));
+  }
   return parts;
 }
 
@@ -188,11 +210,11 @@ Tensor attention_input(const Session& session, const Writes& writes, const Model
 }
 
 Tensor query_projection(const Attention& attention, int head, const Tensor& x) {
-  return projected(attention, Side::kQuery, head, x);
+  return projected(attention, columns_of(attention, Side::kQuery, head), x);
 }
 
 Tensor key_projection(const Attention& attention, int kv_head, const Tensor& x) {
-  return projected(attention, Side::kKey, kv_head, x);
+  return projected(attention, columns_of(attention, Side::kKey, kv_head), x);
 }
 
 Turns turns_of(const LoadedModel& model, const Place& place, std::int64_t tokens) {
@@ -201,7 +223,9 @@ Turns turns_of(const LoadedModel& model, const Place& place, std::int64_t tokens
   const auto& rotation = at.stream->branches[at.branch].attention->parts().rotation;
   if (!rotation || place.stack == Stack::kCross) return {};
   const RopeScaling& scaling = rotation->scaling();
-  return {.angles = rope_frequencies(scaling, tokens), .length = scaling.length};
+  return {.angles = rope_frequencies(scaling, tokens),
+          .length = scaling.length,
+          .pairs = scaling.pairs};
 }
 
 StreamRows rows_for(const Session& session, const OriginsRequest& request) {

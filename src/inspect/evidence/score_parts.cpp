@@ -100,13 +100,13 @@ std::vector<std::int64_t> HeadRows::visible_keys(std::int64_t i) const {
 }
 
 void turn(std::span<double> x, const Turns& turns, double tokens) {
-  const std::size_t pairs = turns.angles.size();
-  for (std::size_t n = 0; n < pairs; ++n) {
+  for (std::size_t n = 0; n < turns.angles.size(); ++n) {
     const double cosine = std::cos(tokens * turns.angles[n]);
     const double sine = std::sin(tokens * turns.angles[n]);
-    const double a = x[n], b = x[n + pairs];
-    x[n] = a * cosine - b * sine;
-    x[n + pairs] = b * cosine + a * sine;
+    const auto [first, second] = turns.pair(n);
+    const double a = x[first], b = x[second];
+    x[first] = a * cosine - b * sine;
+    x[second] = b * cosine + a * sine;
   }
 }
 

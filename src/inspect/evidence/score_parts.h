@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "heed/inspect/session.h"
+#include "heed/ops/rope.h"
 
 namespace heed {
 
@@ -38,11 +40,17 @@ class HeadRows {
   double scale_;
 };
 
-/// How fast each pair of a head's dimensions turns with position: of pair n, dimensions n and
-/// n + angles.size().
+/// How fast each pair of a head's dimensions turns with position.
 struct Turns {
   std::vector<double> angles = {};  // radians a token; empty: positions turn nothing
   double length = 1;                // what rows are multiplied by as they turn
+  RopePairs pairs = RopePairs::kHalves;
+
+  /// The two dimensions of pair n.
+  std::pair<std::size_t, std::size_t> pair(std::size_t n) const {
+    if (pairs == RopePairs::kNeighbours) return {2 * n, 2 * n + 1};
+    return {n, n + angles.size()};
+  }
 };
 
 /// x turned by so many tokens more, without its length.

@@ -83,9 +83,10 @@ std::vector<double> bands_at(const Why& why, const Turns& turns, double tokens) 
   std::vector<double> key = why.k;
   turn(key, turns, tokens);
   std::vector<double> bands;
-  const std::size_t pairs = turns.angles.size();
-  for (std::size_t n = 0; n < pairs; ++n)
-    bands.push_back(why.scale * (why.q[n] * key[n] + why.q[n + pairs] * key[n + pairs]));
+  for (std::size_t n = 0; n < turns.angles.size(); ++n) {
+    const auto [first, second] = turns.pair(n);
+    bands.push_back(why.scale * (why.q[first] * key[first] + why.q[second] * key[second]));
+  }
   return bands;
 }
 

@@ -1,0 +1,56 @@
+// Command R (Cohere 2024): attention and MLP beside each other behind one norm without a shift, and
+// scaled logits. Command R7B has windows in three of four layers, and positions in those alone.
+#include <cmath>
+
+#include "models/decoder.h"
+
+namespace heed {
+namespace {
+
+DecoderShape read_cohere(const Config& config) {
+  const bool is_second = config.text("model_type", "") == "cohere2";
+  DecoderShape shape{.family = is_second ? "cohere2" : "cohere",
+                     .title = is_second ? "Command R7B" : "Command R",
+                     .names = {.mlp_norm = ""}};
+  read_usual(config,
+             {.layers = 40,
+              .heads = 64,
+              .kv_heads = 0,
+              .width = 8192,
+              .head_dim = 0,
+              .inner = 22528,
+              .vocabulary = 256000,
+              .positions = 8192,
+              .epsilon_key = "layer_norm_eps",
+              .epsilon = 1e-5,
+              .tied = true,
+              .bos = 5,
+              .eos = {255001}},
+             shape);
+  if (config.flag("use_qk_norm", false))
+    config.refuse("use_qk_norm", "true", "false: each head would have a norm of its own",
+                  ErrorCode::kUnsupported);
+  shape.parallel = true;
+  shape.norm.bias = false;
+  shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
+  shape.logit_scale = config.positive("logit_scale", 0.0625);
+  read_rotation(config, shape,
+                {.pairs = RopePairs::kNeighbours, .base = is_second ? 10000.0 : 500000.0});
+  if (!is_second) return shape;
+  const std::vector<bool> slides =
+      sliding_layers(config, shape.layers, [](std::int64_t layer) { return (layer + 1) % 4 != 0; });
+  read_windows(config, 4096, slides, shape);
+  for (std::size_t layer = 0; layer < slides.size(); ++layer)
+    if (!slides[layer]) shape.of_layers[layer].rotation = {};
+  return shape;
+}
+
+Json cohere_training_config(const TrainingShape& shape) {
+  return usual_training_config(shape);
+}
+
+}  // namespace
+
+Family cohere_family() { return decoder_family<read_cohere>({"cohere", "cohere2"}, cohere_training_config); }
+
+}  // namespace heed

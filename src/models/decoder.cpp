@@ -1,0 +1,320 @@
+#include "models/decoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "models/parts.h"
+#include "models/text_pass.h"
+#include "nn/shown.h"
+#include "ops/add.h"
+#include "ops/multiply.h"
+#include "ops/softcap.h"
+
+namespace heed {
+namespace {
+
+bool is_given(const char* name) { return *name != '\0'; }
+
+std::string block_name(const DecoderShape& shape, int layer) {
+  return shape.names.block + std::to_string(layer) + ".";
+}
+
+// 0 is the embedding's.
+DropoutLayer dropout_of(const DecoderShape& shape, int layer, int branch) {
+  return {.rate = shape.dropout, .site = static_cast<std::uint32_t>(2 * layer + 1 + branch)};
+}
+
+}  // namespace
+
+ModelInfo DecoderShape::info() const {
+  ModelInfo info = decoder_info(family, title, *this);
+  info.has_logits = has_words || tied;
+  return info;
+}
+
+NormShape DecoderShape::stream_norm() const {
+  NormShape of_stream = norm;
+  of_stream.width = width;
+  return of_stream;
+}
+
+Linear Decoder::linear(const std::string& name, std::int64_t in, std::int64_t out,
+                       bool bias) const {
+  return {name, {.in = in, .out = out, .layout = shape_.layout, .bias = bias}};
+}
+
+std::optional<Norm> Decoder::norm(const std::string& block, const char* name) const {
+  if (!is_given(name)) return {};
+  return Norm(block + name, shape_.stream_norm());
+}
+
+Attention Decoder::make_attention(
+    int layer, std::span<const std::shared_ptr<const Rotation>> rotations) const {
+  const auto& [s, names] = std::tie(shape_, shape_.names);
+  const std::string block = block_name(s, layer);
+  const DecoderLayer& own = s.of_layers[static_cast<std::size_t>(layer)];
+  const std::int64_t H = s.heads, G = s.kv_heads, D = s.head_dim, C = s.width;
+  const auto projection = [&](const char* name, std::int64_t heads) {
+    return linear(block + name, C, heads * D, s.qkv_bias);
+  };
+  AttentionParts parts{
+      .projections =
+          is_given(names.qkv)
+              ? fused_projection(projection(names.qkv, H + 2 * G))
+              : separate_projections(projection(names.q, H), projection(names.k, G),
+                                     projection(names.v, G)),
+      .out = linear(block + names.out, H * D, C, s.out_bias),
+      .rotation = own.rotation ? rotations[*own.rotation] : nullptr,
+      .dropout = dropout_of(s, layer, 0)};
+  const auto head_norm = [&](const char* name, std::int64_t heads) {
+    NormShape shape = s.head_norm;
+    if (shape.width == 0) shape.width = heads * D;
+    return Norm(block + name, shape);
+  };
+  if (is_given(names.q_norm)) parts.q_norm = head_norm(names.q_norm, H);
+  if (is_given(names.k_norm)) parts.k_norm = head_norm(names.k_norm, G);
+  return {std::move(parts),
+          {.layer = layer,
+           .heads = H,
+           .kv_heads = G,
+           .head_dim = D,
+           .scale = own.scale,
+           .softcap = s.score_cap,
+           .dropout = s.attention_dropout,
+           .by_head = s.by_head,
+           .mask = text_mask(s.causal, own.window)}};
+}
+
+Mlp Decoder::make_mlp(int layer) const {
+  const DecoderNames& names = shape_.names;
+  const std::string block = block_name(shape_, layer);
+  const std::int64_t C = shape_.width, F = shape_.inner;
+  const auto part = [&](const char* name, std::int64_t in, std::int64_t out) {
+    return linear(block + name, in, out, shape_.mlp_bias);
+  };
+  MlpParts parts{.up = part(names.up, C, shape_.up_holds_gate ? 2 * F : F),
+                 .holds_gate = shape_.up_holds_gate,
+                 .activation = shape_.activation,
+                 .down = part(names.down, F, C),
+                 .dropout = dropout_of(shape_, layer, 1),
+                 .where = {.layer = layer}};
+  if (is_given(names.gate)) parts.gate.emplace(part(names.gate, C, F));
+  return Mlp(std::move(parts));
+}
+
+Decoder::Block Decoder::make_block(
+    int layer, std::span<const std::shared_ptr<const Rotation>> rotations) const {
+  const DecoderNames& names = shape_.names;
+  const std::string block = block_name(shape_, layer);
+  Norms of_attention{.before = norm(block, names.attention_norm),
+                     .inside = norm(block, names.attention_inside)};
+  Norms of_mlp{.before = norm(block, names.mlp_norm), .inside = norm(block, names.mlp_inside)};
+  if (shape_.parallel && !is_given(names.mlp_norm) && of_attention.before)
+    of_mlp.before = of_attention.before->shared();
+  return {{std::move(of_attention), make_attention(layer, rotations),
+           attention_names(Stack::kSelf, layer)},
+          {std::move(of_mlp), make_mlp(layer), mlp_names(Stack::kSelf, layer)}};
+}
+
+std::optional<Linear> Decoder::make_head() const {
+  if (shape_.tied) return Linear(tokens_.table(), WeightLayout::kOutIn);
+  if (!shape_.has_words) return {};
+  return Linear(shape_.names.head, {.in = shape_.width,
+                                    .out = shape_.vocabulary,
+                                    .layout = WeightLayout::kOutIn,
+                                    .bias = shape_.head_bias});
+}
+
+Decoder::Decoder(DecoderShape shape)
+    : shape_(std::move(shape)),
+      info_(shape_.info()),
+      tokens_(shape_.names.tokens, shape_.vocabulary, shape_.width),
+      dropout_{.rate = shape_.embedding_dropout, .site = 0},
+      norm_(norm("", shape_.names.last_norm)),
+      head_(make_head()) {
+  if (is_given(shape_.names.positions))
+    positions_.emplace(shape_.names.positions, shape_.positions + shape_.first_position,
+                       shape_.width);
+  std::vector<std::shared_ptr<const Rotation>> rotations;
+  for (const RopeScaling& scaling : shape_.rotations)
+    rotations.push_back(std::make_shared<const Rotation>(scaling));
+  for (int layer = 0; layer < shape_.layers; ++layer)
+    blocks_.push_back(make_block(layer, rotations));
+}
+
+// Rows of the table of positions.
+Tensor Decoder::position_ids(const Batch& batch, const Run& run) const {
+  Tensor ids = positions_of(batch.ids, run, shape_.positions);
+  for (std::int64_t i = 0; i < ids.element_count(); ++i)
+    ids.data<std::int32_t>()[i] += static_cast<std::int32_t>(shape_.first_position);
+  return ids;
+}
+
+Tensor Decoder::states(const Batch& batch, Run& run) const {
+  check_pass(info_, batch, run);
+  const Shown show{run};
+  Tensor x = tokens_.forward(batch.ids);
+  if (shape_.embedding_scale != 1) x = scaled(std::move(x), shape_.embedding_scale);
+  if (positions_) x = add(std::move(x), positions_->forward(position_ids(batch, run)));
+  x = show(TapKind::kEmbedding, dropout_.forward(std::move(x), run));  // [B, T, C]
+  for (const auto& [attention, mlp] : blocks_) {
+    if (shape_.parallel)
+      x = mlp.beside(x, attention.forward(x.share(), run), run);
+    else
+      x = mlp.forward(attention.forward(std::move(x), run), run);
+  }
+  return show(TapKind::kFinal, norm_ ? norm_->forward(x, run) : std::move(x));
+}
+
+Tensor Decoder::forward(const Batch& batch, Run& run) const {
+  const Tensor last = states(batch, run);
+  Tensor shown = head_ ? Shown{run}(TapKind::kLogits, logits(last, run))  // [B, T or 1, V]
+                       : last.share();                                    // [B, T, C]
+  if (run.cache != nullptr) run.cache->advance(run.row_lengths(batch.ids.dim(0), batch.ids.dim(1)));
+  return shown;
+}
+
+Tensor Decoder::read_out(const Tensor& stream, Run& run) const {
+  if (!head_) return Model::read_out(stream, run);  // which refuses
+  return logits(norm_ ? norm_->forward(stream, run) : stream.share(), run);
+}
+
+Tensor Decoder::logits(const Tensor& last, Run& run) const {
+  if (!head_) return {};  // both callers have asked
+  Tensor logits = logits_of(*head_, last, run);
+  if (shape_.logit_scale != 1) logits = scaled(std::move(logits), shape_.logit_scale);
+  if (shape_.logit_cap == 0) return logits;
+  logits = softcapped(std::move(logits), shape_.logit_cap);
+  if (run.saved != nullptr) run.saved->put(logits.clone());  // a caller may overwrite its own
+  return logits;
+}
+
+void Decoder::backward(const Tensor& dlogits, const Batch& batch, Run& run,
+                       Gradients& gradients) const {
+  check_saved(info_, run);
+  Tensor dlast = dlogits.share();
+  if (shape_.logit_cap > 0) dlast = softcap_backward(run.saved->take(), shape_.logit_cap, dlogits);
+  if (shape_.logit_scale != 1) dlast = scaled(dlast.clone(), shape_.logit_scale);
+  if (head_) dlast = head_->backward(dlast, run, gradients);
+  states_backward(dlast, batch, run, gradients);
+}
+
+void Decoder::states_backward(const Tensor& dstates, const Batch& batch, Run& run,
+                              Gradients& gradients) const {
+  check_saved(info_, run);
+  Tensor dx = norm_ ? norm_->backward(dstates, run, gradients) : dstates.share();
+  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+    const auto& [attention, mlp] = *block;
+    if (shape_.parallel) {
+      Tensor beside = mlp.beside_backward(dx, run, gradients);
+      dx = add(std::move(beside), attention.backward(dx, run, gradients));
+    } else {
+      dx = attention.backward(mlp.backward(dx, run, gradients), run, gradients);
+    }
+  }
+  dx = dropout_.backward(dx, run);
+  if (positions_) positions_->backward(position_ids(batch, run), dx, gradients);
+  if (shape_.embedding_scale != 1) dx = scaled(std::move(dx), shape_.embedding_scale);
+  tokens_.backward(batch.ids, dx, gradients);
+}
+
+ModelParts Decoder::parts() const {
+  StreamParts stream{.words = &tokens_,
+                     .word_scale = shape_.embedding_scale,
+                     .positions = positions_ ? &*positions_ : nullptr,
+                     .first_position = shape_.first_position,
+                     .branches = block_branches(blocks_)};
+  if (norm_) stream.last = norm_->numbers();
+  return {.streams = {std::move(stream)},
+          .words = head_ ? &*head_ : nullptr,
+          .words_scale = shape_.logit_scale,
+          .logit_cap = shape_.logit_cap};
+}
+
+std::vector<Parameter*> Decoder::parameters() {
+  std::vector<Parameter*> all;
+  tokens_.collect(all);
+  if (positions_) positions_->collect(all);
+  for (Block& block : blocks_) {
+    block.attention.collect(all);
+    block.mlp.collect(all);
+  }
+  if (norm_) norm_->collect(all);
+  if (head_ && !shape_.tied) head_->collect(all);
+  return all;
+}
+
+void Decoder::initialise(std::uint64_t seed) {
+  const DecoderNames& names = shape_.names;
+  const auto writes = [&](std::string_view name) {
+    for (const char* part : {names.out, names.down})
+      if (name.ends_with(std::string(part) + ".weight")) return true;
+    return false;
+  };
+  heed::initialise(parameters(),
+                   {.seed = seed,
+                    .deviation =
+                        [&](std::string_view name) {
+                          return writes(name) ? shape_.into_stream.value_or(shape_.deviation)
+                                              : shape_.deviation;
+                        },
+                    .norm = static_cast<float>(1 - shape_.norm.offset)});
+}
+
+std::unique_ptr<Model> make_decoder(DecoderShape shape, std::uint64_t seed) {
+  auto model = std::make_unique<Decoder>(std::move(shape));
+  model->initialise(seed);
+  return model;
+}
+
+namespace {
+
+// Refuses a folder whose tables or whose last layer have other sizes than the shape tells, before
+// memory is taken.
+void require_sizes(const StoredWeights& stored, const DecoderShape& shape) {
+  const DecoderNames& names = shape.names;
+  const std::string last = block_name(shape, static_cast<int>(shape.layers) - 1);
+  const auto matrix = [&](const std::string& name, std::int64_t in, std::int64_t out) {
+    stored.require(name + ".weight",
+                   shape.layout == WeightLayout::kInOut ? Shape{in, out} : Shape{out, in});
+  };
+  stored.require(names.tokens + std::string(".weight"), {shape.vocabulary, shape.width});
+  if (is_given(names.positions))
+    stored.require(names.positions + std::string(".weight"),
+                   {shape.positions + shape.first_position, shape.width});
+  if (!is_given(names.qkv)) matrix(last + names.q, shape.width, shape.heads * shape.head_dim);
+  matrix(last + names.down, shape.inner, shape.width);
+}
+
+}  // namespace
+
+std::unique_ptr<Model> load_decoder(DecoderShape shape, const Weights& weights,
+                                    const Reading& reading) {
+  const std::string words = shape.names.tokens + std::string(".weight");
+  std::vector<std::string> heads = {shape.names.head + std::string(".weight")};
+  if (is_given(shape.other_head)) heads.push_back(shape.other_head + std::string(".weight"));
+  Spelling spelling = {.prefix = shape.names.prefix, .unused = shape.unused};
+  // As transformers: what the file holds counts where it contradicts the configuration.
+  const auto is_another = [&](const std::string& head) {
+    return StoredWeights(weights, spelling).differ(head, words);
+  };
+  if (shape.tied && !reading.headers_only && !shape.keeps_tie &&
+      std::ranges::any_of(heads, is_another)) {
+    shape.tied = false;
+    shape.json = Config::parse(shape.json, "config").with({{"tie_word_embeddings", false}});
+  }
+  for (const std::string& head : heads) {
+    if (shape.tied) spelling.unused.emplace_back(head);
+    spelling.otherwise.emplace_back(shape.tied ? words : heads[0], head);
+  }
+  const StoredWeights stored(weights, spelling);
+  const auto holds = [&](const std::string& head) { return stored.holds(head); };
+  shape.has_words = shape.has_words || std::ranges::any_of(heads, holds);
+  require_sizes(stored, shape);
+  auto model = std::make_unique<Decoder>(std::move(shape));
+  stored.load(model->parameters(), reading);
+  return model;
+}
+
+}  // namespace heed

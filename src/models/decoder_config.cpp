@@ -1,0 +1,160 @@
+// What the configurations of decoders have in common.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/decoder.h"
+#include "models/text_pass.h"
+
+namespace heed {
+namespace {
+
+// A decoder keeps an entry for each layer, so a configuration cannot ask for any number of them.
+constexpr std::int64_t kMostLayers = 10000;
+
+// Positions that scale with the text's length have no longest one; this bounds memory.
+constexpr std::int64_t kAnyLength = std::int64_t{1} << 20;
+
+// FooModel and heads for other tasks have none; a file that says nothing must have them.
+bool wants_words(const Config& config) {
+  const std::vector<std::string> said = config.texts("architectures");
+  return said.empty() || std::ranges::any_of(said, [](const std::string& name) {
+           return name.ends_with("ForCausalLM") || name.ends_with("LMHeadModel");
+         });
+}
+
+void read_extents(const Config& config, const UsualKeys& usual, DecoderShape& shape) {
+  shape.layers = config.extent(usual.layers_key, usual.layers);
+  if (shape.layers > kMostLayers)
+    config.refuse(usual.layers_key, shape.layers, fmt::format("at most {}", kMostLayers));
+  shape.heads = config.extent(usual.heads_key, usual.heads);
+  shape.kv_heads = config.extent(
+      "num_key_value_heads",
+      usual.kv_heads == 0 || config.null("num_key_value_heads") ? shape.heads : usual.kv_heads);
+  shape.width = config.extent(usual.width_key, usual.width);
+  shape.head_dim =
+      config.extent("head_dim", usual.head_dim == 0
+                                    ? std::max<std::int64_t>(shape.width / shape.heads, 1)
+                                    : usual.head_dim);
+  shape.inner =
+      config.extent(usual.inner_key, usual.inner == 0 ? 4 * shape.width : usual.inner);
+  shape.vocabulary = config.extent("vocab_size", usual.vocabulary);
+  shape.positions = config.extent(usual.positions_key, usual.positions);
+}
+
+void check(const Config& config, const UsualKeys& usual, const DecoderShape& shape) {
+  if (usual.head_dim == 0 && !config.has("head_dim") && shape.width % shape.heads != 0)
+    config.refuse(usual.width_key, shape.width,
+                  fmt::format("a multiple of {} ({})", usual.heads_key, shape.heads));
+  if (shape.heads % shape.kv_heads != 0)
+    config.refuse("num_key_value_heads", shape.kv_heads,
+                  fmt::format("a divisor of {} ({})", usual.heads_key, shape.heads));
+  if (!(shape.deviation >= 0 && shape.deviation <= 1))
+    config.refuse("initializer_range", shape.deviation, "0 to 1");
+}
+
+}  // namespace
+
+void read_usual(const Config& config, const UsualKeys& usual, DecoderShape& shape) {
+  read_extents(config, usual, shape);
+  shape.norm.epsilon = usual.epsilon_key == nullptr
+                           ? usual.epsilon
+                           : config.not_negative(usual.epsilon_key, usual.epsilon);
+  shape.head_norm.epsilon = shape.norm.epsilon;
+  shape.activation = config.activation(usual.activation_key, usual.activation);
+  shape.attention_dropout = config.rate("attention_dropout", 0);
+  shape.deviation = config.number("initializer_range", 0.02);
+  shape.causal = is_causal(config);
+  shape.tied = config.flag("tie_word_embeddings", usual.tied);
+  shape.has_words = wants_words(config);
+  shape.bos = config.id("bos_token_id", usual.bos);
+  shape.eos = config.ids("eos_token_id", usual.eos);
+  shape.bad_words = config.bad_words();
+  check(config, usual, shape);
+  const double scale = 1 / std::sqrt(static_cast<double>(shape.head_dim));
+  shape.of_layers.assign(static_cast<std::size_t>(shape.layers), {.scale = scale});
+  shape.json = config.with(Json::object());
+}
+
+Json usual_training_config(const TrainingShape& shape, const TrainingKeys& keys) {
+  if (shape.dropout > 0 && keys.dropouts.empty())
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "train",
+          .argument = "dropout",
+          .found = shape.dropout,
+          .expected = fmt::format("0: {} has none", shape.model_type)});
+  const Json end = json_of_ids(shape.end_tokens);
+  Json json = {{"model_type", shape.model_type},
+               {"vocab_size", shape.vocabulary},
+               {keys.positions, shape.positions},
+               {keys.width, shape.width},
+               {keys.inner, keys.gated ? (8 * shape.width + 2) / 3 : 4 * shape.width},
+               {keys.layers, shape.layers},
+               {keys.heads, shape.heads},
+               {keys.attention_dropout, shape.attention_dropout},
+               {"pad_token_id", nullptr},  // transformers' own may be a token of the text
+               {"bos_token_id", end},
+               {"eos_token_id", end}};
+  for (const char* key : keys.dropouts) json.set(key, shape.dropout);
+  return json;
+}
+
+void read_rotation(const Config& config, DecoderShape& shape, RopeKeys keys) {
+  keys.head_dim = shape.head_dim;
+  keys.positions = shape.positions;
+  shape.rotations = {read_rope(config, keys)};
+  if (shape.rotations[0].kind == RopeScalingKind::kDynamic) shape.positions = kAnyLength;
+}
+
+void read_two_rotations(const Config& config, double base, double local_base,
+                        const std::vector<bool>& slides, DecoderShape& shape) {
+  const std::optional<Config> both = config.part("rope_parameters");
+  const auto part = [&](const char* name) {
+    return both ? both->part(name) : std::optional<Config>();
+  };
+  const std::optional<Config> older = config.part("rope_scaling");
+  const RopeKeys keys = {.head_dim = shape.head_dim, .positions = shape.positions};
+  RopeKeys whole = keys, local = keys;
+  whole.base = config.positive("rope_theta", base);
+  local.base = config.positive("rope_local_base_freq", local_base);
+  const std::optional<Config> none = Config::parse("{}", "config");
+  const std::optional<Config> sliding = part("sliding_attention");
+  const std::optional<Config> full = older ? older : part("full_attention");
+  shape.rotations = {read_rope(config, full ? full : none, whole),
+                     read_rope(config, sliding ? sliding : none, local)};
+  for (const RopeScaling& rotation : shape.rotations)
+    if (rotation.kind == RopeScalingKind::kDynamic)
+      config.refuse("rope_type", "'dynamic'", "another kind: layers have rotations of their own",
+                    ErrorCode::kUnsupported);
+  for (std::size_t layer = 0; layer < slides.size(); ++layer)
+    shape.of_layers[layer].rotation = slides[layer] ? 1U : 0U;
+}
+
+void read_windows(const Config& config, std::int64_t otherwise, const std::vector<bool>& slides,
+                  DecoderShape& shape) {
+  const std::int64_t window = config.extent("sliding_window", otherwise);
+  for (std::size_t layer = 0; layer < slides.size(); ++layer)
+    shape.of_layers[layer].window = slides[layer] ? window : 0;
+}
+
+std::vector<bool> sliding_layers(const Config& config, std::int64_t layers,
+                                 bool (*otherwise)(std::int64_t layer)) {
+  const std::vector<std::string> types = config.texts("layer_types");
+  if (!types.empty() && std::ssize(types) != layers)
+    config.refuse("layer_types", fmt::format("a list of {}", types.size()),
+                  fmt::format("{} entries, one per layer", layers));
+  std::vector<bool> slides;
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    slides.push_back(otherwise(layer));
+    if (types.empty()) continue;
+    const std::string& type = types[static_cast<std::size_t>(layer)];
+    if (type != "sliding_attention" && type != "full_attention")
+      config.refuse("layer_types", fmt::format("'{}' in layer {}", type, layer),
+                    "full_attention or sliding_attention", ErrorCode::kUnsupported);
+    slides.back() = type == "sliding_attention";
+  }
+  return slides;
+}
+
+}  // namespace heed

@@ -1,0 +1,149 @@
+// Gemma (Gemma team 2024, 2025): a decoder with rotary positions, gated GELU and norms whose files
+// hold the scale less 1. Gemma 2 and 3 have a norm of what each branch adds, too, and windows in some
+// layers; Gemma 2 caps scores and logits, Gemma 3 has norms of queries and keys.
+#include <cmath>
+
+#include "heed/error.h"
+#include "models/decoder.h"
+
+namespace heed {
+namespace {
+
+// A cap of null is none.
+double cap_of(const Config& config, const char* key, double otherwise) {
+  if (config.null(key) || (otherwise == 0 && !config.has(key))) return 0;
+  return config.positive(key, otherwise);
+}
+
+// What all three are.
+void read_gemma(const Config& config, const UsualKeys& usual, DecoderShape& shape) {
+  read_usual(config, usual, shape);
+  if (config.flag("use_bidirectional_attention", false))
+    config.refuse("use_bidirectional_attention", "true", "false", ErrorCode::kUnsupported);
+  shape.norm.centred = false;
+  shape.norm.offset = 1;
+  shape.head_norm = {.width = shape.head_dim,
+                     .epsilon = shape.norm.epsilon,
+                     .centred = false,
+                     .offset = 1};
+  shape.embedding_scale = std::sqrt(static_cast<double>(shape.width));
+  shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
+}
+
+constexpr DecoderNames kGemma2Parts = {.attention_inside = "post_attention_layernorm",
+                                       .mlp_norm = "pre_feedforward_layernorm",
+                                       .mlp_inside = "post_feedforward_layernorm"};
+
+// The caps, the scale of scores and the windows of Gemma 2 and 3.
+std::vector<bool> read_later_gemma(const Config& config, DecoderShape& shape,
+                                   bool (*slides)(std::int64_t layer)) {
+  const double scale = 1 / std::sqrt(config.positive("query_pre_attn_scalar", 256));
+  for (DecoderLayer& layer : shape.of_layers) layer.scale = scale;
+  const std::vector<bool> sliding = sliding_layers(config, shape.layers, slides);
+  read_windows(config, 4096, sliding, shape);
+  return sliding;
+}
+
+DecoderShape read_gemma1(const Config& config) {
+  DecoderShape shape{.family = "gemma", .title = "Gemma"};
+  read_gemma(config,
+             {.layers = 28,
+              .heads = 16,
+              .kv_heads = 16,
+              .width = 3072,
+              .head_dim = 256,
+              .inner = 24576,
+              .vocabulary = 256000,
+              .positions = 8192,
+              .activation = "gelu_pytorch_tanh",
+              .tied = true,
+              .bos = 2,
+              .eos = {1}},
+             shape);
+  // As transformers: the first files say "gelu" and mean the other one.
+  if (config.text("hidden_act", "gelu") == "gelu") shape.activation = Activation::kGeluTanh;
+  read_rotation(config, shape);
+  return shape;
+}
+
+DecoderShape read_gemma2(const Config& config) {
+  DecoderShape shape{.family = "gemma2", .title = "Gemma 2", .names = kGemma2Parts};
+  read_gemma(config,
+             {.layers = 26,
+              .heads = 8,
+              .kv_heads = 4,
+              .width = 2304,
+              .head_dim = 256,
+              .inner = 9216,
+              .vocabulary = 256000,
+              .positions = 8192,
+              .activation_key = "hidden_activation",
+              .activation = "gelu_pytorch_tanh",
+              .tied = true,
+              .bos = 2,
+              .eos = {1}},
+             shape);
+  shape.score_cap = cap_of(config, "attn_logit_softcapping", 50);
+  shape.logit_cap = cap_of(config, "final_logit_softcapping", 30);
+  read_rotation(config, shape);
+  read_later_gemma(config, shape, [](std::int64_t layer) { return layer % 2 == 0; });
+  return shape;
+}
+
+DecoderShape read_gemma3(const Config& config) {
+  DecoderShape shape{.family = "gemma3", .title = "Gemma 3", .names = kGemma2Parts};
+  shape.names.q_norm = "self_attn.q_norm";
+  shape.names.k_norm = "self_attn.k_norm";
+  read_gemma(config,
+             {.layers = 26,
+              .heads = 8,
+              .kv_heads = 4,
+              .width = 2304,
+              .head_dim = 256,
+              .inner = 9216,
+              .vocabulary = 262208,
+              .positions = 131072,
+              .activation_key = "hidden_activation",
+              .activation = "gelu_pytorch_tanh",
+              .tied = true,
+              .bos = 2,
+              .eos = {1}},
+             shape);
+  shape.score_cap = cap_of(config, "attn_logit_softcapping", 0);
+  shape.logit_cap = cap_of(config, "final_logit_softcapping", 0);
+  if (config.extent("sliding_window_pattern", 6) != 6 && config.texts("layer_types").empty())
+    config.refuse("sliding_window_pattern", config.extent("sliding_window_pattern", 6),
+                  "6, or a list of layer_types", ErrorCode::kUnsupported);
+  const std::vector<bool> slides = read_later_gemma(
+      config, shape, [](std::int64_t layer) { return (layer + 1) % 6 != 0; });
+  read_two_rotations(config, 1000000, 10000, slides, shape);
+  return shape;
+}
+
+Json gemma1_training_config(const TrainingShape& shape) {
+  Json json = usual_training_config(shape);
+  const std::int64_t head_dim = shape.width / shape.heads;
+  json.set("num_key_value_heads", shape.heads);
+  json.set("head_dim", head_dim);
+  return json;
+}
+
+Json later_gemma_training_config(const TrainingShape& shape) {
+  Json json = usual_training_config(shape);
+  const std::int64_t head_dim = shape.width / shape.heads;
+  json.set("num_key_value_heads", shape.heads);
+  json.set("head_dim", head_dim);
+  json.set("query_pre_attn_scalar", head_dim);
+  json.set("sliding_window", (shape.positions + 1) / 2);
+  return json;
+}
+
+}  // namespace
+
+Family gemma_family() { return decoder_family<read_gemma1>({"gemma"}, gemma1_training_config); }
+Family gemma3_family() { return decoder_family<read_gemma3>({"gemma3_text"}, later_gemma_training_config); }
+Family gemma2_family() {
+  return decoder_family<read_gemma2>({"gemma2"}, later_gemma_training_config);
+}
+
+}  // namespace heed

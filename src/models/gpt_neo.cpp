@@ -1,0 +1,136 @@
+// Decoders with learned positions and separate projections: GPT-Neo (Black et al. 2021), whose
+// scores are not scaled and of which every other layer has a window, and OPT (Zhang et al. 2022).
+#include <fmt/format.h>
+
+#include "models/decoder.h"
+
+namespace heed {
+namespace {
+
+constexpr DecoderNames kNeoParts = {.prefix = "transformer.",
+                                    .tokens = "transformer.wte",
+                                    .positions = "transformer.wpe",
+                                    .block = "transformer.h.",
+                                    .attention_norm = "ln_1",
+                                    .q = "attn.attention.q_proj",
+                                    .k = "attn.attention.k_proj",
+                                    .v = "attn.attention.v_proj",
+                                    .out = "attn.attention.out_proj",
+                                    .mlp_norm = "ln_2",
+                                    .gate = "",
+                                    .up = "mlp.c_fc",
+                                    .down = "mlp.c_proj",
+                                    .last_norm = "transformer.ln_f"};
+
+// `attention_layers` says it of each layer; `attention_types` alone, which few files have, is not
+// read.
+void read_local_layers(const Config& config, DecoderShape& shape) {
+  const std::vector<std::string> types = config.texts("attention_layers");
+  if (types.empty() && config.has("attention_types"))
+    config.refuse("attention_types", "a list of repetitions", "attention_layers: one per layer",
+                  ErrorCode::kUnsupported);
+  if (!types.empty() && std::ssize(types) != shape.layers)
+    config.refuse("attention_layers", fmt::format("a list of {}", types.size()),
+                  fmt::format("{} entries, one per layer", shape.layers));
+  const std::int64_t window = config.extent("window_size", 256);
+  for (std::size_t layer = 0; layer < shape.of_layers.size(); ++layer) {
+    const std::string type = types.empty() ? (layer % 2 == 0 ? "global" : "local") : types[layer];
+    if (type != "global" && type != "local")
+      config.refuse("attention_layers", fmt::format("'{}' in layer {}", type, layer),
+                    "global or local", ErrorCode::kUnsupported);
+    shape.of_layers[layer] = {.window = type == "local" ? window : 0, .rotation = {}, .scale = 1};
+  }
+}
+
+DecoderShape read_gpt_neo(const Config& config) {
+  DecoderShape shape{.family = "gpt_neo", .title = "GPT-Neo", .names = kNeoParts};
+  read_usual(config,
+             {.layers = 24,
+              .heads = 16,
+              .kv_heads = 0,
+              .width = 2048,
+              .head_dim = 0,
+              .inner = 0,
+              .vocabulary = 50257,
+              .positions = 2048,
+              .layers_key = "num_layers",
+              .heads_key = "num_heads",
+              .activation_key = "activation_function",
+              .activation = "gelu_new",
+              .epsilon_key = "layer_norm_epsilon",
+              .epsilon = 1e-5,
+              .tied = true,
+              .bos = 50256,
+              .eos = {50256}},
+             shape);
+  shape.out_bias = shape.mlp_bias = true;
+  shape.embedding_dropout = config.rate("embed_dropout", 0);
+  shape.dropout = config.rate("resid_dropout", 0);
+  shape.unused = {".attn.attention.bias"};
+  read_local_layers(config, shape);
+  return shape;
+}
+
+constexpr DecoderNames kOptParts = {.tokens = "model.decoder.embed_tokens",
+                                    .positions = "model.decoder.embed_positions",
+                                    .block = "model.decoder.layers.",
+                                    .attention_norm = "self_attn_layer_norm",
+                                    .out = "self_attn.out_proj",
+                                    .mlp_norm = "final_layer_norm",
+                                    .gate = "",
+                                    .up = "fc1",
+                                    .down = "fc2",
+                                    .last_norm = "model.decoder.final_layer_norm"};
+
+DecoderShape read_opt(const Config& config) {
+  DecoderShape shape{.family = "opt", .title = "OPT", .names = kOptParts};
+  read_usual(config,
+             {.layers = 12,
+              .heads = 12,
+              .kv_heads = 0,
+              .width = 768,
+              .head_dim = 0,
+              .inner = 3072,
+              .vocabulary = 50272,
+              .positions = 2048,
+              .inner_key = "ffn_dim",
+              .activation_key = "activation_function",
+              .activation = "relu",
+              .epsilon_key = nullptr,
+              .epsilon = 1e-5,
+              .tied = true,
+              .bos = 2,
+              .eos = {2}},
+             shape);
+  if (!config.flag("do_layer_norm_before", true))
+    config.refuse("do_layer_norm_before", "false", "true: norms stand before branches",
+                  ErrorCode::kUnsupported);
+  if (const std::int64_t words = config.extent("word_embed_proj_dim", shape.width);
+      words != shape.width)
+    config.refuse("word_embed_proj_dim", words, fmt::format("hidden_size ({})", shape.width),
+                  ErrorCode::kUnsupported);
+  shape.first_position = 2;
+  shape.norm.weight = shape.norm.bias = config.flag("layer_norm_elementwise_affine", true);
+  if (config.flag("_remove_final_layer_norm", false)) shape.names.last_norm = "";
+  shape.qkv_bias = shape.out_bias = shape.mlp_bias = config.flag("enable_bias", true);
+  shape.embedding_dropout = 0;
+  shape.dropout = config.rate("dropout", 0.1);
+  shape.deviation = config.number("init_std", 0.02);
+  for (DecoderLayer& layer : shape.of_layers) layer.rotation = {};
+  return shape;
+}
+
+Json gpt_neo_training_config(const TrainingShape& shape) {
+  return usual_training_config(shape, {.gated = false, .layers = "num_layers", .heads = "num_heads", .dropouts = {"embed_dropout", "resid_dropout"}});
+}
+
+Json opt_training_config(const TrainingShape& shape) {
+  return usual_training_config(shape, {.gated = false, .inner = "ffn_dim", .dropouts = {"dropout"}});
+}
+
+}  // namespace
+
+Family gpt_neo_family() { return decoder_family<read_gpt_neo>({"gpt_neo"}, gpt_neo_training_config); }
+Family opt_family() { return decoder_family<read_opt>({"opt"}, opt_training_config); }
+
+}  // namespace heed

@@ -1,0 +1,115 @@
+// GPT-NeoX (Black et al. 2022) and GPT-J (Wang & Komatsuzaki 2021): attention and MLP beside each
+// other, and positions that turn a part of each head. Pythia, GPT-NeoX-20B, GPT-J-6B.
+#include "models/decoder.h"
+
+namespace heed {
+namespace {
+
+constexpr DecoderNames kNeoxParts = {.prefix = "gpt_neox.",
+                                     .tokens = "gpt_neox.embed_in",
+                                     .block = "gpt_neox.layers.",
+                                     .qkv = "attention.query_key_value",
+                                     .out = "attention.dense",
+                                     .gate = "",
+                                     .up = "mlp.dense_h_to_4h",
+                                     .down = "mlp.dense_4h_to_h",
+                                     .last_norm = "gpt_neox.final_layer_norm",
+                                     .head = "embed_out"};
+
+// The keys that transformers had before `rope_parameters`.
+RopeKeys older_keys(const Config& config, double base, double share) {
+  return {.base = config.positive("rotary_emb_base", base),
+          .share = config.positive("rotary_pct", share)};
+}
+
+DecoderShape read_gpt_neox(const Config& config) {
+  DecoderShape shape{.family = "gpt_neox", .title = "GPT-NeoX", .names = kNeoxParts};
+  read_usual(config,
+             {.layers = 44,
+              .heads = 64,
+              .kv_heads = 0,
+              .width = 6144,
+              .head_dim = 0,
+              .inner = 24576,
+              .vocabulary = 50432,
+              .positions = 2048,
+              .activation = "gelu",
+              .epsilon_key = "layer_norm_eps",
+              .epsilon = 1e-5,
+              .bos = 0,
+              .eos = {2}},
+             shape);
+  shape.by_head = true;
+  shape.qkv_bias = shape.out_bias = config.flag("attention_bias", true);
+  shape.mlp_bias = true;
+  shape.parallel = config.flag("use_parallel_residual", true);
+  shape.embedding_dropout = shape.dropout = config.rate("hidden_dropout", 0);
+  shape.unused = {".attention.bias"};
+  shape.other_head = "lm_head";
+  read_rotation(config, shape, older_keys(config, 10000, 0.25));
+  return shape;
+}
+
+constexpr DecoderNames kGptjParts = {.prefix = "transformer.",
+                                     .tokens = "transformer.wte",
+                                     .block = "transformer.h.",
+                                     .attention_norm = "ln_1",
+                                     .q = "attn.q_proj",
+                                     .k = "attn.k_proj",
+                                     .v = "attn.v_proj",
+                                     .out = "attn.out_proj",
+                                     .mlp_norm = "",
+                                     .gate = "",
+                                     .up = "mlp.fc_in",
+                                     .down = "mlp.fc_out",
+                                     .last_norm = "transformer.ln_f"};
+
+DecoderShape read_gptj(const Config& config) {
+  DecoderShape shape{.family = "gptj", .title = "GPT-J", .names = kGptjParts};
+  read_usual(config,
+             {.layers = 28,
+              .heads = 16,
+              .kv_heads = 0,
+              .width = 4096,
+              .head_dim = 0,
+              .inner = 0,
+              .vocabulary = 50400,
+              .positions = 2048,
+              .layers_key = "n_layer",
+              .heads_key = "n_head",
+              .width_key = "n_embd",
+              .inner_key = "n_inner",
+              .positions_key = "n_positions",
+              .activation_key = "activation_function",
+              .activation = "gelu_new",
+              .epsilon_key = "layer_norm_epsilon",
+              .epsilon = 1e-5,
+              .bos = 50256,
+              .eos = {50256}},
+             shape);
+  shape.mlp_bias = shape.head_bias = true;
+  shape.parallel = true;
+  shape.embedding_dropout = config.rate("embd_pdrop", 0);
+  shape.dropout = config.rate("resid_pdrop", 0);
+  shape.attention_dropout = config.rate("attn_pdrop", 0);
+  shape.unused = {".attn.bias", ".attn.embed_positions"};
+  const std::int64_t width = config.extent("rotary_dim", 64, 2, shape.head_dim);
+  if (width % 2 != 0) config.refuse("rotary_dim", width, "an even number");
+  shape.rotations = {{.width = width, .pairs = RopePairs::kNeighbours}};
+  return shape;
+}
+
+Json gpt_neox_training_config(const TrainingShape& shape) {
+  return usual_training_config(shape, {.gated = false, .dropouts = {"hidden_dropout"}});
+}
+
+Json gptj_training_config(const TrainingShape& shape) {
+  return usual_training_config(shape, {.gated = false, .layers = "n_layer", .heads = "n_head", .width = "n_embd", .inner = "n_inner", .positions = "n_positions", .attention_dropout = "attn_pdrop", .dropouts = {"embd_pdrop", "resid_pdrop"}});
+}
+
+}  // namespace
+
+Family gpt_neox_family() { return decoder_family<read_gpt_neox>({"gpt_neox"}, gpt_neox_training_config); }
+Family gptj_family() { return decoder_family<read_gptj>({"gptj"}, gptj_training_config); }
+
+}  // namespace heed

@@ -1,0 +1,167 @@
+// Decoders that differ from Llama in a norm, a bias or a part that is fused: StableLM, StarCoder2
+// (Lozhkov et al. 2024), SmolLM3, GLM-4.
+#include <fmt/format.h>
+
+#include "models/decoder.h"
+
+namespace heed {
+namespace {
+
+DecoderShape read_stablelm(const Config& config) {
+  DecoderShape shape{.family = "stablelm", .title = "StableLM"};
+  read_usual(config,
+             {.layers = 32,
+              .heads = 32,
+              .kv_heads = 32,
+              .width = 2560,
+              .head_dim = 0,
+              .inner = 6912,
+              .vocabulary = 50304,
+              .positions = 4096,
+              .epsilon_key = "layer_norm_eps",
+              .epsilon = 1e-5,
+              .bos = 0,
+              .eos = {0}},
+             shape);
+  if (config.flag("qk_layernorm", false))
+    config.refuse("qk_layernorm", "true", "false: each head would have a norm of its own",
+                  ErrorCode::kUnsupported);
+  shape.qkv_bias = config.flag("use_qkv_bias", false);
+  shape.parallel = config.flag("use_parallel_residual", false);
+  if (shape.parallel) shape.names.mlp_norm = "";
+  read_rotation(config, shape, {.share = 0.25});
+  return shape;
+}
+
+DecoderShape read_starcoder2(const Config& config) {
+  DecoderShape shape{.family = "starcoder2",
+                     .title = "StarCoder2",
+                     .names = {.gate = "", .up = "mlp.c_fc", .down = "mlp.c_proj"}};
+  read_usual(config,
+             {.layers = 30,
+              .heads = 24,
+              .kv_heads = 2,
+              .width = 3072,
+              .head_dim = 0,
+              .inner = 12288,
+              .vocabulary = 49152,
+              .positions = 4096,
+              .activation = "gelu_pytorch_tanh",
+              .epsilon_key = "norm_epsilon",
+              .epsilon = 1e-5,
+              .tied = true,
+              .bos = 50256,
+              .eos = {50256}},
+             shape);
+  shape.qkv_bias = shape.out_bias = shape.mlp_bias = config.flag("use_bias", true);
+  shape.embedding_dropout = config.rate("embedding_dropout", 0);
+  shape.dropout = config.rate("residual_dropout", 0);
+  read_rotation(config, shape);
+  if (config.has("sliding_window"))
+    read_windows(config, 1, std::vector<bool>(shape.of_layers.size(), true), shape);
+  return shape;
+}
+
+// Layers without positions: those of a 0 in `no_rope_layers`, else every fourth.
+void read_layers_without_positions(const Config& config, DecoderShape& shape) {
+  const std::vector<std::int64_t> turns = config.has("no_rope_layers")
+                                              ? config.ids("no_rope_layers", {})
+                                              : std::vector<std::int64_t>();
+  if (!turns.empty() && std::ssize(turns) != shape.layers)
+    config.refuse("no_rope_layers", fmt::format("a list of {}", turns.size()),
+                  fmt::format("{} entries, one per layer", shape.layers));
+  const std::int64_t every = config.extent("no_rope_layer_interval", 4);
+  for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
+    const auto at = static_cast<std::size_t>(layer);
+    if (turns.empty() ? (layer + 1) % every == 0 : turns[at] == 0)
+      shape.of_layers[at].rotation = {};
+  }
+}
+
+DecoderShape read_smollm3(const Config& config) {
+  DecoderShape shape{.family = "smollm3", .title = "SmolLM3"};
+  read_usual(config,
+             {.layers = 36,
+              .heads = 16,
+              .kv_heads = 4,
+              .width = 2048,
+              .head_dim = 0,
+              .inner = 11008,
+              .vocabulary = 128256,
+              .positions = 32768,
+              .tied = true,
+              .bos = 128000,
+              .eos = {128001}},
+             shape);
+  if (config.flag("use_sliding_window", false))
+    config.refuse("use_sliding_window", "true", "false", ErrorCode::kUnsupported);
+  shape.norm.centred = false;
+  shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
+  shape.mlp_bias = config.flag("mlp_bias", false);
+  read_rotation(config, shape, {.base = 2000000});
+  read_layers_without_positions(config, shape);
+  return shape;
+}
+
+DecoderShape read_glm(const Config& config) {
+  const bool is_fourth = config.text("model_type", "") == "glm4";
+  DecoderShape shape{.family = is_fourth ? "glm4" : "glm",
+                     .title = "GLM-4",
+                     .names = {.gate = "", .up = "mlp.gate_up_proj"}};
+  if (is_fourth) {
+    shape.names.attention_inside = "post_self_attn_layernorm";
+    shape.names.mlp_inside = "post_mlp_layernorm";
+  }
+  read_usual(config,
+             {.layers = 40,
+              .heads = 32,
+              .kv_heads = 2,
+              .width = 4096,
+              .head_dim = 128,
+              .inner = 13696,
+              .vocabulary = 151552,
+              .positions = 131072,
+              .epsilon = 1.5625e-7,
+              .eos = {151329, 151336, 151338}},
+             shape);
+  shape.norm.centred = false;
+  shape.qkv_bias = config.flag("attention_bias", true);
+  shape.up_holds_gate = true;
+  read_rotation(config, shape, {.pairs = RopePairs::kNeighbours, .share = 0.5});
+  return shape;
+}
+
+Json stablelm_training_config(const TrainingShape& shape) {
+  Json json = usual_training_config(shape);
+  json.set("num_key_value_heads", shape.heads);
+  return json;
+}
+
+Json starcoder2_training_config(const TrainingShape& shape) {
+  Json json = usual_training_config(
+      shape, {.gated = false, .dropouts = {"embedding_dropout", "residual_dropout"}});
+  json.set("num_key_value_heads", shape.heads);
+  return json;
+}
+
+Json smollm3_training_config(const TrainingShape& shape) {
+  Json json = usual_training_config(shape);
+  json.set("num_key_value_heads", shape.heads);
+  return json;
+}
+
+Json glm_training_config(const TrainingShape& shape) {
+  Json json = usual_training_config(shape);
+  json.set("num_key_value_heads", shape.heads);
+  json.set("head_dim", shape.width / shape.heads);
+  return json;
+}
+
+}  // namespace
+
+Family stablelm_family() { return decoder_family<read_stablelm>({"stablelm"}, stablelm_training_config); }
+Family starcoder2_family() { return decoder_family<read_starcoder2>({"starcoder2"}, starcoder2_training_config); }
+Family smollm3_family() { return decoder_family<read_smollm3>({"smollm3"}, smollm3_training_config); }
+Family glm_family() { return decoder_family<read_glm>({"glm", "glm4"}, glm_training_config); }
+
+}  // namespace heed

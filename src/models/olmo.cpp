@@ -1,0 +1,72 @@
+// OLMo (Groeneveld et al. 2024): norms without parameters. OLMo 2 and 3 (Team OLMo 2024, 2025):
+// norms of what branches add, and of queries and keys over all heads.
+#include "models/decoder.h"
+
+namespace heed {
+namespace {
+
+UsualKeys olmo_keys() {
+  return {.layers = 32,
+          .heads = 32,
+          .kv_heads = 0,
+          .width = 4096,
+          .head_dim = 0,
+          .inner = 11008,
+          .vocabulary = 50304,
+          .positions = 2048,
+          .epsilon = 1e-5,
+          .eos = {50279}};
+}
+
+DecoderShape read_olmo(const Config& config) {
+  DecoderShape shape{.family = "olmo", .title = "OLMo"};
+  UsualKeys usual = olmo_keys();
+  usual.epsilon_key = nullptr;
+  read_usual(config, usual, shape);
+  if (config.has("clip_qkv"))
+    config.refuse("clip_qkv", config.number("clip_qkv", 0), "null: projections are not clipped",
+                  ErrorCode::kUnsupported);
+  shape.norm.weight = shape.norm.bias = false;
+  shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
+  read_rotation(config, shape);
+  return shape;
+}
+
+DecoderShape read_olmo2(const Config& config) {
+  const bool is_third = config.text("model_type", "") == "olmo3";
+  DecoderShape shape{.family = is_third ? "olmo3" : "olmo2",
+                     .title = is_third ? "OLMo 3" : "OLMo 2",
+                     .names = {.attention_norm = "",
+                               .attention_inside = "post_attention_layernorm",
+                               .q_norm = "self_attn.q_norm",
+                               .k_norm = "self_attn.k_norm",
+                               .mlp_norm = "",
+                               .mlp_inside = "post_feedforward_layernorm"}};
+  read_usual(config, olmo_keys(), shape);
+  shape.norm.centred = shape.head_norm.centred = false;
+  shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
+  if (!is_third) {
+    read_rotation(config, shape);
+    return shape;
+  }
+  const std::vector<bool> slides =
+      sliding_layers(config, shape.layers, [](std::int64_t layer) { return (layer + 1) % 4 != 0; });
+  read_windows(config, 4096, slides, shape);
+  read_two_rotations(config, 500000, 500000, slides, shape);
+  return shape;
+}
+
+Json olmo_training_config(const TrainingShape& shape) {
+  return usual_training_config(shape);
+}
+
+Json olmo2_training_config(const TrainingShape& shape) {
+  return usual_training_config(shape);
+}
+
+}  // namespace
+
+Family olmo_family() { return decoder_family<read_olmo>({"olmo"}, olmo_training_config); }
+Family olmo2_family() { return decoder_family<read_olmo2>({"olmo2", "olmo3"}, olmo2_training_config); }
+
+}  // namespace heed

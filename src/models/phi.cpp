@@ -1,0 +1,88 @@
+// Phi 1 and 2 (Gunasekar et al. 2023): attention and MLP beside each other behind one norm. Phi 3
+// (Abdin et al. 2024): Llama with fused projections.
+#include <fmt/format.h>
+
+#include "models/decoder.h"
+
+namespace heed {
+namespace {
+
+DecoderShape read_phi(const Config& config) {
+  DecoderShape shape{.family = "phi",
+                     .title = "Phi",
+                     .names = {.out = "self_attn.dense",
+                               .mlp_norm = "",
+                               .gate = "",
+                               .up = "mlp.fc1",
+                               .down = "mlp.fc2",
+                               .last_norm = "model.final_layernorm"}};
+  read_usual(config,
+             {.layers = 24,
+              .heads = 32,
+              .kv_heads = 0,
+              .width = 2048,
+              .head_dim = 0,
+              .inner = 8192,
+              .vocabulary = 51200,
+              .positions = 2048,
+              .activation = "gelu_new",
+              .epsilon_key = "layer_norm_eps",
+              .epsilon = 1e-5,
+              .bos = 1,
+              .eos = {2}},
+             shape);
+  shape.parallel = true;
+  shape.qkv_bias = shape.out_bias = shape.mlp_bias = shape.head_bias = true;
+  if (config.flag("qk_layernorm", false)) {
+    shape.names.q_norm = "self_attn.q_layernorm";
+    shape.names.k_norm = "self_attn.k_layernorm";
+    shape.head_norm.width = shape.head_dim;
+  }
+  shape.embedding_dropout = config.rate("embd_pdrop", 0);
+  shape.dropout = config.rate("resid_pdrop", 0);
+  read_rotation(config, shape, {.share = 0.5});
+  return shape;
+}
+
+DecoderShape read_phi3(const Config& config) {
+  DecoderShape shape{
+      .family = "phi3",
+      .title = "Phi 3",
+      .names = {.qkv = "self_attn.qkv_proj", .gate = "", .up = "mlp.gate_up_proj"}};
+  read_usual(config,
+             {.layers = 32,
+              .heads = 32,
+              .kv_heads = 0,
+              .width = 3072,
+              .head_dim = 0,
+              .inner = 8192,
+              .vocabulary = 32064,
+              .positions = 4096,
+              .epsilon = 1e-5,
+              .bos = 1,
+              .eos = {32000}},
+             shape);
+  shape.norm.centred = false;
+  shape.up_holds_gate = true;
+  shape.embedding_dropout = config.rate("embd_pdrop", 0);
+  shape.dropout = config.rate("resid_pdrop", 0);
+  read_rotation(config, shape, {.share = 1});
+  if (config.has("sliding_window"))
+    read_windows(config, 1, std::vector<bool>(shape.of_layers.size(), true), shape);
+  return shape;
+}
+
+Json phi_training_config(const TrainingShape& shape) {
+  return usual_training_config(shape, {.gated = false, .dropouts = {"embd_pdrop", "resid_pdrop"}});
+}
+
+Json phi3_training_config(const TrainingShape& shape) {
+  return usual_training_config(shape, {.dropouts = {"embd_pdrop", "resid_pdrop"}});
+}
+
+}  // namespace
+
+Family phi_family() { return decoder_family<read_phi>({"phi"}, phi_training_config); }
+Family phi3_family() { return decoder_family<read_phi3>({"phi3"}, phi3_training_config); }
+
+}  // namespace heed

@@ -1,0 +1,86 @@
+#include "nn/norm.h"
+
+#include "heed/ops/norm.h"
+#include "heed/ops/rms_norm.h"
+
+namespace heed {
+namespace {
+
+std::shared_ptr<Parameter> vector_of(std::string name, std::int64_t width) {
+  auto parameter = std::make_shared<Parameter>();
+  parameter->name = std::move(name);
+  parameter->value = Tensor::empty({width});
+  parameter->decays = false;
+  return parameter;
+}
+
+void add_number(Tensor& vector, double number) {
+  for (std::int64_t i = 0; i < vector.element_count(); ++i) {
+    if (vector.dtype() == DType::kF64)
+      vector.data<double>()[i] += number;
+    else
+      vector.data<float>()[i] += static_cast<float>(number);
+  }
+}
+
+}  // namespace
+
+Norm::Norm(const std::string& name, const NormShape& shape) : shape_(shape) {
+  if (shape.weight) weight_ = vector_of(name + ".weight", shape.width);
+  if (shape.centred && shape.bias) bias_ = vector_of(name + ".bias", shape.width);
+}
+
+Norm Norm::shared() const {
+  Norm other = *this;
+  other.is_first_ = false;
+  return other;
+}
+
+Tensor Norm::scale(DType dtype) const {
+  if (weight_ && shape_.offset == 0) return weight_->value.share();
+  Tensor scale = weight_ ? weight_->value.clone() : Tensor::zeros({shape_.width}, dtype);
+  add_number(scale, weight_ ? shape_.offset : 1);
+  return scale;
+}
+
+Tensor Norm::shift(DType dtype) const {
+  return bias_ ? bias_->value.share() : Tensor::zeros({shape_.width}, dtype);
+}
+
+Tensor Norm::forward(const Tensor& x, Run& run) const {
+  if (run.saved != nullptr) run.saved->put(x.share());
+  const Tensor weight = scale(x.dtype());
+  if (!shape_.centred) return rms_norm({.x = x, .weight = weight, .epsilon = shape_.epsilon});
+  const Tensor bias = shift(x.dtype());
+  return layer_norm({.x = x, .weight = weight, .bias = bias, .epsilon = shape_.epsilon});
+}
+
+Tensor Norm::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
+  const Tensor x = run.saved->take();
+  const Tensor weight = scale(x.dtype());
+  Tensor unused = Tensor::zeros(weight.shape(), x.dtype());
+  const auto into = [&](const std::shared_ptr<Parameter>& parameter) {
+    return parameter ? gradients.of(*parameter) : unused.view();
+  };
+  if (!shape_.centred)
+    return rms_norm_backward({.x = x, .weight = weight, .epsilon = shape_.epsilon}, dy,
+                             into(weight_));
+  const Tensor bias = shift(x.dtype());
+  return layer_norm_backward({.x = x, .weight = weight, .bias = bias, .epsilon = shape_.epsilon},
+                             dy, {.dweight = into(weight_), .dbias = into(bias_)});
+}
+
+NormNumbers Norm::numbers() const {
+  return {.centred = shape_.centred,
+          .weight = weight_ ? weight_->value.view() : ConstView(),
+          .bias = bias_ ? bias_->value.view() : ConstView(),
+          .epsilon = shape_.epsilon,
+          .offset = shape_.offset};
+}
+
+void Norm::collect(std::vector<Parameter*>& into) {
+  for (const auto& parameter : {weight_, bias_})
+    if (parameter && is_first_) into.push_back(parameter.get());
+}
+
+}  // namespace heed
