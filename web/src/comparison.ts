@@ -20,13 +20,20 @@ export interface Compared extends Sides {
   unlike: string;  // why there is no difference; empty: there is one
 }
 
+/** The layers and heads of every attention. */
+function shapeOf({info}: SessionApi): string { return info.attentions.map(({stack, layers, heads}) => `${stack} ${layers} ${heads}`).join(); }
+
+/** Two sessions with the same heads: each head has its scores in both, whether or not their tokens line up. */
+export function hasScoresBeside(compared: Compared | null): boolean {
+  return compared !== null && compared.a !== compared.b && shapeOf(compared.a) === shapeOf(compared.b);
+}
+
 /** Why the cells of A and B do not line up; empty where they do. */
 function unlike(a: SessionApi, b: SessionApi, alignment: Alignment | null): string {
   const lengths = ({info}: SessionApi) => info.attentions.map(({stack, queries, keys}) => `${stack} ${queries} ${keys}`).join();
-  const heads = ({info}: SessionApi) => info.attentions.map((each) => `${each.stack} ${each.layers} ${each.heads}`).join();
   const words = ({info: {tokens, key_tokens: keys = []}}: SessionApi) => [...tokens, ...keys].map(({text}) => text).join('\n');
   const areModels = a.info.model !== b.info.model;
-  if (areModels && heads(a) !== heads(b)) return 'The models differ in layers or heads';
+  if (areModels && shapeOf(a) !== shapeOf(b)) return 'The models differ in layers or heads';
   if (areModels && words(a) !== words(b)) return 'The models split the text into different tokens';
   return alignment || lengths(a) === lengths(b) ? '' : 'The two sides differ in length';
 }
@@ -43,9 +50,10 @@ export function ownName(compared: Compared | null): string {
   return compared && compared.a.info.model !== compared.b.info.model ? compared.a.model.name : 'this text';
 }
 
-/** In a sentence. */
+/** What of A and B is not compared, and why, in a sentence. */
 export function noDifference(compared: Compared | null): string {
-  return `${compared?.unlike || 'The two sides differ in length'}: their tokens do not line up, so there is no difference.`;
+  if (compared && !hasScoresBeside(compared)) return `${compared.unlike}: no head of B stands for one of A, so neither maps nor scores have a difference.`;
+  return `${compared?.unlike || 'The two sides differ in length'}: their tokens do not line up, so maps have no difference; Heads compares scores.`;
 }
 
 export class Comparison {
