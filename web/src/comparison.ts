@@ -38,9 +38,10 @@ function unlike(a: SessionApi, b: SessionApi, alignment: Alignment | null): stri
   return alignment || lengths(a) === lengths(b) ? '' : 'The two sides differ in length';
 }
 
-function nameOf(versus: Versus, value: string): string {
+/** `b`: the session of the edits, as soon as it is there. */
+function nameOf(versus: Versus, value: string, b?: SessionApi): string {
   if (versus.kind === 'head') return `head ${headText(versus.place)}`;
-  if (versus.kind === 'edits') return editsText(value);
+  if (versus.kind === 'edits') return editsText(value, b?.info.tokens);
   if (versus.kind === 'model') return versus.model;
   return `the text \u201c${versus.text.length > 60 ? `${versus.text.slice(0, 58)}\u2026` : versus.text}\u201d`;
 }
@@ -68,6 +69,7 @@ export class Comparison {
   compared: Compared | null = null;
   name = '';                       // of B
   error = '';
+  isNew = false;                   // the edit was made here, and what it changes is still to be shown
 
   /** `changed`: something else is to be drawn. */
   constructor(private readonly store: SelectionStore, private readonly changed: () => void) {}
@@ -97,11 +99,11 @@ export class Comparison {
     this.end();
     this.end = () => undefined;
     if (this.b && this.b !== this.a) this.b.stop();
-    Object.assign(this, {a, value, b: null, compared: null, shown: null, shownAs: '', error: '', name: ''});
+    Object.assign(this, {a, value, b: null, compared: null, shown: null, shownAs: '', error: '', name: '', isNew: false});
     const versus = readVersus(value);
     if (!versus) return;
     const stay = (place: Place) => place;
-    const name = this.name = nameOf(versus, value);
+    let name = this.name = nameOf(versus, value);
     if (versus.kind === 'head') {
       const side = a.side(versus.place.stack);
       const has = versus.place.layer < side.layers && versus.place.head < side.heads;
@@ -112,6 +114,7 @@ export class Comparison {
     const settle = (b: SessionApi) => {
       if (order !== this.opening) return;
       this.b = b;
+      name = this.name = nameOf(versus, value, b);
       b.failed = (error) => { if (error.code === 'unknown_session') this.begin(a, value); };
       const tell = () => {
         if (b.error) this.error = b.error.message;
