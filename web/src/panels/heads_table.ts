@@ -78,19 +78,33 @@ export class HeadsTable implements Panel {
       const at = first < 0 ? heads.length : first;
       this.lines = [...heads.slice(0, at), 'threshold', ...heads.slice(at)];
     }
-    this.extents = this.columns.map((column) => extentOf(column, heads.map(({place}) => valueOf(page, place, column, alike) ?? 0)));
-    this.numbers = this.columns.map((column) => kDigit * Math.max(4, ...heads.map(({place}) => valueText(column, valueOf(page, place, column, alike)).length)));
-    const room = (this.scroller.clientWidth - kName) / this.columns.length - Math.max(...this.numbers) - kToBar - 4;
-    this.bar = Math.max(8, Math.min(kBar, Math.floor(room)));
+    this.measure(heads, alike);
     this.element.style.setProperty('--columns', String(this.columns.length));
     this.drawNames(sorted);
     this.sheet.style.height = `${this.lines.length * this.rowHeight}px`;
-    const {stage} = page;
+    this.limitHeight();
+    this.drawRows();
+    this.reached.replaceChildren(html('span', {class: 'heads-name quiet'}, 'reached'), ...this.columns.map((column) => {
+      const reached = reachedText(page, column, alike);
+      return html('span', {class: column.threshold === undefined ? 'quiet' : '', title: reached}, reached);
+    }));
+  }
+
+  /** What the numbers and the bars of each column take. */
+  private measure(heads: Ranked[], alike: Alike | null): void {
+    const valuesOf = (column: Column) => heads.map(({place}) => valueOf(this.page, place, column, alike));
+    const sides = this.columns.filter(({of}) => of === 'A' || of === 'B');  // on one scale
+    this.extents = this.columns.map((column) => extentOf(column, (sides.includes(column) ? sides : [column]).flatMap(valuesOf).map((value) => value ?? 0)));
+    this.numbers = this.columns.map((column) => kDigit * Math.max(4, ...valuesOf(column).map((value) => valueText(column, value).length)));
+    const room = (this.scroller.clientWidth - kName) / this.columns.length - Math.max(...this.numbers) - kToBar - 4;
+    this.bar = Math.max(8, Math.min(kBar, Math.floor(room)));
+  }
+
+  /** The table ends with the window. */
+  private limitHeight(): void {
+    const {stage} = this.page;
     const top = this.scroller.getBoundingClientRect().top - stage.root.getBoundingClientRect().top;
     this.scroller.style.maxHeight = stage.sight.bottom === Infinity ? 'none' : `${Math.max(stage.isNarrow ? stage.viewHeight * 0.7 : 300, stage.viewHeight - top - kBelow)}px`;
-    this.drawRows();
-    this.reached.replaceChildren(html('span', {class: 'heads-name quiet'}, 'reached'), ...this.columns.map((column) =>
-      html('span', {class: column.threshold === undefined ? 'quiet' : ''}, reachedText(page, column, alike))));
   }
 
   private get rowHeight(): number { return this.page.stage.isNarrow ? kTouched : kRow; }
