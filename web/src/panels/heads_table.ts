@@ -96,7 +96,7 @@ export class HeadsTable implements Panel {
     const sides = this.columns.filter(({of}) => of === 'A' || of === 'B');  // on one scale
     this.extents = this.columns.map((column) => extentOf(column, (sides.includes(column) ? sides : [column]).flatMap(valuesOf).map((value) => value ?? 0)));
     this.numbers = this.columns.map((column) => kDigit * Math.max(4, ...valuesOf(column).map((value) => valueText(column, value).length)));
-    const room = (this.scroller.clientWidth - kName) / this.columns.length - Math.max(...this.numbers) - kToBar - 4;
+    const room = (this.scroller.clientWidth - kName) / this.columns.length - Math.max(...this.numbers) - 2 * kToBar;
     this.bar = Math.max(8, Math.min(kBar, Math.floor(room)));
   }
 
