@@ -201,9 +201,10 @@ export class CompareBar implements Panel {
       this.comparison.isNew = false;
       return this.go(first, true);
     }
-    const said = isSame || ablated ? sameText(isSame ? own : ablated!, ablated) : '';
-    const next = said === '' ? null : isSame ? first && link(`${headText(first)} changes most`, () => this.go(first)) : link(`show ${headText(ablated!)}`, () => this.go(ablated!));
-    this.same.replaceChildren(said, ...next ? [' ', next] : []);
+    const shown = isSame ? own : first && isAt(first, place) ? ablated : undefined;
+    const to = isSame ? first : shown;
+    this.same.replaceChildren(shown ? sameText(shown, ablated) : '',
+      ...shown && to ? [' ', link(isSame ? `${headText(to)} changes most` : `show ${headText(to)}`, () => this.go(to))] : []);
   }
 
   /** The head that the edit ablates: the one in view before others. */
