@@ -20,20 +20,28 @@ export interface Compared extends Sides {
   unlike: string;  // why there is no difference; empty: there is one
 }
 
+/** The layers and heads of every attention. */
+function shapeOf({info}: SessionApi): string { return info.attentions.map(({stack, layers, heads}) => `${stack} ${layers} ${heads}`).join(); }
+
+/** Two sessions with the same heads: each head has its scores in both, whether or not their tokens line up. */
+export function hasScoresBeside(compared: Compared | null): boolean {
+  return compared !== null && compared.a !== compared.b && shapeOf(compared.a) === shapeOf(compared.b);
+}
+
 /** Why the cells of A and B do not line up; empty where they do. */
 function unlike(a: SessionApi, b: SessionApi, alignment: Alignment | null): string {
   const lengths = ({info}: SessionApi) => info.attentions.map(({stack, queries, keys}) => `${stack} ${queries} ${keys}`).join();
-  const heads = ({info}: SessionApi) => info.attentions.map((each) => `${each.stack} ${each.layers} ${each.heads}`).join();
   const words = ({info: {tokens, key_tokens: keys = []}}: SessionApi) => [...tokens, ...keys].map(({text}) => text).join('\n');
   const areModels = a.info.model !== b.info.model;
-  if (areModels && heads(a) !== heads(b)) return 'The models differ in layers or heads';
+  if (areModels && shapeOf(a) !== shapeOf(b)) return 'The models differ in layers or heads';
   if (areModels && words(a) !== words(b)) return 'The models split the text into different tokens';
   return alignment || lengths(a) === lengths(b) ? '' : 'The two sides differ in length';
 }
 
-function nameOf(versus: Versus, value: string): string {
+/** `b`: the session of the edits, as soon as it is there. */
+function nameOf(versus: Versus, value: string, b?: SessionApi): string {
   if (versus.kind === 'head') return `head ${headText(versus.place)}`;
-  if (versus.kind === 'edits') return editsText(value);
+  if (versus.kind === 'edits') return editsText(value, b?.info.tokens);
   if (versus.kind === 'model') return versus.model;
   return `the text \u201c${versus.text.length > 60 ? `${versus.text.slice(0, 58)}\u2026` : versus.text}\u201d`;
 }
@@ -43,9 +51,10 @@ export function ownName(compared: Compared | null): string {
   return compared && compared.a.info.model !== compared.b.info.model ? compared.a.model.name : 'this text';
 }
 
-/** In a sentence. */
+/** What of A and B is not compared, and why, in a sentence. */
 export function noDifference(compared: Compared | null): string {
-  return `${compared?.unlike || 'The two sides differ in length'}: their tokens do not line up, so there is no difference.`;
+  if (compared && !hasScoresBeside(compared)) return `${compared.unlike}: no head of B stands for one of A, so neither maps nor scores have a difference.`;
+  return `${compared?.unlike || 'The two sides differ in length'}: their tokens do not line up, so maps have no difference; Heads compares scores.`;
 }
 
 export class Comparison {
@@ -60,6 +69,7 @@ export class Comparison {
   compared: Compared | null = null;
   name = '';                       // of B
   error = '';
+  isNew = false;                   // the edit was made here, and what it changes is still to be shown
 
   /** `changed`: something else is to be drawn. */
   constructor(private readonly store: SelectionStore, private readonly changed: () => void) {}
@@ -89,11 +99,11 @@ export class Comparison {
     this.end();
     this.end = () => undefined;
     if (this.b && this.b !== this.a) this.b.stop();
-    Object.assign(this, {a, value, b: null, compared: null, shown: null, shownAs: '', error: '', name: ''});
+    Object.assign(this, {a, value, b: null, compared: null, shown: null, shownAs: '', error: '', name: '', isNew: false});
     const versus = readVersus(value);
     if (!versus) return;
     const stay = (place: Place) => place;
-    const name = this.name = nameOf(versus, value);
+    let name = this.name = nameOf(versus, value);
     if (versus.kind === 'head') {
       const side = a.side(versus.place.stack);
       const has = versus.place.layer < side.layers && versus.place.head < side.heads;
@@ -104,6 +114,7 @@ export class Comparison {
     const settle = (b: SessionApi) => {
       if (order !== this.opening) return;
       this.b = b;
+      name = this.name = nameOf(versus, value, b);
       b.failed = (error) => { if (error.code === 'unknown_session') this.begin(a, value); };
       const tell = () => {
         if (b.error) this.error = b.error.message;

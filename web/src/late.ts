@@ -16,6 +16,12 @@ export function headsOf({side}: Page): Required<Place>[] {
   return Array.from({length: side.layers * side.heads}, (_, at) => ({stack, layer: Math.floor(at / side.heads), head: at % side.heads}));
 }
 
+/** The same score of B, where it takes passes of the model; null: none is shown. */
+export function wantBeside(page: Page, name: string | null): void {
+  const {compared, api: {about: {scores}}, store: {now}, side} = page;
+  if (compared && compared.a !== compared.b) compared.b.late.want(name === null ? [] : lateOf(scores, [name]), {...now.places[0]!, stack: side.stack as Stack}, () => headsOf(page));
+}
+
 /** Asks for what the page shows: all scores in the view of heads, else those that chips, order and filter name. */
 export function wantLate(page: Page): void {
   const {api, side, store: {now}} = page;

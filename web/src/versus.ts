@@ -1,6 +1,8 @@
 // What a view is compared with: another head, text or model, or the same text with edits; as an address has it.
+import type {Token} from './answers';
 import type {Place, Stack} from './selection';
 import {kStacks} from './selection';
+import {plain} from './tokens';
 
 export type Versus =
   | {kind: 'head'; place: Place}
@@ -85,11 +87,23 @@ export function versusModel(name: string): string { return `model:${encodeURICom
 /** Of a session's edits, as it writes them. */
 export function versusEdits(edits: string): string { return edits.replace(/[=/]/g, ':'); }
 
-/** `ablate:self.L2.H6;hide:tokens:5` as `without head L2.H6, token 5 hidden`. */
-export function editsText(edits: string): string {
+/** `ablate:self.L2.H6;hide:tokens:5` as `without head L2.H6, token 5 hidden`; `tokens` are those after the edits. */
+export function editsText(edits: string, tokens: Token[] = []): string {
   return versusEdits(edits).split(';').map((part) => {
     const [kind = '', items = ''] = part.split(/:(.*)/s);
-    return items.split(',').map((item) => itemText(kind, item.replace(/self\.?/, '').split(':'))).join(', ');
+    const all = items.split(',').map((item) => item.replace(/self\.?/, '').split(':'));
+    return kind === 'swap' ? swapsText(all, tokens) : all.map((item) => itemText(kind, item)).join(', ');
+  }).join(', ');
+}
+
+/** `tokens 6, 13 swapped for cook`: the places of one word together. */
+function swapsText(swaps: string[][], tokens: Token[]): string {
+  const nameOf = ([side, , id]: string[]) => `${side} ${id}`;
+  return [...new Set(swaps.map(nameOf))].map((name) => {
+    const all = swaps.filter((each) => nameOf(each) === name);
+    const [side, position, id] = all[0]!;
+    const word = side === 'tokens' && tokens[Number(position)] ? plain(tokens[Number(position)]!) : `id ${id}`;
+    return `${side === 'key_tokens' ? 'source ' : ''}token${all.length > 1 ? 's' : ''} ${all.map(([, at]) => at).join(', ')} swapped for ${word}`;
   }).join(', ');
 }
 
@@ -99,7 +113,6 @@ function itemText(kind: string, [first = '', a = '', b = '']: string[]): string 
     case 'ablate': return `without head ${first}`;
     case 'remove': return `without edge ${first} ${a} \u2192 ${b}`;
     case 'hide': return `${token} hidden`;
-    case 'swap': return `${token} swapped for id ${b}`;
     default: {
       const sides = [['back', a], ['ahead', b]].flatMap(([side, count]) => count === '-1' ? [] : [`${count} tokens ${side}`]);
       return `${first === '' ? 'every head' : first} sees at most ${sides.join(' and ')}`;

@@ -9,6 +9,7 @@ import {primary} from '../panel';
 import type {Place} from '../selection';
 import {headText} from '../selection';
 import {plain} from '../tokens';
+import {kUnaligned} from '../transport/aligned';
 import type {SessionApi} from '../transport/api';
 import {noDifference, ownName} from '../comparison';
 import type {Versus} from '../versus';
@@ -93,7 +94,7 @@ export class HeadsCompare implements Panel {
     return [
       {name: `A: head ${headText(place)}${isHead ? '' : `, ${ownName(compared)}`}`, api: compared.a, place},
       ...other.layer < layers && other.head < heads
-        ? [{name: isHead ? `B: head ${headText(other)}` : `B: ${compared.name}`, api: compared.b, place: other}] : [],
+        ? [{name: isHead ? `B: head ${headText(other)}` : `B: ${compared.name}`, api: compared.alignment ? compared.inA : compared.b, place: other}] : [],
     ];
   }
 
@@ -105,7 +106,7 @@ export class HeadsCompare implements Panel {
     if (this.element.hidden) return;
     this.halves = this.both();
     const tiles = this.halves.map(({api, place}, at) => valueOf(this.slots[at]!.show(api.hasWeights ? api.tile({...place, z: 0, y: 0, x: 0}, 'f32') : null)));
-    this.cells = tiles.every((tile) => tile !== null) ? tiles.map((tile, at) => cellsOf(this.halves[at]!, tile)) : [];
+    this.cells = tiles.every((tile) => tile !== null) ? tiles.map((tile, at) => cellsOf(this.halves[this.page.compared?.alignment ? 0 : at]!, tile)) : [];
     this.draw();
     this.tell();
   }
@@ -123,12 +124,12 @@ export class HeadsCompare implements Panel {
     for (const [at, canvas] of this.canvases.entries()) canvas.hidden = at < 2 ? !this.cells[at] : !this.isAlike;
     this.cells.forEach((cells, at) => this.paint(this.canvases[at]!, cells, (index) => {
       const value = cells.values[index]!;
-      return Number.isNaN(value) ? null : cividis(position(value, 'log'));
+      return Number.isFinite(value) ? cividis(position(value, 'log')) : null;
     }));
     if (!this.isAlike) return;
     this.paint(this.canvases[2]!, a!, (index) => {
       const difference = a!.values[index]! - b!.values[index]!;
-      return Number.isNaN(difference) ? null : diverging(differencePosition(difference, 'sqrt'));
+      return !Number.isFinite(difference) ? null : diverging(differencePosition(difference));
     });
   }
 
@@ -167,7 +168,7 @@ export class HeadsCompare implements Panel {
       return;
     }
     const values = this.cells.map(({width, height, values}) => at.x < width && at.y < height ? values[at.y * width + at.x]! : NaN);
-    const text = (value: number) => Number.isNaN(value) ? 'masked' : weight(value);
+    const text = (value: number) => Number.isNaN(value) ? 'masked' : value === kUnaligned ? 'no token for it' : weight(value);
     if (!this.isAlike) {  // the same place holds other tokens
       const both = this.halves.map((half, side) => at.x < this.cells[side]!.width && at.y < this.cells[side]!.height
         ? `${'AB'[side]} ${nameOfCell(half, at, this.cells[side]!.block)} ${text(values[side]!)}` : '');
@@ -175,7 +176,7 @@ export class HeadsCompare implements Panel {
       return;
     }
     const difference = values[0]! - values[1]!;
-    const less = !Number.isNaN(difference) ? `, A \u2212 B ${difference > 0 ? '+' : ''}${fixed(difference, 3).replace(/^(\u2212?)0/, '$1')}` : '';
+    const less = Number.isFinite(difference) ? `, A \u2212 B ${difference > 0 ? '+' : ''}${fixed(difference, 3).replace(/^(\u2212?)0/, '$1')}` : '';
     this.said.textContent = `${nameOfCell(this.halves[0]!, at, block)}: A ${text(values[0]!)}, B ${text(values[1]!)}${less}.${size}`;
   }
 }

@@ -1,12 +1,13 @@
 // What the Heads view shows of each head: values of scores in the chosen form, their order, thresholds and marks.
 import type {Score} from '../answers';
-import {fixed, shortWeight} from '../format';
+import {hasScoresBeside} from '../comparison';
+import {fixed, nats, shortWeight} from '../format';
 import type {Page} from '../panel';
 import {primary} from '../panel';
-import type {Place} from '../selection';
-import {headText, nameOf} from '../selection';
+import type {Place, Show} from '../selection';
+import {headText, kShows, nameOf} from '../selection';
 import type {SelectionStore} from '../store';
-import type {HeadScores} from '../transport/api';
+import type {HeadScores, SessionApi} from '../transport/api';
 import {headsOf} from '../late';
 
 export const kLike = 'like';  // the column of a search by example
@@ -19,8 +20,8 @@ const kInOrder: Column = {
   name: 'in_order', short: 'in order', about: 'mean weight of each token on the one at its place in the other text', title: 'same place', share: true, unit: 'share', from: 'text',
 };
 
-/** A column of the table: a score of the model, or how much heads resemble an example. */
-export interface Column extends Score { title: string }
+/** A column of the table: a score of the model, or how much heads resemble an example. `of`: the side of a comparison; default: what is shown. */
+export interface Column extends Score { title: string; of?: Show }
 
 /** What a search by an example has found, and what it looked for. */
 export interface Alike { said: string; overlap: Map<string, number> }
@@ -41,7 +42,9 @@ export function columnOf(page: Page, name: string, alike: Alike | null): Column 
 
 function usualOf({side}: Page): string[] { return side.isSquare ? kColumns : kBetween; }
 
-export function columnName({name}: Pick<Column, 'name'>): string { return name.replace(/^probe_/, '').replace(/_/g, ' '); }
+export function columnName({name, of}: Pick<Column, 'name' | 'of'>): string {
+  return of === 'A-B' ? 'A \u2212 B' : `${name.replace(/^probe_/, '').replace(/_/g, ' ')}${of ? ` ${of}` : ''}`;
+}
 
 /** Whether it is a score of the server, which has all evidence for it: for another one there are the weights by distance. */
 export function isKnown({api}: Page, column: Column): boolean { return api.about.scores.some(({name}) => name === column.name); }
@@ -76,19 +79,30 @@ export function sortName(page: Page, alike: Alike | null): string {
   return first ?? usualOf(page)[0]!;
 }
 
-/** The ranking score first where it is none of the usual ones. */
+/** The ranking score first where it is none of the usual ones, or where it is that of A, beside those of B and of A \u2212 B. */
 export function columnsOf(page: Page, alike: Alike | null): Column[] {
   const sort = sortName(page, alike);
   const own = usualOf(page);
   const usual = own.includes(sort) ? own : [sort, ...own.filter((_, at) => at !== 1)];
-  return usual.map((name) => columnOf(page, name, alike)).filter((column) => column !== undefined);
+  const columns = usual.map((name) => columnOf(page, name, alike)).filter((column) => column !== undefined);
+  const ranking = columnOf(page, sort, alike);
+  if (!ranking || alike || !hasScoresBeside(page.compared)) return columns;
+  const {threshold: _, ...unbound} = ranking;
+  return [...kShows.map((of) => ({...of === 'A-B' ? unbound : ranking, of})), ...columns.filter((column) => column !== ranking)];
 }
 
 /** Undefined where it is not there yet, or never will be. */
 export function valueOf(page: Page, place: Place, column: Column, alike: Alike | null): number | undefined {
   if (column.name === kLike) return alike?.overlap.get(nameOf({layer: place.layer, head: place.head}));
-  const scores: HeadScores | undefined = page.api.scoresOf(place)?.[place.head];
-  if (column === kInOrder) return scores?.order?.in_order;
+  const {compared} = page;
+  if (!column.of || !compared) return valueIn(page.api, page, place, column);
+  const [a, b] = [valueIn(compared.a, page, place, column), valueIn(compared.b, page, compared.toB(place), column)];
+  return column.of === 'A' ? a : column.of === 'B' ? b : a === undefined || b === undefined ? undefined : a - b;
+}
+
+function valueIn(api: SessionApi, page: Page, place: Place, column: Column): number | undefined {
+  const scores: HeadScores | undefined = api.scoresOf(place)?.[place.head];
+  if (column.name === kInOrder.name) return scores?.order?.in_order;
   const form = page.store.now.form === 'adjusted' ? (scores?.adjusted as unknown as Record<string, number> | undefined)?.[column.name] : undefined;
   const value = form ?? scores?.[column.name];
   return typeof value === 'number' ? value : undefined;
@@ -102,23 +116,23 @@ export function ranked(page: Page, column: Column, alike: Alike | null): Ranked[
   return heads.sort((a, b) => (b.value ?? -Infinity) - (a.value ?? -Infinity));
 }
 
-/** `.63`, `48.6`, `1.32`, `+6.2` (thousandths of a nat); a dash where there is none. */
+/** `.63`, `48.6`, `1.32`, `+.006` (nats); a dash where there is none. */
 export function valueText({unit, from}: Column, value: number | undefined): string {
   if (value === undefined) return '\u2013';
-  if (from === 'run') return `${value * 1000 >= 0.05 ? '+' : ''}${fixed(value * 1000, Math.abs(value) < 0.09995 ? 1 : 0)}`;
+  if (from === 'run') return nats(value);
   if (unit === 'share') return shortWeight(value);
   return fixed(value, unit === 'tokens' ? 1 : 2);
 }
 
 /** What stands under a column's name. */
-export function unitText({title, from}: Column): string { return from === 'run' ? 'loss, nats \u00d7 1000' : title; }
+export function unitText({title, from}: Column): string { return from === 'run' ? 'loss, nats' : title; }
 
-/** `4 heads ≥ .40`, `none ≥ .20`, `max L4.H4 .77`. */
+/** `4 heads ≥ .40`, `none ≥ .20`, `max L4.H4 .77`; of a difference the largest of either sign. */
 export function reachedText(page: Page, column: Column, alike: Alike | null): string {
-  const heads = ranked(page, column, alike);
-  const {place, value} = heads[0]!;
-  if (value === undefined) return '';
+  const heads = ranked(page, column, alike).filter(({value}) => value !== undefined);
+  if (heads.length === 0) return '';
+  const {place, value} = column.of === 'A-B' && Math.abs(heads.at(-1)!.value!) > Math.abs(heads[0]!.value!) ? heads.at(-1)! : heads[0]!;
   if (column.threshold === undefined) return `max ${headText(place)} ${valueText(column, value)}`;
-  const count = heads.filter((each) => each.value !== undefined && each.value >= column.threshold!).length;
+  const count = heads.filter((each) => each.value! >= column.threshold!).length;
   return `${count === 0 ? 'none' : count === 1 ? '1 head' : `${count} heads`} \u2265 ${shortWeight(column.threshold)}`;
 }

@@ -2,6 +2,7 @@
 import {isSamePlace} from '../address';
 import {button, html, menu, svg} from '../dom';
 import {shortWeight, weight} from '../format';
+import {wantBeside} from '../late';
 import type {Page, Panel} from '../panel';
 import {choose} from '../shell/chips';
 import type {Place} from '../selection';
@@ -11,8 +12,8 @@ import {columnName, columnsOf, isKnown, isOfSide, ranked, reachedText, sortName,
 
 const [kRow, kTouched] = [17, 24];  // px of a row; by hand
 const kFew = 3;        // scores side by side on a narrow page
-const kBar = 52;       // px of the longest bar, where there is room
-const kNegative = 8;   // px of the longest bar to the left
+const kBar = 60;       // px of the bars of a column, where there is room
+const kLeastSpan = 0.1;  // of differences between shares: smaller ones do not fill the room
 const kName = 66;      // px of a head's name
 const kColumn = 76;    // px of a column, at least
 const kDigit = 7;      // px of a digit, at most
@@ -22,6 +23,14 @@ const kBelow = 70;     // the line of who reaches it, and the foot
 
 type Line = Ranked | 'threshold';
 
+/** What the bars of a column have room for: both signs share one scale, and none is cut. */
+interface Extent { low: number; high: number }
+
+function extentOf({unit, of}: Column, values: number[]): Extent {
+  const least = unit !== 'share' ? 1e-9 : of === 'A-B' ? kLeastSpan : 1;
+  return {low: Math.min(0, ...values), high: Math.max(least, ...values)};
+}
+
 export class HeadsTable implements Panel {
   readonly element = html('section', {class: 'heads-table', 'aria-label': 'Table of heads'});
   private readonly names = html('div', {class: 'heads-names', role: 'row'});
@@ -30,7 +39,7 @@ export class HeadsTable implements Panel {
   private readonly reached = html('div', {class: 'heads-row heads-reached'});
   private lines: Line[] = [];
   private columns: Column[] = [];
-  private longest: number[] = [];
+  private extents: Extent[] = [];
   private numbers: number[] = [];  // px of the widest number of each column
   private bar = kBar;
   private frame = 0;
@@ -48,6 +57,7 @@ export class HeadsTable implements Panel {
 
   destroy(): void {
     cancelAnimationFrame(this.frame);
+    wantBeside(this.page, null);
     this.page.store.preview({});
   }
 
@@ -59,6 +69,7 @@ export class HeadsTable implements Panel {
     const sorted = columns.find(({name}) => name === sort || name === `probe_${sort}`)!;
     const fit = page.stage.isNarrow ? kFew : Math.max(kFew, Math.floor(((this.scroller.clientWidth || Infinity) - kName) / kColumn));
     this.columns = fit < columns.length ? [sorted, ...columns.filter((column) => column !== sorted)].slice(0, fit) : columns;
+    if (columns.some(({of}) => of === 'B')) wantBeside(page, sorted.name);
     this.element.style.setProperty('--row', `${this.rowHeight}px`);
     const heads = ranked(page, sorted, alike);
     this.lines = heads;
@@ -67,20 +78,33 @@ export class HeadsTable implements Panel {
       const at = first < 0 ? heads.length : first;
       this.lines = [...heads.slice(0, at), 'threshold', ...heads.slice(at)];
     }
-    this.longest = this.columns.map((column) => column.unit === 'share' ? 1
-      : Math.max(...heads.map(({place}) => Math.abs(valueOf(page, place, column, alike) ?? 0)), 1e-9));
-    this.numbers = this.columns.map((column) => kDigit * Math.max(4, ...heads.map(({place}) => valueText(column, valueOf(page, place, column, alike)).length)));
-    const room = (this.scroller.clientWidth - kName) / this.columns.length - Math.max(...this.numbers) - kToBar - kNegative - 4;
-    this.bar = Math.max(8, Math.min(kBar, Math.floor(room)));
+    this.measure(heads, alike);
     this.element.style.setProperty('--columns', String(this.columns.length));
     this.drawNames(sorted);
     this.sheet.style.height = `${this.lines.length * this.rowHeight}px`;
-    const {stage} = page;
+    this.limitHeight();
+    this.drawRows();
+    this.reached.replaceChildren(html('span', {class: 'heads-name quiet'}, 'reached'), ...this.columns.map((column) => {
+      const reached = reachedText(page, column, alike);
+      return html('span', {class: column.threshold === undefined ? 'quiet' : '', title: reached}, reached);
+    }));
+  }
+
+  /** What the numbers and the bars of each column take. */
+  private measure(heads: Ranked[], alike: Alike | null): void {
+    const valuesOf = (column: Column) => heads.map(({place}) => valueOf(this.page, place, column, alike));
+    const sides = this.columns.filter(({of}) => of === 'A' || of === 'B');  // on one scale
+    this.extents = this.columns.map((column) => extentOf(column, (sides.includes(column) ? sides : [column]).flatMap(valuesOf).map((value) => value ?? 0)));
+    this.numbers = this.columns.map((column) => kDigit * Math.max(4, ...valuesOf(column).map((value) => valueText(column, value).length)));
+    const room = (this.scroller.clientWidth - kName) / this.columns.length - Math.max(...this.numbers) - 2 * kToBar;
+    this.bar = Math.max(8, Math.min(kBar, Math.floor(room)));
+  }
+
+  /** The table ends with the window. */
+  private limitHeight(): void {
+    const {stage} = this.page;
     const top = this.scroller.getBoundingClientRect().top - stage.root.getBoundingClientRect().top;
     this.scroller.style.maxHeight = stage.sight.bottom === Infinity ? 'none' : `${Math.max(stage.isNarrow ? stage.viewHeight * 0.7 : 300, stage.viewHeight - top - kBelow)}px`;
-    this.drawRows();
-    this.reached.replaceChildren(html('span', {class: 'heads-name quiet'}, 'reached'), ...this.columns.map((column) =>
-      html('span', {class: column.threshold === undefined ? 'quiet' : ''}, reachedText(page, column, alike))));
   }
 
   private get rowHeight(): number { return this.page.stage.isNarrow ? kTouched : kRow; }
@@ -89,11 +113,11 @@ export class HeadsTable implements Panel {
     const {store} = this.page;
     const all = columnsOf(this.page, this.alike());
     const isCut = this.columns.length < all.length;
-    const others = isCut ? all.filter((column) => column !== sorted).map(({name}) => name.replace(/^probe_/, '')) : [];
+    const others = isCut ? all.filter(({name, of}) => !of && name !== sorted.name).map(({name}) => name.replace(/^probe_/, '')) : [];
     const first = isCut ? menu('Sort by another score', others.map((name) => ({name, label: name.replace(/_/g, ' ')})), '', (name) => store.set({sort: name}), 'sort by') : 'head';
     this.names.replaceChildren(html('span', {class: 'heads-name quiet', role: 'columnheader'}, first), ...this.columns.map((column) => {
-      const name = columnName(column).replace('normalised ', '').replace(/^without$/, 'without it');
-      const isSorted = column === sorted;
+      const name = columnName(column).replace('normalised ', '').replace(/^without/, 'without it');
+      const isSorted = column.name === sorted.name && column.of === sorted.of;
       return html('span', {role: 'columnheader', 'aria-sort': isSorted ? 'descending' : 'none', title: column.about},
         button({class: 'option', 'aria-pressed': String(isSorted)}, () => store.set({sort: isKnown(this.page, column) ? column.name.replace(/^probe_/, '') : kNothing.sort}), name),
         html('span', {class: 'quiet'}, unitText(column)));
@@ -131,14 +155,17 @@ export class HeadsTable implements Panel {
   }
 
   private cell(column: Column, value: number | undefined, at: number): HTMLElement {
-    const size = value === undefined ? 0 : Math.max(1, this.bar * Math.min(1, Math.abs(value) / this.longest[at]!));
+    const {low, high} = this.extents[at]!;
+    const scale = this.bar / (high - low);
+    const zero = 1 - low * scale;
+    const width = Math.max(1, Math.abs(value ?? 0) * scale);
     const isNegative = (value ?? 0) < 0;
-    const width = isNegative ? Math.min(size, kNegative) : size;
-    const bar = svg('rect', {x: isNegative ? kNegative - width : kNegative + 0.5, y: this.rowHeight / 2 - 4, width, height: 7, class: isNegative ? 'open' : ''});
+    const sign = column.of === 'A-B' ? isNegative ? 'less' : 'more' : isNegative ? 'open' : '';
+    const bar = svg('rect', {x: isNegative ? zero - width : zero + 0.5, y: this.rowHeight / 2 - 4, width, height: 7, class: sign});
     const number = html('span', {class: 'value'}, valueText(column, value));
     number.style.width = `${this.numbers[at]!}px`;
-    return html('span', {class: 'heads-cell', role: 'cell'}, number, svg('svg', {width: this.bar + kNegative + 2, height: this.rowHeight, 'aria-hidden': 'true'},
-      svg('path', {d: `M${kNegative} 0V${this.rowHeight}`, class: 'zero'}), value === undefined ? null : bar));
+    return html('span', {class: 'heads-cell', role: 'cell'}, number, svg('svg', {width: this.bar + 3, height: this.rowHeight, 'aria-hidden': 'true'},
+      svg('path', {d: `M${zero} 0V${this.rowHeight}`, class: 'zero'}), value === undefined ? null : bar));
   }
 
   private threshold(at: number): HTMLElement {

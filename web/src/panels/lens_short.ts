@@ -56,7 +56,7 @@ function drawn({levels}: Lens, shown: Curve[], width: number): SVGElement {
     ends[0] = Math.min(ends[0]!, ends[1] - kLine);
   }
   const said = shown.map(({side, word, chances}) => `${side}${word}: ${levels.map((level, at) => `${levelName(level)} ${weight(chances[at]!)}`).join(', ')}`);
-  return svg('svg', {class: 'lens-short', width, height: kHeight, viewBox: `0 0 ${width} ${kHeight}`, role: 'img', 'aria-label': said.join('; ')},
+  return svg('svg', {class: shown[0]!.side === '' ? 'lens-short' : 'lens-short both', width, height: kHeight, viewBox: `0 0 ${width} ${kHeight}`, role: 'img', 'aria-label': said.join('; ')},
     svg('line', {x1: kLeft, x2: right, y1: kLow + 4, y2: kLow + 4}), ...ticks(levels, x),
     svg('text', {x: width, y: kLow + 18, 'text-anchor': 'end'}, 'layer'),
     ...shown.map(({side, word, chances}, which) => svg('g', {class: which === 0 ? 'first' : ''},

@@ -3,6 +3,8 @@ import type {Stage} from '../stage';
 import type {Marginals} from '../transport/api';
 import type {Sight} from './matrix_sight';
 
+const kLeastReceived = 0.1;  // a difference of this much fills the margin, and smaller ones less
+
 function largestOf(values: number[], least: number): number {
   return values.reduce((most, value) => Math.max(most, Math.abs(value)), least);
 }
@@ -66,7 +68,7 @@ export function drawReceived(
 ): void {
   const context = prepare(stage, canvas, side, kReceivedHeight);
   if (!marginals) return;
-  const largest = largestOf(marginals.received, 1e-30);
+  const largest = largestOf(marginals.received, marginals.received.some((value) => value < 0) ? kLeastReceived : 1e-30);
   const draw = (at: number, width: number, value: number) => {
     if (value < 0) return;  // of the other sign
     const height = Math.max(1, kReceivedHeight * value / largest);

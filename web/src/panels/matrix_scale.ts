@@ -54,20 +54,35 @@ export function differenceCode(difference: number): number {
   return 128 + Math.sign(difference) * size;
 }
 
-/** Where a difference stands between orange (-1) and blue (1). */
-export function differencePosition(difference: number, scale: Scale): number {
-  return Math.sign(difference) * position(Math.abs(difference), scale === 'rank' ? 'log' : scale);
+const kPale = 0.01;  // a difference up to this size has little colour, however small the others are
+
+export const kPaleText = 'pale below .01';  // at each legend of differences
+
+/** How strong the colour of a difference is, from 0 to 1; `log` is linear up to kPale. */
+function strength(size: number, scale: Exclude<Scale, 'rank'>): number {
+  return scale === 'log' ? Math.log1p(size / kPale) / Math.log1p(1 / kPale) : position(size, scale);
 }
 
-/** The colours of differences; by rank, those of either sign together. */
+/** Where a difference stands between orange (-1) and blue (1). */
+export function differencePosition(difference: number, scale: Scale = 'log'): number {
+  return Math.sign(difference) * strength(Math.abs(difference), scale === 'rank' ? 'log' : scale);
+}
+
+/** The size of a difference that is this many steps from none. */
+function sizeOf(steps: number): number { return steps === 0 ? 0 : 2 ** (kOctaves * (steps / kSteps - 1)); }
+
+/** The colours of differences; by rank, those of either sign together, from kPale on. */
 export function differenceTable(scale: Scale, histogram: Uint32Array): Uint32Array {
   const sizes = new Uint32Array(256);
-  for (let code = 1; code < 256; ++code) sizes[1 + Math.abs(code - 128)]! += histogram[code]!;
+  for (let code = 1; code < 256; ++code) {
+    const steps = Math.abs(code - 128);
+    if (sizeOf(steps) > kPale) sizes[1 + steps]! += histogram[code]!;
+  }
   const rank = scale === 'rank' ? ranks(sizes) : null;
   const colours = new Uint32Array(256);
   for (let code = 1; code < 256; ++code) {
-    const size = Math.abs(code - 128);
-    const t = size === 0 ? 0 : rank ? rank[1 + size]! : position(2 ** (kOctaves * (size / kSteps - 1)), scale as Exclude<Scale, 'rank'>);
+    const steps = Math.abs(code - 128);
+    const t = rank ? rank[1 + steps]! : strength(sizeOf(steps), scale as Exclude<Scale, 'rank'>);
     const [r, g, b] = diverging(Math.sign(code - 128) * t);
     colours[code] = (255 << 24 | b << 16 | g << 8 | r) >>> 0;
   }
@@ -87,7 +102,6 @@ export function ticks(scale: Scale): {at: number; label: string}[] {
 /** The same of differences, whose middle is none. */
 export function differenceTicks(scale: Scale): {at: number; label: string}[] {
   if (scale === 'rank') return [{at: 0, label: 'B more'}, {at: 0.5, label: '0'}, {at: 1, label: 'A more'}];
-  const sides = ticks(scale).filter(({label}) => ['1', '0.1'].includes(label) || (scale === 'linear' && label === '0.5'));
-  return [...sides.map(({at, label}) => ({at: (1 - at) / 2, label: `\u2212${label}`})).reverse(), {at: 0.5, label: '0'}, ...sides.map(({at, label}) => ({at: (1 + at) / 2, label}))]
-    .sort((a, b) => a.at - b.at);
+  const least = scale === 'linear' ? 0.5 : 0.1;
+  return [-1, -least, 0, least, 1].map((value) => ({at: (1 + differencePosition(value, scale)) / 2, label: String(value).replace('-', '\u2212')}));
 }

@@ -10,7 +10,7 @@ import type {Scale} from '../selection';
 import type {Rows} from '../rows';
 import {plain} from '../tokens';
 import {kUnaligned} from '../transport/aligned';
-import {differenceTicks, ticks} from './matrix_scale';
+import {differenceTicks, kPaleText, ticks} from './matrix_scale';
 
 /** An edge between the tokens `at` and the row `other`; `line`: of these tokens, null while it is on its way. */
 export interface Shown { at: Span; other: number; to: boolean; line: Line | null; speak: boolean; rows: Rows; both?: [number | null, number | null] }
@@ -77,7 +77,7 @@ export class ReadOut {
   }
 
   showScale(scale: Scale, quantity: string): void {
-    say(this.legendName, `${this.isDifference ? 'A \u2212 B' : ''}${this.isDifference && quantity === 'weight' ? '' : ` ${quantity}`}`.trim());
+    say(this.legendName, this.isDifference ? `A \u2212 B${quantity === 'weight' ? '' : ` ${quantity}`}, ${kPaleText}` : quantity);
     if (scale === this.scale) return;
     this.scale = scale;
     this.labels.replaceChildren(...(this.isDifference ? differenceTicks : ticks)(scale).map(({at, label}) => {

@@ -33,7 +33,7 @@ export function choose(page: WordsPage, token: number): void {
 }
 
 /** The attention whose queries are the words. */
-export function wordsStack({api}: Page): string {
+export function wordsStack({api}: Pick<Page, 'api'>): string {
   return api.info.attentions.find(({query_tokens: list}) => list === 'tokens')!.stack;
 }
 

@@ -80,7 +80,7 @@ export function makeHeader(
     nav.show(api !== null);
     edits.hidden = api?.info.edits === undefined;
     if (!api) return;
-    if (api.info.edits !== undefined) edits.textContent = `${editsText(api.info.edits)} \u00d7`;
+    if (api.info.edits !== undefined) edits.textContent = `${editsText(api.info.edits, api.info.tokens)} \u00d7`;
     const both = bothOf(api);
     const length = api.info.tokens.length + (api.info.key_tokens?.length ?? 0);
     const tokens = (classes: string) => html('span', {class: classes}, count(length, 'token'));

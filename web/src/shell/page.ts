@@ -232,7 +232,9 @@ export class PageShell implements Mounted, Showing {
     const {api} = this;
     try {
       const {edits: all} = await derive(this.requests, of.info, edits);
-      if (api === this.api && all !== undefined) this.store.set({versus: versusEdits(all), show: viewOf(this.store.now.view).differs ? 'A-B' : 'B'});
+      if (api !== this.api || all === undefined) return;
+      this.store.set({versus: versusEdits(all), show: viewOf(this.store.now.view).differs ? 'A-B' : 'B'});
+      this.comparison.isNew = true;
     } catch (error) {
       if (otherwise && api === this.api && (error as ApiError).code === 'bad_request') otherwise();
       else this.opening.fail(error as ApiError, of.info, true);

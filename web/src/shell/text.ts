@@ -7,6 +7,7 @@ import {shortWeight, weight as written} from '../format';
 import {Frame} from '../frame';
 import type {MakePanel, Page, Panel, Span} from '../panel';
 import {focus, isIn, primary, spanName} from '../panel';
+import {differencePosition} from '../panels/matrix_scale';
 import {Rows} from '../rows';
 import type {Unit} from '../selection';
 import {kUnits} from '../selection';
@@ -31,7 +32,7 @@ function shadingOf(line: Line, rows: Rows, to: boolean): Shading {
     const row = otherEnd(edge, to);
     return [rows.first(row), weights[row] ?? 0];
   }));
-  return {weights, largest: weights.reduce<number>((most, weight) => Math.max(most, Math.abs(weight ?? 0)), 1e-30), numbers};
+  return {weights, largest: weights.reduce<number>((most, weight) => Math.max(most, weight ?? 0), 1e-30), numbers};
 }
 
 function bytesRemark(model: string): string {
@@ -113,7 +114,8 @@ class TextPanel implements Panel {
     if (isPinned) classes += ' pinned';
     else if (this.isAt(index, store.other) || index === store.hoveredToken) classes += ' hovered';
     if (weight !== null && weight < 0) classes += ' less';
-    const shade = weight === null || !this.shading ? 0 : Math.sqrt(Math.abs(weight) / this.shading.largest);
+    const shade = weight === null || !this.shading ? 0
+      : this.page.api.isDifference ? Math.abs(differencePosition(weight)) : Math.sqrt(weight / this.shading.largest);
     // While the pointer moves nobody reads it out.
     const said = !this.shading || store.hoveredToken !== null ? '' : weight === null ? 'may not be seen' : `${this.page.api.requests.quantity} ${written(weight)}`;
     return {shade, number: number === undefined ? '' : shortWeight(number), classes, nudge: 0, said};

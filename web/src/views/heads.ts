@@ -40,12 +40,12 @@ export const heads: View = {
     const on = choice('on', [{name: 'probe', label: 'text + probe'}, {name: 'text', label: 'text'}] as const, (name) => store.set({on: name}));
     const label = (text: string, ...nodes: Node[]) => html('span', {class: 'heads-switch'}, html('span', {class: 'quiet'}, text), ...nodes);
     const stacks = page.side.split === null ? sideSwitch(page) : null;
-    const late = html('span', {class: 'quiet', role: 'status'});
+    const late = html('div', {class: 'heads-late quiet', role: 'status'});
     container.classList.add('heads-view');
     container.append(
       html('div', {class: 'heads-left'}, scatter.element, evidence.element),
-      html('div', {class: 'heads-right'}, html('div', {class: 'heads-switches'}, pattern.element, late,
-        ...stacks ? [stacks.element] : [], label('score', form.element), label('on', on.element), label('compare with', compare.switches)), compare.element, table.element));
+      html('div', {class: 'heads-right'}, html('div', {class: 'heads-switches'}, pattern.element,
+        ...stacks ? [stacks.element] : [], label('score', form.element), label('on', on.element), label('compare with', compare.switches)), late, compare.element, table.element));
     const progress = () => {
       late.textContent = api.late.kinds.map(({from, done, of}) => `${from === 'probe' ? 'probed' : 'run without it'}: ${done} of ${count(of, 'head')}`).join(', ');
     };

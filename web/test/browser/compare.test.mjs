@@ -105,7 +105,7 @@ test('another model of this machine stands beside this one: equal weights differ
 
 test('of models that have no cells in common each is shown, and why there is no difference', async () => {
   const page = await open(`${kRow}/vs=model:other`);
-  await page.waitForFunction(() => /The models differ in layers or heads: their tokens do not line up/.test(document.querySelector('.compare-about')?.textContent ?? ''));
+  await page.waitForFunction(() => /The models differ in layers or heads: no head of B stands for one of A/.test(document.querySelector('.compare-about')?.textContent ?? ''));
   await page.goto(`${new URL(page.url()).origin}/#look/L0.H1/i=9/j=3/vs=model:nobody`);
   await page.waitForFunction(() => /^Not compared: /.test(document.querySelector('.compare-about')?.textContent ?? ''));
 });

@@ -1,7 +1,7 @@
 // Edits: what changed is said, the head in view too where it cannot change; words of several tokens are swapped.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {hash, quiet, soon, withPages} from './harness.mjs';
+import {hash, kText, quiet, soon, withPages} from './harness.mjs';
 
 const {open} = withPages();
 const numberOf = (text) => Number(text.replace('\u2212', '-').replace(/^<.*/, '0'));
@@ -20,19 +20,65 @@ async function ablate(page) {
   await page.locator('.compare-changes button').first().waitFor();
 }
 
-test('after the head in view is ablated the page says why its map is the same, and which heads changed most', async () => {
+test('after a head is ablated the one that changes most is shown, and why the map of the ablated head is the same', async () => {
   const page = await open('#look/L1.H5/i=76');
   await ablate(page);
-  await soon.match(() => same(page), /^The map of L1.H5 is the same in A and B: ablating a head zeroes what it writes/);
+  await soon.match(() => same(page), /^The map of L1.H5 is the same in A and B: ablating a head zeroes what it writes.* show L1.H5$/);
   const found = await changes(page);
+  await soon.match(() => hash(page), new RegExp(`^#look/${found[0].head}/i=76/vs=ablate:self.L1.H5$`));
+  await page.locator('.arc.more, .arc.less').first().waitFor();
   assert.ok(found.length > 1 && found.every(({head}) => head.startsWith('L2.')), JSON.stringify(found));
   assert.deepEqual(found, [...found].sort((a, b) => b.change - a.change));
   await soon.deepEqual(() => page.locator('.compare-changes .compare-group').nth(1).locator('button').evaluateAll((all) => all.map((each) => /L\d+/.exec(each.textContent)[0])), ['L2']);
-  await page.locator('.compare-changes button').first().click();
+  await page.locator('.compare-same button').click();
+  await soon.ok(async () => (await hash(page)).startsWith('#look/L1.H5/'));
+  await page.locator('.compare-same button', {hasText: `${found[0].head} changes most`}).click();
   await soon.ok(async () => (await hash(page)).startsWith(`#look/${found[0].head}/`));
-  await soon.equal(() => same(page), '');
   await page.evaluate(() => { location.hash = location.hash.replace(/L2\.H\d/, 'L0.H1'); });
   await soon.match(() => same(page), /^The map of L0.H1 is the same in A and B: nothing that it reads is changed by the edit/);
+});
+
+test('over the view stand the change of the loss, as Heads has it, and the next words of both', async () => {
+  const page = await open('#look/L1.H5/i=76');
+  const rise = await page.evaluate(async () => {
+    const post = {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text: sessionStorage.getItem('heed.text')})};
+    const {session} = await (await fetch('/api/v1/sessions', post)).json();
+    return (await (await fetch(`/api/v1/sessions/${session}/self/1/5/late/run`)).json()).without;
+  });
+  await ablate(page);
+  await soon.match(() => page.locator('.compare-loss').textContent(), /^loss \S+ nats per token \(\S+ \u2192 \S+\)$/);
+  assert.ok(Math.abs(numberOf(/loss (\S+)/.exec(await page.locator('.compare-loss').textContent())[1]) - rise) < 1e-3, `${rise}`);
+  await soon.match(() => page.locator('.compare-words').textContent(), /^next: \u201c.*\u201d \S+ \u2192 \S+/);
+});
+
+test('where a word occurs several times one or all of them are swapped', async () => {
+  const page = await open('#look/L1.H3');
+  const balls = await page.locator('.token').evaluateAll((all) => all.flatMap((each) => each.firstChild.textContent === 'ball' ? [Number(each.dataset.index)] : []));
+  assert.ok(balls.length > 1);
+  await page.locator(`.token[data-index="${balls[1]}"]`).click();
+  await page.locator('.header-compare').click();
+  await page.locator('.compare-field[aria-label="swap for"]').fill('mom');
+  await page.locator('.compare-form button', {hasText: `swap all ${balls.length} ball`}).click();
+  await soon.match(() => hash(page), new RegExp(`/vs=swap:${balls.map((at) => `tokens:${at}:\\d+`).join(',')}$`));
+  await soon.match(() => page.locator('.compare-about').textContent(), new RegExp(`B: tokens ${balls.join(', ')} swapped for mom`));
+  await page.goBack();
+  await page.locator('.compare-about').waitFor({state: 'hidden'});
+  await page.locator('.header-compare').click();
+  await page.locator('.compare-field[aria-label="swap for"]').fill('kitchen');
+  await page.locator('.compare-form button', {hasText: `swap all ${balls.length} ball`}).click();
+  await soon.ok(async () => decodeURIComponent(await hash(page)).split('kitchen').length === kText.split('kitchen').length + balls.length);
+  assert.ok(!decodeURIComponent(await hash(page)).includes('ball'));
+});
+
+test('A and B have one colour each, in bars and in the lens', async () => {
+  const page = await open('#look/L1.H5/i=76/vs=ablate:self.L0.H1');
+  await page.locator('.next-row.both .bar.more').first().waitFor();
+  await page.locator('.lens-short.both').waitFor();
+  const [bar, line, legend] = await page.evaluate(() => ['.next-row.both .bar.more', '.lens-short .first polyline'].map((name) => getComputedStyle(document.querySelector(name)))
+    .flatMap(({backgroundColor, stroke}, at) => [at === 0 ? backgroundColor : stroke])
+    .concat([...document.querySelector('.compare-ramp').getContext('2d').getImageData(64, 0, 1, 1).data.slice(0, 3)].join(', ')));
+  assert.equal(bar, line);
+  assert.equal(bar, `rgb(${legend})`);
 });
 
 test('next words and lens are those of A, of B, or of both with the change', async () => {
@@ -92,6 +138,7 @@ test('a word is swapped for one of more tokens: the texts are aligned by words, 
   await page.locator('.compare-form .compare-field[aria-label="swap for"]').fill('kitchen');
   await page.keyboard.press('Enter');
   await soon.match(() => page.locator('.compare-about').textContent(), /B: the text .*\. \u201cball\u201d is 1 and \u201ckitchen\u201d \d tokens: they are compared as words/);
+  await soon.match(() => same(page), /is not listed, as A and B have other tokens; Heads compares their scores/);
   await page.locator('.next-row.both').first().waitFor();
   const last = await page.locator('.query').last().getAttribute('data-index');
   await page.evaluate(([query, key]) => { location.hash = location.hash.replace(/\/i=\d+/, `/i=${query}/j=${key}`); }, [Number(last), ball]);

@@ -126,9 +126,48 @@ test('a head on two texts that differ in length stands side by side, without a d
   await page.keyboard.type('Lily saw a big ball.');
   await page.keyboard.press('Control+Enter');
   await page.waitForFunction(() => [...document.querySelectorAll('.heads-compare canvas')].filter((each) => each.checkVisibility()).length === 2);
-  await soon.match(() => page.locator('.heads-compare .said[aria-live]').textContent(), /The two sides differ in length/);
+  await soon.match(() => page.locator('.heads-compare .said[aria-live]').textContent(), /The two sides differ in length.*Heads compares scores/);
+  await soon.deepEqual(() => page.locator('.heads-names .option').evaluateAll((all) => all.slice(0, 3).map((each) => each.textContent)), ['previous A', 'previous B', 'A \u2212 B']);
   await page.locator('.heads-compare canvas').nth(1).hover({position: {x: 2, y: 40}});
   await page.waitForFunction(() => /^A .+ \d+ \u2192 .+ \d+ \S+; B .+ \d+ \u2192 .+ \d+ \S+\.$/.test(document.querySelector('.heads-compare .said[aria-live]').textContent));
+});
+
+test('a word swapped for one of more tokens: every head has its score in A, in B, and the difference; the maps line up by words', async () => {
+  const page = await open(`#heads/L1.H3/vs=text:${encodeURIComponent(kText.replace('a big, red ball', 'a big, red kitchen'))}`);
+  const cells = () => page.locator('.heads-sheet [role=row]').evaluateAll((rows) => rows.map((row) => [...row.querySelectorAll('.value')].slice(0, 3).map(({textContent}) => textContent)));
+  await soon.ok(async () => (await cells()).every((row) => row.length === 3 && row.every((text) => text !== '\u2013')));
+  const number = (text) => text.startsWith('<') ? 0 : Number(text.replace('\u2212', '-'));
+  for (const [a, b, difference] of await cells()) assert.ok(Math.abs(number(a) - number(b) - number(difference)) < 0.021, `${a} ${b} ${difference}`);
+  await soon.equal(() => page.locator('.heads-compare canvas:visible').count(), 3);
+});
+
+test('what ablating does is in nats, and both signs share one scale: no two bars of unlike values are alike', async () => {
+  const page = await open('#heads/L1.H3/sort=without');
+  await soon.match(() => page.locator('.heads-names').innerText(), /loss, nats$/m);
+  const rows = await page.locator('.heads-sheet [role=row]').evaluateAll((all) => all.map((row) => {
+    const cell = [...row.querySelectorAll('.heads-cell')].at(-1);
+    return {value: Number(cell.textContent.replace('\u2212', '-')), width: Number(cell.querySelector('rect').getAttribute('width'))};
+  }));
+  const largest = rows.reduce((most, each) => Math.abs(each.value) > Math.abs(most.value) ? each : most);
+  for (const {value, width} of rows) assert.ok(Math.abs(width - Math.max(1, largest.width * Math.abs(value / largest.value))) < 1.5, `${value} ${width}`);
+});
+
+test('nothing moves when the line of how many heads have been run without goes', async () => {
+  const page = await blank();
+  let release = () => undefined;
+  const held = new Promise((resolve) => { release = resolve; });
+  await page.route('**/late/run**', async (route) => {
+    await held;
+    await route.fallback();
+  });
+  await page.goto(`${state.server.address}#heads/L1.H3`);
+  await page.waitForFunction(() => /run without it: 0 of/.test(document.querySelector('.heads-late')?.textContent));
+  await page.waitForFunction(() => document.querySelector('.progress-place').childElementCount === 0 && document.querySelector('.evidence-rows'));
+  const places = () => page.evaluate(() => ['.heads-scatter', '.heads-evidence', '.heads-switches', '.heads-table', '.foot'].map((name) => document.querySelector(name).getBoundingClientRect().top));
+  const before = await places();
+  release();
+  await soon.equal(() => page.locator('.heads-late').textContent(), '');
+  assert.deepEqual(await places(), before);
 });
 
 test('a head that heed chose is ranked by the score in which it stands out, until another score is chosen', async () => {

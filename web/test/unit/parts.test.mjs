@@ -125,6 +125,21 @@ test('ranks are the share of cells below', () => {
   histogram.set([9, 2, 2], 0);  // masked ones do not count
   assert.deepEqual([...scale.ranks(histogram).slice(1, 3)], [0.25, 0.75]);
 });
+
+test('a difference below .01 is pale on every scale, however small the others are, and stays apart from none', () => {
+  const grey = [236, 236, 232];
+  const histogram = new Uint32Array(256);
+  for (const difference of [0, 0.004, -0.009]) histogram[scale.differenceCode(difference)] = 10;
+  for (const name of ['linear', 'sqrt', 'log', 'rank']) {
+    const colours = new Uint8Array(scale.differenceTable(name, histogram).buffer);
+    for (const difference of [0.004, -0.009]) {
+      const at = 4 * scale.differenceCode(difference);
+      grey.forEach((value, channel) => assert.ok(Math.abs(colours[at + channel] - value) < 0.16 * 236, `${name} ${difference}`));
+    }
+  }
+  assert.ok(scale.differencePosition(0.004) > 0 && scale.differencePosition(-0.004) < 0);
+  assert.equal(scale.differencePosition(1), 1);
+});
 test('cividis runs from dark to light', () => {
   assert.deepEqual(colour.cividis(0), [0, 32, 81]);
   assert.equal(colour.numberColour(colour.cividis(0)), '#fff');
