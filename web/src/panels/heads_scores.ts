@@ -8,6 +8,7 @@ import {headText, nameOf} from '../selection';
 import type {SelectionStore} from '../store';
 import type {HeadScores} from '../transport/api';
 import {headsOf} from '../late';
+import {sourceOf} from '../score_names';
 
 export const kLike = 'like';  // the column of a search by example
 
@@ -40,8 +41,6 @@ export function columnOf(page: Page, name: string, alike: Alike | null): Column 
 }
 
 function usualOf({side}: Page): string[] { return side.isSquare ? kColumns : kBetween; }
-
-export function columnName({name}: Pick<Column, 'name'>): string { return name.replace(/^probe_/, '').replace(/_/g, ' '); }
 
 /** Whether it is a score of the server, which has all evidence for it: for another one there are the weights by distance. */
 export function isKnown({api}: Page, column: Column): boolean { return api.about.scores.some(({name}) => name === column.name); }
@@ -111,7 +110,7 @@ export function valueText({unit, from}: Column, value: number | undefined): stri
 }
 
 /** What stands under a column's name. */
-export function unitText({title, from}: Column): string { return from === 'run' ? 'loss, nats \u00d7 1000' : title; }
+export function unitText({name, title, from}: Column): string { return from === 'run' ? 'loss, nats \u00d7 1000' : sourceOf(name) || title; }
 
 /** `4 heads ≥ .40`, `none ≥ .20`, `max L4.H4 .77`. */
 export function reachedText(page: Page, column: Column, alike: Alike | null): string {

@@ -3,18 +3,19 @@ import {isSamePlace} from '../address';
 import {button, html, menu, svg} from '../dom';
 import {shortWeight, weight} from '../format';
 import type {Page, Panel} from '../panel';
+import {fullName, plainName} from '../score_names';
 import {choose} from '../shell/chips';
 import type {Place} from '../selection';
 import {headText, kNothing, nameOf} from '../selection';
 import type {Alike, Column, Ranked} from './heads_scores';
-import {columnName, columnsOf, isKnown, isOfSide, ranked, reachedText, sortName, unitText, valueOf, valueText} from './heads_scores';
+import {columnsOf, isKnown, isOfSide, ranked, reachedText, sortName, unitText, valueOf, valueText} from './heads_scores';
 
 const [kRow, kTouched] = [17, 24];  // px of a row; by hand
 const kFew = 3;        // scores side by side on a narrow page
 const kBar = 52;       // px of the longest bar, where there is room
 const kNegative = 8;   // px of the longest bar to the left
 const kName = 66;      // px of a head's name
-const kColumn = 76;    // px of a column, at least
+const kColumn = 92;    // px of a column, at least: its name and source
 const kDigit = 7;      // px of a digit, at most
 const kToBar = 6;      // px from a number to what stands right of it
 const kBeyond = 40;    // rows over and under those in sight are there, too
@@ -89,10 +90,10 @@ export class HeadsTable implements Panel {
     const {store} = this.page;
     const all = columnsOf(this.page, this.alike());
     const isCut = this.columns.length < all.length;
-    const others = isCut ? all.filter((column) => column !== sorted).map(({name}) => name.replace(/^probe_/, '')) : [];
-    const first = isCut ? menu('Sort by another score', others.map((name) => ({name, label: name.replace(/_/g, ' ')})), '', (name) => store.set({sort: name}), 'sort by') : 'head';
+    const others = isCut ? all.filter((column) => column !== sorted) : [];
+    const first = isCut ? menu('Sort by another score', others.map(({name}) => ({name: name.replace(/^probe_/, ''), label: fullName(name)})), '', (name) => store.set({sort: name}), 'sort by') : 'head';
     this.names.replaceChildren(html('span', {class: 'heads-name quiet', role: 'columnheader'}, first), ...this.columns.map((column) => {
-      const name = columnName(column).replace('normalised ', '').replace(/^without$/, 'without it');
+      const name = plainName(column.name).replace('normalised ', '').replace(/^without$/, 'without it');
       const isSorted = column === sorted;
       return html('span', {role: 'columnheader', 'aria-sort': isSorted ? 'descending' : 'none', title: column.about},
         button({class: 'option', 'aria-pressed': String(isSorted)}, () => store.set({sort: isKnown(this.page, column) ? column.name.replace(/^probe_/, '') : kNothing.sort}), name),

@@ -73,6 +73,15 @@ test('a choice sorts the heads of each layer', async () => {
   await soon.equal(() => page.locator('.grid-layer .quiet').first().textContent(), ` mean ${written(mean)}`);
 });
 
+test('a score that is measured twice says on which tokens', async () => {
+  const page = await open('#grid/L1.H3/sort=probe_induction');
+  await soon.equal(() => page.locator('.grid-sort [data-option=induction]').textContent(), 'induction on this text');
+  await soon.equal(() => page.locator('.grid-sort .menu-face').textContent(), 'induction on random tokens');
+  const names = await page.locator('.grid-sort option').allTextContents();
+  for (const name of ['duplicate on this text', 'duplicate on random tokens']) assert.ok(names.includes(name), names.join());
+  await soon.match(() => page.locator('.said').textContent(), /^L1\.H3 induction on random tokens /);
+});
+
 test('a filter fades the others, which keep their places, and stands in the address', async () => {
   const page = await open();
   const all = await scores(page);
