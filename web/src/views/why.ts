@@ -16,6 +16,7 @@ import {dimensionsBlock, kAgainst, positionBlock} from '../panels/why_dimensions
 import {effectBlock, testBlock} from '../panels/why_effect';
 import {learnedTerms, originsBlock} from '../panels/why_origins';
 import {Block, heading, note} from '../panels/why_parts';
+import {ordinal} from '../panels/read_out';
 import {planeBlock} from '../panels/why_plane';
 import {allKeysBlock} from '../panels/why_row';
 import {rowBlock, sumBlock} from '../panels/why_sum';
@@ -23,11 +24,6 @@ import type {Drawn, View} from './view';
 
 const kTested = 1024;  // tokens up to which tests run unasked
 const kWholePlane = 128;  // keys up to which the plane has all
-
-function ordinal(rank: number): string {
-  const ending = rank % 100 >= 11 && rank % 100 <= 13 ? 'th' : ['th', 'st', 'nd', 'rd'][rank % 10] ?? 'th';
-  return `${rank}${ending}`;
-}
 
 /** The token in its phrase, which begins and ends with a word. */
 function quoted(tokens: Token[], at: number, kind: string): HTMLElement {
