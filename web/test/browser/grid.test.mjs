@@ -173,6 +173,18 @@ test('what is out of sight is drawn when it is scrolled to', async () => {
   await soon.equal(() => head(page, 0, 0).count(), 0);
 });
 
+test('the line that says how many layers are below covers no head', async () => {
+  for (const viewport of [{width: 390, height: 844}, {width: 1440, height: 480}]) {
+    const page = await open('#grid/L0.H0', {viewport});
+    await soon.match(() => page.locator('.grid-more').textContent(), /^\u2193 \d+ more layers?$/);
+    const [scroller, more] = await page.evaluate(() => ['.grid-scroller', '.grid-more'].map((name) => document.querySelector(name).getBoundingClientRect().toJSON()));
+    assert.ok(more.top >= scroller.bottom, `${more.top} ${scroller.bottom}`);
+    await page.locator('.grid-scroller').evaluate((each) => { each.scrollTop = each.scrollHeight; });
+    await soon.equal(() => page.locator('.grid-more').textContent(), '');
+    await soon.deepEqual(() => page.locator('.grid-scroller').evaluate((each) => each.getBoundingClientRect().bottom), scroller.bottom);
+  }
+});
+
 test('page and command line write the same grid and the same zoomed matrix', async () => {
   for (const view of ['grid/L1.H3/sort=previous/filter=previous>.01+layer+0-2', 'matrix/L1.H3/i=150/j=140/zoom=140-155,130-145']) {
     const name = view.split('/')[0];
