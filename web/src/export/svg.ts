@@ -98,8 +98,6 @@ export interface Picture { svg: string; width: number; height: number }
 
 const kMargin = 16;  // of a part that is drawn alone: ticks and numbers may stand beside it
 
-const kCaption = {size: 11, line: 16, above: 8};  // px, under a part that is drawn alone
-
 /** What `--panel` calls a part of the page. */
 function nameOf(part: Element): string { return part.getAttribute('aria-label')!.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-'); }
 
@@ -132,6 +130,14 @@ function extentOf(part: Element, leftOut: string, {left, top, right, bottom}: Bo
   };
 }
 
+const kCaption = {size: 11, line: 16, above: 8};  // px
+
+/** The lines under a part that is drawn alone. */
+function drawCaption(root: HTMLElement, caption: string[], {left, right, bottom}: Box): string {
+  const fill = getComputedStyle(root).getPropertyValue('--second').trim();
+  return caption.map((line, at) => drawLine(line, {x: left, y: bottom + kCaption.above + (at + 1) * kCaption.line - 4, width: right - left}, kCaption.size, fill)).join('');
+}
+
 /** `about` is the picture's title, for those who do not see it. `panel`: of this part alone, with a `caption` under it. */
 export function drawPage(root: HTMLElement, about: string, panel?: string, caption: string[] = []): Picture {
   const part = panel === undefined ? root : partOf(root, panel);
@@ -142,22 +148,17 @@ export function drawPage(root: HTMLElement, about: string, panel?: string, capti
   const margin = isWhole ? 0 : kMargin;
   const own = {left: left - margin, top: top - margin};
   const width = isWhole ? root.clientWidth : Math.ceil(right - left) + 2 * margin;
-  const captioned = isWhole ? 0 : caption.length * kCaption.line + kCaption.above;
-  const height = Math.ceil(bottom - top) + 2 * margin + captioned;
+  const height = Math.ceil(bottom - top) + 2 * margin + (isWhole ? 0 : kCaption.above + caption.length * kCaption.line);
   const background = colour(getComputedStyle(root).backgroundColor).hex;
   const all = {left: own.left, top: own.top, right: own.left + width, bottom: own.top + height};
   const raised: Raised[] = [];
   const content = new Drawing(leftOut).element(part, {clip: all, cut: null, behind: background, raised})
-    + inOrder(raised);
-  const second = getComputedStyle(root).getPropertyValue('--second').trim();
-  const lines = isWhole ? [] : caption.map((line, at) => drawLine(line, {
-    x: left, y: own.top + height - margin - (caption.length - 1 - at) * kCaption.line - 4, width: width - 2 * margin,
-  }, kCaption.size, second));
+    + inOrder(raised) + (isWhole ? '' : drawCaption(root, caption, {left, top, right, bottom}));
   const head = attributes({
     xmlns: 'http://www.w3.org/2000/svg', width, height, viewBox: `${[own.left, own.top, width, height].map(number).join(' ')}`,
     'font-family': kRootText.family, 'font-size': kRootText.size, style: 'font-variant-numeric: tabular-nums',
   });
   const svg = `<svg${head}>\n<title>${escape(about)}</title>\n`
-    + `<rect${attributes({x: own.left, y: own.top, width, height, fill: background})}/>\n${content}${lines.join('')}</svg>\n`;
+    + `<rect${attributes({x: own.left, y: own.top, width, height, fill: background})}/>\n${content}</svg>\n`;
   return {svg, width, height};
 }

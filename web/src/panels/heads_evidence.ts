@@ -76,7 +76,7 @@ export class HeadsEvidence implements Panel {
       ].filter((each) => each !== null);
     });
     const ownAt = own === undefined ? 0 : own - begin;
-    let isBeside = false;  // the runner-up's value stands at the bar
+    let isBeside = false;  // whether the runner-up's value is written beside the bar
     if (own !== undefined) {
       // Beside its bar, over the numbers of those that stand there.
       const besides = profile.slice(ownAt + 1, ownAt + 1 + Math.ceil(kNumbers / pitch)).map((value, at) => Math.max(value, other?.profile[ownAt + 1 + at] ?? 0));
