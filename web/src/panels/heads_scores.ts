@@ -1,6 +1,6 @@
 // What the Heads view shows of each head: values of scores in the chosen form, their order, thresholds and marks.
 import type {Score} from '../answers';
-import {fixed, shortWeight} from '../format';
+import {fixed, shortWeight, tokensAway} from '../format';
 import type {Page} from '../panel';
 import {primary} from '../panel';
 import type {Place} from '../selection';
@@ -106,7 +106,7 @@ export function valueText({unit, from}: Column, value: number | undefined): stri
   if (value === undefined) return '\u2013';
   if (from === 'run') return `${value * 1000 >= 0.05 ? '+' : ''}${fixed(value * 1000, Math.abs(value) < 0.09995 ? 1 : 0)}`;
   if (unit === 'share') return shortWeight(value);
-  return fixed(value, unit === 'tokens' ? 1 : 2);
+  return unit === 'tokens' ? tokensAway(value) : fixed(value, 2);
 }
 
 /** What stands under a column's name. */
