@@ -42,10 +42,11 @@ export function signed(value: number, digits = 2): string {
 /** `4e-7`: what a sum leaves over. */
 export function leftOver(value: number): string { return value === 0 ? '0' : Math.abs(value).toExponential(0); }
 
+/** `48.6`, `1224`: a mean distance in tokens. */
+export function tokensAway(value: number): string { return fixed(value, Math.abs(value) < 1000 ? 1 : 0); }
+
 /** `48.6 back`. */
-export function distance(value: number): string {
-  return `${fixed(value, 1)} back`;
-}
+export function distance(value: number): string { return `${tokensAway(value)} back`; }
 
 /** `+.033`: a rise of a loss. */
 export function nats(value: number): string {

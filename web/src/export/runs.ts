@@ -91,6 +91,15 @@ function anchorOf(style: CSSStyleDeclaration, {left, right}: Box): Record<string
   return style.direction === 'rtl' ? {x: right, direction: 'rtl'} : {x: left};
 }
 
+/** One line that is not on the page, as much of it as fits. */
+export function drawLine(line: string, {x, y, width}: {x: number; y: number; width: number}, size: number, fill: string): string {
+  kMeasure.font = `${kRootText.weight} ${size}px ${kRootText.family}`;
+  const wide = (each: string) => kMeasure.measureText(each).width;
+  const text = wide(line) <= width ? line : shortened(line, (each) => wide(each) <= width);
+  const textLength = isShaped(text) ? null : wide(text);
+  return `<text${attributes({x, y, fill, 'font-size': `${size}px`, textLength})}>${escape(text)}</text>\n`;
+}
+
 export function drawText(node: Text, style: CSSStyleDeclaration, clip: Box, cut: Cut | null): string {
   let drawn = '';
   for (const whole of runsOf(node, style)) {

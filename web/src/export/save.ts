@@ -2,6 +2,9 @@
 import {format as addressOf} from '../address';
 import {graphemes} from '../graphemes';
 import type {Page} from '../panel';
+import {headName} from '../panel';
+import type {Token} from '../transport/api';
+import {isolated, plain} from '../tokens';
 import {ApiError, kApi} from '../transport/ask';
 import {settled} from './settled';
 import type {Picture} from './svg';
@@ -29,6 +32,19 @@ async function rasterised({svg, width, height}: Picture): Promise<Blob> {
   }
 }
 
+const kExcerpt = 300;  // characters of a text: more than a line has
+
+/** `gpt2, L1.H3, row \u201cball\u201d 60, column \u201cred\u201d 58`, and how the text begins. */
+function captionOf({api: {info}, side, store: {now}, compared}: Page): string[] {
+  const named = (what: string, tokens: Token[], at: number | null) => at === null ? [] : [`${what} \u201c${isolated(plain(tokens[at]!))}\u201d ${at}`];
+  const rows = now.range ? [`rows ${now.range.join(' to ')}`] : named('row', side.queries, now.query);
+  const shown = compared ? [`${now.show.replace('-', ' \u2212 ')}, B: ${compared.name}`] : [];
+  const stack = now.places[0]!.stack ?? '';
+  const texts = [info.text, info.pair ?? info.target ?? ''].map((text) => text.trim().slice(0, kExcerpt).replace(/\s+/g, ' ')).filter((text) => text !== '');
+  const place = [info.model, `${stack} ${headName(now)}`.trim(), ...rows, ...named('column', side.keys, now.key), ...shown].join(', ');
+  return [place, ...texts.map((text) => `\u201c${text}\u201d`)];
+}
+
 /** The view of the address: without the pointer, without the focus, with the same pixels everywhere. */
 export async function picture(format: 'svg' | 'png', page: Page, panel?: string): Promise<Blob> {
   const {store, stage} = page;
@@ -38,7 +54,7 @@ export async function picture(format: 'svg' | 'png', page: Page, panel?: string)
   stage.drawOnSheet(true);
   try {
     await settled(page);
-    const drawn = drawPage(stage.root, `heed ${addressOf(store.now)}`, panel);
+    const drawn = drawPage(stage.root, `heed ${addressOf(store.now)}`, panel, captionOf(page));
     return format === 'png' ? await rasterised(drawn) : new Blob([drawn.svg], {type: 'image/svg+xml'});
   } finally {
     stage.drawOnSheet(false);

@@ -3,7 +3,7 @@ import type {Box} from './boxes';
 import {boxOf, decorations, snapped} from './boxes';
 import {attributes, colour, escape, number} from './paint';
 import type {Cut} from './runs';
-import {drawText, kRootText} from './runs';
+import {drawLine, drawText, kRootText} from './runs';
 import {drawCanvas, drawShapes} from './shapes';
 
 /** What is for the reader of the page alone; `data-unsaved` marks more of it. */
@@ -130,8 +130,16 @@ function extentOf(part: Element, leftOut: string, {left, top, right, bottom}: Bo
   };
 }
 
-/** `about` is the picture's title, for those who do not see it. `panel`: of this part alone. */
-export function drawPage(root: HTMLElement, about: string, panel?: string): Picture {
+const kCaption = {size: 11, line: 16, above: 8};  // px
+
+/** The lines under a part that is drawn alone. */
+function drawCaption(root: HTMLElement, caption: string[], {left, right, bottom}: Box): string {
+  const fill = getComputedStyle(root).getPropertyValue('--second').trim();
+  return caption.map((line, at) => drawLine(line, {x: left, y: bottom + kCaption.above + (at + 1) * kCaption.line - 4, width: right - left}, kCaption.size, fill)).join('');
+}
+
+/** `about` is the picture's title, for those who do not see it. `panel`: of this part alone, with a `caption` under it. */
+export function drawPage(root: HTMLElement, about: string, panel?: string, caption: string[] = []): Picture {
   const part = panel === undefined ? root : partOf(root, panel);
   const isWhole = part === root;
   const leftOut = isWhole ? kLeftOut : `${kLeftOut}, ${kControls}`;
@@ -140,12 +148,12 @@ export function drawPage(root: HTMLElement, about: string, panel?: string): Pict
   const margin = isWhole ? 0 : kMargin;
   const own = {left: left - margin, top: top - margin};
   const width = isWhole ? root.clientWidth : Math.ceil(right - left) + 2 * margin;
-  const height = Math.ceil(bottom - top) + 2 * margin;
+  const height = Math.ceil(bottom - top) + 2 * margin + (isWhole ? 0 : kCaption.above + caption.length * kCaption.line);
   const background = colour(getComputedStyle(root).backgroundColor).hex;
   const all = {left: own.left, top: own.top, right: own.left + width, bottom: own.top + height};
   const raised: Raised[] = [];
   const content = new Drawing(leftOut).element(part, {clip: all, cut: null, behind: background, raised})
-    + inOrder(raised);
+    + inOrder(raised) + (isWhole ? '' : drawCaption(root, caption, {left, top, right, bottom}));
   const head = attributes({
     xmlns: 'http://www.w3.org/2000/svg', width, height, viewBox: `${[own.left, own.top, width, height].map(number).join(' ')}`,
     'font-family': kRootText.family, 'font-size': kRootText.size, style: 'font-variant-numeric: tabular-nums',

@@ -17,6 +17,7 @@ import {Thumbs} from './grid_thumbs';
 
 const kBelow = 36;       // the foot line and the space over it
 const kLeastHeight = 300;
+const kMore = 24;        // the line that says how much is below
 const kMargin = 8;       // px around the heads for their frames
 const kBeyond = 160;     // px over and under what is in sight are there, too
 
@@ -43,8 +44,8 @@ export class GridPanel implements Panel {
   constructor(container: HTMLElement, private readonly page: Page) {
     this.heading = new GridHeading(page, () => this.focus(this.cursor));
     this.thumbs = new Thumbs(page, (heads) => this.drawThumbs(heads));
-    this.scroller.append(this.sheet, this.more);
-    container.append(this.heading.element, this.scroller);
+    this.scroller.append(this.sheet);
+    container.append(this.heading.element, this.scroller, this.more);
     this.scroller.addEventListener('scroll', () => {
       cancelAnimationFrame(this.frame);
       this.frame = requestAnimationFrame(() => {
@@ -92,7 +93,7 @@ export class GridPanel implements Panel {
     const {scrollTop, clientHeight} = this.scroller;
     const {end} = linesWithin(this.layout, this.page.side.layers, scrollTop, scrollTop + clientHeight - this.layout.lineHeight / 2);
     const below = this.page.side.layers - Math.ceil(end / this.layout.lines);
-    say(this.more, below > 0 && !this.isOnSheet ? `\u2193 ${count(below, 'more layer')}` : '');
+    say(this.more, below > 0 ? `\u2193 ${count(below, 'more layer')}` : '');
   }
 
   /** The foot line: all that is known of the head under the pointer, or of the pinned one. */
@@ -150,7 +151,9 @@ export class GridPanel implements Panel {
     this.thumbs.resize(this.layout.cells);
     const {height, pitch, cellWidth, pictureWidth, pictureHeight, above, columns} = this.layout;
     this.sheet.style.height = `${height}px`;
-    this.scroller.style.maxHeight = this.isOnSheet ? 'none' : `${Math.max(kLeastHeight, stage.viewHeight - top - kBelow)}px`;
+    const room = Math.max(kLeastHeight, stage.viewHeight - top - kBelow);
+    this.more.hidden = this.isOnSheet || height <= room;
+    this.scroller.style.maxHeight = this.isOnSheet ? 'none' : `${this.more.hidden ? room : room - kMore}px`;
     const sizes = {pitch, cell: cellWidth, picture: pictureWidth, tall: pictureHeight, above};
     for (const [name, size] of Object.entries(sizes)) this.sheet.style.setProperty(`--${name}`, `${size}px`);
     this.sheet.classList.toggle('beside', !attention.causal);

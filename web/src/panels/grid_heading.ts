@@ -2,13 +2,14 @@
 import {choice, html, menu, say} from '../dom';
 import type {FilterError} from '../head_filter';
 import type {Page} from '../panel';
+import {fullName} from '../score_names';
 import {kNothing} from '../selection';
 import type {Cut} from '../transport/atlas';
 import {filterOf} from './grid_scores';
 import {isOfSide} from './heads_scores';
 import {rampOf} from './read_out';
 
-const kUsual = ['previous', 'current', 'sink', 'induction', 'duplicate', 'distance', 'entropy'];  // side by side
+const kUsual = ['previous', 'current', 'sink', 'induction', 'distance', 'entropy'];  // side by side
 
 export class GridHeading {
   readonly element = html('div', {class: 'heading grid-heading'});
@@ -30,9 +31,9 @@ export class GridHeading {
     const {api, store} = page;
     const scores = api.about.scores.filter(({name}) => isOfSide(page, name));
     const usual = [...kUsual.flatMap((name) => scores.filter((score) => score.name === name)), {name: kNothing.sort, about: 'as they are numbered'}];
-    this.sorts = choice('Sort', usual.map(({name}) => ({name, label: name})), (sort) => this.sort(sort));
+    this.sorts = choice('Sort', usual.map(({name}) => ({name, label: fullName(name)})), (sort) => this.sort(sort));
     for (const [at, {about}] of usual.entries()) this.sorts.element.children[at]!.setAttribute('title', about);
-    this.others = scores.filter((score) => !usual.some(({name}) => name === score.name)).map(({name, about}) => ({name, about, label: name.replace(/_/g, ' ')}));
+    this.others = scores.filter((score) => !usual.some(({name}) => name === score.name)).map(({name, about}) => ({name, about, label: fullName(name)}));
     this.field.value = store.now.filter;
     this.field.addEventListener('input', () => this.read());
     this.field.addEventListener('keydown', (event) => {

@@ -3,6 +3,7 @@ import {score, shortWeight} from '../format';
 import {holdsFor, readFilter, unknownScore} from '../head_filter';
 import type {FilterError, Term} from '../head_filter';
 import type {Page} from '../panel';
+import {briefName, fullName} from '../score_names';
 import type {Place} from '../selection';
 import {kNothing} from '../selection';
 import type {HeadScores, ScoreName} from '../transport/api';
@@ -17,9 +18,9 @@ export function scoresOf({api}: Page, place: Place): HeadScores | undefined {
   return own?.head === place.head ? own : layer?.find(({head}) => head === place.head);
 }
 
-function saidOf({name, short, share}: ScoreName, scores: HeadScores): Said[] {
-  const value = scores[name] as number | undefined;
-  return value === undefined || value === null ? [] : [{name, short, value, isShare: share}];
+function saidOf(of: ScoreName, scores: HeadScores): Said[] {
+  const value = scores[of.name] as number | undefined;
+  return value === undefined || value === null ? [] : [{name: of.name, short: briefName(of), value, isShare: of.share}];
 }
 
 /** The numbers of a head: what it is sorted by first, then its largest share, then the others as they are listed. */
@@ -45,7 +46,7 @@ export function storyOf(page: Page, place: Place): {first: Said; then: Said | un
 /** `previous .63` */
 export function fullText({name, short, value}: Said): string {
   if (name === 'distance') return score(name, short, value);
-  return name === 'entropy' || name === 'without' ? score(name, name, value) : `${name.replace(/_/g, ' ')} ${shortWeight(value)}`;
+  return name === 'entropy' || name === 'without' ? score(name, name, value) : `${fullName(name)} ${shortWeight(value)}`;
 }
 
 /** `prev .63` */

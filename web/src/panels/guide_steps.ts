@@ -8,6 +8,7 @@ import {answersRuns} from '../held';
 import {headsOf} from '../late';
 import type {Page} from '../panel';
 import {primary} from '../panel';
+import {plainName} from '../score_names';
 import type {Selection, ViewName} from '../selection';
 import {headText, kNothing} from '../selection';
 import {bestOf} from '../shell/chips';
@@ -15,7 +16,7 @@ import type {HasTokens} from '../tokens';
 import {isolated, phrase, plain} from '../tokens';
 import type {Next} from '../transport/api';
 import {tokenOfB} from '../transport/difference';
-import {columnName, columnOf, valueOf} from './heads_scores';
+import {columnOf, valueOf} from './heads_scores';
 import {backText, rankOf, rankText} from './read_out';
 import type {WhyCell} from './why_cell';
 import {percent} from './why_effect';
@@ -76,7 +77,7 @@ function habitStep(page: Page): Step {
       const own = valueOf(page, place, column, null);
       if (own === undefined || values.includes(undefined)) return null;
       const more = values.filter((each) => each! > own).length;
-      return [`Over the whole text head ${headText(place)} has one habit most: `, html('b', {}, `${columnName(column)} ${shortWeight(own)}`), `, the ${column.about}. `,
+      return [`Over the whole text head ${headText(place)} has one habit most: `, html('b', {}, `${plainName(column.name)} ${shortWeight(own)}`), `, the ${column.about}. `,
         `${more === 0 ? 'None' : more} of the ${values.length} heads ${more === 1 ? 'has' : 'have'} more of it; `
         + `${answersRuns(api.model, 'heads') ? 'the evidence beside the table shows it row by row' : 'the table has the others'}.`];
     },

@@ -5,11 +5,12 @@ import {html, svg} from '../dom';
 import {shortWeight, weight} from '../format';
 import type {Page, Panel} from '../panel';
 import {primary} from '../panel';
+import {fullName, plainName, sourceOf} from '../score_names';
 import {headText} from '../selection';
 import {isolated, plain} from '../tokens';
 import type {Alike, Column} from './heads_scores';
 import {headsOf} from '../late';
-import {columnName, columnOf, isKnown, ranked, sortName, valueOf, valueText} from './heads_scores';
+import {columnOf, isKnown, ranked, sortName, valueOf, valueText} from './heads_scores';
 
 const kProfileHeight = 78;
 const kRowsHeight = 52;
@@ -40,7 +41,7 @@ export class HeadsEvidence implements Panel {
     if (state === this.drawn) return;
     this.drawn = state;
     const heading = html('div', {class: 'heading'}, html('h2', {}, 'Evidence'),
-      html('span', {class: 'quiet'}, `head ${headText(place)}, ${columnName(column)}`));
+      html('span', {class: 'quiet'}, `head ${headText(place)}, ${fullName(column.name)}`));
     this.element.replaceChildren(heading);
     if (data?.state === 'error') this.element.append(html('p', {class: 'quiet'}, data.error.message));
     const role = runner === others[0] ? 'first head' : 'runner-up';  // the pinned head may itself be behind it
@@ -75,15 +76,18 @@ export class HeadsEvidence implements Panel {
       ].filter((each) => each !== null);
     });
     const ownAt = own === undefined ? 0 : own - begin;
+    let isBeside = false;  // whether the runner-up's value is written beside the bar
     if (own !== undefined) {
       // Beside its bar, over the numbers of those that stand there.
       const besides = profile.slice(ownAt + 1, ownAt + 1 + Math.ceil(kNumbers / pitch)).map((value, at) => Math.max(value, other?.profile[ownAt + 1 + at] ?? 0));
       const free = base - tall(Math.max(0, ...besides)) - (besides.some((value) => value >= 0.05) ? 18 : 4);
-      const y = Math.max(10, Math.min(base - tall(profile[ownAt]!) + 8, free));
-      parts.push(svg('text', {x: (ownAt + 1) * pitch, y, 'text-anchor': 'start', class: 'own'}, shortWeight(profile[ownAt]!)));
-      if (begin === 0 && runner) parts.push(svg('text', {x: (ownAt + 1) * pitch + 30, y, class: 'tick'}, `${runner.role} ${runner.name} ${runner.value}`));
+      const top = base - tall(profile[ownAt]!);
+      const y = Math.min(top + 8, free);
+      const hasRoom = y >= 10;
+      parts.push(svg('text', hasRoom ? {x: (ownAt + 1) * pitch, y, class: 'own'} : {x: (ownAt + 0.5) * pitch - 2, y: base - Math.max(tall(profile[ownAt]!), tall(other?.profile[ownAt] ?? 0)) - 4, 'text-anchor': 'middle', class: 'own'}, shortWeight(profile[ownAt]!)));
+      isBeside = begin === 0 && hasRoom;
+      if (isBeside && runner) parts.push(svg('text', {x: (ownAt + 1) * pitch + 30, y, class: 'tick'}, `${runner.role} ${runner.name} ${runner.value}`));
     }
-    const isBeside = own !== undefined && begin === 0;  // its value stands at the bar
     const said = `mean weight by tokens back${runner ? `; the tick is the ${runner.role}, ${runner.name}${isBeside ? '' : `, ${runner.value}`}` : ''}`;
     const label = `weight at ${begin} to ${begin + 3} tokens back: ${profile.slice(0, 4).map(shortWeight).join(' ')}`;
     return [html('p', {class: 'quiet'}, said), svg('svg', {class: 'evidence-profile', width: this.width, height: base + 20, role: 'img', 'aria-label': label}, ...parts)];
@@ -105,8 +109,8 @@ export class HeadsEvidence implements Panel {
     const bars = bins.map((each, at) => `M${((at + 0.5) * pitch).toFixed(1)} ${y(0).toFixed(1)}V${y(each).toFixed(1)}`).join('');
     const last = first + known.at(-1)!.at;
     const begin = first + known[0]!.at;
-    const what = counted === known.length ? `each of the ${counted} tokens` : `the ${known.length} places, each the mean of ${counted / known.length} sequences`;
-    const said = `at ${what}; the line is their mean, ${valueText(column, value)}`;
+    const what = counted === known.length ? `each of the ${counted} tokens` : `each of the ${known.length} tokens of the second half, the mean of ${counted / known.length} sequences`;
+    const said = `at ${what}; the line is the mean of all, ${valueText(column, value)}`;
     return [html('p', {class: 'quiet'}, said), svg('svg', {class: 'evidence-rows', width: this.width, height: kRowsHeight + 16, role: 'img', 'aria-label': said},
       svg('path', {d: bars, 'stroke-width': Math.max(0.6, pitch * 0.7)}), svg('path', {d: `M0 ${y(value)}H${this.width}`, class: 'mean'}),
       svg('text', {x: 0, y: kRowsHeight + 13, class: 'tick'}, String(begin)), svg('text', {x: this.width, y: kRowsHeight + 13, 'text-anchor': 'end', class: 'tick'}, String(last)))];
@@ -118,15 +122,15 @@ export class HeadsEvidence implements Panel {
     const before: Record<string, string> = {previous: 'before it', current: 'itself', sink: 'first', next: 'after it'};
     const lines = worst.map(({row, value, key, weight: most}) => {
       const query = (isOfKeys ? side.keys : side.queries)[row];
-      const where = isOfText && query ? html('span', {}, html('b', {}, isolated(plain(query))), ' ', html('span', {class: 'index'}, String(row))) : html('span', {}, `place ${row}`);
+      const where = isOfText && query ? html('span', {}, html('b', {}, isolated(plain(query))), ' ', html('span', {class: 'index'}, String(row))) : html('span', {}, `token ${row}`);
       const what = key === undefined ? null : key === row && side.isSquare ? html('span', {}, 'itself')
         : html('span', {}, isolated(plain(side.keys[key]!)), ' ', html('span', {class: 'index'}, String(key)));
       const line = html('li', {}, where, what ?? html('span', {}), html('span', {class: 'value'}, key === undefined ? '' : weight(most ?? 0)),
-        html('span', {class: 'value'}, html('span', {class: 'quiet'}, column.from === 'run' ? 'loss ' : `${before[score] ?? column.short} `), column.unit === 'share' ? weight(value) : valueText(column, value)));
+        html('span', {class: 'value'}, html('span', {class: 'quiet'}, column.from === 'run' ? 'loss ' : `${before[score] ?? (sourceOf(score) === '' ? column.short : plainName(score))} `), column.unit === 'share' ? weight(value) : valueText(column, value)));
       if (isOfText && key !== undefined) line.addEventListener('click', () => store.set({query: row, key}));
       return line;
     });
-    const said = isOfKeys ? 'Source tokens that receive least' : column.from === 'run' ? 'Rows with the largest increase in loss' : column.from === 'probe' ? 'Places that do not fit'
+    const said = isOfKeys ? 'Source tokens that receive least' : column.from === 'run' ? 'Rows with the largest increase in loss' : column.from === 'probe' ? 'Tokens of the second half that fit least'
       : column.threshold !== undefined || before[score] !== undefined ? 'Rows that do not fit, and their largest key' : 'Rows with the largest value, and their largest key';
     return html('div', {class: 'heads-worst'}, html('span', {class: 'quiet'}, said), html('ol', {}, ...lines));
   }

@@ -4,6 +4,7 @@ import {roundStep} from '../axis';
 import {html, menu, svg} from '../dom';
 import {fixed, shortWeight} from '../format';
 import type {Page, Panel} from '../panel';
+import {briefName, fullName, plainName, sourceOf} from '../score_names';
 import {choose} from '../shell/chips';
 import type {Place} from '../selection';
 import {headText} from '../selection';
@@ -37,7 +38,8 @@ function tickText({unit, from}: Column, value: number): string {
   return unit === 'share' ? (value === 0 ? '0' : shortWeight(value).replace(/0$/, '')) : String(Number(value.toFixed(2)));
 }
 
-function nameText({name}: Pick<Column, 'name'>): string { return name.replace(/_/g, ' '); }
+/** Along an axis: what a score measures, or for one of two sources its name. */
+function axisText({name, about}: Column): string { return sourceOf(name) === '' ? about : fullName(name); }
 
 export class HeadsScatter implements Panel {
   readonly element = html('section', {class: 'heads-scatter', 'aria-label': 'Heads between two scores'});
@@ -62,7 +64,7 @@ export class HeadsScatter implements Panel {
     const points = this.points(x, y);
     const early = columnOf(page, 'normalised_entropy', null);
     if (points.length > 0 || y.from === 'text' || !early) this.draw(x, y, points);
-    else this.draw(x, early, this.points(x, early), `${nameText(early)}: no head has \u201c${nameText(y)}\u201d yet`);  // passes of the model take long, and one without words has none
+    else this.draw(x, early, this.points(x, early), `${plainName(early.name)}: no head has \u201c${fullName(y.name)}\u201d yet`);  // passes of the model take long, and one without words has none
   }
 
   private points(x: Column, y: Column): {place: Place; a: number; b: number}[] {
@@ -77,23 +79,23 @@ export class HeadsScatter implements Panel {
   /** A menu of all scores: the chosen one is its face. */
   private choice(name: 'x' | 'y', chosen: Column): HTMLElement {
     const {api, store} = this.page;
-    const scores = api.about.scores.filter(({name: each}) => !each.startsWith('probe_') && isOfSide(this.page, each)).map((score) => ({name: score.name, label: nameText(score)}));
+    const scores = api.about.scores.filter(({name: each}) => !each.startsWith('probe_') && isOfSide(this.page, each)).map((score) => ({name: score.name, label: fullName(columnOf(this.page, score.name, null)!.name)}));
     return html('label', {class: 'quiet'}, `${name} `,
       menu(`${name} axis`, this.page.side.isSquare ? scores : [{name: 'in_order', label: 'in order'}, ...scores], chosen.name.replace(/^probe_/, ''), (score) => store.set({[name]: score})));
   }
 
-  private draw(x: Column, y: Column, points: {place: Place; a: number; b: number}[], up = y.about.split(',')[0]!): void {
+  private draw(x: Column, y: Column, points: {place: Place; a: number; b: number}[], up = axisText(y).split(',')[0]!): void {
     const {store, stage} = this.page;
     const width = this.element.clientWidth || 445;
     this.plot.setAttribute('width', String(width));
-    this.plot.setAttribute('aria-label', `${x.about} against ${y.about}`);
+    this.plot.setAttribute('aria-label', `${axisText(x)} against ${axisText(y)}`);
     this.plot.replaceChildren();
     const texts: {text: string; x: number; y: number; anchor: 'start' | 'middle' | 'end'}[] = [];  // which names must leave free
     const said = (text: string, at: {x: number; y: number}, anchor: 'start' | 'middle' | 'end' = 'start', name = 'tick') => {
       texts.push({text, ...at, anchor});
       return svg('text', {...at, 'text-anchor': anchor, class: name}, text);
     };
-    this.plot.append(said(up, {x: kLeft, y: 12}), said(x.about, {x: width, y: kHeight - 6}, 'end'));
+    this.plot.append(said(up, {x: kLeft, y: 12}), said(axisText(x), {x: width, y: kHeight - 6}, 'end'));
     if (points.length === 0) {
       this.plot.append(said('no head has both scores yet', {x: kLeft, y: 60}));
       return;
@@ -122,7 +124,7 @@ export class HeadsScatter implements Panel {
       const own: Place = store.now.places[0]!.stack === undefined ? {layer: place.layer, head: place.head} : place;
       const mark = isPinned(place) ? ' pinned' : isHovered(place) ? ' hovered' : '';
       const point = svg('circle', {cx: left, cy: top, r: mark ? 5 : 2.5, class: `point${mark}`});
-      const target = svg('circle', {cx: left, cy: top, r: 8, class: 'target'}, svg('title', {}, `${name}: ${x.short} ${valueText(x, a)}, ${y.short} ${valueText(y, b)}`));
+      const target = svg('circle', {cx: left, cy: top, r: 8, class: 'target'}, svg('title', {}, `${name}: ${briefName(x)} ${valueText(x, a)}, ${briefName(y)} ${valueText(y, b)}`));
       target.addEventListener('click', (event) => choose(store, own, event));
       target.addEventListener('pointerenter', () => store.preview({place: own}));
       target.addEventListener('pointerleave', () => store.preview({}));

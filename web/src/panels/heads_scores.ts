@@ -1,7 +1,7 @@
 // What the Heads view shows of each head: values of scores in the chosen form, their order, thresholds and marks.
 import type {Score} from '../answers';
 import {hasScoresBeside} from '../comparison';
-import {fixed, nats, shortWeight} from '../format';
+import {fixed, nats, shortWeight, tokensAway} from '../format';
 import type {Page} from '../panel';
 import {primary} from '../panel';
 import type {Place, Show} from '../selection';
@@ -9,6 +9,7 @@ import {headText, kShows, nameOf} from '../selection';
 import type {SelectionStore} from '../store';
 import type {HeadScores, SessionApi} from '../transport/api';
 import {headsOf} from '../late';
+import {plainName, sourceOf} from '../score_names';
 
 export const kLike = 'like';  // the column of a search by example
 
@@ -43,7 +44,7 @@ export function columnOf(page: Page, name: string, alike: Alike | null): Column 
 function usualOf({side}: Page): string[] { return side.isSquare ? kColumns : kBetween; }
 
 export function columnName({name, of}: Pick<Column, 'name' | 'of'>): string {
-  return of === 'A-B' ? 'A \u2212 B' : `${name.replace(/^probe_/, '').replace(/_/g, ' ')}${of ? ` ${of}` : ''}`;
+  return of === 'A-B' ? 'A \u2212 B' : `${plainName(name)}${of ? ` ${of}` : ''}`;
 }
 
 /** Whether it is a score of the server, which has all evidence for it: for another one there are the weights by distance. */
@@ -121,11 +122,11 @@ export function valueText({unit, from}: Column, value: number | undefined): stri
   if (value === undefined) return '\u2013';
   if (from === 'run') return nats(value);
   if (unit === 'share') return shortWeight(value);
-  return fixed(value, unit === 'tokens' ? 1 : 2);
+  return unit === 'tokens' ? tokensAway(value) : fixed(value, 2);
 }
 
 /** What stands under a column's name. */
-export function unitText({title, from}: Column): string { return from === 'run' ? 'loss, nats' : title; }
+export function unitText({name, title, from}: Column): string { return from === 'run' ? 'loss, nats' : sourceOf(name) || title; }
 
 /** `4 heads ≥ .40`, `none ≥ .20`, `max L4.H4 .77`; of a difference the largest of either sign. */
 export function reachedText(page: Page, column: Column, alike: Alike | null): string {

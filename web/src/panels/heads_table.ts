@@ -4,6 +4,7 @@ import {button, html, menu, svg} from '../dom';
 import {shortWeight, weight} from '../format';
 import {wantBeside} from '../late';
 import type {Page, Panel} from '../panel';
+import {fullName} from '../score_names';
 import {choose} from '../shell/chips';
 import type {Place} from '../selection';
 import {headText, kNothing, nameOf} from '../selection';
@@ -15,7 +16,7 @@ const kFew = 3;        // scores side by side on a narrow page
 const kBar = 60;       // px of the bars of a column, where there is room
 const kLeastSpan = 0.1;  // of differences between shares: smaller ones do not fill the room
 const kName = 66;      // px of a head's name
-const kColumn = 76;    // px of a column, at least
+const kColumn = 92;    // px of a column, at least: its name and source
 const kDigit = 7;      // px of a digit, at most
 const kToBar = 6;      // px from a number to what stands right of it
 const kBeyond = 40;    // rows over and under those in sight are there, too
@@ -113,8 +114,8 @@ export class HeadsTable implements Panel {
     const {store} = this.page;
     const all = columnsOf(this.page, this.alike());
     const isCut = this.columns.length < all.length;
-    const others = isCut ? all.filter(({name, of}) => !of && name !== sorted.name).map(({name}) => name.replace(/^probe_/, '')) : [];
-    const first = isCut ? menu('Sort by another score', others.map((name) => ({name, label: name.replace(/_/g, ' ')})), '', (name) => store.set({sort: name}), 'sort by') : 'head';
+    const others = isCut ? all.filter(({name, of}) => !of && name !== sorted.name) : [];
+    const first = isCut ? menu('Sort by another score', others.map(({name}) => ({name: name.replace(/^probe_/, ''), label: fullName(name)})), '', (name) => store.set({sort: name}), 'sort by') : 'head';
     this.names.replaceChildren(html('span', {class: 'heads-name quiet', role: 'columnheader'}, first), ...this.columns.map((column) => {
       const name = columnName(column).replace('normalised ', '').replace(/^without/, 'without it');
       const isSorted = column.name === sorted.name && column.of === sorted.of;

@@ -28,7 +28,7 @@ export function rankOf(weights: (number | null)[], key: number): {rank: number; 
 }
 
 /** `1st`, `2nd`, `11th` */
-function ordinal(value: number): string {
+export function ordinal(value: number): string {
   const isTeen = Math.floor(value / 10) % 10 === 1;
   return `${value.toLocaleString('en')}${(isTeen ? undefined : ['th', 'st', 'nd', 'rd'][value % 10]) ?? 'th'}`;
 }

@@ -5,10 +5,10 @@ import {button, html, svg} from '../dom';
 import {score, shortWeight} from '../format';
 import {holds, layerAfter} from '../held';
 import {filterOf, passes} from '../panels/grid_scores';
-import {columnName} from '../panels/heads_scores';
 import {others} from '../panels/key_column';
 import type {MakePanel, Page, Panel} from '../panel';
 import {colourOf, primary} from '../panel';
+import {plainName} from '../score_names';
 import type {Place} from '../selection';
 import {kMostHeads, kNothing, nameOf} from '../selection';
 import type {Side} from '../side';
@@ -61,7 +61,7 @@ export function bestOf({about}: SessionApi, scores: HeadScores): {name: string; 
 /** `induction .74` */
 function bestText(api: SessionApi, scores: HeadScores | undefined): string {
   const best = scores && bestOf(api, scores);
-  return best ? `${columnName(best)} ${shortWeight(best.value)}` : 'best \u2013';
+  return best ? `${plainName(best.name)} ${shortWeight(best.value)}` : 'best \u2013';
 }
 
 /** A score that is not there yet is a dash. */
@@ -129,14 +129,16 @@ function brackets({attention}: Side): HTMLElement[] {
   });
 }
 
-/** What the chips of this attention tell. */
-function layerText({side, store}: Page): HTMLElement {
+/** What the chips of this attention tell, and where their scores are from. */
+function layerText({side, store}: Page): HTMLElement[] {
   if (side.split !== null) {
     const [from, to] = (store.now.pair ?? kUsualPair).split('-');
-    return html('div', {class: 'quiet layer-heads'}, `${from} to ${to}, share`);
+    return [html('div', {class: 'quiet layer-heads'}, `${from} to ${to}, share`)];
   }
-  if (!side.isSquare) return html('div', {class: 'quiet layer-heads'}, `${side.stack}, of ${side.layers}`);
-  return layerHeads(side.heads, side.attention.kv_heads);
+  if (!side.isSquare) return [html('div', {class: 'quiet layer-heads'}, `${side.stack}, of ${side.layers}`)];
+  const isProbed = store.now.scores.some((name) => name.startsWith('probe_'));
+  const source = (text: string) => html('div', {class: 'quiet layer-source'}, text);
+  return [source('scores on this text'), isProbed ? source('p: on random tokens') : layerHeads(side.heads, side.attention.kv_heads)];
 }
 
 function layerHeads(heads: number, groups: number): HTMLElement {
@@ -227,7 +229,7 @@ export const chipsPanel: MakePanel = (container, page): Panel => {
     if (state === drawn) return;
     drawn = state;
     number.textContent = String(layer);
-    about.replaceChildren(layerText(page));
+    about.replaceChildren(...layerText(page));
     const focused = list.contains(document.activeElement)
       ? (document.activeElement as HTMLElement).dataset.head : undefined;
     const {numbers, left} = shown();

@@ -1,5 +1,6 @@
 // The list of all keys, and the one setting: which two scores the chips show.
 import {button, choice, html} from '../dom';
+import {briefName} from '../score_names';
 import type {SelectionStore} from '../store';
 import type {ScoreName} from '../transport/api';
 import {kViews} from '../views/list';
@@ -37,7 +38,7 @@ const kGroups: readonly {title: string; keys: readonly KeyText[]}[] = [
 ];
 
 function scoresSetting(scores: ScoreName[], store: SelectionStore): HTMLElement {
-  const choices = ['first', 'second'].map((which, place) => choice(`The ${which} score of a chip`, scores.map(({name, short}) => ({name, label: place === 0 && name === kBest ? 'best' : short})), (name) => {
+  const choices = ['first', 'second'].map((which, place) => choice(`The ${which} score of a chip`, scores.map(({name, short}) => ({name, label: place === 0 && name === kBest ? 'best' : briefName({name, short})})), (name) => {
     const next: [string, string] = [...store.now.scores];
     next[place] = name;
     store.set({scores: next}, {fresh: store.isFresh});

@@ -8,7 +8,7 @@ import {kNothing} from '../selection';
 import type {About, Input, SessionInfo} from '../transport/api';
 import type {ApiError, Keep} from '../transport/ask';
 import {drop, open} from '../transport/ask';
-import {isSameInput, linked, taken, toBegin} from '../transport/inputs';
+import {givenTo, inputOf, isSameInput, linked, taken, toBegin} from '../transport/inputs';
 import {about as askModel} from '../transport/models';
 import type {Requests} from '../transport/requests';
 import type {Transport} from '../transport/transport';
@@ -69,12 +69,10 @@ export class Opening {
     else await this.first(about);
   }
 
-  /** Without a link: what this tab read last, or what the command line gave. */
+  /** Without a link: the text that this tab read last, or the one of the command line. */
   private async first(about: About): Promise<void> {
-    const {text, pair, target} = about;
-    const given = !text ? null : {text, ...pair !== undefined && {pair}, ...target !== undefined && {target}};
     const kept = about.picture ? null : this.transport.memory?.texts() ?? null;
-    const input = toBegin(kept, given, about.model.name);
+    const input = toBegin(kept, givenTo(about), about.model.name);
     if (input === null) this.begin(about, {text: ''});
     else await this.run({...taken(about.model, input), ...about.steps && {model: modelOfLast(about.steps)}});
   }
@@ -148,7 +146,7 @@ export class Opening {
 
   private take(about: About, info: SessionInfo): void {
     this.name(about);
-    this.transport.memory?.keep(info, info.model);
+    this.transport.memory?.keep({...inputOf(info), model: info.model, given: givenTo(about)});
     this.showing.take(info);
   }
 

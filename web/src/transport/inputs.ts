@@ -1,7 +1,7 @@
 // The texts that a page begins with, of a tab and of the command line.
-import type {Model} from '../answers';
+import type {Model, Models} from '../answers';
 import type {Selection} from '../selection';
-import type {Input} from './transport';
+import type {Input, Kept} from './transport';
 
 /** What a session reads. */
 export function inputOf({text, pair, target, model}: Input): Input {
@@ -13,9 +13,15 @@ export function taken({takes_pair, takes_target}: Model, {text, pair, target}: I
   return {text, ...takes_pair && pair !== undefined && {pair}, ...takes_target && target !== undefined && {target}};
 }
 
-/** What was read last in this tab; but of another model only where the server gives no text. */
-export function toBegin(kept: (Input & {model: string}) | null, given: Input | null, model: string): Input | null {
-  return kept && (given === null || kept.model === model) ? kept : given;
+/** The texts that the server was started with. */
+export function givenTo({text, pair, target}: Pick<Models, 'text' | 'pair' | 'target'>): Input | null {
+  return text ? inputOf({text, pair, target}) : null;
+}
+
+/** The texts that this tab read last, unless the server gives a text and has since been started with another text or model. */
+export function toBegin(kept: Kept | null, given: Input | null, model: string): Input | null {
+  if (given === null || kept === null) return kept ?? given;
+  return kept.model === model && kept.given !== null && isSameInput(kept.given, given) ? kept : given;
 }
 
 /** Which texts a link names; the second one is what the model takes. */

@@ -1,19 +1,22 @@
 // The transport of a page that heed serves: requests to where it came from, its texts in the tab's storage.
-import type {Memory, Transport} from './transport';
+import type {Input, Memory, Transport} from './transport';
 
 const kText = 'heed.text';
 const kBeside = ['pair', 'target'] as const;
 const kModel = 'heed.model';
+const kGiven = 'heed.given';
 
 export const tabMemory: Memory = {
   texts: () => {
     const text = sessionStorage.getItem(kText);
     const beside = kBeside.map((name) => [name, sessionStorage.getItem(`heed.${name}`) ?? undefined]);
-    return text === null ? null : {text, model: sessionStorage.getItem(kModel) ?? '', ...Object.fromEntries(beside)};
+    const given = JSON.parse(sessionStorage.getItem(kGiven) ?? 'null') as Input | null;
+    return text === null ? null : {text, model: sessionStorage.getItem(kModel) ?? '', given, ...Object.fromEntries(beside)};
   },
-  keep: (input, model) => {
+  keep: (input) => {
     sessionStorage.setItem(kText, input.text);
-    sessionStorage.setItem(kModel, model);
+    sessionStorage.setItem(kModel, input.model);
+    sessionStorage.setItem(kGiven, JSON.stringify(input.given));
     for (const name of kBeside) {
       const text = input[name];
       if (text === undefined) sessionStorage.removeItem(`heed.${name}`);

@@ -11,10 +11,13 @@ export interface Events {
   close(): void;
 }
 
+/** Texts of a page, the model that read them, and the text that the server was started with. */
+export interface Kept extends Input { model: string; given: Input | null }
+
 /** Keeps the texts of a page for its next start. */
 export interface Memory {
-  texts(): (Input & {model: string}) | null;  // and which model read them
-  keep(input: Input, model: string): void;
+  texts(): Kept | null;
+  keep(kept: Kept): void;
 }
 
 export interface Transport {

@@ -5,9 +5,10 @@ import {HeadsCompare} from '../panels/heads_compare';
 import {HeadsEvidence} from '../panels/heads_evidence';
 import {PatternField} from '../panels/heads_pattern';
 import {HeadsScatter} from '../panels/heads_scatter';
-import {columnName, columnsOf, openHeads, sortName, valueOf, valueText} from '../panels/heads_scores';
+import {columnsOf, openHeads, sortName, valueOf, valueText} from '../panels/heads_scores';
 import {HeadsTable, nextName} from '../panels/heads_table';
 import {primary} from '../panel';
+import {fullName} from '../score_names';
 import {headText} from '../selection';
 import {sideSwitch} from '../sides';
 import {headsOf} from '../late';
@@ -37,21 +38,23 @@ export const heads: View = {
     const evidence = new HeadsEvidence(page, alike);
     const compare = new HeadsCompare(page);
     const form = choice('score', [{name: 'raw', label: 'raw'}, {name: 'adjusted', label: 'sink-adjusted'}] as const, (name) => store.set({form: name}));
-    const on = choice('on', [{name: 'probe', label: 'text + probe'}, {name: 'text', label: 'text'}] as const, (name) => store.set({on: name}));
+    const on = choice('on', [{name: 'probe', label: 'random tokens'}, {name: 'text', label: 'this text'}] as const, (name) => store.set({on: name}));
     const label = (text: string, ...nodes: Node[]) => html('span', {class: 'heads-switch'}, html('span', {class: 'quiet'}, text), ...nodes);
     const stacks = page.side.split === null ? sideSwitch(page) : null;
     const late = html('div', {class: 'heads-late quiet', role: 'status'});
+    const probe = html('span', {class: 'quiet'}, 'random tokens are given twice; an induction head looks from a token of the second half to the token that followed its first occurrence');
+    const sources = html('div', {class: 'heads-sources', hidden: !page.side.isSquare}, label('induction and duplicate on', on.element), probe);
     container.classList.add('heads-view');
     container.append(
       html('div', {class: 'heads-left'}, scatter.element, evidence.element),
       html('div', {class: 'heads-right'}, html('div', {class: 'heads-switches'}, pattern.element,
-        ...stacks ? [stacks.element] : [], label('score', form.element), label('on', on.element), label('compare with', compare.switches)), late, compare.element, table.element));
+        ...stacks ? [stacks.element] : [], label('score', form.element), label('compare with', compare.switches)), late, compare.element, sources, table.element));
     const progress = () => {
-      late.textContent = api.late.kinds.map(({from, done, of}) => `${from === 'probe' ? 'probed' : 'run without it'}: ${done} of ${count(of, 'head')}`).join(', ');
+      late.textContent = api.late.kinds.map(({from, done, of}) => `${from === 'probe' ? 'random tokens' : 'run without it'}: ${done} of ${count(of, 'head')}`).join(', ');
     };
     const panels = [
       scatter, table, evidence, compare,
-      {update: () => { form.show(store.now.form); on.show(store.now.on); stacks?.show(); progress(); }},
+      {update: () => { form.show(store.now.form); on.show(store.now.on); probe.hidden = store.now.on === 'text'; stacks?.show(); progress(); }},
     ];
     return {
       keys: {
@@ -60,7 +63,7 @@ export const heads: View = {
       },
       said: () => {
         const place = {...store.hover.place ?? primary(store.now), stack: headsOf(page)[0]!.stack!};
-        const values = columnsOf(page, alike()).map((column) => `${columnName(column)} ${valueText(column, valueOf(page, place, column, alike()))}`);
+        const values = columnsOf(page, alike()).map((column) => `${fullName(column.name)} ${valueText(column, valueOf(page, place, column, alike()))}`);
         return [html('b', {class: 'accent'}, headText(place)), document.createTextNode(` ${values.join(' \u00b7 ')}`)];
       },
       update,

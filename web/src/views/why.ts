@@ -1,7 +1,7 @@
 // Why: one weight as a sum, by dimension, by who wrote it, against its row, by position; what it did, and tests of it.
 import type {Dimensions, Effect, Geometry, Origins, Trial, Why} from '../answers';
 import {latest, Slot} from '../data/slot';
-import {html} from '../dom';
+import {button, html} from '../dom';
 import {count, largeWeight} from '../format';
 import {isSaved} from '../held';
 import type {Page} from '../panel';
@@ -16,6 +16,7 @@ import {dimensionsBlock, kAgainst, positionBlock} from '../panels/why_dimensions
 import {effectBlock, testBlock} from '../panels/why_effect';
 import {learnedTerms, originsBlock} from '../panels/why_origins';
 import {Block, heading, note} from '../panels/why_parts';
+import {ordinal} from '../panels/read_out';
 import {planeBlock} from '../panels/why_plane';
 import {allKeysBlock} from '../panels/why_row';
 import {rowBlock, sumBlock} from '../panels/why_sum';
@@ -23,11 +24,6 @@ import type {Drawn, View} from './view';
 
 const kTested = 1024;  // tokens up to which tests run unasked
 const kWholePlane = 128;  // keys up to which the plane has all
-
-function ordinal(rank: number): string {
-  const ending = rank % 100 >= 11 && rank % 100 <= 13 ? 'th' : ['th', 'st', 'nd', 'rd'][rank % 10] ?? 'th';
-  return `${rank}${ending}`;
-}
 
 /** The token in its phrase, which begins and ends with a word. */
 function quoted(tokens: Token[], at: number, kind: string): HTMLElement {
@@ -45,6 +41,8 @@ class WhyView implements Drawn {
   private readonly title = html('div', {class: 'why-title'});
   private readonly parts = ['Sum', 'By dimension', 'Where q and k came from', 'Competing keys', 'Position', 'Effect on the logits', 'All keys by dimension', 'Queries and keys in a plane'].map((label, at) =>
     html('section', {class: at < 6 ? 'why-part-block' : 'why-part-block whole', 'aria-label': label}));
+  private readonly links = this.parts.slice(6).map((part) => button({class: 'link'}, () => part.scrollIntoView(), part.getAttribute('aria-label')!.toLowerCase()));
+  private readonly below = html('span', {class: 'quiet why-below', 'data-unsaved': true}, 'below: ', this.links[0], ', ', this.links[1]);
   private readonly effectPlace = html('div');
   private readonly testPlace = html('div');
   private readonly blocks = [this.title, ...this.parts.slice(0, 5), this.effectPlace, this.testPlace, ...this.parts.slice(6)].map((part) => new Block(part));
@@ -129,6 +127,7 @@ class WhyView implements Drawn {
       const asked = slot.show(api.ofHead<Value>(place, what));
       const found = latest(asked);
       part.hidden = asked?.state === 'error' && isSaved(api.model);  // a file holds one cell's
+      this.below.hidden = this.parts.slice(6).some(({hidden}) => hidden);
       if (found) block.show([found, key, part.clientWidth], () => make(found, part.clientWidth));
       else if (asked?.state === 'error') block.show([asked.error], () => [heading(part.getAttribute('aria-label')!, ''), note(asked.error.message)]);
     };
@@ -147,6 +146,7 @@ class WhyView implements Drawn {
       html('span', {class: 'large'}, why.visible ? largeWeight(why.weight) : '0'),
       quoted(side.queries, why.query, 'why-query'), html('span', {class: 'why-verb'}, 'attends to'), quoted(side.keys, why.key, 'why-key-token'),
       html('span', {class: 'quiet why-where'}, `head ${headText(place)}${side.attention.kv_heads < side.heads ? `, kv ${why.kv_head}` : ''}${distance}${rank}`),
+      this.below,
     ];
   }
 

@@ -71,6 +71,14 @@ test('the pointer on a chip tries its head, and a click chooses it', async () =>
   await soon.match(heading, /L1\.H6/);
 });
 
+test('beside the chips it is said what their scores are measured on', async () => {
+  const page = await open('#look/L1.H3/i=60/scores=probe_induction+induction');
+  await soon.match(() => page.locator('.layer').innerText(), /scores on this text\s+p: on random tokens/);
+  await soon.match(() => chip(page, 3).innerText(), /p induc .*\s+induc /);
+  await page.setViewportSize({width: 390, height: 844});
+  await soon.match(() => page.locator('.layer').innerText(), /scores on this\s+text/);
+});
+
 test('the keyboard tries a head, too', async () => {
   const page = await open('#look/L1.H3/i=60/j=20');
   await chip(page, 3).focus();

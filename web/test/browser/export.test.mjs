@@ -7,7 +7,7 @@ import {pathToFileURL} from 'node:url';
 import {test} from 'node:test';
 import {promisify} from 'node:util';
 import {PNG} from 'pngjs';
-import {browserPath, eventually, frames, kText, modelPath, quiet, ready, run, scratch as folder, settled, soon, token, windowBrowserPath, withPages} from './harness.mjs';
+import {browserPath, eventually, frames, kText, modelPath, quiet, ready, run, scratch as folder, settled, soon, token, told, windowBrowserPath, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const heed = promisify(execFile);
@@ -146,7 +146,45 @@ test('a part of the view is saved as a figure of its own', async () => {
   assert.ok(out > 0 && Math.abs(width - Math.max(box.width, content) - out - 32) <= 1.5 , `${width} x ${height}`);
   const last = await page.locator('.matrix-part').evaluate((part) => Math.max(...[...part.querySelectorAll('canvas, text')]
     .filter((each) => each.checkVisibility()).map((each) => each.getBoundingClientRect().bottom)));
-  assert.ok(Math.abs(height - (last - box.y) - 32) <= 2, `${height} px high, its last mark ends at ${last - box.y}`);
+  const caption = 2 * 16 + 8;
+  assert.ok(Math.abs(height - (last - box.y) - 32 - caption) <= 2, `${height} px high, its last mark ends at ${last - box.y}`);
+});
+
+/** The part of the view as a figure, in a page that can be asked where its elements stand. */
+async function savedPart(page, name) {
+  const [download] = await Promise.all([page.waitForEvent('download'), page.locator('.foot-save select').selectOption(name)]);
+  const file = join(folder, `part-${Math.random()}.svg`);
+  await download.saveAs(file);
+  return openSvg(readFileSync(file));
+}
+
+for (const [width, part] of [[1440, 'next-word'], [390, 'text'], [1440, 'matrix']]) {
+  test(`a part that is saved alone says the model, head, row and text, within its bounds: ${part} at ${width} px`, async () => {
+    const page = await open(`#${kView}`, {viewport: {width, height: 900}});
+    await settled(page);
+    const figure = await savedPart(page, part);
+    const place = figure.locator('text', {hasText: /^tiny, L1\.H3, row \u201c.+\u201d 60, column \u201c.+\u201d 58$/});
+    const excerpt = figure.locator('text', {hasText: /^\u201cOnce upon a time, there/});
+    for (const line of [place, excerpt]) {
+      assert.equal(await line.count(), 1);
+      const out = await line.evaluate((text) => {
+        const [own, all] = [text.getBoundingClientRect(), text.closest('svg').getBoundingClientRect()];
+        const others = [...text.closest('svg').querySelectorAll('text')].filter((each) => each !== text).map((each) => each.getBoundingClientRect());
+        const isUnder = others.every(({left, right, top, bottom}) => left > own.right || right < own.left || top > own.bottom - 2 || bottom < own.top + 2);
+        return own.left < all.left || own.right > all.right || own.bottom > all.bottom || !isUnder;
+      });
+      assert.ok(!out, await line.textContent());
+    }
+  });
+}
+
+test('a figure of the heads between two scores says on which tokens they are measured', async () => {
+  const page = await blank();
+  await page.goto(`${state.server.address}#heads/L1.H3/across=induction/up=duplicate`);
+  await page.waitForSelector('.heads-scatter .point');
+  await told(page);
+  const words = (await (await savedPart(page, 'heads-between-two-scores')).locator('text').allTextContents()).join();
+  assert.match(words, /duplicate on random tokens.*induction on random tokens/);
 });
 
 test('the svg stands by itself and is what the page shows', async () => {

@@ -73,6 +73,15 @@ test('a choice sorts the heads of each layer', async () => {
   await soon.equal(() => page.locator('.grid-layer .quiet').first().textContent(), ` mean ${written(mean)}`);
 });
 
+test('a score that is measured twice says on which tokens', async () => {
+  const page = await open('#grid/L1.H3/sort=probe_induction');
+  await soon.equal(() => page.locator('.grid-sort [data-option=induction]').textContent(), 'induction on this text');
+  await soon.equal(() => page.locator('.grid-sort .menu-face').textContent(), 'induction on random tokens');
+  const names = await page.locator('.grid-sort option').allTextContents();
+  for (const name of ['duplicate on this text', 'duplicate on random tokens']) assert.ok(names.includes(name), names.join());
+  await soon.match(() => page.locator('.said').textContent(), /^L1\.H3 induction on random tokens /);
+});
+
 test('a filter fades the others, which keep their places, and stands in the address', async () => {
   const page = await open();
   const all = await scores(page);
@@ -162,6 +171,18 @@ test('what is out of sight is drawn when it is scrolled to', async () => {
   await head(page, last.layer, last.head).waitFor();
   await drawn(page);
   await soon.equal(() => head(page, 0, 0).count(), 0);
+});
+
+test('the line that says how many layers are below covers no head', async () => {
+  for (const viewport of [{width: 390, height: 844}, {width: 1440, height: 480}]) {
+    const page = await open('#grid/L0.H0', {viewport});
+    await soon.match(() => page.locator('.grid-more').textContent(), /^\u2193 \d+ more layers?$/);
+    const [scroller, more] = await page.evaluate(() => ['.grid-scroller', '.grid-more'].map((name) => document.querySelector(name).getBoundingClientRect().toJSON()));
+    assert.ok(more.top >= scroller.bottom, `${more.top} ${scroller.bottom}`);
+    await page.locator('.grid-scroller').evaluate((each) => { each.scrollTop = each.scrollHeight; });
+    await soon.equal(() => page.locator('.grid-more').textContent(), '');
+    await soon.deepEqual(() => page.locator('.grid-scroller').evaluate((each) => each.getBoundingClientRect().bottom), scroller.bottom);
+  }
 });
 
 test('page and command line write the same grid and the same zoomed matrix', async () => {

@@ -67,6 +67,23 @@ test('every score has its evidence, and the runner-up, or the head before all, w
   }
 });
 
+test('induction and duplicate say on which tokens they are measured, and what random tokens are for', async () => {
+  const page = await open('#heads/L1.H3/sort=induction/across=induction/up=duplicate');
+  const column = (name) => page.locator('.heads-names [role=columnheader]', {hasText: name}).textContent();
+  const said = (selector) => page.locator(selector).allTextContents().then((all) => all.join(' '));
+  for (const [option, source] of [['probe', 'on random tokens'], ['text', 'on this text']]) {
+    await page.locator(`[aria-label=on] [data-option=${option}]`).click();
+    await soon.equal(() => column('induction'), `induction${source}`);
+    await soon.equal(() => column('duplicate'), `duplicate${source}`);
+    await soon.match(() => said('.heads-scatter svg text'), new RegExp(`duplicate ${source}.*induction ${source}`));
+    await soon.match(() => said('.heads-axes'), new RegExp(`x induction ${source}.*y duplicate ${source}`));
+    await soon.match(() => said('.heads-evidence .heading'), new RegExp(`L1.H3, induction ${source}`));
+    await soon.match(() => said('.foot .said'), new RegExp(`induction ${source} .*duplicate ${source} `));
+    await soon.equal(() => page.locator('.heads-sources .quiet', {hasText: 'given twice'}).isVisible(), option === 'probe');
+    await soon.doesNotMatch(() => page.locator('.view').innerText(), /probe|\bp (induc|dup)\b/);
+  }
+});
+
 test('at 390 px three scores stand side by side, and a menu takes another one', async () => {
   const page = await open('#heads/L1.H3', {viewport: {width: 390, height: 844}});
   await soon.equal(() => page.locator('.heads-names [role=columnheader]').count(), 4);  // the head's name, too

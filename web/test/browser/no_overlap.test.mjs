@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import {join} from 'node:path';
 import {after, before, test} from 'node:test';
-import {frames, kText, quiet, scratch, startServer, withPages} from './harness.mjs';
+import {frames, kText, scratch, startServer, told, withPages} from './harness.mjs';
 import {writeModel} from './model.mjs';
 
 const {blank} = withPages();
@@ -98,7 +98,7 @@ function wrongTexts(page) {
 }
 
 /** Opens each view of an address in each size, until it is drawn, and looks at its texts. */
-function everyView(name, {served, place, isLong = false, sizes = kSizes}) {
+function everyView(name, {served, place, sizes = kSizes}) {
   let server;
   before(async () => { server = await startServer(0, served()); });
   after(() => server?.stop());
@@ -111,8 +111,7 @@ function everyView(name, {served, place, isLong = false, sizes = kSizes}) {
         await page.evaluate((address) => { location.hash = address; }, `#${view}/${place}`);
         await page.waitForFunction((wanted) => document.querySelector('nav select')?.value === wanted, view);
         await page.waitForFunction(() => (document.querySelector('.view')?.innerText.length ?? 0) > 40);
-        if (isLong) await frames(page);
-        else await quiet(page);
+        await told(page);
         let found = await wrongTexts(page);
         for (let again = 0; found.length > 0 && again < kAgain; ++again) {
           await frames(page);
@@ -144,5 +143,5 @@ if (kEverywhere) {
   everyView('5,000 tokens', {served: () => {
     writeModel(long, text, 8192);
     return {text, folder: long};
-  }, place: 'L1.H3/i=4900/j=4890', isLong: true});
+  }, place: 'L1.H3/i=4900/j=4890'});
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
 import {test} from 'node:test';
-import {hash, ownPort, quiet, ready, soon, startServer, textOf, waitForText, withPages, told} from './harness.mjs';
+import {hash, ownPort, quiet, ready, run, soon, startServer, textOf, waitForText, withPages, told} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const json = (value, status = 200) => ({status, contentType: 'application/json', body: JSON.stringify(value)});
@@ -119,6 +119,25 @@ test('text and model are kept for a reload', async () => {
   await told(page);  // a request of the page that is left would never end
   await page.reload();
   await waitForText(page, 'T');
+});
+
+test('a tab shows the text that a server was started with since, and keeps what it reads over a reload', async () => {
+  const server = await startServer(await ownPort());
+  const page = await blank();
+  await page.goto(server.address);
+  await ready(page);
+  await run(page, 'Tom and the old dog');
+  await server.stop();
+  const other = await startServer(server.port, {text: 'She saw a big red ball.'});
+  await page.goto(other.address);
+  await waitForText(page, 'S');
+  await ready(page);
+  await run(page, 'Tom and the old dog');
+  await told(page);
+  await page.reload();
+  await waitForText(page, 'T');
+  await told(page);
+  await other.stop();
 });
 
 test('a page without a token says where to get one', async () => {

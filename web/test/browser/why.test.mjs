@@ -25,6 +25,21 @@ test('w opens Why for the pinned edge, whose sums say what they leave over', asy
   await soon.ok(async () => await page.locator('.why-row.dim').count() >= 2);
 });
 
+test('links where Why begins lead to the parts below the fold', async () => {
+  const page = await open('#why/L0.H1/i=9/j=3', '.why-plane');
+  await page.setViewportSize({width: 1440, height: 600});
+  for (const name of ['Queries and keys in a plane', 'All keys by dimension']) {
+    const isInSight = () => page.locator(`section[aria-label="${name}"] h2`).evaluate((title) => {
+      const {left, top, bottom} = title.getBoundingClientRect();
+      return top >= 0 && bottom <= innerHeight && document.elementFromPoint(left + 2, (top + bottom) / 2) === title;
+    });
+    await page.locator('.why-title').evaluate((title) => title.scrollIntoView());
+    await soon.equal(isInSight, false);
+    await page.locator('.why-below button', {hasText: name.toLowerCase()}).click();
+    await soon.equal(isInSight, true);
+  }
+});
+
 test('arrows go to the next key, and v changes what it is held against', async () => {
   const page = await open('#why/L0.H1/i=9/j=3', '.why-title .large');
   await page.keyboard.press('ArrowRight');

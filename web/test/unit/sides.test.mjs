@@ -201,13 +201,20 @@ test('a saved page answers of a matrix that is not square', async () => {
 });
 
 test('a text that another model read gives way to the one of the command line', () => {
-  const kept = {text: 'old', model: 'other'};
   const given = {text: 'new'};
+  const kept = {text: 'old', model: 'other', given};
   assert.equal(toBegin(kept, given, 'tiny').text, 'new');
   assert.equal(toBegin({...kept, model: 'tiny'}, given, 'tiny').text, 'old');
   assert.equal(toBegin(kept, null, 'tiny').text, 'old');
   assert.equal(toBegin(null, given, 'tiny').text, 'new');
   assert.equal(toBegin(null, null, 'tiny'), null);
+});
+test('a text that was read under another start text gives way to that of the command line', () => {
+  const kept = {text: 'old', model: 'tiny', given: {text: 'first'}};
+  assert.equal(toBegin(kept, {text: 'first'}, 'tiny').text, 'old');
+  assert.equal(toBegin(kept, {text: 'second'}, 'tiny').text, 'second');
+  assert.equal(toBegin(kept, {text: 'first', pair: 'another'}, 'tiny').pair, 'another');
+  assert.equal(toBegin({...kept, given: null}, {text: 'first'}, 'tiny').text, 'first');
 });
 test('the pass of an encoder-decoder is that of both texts through the layers of both', () => {
   assert.equal(passOf(session), '5 tokens through 4 layers');

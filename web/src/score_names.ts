@@ -1,0 +1,17 @@
+// The names of scores on the page. Induction and duplicates are measured twice, on the text and on random tokens: their
+// names say on which.
+import type {Score} from './answers';
+
+/** Empty for a score with only one source. */
+export function sourceOf(name: string): string {
+  return name.startsWith('probe_') ? 'on random tokens' : name === 'induction' || name === 'duplicate' ? 'on this text' : '';
+}
+
+/** `induction` for both sources, `same word`. */
+export function plainName(name: string): string { return name.replace(/^probe_/, '').replace(/_/g, ' '); }
+
+/** `induction on random tokens`, `same word`. */
+export function fullName(name: string): string { return `${plainName(name)} ${sourceOf(name)}`.trimEnd(); }
+
+/** The short form, except where it leaves out the source. */
+export function briefName({name, short}: Pick<Score, 'name' | 'short'>): string { return sourceOf(name) === '' ? short : fullName(name); }
