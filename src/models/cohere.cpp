@@ -45,12 +45,12 @@ DecoderShape read_cohere(const Config& config) {
   return shape;
 }
 
-Json cohere_training_config(const TrainingShape& shape) {
-  return usual_training_config(shape);
-}
+Json cohere_training_config(const TrainingShape& shape) { return usual_training_config(shape); }
 
 }  // namespace
 
-Family cohere_family() { return decoder_family<read_cohere>({"cohere", "cohere2"}, cohere_training_config); }
+Family cohere_family() {
+  return decoder_family<read_cohere>({"cohere", "cohere2"}, cohere_training_config);
+}
 
 }  // namespace heed

@@ -59,11 +59,10 @@ Attention Decoder::make_attention(
     return linear(block + name, C, heads * D, s.qkv_bias);
   };
   AttentionParts parts{
-      .projections =
-          is_given(names.qkv)
-              ? fused_projection(projection(names.qkv, H + 2 * G))
-              : separate_projections(projection(names.q, H), projection(names.k, G),
-                                     projection(names.v, G)),
+      .projections = is_given(names.qkv)
+                         ? fused_projection(projection(names.qkv, H + 2 * G))
+                         : separate_projections(projection(names.q, H), projection(names.k, G),
+                                                projection(names.v, G)),
       .out = linear(block + names.out, H * D, C, s.out_bias),
       .rotation = own.rotation ? rotations[*own.rotation] : nullptr,
       .dropout = dropout_of(s, layer, 0)};
@@ -252,14 +251,14 @@ void Decoder::initialise(std::uint64_t seed) {
       if (name.ends_with(std::string(part) + ".weight")) return true;
     return false;
   };
-  heed::initialise(parameters(),
-                   {.seed = seed,
-                    .deviation =
-                        [&](std::string_view name) {
-                          return writes(name) ? shape_.into_stream.value_or(shape_.deviation)
-                                              : shape_.deviation;
-                        },
-                    .norm = static_cast<float>(1 - shape_.norm.offset)});
+  heed::initialise(parameters(), {.seed = seed,
+                                  .deviation =
+                                      [&](std::string_view name) {
+                                        return writes(name)
+                                                   ? shape_.into_stream.value_or(shape_.deviation)
+                                                   : shape_.deviation;
+                                      },
+                                  .norm = static_cast<float>(1 - shape_.norm.offset)});
 }
 
 std::unique_ptr<Model> make_decoder(DecoderShape shape, std::uint64_t seed) {

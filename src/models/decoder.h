@@ -49,9 +49,9 @@ struct DecoderNames {
 
 /// What may differ from layer to layer.
 struct DecoderLayer {
-  std::int64_t window = 0;                 // keys that a query sees; 0: all before it
+  std::int64_t window = 0;                  // keys that a query sees; 0: all before it
   std::optional<std::size_t> rotation = 0;  // of `DecoderShape::rotations`; none: without positions
-  double scale = 1;                        // of scores
+  double scale = 1;                         // of scores
 };
 
 struct DecoderShape {
@@ -81,10 +81,10 @@ struct DecoderShape {
   bool keeps_tie = false;  // the head is tied whatever the file holds
 
   double embedding_dropout = 0, dropout = 0, attention_dropout = 0;  // `dropout`: of what is added
-  double deviation = 0.02;                     // of fresh weights
-  std::optional<double> into_stream = {};      // of those that write into the stream, if another
-  std::vector<std::string_view> unused = {};   // Spelling::unused
-  const char* other_head = "";                 // what some files call names.head
+  double deviation = 0.02;                                           // of fresh weights
+  std::optional<double> into_stream = {};     // of those that write into the stream, if another
+  std::vector<std::string_view> unused = {};  // Spelling::unused
+  const char* other_head = "";                // what some files call names.head
 
   std::int64_t bos = -1;  // -1: none
   std::vector<std::int64_t> eos = {};
@@ -197,13 +197,14 @@ std::unique_ptr<Model> load_decoder(DecoderShape shape, const Weights& weights,
 template <DecoderShape (*kRead)(const Config&)>
 Family decoder_family(std::vector<std::string_view> model_types,
                       Json (*training_config)(const TrainingShape&)) {
-  return {.model_types = std::move(model_types),
-          .describe = [](const Config& config) { return kRead(config).info(); },
-          .make = [](const Config& config,
-                     std::uint64_t seed) { return make_decoder(kRead(config), seed); },
-          .load = [](const Config& config, const Weights& weights,
-                     const Reading& reading) { return load_decoder(kRead(config), weights, reading); },
-          .training_config = training_config};
+  return {
+      .model_types = std::move(model_types),
+      .describe = [](const Config& config) { return kRead(config).info(); },
+      .make = [](const Config& config,
+                 std::uint64_t seed) { return make_decoder(kRead(config), seed); },
+      .load = [](const Config& config, const Weights& weights,
+                 const Reading& reading) { return load_decoder(kRead(config), weights, reading); },
+      .training_config = training_config};
 }
 
 }  // namespace heed

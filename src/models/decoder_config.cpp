@@ -33,12 +33,10 @@ void read_extents(const Config& config, const UsualKeys& usual, DecoderShape& sh
       "num_key_value_heads",
       usual.kv_heads == 0 || config.null("num_key_value_heads") ? shape.heads : usual.kv_heads);
   shape.width = config.extent(usual.width_key, usual.width);
-  shape.head_dim =
-      config.extent("head_dim", usual.head_dim == 0
-                                    ? std::max<std::int64_t>(shape.width / shape.heads, 1)
-                                    : usual.head_dim);
-  shape.inner =
-      config.extent(usual.inner_key, usual.inner == 0 ? 4 * shape.width : usual.inner);
+  shape.head_dim = config.extent(
+      "head_dim",
+      usual.head_dim == 0 ? std::max<std::int64_t>(shape.width / shape.heads, 1) : usual.head_dim);
+  shape.inner = config.extent(usual.inner_key, usual.inner == 0 ? 4 * shape.width : usual.inner);
   shape.vocabulary = config.extent("vocab_size", usual.vocabulary);
   shape.positions = config.extent(usual.positions_key, usual.positions);
 }

@@ -1,6 +1,6 @@
 // Gemma (Gemma team 2024, 2025): a decoder with rotary positions, gated GELU and norms whose files
-// hold the scale less 1. Gemma 2 and 3 have a norm of what each branch adds, too, and windows in some
-// layers; Gemma 2 caps scores and logits, Gemma 3 has norms of queries and keys.
+// hold the scale less 1. Gemma 2 and 3 have a norm of what each branch adds, too, and windows in
+// some layers; Gemma 2 caps scores and logits, Gemma 3 has norms of queries and keys.
 #include <cmath>
 
 #include "heed/error.h"
@@ -22,10 +22,8 @@ void read_gemma(const Config& config, const UsualKeys& usual, DecoderShape& shap
     config.refuse("use_bidirectional_attention", "true", "false", ErrorCode::kUnsupported);
   shape.norm.centred = false;
   shape.norm.offset = 1;
-  shape.head_norm = {.width = shape.head_dim,
-                     .epsilon = shape.norm.epsilon,
-                     .centred = false,
-                     .offset = 1};
+  shape.head_norm = {
+      .width = shape.head_dim, .epsilon = shape.norm.epsilon, .centred = false, .offset = 1};
   shape.embedding_scale = std::sqrt(static_cast<double>(shape.width));
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
 }
@@ -114,8 +112,8 @@ DecoderShape read_gemma3(const Config& config) {
   if (config.extent("sliding_window_pattern", 6) != 6 && config.texts("layer_types").empty())
     config.refuse("sliding_window_pattern", config.extent("sliding_window_pattern", 6),
                   "6, or a list of layer_types", ErrorCode::kUnsupported);
-  const std::vector<bool> slides = read_later_gemma(
-      config, shape, [](std::int64_t layer) { return (layer + 1) % 6 != 0; });
+  const std::vector<bool> slides =
+      read_later_gemma(config, shape, [](std::int64_t layer) { return (layer + 1) % 6 != 0; });
   read_two_rotations(config, 1000000, 10000, slides, shape);
   return shape;
 }
@@ -141,7 +139,9 @@ Json later_gemma_training_config(const TrainingShape& shape) {
 }  // namespace
 
 Family gemma_family() { return decoder_family<read_gemma1>({"gemma"}, gemma1_training_config); }
-Family gemma3_family() { return decoder_family<read_gemma3>({"gemma3_text"}, later_gemma_training_config); }
+Family gemma3_family() {
+  return decoder_family<read_gemma3>({"gemma3_text"}, later_gemma_training_config);
+}
 Family gemma2_family() {
   return decoder_family<read_gemma2>({"gemma2"}, later_gemma_training_config);
 }

@@ -12,17 +12,17 @@ namespace {
 constexpr const char* kActivation = "gelu_new";
 
 constexpr DecoderNames kGpt2Parts = {.prefix = "transformer.",
-                                 .tokens = "transformer.wte",
-                                 .positions = "transformer.wpe",
-                                 .block = "transformer.h.",
-                                 .attention_norm = "ln_1",
-                                 .qkv = "attn.c_attn",
-                                 .out = "attn.c_proj",
-                                 .mlp_norm = "ln_2",
-                                 .gate = "",
-                                 .up = "mlp.c_fc",
-                                 .down = "mlp.c_proj",
-                                 .last_norm = "transformer.ln_f"};
+                                     .tokens = "transformer.wte",
+                                     .positions = "transformer.wpe",
+                                     .block = "transformer.h.",
+                                     .attention_norm = "ln_1",
+                                     .qkv = "attn.c_attn",
+                                     .out = "attn.c_proj",
+                                     .mlp_norm = "ln_2",
+                                     .gate = "",
+                                     .up = "mlp.c_fc",
+                                     .down = "mlp.c_proj",
+                                     .last_norm = "transformer.ln_f"};
 
 void read_scales(const Config& config, DecoderShape& shape) {
   const bool by_head_dim = config.flag("scale_attn_weights", true);
@@ -37,26 +37,26 @@ void read_scales(const Config& config, DecoderShape& shape) {
 std::string json_of(const DecoderShape& shape, const Config& config) {
   std::vector<std::int64_t> begin;
   if (shape.bos >= 0) begin = {shape.bos};
-  Json json = {{"model_type", "gpt2"},
-               {"architectures", Json::array({"GPT2LMHeadModel"})},
-               {"n_layer", shape.layers},
-               {"n_head", shape.heads},
-               {"n_embd", shape.width},
-               {"n_inner", shape.inner},
-               {"n_positions", shape.positions},
-               {"vocab_size", shape.vocabulary},
-               {"activation_function", config.text("activation_function", kActivation)},
-               {"layer_norm_epsilon", shape.norm.epsilon},
-               {"initializer_range", shape.deviation},
-               {"embd_pdrop", shape.embedding_dropout},
-               {"resid_pdrop", shape.dropout},
-               {"attn_pdrop", shape.attention_dropout},
-               {"scale_attn_weights", config.flag("scale_attn_weights", true)},
-               {"scale_attn_by_inverse_layer_idx",
-                config.flag("scale_attn_by_inverse_layer_idx", false)},
-               {"tie_word_embeddings", shape.tied},
-               {"bos_token_id", json_of_ids(begin)},
-               {"eos_token_id", json_of_ids(shape.eos)}};
+  Json json = {
+      {"model_type", "gpt2"},
+      {"architectures", Json::array({"GPT2LMHeadModel"})},
+      {"n_layer", shape.layers},
+      {"n_head", shape.heads},
+      {"n_embd", shape.width},
+      {"n_inner", shape.inner},
+      {"n_positions", shape.positions},
+      {"vocab_size", shape.vocabulary},
+      {"activation_function", config.text("activation_function", kActivation)},
+      {"layer_norm_epsilon", shape.norm.epsilon},
+      {"initializer_range", shape.deviation},
+      {"embd_pdrop", shape.embedding_dropout},
+      {"resid_pdrop", shape.dropout},
+      {"attn_pdrop", shape.attention_dropout},
+      {"scale_attn_weights", config.flag("scale_attn_weights", true)},
+      {"scale_attn_by_inverse_layer_idx", config.flag("scale_attn_by_inverse_layer_idx", false)},
+      {"tie_word_embeddings", shape.tied},
+      {"bos_token_id", json_of_ids(begin)},
+      {"eos_token_id", json_of_ids(shape.eos)}};
   if (!shape.causal) json.set("is_causal", false);
   if (!shape.bad_words.empty()) {
     Json words = Json::array();

@@ -121,16 +121,22 @@ DecoderShape read_opt(const Config& config) {
 }
 
 Json gpt_neo_training_config(const TrainingShape& shape) {
-  return usual_training_config(shape, {.gated = false, .layers = "num_layers", .heads = "num_heads", .dropouts = {"embed_dropout", "resid_dropout"}});
+  return usual_training_config(shape, {.gated = false,
+                                       .layers = "num_layers",
+                                       .heads = "num_heads",
+                                       .dropouts = {"embed_dropout", "resid_dropout"}});
 }
 
 Json opt_training_config(const TrainingShape& shape) {
-  return usual_training_config(shape, {.gated = false, .inner = "ffn_dim", .dropouts = {"dropout"}});
+  return usual_training_config(shape,
+                               {.gated = false, .inner = "ffn_dim", .dropouts = {"dropout"}});
 }
 
 }  // namespace
 
-Family gpt_neo_family() { return decoder_family<read_gpt_neo>({"gpt_neo"}, gpt_neo_training_config); }
+Family gpt_neo_family() {
+  return decoder_family<read_gpt_neo>({"gpt_neo"}, gpt_neo_training_config);
+}
 Family opt_family() { return decoder_family<read_opt>({"opt"}, opt_training_config); }
 
 }  // namespace heed

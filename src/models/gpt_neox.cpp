@@ -104,12 +104,21 @@ Json gpt_neox_training_config(const TrainingShape& shape) {
 }
 
 Json gptj_training_config(const TrainingShape& shape) {
-  return usual_training_config(shape, {.gated = false, .layers = "n_layer", .heads = "n_head", .width = "n_embd", .inner = "n_inner", .positions = "n_positions", .attention_dropout = "attn_pdrop", .dropouts = {"embd_pdrop", "resid_pdrop"}});
+  return usual_training_config(shape, {.gated = false,
+                                       .layers = "n_layer",
+                                       .heads = "n_head",
+                                       .width = "n_embd",
+                                       .inner = "n_inner",
+                                       .positions = "n_positions",
+                                       .attention_dropout = "attn_pdrop",
+                                       .dropouts = {"embd_pdrop", "resid_pdrop"}});
 }
 
 }  // namespace
 
-Family gpt_neox_family() { return decoder_family<read_gpt_neox>({"gpt_neox"}, gpt_neox_training_config); }
+Family gpt_neox_family() {
+  return decoder_family<read_gpt_neox>({"gpt_neox"}, gpt_neox_training_config);
+}
 Family gptj_family() { return decoder_family<read_gptj>({"gptj"}, gptj_training_config); }
 
 }  // namespace heed

@@ -64,9 +64,8 @@ DecoderShape read_starcoder2(const Config& config) {
 
 // Layers without positions: those of a 0 in `no_rope_layers`, else every fourth.
 void read_layers_without_positions(const Config& config, DecoderShape& shape) {
-  const std::vector<std::int64_t> turns = config.has("no_rope_layers")
-                                              ? config.ids("no_rope_layers", {})
-                                              : std::vector<std::int64_t>();
+  const std::vector<std::int64_t> turns =
+      config.has("no_rope_layers") ? config.ids("no_rope_layers", {}) : std::vector<std::int64_t>();
   if (!turns.empty() && std::ssize(turns) != shape.layers)
     config.refuse("no_rope_layers", fmt::format("a list of {}", turns.size()),
                   fmt::format("{} entries, one per layer", shape.layers));
@@ -159,9 +158,15 @@ Json glm_training_config(const TrainingShape& shape) {
 
 }  // namespace
 
-Family stablelm_family() { return decoder_family<read_stablelm>({"stablelm"}, stablelm_training_config); }
-Family starcoder2_family() { return decoder_family<read_starcoder2>({"starcoder2"}, starcoder2_training_config); }
-Family smollm3_family() { return decoder_family<read_smollm3>({"smollm3"}, smollm3_training_config); }
+Family stablelm_family() {
+  return decoder_family<read_stablelm>({"stablelm"}, stablelm_training_config);
+}
+Family starcoder2_family() {
+  return decoder_family<read_starcoder2>({"starcoder2"}, starcoder2_training_config);
+}
+Family smollm3_family() {
+  return decoder_family<read_smollm3>({"smollm3"}, smollm3_training_config);
+}
 Family glm_family() { return decoder_family<read_glm>({"glm", "glm4"}, glm_training_config); }
 
 }  // namespace heed

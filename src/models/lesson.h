@@ -11,9 +11,9 @@
 #include "models/config.h"
 #include "nn/attention.h"
 #include "nn/embedding.h"
-#include "nn/norm.h"
 #include "nn/linear.h"
 #include "nn/mlp.h"
+#include "nn/norm.h"
 #include "nn/residual.h"
 
 namespace heed {

@@ -56,17 +56,15 @@ DecoderShape read_olmo2(const Config& config) {
   return shape;
 }
 
-Json olmo_training_config(const TrainingShape& shape) {
-  return usual_training_config(shape);
-}
+Json olmo_training_config(const TrainingShape& shape) { return usual_training_config(shape); }
 
-Json olmo2_training_config(const TrainingShape& shape) {
-  return usual_training_config(shape);
-}
+Json olmo2_training_config(const TrainingShape& shape) { return usual_training_config(shape); }
 
 }  // namespace
 
 Family olmo_family() { return decoder_family<read_olmo>({"olmo"}, olmo_training_config); }
-Family olmo2_family() { return decoder_family<read_olmo2>({"olmo2", "olmo3"}, olmo2_training_config); }
+Family olmo2_family() {
+  return decoder_family<read_olmo2>({"olmo2", "olmo3"}, olmo2_training_config);
+}
 
 }  // namespace heed

@@ -45,10 +45,9 @@ DecoderShape read_phi(const Config& config) {
 }
 
 DecoderShape read_phi3(const Config& config) {
-  DecoderShape shape{
-      .family = "phi3",
-      .title = "Phi 3",
-      .names = {.qkv = "self_attn.qkv_proj", .gate = "", .up = "mlp.gate_up_proj"}};
+  DecoderShape shape{.family = "phi3",
+                     .title = "Phi 3",
+                     .names = {.qkv = "self_attn.qkv_proj", .gate = "", .up = "mlp.gate_up_proj"}};
   read_usual(config,
              {.layers = 32,
               .heads = 32,

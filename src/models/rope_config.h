@@ -11,10 +11,10 @@ namespace heed {
 
 struct RopeKeys {
   std::int64_t head_dim = 0;
-  std::int64_t positions = 0;          // of the model's longest text
+  std::int64_t positions = 0;  // of the model's longest text
   RopePairs pairs = RopePairs::kHalves;
-  double base = 10000;                 // where the configuration has none
-  std::optional<double> share = {};    // of a head that turns, where the configuration has none
+  double base = 10000;               // where the configuration has none
+  std::optional<double> share = {};  // of a head that turns, where the configuration has none
 };
 
 /// From `rope_parameters` (transformers 5), or `rope_scaling` in its place and `rope_theta`

@@ -104,7 +104,9 @@ Seq2seq::Side Seq2seq::make_side(const Seq2seqConfig& config, Stack stack,
     if (!encodes) cross.emplace(parts.attention("encoder_attn", Stack::kCross, {}));
     side.layers.push_back({std::move(attention), std::move(cross), parts.mlp(stack)});
   }
-  if (config.norms_first) side.norm.emplace(name + ".layer_norm", NormShape{.width = config.width, .epsilon = kSeq2seqEpsilon});
+  if (config.norms_first)
+    side.norm.emplace(name + ".layer_norm",
+                      NormShape{.width = config.width, .epsilon = kSeq2seqEpsilon});
   return side;
 }
 

@@ -13,9 +13,9 @@
 #include "nn/attention.h"
 #include "nn/bias.h"
 #include "nn/embedding.h"
-#include "nn/norm.h"
 #include "nn/linear.h"
 #include "nn/mlp.h"
+#include "nn/norm.h"
 #include "nn/residual.h"
 
 namespace heed {

@@ -27,7 +27,7 @@ class T5LayerParts {
         name_(fmt::format("{}.block.{}.layer.", side, layer)) {}
 
   Residual<Attention> attention(const char* part, Stack stack,
-                                         std::shared_ptr<const PositionBias> bias, Mask mask) {
+                                std::shared_ptr<const PositionBias> bias, Mask mask) {
     const std::string name = fmt::format("{}{}.", name_, branch_);
     const std::int64_t all = config_.heads * config_.head_dim;
     const auto linear = [&](const char* what, std::int64_t in, std::int64_t out) {
@@ -87,9 +87,7 @@ T5::Side T5::make_side(const T5Config& config, Stack stack) {
                         .heads = config.heads,
                         .farthest = config.farthest,
                         .both_sides = encodes});
-  Side side{.bias = bias,
-            .layers = {},
-            .norm = t5_norm(name + ".final_layer_norm", config)};
+  Side side{.bias = bias, .layers = {}, .norm = t5_norm(name + ".final_layer_norm", config)};
   const std::int64_t layers = encodes ? config.layers : config.decoder_layers;
   for (int layer = 0; layer < layers; ++layer) {
     T5LayerParts parts(config, name, stack, layer);

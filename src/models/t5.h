@@ -15,9 +15,9 @@
 #include "nn/embedding.h"
 #include "nn/linear.h"
 #include "nn/mlp.h"
+#include "nn/norm.h"
 #include "nn/position_bias.h"
 #include "nn/residual.h"
-#include "nn/norm.h"
 
 namespace heed {
 

@@ -24,9 +24,9 @@ struct AttentionShape {
   std::int64_t head_dim = 1;  // D
   double scale = 1;
   double softcap = 0;
-  double dropout = 0;  // of the weights, in training
+  double dropout = 0;    // of the weights, in training
   bool by_head = false;  // of a fused projection: q, k, v of head 0, then those of head 1 (H = G)
-  Mask mask = {};      // the family's own (causal for decoders); a tap may add one
+  Mask mask = {};        // the family's own (causal for decoders); a tap may add one
 };
 
 /// C -> (H + 2 G) D: q, k, v beside each other, each its heads one after the other, or `by_head`.
@@ -36,7 +36,7 @@ std::vector<Linear> separate_projections(Linear q, Linear k, Linear v);
 
 struct AttentionParts {
   std::vector<Linear> projections;
-  Linear out;                          // H D -> C
+  Linear out;  // H D -> C
   // Of each head's row, or of the rows of all heads at once, by the norm's width; with projections
   // of their own.
   std::optional<Norm> q_norm = {};

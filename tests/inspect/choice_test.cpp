@@ -245,10 +245,12 @@ TEST(ChooseHead, KeepsToTheHeadThatIsAskedFor) {
   const std::vector<HeadScores> scores = score_heads(session);
   const ChosenHead of_head = choose_head(session, scores, {}, {}, 1);
   EXPECT_EQ(of_head.head, 1);
-  EXPECT_TRUE(of_head.reason.ends_with("more strongly than head 1 of any other layer")) << of_head.reason;
+  EXPECT_TRUE(of_head.reason.ends_with("more strongly than head 1 of any other layer"))
+      << of_head.reason;
   const ChosenHead of_layer = choose_head(session, scores, {}, 0, {});
   EXPECT_EQ(of_layer.head, 1);
-  EXPECT_TRUE(of_layer.reason.ends_with("more strongly than any other of layer 0")) << of_layer.reason;
+  EXPECT_TRUE(of_layer.reason.ends_with("more strongly than any other of layer 0"))
+      << of_layer.reason;
   const ChosenHead named = choose_head(session, {}, {}, 0, 0);
   EXPECT_EQ(named.reason, "asked for");
   EXPECT_FALSE(named.automatic || named.query);

@@ -168,7 +168,8 @@ TEST(Registry, AMissingTensorIsNamed) {
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kNotFound);
-    EXPECT_NE(std::string(error.what()).find("transformer.h.1.mlp.c_proj.weight"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("transformer.h.1.mlp.c_proj.weight"),
+              std::string::npos);
     EXPECT_NE(std::string(error.what()).find(saved.file("model.safetensors")), std::string::npos);
   }
 }

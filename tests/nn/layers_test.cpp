@@ -58,11 +58,9 @@ TEST(Norm, GradientsAreFiniteDifferencesInEveryForm) {
     for (const bool weight : {true, false})
       for (const bool bias : {true, false})
         for (const double offset : {0.0, 1.0}) {
-          Norm layer("norm", {.width = 6,
-                              .centred = centred,
-                              .weight = weight,
-                              .bias = bias,
-                              .offset = offset});
+          Norm layer(
+              "norm",
+              {.width = 6, .centred = centred, .weight = weight, .bias = bias, .offset = offset});
           EXPECT_EQ(parameters_of(layer).size(), (weight ? 1U : 0U) + (centred && bias ? 1U : 0U));
           expect_layer_gradients(layer, {2, 3, 6});
         }
@@ -120,12 +118,12 @@ TEST(Residual, GradientsGoThroughNormsInEveryPlace) {
   };
   for (int places = 0; places < 8; ++places) {
     Residual<Mlp> layer({.before = norm((places & 1) != 0),
-                                  .inside = norm((places & 2) != 0),
-                                  .after = norm((places & 4) != 0)},
-                                 Mlp({.up = Linear("up", {.in = 4, .out = 9}),
-                                      .activation = Activation::kSilu,
-                                      .down = Linear("down", {.in = 9, .out = 4})}),
-                                 mlp_names(Stack::kSelf, 0));
+                         .inside = norm((places & 2) != 0),
+                         .after = norm((places & 4) != 0)},
+                        Mlp({.up = Linear("up", {.in = 4, .out = 9}),
+                             .activation = Activation::kSilu,
+                             .down = Linear("down", {.in = 9, .out = 4})}),
+                        mlp_names(Stack::kSelf, 0));
     SCOPED_TRACE(places);
     AsLayer as_layer{layer};
     expect_layer_gradients(as_layer, {2, 3, 4});

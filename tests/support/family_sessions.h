@@ -20,7 +20,9 @@ struct FamilyVariant {
 };
 
 /// What differs between attentions: norms before, inside and after, shared keys, windows, soft
-/// caps, norms of q and k, biases by distance, learned and rotary positions, cross-attention.
+/// caps, norms of q and k (of each head or of all), biases by distance, learned and rotary
+/// positions (halves or neighbours, a part of a head, no layer or some), fused projections,
+/// branches beside each other, cross-attention.
 inline constexpr FamilyVariant kFamilyVariants[] = {
     {"gpt2", R"({"model_type": "gpt2", "n_layer": 3, "n_head": 2, "n_embd": 8, "n_positions": 16,
       "vocab_size": 11})"},
@@ -55,6 +57,29 @@ inline constexpr FamilyVariant kFamilyVariants[] = {
     {"t5", R"({"model_type": "t5", "num_layers": 2, "num_decoder_layers": 2, "num_heads": 2,
       "d_model": 8, "d_kv": 4, "d_ff": 12, "vocab_size": 11, "n_positions": 16,
       "relative_attention_num_buckets": 8, "decoder_start_token_id": 0})"},
+    {"gpt_neox", R"({"model_type": "gpt_neox", "num_hidden_layers": 3, "num_attention_heads": 2,
+      "hidden_size": 8, "intermediate_size": 12, "max_position_embeddings": 16, "vocab_size": 11,
+      "rotary_pct": 0.5})"},
+    {"gptj", R"({"model_type": "gptj", "n_layer": 3, "n_head": 2, "n_embd": 12, "n_inner": 12,
+      "n_positions": 16, "vocab_size": 11, "rotary_dim": 4})"},
+    {"opt", R"({"model_type": "opt", "num_hidden_layers": 2, "num_attention_heads": 2,
+      "hidden_size": 8, "ffn_dim": 12, "max_position_embeddings": 16, "vocab_size": 11})"},
+    {"phi", R"({"model_type": "phi", "num_hidden_layers": 2, "num_attention_heads": 2,
+      "num_key_value_heads": 1, "hidden_size": 8, "intermediate_size": 12, "qk_layernorm": true,
+      "max_position_embeddings": 16, "vocab_size": 11})"},
+    {"gemma3", R"({"model_type": "gemma3_text", "num_hidden_layers": 2, "num_attention_heads": 2,
+      "num_key_value_heads": 1, "hidden_size": 8, "head_dim": 6, "intermediate_size": 12,
+      "max_position_embeddings": 16, "vocab_size": 11, "sliding_window": 3,
+      "layer_types": ["full_attention", "sliding_attention"], "query_pre_attn_scalar": 4})"},
+    {"olmo", R"({"model_type": "olmo", "num_hidden_layers": 2, "num_attention_heads": 2,
+      "hidden_size": 8, "intermediate_size": 12, "max_position_embeddings": 16,
+      "vocab_size": 11})"},
+    {"olmo2", R"({"model_type": "olmo2", "num_hidden_layers": 3, "num_attention_heads": 4,
+      "num_key_value_heads": 2, "hidden_size": 16, "intermediate_size": 12,
+      "max_position_embeddings": 16, "vocab_size": 11})"},
+    {"cohere2", R"({"model_type": "cohere2", "num_hidden_layers": 2, "num_attention_heads": 2,
+      "hidden_size": 8, "intermediate_size": 12, "max_position_embeddings": 16, "vocab_size": 11,
+      "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 3})"},
 };
 
 inline LoadedModel family_model(const FamilyVariant& variant) {

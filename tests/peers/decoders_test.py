@@ -1,0 +1,132 @@
+"""Decoders of every family, made tiny and random by transformers: `heed check model` finds the states of each layer,
+every attention, the logits and the loss of a padded batch, and a greedy text over a cache, as transformers gives them;
+transformers opens what `heed convert` writes of them, and gives the same logits.
+
+Runs where torch and transformers are installed, else says why it does not. Usage:
+    python tests/peers/decoders_test.py build/release/heed [NAME ...]
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from places import SKIPPED
+
+try:
+    import torch
+    import transformers
+    from safetensors.torch import save_file
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(SKIPPED)
+
+WORDS = 97
+SIZES = {"vocab_size": WORDS, "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 3,
+         "num_attention_heads": 4, "max_position_embeddings": 64}
+GROUPED = SIZES | {"num_key_value_heads": 2}
+TYPES = {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"], "sliding_window": 5}
+GPTJ = {"vocab_size": WORDS, "n_embd": 48, "n_layer": 3, "n_head": 4, "n_positions": 64}
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16}
+
+CONFIGS = {
+    "gpt2": ("GPT2LMHeadModel", GPTJ | {"n_inner": 80}),
+    "gpt_neox": ("GPTNeoXForCausalLM", SIZES | {"rotary_pct": 0.5}),
+    "gpt_neox in sequence": ("GPTNeoXForCausalLM", SIZES | {"use_parallel_residual": False, "rotary_pct": 1.0}),
+    "gptj": ("GPTJForCausalLM", GPTJ | {"rotary_dim": 8}),
+    "gpt_neo": ("GPTNeoForCausalLM", {
+        "vocab_size": WORDS, "hidden_size": 48, "num_layers": 3, "num_heads": 4, "window_size": 4,
+        "max_position_embeddings": 64, "attention_types": [[["global", "local", "local"], 1]]}),
+    "opt": ("OPTForCausalLM", {"vocab_size": WORDS, "hidden_size": 48, "ffn_dim": 80, "num_hidden_layers": 3,
+                               "num_attention_heads": 4, "max_position_embeddings": 64, "word_embed_proj_dim": 48}),
+    "phi": ("PhiForCausalLM", GROUPED | {"partial_rotary_factor": 0.5}),
+    "phi with norms of heads": ("PhiForCausalLM", GROUPED | {"partial_rotary_factor": 0.5, "qk_layernorm": True}),
+    "phi3": ("Phi3ForCausalLM", GROUPED | {"sliding_window": 6}),
+    "gemma": ("GemmaForCausalLM", GROUPED | {"head_dim": 16}),
+    "gemma2": ("Gemma2ForCausalLM", GROUPED | TYPES | {"head_dim": 16, "query_pre_attn_scalar": 20}),
+    "gemma3": ("Gemma3ForCausalLM", GROUPED | TYPES | {"head_dim": 16, "query_pre_attn_scalar": 20}),
+    "llama": ("LlamaForCausalLM", GROUPED),
+    "qwen3 with yarn": ("Qwen3ForCausalLM", GROUPED | {"head_dim": 16, "rope_parameters": YARN}),
+    "olmo": ("OlmoForCausalLM", GROUPED),
+    "olmo2": ("Olmo2ForCausalLM", GROUPED),
+    "olmo3": ("Olmo3ForCausalLM", GROUPED | TYPES),
+    "cohere": ("CohereForCausalLM", GROUPED),
+    "cohere2": ("Cohere2ForCausalLM", GROUPED | TYPES),
+    "stablelm": ("StableLmForCausalLM", GROUPED | {"partial_rotary_factor": 0.5, "use_qkv_bias": True}),
+    "stablelm, parallel": ("StableLmForCausalLM", GROUPED | {"partial_rotary_factor": 0.5,
+                                                             "use_parallel_residual": True}),
+    "starcoder2": ("Starcoder2ForCausalLM", GROUPED | {"sliding_window": 6}),
+    "smollm3": ("SmolLM3ForCausalLM", GROUPED | {"no_rope_layers": [1, 0, 1]}),
+    "glm": ("GlmForCausalLM", GROUPED | {"head_dim": 16}),
+    "glm4": ("Glm4ForCausalLM", GROUPED | {"head_dim": 16}),
+}
+
+
+def made(name):
+    kind = getattr(transformers, CONFIGS[name][0])
+    config = kind.config_class(**CONFIGS[name][1], bos_token_id=1, eos_token_id=2, pad_token_id=0,
+                               attn_implementation="eager")
+    model = kind(config).eval()
+    generator = torch.Generator().manual_seed(len(name))
+    scale = 0.0 if name.startswith("gemma") else 1.0  # whose files hold it less 1
+    with torch.no_grad():
+        for label, parameter in model.named_parameters():
+            noise = torch.randn(parameter.shape, generator=generator)
+            is_scale = label.endswith("weight") and parameter.dim() == 1
+            parameter.copy_(scale + 0.3 * noise if is_scale else 0.25 * noise)
+    return model
+
+
+def golden_of(model):
+    """Two texts, the second padded; then a text that the model goes on with."""
+    ids = torch.randint(3, WORDS, (2, 17), generator=torch.Generator().manual_seed(3))
+    mask = torch.ones_like(ids)
+    mask[1, 11:] = 0
+    labels = torch.where(mask == 1, ids, -100)
+    with torch.no_grad():
+        out = model(ids, attention_mask=mask, labels=labels, output_attentions=True, output_hidden_states=True)
+        prompt = ids[:1, :9]
+        written = model.generate(prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=20,
+                                 min_new_tokens=20, do_sample=False, eos_token_id=None)
+    tensors = {"input_ids": ids, "attention_mask": mask, "labels": labels, "logits": out.logits,
+               "loss": out.loss.reshape(1), "last_hidden_state": out.hidden_states[-1],
+               "greedy_prompt": prompt, "greedy": written[:, 9:]}
+    tensors |= {f"hidden_states.{at}": state for at, state in enumerate(out.hidden_states[:-1])}
+    tensors |= {f"attentions.{at}": weights for at, weights in enumerate(out.attentions)}
+    return {name: tensor.contiguous().clone() for name, tensor in tensors.items()}
+
+
+def run(*command):
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True)
+
+
+def check(program, name, scratch):
+    model = made(name)
+    folder, written = pathlib.Path(scratch) / name, pathlib.Path(scratch) / f"{name} written"
+    model.save_pretrained(folder)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    golden = golden_of(model)
+    save_file(golden, folder / "golden.safetensors")
+    checked = run(program, "check", "model", folder)
+    failed = [line for line in checked.stdout.splitlines() if "FAILED" in line or "unknown" in line]
+    converted = run(program, "convert", folder, "-o", written)
+    if checked.returncode or converted.returncode:
+        print(f"{name}: " + "\n  ".join(failed + [checked.stderr.strip(), converted.stderr.strip()]))
+        return False
+    again = type(model).from_pretrained(written, dtype=torch.float32, attn_implementation="eager").eval()
+    with torch.no_grad():
+        logits = again(golden["input_ids"], attention_mask=golden["attention_mask"]).logits
+    worst = (logits - golden["logits"])[golden["attention_mask"] == 1].abs().max().item()
+    print(f"{name}: {len(golden)} tensors agree; logits of what heed wrote differ by {worst:.2g}")
+    return worst == 0
+
+
+def main():
+    names = sys.argv[2:] or list(CONFIGS)
+    with tempfile.TemporaryDirectory() as scratch:
+        results = [check(sys.argv[1], name, scratch) for name in names]
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()
