@@ -50,9 +50,9 @@ test('every head is there, by number, with its largest share', async () => {
   const page = await open();
   const all = await scores(page);
   await soon.equal(() => page.locator('.grid-heading h2').textContent(), `All ${all.length} heads`);
-  for (const {layer, head: index, previous, current, sink} of all.slice(0, 8)) {
+  for (const {layer, head: index, previous, current, sink, duplicate, induction, delimiter, same_word: word} of all.slice(0, 8)) {
     const text = await head(page, layer, index).locator('.grid-score b').textContent();
-    assert.equal(text, written(Math.max(previous, current, sink)), `${layer} ${index}`);
+    assert.equal(text, written(Math.max(previous, current, sink, duplicate ?? 0, induction ?? 0, delimiter ?? 0, word ?? 0)), `${layer} ${index}`);
   }
   const order = await page.locator('.grid-line').first().locator('.grid-head').evaluateAll((heads) => heads.map((each) => Number(each.dataset.head)));
   assert.deepEqual(order, [...order].sort((a, b) => a - b));
@@ -133,10 +133,10 @@ test('a link with a filter is read as it is written, and Back leads from view to
 
 test('hovering fills the foot line, a click pins, Shift adds', async () => {
   const page = await open();
-  const {previous} = (await scores(page)).find(({layer, head: index}) => layer === 1 && index === 1);
+  const {current} = (await scores(page)).find(({layer, head: index}) => layer === 1 && index === 1);
   await head(page, 1, 1).hover();
   await page.waitForFunction(() => document.querySelector('.said').textContent.startsWith('L1.H1 '));
-  await soon.ok(async () => (await page.locator('.said').textContent()).includes(`previous ${written(previous)}`));
+  await soon.ok(async () => (await page.locator('.said').textContent()).includes(`current ${written(current)}`));
   await soon.equal(() => page.locator('.grid-head.hovered').count(), 1);
   await head(page, 1, 1).click();
   await soon.equal(() => hash(page), '#grid/L1.H1');
