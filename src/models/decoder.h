@@ -47,7 +47,7 @@ struct DecoderNames {
   const char* head = "lm_head";
 };
 
-/// What may differ from layer to layer.
+/// The settings that may differ from layer to layer.
 struct DecoderLayer {
   std::int64_t window = 0;                  // keys that a query sees; 0: all before it
   std::optional<std::size_t> rotation = 0;  // of `DecoderShape::rotations`; none: without positions
@@ -77,7 +77,7 @@ struct DecoderShape {
   double logit_scale = 1, logit_cap = 0;  // cap 0: none
   bool causal = true;
   bool tied = false;       // the head is the table of tokens
-  bool has_words = true;   // false: the bare decoder, or one with a head for another task
+  bool has_words = true;   // false: the decoder has no language-model head
   bool keeps_tie = false;  // the head is tied whatever the file holds
 
   double embedding_dropout = 0, dropout = 0, attention_dropout = 0;  // `dropout`: of what is added
@@ -95,8 +95,8 @@ struct DecoderShape {
   NormShape stream_norm() const;
 };
 
-/// What the configurations of nearly all decoders tell: the keys, and what is meant where they are
-/// left out.
+/// The keys that the configurations of nearly all decoders share, and the values that apply where a
+/// key is absent.
 struct UsualKeys {
   std::int64_t layers, heads, kv_heads, width, head_dim, inner, vocabulary, positions;
   // 0 for kv_heads: as many as heads; for head_dim: width / heads; for inner: 4 width.
@@ -118,14 +118,15 @@ struct UsualKeys {
 void read_usual(const Config& config, const UsualKeys& usual, DecoderShape& shape);
 /// One rotation for all layers.
 void read_rotation(const Config& config, DecoderShape& shape, RopeKeys keys = {});
-/// One for layers with a window (`slides`) and one for the others, as `rope_parameters` tells of
-/// each; `base` and `local_base` where it does not.
+/// Reads two rotations: one for layers with a window (`slides`) and one for the others. Each has an
+/// entry of its own in `rope_parameters`; `base` and `local_base` apply where that has no base.
 void read_two_rotations(const Config& config, double base, double local_base,
                         const std::vector<bool>& slides, DecoderShape& shape);
 /// Gives the layers of `slides` the window of `sliding_window`.
 void read_windows(const Config& config, std::int64_t otherwise, const std::vector<bool>& slides,
                   DecoderShape& shape);
-/// Which layers have a window, by `layer_types`; where there is no such list, by `otherwise`.
+/// Returns whether each layer has a window: by `layer_types`, or by `otherwise` where the list is
+/// absent.
 std::vector<bool> sliding_layers(const Config& config, std::int64_t layers,
                                  bool (*otherwise)(std::int64_t layer));
 

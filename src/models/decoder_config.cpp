@@ -1,4 +1,4 @@
-// What the configurations of decoders have in common.
+// Reads the keys that the configurations of decoders share.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -32,7 +32,23 @@ constexpr DecoderNames kGemma2Parts = {.attention_inside = "post_attention_layer
                                        .mlp_norm = "pre_feedforward_layernorm",
                                        .mlp_inside = "post_feedforward_layernorm"};
 
-// The caps, the scale of scores and the windows of Gemma 2 and 3.
+UsualKeys later_gemma_keys(std::int64_t vocabulary, std::int64_t positions) {
+  return {.layers = 26,
+          .heads = 8,
+          .kv_heads = 4,
+          .width = 2304,
+          .head_dim = 256,
+          .inner = 9216,
+          .vocabulary = vocabulary,
+          .positions = positions,
+          .activation_key = "hidden_activation",
+          .activation = "gelu_pytorch_tanh",
+          .tied = true,
+          .bos = 2,
+          .eos = {1}};
+}
+
+// Reads the scale of scores and the windows of Gemma 2 and 3; returns the layers with a window.
 std::vector<bool> read_later_gemma(const Config& config, DecoderShape& shape,
                                    bool (*slides)(std::int64_t layer)) {
   const double scale = 1 / std::sqrt(config.positive("query_pre_attn_scalar", 256));
@@ -66,21 +82,7 @@ DecoderShape read_gemma1(const Config& config) {
 
 DecoderShape read_gemma2(const Config& config) {
   DecoderShape shape{.family = "gemma2", .title = "Gemma 2", .names = kGemma2Parts};
-  read_gemma(config,
-             {.layers = 26,
-              .heads = 8,
-              .kv_heads = 4,
-              .width = 2304,
-              .head_dim = 256,
-              .inner = 9216,
-              .vocabulary = 256000,
-              .positions = 8192,
-              .activation_key = "hidden_activation",
-              .activation = "gelu_pytorch_tanh",
-              .tied = true,
-              .bos = 2,
-              .eos = {1}},
-             shape);
+  read_gemma(config, later_gemma_keys(256000, 8192), shape);
   shape.score_cap = cap_of(config, "attn_logit_softcapping", 50);
   shape.logit_cap = cap_of(config, "final_logit_softcapping", 30);
   read_rotation(config, shape);
@@ -92,21 +94,7 @@ DecoderShape read_gemma3(const Config& config) {
   DecoderShape shape{.family = "gemma3", .title = "Gemma 3", .names = kGemma2Parts};
   shape.names.q_norm = "self_attn.q_norm";
   shape.names.k_norm = "self_attn.k_norm";
-  read_gemma(config,
-             {.layers = 26,
-              .heads = 8,
-              .kv_heads = 4,
-              .width = 2304,
-              .head_dim = 256,
-              .inner = 9216,
-              .vocabulary = 262208,
-              .positions = 131072,
-              .activation_key = "hidden_activation",
-              .activation = "gelu_pytorch_tanh",
-              .tied = true,
-              .bos = 2,
-              .eos = {1}},
-             shape);
+  read_gemma(config, later_gemma_keys(262208, 131072), shape);
   shape.score_cap = cap_of(config, "attn_logit_softcapping", 0);
   shape.logit_cap = cap_of(config, "final_logit_softcapping", 0);
   if (config.extent("sliding_window_pattern", 6) != 6 && config.texts("layer_types").empty())

@@ -10,7 +10,8 @@
 namespace heed {
 namespace {
 
-// What a configuration that leaves a key out means, by model_type: transformers' defaults.
+// The values that apply where a configuration leaves a key out, by model_type: transformers'
+// defaults.
 struct LlamaKin {
   std::string_view model_type;
   const char* title;
@@ -93,7 +94,7 @@ DecoderShape read_llama(const Config& config) {
     shape.names.k_norm = "self_attn.k_norm";
     shape.head_norm = {.width = shape.head_dim, .epsilon = shape.norm.epsilon, .centred = false};
   }
-  // Of heed's training; transformers reads past it.
+  // heed's training writes this key; transformers ignores it.
   shape.embedding_dropout = shape.dropout = config.rate("dropout", 0);
   read_rotation(config, shape);
   const std::vector<std::int64_t> windows = windows_of(config, kin, shape.layers);

@@ -17,7 +17,8 @@ View split_heads(const View& x, std::int64_t heads) {
       .permute({0, 2, 1, 3});
 }
 
-// Of rows [B, T, H 3 D] that hold q, k and v of each head beside each other: one of the three.
+// Returns q, k or v [B, H, T, D] of rows [B, T, H 3 D] that hold the three of each head side by
+// side.
 View split_by_head(const View& qkv, std::int64_t heads, int which) {
   const std::int64_t head_dim = qkv.dim(2) / (3 * heads);
   const View own = qkv.slice(2, which * head_dim, (which + 1) * head_dim);

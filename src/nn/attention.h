@@ -37,8 +37,8 @@ std::vector<Linear> separate_projections(Linear q, Linear k, Linear v);
 struct AttentionParts {
   std::vector<Linear> projections;
   Linear out;  // H D -> C
-  // Of each head's row, or of the rows of all heads at once, by the norm's width; with projections
-  // of their own.
+  // The norm's width decides: it is over the row of each head, or over the rows of all heads. It
+  // needs projections of their own.
   std::optional<Norm> q_norm = {};
   std::optional<Norm> k_norm = {};
   std::shared_ptr<const Rotation> rotation = {};  // of q and k, after their norms

@@ -21,9 +21,9 @@ struct NormShape {
   double offset = 0;    // the scale is weight + offset
 };
 
-/// A norm's numbers, for whoever holds its scale still to follow one part of a sum through it:
-/// y = (x - mean) / deviation * (weight + offset) + bias; without `centred` the root of the mean
-/// square in place of the deviation, and no mean.
+/// The numbers of a norm, with which a caller follows one part of a sum through it at a fixed
+/// scale: y = (x - mean) / deviation * (weight + offset) + bias; without `centred` the root of the
+/// mean square in place of the deviation, and no mean.
 struct NormNumbers {
   bool centred = false;
   ConstView weight = {};  // not given: 1

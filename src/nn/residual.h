@@ -73,7 +73,7 @@ class Residual {
     return branch_backward(dy, run, gradients, add_stream, std::forward<Source>(source)...);
   }
 
-  /// Of `beside`: the gradient of x alone; that of the stream is dy.
+  /// Returns the gradient of the x of `beside`; the gradient of its stream is dy.
   Tensor beside_backward(const Tensor& dy, Run& run, Gradients& gradients) const {
     return branch_backward(dy, run, gradients, [](Tensor dx, const Tensor&) { return dx; });
   }

@@ -42,7 +42,7 @@ Columns normed_columns(const Attention& attention, Side side, int head) {
   return norm && norm->width() > own.count ? Columns{own.linear, 0, norm->width()} : own;
 }
 
-// What a projection makes of rows [N, C] there, without its shift.
+// The projection of rows [N, C] to those columns, without its bias.
 Tensor projected(const Attention& attention, const Columns& columns, const Tensor& x) {
   const Tensor all = attention.parts().projections[columns.linear].product(x, {});
   return Tensor::copy_of(all.view().slice(1, columns.first, columns.first + columns.count));

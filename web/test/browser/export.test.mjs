@@ -178,15 +178,6 @@ for (const [width, part] of [[1440, 'next-word'], [390, 'text'], [1440, 'matrix'
   });
 }
 
-test('a figure of the heads between two scores says on which tokens they are measured', async () => {
-  const page = await blank();
-  await page.goto(`${state.server.address}#heads/L1.H3/across=induction/up=duplicate`);
-  await page.waitForSelector('.heads-scatter .point');
-  await told(page);
-  const words = (await (await savedPart(page, 'heads-between-two-scores')).locator('text').allTextContents()).join();
-  assert.match(words, /duplicate on random tokens.*induction on random tokens/);
-});
-
 test('the svg stands by itself and is what the page shows', async () => {
   const page = await open(`#${kView}`, {deviceScaleFactor: 1});
   await settled(page);
@@ -476,4 +467,14 @@ test('the file stands in a frame that was made of its text, as a notebook shows 
   await frame.locator('.token').nth(3).click();
   await soon.ok(async () => await frame.locator('.key').count() > 0);
   await soon.deepEqual(() => frame.locator('body').evaluate((body) => /was not run/.test(body.innerText)), false);
+});
+
+// Last: the server then has scores of this text that the command line, in a file of its own, has not.
+test('a figure of the heads between two scores says on which tokens they are measured', async () => {
+  const page = await blank();
+  await page.goto(`${state.server.address}#heads/L1.H3/across=induction/up=duplicate`);
+  await page.waitForSelector('.heads-scatter .point');
+  await told(page);
+  const words = (await (await savedPart(page, 'heads-between-two-scores')).locator('text').allTextContents()).join();
+  assert.match(words, /duplicate on random tokens.*induction on random tokens/);
 });
