@@ -306,6 +306,25 @@ VARIANTS = {
         "model_type": "gemma3_text", **LLAMA, "head_dim": 6, "sliding_window": 3, "query_pre_attn_scalar": 4,
         "layer_types": ["sliding_attention", "full_attention"], "rope_theta": 1000.0,
         "rope_local_base_freq": 50.0, "rope_scaling": {"rope_type": "linear", "factor": 2.0}}),
+    # A cap that transformers reads and does not apply.
+    "gemma3-score-cap": Variant("Gemma3ForCausalLM", {
+        "model_type": "gemma3_text", **LLAMA, "head_dim": 6, "sliding_window": 3, "query_pre_attn_scalar": 4,
+        "layer_types": ["sliding_attention", "full_attention"], "attn_logit_softcapping": 1.5}),
+    "gemma3-pattern": Variant("Gemma3ForCausalLM", {
+        "model_type": "gemma3_text", **LLAMA, "head_dim": 6, "sliding_window": 3, "query_pre_attn_scalar": 4,
+        "sliding_window_pattern": 2}),
+    "cohere2-pattern": Variant("Cohere2ForCausalLM", {"model_type": "cohere2"} | LLAMA | {
+        "sliding_window_pattern": 2, "sliding_window": 3}),
+    "smollm3-windows": Variant("SmolLM3ForCausalLM", {"model_type": "smollm3", "pad_token_id": 0} | LLAMA | {
+        "no_rope_layers": [1, 0], "use_sliding_window": True, "sliding_window": 3}),
+    "smollm3-layer-types": Variant("SmolLM3ForCausalLM", {"model_type": "smollm3", "pad_token_id": 0} | LLAMA | {
+        "sliding_window": 3, "layer_types": TYPES}),
+    # Keys beside rope_parameters that this family does not have, and both spellings.
+    "gpt-neox-strays": Variant("GPTNeoXForCausalLM", {"model_type": "gpt_neox"} | WIDE, more={
+        "rope_theta": 77, "partial_rotary_factor": 0.5, "num_key_value_heads": 1, "head_dim": 16},
+        renamed=lambda name: name.replace("lm_head.", "embed_out.")),
+    "gpt-neox-two-spellings": Variant("GPTNeoXForCausalLM", {"model_type": "gpt_neox"} | WIDE | {
+        "rotary_pct": 0.5, "rotary_emb_base": 1000}, more={"rope_theta": 50, "partial_rotary_factor": 1.0}),
     "olmo": Variant("OlmoForCausalLM", {"model_type": "olmo"} | LLAMA),
     "olmo2": Variant("Olmo2ForCausalLM", {"model_type": "olmo2"} | LLAMA),
     "olmo3": Variant("Olmo3ForCausalLM", {"model_type": "olmo3"} | LLAMA | {

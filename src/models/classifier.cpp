@@ -50,11 +50,14 @@ const Head* find_head(std::string_view model_type) {
 
 const Head& head_of(const ClassifierConfig& config) {
   if (const Head* head = find_head(config.model_type)) return *head;
+  std::string known;
+  for (const Head& head : kHeads)
+    known += (known.empty() ? "" : ", ") + std::string(head.model_type);
   fail({.code = ErrorCode::kUnsupported,
         .op = "classifier",
         .argument = "model_type",
         .found = fmt::format("'{}'", config.model_type),
-        .expected = "an encoder or a decoder"});
+        .expected = "one of: " + known});
 }
 
 Linear out_layer(const ClassifierConfig& config, std::int64_t width) {

@@ -38,7 +38,7 @@ DecoderShape read_cohere(const Config& config) {
                 {.pairs = RopePairs::kNeighbours, .base = is_second ? 10000.0 : 500000.0});
   if (!is_second) return shape;
   const std::vector<bool> slides =
-      sliding_layers(config, shape.layers, [](std::int64_t layer) { return (layer + 1) % 4 != 0; });
+      sliding_layers(config, shape.layers, config.extent("sliding_window_pattern", 4));
   read_windows(config, 4096, slides, shape);
   for (std::size_t layer = 0; layer < slides.size(); ++layer)
     if (!slides[layer]) shape.of_layers[layer].rotation = {};

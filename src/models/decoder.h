@@ -109,6 +109,7 @@ struct UsualKeys {
   const char* activation = "silu";
   const char* epsilon_key = "rms_norm_eps";
   double epsilon = 1e-6;
+  bool heads_alike = false;  // `num_key_value_heads` and `head_dim` are not keys of the family
   bool tied = false;
   std::int64_t bos = -1;
   std::vector<std::int64_t> eos = {};
@@ -125,10 +126,9 @@ void read_two_rotations(const Config& config, double base, double local_base,
 /// Gives the layers of `slides` the window of `sliding_window`.
 void read_windows(const Config& config, std::int64_t otherwise, const std::vector<bool>& slides,
                   DecoderShape& shape);
-/// Returns whether each layer has a window: by `layer_types`, or by `otherwise` where the list is
-/// absent.
-std::vector<bool> sliding_layers(const Config& config, std::int64_t layers,
-                                 bool (*otherwise)(std::int64_t layer));
+/// Returns whether each layer has a window: by `layer_types`, or where the list is absent all
+/// layers but every `every`-th.
+std::vector<bool> sliding_layers(const Config& config, std::int64_t layers, std::int64_t every);
 
 /// A config.json for a training run, of a family that calls its sizes so.
 struct TrainingKeys {

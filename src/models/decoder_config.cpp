@@ -29,13 +29,15 @@ void read_extents(const Config& config, const UsualKeys& usual, DecoderShape& sh
   if (shape.layers > kMostLayers)
     config.refuse(usual.layers_key, shape.layers, fmt::format("at most {}", kMostLayers));
   shape.heads = config.extent(usual.heads_key, usual.heads);
-  shape.kv_heads = config.extent(
-      "num_key_value_heads",
-      usual.kv_heads == 0 || config.null("num_key_value_heads") ? shape.heads : usual.kv_heads);
   shape.width = config.extent(usual.width_key, usual.width);
-  shape.head_dim = config.extent(
-      "head_dim",
-      usual.head_dim == 0 ? std::max<std::int64_t>(shape.width / shape.heads, 1) : usual.head_dim);
+  shape.kv_heads = shape.heads;
+  shape.head_dim = std::max<std::int64_t>(shape.width / shape.heads, 1);
+  if (!usual.heads_alike) {
+    const bool is_shared = usual.kv_heads != 0 && !config.null("num_key_value_heads");
+    shape.kv_heads = config.extent("num_key_value_heads", is_shared ? usual.kv_heads : shape.heads);
+    shape.head_dim =
+        config.extent("head_dim", usual.head_dim == 0 ? shape.head_dim : usual.head_dim);
+  }
   shape.inner = config.extent(usual.inner_key, usual.inner == 0 ? 4 * shape.width : usual.inner);
   shape.vocabulary = config.extent("vocab_size", usual.vocabulary);
   shape.positions = config.extent(usual.positions_key, usual.positions);
@@ -136,15 +138,14 @@ void read_windows(const Config& config, std::int64_t otherwise, const std::vecto
     shape.of_layers[layer].window = slides[layer] ? window : 0;
 }
 
-std::vector<bool> sliding_layers(const Config& config, std::int64_t layers,
-                                 bool (*otherwise)(std::int64_t layer)) {
+std::vector<bool> sliding_layers(const Config& config, std::int64_t layers, std::int64_t every) {
   const std::vector<std::string> types = config.texts("layer_types");
   if (!types.empty() && std::ssize(types) != layers)
     config.refuse("layer_types", fmt::format("a list of {}", types.size()),
                   fmt::format("{} entries, one per layer", layers));
   std::vector<bool> slides;
   for (std::int64_t layer = 0; layer < layers; ++layer) {
-    slides.push_back(otherwise(layer));
+    slides.push_back((layer + 1) % every != 0);
     if (types.empty()) continue;
     const std::string& type = types[static_cast<std::size_t>(layer)];
     if (type != "sliding_attention" && type != "full_attention")

@@ -49,11 +49,10 @@ UsualKeys later_gemma_keys(std::int64_t vocabulary, std::int64_t positions) {
 }
 
 // Reads the scale of scores and the windows of Gemma 2 and 3; returns the layers with a window.
-std::vector<bool> read_later_gemma(const Config& config, DecoderShape& shape,
-                                   bool (*slides)(std::int64_t layer)) {
+std::vector<bool> read_later_gemma(const Config& config, DecoderShape& shape, std::int64_t every) {
   const double scale = 1 / std::sqrt(config.positive("query_pre_attn_scalar", 256));
   for (DecoderLayer& layer : shape.of_layers) layer.scale = scale;
-  const std::vector<bool> sliding = sliding_layers(config, shape.layers, slides);
+  const std::vector<bool> sliding = sliding_layers(config, shape.layers, every);
   read_windows(config, 4096, sliding, shape);
   return sliding;
 }
@@ -86,7 +85,7 @@ DecoderShape read_gemma2(const Config& config) {
   shape.score_cap = cap_of(config, "attn_logit_softcapping", 50);
   shape.logit_cap = cap_of(config, "final_logit_softcapping", 30);
   read_rotation(config, shape);
-  read_later_gemma(config, shape, [](std::int64_t layer) { return layer % 2 == 0; });
+  read_later_gemma(config, shape, 2);
   return shape;
 }
 
@@ -95,13 +94,10 @@ DecoderShape read_gemma3(const Config& config) {
   shape.names.q_norm = "self_attn.q_norm";
   shape.names.k_norm = "self_attn.k_norm";
   read_gemma(config, later_gemma_keys(262208, 131072), shape);
-  shape.score_cap = cap_of(config, "attn_logit_softcapping", 0);
+  // transformers reads attn_logit_softcapping, too, and caps no scores.
   shape.logit_cap = cap_of(config, "final_logit_softcapping", 0);
-  if (config.extent("sliding_window_pattern", 6) != 6 && config.texts("layer_types").empty())
-    config.refuse("sliding_window_pattern", config.extent("sliding_window_pattern", 6),
-                  "6, or a list of layer_types", ErrorCode::kUnsupported);
   const std::vector<bool> slides =
-      read_later_gemma(config, shape, [](std::int64_t layer) { return (layer + 1) % 6 != 0; });
+      read_later_gemma(config, shape, config.extent("sliding_window_pattern", 6));
   read_two_rotations(config, 1000000, 10000, slides, shape);
   return shape;
 }

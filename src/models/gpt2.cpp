@@ -86,6 +86,7 @@ DecoderShape read_gpt2(const Config& config) {
               .activation = kActivation,
               .epsilon_key = "layer_norm_epsilon",
               .epsilon = 1e-5,
+              .heads_alike = true,
               .tied = true},
              shape);
   shape.layout = WeightLayout::kInOut;

@@ -59,6 +59,7 @@ DecoderShape read_gpt_neo(const Config& config) {
               .activation = "gelu_new",
               .epsilon_key = "layer_norm_epsilon",
               .epsilon = 1e-5,
+              .heads_alike = true,
               .tied = true,
               .bos = 50256,
               .eos = {50256}},
@@ -98,6 +99,7 @@ DecoderShape read_opt(const Config& config) {
               .activation = "relu",
               .epsilon_key = nullptr,
               .epsilon = 1e-5,
+              .heads_alike = true,
               .tied = true,
               .bos = 2,
               .eos = {2}},
@@ -121,10 +123,20 @@ DecoderShape read_opt(const Config& config) {
 }
 
 Json gpt_neo_training_config(const TrainingShape& shape) {
-  return usual_training_config(shape, {.gated = false,
-                                       .layers = "num_layers",
-                                       .heads = "num_heads",
-                                       .dropouts = {"embed_dropout", "resid_dropout"}});
+  Json json = usual_training_config(shape, {.gated = false,
+                                            .layers = "num_layers",
+                                            .heads = "num_heads",
+                                            .dropouts = {"embed_dropout", "resid_dropout"}});
+  // Global and local in turn, in the two forms that transformers wants.
+  Json layers = Json::array(), types = Json::array();
+  for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
+    const char* kind = layer % 2 == 0 ? "global" : "local";
+    layers.push(kind);
+    types.push(Json::array({Json::array({kind}), 1}));
+  }
+  json.set("attention_layers", layers);
+  json.set("attention_types", types);
+  return json;
 }
 
 Json opt_training_config(const TrainingShape& shape) {

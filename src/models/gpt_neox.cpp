@@ -1,5 +1,9 @@
 // GPT-NeoX (Black et al. 2022) and GPT-J (Wang & Komatsuzaki 2021): attention and MLP beside each
 // other, and positions that turn a part of each head. Pythia, GPT-NeoX-20B, GPT-J-6B.
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "models/decoder.h"
 
 namespace heed {
@@ -19,6 +23,7 @@ constexpr DecoderNames kNeoxParts = {.prefix = "gpt_neox.",
 // The keys that transformers had before `rope_parameters`.
 RopeKeys older_keys(const Config& config, double base, double share) {
   return {.base = config.positive("rotary_emb_base", base),
+          .only_inside = true,
           .share = config.positive("rotary_pct", share)};
 }
 
@@ -36,6 +41,7 @@ DecoderShape read_gpt_neox(const Config& config) {
               .activation = "gelu",
               .epsilon_key = "layer_norm_eps",
               .epsilon = 1e-5,
+              .heads_alike = true,
               .bos = 0,
               .eos = {2}},
              shape);
@@ -84,6 +90,7 @@ DecoderShape read_gptj(const Config& config) {
               .activation = "gelu_new",
               .epsilon_key = "layer_norm_epsilon",
               .epsilon = 1e-5,
+              .heads_alike = true,
               .bos = 50256,
               .eos = {50256}},
              shape);
@@ -93,8 +100,13 @@ DecoderShape read_gptj(const Config& config) {
   shape.dropout = config.rate("resid_pdrop", 0);
   shape.attention_dropout = config.rate("attn_pdrop", 0);
   shape.unused = {".attn.bias", ".attn.embed_positions"};
-  const std::int64_t width = config.extent("rotary_dim", 64, 2, shape.head_dim);
-  if (width % 2 != 0) config.refuse("rotary_dim", width, "an even number");
+  const std::int64_t width = config.extent("rotary_dim", 64);
+  if (width % 2 != 0 || width > shape.head_dim)
+    config.refuse("rotary_dim", width,
+                  fmt::format("an even number, at most n_embd / n_head ({})", shape.head_dim));
+  if (shape.tied)
+    config.refuse("tie_word_embeddings", "true", "false: the head has a bias",
+                  ErrorCode::kUnsupported);
   shape.rotations = {{.width = width, .pairs = RopePairs::kNeighbours}};
   return shape;
 }
@@ -104,14 +116,17 @@ Json gpt_neox_training_config(const TrainingShape& shape) {
 }
 
 Json gptj_training_config(const TrainingShape& shape) {
-  return usual_training_config(shape, {.gated = false,
-                                       .layers = "n_layer",
-                                       .heads = "n_head",
-                                       .width = "n_embd",
-                                       .inner = "n_inner",
-                                       .positions = "n_positions",
-                                       .attention_dropout = "attn_pdrop",
-                                       .dropouts = {"embd_pdrop", "resid_pdrop"}});
+  Json json = usual_training_config(shape, {.gated = false,
+                                            .layers = "n_layer",
+                                            .heads = "n_head",
+                                            .width = "n_embd",
+                                            .inner = "n_inner",
+                                            .positions = "n_positions",
+                                            .attention_dropout = "attn_pdrop",
+                                            .dropouts = {"embd_pdrop", "resid_pdrop"}});
+  const std::int64_t head_dim = shape.width / shape.heads;
+  json.set("rotary_dim", std::min<std::int64_t>(64, std::max<std::int64_t>(2, head_dim / 2 * 2)));
+  return json;
 }
 
 }  // namespace

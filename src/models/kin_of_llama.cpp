@@ -2,6 +2,8 @@
 // (Lozhkov et al. 2024), SmolLM3, GLM-4.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "models/decoder.h"
 
 namespace heed {
@@ -77,6 +79,19 @@ void read_layers_without_positions(const Config& config, DecoderShape& shape) {
   }
 }
 
+// By `layer_types`; without the list the layers without positions have one, where the flag says so.
+void read_smollm3_windows(const Config& config, DecoderShape& shape) {
+  std::vector<bool> slides = sliding_layers(config, shape.layers, 1);
+  if (config.texts("layer_types").empty() && config.has("sliding_window") &&
+      config.flag("use_sliding_window", false))
+    for (std::size_t layer = 0; layer < slides.size(); ++layer)
+      slides[layer] = !shape.of_layers[layer].rotation;
+  if (std::ranges::find(slides, true) == slides.end()) return;
+  if (!config.has("sliding_window"))
+    config.refuse("sliding_window", "missing", "a number, as a layer has a window");
+  read_windows(config, 1, slides, shape);
+}
+
 DecoderShape read_smollm3(const Config& config) {
   DecoderShape shape{.family = "smollm3", .title = "SmolLM3"};
   read_usual(config,
@@ -92,13 +107,12 @@ DecoderShape read_smollm3(const Config& config) {
               .bos = 128000,
               .eos = {128001}},
              shape);
-  if (config.flag("use_sliding_window", false))
-    config.refuse("use_sliding_window", "true", "false", ErrorCode::kUnsupported);
   shape.norm.centred = false;
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
   shape.mlp_bias = config.flag("mlp_bias", false);
   read_rotation(config, shape, {.base = 2000000});
   read_layers_without_positions(config, shape);
+  read_smollm3_windows(config, shape);
   return shape;
 }
 

@@ -49,8 +49,7 @@ DecoderShape read_olmo2(const Config& config) {
     read_rotation(config, shape);
     return shape;
   }
-  const std::vector<bool> slides =
-      sliding_layers(config, shape.layers, [](std::int64_t layer) { return (layer + 1) % 4 != 0; });
+  const std::vector<bool> slides = sliding_layers(config, shape.layers, 4);
   read_windows(config, 4096, slides, shape);
   read_two_rotations(config, 500000, 500000, slides, shape);
   return shape;

@@ -31,6 +31,9 @@ DecoderShape read_phi(const Config& config) {
               .bos = 1,
               .eos = {2}},
              shape);
+  if (shape.tied)
+    config.refuse("tie_word_embeddings", "true", "false: the head has a bias",
+                  ErrorCode::kUnsupported);
   shape.parallel = true;
   shape.qkv_bias = shape.out_bias = shape.mlp_bias = shape.head_bias = true;
   if (config.flag("qk_layernorm", false)) {

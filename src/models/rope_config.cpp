@@ -125,7 +125,7 @@ void require_whole_heads(const Config& parameters, const Config& config, const R
 
 RopeScaling read_rope(const Config& config, const RopeKeys& keys) {
   RopeKeys own = keys;
-  own.base = config.positive("rope_theta", keys.base);
+  if (!keys.only_inside) own.base = config.positive("rope_theta", keys.base);
   return read_rope(config, parameters_of(config), own);
 }
 
@@ -134,11 +134,13 @@ RopeScaling read_rope(const Config& config, const std::optional<Config>& said,
   constexpr const char* kShare = "partial_rotary_factor";
   if (!keys.share && keys.head_dim % 2 != 0)
     config.refuse("head_dim", keys.head_dim, "an even number");
-  const Config& parameters = said ? *said : config;
+  const Config nothing = Config::parse("{}", "config");
+  const Config& beside = keys.only_inside ? nothing : config;
+  const Config& parameters = said ? *said : beside;
   RopeScaling rope;
   rope.width = keys.head_dim;
   if (keys.share) {
-    const double share = parameters.positive(kShare, config.positive(kShare, *keys.share));
+    const double share = parameters.positive(kShare, beside.positive(kShare, *keys.share));
     rope.width = static_cast<std::int64_t>(static_cast<double>(keys.head_dim) * share);
     if (share > 1 || rope.width % 2 != 0 || rope.width == 0)
       parameters.refuse(kShare, share,

@@ -13,7 +13,9 @@ struct RopeKeys {
   std::int64_t head_dim = 0;
   std::int64_t positions = 0;  // of the model's longest text
   RopePairs pairs = RopePairs::kHalves;
-  double base = 10000;               // where the configuration has none
+  double base = 10000;  // where the configuration has none
+  bool only_inside =
+      false;  // `rope_theta` and `partial_rotary_factor` beside the object do not count
   std::optional<double> share = {};  // of a head that turns, where the configuration has none
 };
 

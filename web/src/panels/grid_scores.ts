@@ -20,7 +20,8 @@ export function scoresOf({api}: Page, place: Place): HeadScores | undefined {
 
 function saidOf(of: ScoreName, scores: HeadScores): Said[] {
   const value = scores[of.name] as number | undefined;
-  return value === undefined || value === null ? [] : [{name: of.name, short: briefName(of), value, isShare: of.share}];
+  const short = of.name.startsWith('probe_') ? briefName(of) : of.short;  // cells have room for one word; all but these are on the text
+  return value === undefined || value === null ? [] : [{name: of.name, short, value, isShare: of.share}];
 }
 
 /** The numbers of a head: what it is sorted by first, then its largest share, then the others as they are listed. */
