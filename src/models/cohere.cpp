@@ -1,7 +1,5 @@
 // Command R (Cohere 2024): attention and MLP beside each other behind one norm without a shift, and
 // scaled logits. Command R7B has windows in three of four layers, and positions in those alone.
-#include <cmath>
-
 #include "models/decoder.h"
 
 namespace heed {
@@ -15,9 +13,7 @@ DecoderShape read_cohere(const Config& config) {
   read_usual(config,
              {.layers = 40,
               .heads = 64,
-              .kv_heads = 0,
               .width = 8192,
-              .head_dim = 0,
               .inner = 22528,
               .vocabulary = 256000,
               .positions = 8192,
@@ -37,20 +33,16 @@ DecoderShape read_cohere(const Config& config) {
   read_rotation(config, shape,
                 {.pairs = RopePairs::kNeighbours, .base = is_second ? 10000.0 : 500000.0});
   if (!is_second) return shape;
-  const std::vector<bool> slides =
-      sliding_layers(config, shape.layers, config.extent("sliding_window_pattern", 4));
+  const std::vector<bool> slides = sliding_layers(
+      config, all_but_every(shape.layers, config.extent("sliding_window_pattern", 4)));
   read_windows(config, 4096, slides, shape);
   for (std::size_t layer = 0; layer < slides.size(); ++layer)
     if (!slides[layer]) shape.of_layers[layer].rotation = {};
   return shape;
 }
 
-Json cohere_training_config(const TrainingShape& shape) { return usual_training_config(shape); }
-
 }  // namespace
 
-Family cohere_family() {
-  return decoder_family<read_cohere>({"cohere", "cohere2"}, cohere_training_config);
-}
+Family cohere_family() { return decoder_family<read_cohere>({"cohere", "cohere2"}); }
 
 }  // namespace heed

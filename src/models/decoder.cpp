@@ -33,12 +33,6 @@ ModelInfo DecoderShape::info() const {
   return info;
 }
 
-NormShape DecoderShape::stream_norm() const {
-  NormShape of_stream = norm;
-  of_stream.width = width;
-  return of_stream;
-}
-
 Linear Decoder::linear(const std::string& name, std::int64_t in, std::int64_t out,
                        bool bias) const {
   return {name, {.in = in, .out = out, .layout = shape_.layout, .bias = bias}};
@@ -46,7 +40,9 @@ Linear Decoder::linear(const std::string& name, std::int64_t in, std::int64_t ou
 
 std::optional<Norm> Decoder::norm(const std::string& block, const char* name) const {
   if (!is_given(name)) return {};
-  return Norm(block + name, shape_.stream_norm());
+  NormShape shape = shape_.norm;
+  shape.width = shape_.width;
+  return Norm(block + name, shape);
 }
 
 Attention Decoder::make_attention(

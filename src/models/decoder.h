@@ -92,14 +92,17 @@ struct DecoderShape {
   std::string json = {};  // the configuration as it is saved
 
   ModelInfo info() const;
-  NormShape stream_norm() const;
 };
 
 /// The keys that the configurations of nearly all decoders share, and the values that apply where a
 /// key is absent.
 struct UsualKeys {
-  std::int64_t layers, heads, kv_heads, width, head_dim, inner, vocabulary, positions;
-  // 0 for kv_heads: as many as heads; for head_dim: width / heads; for inner: 4 width.
+  std::int64_t layers, heads;
+  std::int64_t kv_heads = 0;  // 0: as many as heads
+  std::int64_t width;
+  std::int64_t head_dim = 0;  // 0: width / heads
+  std::int64_t inner = 0;     // 0: 4 width
+  std::int64_t vocabulary, positions;
   const char* layers_key = "num_hidden_layers";
   const char* heads_key = "num_attention_heads";
   const char* width_key = "hidden_size";
@@ -126,13 +129,21 @@ void read_two_rotations(const Config& config, double base, double local_base,
 /// Gives the layers of `slides` the window of `sliding_window`.
 void read_windows(const Config& config, std::int64_t otherwise, const std::vector<bool>& slides,
                   DecoderShape& shape);
-/// Returns whether each layer has a window: by `layer_types`, or where the list is absent all
-/// layers but every `every`-th.
-std::vector<bool> sliding_layers(const Config& config, std::int64_t layers, std::int64_t every);
+/// Gives all layers the window of `sliding_window`, where the configuration has one.
+void read_window_of_all(const Config& config, DecoderShape& shape);
+/// Refuses the list of `key` unless it is absent or has an entry for each layer.
+void require_one_per_layer(const Config& config, const char* key, std::ptrdiff_t entries,
+                           std::int64_t layers);
+/// Returns whether each layer has a window: by `layer_types`, or `otherwise` where the list is
+/// absent.
+std::vector<bool> sliding_layers(const Config& config, std::vector<bool> otherwise);
+/// All layers but every `every`-th.
+std::vector<bool> all_but_every(std::int64_t layers, std::int64_t every);
 
 /// A config.json for a training run, of a family that calls its sizes so.
 struct TrainingKeys {
   bool gated = true;  // three matrices in the place of two: as many parameters as 4 C has without
+  bool names_kv_heads = false;  // `num_key_value_heads` has another default than the heads
   const char* layers = "num_hidden_layers";
   const char* heads = "num_attention_heads";
   const char* width = "hidden_size";
@@ -141,7 +152,10 @@ struct TrainingKeys {
   const char* attention_dropout = "attention_dropout";
   std::vector<const char*> dropouts = {};  // of what is added; none: it has no such dropout
 };
-Json usual_training_config(const TrainingShape& shape, const TrainingKeys& keys = {});
+Json usual_training_config(const TrainingShape& shape, const TrainingKeys& keys);
+inline Json plain_training_config(const TrainingShape& shape) {
+  return usual_training_config(shape, {});
+}
 
 class Decoder : public Model {
  public:
@@ -197,7 +211,7 @@ std::unique_ptr<Model> load_decoder(DecoderShape shape, const Weights& weights,
 /// A family of decoders whose configurations `kRead` reads.
 template <DecoderShape (*kRead)(const Config&)>
 Family decoder_family(std::vector<std::string_view> model_types,
-                      Json (*training_config)(const TrainingShape&)) {
+                      Json (*training_config)(const TrainingShape&) = plain_training_config) {
   return {
       .model_types = std::move(model_types),
       .describe = [](const Config& config) { return kRead(config).info(); },

@@ -96,6 +96,7 @@ Json usual_training_config(const TrainingShape& shape, const TrainingKeys& keys)
                {"pad_token_id", nullptr},  // transformers' own may be a token of the text
                {"bos_token_id", end},
                {"eos_token_id", end}};
+  if (keys.names_kv_heads) json.set("num_key_value_heads", shape.heads);
   for (const char* key : keys.dropouts) json.set(key, shape.dropout);
   return json;
 }
@@ -138,21 +139,33 @@ void read_windows(const Config& config, std::int64_t otherwise, const std::vecto
     shape.of_layers[layer].window = slides[layer] ? window : 0;
 }
 
-std::vector<bool> sliding_layers(const Config& config, std::int64_t layers, std::int64_t every) {
-  const std::vector<std::string> types = config.texts("layer_types");
-  if (!types.empty() && std::ssize(types) != layers)
-    config.refuse("layer_types", fmt::format("a list of {}", types.size()),
+void read_window_of_all(const Config& config, DecoderShape& shape) {
+  if (config.has("sliding_window"))
+    read_windows(config, 1, std::vector<bool>(shape.of_layers.size(), true), shape);
+}
+
+void require_one_per_layer(const Config& config, const char* key, std::ptrdiff_t entries,
+                           std::int64_t layers) {
+  if (entries != 0 && entries != layers)
+    config.refuse(key, fmt::format("a list of {}", entries),
                   fmt::format("{} entries, one per layer", layers));
-  std::vector<bool> slides;
-  for (std::int64_t layer = 0; layer < layers; ++layer) {
-    slides.push_back((layer + 1) % every != 0);
-    if (types.empty()) continue;
-    const std::string& type = types[static_cast<std::size_t>(layer)];
-    if (type != "sliding_attention" && type != "full_attention")
-      config.refuse("layer_types", fmt::format("'{}' in layer {}", type, layer),
+}
+
+std::vector<bool> sliding_layers(const Config& config, std::vector<bool> otherwise) {
+  const std::vector<std::string> types = config.texts("layer_types");
+  require_one_per_layer(config, "layer_types", std::ssize(types), std::ssize(otherwise));
+  for (std::size_t layer = 0; layer < types.size(); ++layer) {
+    if (types[layer] != "sliding_attention" && types[layer] != "full_attention")
+      config.refuse("layer_types", fmt::format("'{}' in layer {}", types[layer], layer),
                     "full_attention or sliding_attention", ErrorCode::kUnsupported);
-    slides.back() = type == "sliding_attention";
+    otherwise[layer] = types[layer] == "sliding_attention";
   }
+  return otherwise;
+}
+
+std::vector<bool> all_but_every(std::int64_t layers, std::int64_t every) {
+  std::vector<bool> slides;
+  for (std::int64_t layer = 1; layer <= layers; ++layer) slides.push_back(layer % every != 0);
   return slides;
 }
 

@@ -52,7 +52,7 @@ UsualKeys later_gemma_keys(std::int64_t vocabulary, std::int64_t positions) {
 std::vector<bool> read_later_gemma(const Config& config, DecoderShape& shape, std::int64_t every) {
   const double scale = 1 / std::sqrt(config.positive("query_pre_attn_scalar", 256));
   for (DecoderLayer& layer : shape.of_layers) layer.scale = scale;
-  const std::vector<bool> sliding = sliding_layers(config, shape.layers, every);
+  const std::vector<bool> sliding = sliding_layers(config, all_but_every(shape.layers, every));
   read_windows(config, 4096, sliding, shape);
   return sliding;
 }
@@ -102,27 +102,22 @@ DecoderShape read_gemma3(const Config& config) {
   return shape;
 }
 
-Json gemma1_training_config(const TrainingShape& shape) {
-  Json json = usual_training_config(shape);
-  const std::int64_t head_dim = shape.width / shape.heads;
-  json.set("num_key_value_heads", shape.heads);
-  json.set("head_dim", head_dim);
+Json gemma_training_config(const TrainingShape& shape) {
+  Json json = usual_training_config(shape, {.names_kv_heads = true});
+  json.set("head_dim", shape.width / shape.heads);
   return json;
 }
 
 Json later_gemma_training_config(const TrainingShape& shape) {
-  Json json = usual_training_config(shape);
-  const std::int64_t head_dim = shape.width / shape.heads;
-  json.set("num_key_value_heads", shape.heads);
-  json.set("head_dim", head_dim);
-  json.set("query_pre_attn_scalar", head_dim);
+  Json json = gemma_training_config(shape);
+  json.set("query_pre_attn_scalar", shape.width / shape.heads);
   json.set("sliding_window", (shape.positions + 1) / 2);
   return json;
 }
 
 }  // namespace
 
-Family gemma_family() { return decoder_family<read_gemma1>({"gemma"}, gemma1_training_config); }
+Family gemma_family() { return decoder_family<read_gemma1>({"gemma"}, gemma_training_config); }
 Family gemma3_family() {
   return decoder_family<read_gemma3>({"gemma3_text"}, later_gemma_training_config);
 }

@@ -29,9 +29,7 @@ void read_local_layers(const Config& config, DecoderShape& shape) {
   if (types.empty() && config.has("attention_types"))
     config.refuse("attention_types", "a list of repetitions", "attention_layers: one per layer",
                   ErrorCode::kUnsupported);
-  if (!types.empty() && std::ssize(types) != shape.layers)
-    config.refuse("attention_layers", fmt::format("a list of {}", types.size()),
-                  fmt::format("{} entries, one per layer", shape.layers));
+  require_one_per_layer(config, "attention_layers", std::ssize(types), shape.layers);
   const std::int64_t window = config.extent("window_size", 256);
   for (std::size_t layer = 0; layer < shape.of_layers.size(); ++layer) {
     const std::string type = types.empty() ? (layer % 2 == 0 ? "global" : "local") : types[layer];
@@ -47,10 +45,7 @@ DecoderShape read_gpt_neo(const Config& config) {
   read_usual(config,
              {.layers = 24,
               .heads = 16,
-              .kv_heads = 0,
               .width = 2048,
-              .head_dim = 0,
-              .inner = 0,
               .vocabulary = 50257,
               .positions = 2048,
               .layers_key = "num_layers",
@@ -88,9 +83,7 @@ DecoderShape read_opt(const Config& config) {
   read_usual(config,
              {.layers = 12,
               .heads = 12,
-              .kv_heads = 0,
               .width = 768,
-              .head_dim = 0,
               .inner = 3072,
               .vocabulary = 50272,
               .positions = 2048,
@@ -115,7 +108,6 @@ DecoderShape read_opt(const Config& config) {
   shape.norm.weight = shape.norm.bias = config.flag("layer_norm_elementwise_affine", true);
   if (config.flag("_remove_final_layer_norm", false)) shape.names.last_norm = "";
   shape.qkv_bias = shape.out_bias = shape.mlp_bias = config.flag("enable_bias", true);
-  shape.embedding_dropout = 0;
   shape.dropout = config.rate("dropout", 0.1);
   shape.deviation = config.number("init_std", 0.02);
   for (DecoderLayer& layer : shape.of_layers) layer.rotation = {};

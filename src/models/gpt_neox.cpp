@@ -20,21 +20,12 @@ constexpr DecoderNames kNeoxParts = {.prefix = "gpt_neox.",
                                      .last_norm = "gpt_neox.final_layer_norm",
                                      .head = "embed_out"};
 
-// The keys that transformers had before `rope_parameters`.
-RopeKeys older_keys(const Config& config, double base, double share) {
-  return {.base = config.positive("rotary_emb_base", base),
-          .only_inside = true,
-          .share = config.positive("rotary_pct", share)};
-}
-
 DecoderShape read_gpt_neox(const Config& config) {
   DecoderShape shape{.family = "gpt_neox", .title = "GPT-NeoX", .names = kNeoxParts};
   read_usual(config,
              {.layers = 44,
               .heads = 64,
-              .kv_heads = 0,
               .width = 6144,
-              .head_dim = 0,
               .inner = 24576,
               .vocabulary = 50432,
               .positions = 2048,
@@ -52,7 +43,11 @@ DecoderShape read_gpt_neox(const Config& config) {
   shape.embedding_dropout = shape.dropout = config.rate("hidden_dropout", 0);
   shape.unused = {".attention.bias"};
   shape.other_head = "lm_head";
-  read_rotation(config, shape, older_keys(config, 10000, 0.25));
+  // The keys that transformers had before `rope_parameters`, and no others, count beside it.
+  read_rotation(config, shape,
+                {.base = config.positive("rotary_emb_base", 10000),
+                 .only_inside = true,
+                 .share = config.positive("rotary_pct", 0.25)});
   return shape;
 }
 
@@ -75,10 +70,7 @@ DecoderShape read_gptj(const Config& config) {
   read_usual(config,
              {.layers = 28,
               .heads = 16,
-              .kv_heads = 0,
               .width = 4096,
-              .head_dim = 0,
-              .inner = 0,
               .vocabulary = 50400,
               .positions = 2048,
               .layers_key = "n_layer",

@@ -1,8 +1,7 @@
 // Decoders that differ from Llama in a norm, a bias or a part that is fused: StableLM, StarCoder2
 // (Lozhkov et al. 2024), SmolLM3, GLM-4.
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <utility>
 
 #include "models/decoder.h"
 
@@ -16,7 +15,6 @@ DecoderShape read_stablelm(const Config& config) {
               .heads = 32,
               .kv_heads = 32,
               .width = 2560,
-              .head_dim = 0,
               .inner = 6912,
               .vocabulary = 50304,
               .positions = 4096,
@@ -44,7 +42,6 @@ DecoderShape read_starcoder2(const Config& config) {
               .heads = 24,
               .kv_heads = 2,
               .width = 3072,
-              .head_dim = 0,
               .inner = 12288,
               .vocabulary = 49152,
               .positions = 4096,
@@ -59,8 +56,7 @@ DecoderShape read_starcoder2(const Config& config) {
   shape.embedding_dropout = config.rate("embedding_dropout", 0);
   shape.dropout = config.rate("residual_dropout", 0);
   read_rotation(config, shape);
-  if (config.has("sliding_window"))
-    read_windows(config, 1, std::vector<bool>(shape.of_layers.size(), true), shape);
+  read_window_of_all(config, shape);
   return shape;
 }
 
@@ -68,9 +64,7 @@ DecoderShape read_starcoder2(const Config& config) {
 void read_layers_without_positions(const Config& config, DecoderShape& shape) {
   const std::vector<std::int64_t> turns =
       config.has("no_rope_layers") ? config.ids("no_rope_layers", {}) : std::vector<std::int64_t>();
-  if (!turns.empty() && std::ssize(turns) != shape.layers)
-    config.refuse("no_rope_layers", fmt::format("a list of {}", turns.size()),
-                  fmt::format("{} entries, one per layer", shape.layers));
+  require_one_per_layer(config, "no_rope_layers", std::ssize(turns), shape.layers);
   const std::int64_t every = config.extent("no_rope_layer_interval", 4);
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     const auto at = static_cast<std::size_t>(layer);
@@ -81,11 +75,10 @@ void read_layers_without_positions(const Config& config, DecoderShape& shape) {
 
 // By `layer_types`; without the list the layers without positions have one, where the flag says so.
 void read_smollm3_windows(const Config& config, DecoderShape& shape) {
-  std::vector<bool> slides = sliding_layers(config, shape.layers, 1);
-  if (config.texts("layer_types").empty() && config.has("sliding_window") &&
-      config.flag("use_sliding_window", false))
-    for (std::size_t layer = 0; layer < slides.size(); ++layer)
-      slides[layer] = !shape.of_layers[layer].rotation;
+  const bool is_on = config.has("sliding_window") && config.flag("use_sliding_window", false);
+  std::vector<bool> slides;
+  for (const DecoderLayer& layer : shape.of_layers) slides.push_back(is_on && !layer.rotation);
+  slides = sliding_layers(config, std::move(slides));
   if (std::ranges::find(slides, true) == slides.end()) return;
   if (!config.has("sliding_window"))
     config.refuse("sliding_window", "missing", "a number, as a layer has a window");
@@ -99,7 +92,6 @@ DecoderShape read_smollm3(const Config& config) {
               .heads = 16,
               .kv_heads = 4,
               .width = 2048,
-              .head_dim = 0,
               .inner = 11008,
               .vocabulary = 128256,
               .positions = 32768,
@@ -144,28 +136,18 @@ DecoderShape read_glm(const Config& config) {
   return shape;
 }
 
-Json stablelm_training_config(const TrainingShape& shape) {
-  Json json = usual_training_config(shape);
-  json.set("num_key_value_heads", shape.heads);
-  return json;
+Json grouped_training_config(const TrainingShape& shape) {
+  return usual_training_config(shape, {.names_kv_heads = true});
 }
 
 Json starcoder2_training_config(const TrainingShape& shape) {
-  Json json = usual_training_config(
-      shape, {.gated = false, .dropouts = {"embedding_dropout", "residual_dropout"}});
-  json.set("num_key_value_heads", shape.heads);
-  return json;
-}
-
-Json smollm3_training_config(const TrainingShape& shape) {
-  Json json = usual_training_config(shape);
-  json.set("num_key_value_heads", shape.heads);
-  return json;
+  return usual_training_config(shape, {.gated = false,
+                                       .names_kv_heads = true,
+                                       .dropouts = {"embedding_dropout", "residual_dropout"}});
 }
 
 Json glm_training_config(const TrainingShape& shape) {
-  Json json = usual_training_config(shape);
-  json.set("num_key_value_heads", shape.heads);
+  Json json = grouped_training_config(shape);
   json.set("head_dim", shape.width / shape.heads);
   return json;
 }
@@ -173,13 +155,13 @@ Json glm_training_config(const TrainingShape& shape) {
 }  // namespace
 
 Family stablelm_family() {
-  return decoder_family<read_stablelm>({"stablelm"}, stablelm_training_config);
+  return decoder_family<read_stablelm>({"stablelm"}, grouped_training_config);
 }
 Family starcoder2_family() {
   return decoder_family<read_starcoder2>({"starcoder2"}, starcoder2_training_config);
 }
 Family smollm3_family() {
-  return decoder_family<read_smollm3>({"smollm3"}, smollm3_training_config);
+  return decoder_family<read_smollm3>({"smollm3"}, grouped_training_config);
 }
 Family glm_family() { return decoder_family<read_glm>({"glm", "glm4"}, glm_training_config); }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "models/decoder.h"
 
@@ -43,29 +44,23 @@ bool has_window(const Config& config, const LlamaKin& kin, std::int64_t layer) {
          layer >= config.extent("max_window_layers", 28, /*least=*/0);
 }
 
-std::vector<std::int64_t> windows_of(const Config& config, const LlamaKin& kin,
-                                     std::int64_t layers) {
-  std::vector<std::string> types = config.texts("layer_types");
-  if (!types.empty() && std::ssize(types) != layers)
-    config.refuse("layer_types", fmt::format("a list of {}", types.size()),
-                  fmt::format("{} entries, one per layer", layers));
-  if (!kin.reads_layer_types) types.clear();  // like transformers
+void read_llama_windows(const Config& config, const LlamaKin& kin, DecoderShape& shape) {
+  std::vector<bool> slides;
+  for (std::int64_t layer = 0; layer < shape.layers; ++layer)
+    slides.push_back(has_window(config, kin, layer));
+  if (kin.reads_layer_types)
+    slides = sliding_layers(config, std::move(slides));
+  else  // like transformers, which counts the entries that it passes over
+    require_one_per_layer(config, "layer_types", std::ssize(config.texts("layer_types")),
+                          shape.layers);
   const bool switched_off =
       kin.model_type.starts_with("qwen") && !config.flag("use_sliding_window", false);
   const std::int64_t window = switched_off ? 0 : config.extent("sliding_window", kin.window);
-  std::vector<std::int64_t> windows;
-  for (std::int64_t layer = 0; layer < layers; ++layer) {
-    const std::string_view type =
-        types.empty() ? (has_window(config, kin, layer) ? "sliding_attention" : "full_attention")
-                      : std::string_view(types[static_cast<std::size_t>(layer)]);
-    if (type != "sliding_attention" && type != "full_attention")
-      config.refuse("layer_types", fmt::format("'{}' in layer {}", type, layer),
-                    "full_attention or sliding_attention", ErrorCode::kUnsupported);
-    if (type == "sliding_attention" && window == 0)
+  for (std::size_t layer = 0; layer < slides.size(); ++layer) {
+    if (slides[layer] && window == 0)
       config.refuse("sliding_window", "", fmt::format("a number, as layer {} has one", layer));
-    windows.push_back(type == "sliding_attention" ? window : 0);
+    shape.of_layers[layer].window = slides[layer] ? window : 0;
   }
-  return windows;
 }
 
 DecoderShape read_llama(const Config& config) {
@@ -97,9 +92,7 @@ DecoderShape read_llama(const Config& config) {
   // heed's training writes this key; transformers ignores it.
   shape.embedding_dropout = shape.dropout = config.rate("dropout", 0);
   read_rotation(config, shape);
-  const std::vector<std::int64_t> windows = windows_of(config, kin, shape.layers);
-  for (std::size_t layer = 0; layer < windows.size(); ++layer)
-    shape.of_layers[layer].window = windows[layer];
+  read_llama_windows(config, kin, shape);
   return shape;
 }
 

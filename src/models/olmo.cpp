@@ -8,9 +8,7 @@ namespace {
 UsualKeys olmo_keys() {
   return {.layers = 32,
           .heads = 32,
-          .kv_heads = 0,
           .width = 4096,
-          .head_dim = 0,
           .inner = 11008,
           .vocabulary = 50304,
           .positions = 2048,
@@ -49,21 +47,15 @@ DecoderShape read_olmo2(const Config& config) {
     read_rotation(config, shape);
     return shape;
   }
-  const std::vector<bool> slides = sliding_layers(config, shape.layers, 4);
+  const std::vector<bool> slides = sliding_layers(config, all_but_every(shape.layers, 4));
   read_windows(config, 4096, slides, shape);
   read_two_rotations(config, 500000, 500000, slides, shape);
   return shape;
 }
 
-Json olmo_training_config(const TrainingShape& shape) { return usual_training_config(shape); }
-
-Json olmo2_training_config(const TrainingShape& shape) { return usual_training_config(shape); }
-
 }  // namespace
 
-Family olmo_family() { return decoder_family<read_olmo>({"olmo"}, olmo_training_config); }
-Family olmo2_family() {
-  return decoder_family<read_olmo2>({"olmo2", "olmo3"}, olmo2_training_config);
-}
+Family olmo_family() { return decoder_family<read_olmo>({"olmo"}); }
+Family olmo2_family() { return decoder_family<read_olmo2>({"olmo2", "olmo3"}); }
 
 }  // namespace heed

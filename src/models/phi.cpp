@@ -19,9 +19,7 @@ DecoderShape read_phi(const Config& config) {
   read_usual(config,
              {.layers = 24,
               .heads = 32,
-              .kv_heads = 0,
               .width = 2048,
-              .head_dim = 0,
               .inner = 8192,
               .vocabulary = 51200,
               .positions = 2048,
@@ -54,9 +52,7 @@ DecoderShape read_phi3(const Config& config) {
   read_usual(config,
              {.layers = 32,
               .heads = 32,
-              .kv_heads = 0,
               .width = 3072,
-              .head_dim = 0,
               .inner = 8192,
               .vocabulary = 32064,
               .positions = 4096,
@@ -69,8 +65,7 @@ DecoderShape read_phi3(const Config& config) {
   shape.embedding_dropout = config.rate("embd_pdrop", 0);
   shape.dropout = config.rate("resid_pdrop", 0);
   read_rotation(config, shape, {.share = 1});
-  if (config.has("sliding_window"))
-    read_windows(config, 1, std::vector<bool>(shape.of_layers.size(), true), shape);
+  read_window_of_all(config, shape);
   return shape;
 }
 

@@ -58,9 +58,11 @@ Tensor Norm::forward(const Tensor& x, Run& run) const {
 Tensor Norm::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
   const Tensor x = run.saved->take();
   const Tensor weight = scale(x.dtype());
-  Tensor unused = Tensor::zeros(weight.shape(), x.dtype());
-  const auto into = [&](const std::shared_ptr<Parameter>& parameter) {
-    return parameter ? gradients.of(*parameter) : unused.view();
+  Tensor unused;  // the gradient of a constant
+  const auto into = [&](const std::shared_ptr<Parameter>& parameter) -> View {
+    if (parameter) return gradients.of(*parameter);
+    if (!unused.given()) unused = Tensor::zeros(weight.shape(), x.dtype());
+    return unused.view();
   };
   if (!shape_.centred)
     return rms_norm_backward({.x = x, .weight = weight, .epsilon = shape_.epsilon}, dy,
