@@ -7,10 +7,11 @@ Needs torch, transformers and safetensors; run from the repository's root. The w
 import json
 import pathlib
 import shutil
+import tempfile
 
 import torch
 import transformers
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from transformers import (BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, MarianConfig,
                           MarianMTModel, Qwen3Config, Qwen3ForCausalLM, T5Config,
                           T5ForConditionalGeneration)
@@ -149,12 +150,19 @@ def golden_of_pair(model, start):
     return {name: tensor.contiguous().clone() for name, tensor in tensors.items()}
 
 
+def saved_tensors(model):
+    """As files have them, where transformers puts the tensors of one layer together in memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        return load_file(f"{folder}/model.safetensors")
+
+
 class Variant:
     """A tiny model of one configuration: its file holds the configuration (metadata), the weights
     (`weight:` before their names), the inputs and the logits."""
 
-    def __init__(self, kind, config, seed=3, more=None, left_out=(), renamed=None):
-        self.kind, self.config, self.seed = kind, config, seed
+    def __init__(self, kind, config, seed=3, more=None, left_out=(), renamed=None, as_saved=False):
+        self.kind, self.config, self.seed, self.as_saved = kind, config, seed, as_saved
         self.more, self.left_out, self.renamed = more or {}, left_out, renamed or (lambda name: name)
 
     def write(self, path):
@@ -173,7 +181,7 @@ class Variant:
             out = model(**{name: value for name, value in tensors.items()})
         tensors["logits" if hasattr(out, "logits") else "last_hidden_state"] = (
             out.logits if hasattr(out, "logits") else out.last_hidden_state)
-        for name, value in model.state_dict().items():
+        for name, value in (saved_tensors(model) if self.as_saved else model.state_dict()).items():
             if name not in self.left_out and "position_ids" not in name:
                 tensors["weight:" + self.renamed(name)] = value
         json_of = {**self.config, "architectures": [self.kind], **self.more}
@@ -205,6 +213,9 @@ GEMMA2 = {"model_type": "gemma2", **LLAMA, "head_dim": 4, "sliding_window": 3, "
 WIDE = {"vocab_size": 11, "hidden_size": 16, "intermediate_size": 12, "num_hidden_layers": 2,
         "num_attention_heads": 2, "max_position_embeddings": 16}  # heads wide enough to turn a part of
 SHARED_KEYS = {"num_key_value_heads": 1}
+FALCON = {"vocab_size": 11, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
+          "max_position_embeddings": 16}
+EXPERTS = {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 4}
 BOTH_WAYS = {"is_causal": False}
 SLIDES = {"use_sliding_window": True, "sliding_window": 2}
 TYPES = ["full_attention", "sliding_attention"]
@@ -344,6 +355,39 @@ VARIANTS = {
                    | {"head_dim": 8}),
     "glm4": Variant("Glm4ForCausalLM", {"model_type": "glm4", "pad_token_id": 0} | WIDE | SHARED_KEYS
                     | {"head_dim": 8}),
+    "granite": Variant("GraniteForCausalLM", {"model_type": "granite"} | LLAMA | {
+        "embedding_multiplier": 3.0, "residual_multiplier": 0.4, "attention_multiplier": 0.3,
+        "logits_scaling": 2.5, "attention_bias": True}),
+    "nemotron": Variant("NemotronForCausalLM", {"model_type": "nemotron"} | WIDE | SHARED_KEYS
+                        | {"head_dim": 8, "mlp_bias": True}),
+    "helium": Variant("HeliumForCausalLM", {"model_type": "helium", "pad_token_id": 0} | WIDE | SHARED_KEYS
+                      | {"head_dim": 8, "attention_bias": True}),
+    "bloom": Variant("BloomForCausalLM", {"model_type": "bloom", "vocab_size": 11, "hidden_size": 12, "n_layer": 2,
+                                          "n_head": 3}),
+    "bloom-older": Variant("BloomForCausalLM", {"model_type": "bloom", "vocab_size": 11, "n_embed": 8, "n_layer": 1,
+                                                "num_attention_heads": 2}),
+    "falcon": Variant("FalconForCausalLM", {"model_type": "falcon"} | FALCON | {"num_kv_heads": 4}),
+    "falcon-new": Variant("FalconForCausalLM", {"model_type": "falcon"} | FALCON | {
+        "new_decoder_architecture": True, "num_kv_heads": 2}),
+    "falcon-new-one-norm": Variant("FalconForCausalLM", {"model_type": "falcon"} | FALCON | {
+        "new_decoder_architecture": True, "num_kv_heads": 2, "num_ln_in_parallel_attn": 1}),
+    "falcon-in-sequence": Variant("FalconForCausalLM", {"model_type": "falcon"} | FALCON | {
+        "multi_query": False, "parallel_attn": False, "bias": True, "ffn_hidden_size": 20,
+        "tie_word_embeddings": False}),
+    # Experts.
+    "mixtral": Variant("MixtralForCausalLM", {"model_type": "mixtral"} | LLAMA | {
+        "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 3}, as_saved=True),
+    "qwen2-moe": Variant("Qwen2MoeForCausalLM", {"model_type": "qwen2_moe"} | LLAMA | EXPERTS | {
+        "shared_expert_intermediate_size": 6, "mlp_only_layers": [1]}, as_saved=True),
+    "qwen2-moe-windows": Variant("Qwen2MoeForCausalLM", {"model_type": "qwen2_moe"} | LLAMA | EXPERTS | {
+        "shared_expert_intermediate_size": 6, "norm_topk_prob": True, "qkv_bias": False, "use_sliding_window": True,
+        "sliding_window": 3}, as_saved=True),
+    "qwen3-moe": Variant("Qwen3MoeForCausalLM", {"model_type": "qwen3_moe"} | LLAMA | EXPERTS | {
+        "head_dim": 6, "norm_topk_prob": True, "decoder_sparse_step": 2}, as_saved=True),
+    "qwen3-moe-windows": Variant("Qwen3MoeForCausalLM", {"model_type": "qwen3_moe"} | LLAMA | EXPERTS | {
+        "attention_bias": True, "use_sliding_window": True, "sliding_window": 3}, as_saved=True),
+    "olmoe": Variant("OlmoeForCausalLM", {"model_type": "olmoe"} | LLAMA | EXPERTS | {"pad_token_id": 0},
+                     as_saved=True),
     # Derived buffers and heads for other tasks.
     "gpt2-double-heads": Variant("GPT2DoubleHeadsModel", GPT2),
     # Labels of texts and of their tokens.

@@ -143,6 +143,7 @@ constexpr std::pair<std::string_view, Activation> kActivations[] = {
     {"gelu_new", Activation::kGeluTanh},
     {"gelu_pytorch_tanh", Activation::kGeluTanh},
     {"relu", Activation::kRelu},
+    {"relu2", Activation::kSquaredRelu},
     {"silu", Activation::kSilu},
     {"swish", Activation::kSilu},
     {"quick_gelu", Activation::kQuickGelu},

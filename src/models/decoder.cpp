@@ -1,6 +1,7 @@
 #include "models/decoder.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -20,9 +21,26 @@ std::string block_name(const DecoderShape& shape, int layer) {
   return shape.names.block + std::to_string(layer) + ".";
 }
 
+// What the names of an expert's parameters begin with.
+std::string expert_name(const DecoderShape& shape, int layer, std::int64_t expert) {
+  return block_name(shape, layer) + shape.names.experts + std::to_string(expert) + ".";
+}
+
 // 0 is the embedding's.
 DropoutLayer dropout_of(const DecoderShape& shape, int layer, int branch) {
   return {.rate = shape.dropout, .site = static_cast<std::uint32_t>(2 * layer + 1 + branch)};
+}
+
+// Slopes of ALiBi (Press et al. 2022): of n heads 2^(-8/n), 2^(-16/n), ...; where n is no power of
+// two those of the next lower power, then every second one of the next higher power.
+std::vector<double> alibi_slopes(std::int64_t heads) {
+  const auto lower = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
+  std::vector<double> slopes;
+  for (std::int64_t head = 1; head <= lower; ++head)
+    slopes.push_back(std::exp2(-8.0 * static_cast<double>(head) / static_cast<double>(lower)));
+  for (std::int64_t head = 1; std::ssize(slopes) < heads; head += 2)
+    slopes.push_back(std::exp2(-4.0 * static_cast<double>(head) / static_cast<double>(lower)));
+  return slopes;
 }
 
 }  // namespace
@@ -43,6 +61,11 @@ std::optional<Norm> Decoder::norm(const std::string& block, const char* name) co
   NormShape shape = shape_.norm;
   shape.width = shape_.width;
   return Norm(block + name, shape);
+}
+
+std::optional<Norm> Decoder::norm_inside(const std::string& block, const char* name) const {
+  if (shape_.branch_scale == 1) return norm(block, name);
+  return Norm("", {.width = shape_.width, .factor = shape_.branch_scale});
 }
 
 Attention Decoder::make_attention(
@@ -78,7 +101,14 @@ Attention Decoder::make_attention(
            .softcap = s.score_cap,
            .dropout = s.attention_dropout,
            .by_head = s.by_head,
+           .slopes = s.alibi ? alibi_slopes(H) : std::vector<double>(),
            .mask = text_mask(s.causal, own.window)}};
+}
+
+FeedForward Decoder::make_feed_forward(int layer) const {
+  if (shape_.of_layers[static_cast<std::size_t>(layer)].has_experts)
+    return FeedForward(make_experts(layer));
+  return FeedForward(make_mlp(layer));
 }
 
 Mlp Decoder::make_mlp(int layer) const {
@@ -98,18 +128,42 @@ Mlp Decoder::make_mlp(int layer) const {
   return Mlp(std::move(parts));
 }
 
+Experts Decoder::make_experts(int layer) const {
+  const DecoderNames& names = shape_.names;
+  const ExpertsShape& shape = shape_.experts;
+  const std::string block = block_name(shape_, layer);
+  const std::int64_t C = shape_.width;
+  const auto expert = [&](const std::string& prefix, std::int64_t inner) {
+    return Mlp({.gate = linear(prefix + names.expert_gate, C, inner, false),
+                .up = linear(prefix + names.expert_up, C, inner, false),
+                .activation = shape_.activation,
+                .down = linear(prefix + names.expert_down, inner, C, false),
+                .where = {.layer = layer}});
+  };
+  ExpertsParts parts{.router = linear(block + names.router, C, shape.count, false),
+                     .chosen = shape.chosen,
+                     .sums_to_one = shape.sums_to_one};
+  for (std::int64_t i = 0; i < shape.count; ++i)
+    parts.experts.push_back(expert(expert_name(shape_, layer, i), shape.inner));
+  if (is_given(names.shared)) parts.shared = expert(block + names.shared, shape.shared_inner);
+  if (is_given(names.shared_gate))
+    parts.shared_gate = linear(block + names.shared_gate, C, 1, false);
+  return Experts(std::move(parts));
+}
+
 Decoder::Block Decoder::make_block(
     int layer, std::span<const std::shared_ptr<const Rotation>> rotations) const {
   const DecoderNames& names = shape_.names;
   const std::string block = block_name(shape_, layer);
   Norms of_attention{.before = norm(block, names.attention_norm),
-                     .inside = norm(block, names.attention_inside)};
-  Norms of_mlp{.before = norm(block, names.mlp_norm), .inside = norm(block, names.mlp_inside)};
+                     .inside = norm_inside(block, names.attention_inside)};
+  Norms of_mlp{.before = norm(block, names.mlp_norm),
+               .inside = norm_inside(block, names.mlp_inside)};
   if (shape_.parallel && !is_given(names.mlp_norm) && of_attention.before)
     of_mlp.before = of_attention.before->shared();
   return {{std::move(of_attention), make_attention(layer, rotations),
            attention_names(Stack::kSelf, layer)},
-          {std::move(of_mlp), make_mlp(layer), mlp_names(Stack::kSelf, layer)}};
+          {std::move(of_mlp), make_feed_forward(layer), mlp_names(Stack::kSelf, layer)}};
 }
 
 std::optional<Linear> Decoder::make_head() const {
@@ -125,6 +179,7 @@ Decoder::Decoder(DecoderShape shape)
     : shape_(std::move(shape)),
       info_(shape_.info()),
       tokens_(shape_.names.tokens, shape_.vocabulary, shape_.width),
+      embedding_norm_(norm("", shape_.names.embedding_norm)),
       dropout_{.rate = shape_.embedding_dropout, .site = 0},
       norm_(norm("", shape_.names.last_norm)),
       head_(make_head()) {
@@ -148,10 +203,12 @@ Tensor Decoder::position_ids(const Batch& batch, const Run& run) const {
 
 Tensor Decoder::states(const Batch& batch, Run& run) const {
   check_pass(info_, batch, run);
+  check_dropout(info_, shape_.unserved_dropout_key, shape_.unserved_dropout, run);
   const Shown show{run};
   Tensor x = tokens_.forward(batch.ids);
   if (shape_.embedding_scale != 1) x = scaled(std::move(x), shape_.embedding_scale);
   if (positions_) x = add(std::move(x), positions_->forward(position_ids(batch, run)));
+  if (embedding_norm_) x = embedding_norm_->forward(x, run);
   x = show(TapKind::kEmbedding, dropout_.forward(std::move(x), run));  // [B, T, C]
   for (const auto& [attention, mlp] : blocks_) {
     if (shape_.parallel)
@@ -209,6 +266,7 @@ void Decoder::states_backward(const Tensor& dstates, const Batch& batch, Run& ru
     }
   }
   dx = dropout_.backward(dx, run);
+  if (embedding_norm_) dx = embedding_norm_->backward(dx, run, gradients);
   if (positions_) positions_->backward(position_ids(batch, run), dx, gradients);
   if (shape_.embedding_scale != 1) dx = scaled(std::move(dx), shape_.embedding_scale);
   tokens_.backward(batch.ids, dx, gradients);
@@ -220,6 +278,7 @@ ModelParts Decoder::parts() const {
                      .positions = positions_ ? &*positions_ : nullptr,
                      .first_position = shape_.first_position,
                      .branches = block_branches(blocks_)};
+  if (embedding_norm_) stream.embedded = embedding_norm_->numbers();
   if (norm_) stream.last = norm_->numbers();
   return {.streams = {std::move(stream)},
           .words = head_ ? &*head_ : nullptr,
@@ -231,6 +290,7 @@ std::vector<Parameter*> Decoder::parameters() {
   std::vector<Parameter*> all;
   tokens_.collect(all);
   if (positions_) positions_->collect(all);
+  if (embedding_norm_) embedding_norm_->collect(all);
   for (Block& block : blocks_) {
     block.attention.collect(all);
     block.mlp.collect(all);
@@ -269,7 +329,8 @@ namespace {
 // memory is taken.
 void require_sizes(const StoredWeights& stored, const DecoderShape& shape) {
   const DecoderNames& names = shape.names;
-  const std::string last = block_name(shape, static_cast<int>(shape.layers) - 1);
+  const int last_layer = static_cast<int>(shape.layers) - 1;
+  const std::string last = block_name(shape, last_layer);
   const auto matrix = [&](const std::string& name, std::int64_t in, std::int64_t out) {
     stored.require(name + ".weight",
                    shape.layout == WeightLayout::kInOut ? Shape{in, out} : Shape{out, in});
@@ -279,7 +340,11 @@ void require_sizes(const StoredWeights& stored, const DecoderShape& shape) {
     stored.require(names.positions + std::string(".weight"),
                    {shape.positions + shape.first_position, shape.width});
   if (!is_given(names.qkv)) matrix(last + names.q, shape.width, shape.heads * shape.head_dim);
-  matrix(last + names.down, shape.inner, shape.width);
+  if (shape.of_layers.back().has_experts)
+    matrix(expert_name(shape, last_layer, shape.experts.count - 1) + names.expert_down,
+           shape.experts.inner, shape.width);
+  else
+    matrix(last + names.down, shape.inner, shape.width);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 #include "models/stored_weights.h"
 #include "nn/attention.h"
 #include "nn/embedding.h"
-#include "nn/mlp.h"
+#include "nn/experts.h"
 #include "nn/residual.h"
 
 namespace heed {
@@ -28,6 +28,7 @@ struct DecoderNames {
   const char* prefix = "model.";  // what files of the bare decoder leave out
   const char* tokens = "model.embed_tokens";
   const char* positions = "";
+  const char* embedding_norm = "";
   const char* block = "model.layers.";
   const char* attention_norm = "input_layernorm";
   const char* attention_inside = "";  // the norm of what the attention adds
@@ -43,6 +44,13 @@ struct DecoderNames {
   const char* gate = "mlp.gate_proj";
   const char* up = "mlp.up_proj";
   const char* down = "mlp.down_proj";
+  const char* router = "mlp.gate";  // of layers with experts; the others have gate, up and down
+  const char* experts = "mlp.experts.";  // with an expert's number and a dot before the next three
+  const char* expert_gate = "gate_proj";
+  const char* expert_up = "up_proj";
+  const char* expert_down = "down_proj";
+  const char* shared = "";  // the same of an MLP for all tokens: "mlp.shared_expert."
+  const char* shared_gate = "";
   const char* last_norm = "model.norm";
   const char* head = "lm_head";
 };
@@ -52,6 +60,14 @@ struct DecoderLayer {
   std::int64_t window = 0;                  // keys that a query sees; 0: all before it
   std::optional<std::size_t> rotation = 0;  // of `DecoderShape::rotations`; none: without positions
   double scale = 1;                         // of scores
+  bool has_experts = false;                 // in the place of one MLP
+};
+
+struct ExpertsShape {
+  std::int64_t count = 0;   // in each layer that has some
+  std::int64_t chosen = 0;  // for a token
+  std::int64_t inner = 0, shared_inner = 0;
+  bool sums_to_one = true;  // ExpertsParts::sums_to_one
 };
 
 struct DecoderShape {
@@ -65,15 +81,18 @@ struct DecoderShape {
   NormShape norm = {};              // of the stream; its width is `width`
   NormShape head_norm = {};         // of queries and keys: of each head, or of all by its width
   std::vector<RopeScaling> rotations = {};
+  bool alibi = false;  // scores fall with the distance, by a slope of each head
   std::vector<DecoderLayer> of_layers = {};
   WeightLayout layout = WeightLayout::kOutIn;
-  bool by_head = false;  // q, k and v of one head beside each other (AttentionShape::by_head)
+  bool by_head = false;  // AttentionShape::by_head
   bool qkv_bias = false, out_bias = false, mlp_bias = false, head_bias = false;
   double score_cap = 0;  // 0: none
   Activation activation = Activation::kSilu;
   bool up_holds_gate = false;  // MlpParts::holds_gate
-  bool parallel = false;  // attention and MLP both read the block's input, through one norm where
-                          // the MLP's has no name (Wang & Komatsuzaki 2021)
+  ExpertsShape experts = {};
+  bool parallel = false;    // attention and MLP both read the block's input, through one norm where
+                            // the MLP's has no name (Wang & Komatsuzaki 2021)
+  double branch_scale = 1;  // of what attention and MLP add to the stream
   double logit_scale = 1, logit_cap = 0;  // cap 0: none
   bool causal = true;
   bool tied = false;       // the head is the table of tokens
@@ -85,6 +104,9 @@ struct DecoderShape {
   std::optional<double> into_stream = {};     // of those that write into the stream, if another
   std::vector<std::string_view> unused = {};  // Spelling::unused
   const char* other_head = "";                // what some files call names.head
+  // A dropout that the configuration asks for and that heed does not have: training is refused.
+  const char* unserved_dropout_key = "";
+  double unserved_dropout = 0;
 
   std::int64_t bos = -1;  // -1: none
   std::vector<std::int64_t> eos = {};
@@ -93,6 +115,9 @@ struct DecoderShape {
 
   ModelInfo info() const;
 };
+
+/// Positions that scale with the text's length have no longest one; this bounds memory.
+inline constexpr std::int64_t kAnyLength = std::int64_t{1} << 20;
 
 /// The keys that the configurations of nearly all decoders share, and the values that apply where a
 /// key is absent.
@@ -106,9 +131,9 @@ struct UsualKeys {
   const char* layers_key = "num_hidden_layers";
   const char* heads_key = "num_attention_heads";
   const char* width_key = "hidden_size";
-  const char* inner_key = "intermediate_size";
+  const char* inner_key = "intermediate_size";  // null: the family has no such key
   const char* positions_key = "max_position_embeddings";
-  const char* activation_key = "hidden_act";
+  const char* activation_key = "hidden_act";  // null: the family has no such key
   const char* activation = "silu";
   const char* epsilon_key = "rms_norm_eps";
   double epsilon = 1e-6;
@@ -182,13 +207,16 @@ class Decoder : public Model {
  private:
   struct Block {
     Residual<Attention> attention;
-    Residual<Mlp> mlp;
+    Residual<FeedForward> mlp;
   };
   Block make_block(int layer, std::span<const std::shared_ptr<const Rotation>> rotations) const;
   Attention make_attention(int layer,
                            std::span<const std::shared_ptr<const Rotation>> rotations) const;
+  FeedForward make_feed_forward(int layer) const;
   Mlp make_mlp(int layer) const;
+  Experts make_experts(int layer) const;
   std::optional<Norm> norm(const std::string& block, const char* name) const;
+  std::optional<Norm> norm_inside(const std::string& block, const char* name) const;
   Linear linear(const std::string& name, std::int64_t in, std::int64_t out, bool bias) const;
   std::optional<Linear> make_head() const;
   Tensor position_ids(const Batch& batch, const Run& run) const;
@@ -198,6 +226,7 @@ class Decoder : public Model {
   ModelInfo info_;
   Embedding tokens_;
   std::optional<Embedding> positions_;
+  std::optional<Norm> embedding_norm_;
   DropoutLayer dropout_;
   std::vector<Block> blocks_;
   std::optional<Norm> norm_;

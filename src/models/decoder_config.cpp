@@ -13,9 +13,6 @@ namespace {
 // A decoder keeps an entry for each layer, so a configuration cannot ask for any number of them.
 constexpr std::int64_t kMostLayers = 10000;
 
-// Positions that scale with the text's length have no longest one; this bounds memory.
-constexpr std::int64_t kAnyLength = std::int64_t{1} << 20;
-
 // FooModel and heads for other tasks have none; a file that says nothing must have them.
 bool wants_words(const Config& config) {
   const std::vector<std::string> said = config.texts("architectures");
@@ -38,7 +35,8 @@ void read_extents(const Config& config, const UsualKeys& usual, DecoderShape& sh
     shape.head_dim =
         config.extent("head_dim", usual.head_dim == 0 ? shape.head_dim : usual.head_dim);
   }
-  shape.inner = config.extent(usual.inner_key, usual.inner == 0 ? 4 * shape.width : usual.inner);
+  shape.inner = usual.inner == 0 ? 4 * shape.width : usual.inner;
+  if (usual.inner_key != nullptr) shape.inner = config.extent(usual.inner_key, shape.inner);
   shape.vocabulary = config.extent("vocab_size", usual.vocabulary);
   shape.positions = config.extent(usual.positions_key, usual.positions);
 }
@@ -62,7 +60,9 @@ void read_usual(const Config& config, const UsualKeys& usual, DecoderShape& shap
                            ? usual.epsilon
                            : config.not_negative(usual.epsilon_key, usual.epsilon);
   shape.head_norm.epsilon = shape.norm.epsilon;
-  shape.activation = config.activation(usual.activation_key, usual.activation);
+  shape.activation = usual.activation_key == nullptr
+                         ? config.activation_of("", usual.activation)
+                         : config.activation(usual.activation_key, usual.activation);
   shape.attention_dropout = config.rate("attention_dropout", 0);
   shape.deviation = config.number("initializer_range", 0.02);
   shape.causal = is_causal(config);

@@ -62,6 +62,14 @@ Family stablelm_family();
 Family starcoder2_family();
 Family smollm3_family();
 Family glm_family();
+Family granite_family();
+Family nemotron_family();
+Family helium_family();
+Family bloom_family();
+Family falcon_family();
+Family mixtral_family();
+Family qwen_moe_family();
+Family olmoe_family();
 Family t5_family();
 Family lesson_family();
 

@@ -1,5 +1,7 @@
-// Decoders that differ from Llama in a norm, a bias or a part that is fused: StableLM, StarCoder2
-// (Lozhkov et al. 2024), SmolLM3, GLM-4.
+// Decoders that differ from Llama in a norm, a bias, a factor or a part that is fused: StableLM,
+// StarCoder2 (Lozhkov et al. 2024), SmolLM3, GLM-4, Granite, Nemotron (Parmar et al. 2024), Helium.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -136,6 +138,78 @@ DecoderShape read_glm(const Config& config) {
   return shape;
 }
 
+DecoderShape read_granite(const Config& config) {
+  DecoderShape shape{.family = "granite", .title = "Granite"};
+  read_usual(config,
+             {.layers = 32,
+              .heads = 32,
+              .width = 4096,
+              .inner = 11008,
+              .vocabulary = 32000,
+              .positions = 2048,
+              .bos = 1,
+              .eos = {2}},
+             shape);
+  shape.norm.centred = false;
+  shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
+  shape.mlp_bias = config.flag("mlp_bias", false);
+  shape.embedding_scale = config.positive("embedding_multiplier", 1);
+  shape.branch_scale = config.positive("residual_multiplier", 1);
+  shape.logit_scale = 1 / config.positive("logits_scaling", 1);
+  for (DecoderLayer& layer : shape.of_layers)
+    layer.scale = config.positive("attention_multiplier", 1);
+  read_rotation(config, shape);
+  return shape;
+}
+
+DecoderShape read_nemotron(const Config& config) {
+  DecoderShape shape{.family = "nemotron", .title = "Nemotron", .names = {.gate = ""}};
+  read_usual(config,
+             {.layers = 32,
+              .heads = 48,
+              .width = 6144,
+              .inner = 24576,
+              .vocabulary = 256000,
+              .positions = 4096,
+              .activation = "relu2",
+              .epsilon_key = "norm_eps",
+              .epsilon = 1e-5,
+              .bos = 2,
+              .eos = {3}},
+             shape);
+  shape.norm.offset = 1;
+  shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
+  shape.mlp_bias = config.flag("mlp_bias", false);
+  read_rotation(config, shape, {.share = 0.5});
+  return shape;
+}
+
+DecoderShape read_helium(const Config& config) {
+  DecoderShape shape{.family = "helium", .title = "Helium"};
+  read_usual(config,
+             {.layers = 24,
+              .heads = 20,
+              .kv_heads = 20,
+              .width = 2560,
+              .head_dim = 128,
+              .inner = 7040,
+              .vocabulary = 48000,
+              .positions = 4096,
+              .epsilon = 1e-8,
+              .bos = 1,
+              .eos = {2}},
+             shape);
+  if (shape.heads * shape.head_dim != shape.width)
+    config.refuse(
+        "head_dim", shape.head_dim,
+        fmt::format("hidden_size / num_attention_heads ({} / {})", shape.width, shape.heads));
+  shape.norm.centred = false;
+  shape.qkv_bias = config.flag("attention_bias", false);
+  shape.mlp_bias = config.flag("mlp_bias", false);
+  read_rotation(config, shape, {.pairs = RopePairs::kNeighbours, .base = 100000});
+  return shape;
+}
+
 Json grouped_training_config(const TrainingShape& shape) {
   return usual_training_config(shape, {.names_kv_heads = true});
 }
@@ -144,6 +218,10 @@ Json starcoder2_training_config(const TrainingShape& shape) {
   return usual_training_config(shape, {.gated = false,
                                        .names_kv_heads = true,
                                        .dropouts = {"embedding_dropout", "residual_dropout"}});
+}
+
+Json nemotron_training_config(const TrainingShape& shape) {
+  return usual_training_config(shape, {.gated = false});
 }
 
 Json glm_training_config(const TrainingShape& shape) {
@@ -163,6 +241,11 @@ Family starcoder2_family() {
 Family smollm3_family() {
   return decoder_family<read_smollm3>({"smollm3"}, grouped_training_config);
 }
+Family granite_family() { return decoder_family<read_granite>({"granite"}); }
+Family nemotron_family() {
+  return decoder_family<read_nemotron>({"nemotron"}, nemotron_training_config);
+}
+Family helium_family() { return decoder_family<read_helium>({"helium"}, glm_training_config); }
 Family glm_family() { return decoder_family<read_glm>({"glm", "glm4"}, glm_training_config); }
 
 }  // namespace heed

@@ -5,6 +5,7 @@
 
 #include "heed/error.h"
 #include "ops/add.h"
+#include "tensor/strided_copy.h"
 
 namespace heed {
 namespace {
@@ -17,14 +18,31 @@ View split_heads(const View& x, std::int64_t heads) {
       .permute({0, 2, 1, 3});
 }
 
-// Returns q, k or v [B, H, T, D] of rows [B, T, H 3 D] that hold the three of each head side by
-// side.
-View split_by_head(const View& qkv, std::int64_t heads, int which) {
-  const std::int64_t head_dim = qkv.dim(2) / (3 * heads);
-  const View own = qkv.slice(2, which * head_dim, (which + 1) * head_dim);
-  return View(own.raw(), own.dtype(), {own.dim(0), own.dim(1), heads, head_dim},
-              {own.stride(0), own.stride(1), 3 * head_dim, 1})
-      .permute({0, 2, 1, 3});
+// `each` heads of every group, of rows [B, T, groups, each * D] that lie among others.
+View heads_of_groups(const View& rows, std::int64_t first, std::int64_t stride, Shape shape) {
+  const View from = rows.slice(2, first, first + shape[3] * shape[4]);
+  return View(from.raw(), from.dtype(), shape,
+              {from.stride(0), from.stride(1), stride, shape[4], 1});
+}
+
+// Copies rows [B, T, (H + 2 G) D] of a fused projection from the order by group (`by_head`) to the
+// order q, k, v, or back.
+Tensor reordered(Tensor from, const AttentionShape& of, bool back) {
+  const std::int64_t H = of.heads, G = of.kv_heads, D = of.head_dim, each = H / G;
+  Tensor to = Tensor::empty(from.shape(), from.dtype());
+  const View rows = from;
+  const auto move = [&](std::int64_t heads, std::int64_t in_group, std::int64_t in_order) {
+    const Shape shape = {rows.dim(0), rows.dim(1), G, heads, D};
+    const auto part = [&](const View& view, bool is_by_group) {
+      return is_by_group ? heads_of_groups(view, in_group * D, (each + 2) * D, shape)
+                         : heads_of_groups(view, in_order * D, heads * D, shape);
+    };
+    copy_elements(part(rows, !back), part(to, back));
+  };
+  move(each, 0, 0);
+  move(1, each, H);
+  move(1, each + 1, H + G);
+  return to;
 }
 
 // The masks of this attention's weights: the place of `DropoutLayer::site` for what is no layer.
@@ -66,8 +84,6 @@ Attention::Heads Attention::by_head(std::vector<Tensor>& projected) const {
     return {split_heads(projected[0], H), split_heads(projected[1], G),
             split_heads(projected[2], G)};
   const View qkv = projected[0];
-  if (shape_.by_head)
-    return {split_by_head(qkv, H, 0), split_by_head(qkv, H, 1), split_by_head(qkv, H, 2)};
   const std::int64_t D = shape_.head_dim;
   return {split_heads(qkv.slice(2, 0, H * D), H), split_heads(qkv.slice(2, H * D, (H + G) * D), G),
           split_heads(qkv.slice(2, (H + G) * D, (H + 2 * G) * D), G)};
@@ -76,6 +92,7 @@ Attention::Heads Attention::by_head(std::vector<Tensor>& projected) const {
 std::vector<Tensor> Attention::project(const Tensor& x, Run& run) const {
   std::vector<Tensor> projected;
   for (const Linear& linear : parts_.projections) projected.push_back(linear.forward(x, run));
+  if (shape_.by_head) projected[0] = reordered(std::move(projected[0]), shape_, /*back=*/false);
   const auto apply = [&](const std::optional<Norm>& norm, Tensor& rows) {
     if (norm)
       rows = over_heads(std::move(rows), *norm,
@@ -95,6 +112,7 @@ Tensor Attention::project_backward(std::vector<Tensor> dprojected, Run& run,
   };
   if (!fused()) undo(parts_.k_norm, dprojected[1]);
   undo(parts_.q_norm, dprojected[0]);
+  if (shape_.by_head) dprojected[0] = reordered(std::move(dprojected[0]), shape_, /*back=*/true);
   Tensor dx = parts_.projections.back().backward(dprojected.back(), run, gradients);
   for (std::size_t i = parts_.projections.size() - 1; i-- > 0;)
     dx = add(std::move(dx), parts_.projections[i].backward(dprojected[i], run, gradients));
@@ -119,6 +137,8 @@ AttentionArgs Attention::problem(const Heads& heads, Extents extents, const Run&
                         .extents = std::move(extents),
                         .mask = shape_.mask,
                         .scores = {.scale = {shape_.scale}, .softcap = shape_.softcap}};
+  if (!shape_.slopes.empty())
+    args.scores.alibi = ConstView(shape_.slopes.data(), DType::kF64, {shape_.heads});
   if (run.tap != nullptr) args.mask = args.mask & run.tap->mask(shape_.stack, shape_.layer);
   if (run.dropout_seed && shape_.dropout > 0)
     args.dropout = {.rate = shape_.dropout,

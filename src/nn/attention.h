@@ -24,9 +24,12 @@ struct AttentionShape {
   std::int64_t head_dim = 1;  // D
   double scale = 1;
   double softcap = 0;
-  double dropout = 0;    // of the weights, in training
-  bool by_head = false;  // of a fused projection: q, k, v of head 0, then those of head 1 (H = G)
-  Mask mask = {};        // the family's own (causal for decoders); a tap may add one
+  double dropout = 0;  // of the weights, in training
+  // Of a fused projection: the queries that share a key, that key and its value, then those of the
+  // next key.
+  bool by_head = false;
+  std::vector<double> slopes = {};  // of ALiBi [H] (Press et al. 2022); empty: none
+  Mask mask = {};                   // the family's own (causal for decoders); a tap may add one
 };
 
 /// C -> (H + 2 G) D: q, k, v beside each other, each its heads one after the other, or `by_head`.

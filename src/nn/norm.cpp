@@ -2,6 +2,7 @@
 
 #include "heed/ops/norm.h"
 #include "heed/ops/rms_norm.h"
+#include "ops/multiply.h"
 
 namespace heed {
 namespace {
@@ -26,6 +27,7 @@ void add_number(Tensor& vector, double number) {
 }  // namespace
 
 Norm::Norm(const std::string& name, const NormShape& shape) : shape_(shape) {
+  if (shape.factor != 0) return;
   if (shape.weight) weight_ = vector_of(name + ".weight", shape.width);
   if (shape.centred && shape.bias) bias_ = vector_of(name + ".bias", shape.width);
 }
@@ -48,6 +50,7 @@ Tensor Norm::shift(DType dtype) const {
 }
 
 Tensor Norm::forward(const Tensor& x, Run& run) const {
+  if (shape_.factor != 0) return scaled(x.clone(), shape_.factor);
   if (run.saved != nullptr) run.saved->put(x.share());
   const Tensor weight = scale(x.dtype());
   if (!shape_.centred) return rms_norm({.x = x, .weight = weight, .epsilon = shape_.epsilon});
@@ -56,6 +59,7 @@ Tensor Norm::forward(const Tensor& x, Run& run) const {
 }
 
 Tensor Norm::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
+  if (shape_.factor != 0) return scaled(dy.clone(), shape_.factor);
   const Tensor x = run.saved->take();
   const Tensor weight = scale(x.dtype());
   Tensor unused;  // the gradient of a constant
@@ -77,7 +81,8 @@ NormNumbers Norm::numbers() const {
           .weight = weight_ ? weight_->value.view() : ConstView(),
           .bias = bias_ ? bias_->value.view() : ConstView(),
           .epsilon = shape_.epsilon,
-          .offset = shape_.offset};
+          .offset = shape_.offset,
+          .factor = shape_.factor};
 }
 
 void Norm::collect(std::vector<Parameter*>& into) {

@@ -19,17 +19,19 @@ struct NormShape {
   bool weight = true;   // a learned scale; else 1
   bool bias = true;     // a learned shift, of a centred norm; else 0
   double offset = 0;    // the scale is weight + offset
+  double factor = 0;    // not 0: rows are multiplied by it, and by nothing else
 };
 
 /// The numbers of a norm, with which a caller follows one part of a sum through it at a fixed
 /// scale: y = (x - mean) / deviation * (weight + offset) + bias; without `centred` the root of the
-/// mean square in place of the deviation, and no mean.
+/// mean square in place of the deviation, and no mean; with `factor` y = factor * x.
 struct NormNumbers {
   bool centred = false;
   ConstView weight = {};  // not given: 1
   ConstView bias = {};    // not given: 0
   double epsilon = 0;
   double offset = 0;
+  double factor = 0;
 };
 
 class Norm {

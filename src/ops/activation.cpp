@@ -34,7 +34,9 @@ const Functions& functions_of(Activation kind) {
       {cpu::silu, cpu::silu_backward, reference::silu, reference::silu_derivative},
       {cpu::relu, cpu::relu_backward, reference::relu, reference::relu_derivative},
       {cpu::quick_gelu, cpu::quick_gelu_backward, reference::quick_gelu,
-       reference::quick_gelu_derivative}};
+       reference::quick_gelu_derivative},
+      {cpu::squared_relu, cpu::squared_relu_backward, reference::squared_relu,
+       reference::squared_relu_derivative}};
   return kFunctions[static_cast<std::size_t>(kind)];
 }
 

@@ -106,13 +106,18 @@ TEST(Registry, AFolderWithoutConfigIsNoModel) {
 }
 
 TEST(Registry, AnUnknownModelTypeIsNamed) {
-  EXPECT_HEED_ERROR(
-      make_model(R"({"model_type": "mamba"})", 1), ErrorCode::kUnsupported,
-      "config: line 1, column 16: model_type is 'mamba', expected one of: gpt2, llama, "
-      "mistral, ministral, qwen2, qwen3, bert, roberta, camembert, xlm-roberta, distilbert, "
-      "marian, blenderbot, gemma2, t5, mt5, gpt_neox, gptj, gpt_neo, opt, phi, phi3, gemma, "
-      "gemma3_text, olmo, olmo2, olmo3, cohere, cohere2, stablelm, starcoder2, smollm3, glm, glm4, "
-      "lesson");
+  try {
+    make_model(R"({"model_type": "mamba"})", 1);
+    ADD_FAILURE() << "mamba was made";
+  } catch (const Error& error) {
+    const std::string_view what = error.what();
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    EXPECT_TRUE(
+        what.starts_with("config: line 1, column 16: model_type is 'mamba', expected one of: gpt2, "
+                         "llama, mistral, "))
+        << what;
+    EXPECT_TRUE(what.ends_with(", lesson")) << what;
+  }
   EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "n_layer": 1, "n_layer": 2})", 1),
                     ErrorCode::kCorrupt,
                     "config: line 1, column 49: n_layer is given twice, expected once");
@@ -133,7 +138,7 @@ TEST(Registry, ConfigValuesOfTheWrongKindAreNamed) {
       make_model(R"({"model_type": "gpt2", "activation_function": "tanh"})", 1),
       ErrorCode::kUnsupported,
       "config: line 1, column 47: activation_function is 'tanh', expected one of: "
-      "gelu, gelu_new, gelu_pytorch_tanh, relu, silu, swish, quick_gelu, gelu_python, "
+      "gelu, gelu_new, gelu_pytorch_tanh, relu, relu2, silu, swish, quick_gelu, gelu_python, "
       "gelu_python_tanh, gelu_fast, gelu_accurate");
 }
 

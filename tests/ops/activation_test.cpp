@@ -30,8 +30,9 @@ Tensor derivative(DType dtype, Activation kind) {
   return ones;
 }
 
-constexpr Activation kKinds[] = {Activation::kGelu, Activation::kGeluTanh, Activation::kSilu,
-                                 Activation::kRelu, Activation::kQuickGelu};
+constexpr Activation kKinds[] = {Activation::kGelu,      Activation::kGeluTanh,
+                                 Activation::kSilu,      Activation::kRelu,
+                                 Activation::kQuickGelu, Activation::kSquaredRelu};
 
 TEST(Activation, KnownValues) {
   Tensor x = Tensor::zeros({3}, DType::kF64);
@@ -51,6 +52,10 @@ TEST(Activation, KnownValues) {
   const Tensor relu = activate(x, Activation::kRelu);
   EXPECT_EQ(relu.data<double>()[0], 1);
   EXPECT_EQ(relu.data<double>()[1], 0);
+  x.data<double>()[0] = 3;
+  const Tensor squared = activate(x, Activation::kSquaredRelu);
+  EXPECT_EQ(squared.data<double>()[0], 9);
+  EXPECT_EQ(squared.data<double>()[1], 0);
 }
 
 TEST(Activation, AgreesWithTheReference) {
@@ -104,7 +109,7 @@ TEST(Activation, FarTailsAreFinite) {
     x.data<float>()[1] = 1e10F;
     const Tensor y = activate(x, kind);
     EXPECT_NEAR(y.data<float>()[0], 0, 1e-6);
-    EXPECT_EQ(y.data<float>()[1], 1e10F);
+    EXPECT_EQ(y.data<float>()[1], kind == Activation::kSquaredRelu ? 1e20F : 1e10F);
   }
 }
 

@@ -27,6 +27,9 @@ SIZES = {"vocab_size": WORDS, "hidden_size": 48, "intermediate_size": 80, "num_h
 GROUPED = SIZES | {"num_key_value_heads": 2}
 TYPES = {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"], "sliding_window": 5}
 GPTJ = {"vocab_size": WORDS, "n_embd": 48, "n_layer": 3, "n_head": 4, "n_positions": 64}
+FALCON = {"vocab_size": WORDS, "hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4,
+          "max_position_embeddings": 64}
+EXPERTS = {"num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 20}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16}
 
 CONFIGS = {
@@ -59,6 +62,20 @@ CONFIGS = {
     "smollm3": ("SmolLM3ForCausalLM", GROUPED | {"no_rope_layers": [1, 0, 1]}),
     "glm": ("GlmForCausalLM", GROUPED | {"head_dim": 16}),
     "glm4": ("Glm4ForCausalLM", GROUPED | {"head_dim": 16}),
+    "granite": ("GraniteForCausalLM", GROUPED | {"embedding_multiplier": 2.0, "residual_multiplier": 0.3,
+                                                 "attention_multiplier": 0.2, "logits_scaling": 3.0}),
+    "nemotron": ("NemotronForCausalLM", GROUPED),
+    "helium": ("HeliumForCausalLM", GROUPED | {"head_dim": 12}),
+    "bloom": ("BloomForCausalLM", {"vocab_size": WORDS, "hidden_size": 48, "n_layer": 3, "n_head": 6}),
+    "falcon": ("FalconForCausalLM", FALCON),
+    "falcon, new": ("FalconForCausalLM", FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2}),
+    "falcon in sequence": ("FalconForCausalLM", FALCON | {"multi_query": False, "parallel_attn": False,
+                                                          "bias": True}),
+    "mixtral": ("MixtralForCausalLM", GROUPED | {"num_local_experts": 4, "num_experts_per_tok": 2}),
+    "qwen2_moe": ("Qwen2MoeForCausalLM", GROUPED | EXPERTS | {"shared_expert_intermediate_size": 40,
+                                                              "mlp_only_layers": [1]}),
+    "qwen3_moe": ("Qwen3MoeForCausalLM", GROUPED | EXPERTS | {"head_dim": 16, "norm_topk_prob": True}),
+    "olmoe": ("OlmoeForCausalLM", GROUPED | EXPERTS),
 }
 
 

@@ -47,6 +47,7 @@ struct LayerAttention {
   Tensor lse;        // [1, H, Tq]
   Tensor lse_low;    // [1, H, Tq]
   Tensor bias = {};  // the memory of scores.bias, where there is one; a number a distance, of T5
+  Tensor slopes = {}, sink = {};  // the memory of scores.alibi and scores.sink
   /// [H, Tk]: |W_O v_j|, how much values write (Kobayashi et al. 2020); of arrays |v_j|.
   Tensor write_lengths = {};
   Extents extents;

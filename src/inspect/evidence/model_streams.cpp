@@ -96,7 +96,8 @@ FrozenNorm::FrozenNorm(const NormNumbers& numbers, const Tensor& rows) : numbers
     if (numbers.centred)
       for (std::int64_t c = 0; c < width; ++c) mean += x[c] / over;
     for (std::int64_t c = 0; c < width; ++c) squares += (x[c] - mean) * (x[c] - mean) / over;
-    scale_.push_back(1 / std::sqrt(squares + numbers.epsilon));
+    scale_.push_back(numbers.factor != 0 ? numbers.factor
+                                         : 1 / std::sqrt(squares + numbers.epsilon));
   }
 }
 

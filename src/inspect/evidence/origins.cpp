@@ -27,7 +27,11 @@ Columns columns_of(const Attention& attention, Side side, int head) {
   const std::int64_t D = shape.head_dim;
   const bool is_key = side == Side::kKey;
   if (attention.parts().projections.size() > 1) return {is_key ? 1U : 0U, head * D, D};
-  if (shape.by_head) return {0, (3 * head + (is_key ? 1 : 0)) * D, D};
+  if (shape.by_head) {
+    const std::int64_t each = shape.heads / shape.kv_heads;
+    const std::int64_t group = is_key ? head : head / each;
+    return {0, (group * (each + 2) + (is_key ? each : head % each)) * D, D};
+  }
   return {0, ((is_key ? shape.heads : 0) + head) * D, D};
 }
 

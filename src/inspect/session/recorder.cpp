@@ -39,6 +39,10 @@ std::string layer_text(const TapName& name) {
         .hint = "its weights up to there are not finite, or too large"});
 }
 
+Tensor copy_of_given(const ConstView& view) {
+  return view.given() ? Tensor::copy_of(view) : Tensor();
+}
+
 // A row that sees no key has an lse of -inf.
 void check_lse(const Session& session, const TapName& name, const Tensor& lse) {
   const std::span<const float> values(lse.data<float>(),
@@ -102,12 +106,16 @@ void Recorder::attended(const TapName& name, const AttentionArgs& args,
                            .lse = Tensor::copy_of(attended.lse),
                            .lse_low = Tensor::copy_of(attended.lse_low),
                            .bias = std::move(bias.memory),
+                           .slopes = copy_of_given(args.scores.alibi),
+                           .sink = copy_of_given(args.scores.sink),
                            .extents = args.extents,
                            .mask = args.mask,
                            .scores = args.scores});
   LayerAttention& layer = stack->layers.back();
   check_lse(session_, name, layer.lse);
   layer.scores.bias = bias.view;
+  layer.scores.alibi = layer.slopes;
+  layer.scores.sink = layer.sink;
   if (options_.layer_done) options_.layer_done();
 }
 

@@ -9,6 +9,8 @@ LayerAttention shared(const LayerAttention& layer) {
           .lse = layer.lse.share(),
           .lse_low = layer.lse_low.share(),
           .bias = layer.bias.share(),
+          .slopes = layer.slopes.share(),
+          .sink = layer.sink.share(),
           .write_lengths = layer.write_lengths.share(),
           .extents = layer.extents,
           .mask = layer.mask,

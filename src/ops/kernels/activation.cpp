@@ -152,6 +152,25 @@ void relu_backward_part(const float* x, std::int64_t count, float* dy, float* y)
   });
 }
 
+void squared_relu_part(const float* x, std::int64_t count, float* y) {
+  for_lanes(count, [&](auto load, auto store) HWY_ATTR {
+    const auto value = load(x);
+    const auto zero = hn::Zero(Floats());
+    const auto positive = hn::IfThenElse(hn::Lt(value, zero), zero, value);
+    store(hn::Mul(positive, positive), y);
+  });
+}
+
+void squared_relu_backward_part(const float* x, std::int64_t count, float* dy, float* y) {
+  for_lanes(count, [&](auto load, auto store) HWY_ATTR {
+    const auto value = load(x);
+    const auto zero = hn::Zero(Floats());
+    const auto positive = hn::IfThenElse(hn::Lt(value, zero), zero, value);
+    store(hn::Mul(hn::Add(positive, positive), load(dy)), dy);
+    store(hn::Mul(positive, positive), y);
+  });
+}
+
 }  // namespace
 }  // namespace heed::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -168,6 +187,8 @@ HWY_EXPORT(silu_part);
 HWY_EXPORT(silu_backward_part);
 HWY_EXPORT(relu_part);
 HWY_EXPORT(relu_backward_part);
+HWY_EXPORT(squared_relu_part);
+HWY_EXPORT(squared_relu_backward_part);
 
 template <typename Part>
 void in_parts(std::int64_t count, const Part& part) {
@@ -242,6 +263,18 @@ void cpu::relu(const float* x, std::int64_t count, float* y) {
 void cpu::relu_backward(const float* x, std::int64_t count, float* dy, float* y) {
   in_parts(count, [&](std::int64_t begin, std::int64_t length) {
     HWY_DYNAMIC_DISPATCH(relu_backward_part)(x + begin, length, dy + begin, y + begin);
+  });
+}
+
+void cpu::squared_relu(const float* x, std::int64_t count, float* y) {
+  in_parts(count, [&](std::int64_t begin, std::int64_t length) {
+    HWY_DYNAMIC_DISPATCH(squared_relu_part)(x + begin, length, y + begin);
+  });
+}
+
+void cpu::squared_relu_backward(const float* x, std::int64_t count, float* dy, float* y) {
+  in_parts(count, [&](std::int64_t begin, std::int64_t length) {
+    HWY_DYNAMIC_DISPATCH(squared_relu_backward_part)(x + begin, length, dy + begin, y + begin);
   });
 }
 

@@ -16,5 +16,7 @@ void quick_gelu(const float* x, std::int64_t count, float* y);
 void quick_gelu_backward(const float* x, std::int64_t count, float* dy, float* y);
 void relu(const float* x, std::int64_t count, float* y);
 void relu_backward(const float* x, std::int64_t count, float* dy, float* y);
+void squared_relu(const float* x, std::int64_t count, float* y);
+void squared_relu_backward(const float* x, std::int64_t count, float* dy, float* y);
 
 }  // namespace heed::kernels::cpu

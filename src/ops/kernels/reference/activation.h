@@ -44,4 +44,8 @@ inline double relu(double x) { return x > 0 || std::isnan(x) ? x : 0; }
 
 inline double relu_derivative(double x) { return x > 0 ? 1 : 0; }
 
+inline double squared_relu(double x) { return relu(x) * relu(x); }
+
+inline double squared_relu_derivative(double x) { return 2 * relu(x); }
+
 }  // namespace heed::kernels::reference

@@ -1,0 +1,71 @@
+// A mixture of MLPs: a router picks a few of them for each token (Shazeer et al. 2017; Fedus et al.
+// 2022).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "nn/linear.h"
+#include "nn/mlp.h"
+
+namespace heed {
+
+/// y = sum over the k experts of the highest probability p = softmax(router x) of p_e expert_e(x),
+/// plus what the shared MLP adds: sigmoid(shared_gate x) shared(x).
+struct ExpertsParts {
+  Linear router;  // C -> E
+  std::vector<Mlp> experts = {};
+  std::int64_t chosen = 1;  // k
+  bool sums_to_one = true;  // the k probabilities are divided by their sum
+  std::optional<Mlp> shared = {};
+  std::optional<Linear> shared_gate = {};  // C -> 1; none: 1
+};
+
+class Experts {
+ public:
+  explicit Experts(ExpertsParts parts) : parts_(std::move(parts)) {}
+
+  Tensor forward(const Tensor& x, Run& run) const;  // [B, T, C]
+  Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
+  void collect(std::vector<Parameter*>& into);
+
+ private:
+  struct Pick {
+    std::int32_t token = 0;
+    double weight = 0;
+  };
+  using Picks = std::vector<std::vector<Pick>>;  // of each expert
+
+  Picks route(const Tensor& logits) const;
+  void add_shared(const Tensor& x, Tensor& y, Run& run) const;
+  Tensor shared_backward(const Tensor& dy, Run& run, Gradients& gradients) const;
+  Tensor router_gradient(const Tensor& logits, const Picks& picks,
+                         const std::vector<std::vector<double>>& dweights) const;
+
+  ExpertsParts parts_;
+};
+
+/// The branch of a block beside its attention.
+class FeedForward {
+ public:
+  explicit FeedForward(Mlp mlp) : layer_(std::move(mlp)) {}
+  explicit FeedForward(Experts experts) : layer_(std::move(experts)) {}
+
+  Tensor forward(const Tensor& x, Run& run) const {
+    return std::visit([&](const auto& layer) { return layer.forward(x, run); }, layer_);
+  }
+  Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const {
+    return std::visit([&](const auto& layer) { return layer.backward(dy, run, gradients); },
+                      layer_);
+  }
+  void collect(std::vector<Parameter*>& into) {
+    std::visit([&](auto& layer) { layer.collect(into); }, layer_);
+  }
+
+ private:
+  std::variant<Mlp, Experts> layer_;
+};
+
+}  // namespace heed
