@@ -388,6 +388,13 @@ VARIANTS = {
         "attention_bias": True, "use_sliding_window": True, "sliding_window": 3}, as_saved=True),
     "olmoe": Variant("OlmoeForCausalLM", {"model_type": "olmoe"} | LLAMA | EXPERTS | {"pad_token_id": 0},
                      as_saved=True),
+    "gpt-oss": Variant("GptOssForCausalLM", {"model_type": "gpt_oss"} | LLAMA | {
+        "head_dim": 4, "num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": 3, "swiglu_limit": 1.0},
+        as_saved=True),
+    "gpt-oss-linear": Variant("GptOssForCausalLM", {"model_type": "gpt_oss"} | LLAMA | {
+        "head_dim": 4, "num_local_experts": 4, "num_experts_per_tok": 3, "layer_types": TYPES, "sliding_window": 3,
+        "rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 50.0}, "attention_bias": False},
+        as_saved=True),
     # Derived buffers and heads for other tasks.
     "gpt2-double-heads": Variant("GPT2DoubleHeadsModel", GPT2),
     # Labels of texts and of their tokens.

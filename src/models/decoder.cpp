@@ -65,7 +65,7 @@ std::optional<Norm> Decoder::norm(const std::string& block, const char* name) co
 
 std::optional<Norm> Decoder::norm_inside(const std::string& block, const char* name) const {
   if (shape_.branch_scale == 1) return norm(block, name);
-  return Norm("", {.width = shape_.width, .factor = shape_.branch_scale});
+  return Norm("", {.width = shape_.width, .centred = false, .factor = shape_.branch_scale});
 }
 
 Attention Decoder::make_attention(
@@ -92,6 +92,12 @@ Attention Decoder::make_attention(
   };
   if (is_given(names.q_norm)) parts.q_norm = head_norm(names.q_norm, H);
   if (is_given(names.k_norm)) parts.k_norm = head_norm(names.k_norm, G);
+  if (is_given(names.sinks)) {
+    parts.sinks = std::make_shared<Parameter>();
+    parts.sinks->name = block + names.sinks;
+    parts.sinks->value = Tensor::empty({H});
+    parts.sinks->decays = false;
+  }
   return {std::move(parts),
           {.layer = layer,
            .heads = H,
@@ -134,13 +140,25 @@ Experts Decoder::make_experts(int layer) const {
   const std::string block = block_name(shape_, layer);
   const std::int64_t C = shape_.width;
   const auto expert = [&](const std::string& prefix, std::int64_t inner) {
-    return Mlp({.gate = linear(prefix + names.expert_gate, C, inner, false),
-                .up = linear(prefix + names.expert_up, C, inner, false),
-                .activation = shape_.activation,
-                .down = linear(prefix + names.expert_down, inner, C, false),
-                .where = {.layer = layer}});
+    const auto part = [&](const char* name, std::int64_t in, std::int64_t out) {
+      return Linear(prefix + name,
+                    {.in = in,
+                     .out = out,
+                     .layout = shape.stacked ? WeightLayout::kInOut : WeightLayout::kOutIn,
+                     .bias = shape.bias});
+    };
+    const bool holds_gate = !is_given(names.expert_gate);
+    MlpParts parts{.up = part(names.expert_up, C, holds_gate ? 2 * inner : inner),
+                   .holds_gate = holds_gate,
+                   .alternates = holds_gate,
+                   .limit = shape.limit,
+                   .activation = shape_.activation,
+                   .down = part(names.expert_down, inner, C),
+                   .where = {.layer = layer}};
+    if (!holds_gate) parts.gate = part(names.expert_gate, C, inner);
+    return Mlp(std::move(parts));
   };
-  ExpertsParts parts{.router = linear(block + names.router, C, shape.count, false),
+  ExpertsParts parts{.router = linear(block + names.router, C, shape.count, shape.bias),
                      .chosen = shape.chosen,
                      .sums_to_one = shape.sums_to_one};
   for (std::int64_t i = 0; i < shape.count; ++i)
@@ -191,6 +209,9 @@ Decoder::Decoder(DecoderShape shape)
     rotations.push_back(std::make_shared<const Rotation>(scaling));
   for (int layer = 0; layer < shape_.layers; ++layer)
     blocks_.push_back(make_block(layer, rotations));
+  if (shape_.experts.stacked)
+    for (Parameter* parameter : parameters())
+      parameter->stacked = stacked_name(parameter->name).has_value();
 }
 
 // Rows of the table of positions.

@@ -38,6 +38,7 @@ struct DecoderNames {
   const char* v = "self_attn.v_proj";
   const char* q_norm = "";
   const char* k_norm = "";
+  const char* sinks = "";
   const char* out = "self_attn.o_proj";
   const char* mlp_norm = "post_attention_layernorm";
   const char* mlp_inside = "";
@@ -45,8 +46,8 @@ struct DecoderNames {
   const char* up = "mlp.up_proj";
   const char* down = "mlp.down_proj";
   const char* router = "mlp.gate";  // of layers with experts; the others have gate, up and down
-  const char* experts = "mlp.experts.";  // with an expert's number and a dot before the next three
-  const char* expert_gate = "gate_proj";
+  const char* experts = "mlp.experts.";   // with an expert's number and a dot before the next three
+  const char* expert_gate = "gate_proj";  // not given: `expert_up` holds it, in turn
   const char* expert_up = "up_proj";
   const char* expert_down = "down_proj";
   const char* shared = "";  // the same of an MLP for all tokens: "mlp.shared_expert."
@@ -68,6 +69,9 @@ struct ExpertsShape {
   std::int64_t chosen = 0;  // for a token
   std::int64_t inner = 0, shared_inner = 0;
   bool sums_to_one = true;  // ExpertsParts::sums_to_one
+  bool bias = false;        // of the router, too
+  double limit = 0;         // MlpParts::limit
+  bool stacked = false;  // files have all experts of a layer in one tensor, named without an ending
 };
 
 struct DecoderShape {

@@ -18,7 +18,8 @@ const std::vector<Family>& families() {
       phi_family(),    phi3_family(),     gemma_family(),    gemma3_family(),     olmo_family(),
       olmo2_family(),  cohere_family(),   stablelm_family(), starcoder2_family(), smollm3_family(),
       glm_family(),    granite_family(),  nemotron_family(), helium_family(),     bloom_family(),
-      falcon_family(), mixtral_family(),  qwen_moe_family(), olmoe_family(),      lesson_family()};
+      falcon_family(), mixtral_family(),  qwen_moe_family(), olmoe_family(),      gpt_oss_family(),
+      lesson_family()};
   return all;
 }
 

@@ -70,6 +70,7 @@ Family falcon_family();
 Family mixtral_family();
 Family qwen_moe_family();
 Family olmoe_family();
+Family gpt_oss_family();
 Family t5_family();
 Family lesson_family();
 

@@ -1,5 +1,5 @@
 // Decoders whose MLPs are experts: Mixtral (Jiang et al. 2024), Qwen 1.5, 2 and 3 with experts,
-// OLMoE (Muennighoff et al. 2024).
+// OLMoE (Muennighoff et al. 2024), gpt-oss (OpenAI 2025).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -146,12 +146,63 @@ DecoderShape read_olmoe(const Config& config) {
   return shape;
 }
 
+// Without `rope_parameters` positions are scaled as in the published models.
+void read_gpt_oss_rotation(const Config& config, DecoderShape& shape) {
+  static constexpr const char* kUsual = R"({"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0,
+    "beta_slow": 1.0, "truncate": false, "original_max_position_embeddings": 4096})";
+  const RopeKeys keys = {.base = 150000};
+  if (config.has("rope_parameters") || config.has("rope_scaling"))
+    return read_rotation(config, shape, keys);
+  const std::optional<Config> usual = Config::parse(kUsual, "config");
+  shape.rotations = {read_rope(config, usual,
+                               {.head_dim = shape.head_dim,
+                                .positions = shape.positions,
+                                .base = config.positive("rope_theta", keys.base)})};
+}
+
+DecoderShape read_gpt_oss(const Config& config) {
+  DecoderShape shape{.family = "gpt_oss",
+                     .title = "gpt-oss",
+                     .names = {.sinks = "self_attn.sinks",
+                               .router = "mlp.router",
+                               .expert_gate = "",
+                               .expert_up = "gate_up_proj"}};
+  read_usual(config,
+             {.layers = 36,
+              .heads = 64,
+              .kv_heads = 8,
+              .width = 2880,
+              .head_dim = 64,
+              .inner = 2880,
+              .vocabulary = 201088,
+              .positions = 131072,
+              .activation_key = nullptr,
+              .activation = "quick_gelu",
+              .epsilon = 1e-5},
+             shape);
+  // x sigmoid(1.702 x) is Quick GELU.
+  if (const double slope = config.number("swiglu_alpha", 1.702); slope != 1.702)
+    config.refuse("swiglu_alpha", slope, "1.702", ErrorCode::kUnsupported);
+  shape.norm.centred = false;
+  shape.qkv_bias = shape.out_bias = config.flag("attention_bias", true);
+  read_experts(config, {.count = 128, .chosen = 4, .inner_key = "intermediate_size", .inner = 2880},
+               shape);
+  shape.experts.limit = config.positive("swiglu_limit", 7);
+  shape.experts.bias = shape.experts.stacked = true;
+  read_gpt_oss_rotation(config, shape);
+  std::vector<bool> slides;
+  for (std::int64_t layer = 0; layer < shape.layers; ++layer) slides.push_back(layer % 2 == 0);
+  read_windows(config, 128, sliding_layers(config, std::move(slides)), shape);
+  return shape;
+}
+
 // Eight experts, two of them for a token. Experts of half the usual width compute as much as one
 // MLP would.
 Json experts_training_config(const TrainingShape& shape) {
   Json json = usual_training_config(shape, {.names_kv_heads = true});
   const std::int64_t inner = std::max<std::int64_t>(1, (4 * shape.width + 1) / 3);
-  json.set(shape.model_type == "mixtral" ? "num_local_experts" : "num_experts", 8);
+  const bool is_local = shape.model_type == "mixtral" || shape.model_type == "gpt_oss";
+  json.set(is_local ? "num_local_experts" : "num_experts", 8);
   json.set("num_experts_per_tok", 2);
   for (const char* key :
        {"intermediate_size", "moe_intermediate_size", "shared_expert_intermediate_size"})
@@ -166,6 +217,9 @@ Family mixtral_family() {
 }
 Family qwen_moe_family() {
   return decoder_family<read_qwen_moe>({"qwen2_moe", "qwen3_moe"}, experts_training_config);
+}
+Family gpt_oss_family() {
+  return decoder_family<read_gpt_oss>({"gpt_oss"}, experts_training_config);
 }
 Family olmoe_family() { return decoder_family<read_olmoe>({"olmoe"}, experts_training_config); }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 
 #include "base/formats/json.h"
 #include "base/number_of.h"
@@ -40,6 +41,7 @@ std::string with_dtype(const std::string& config_json, DType dtype) {
 void save_weights(const fs::path& path, const Model& model, DType dtype) {
   std::vector<Tensor> rounded;
   std::vector<NamedView> tensors;
+  std::map<std::string, std::vector<const Parameter*>> stacks;
   for (const Parameter* parameter : model.parameters()) {
     if (parameter->packed)
       fail({.code = ErrorCode::kUnsupported,
@@ -47,10 +49,18 @@ void save_weights(const fs::path& path, const Model& model, DType dtype) {
             .argument = parameter->name,
             .found = "packed",
             .expected = "plain weights: a model that was packed to run cannot be saved"});
+    if (parameter->stacked) {
+      stacks[without_ending(*stacked_name(parameter->name))].push_back(parameter);
+      continue;
+    }
     rounded.push_back(parameter->value.dtype() == dtype
                           ? parameter->value.share()
                           : Tensor::converted(parameter->value, dtype));
     tensors.push_back({parameter->name, rounded.back()});
+  }
+  for (const auto& [name, parts] : stacks) {
+    rounded.push_back(stacked(parts, dtype));
+    tensors.push_back({name, rounded.back()});
   }
   write_safetensors(path, tensors);
 }

@@ -1,6 +1,9 @@
 #include "models/stored_weights.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <set>
@@ -8,6 +11,7 @@
 
 #include "heed/error.h"
 #include "tensor/bytes_of.h"
+#include "tensor/strided_copy.h"
 
 namespace heed {
 
@@ -29,6 +33,44 @@ const std::string* StoredWeights::find(const std::string& name, std::string& spe
   if (found == spellings.end()) return nullptr;
   spelled = *found;
   return &spelled;
+}
+
+std::optional<StackedName> stacked_name(const std::string& name) {
+  constexpr std::string_view kBefore = ".experts.";
+  const std::size_t at = name.find(kBefore);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + kBefore.size(), end = name.find('.', begin);
+  StackedName stacked;
+  const auto [read, error] = std::from_chars(name.data() + begin, name.data() + end, stacked.index);
+  if (error != std::errc() || read != name.data() + end) return {};
+  stacked.name = name.substr(0, begin) + name.substr(end + 1);
+  return stacked;
+}
+
+std::string without_ending(const StackedName& stacked) {
+  const std::string base = stacked.name.substr(0, stacked.name.rfind('.'));
+  return stacked.name.ends_with(".bias") ? base + "_bias" : base;
+}
+
+Tensor stacked(std::span<const Parameter* const> parts, DType dtype) {
+  std::vector<std::int64_t> shape = {std::ssize(parts)};
+  const Shape own = parts.front()->value.shape();
+  for (int axis = 0; axis < own.rank(); ++axis) shape.push_back(own[axis]);
+  Tensor whole = Tensor::empty(Shape(shape), dtype);
+  std::int64_t index = 0;
+  for (const Parameter* part : parts)
+    copy_elements(Tensor::converted(part->value, dtype), whole.view().select(0, index++));
+  return whole;
+}
+
+std::optional<StackedName> StoredWeights::stacked(const std::string& name) const {
+  std::string spelled;
+  if (find(name, spelled) != nullptr) return {};
+  const std::optional<StackedName> part = stacked_name(name);
+  if (!part) return {};
+  for (const std::string& whole : {part->name, without_ending(*part)})
+    if (find(whole, spelled) != nullptr) return StackedName{spelled, part->index};
+  return {};
 }
 
 bool StoredWeights::holds(const std::string& name) const {
@@ -66,7 +108,30 @@ void StoredWeights::require_copy(const std::string& copy, const std::string& ori
 }
 
 void StoredWeights::require(const std::string& name, const Shape& shape) const {
+  if (const std::optional<StackedName> part = stacked(name)) return;  // load_part checks it
   weights_.require(stored_name(name), shape);
+}
+
+void StoredWeights::load_part(Parameter& parameter, const StackedName& part,
+                              const Reading& reading) const {
+  const Shape own = parameter.value.shape();
+  std::vector<std::int64_t> whole = {weights_.kind(part.name).shape[0]};
+  for (int axis = 0; axis < own.rank(); ++axis) whole.push_back(own[axis]);
+  if (part.index >= whole[0])
+    fail({.code = ErrorCode::kCorrupt,
+          .file = weights_.file(part.name).string(),
+          .argument = part.name,
+          .found = fmt::format("of {} experts", whole[0]),
+          .expected = fmt::format("at least {}", part.index + 1)});
+  weights_.require(part.name, Shape(whole));
+  if (reading.headers_only) return;
+  const ConstView view = weights_.tensor(part.name, Shape(whole)).select(0, part.index);
+  const DType packed = reading.packed.value_or(DType::kF32);
+  if (reading.packed && is_packed(parameter, packed))
+    pack(parameter, view, packed);
+  else
+    parameter.value = Tensor::converted(view, DType::kF32);
+  if (part.index + 1 == whole[0]) weights_.release(part.name);
 }
 
 void StoredWeights::load_to_run(Parameter& parameter, const std::string& stored,
@@ -99,6 +164,11 @@ void StoredWeights::load(Parameter& parameter, const std::string& stored,
 void StoredWeights::load(std::span<Parameter* const> parameters, const Reading& reading) const {
   std::set<std::string> used;
   for (Parameter* parameter : parameters) {
+    if (const std::optional<StackedName> part = stacked(parameter->name)) {
+      load_part(*parameter, *part, reading);
+      used.insert(part->name);
+      continue;
+    }
     const std::string stored = stored_name(parameter->name);
     load(*parameter, stored, reading);
     used.insert(weights_.stored_name(stored));

@@ -46,6 +46,19 @@ struct Reading {
   std::vector<std::string>* unread = nullptr;
 };
 
+/// The tensor that holds a parameter of every expert, and which of them it is:
+/// "experts.3.up_proj.weight" is part 3 of "experts.up_proj.weight".
+struct StackedName {
+  std::string name;
+  std::int64_t index = 0;
+};
+std::optional<StackedName> stacked_name(const std::string& name);
+/// The same as gpt-oss spells it: "experts.up_proj", "experts.up_proj_bias".
+std::string without_ending(const StackedName& stacked);
+
+/// The parameters of all experts in one tensor.
+Tensor stacked(std::span<const Parameter* const> parts, DType dtype);
+
 class StoredWeights {
  public:
   StoredWeights(const Weights& weights, Spelling spelling)
@@ -66,6 +79,9 @@ class StoredWeights {
   void load(std::span<Parameter* const> parameters, const Reading& reading) const;
 
  private:
+  /// What part of which tensor of the file a parameter is, unless it is one by itself.
+  std::optional<StackedName> stacked(const std::string& name) const;
+  void load_part(Parameter& parameter, const StackedName& part, const Reading& reading) const;
   void load_to_run(Parameter& parameter, const std::string& stored, const Reading& reading) const;
   void load(Parameter& parameter, const std::string& stored, const Reading& reading) const;
   void check_rest(const std::set<std::string>& used, const Reading& reading) const;

@@ -139,6 +139,7 @@ AttentionArgs Attention::problem(const Heads& heads, Extents extents, const Run&
                         .scores = {.scale = {shape_.scale}, .softcap = shape_.softcap}};
   if (!shape_.slopes.empty())
     args.scores.alibi = ConstView(shape_.slopes.data(), DType::kF64, {shape_.heads});
+  if (parts_.sinks) args.scores.sink = parts_.sinks->value;
   if (run.tap != nullptr) args.mask = args.mask & run.tap->mask(shape_.stack, shape_.layer);
   if (run.dropout_seed && shape_.dropout > 0)
     args.dropout = {.rate = shape_.dropout,
@@ -252,9 +253,14 @@ std::vector<Tensor> Attention::attend_backward(const Tensor& dy, const Extents& 
       args,
       AttendedConstView{.out = split_heads(heads, shape_.heads), .lse = lse, .lse_low = lse_low},
       split_heads(dheads, shape_.heads),
-      {.dbias = bias.cells.given(), .dq_into = into.q, .dk_into = into.k, .dv_into = into.v});
+      {.dbias = bias.cells.given(),
+       .dsink = parts_.sinks != nullptr,
+       .dq_into = into.q,
+       .dk_into = into.k,
+       .dv_into = into.v});
   if (bias.cells.given())
     parts_.bias->backward(grads.dbias, standing(args.q, run).first, gradients);
+  if (parts_.sinks) add_to(gradients.of(*parts_.sinks), grads.dsink);
   return dprojected;
 }
 
@@ -309,6 +315,7 @@ void Attention::collect(std::vector<Parameter*>& into) {
   for (Linear& linear : parts_.projections) linear.collect(into);
   if (parts_.q_norm) parts_.q_norm->collect(into);
   if (parts_.k_norm) parts_.k_norm->collect(into);
+  if (parts_.sinks) into.push_back(parts_.sinks.get());
   parts_.out.collect(into);
 }
 

@@ -46,6 +46,7 @@ struct AttentionParts {
   std::optional<Norm> k_norm = {};
   std::shared_ptr<const Rotation> rotation = {};  // of q and k, after their norms
   std::shared_ptr<const PositionBias> bias = {};
+  std::shared_ptr<Parameter> sinks = {};  // Scores::sink [H]
   DropoutLayer dropout = {};
 };
 

@@ -32,10 +32,6 @@ void with_numbers(DType dtype, const Use& use) {
     use(float{});
 }
 
-double number_at(const Tensor& x, std::int64_t index) {
-  return x.dtype() == DType::kF64 ? x.data<double>()[index] : double{x.data<float>()[index]};
-}
-
 // row n of x, [N, C] in all, times factors[n].
 void scale_rows(Tensor& x, std::span<const double> factors) {
   const std::int64_t width = x.dim(-1);
@@ -48,28 +44,27 @@ void scale_rows(Tensor& x, std::span<const double> factors) {
 
 // The product of row n of a and row n of b, for all n.
 std::vector<double> row_products(const Tensor& a, const Tensor& b) {
+  const Tensor left = Tensor::converted(a, DType::kF64), right = Tensor::converted(b, DType::kF64);
   const std::int64_t width = a.dim(-1);
   std::vector<double> products;
-  with_numbers(a.dtype(), [&](auto zero) {
-    const auto *left = a.data<decltype(zero)>(), *right = b.data<decltype(zero)>();
-    for (std::int64_t row = 0; row < a.element_count() / width;
-         ++row, left += width, right += width)
-      products.push_back(std::inner_product(left, left + width, right, 0.0));
-  });
+  for (std::int64_t at = 0; at < a.element_count(); at += width)
+    products.push_back(std::inner_product(left.data<double>() + at,
+                                          left.data<double>() + at + width,
+                                          right.data<double>() + at, 0.0));
   return products;
 }
 
 std::vector<double> sigmoids(const Tensor& x) {
+  const Tensor wide = Tensor::converted(x, DType::kF64);
   std::vector<double> shares;
   for (std::int64_t i = 0; i < x.element_count(); ++i)
-    shares.push_back(1 / (1 + std::exp(-number_at(x, i))));
+    shares.push_back(1 / (1 + std::exp(-wide.data<double>()[i])));
   return shares;
 }
 
-std::vector<double> softmax_of(const Tensor& logits, std::int64_t row) {
-  const std::int64_t count = logits.dim(1);
-  std::vector<double> shares;
-  for (std::int64_t i = 0; i < count; ++i) shares.push_back(number_at(logits, row * count + i));
+std::vector<double> softmax_of(const ConstView& logits) {
+  const Tensor wide = Tensor::converted(logits, DType::kF64);
+  std::vector<double> shares(wide.data<double>(), wide.data<double>() + wide.element_count());
   const double largest = *std::ranges::max_element(shares);
   double sum = 0;
   for (double& share : shares) sum += share = std::exp(share - largest);
@@ -96,7 +91,7 @@ Experts::Picks Experts::route(const Tensor& logits) const {
   Picks picks(parts_.experts.size());
   std::vector<std::size_t> order(picks.size());
   for (std::int64_t token = 0; token < logits.dim(0); ++token) {
-    const std::vector<double> shares = softmax_of(logits, token);
+    const std::vector<double> shares = softmax_of(logits.view().select(0, token));
     std::iota(order.begin(), order.end(), 0U);
     const auto end = order.begin() + parts_.chosen;
     std::partial_sort(order.begin(), end, order.end(), [&](std::size_t a, std::size_t b) {
@@ -180,7 +175,7 @@ Tensor Experts::router_gradient(const Tensor& logits, const Picks& picks,
         shares[static_cast<std::size_t>(token * E) + expert] = weight;
   } else {
     for (std::int64_t token = 0; token < N; ++token)
-      std::ranges::copy(softmax_of(logits, token), shares.begin() + token * E);
+      std::ranges::copy(softmax_of(logits.view().select(0, token)), shares.begin() + token * E);
   }
   Tensor dlogits = Tensor::zeros(logits.shape(), logits.dtype());
   with_numbers(dlogits.dtype(), [&](auto zero) {

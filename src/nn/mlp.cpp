@@ -1,5 +1,8 @@
 #include "nn/mlp.h"
 
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "nn/shown.h"
@@ -10,36 +13,78 @@
 namespace heed {
 namespace {
 
-// The first or the second half of the rows of x [..., 2 F].
-Tensor half(const Tensor& x, int which) {
-  const int last = x.shape().rank() - 1;
-  const std::int64_t width = x.dim(-1) / 2;
-  return Tensor::copy_of(x.view().slice(last, which * width, (which + 1) * width));
+// Where rows [..., 2 F] hold two parts of F: as [..., 2, F], or [..., F, 2] where they alternate.
+View both_parts(const View& x, int which, bool alternates) {
+  const std::int64_t width = x.dim(-1) / 2, rows = x.shape().element_count() / (2 * width);
+  const Shape split = alternates ? Shape{rows, width, 2} : Shape{rows, 2, width};
+  return View(x.raw(), x.dtype(), split).select(alternates ? 2 : 1, which);  // [rows, F]
 }
 
-// Rows of `left` and `right` [..., F] beside each other.
-Tensor beside(const Tensor& left, const Tensor& right) {
-  Shape shape = left.shape();
-  const int last = shape.rank() - 1;
-  const std::int64_t width = shape[last];
-  shape[last] = 2 * width;
-  Tensor both = Tensor::empty(shape, left.dtype());
-  copy_elements(left, both.view().slice(last, 0, width));
-  copy_elements(right, both.view().slice(last, width, 2 * width));
+Shape of_width(Shape shape, std::int64_t width) {
+  shape[shape.rank() - 1] = width;
+  return shape;
+}
+
+Tensor part_of(Tensor& x, int which, bool alternates) {
+  const Shape shape = of_width(x.shape(), x.dim(-1) / 2);
+  return Tensor::copy_of(both_parts(x, which, alternates)).reshaped(shape);
+}
+
+// Rows [..., 2 F] of two parts [..., F].
+Tensor joined(const Tensor& first, const Tensor& second, bool alternates) {
+  const std::int64_t width = first.dim(-1), rows = first.element_count() / width;
+  Tensor both = Tensor::empty(of_width(first.shape(), 2 * width), first.dtype());
+  copy_elements(first.view().reshape({rows, width}), both_parts(both, 0, alternates));
+  copy_elements(second.view().reshape({rows, width}), both_parts(both, 1, alternates));
   return both;
+}
+
+template <typename Use>
+void for_numbers(Tensor& x, const Use& use) {
+  for (std::int64_t i = 0; i < x.element_count(); ++i) {
+    if (x.dtype() == DType::kF64)
+      use(x.data<double>()[i], i);
+    else
+      use(x.data<float>()[i], i);
+  }
+}
+
+// MlpParts::limit: `other` gets the 1, too.
+void limit_gate(Tensor& gate, Tensor& other, double limit) {
+  for_numbers(gate, [&](auto& number, std::int64_t) {
+    number = std::min(number, static_cast<std::remove_reference_t<decltype(number)>>(limit));
+  });
+  for_numbers(other, [&](auto& number, std::int64_t) {
+    using Number = std::remove_reference_t<decltype(number)>;
+    number = 1 + std::clamp(number, static_cast<Number>(-limit), static_cast<Number>(limit));
+  });
+}
+
+// What was limited passes no gradient on.
+void limit_gradients(Tensor& dgate, const Tensor& gate, Tensor& dother, const Tensor& other,
+                     double limit) {
+  const Tensor gates = Tensor::converted(gate, DType::kF64);
+  const Tensor others = Tensor::converted(other, DType::kF64);
+  for_numbers(dgate, [&](auto& number, std::int64_t at) {
+    if (gates.data<double>()[at] >= limit) number = 0;
+  });
+  for_numbers(dother, [&](auto& number, std::int64_t at) {
+    if (std::abs(others.data<double>()[at] - 1) >= limit) number = 0;
+  });
 }
 
 }  // namespace
 
 Tensor Mlp::forward(const Tensor& x, Run& run) const {
-  const auto& [gate, up, holds_gate, activation, down, dropout, where] = parts_;
+  const auto& [gate, up, holds_gate, alternates, limit, activation, down, dropout, where] = parts_;
   const Shown show{run, where.stack, where.layer};
   Tensor hidden = gate ? gate->forward(x, run) : Tensor();  // [B, T, F]
   Tensor other = up.forward(x, run);
   if (holds_gate) {
-    hidden = half(other, 0);
-    other = half(other, 1);
+    hidden = part_of(other, 0, alternates);
+    other = part_of(other, 1, alternates);
   }
+  if (limit > 0) limit_gate(hidden, other, limit);
   const bool is_gated = gate || holds_gate;
   if (!is_gated) std::swap(hidden, other);
   hidden = show(TapKind::kMlpHidden, std::move(hidden));
@@ -71,9 +116,11 @@ Tensor Mlp::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
   multiply_by(dgate, up);
   Tensor active = activate_backward(gate, parts_.activation, dgate);
   multiply_by(dup, active);
+  if (parts_.limit > 0) limit_gradients(dgate, gate, dup, up, parts_.limit);
   multiply_by(active, up);
   parts_.down.add_weight_gradients(active, dropped, run, gradients);
-  if (parts_.holds_gate) return parts_.up.backward(beside(dgate, dup), run, gradients);
+  if (parts_.holds_gate)
+    return parts_.up.backward(joined(dgate, dup, parts_.alternates), run, gradients);
   Tensor dx = parts_.up.backward(dup, run, gradients);
   return add(std::move(dx), parts_.gate->backward(dgate, run, gradients));
 }

@@ -16,6 +16,9 @@ struct MlpParts {
   std::optional<Linear> gate = {};  // C -> F
   Linear up;                        // C -> F
   bool holds_gate = false;          // `up` gives 2 F: the gate's, then its own
+  bool alternates = false;          // then: the gate's and its own in turn
+  // Not 0: y = down(f(min(gate x, limit)) * (1 + the nearest number to up x in -limit .. limit)).
+  double limit = 0;
   Activation activation = Activation::kGelu;
   Linear down;  // F -> C
   DropoutLayer dropout = {};

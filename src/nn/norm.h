@@ -19,7 +19,7 @@ struct NormShape {
   bool weight = true;   // a learned scale; else 1
   bool bias = true;     // a learned shift, of a centred norm; else 0
   double offset = 0;    // the scale is weight + offset
-  double factor = 0;    // not 0: rows are multiplied by it, and by nothing else
+  double factor = 0;    // not 0: rows are multiplied by it alone, and `centred` is false
 };
 
 /// The numbers of a norm, with which a caller follows one part of a sum through it at a fixed

@@ -75,6 +75,8 @@ CONFIGS = {
     "qwen2_moe": ("Qwen2MoeForCausalLM", GROUPED | EXPERTS | {"shared_expert_intermediate_size": 40,
                                                               "mlp_only_layers": [1]}),
     "qwen3_moe": ("Qwen3MoeForCausalLM", GROUPED | EXPERTS | {"head_dim": 16, "norm_topk_prob": True}),
+    "gpt_oss": ("GptOssForCausalLM", GROUPED | {
+        "head_dim": 16, "num_local_experts": 6, "num_experts_per_tok": 2, "sliding_window": 5, "swiglu_limit": 1.0}),
     "olmoe": ("OlmoeForCausalLM", GROUPED | EXPERTS),
 }
 

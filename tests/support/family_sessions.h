@@ -22,7 +22,8 @@ struct FamilyVariant {
 /// What differs between attentions: norms before, inside and after, shared keys, windows, soft
 /// caps, norms of q and k (of each head or of all), biases by distance, learned and rotary
 /// positions (halves or neighbours, a part of a head, no layer or some), fused projections,
-/// branches beside each other, cross-attention.
+/// branches beside each other, factors of what branches add, slopes by distance, sinks, experts,
+/// cross-attention.
 inline constexpr FamilyVariant kFamilyVariants[] = {
     {"gpt2", R"({"model_type": "gpt2", "n_layer": 3, "n_head": 2, "n_embd": 8, "n_positions": 16,
       "vocab_size": 11})"},
@@ -80,6 +81,23 @@ inline constexpr FamilyVariant kFamilyVariants[] = {
     {"cohere2", R"({"model_type": "cohere2", "num_hidden_layers": 2, "num_attention_heads": 2,
       "hidden_size": 8, "intermediate_size": 12, "max_position_embeddings": 16, "vocab_size": 11,
       "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 3})"},
+    {"granite", R"({"model_type": "granite", "num_hidden_layers": 2, "num_attention_heads": 2,
+      "hidden_size": 8, "intermediate_size": 12, "max_position_embeddings": 16, "vocab_size": 11,
+      "embedding_multiplier": 2.0, "residual_multiplier": 0.4, "attention_multiplier": 0.3,
+      "logits_scaling": 2.5, "attention_bias": true})"},
+    {"bloom", R"({"model_type": "bloom", "n_layer": 3, "n_head": 3, "hidden_size": 12,
+      "vocab_size": 11})"},
+    {"falcon", R"({"model_type": "falcon", "num_hidden_layers": 2, "num_attention_heads": 4,
+      "hidden_size": 16, "vocab_size": 11, "max_position_embeddings": 16, "num_kv_heads": 2,
+      "new_decoder_architecture": true, "bias": true})"},
+    {"qwen2_moe", R"({"model_type": "qwen2_moe", "num_hidden_layers": 2, "num_attention_heads": 2,
+      "num_key_value_heads": 1, "hidden_size": 8, "intermediate_size": 12, "num_experts": 3,
+      "num_experts_per_tok": 2, "moe_intermediate_size": 5, "shared_expert_intermediate_size": 6,
+      "mlp_only_layers": [0], "max_position_embeddings": 16, "vocab_size": 11})"},
+    {"gpt_oss", R"({"model_type": "gpt_oss", "num_hidden_layers": 2, "num_attention_heads": 2,
+      "num_key_value_heads": 1, "hidden_size": 8, "head_dim": 4, "intermediate_size": 6,
+      "num_local_experts": 3, "num_experts_per_tok": 2, "max_position_embeddings": 16,
+      "vocab_size": 11, "sliding_window": 3})"},
 };
 
 inline LoadedModel family_model(const FamilyVariant& variant) {

@@ -26,6 +26,7 @@ struct Parameter {
   std::string name;
   Tensor value;            // not given where `packed` has the numbers
   bool decays = true;      // weight decay applies (matrices: yes; biases, norms: no)
+  bool stacked = false;    // of an expert: files have those of all in one tensor
   bool looked_up = false;  // a table, of which rows alone are read: any floating type will do
   std::optional<WeightLayout> linear = {};          // set: the weight of a linear layer
   std::shared_ptr<const PackedMatrix> packed = {};  // set by `pack`
