@@ -221,7 +221,7 @@ Json starcoder2_training_config(const TrainingShape& shape) {
 }
 
 Json nemotron_training_config(const TrainingShape& shape) {
-  return usual_training_config(shape, {.gated = false});
+  return usual_training_config(shape, {.gated = false, .names_kv_heads = true});
 }
 
 Json glm_training_config(const TrainingShape& shape) {

@@ -196,11 +196,11 @@ DecoderShape read_gpt_oss(const Config& config) {
   return shape;
 }
 
-// Eight experts, two of them for a token. Experts of half the usual width compute as much as one
-// MLP would.
+// Eight experts, two of them for a token. Two of half the usual width compute as much as one MLP
+// would; torch's products of experts want widths that are multiples of 8.
 Json experts_training_config(const TrainingShape& shape) {
   Json json = usual_training_config(shape, {.names_kv_heads = true});
-  const std::int64_t inner = std::max<std::int64_t>(1, (4 * shape.width + 1) / 3);
+  const std::int64_t inner = (4 * shape.width / 3 + 7) / 8 * 8;
   const bool is_local = shape.model_type == "mixtral" || shape.model_type == "gpt_oss";
   json.set(is_local ? "num_local_experts" : "num_experts", 8);
   json.set("num_experts_per_tok", 2);

@@ -94,11 +94,11 @@ TEST_P(EditsOf, AHiddenTokenIsSeenByNobody) {
   for (const SessionStack& stack : edited.stacks) {
     if (edited.keys(stack.shape.stack).data() != edited.tokens.data()) continue;
     for (const LayerAttention& layer : stack.layers)
-      visit_rows(layer, {}, [&](std::int64_t, std::int64_t query, std::span<const float> row) {
+      visit_rows(layer, {}, [&](std::int64_t head, std::int64_t query, std::span<const float> row) {
         EXPECT_EQ(row[1], 0);
         double sum = 0;
         for (const float weight : row) sum += weight;
-        EXPECT_NEAR(sum, 1, 1e-5) << query;
+        EXPECT_NEAR(sum, test::share_of_tokens(layer, head, query), 1e-5) << query;
       });
   }
 }

@@ -41,6 +41,13 @@ Matrix mean_of(const LayerAttention& layer) {
   return mean;
 }
 
+// What goes to a sink moves nothing: it stays where it is.
+Matrix with_all(Matrix moves) {
+  for (std::size_t i = 0; i < moves.size(); ++i)
+    moves[i][i] += 1 - std::accumulate(moves[i].begin(), moves[i].end(), 0.0);
+  return moves;
+}
+
 // One layer as a matrix over all nodes.
 Matrix layer_matrix(const Session& session, Stack stack, int layer, bool crosses) {
   const std::int64_t tokens = std::ssize(session.tokens);
@@ -58,12 +65,12 @@ Matrix layer_matrix(const Session& session, Stack stack, int layer, bool crosses
     for (std::size_t j = 0; j < own[i].size(); ++j)
       moves[first + i][first + j] += share * own[i][j];
   }
-  if (!crosses || stack != Stack::kDecoder) return moves;
+  if (!crosses || stack != Stack::kDecoder) return with_all(std::move(moves));
   const Matrix over = mean_of(session.at({Stack::kCross, layer, 0}));
   for (std::size_t i = 0; i < over.size(); ++i)
     for (std::size_t j = 0; j < over[i].size(); ++j)
       moves[i][static_cast<std::size_t>(tokens) + j] += 0.5 * over[i][j];
-  return moves;
+  return with_all(std::move(moves));
 }
 
 std::vector<Matrix> matrices(const Session& session, Stack stack) {

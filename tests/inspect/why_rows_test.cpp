@@ -84,7 +84,7 @@ TEST_P(WhyRow, TheTermsOfEachKeySumToItsScoreAndGiveItsWeight) {
       EXPECT_NEAR(key.weight, std::exp(key.score - because.lse), 1e-5);
       weights += key.weight;
     }
-    EXPECT_NEAR(weights, 1, 1e-5);
+    EXPECT_NEAR(weights, test::share_of_tokens(session.at(place), place.head, i), 1e-5);
     EXPECT_EQ(row.rest_count, 0);
   });
 }

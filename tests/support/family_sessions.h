@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -119,6 +120,14 @@ inline Session family_session(const LoadedModel& model,
                         : tokenize_session(model, ids);
   run_session(session, model, options);
   return session;
+}
+
+/// The sum of the weights of a row: what a sink does not take.
+inline double share_of_tokens(const LayerAttention& layer, std::int64_t head, std::int64_t query) {
+  const Scores& scores = layer.scores;
+  if (!scores.sink.given()) return 1;
+  const double lse = layer.lse.data<float>()[head * layer.queries() + query];
+  return 1 - std::exp(scores.sink.data<float>()[head] - lse);
 }
 
 }  // namespace heed::test

@@ -28,6 +28,7 @@ struct LookRow {
   std::vector<LookKey> attends = {};
   std::int64_t rest_count = 0;  // visible keys that are not listed
   double rest_weight = 0;
+  std::optional<double> sink = {};  // the share that no token gets, where the model has a sink
 };
 
 struct LookQuery {

@@ -30,8 +30,11 @@ struct Columns {
 };
 
 std::string rest_of(const LookRow& row) {
-  if (row.rest_count == 0) return {};
-  return fmt::format("+{} in {}", weight_text(row.rest_weight), row.rest_count);
+  std::string rest;
+  if (row.rest_count > 0)
+    rest = fmt::format("+{} in {}", weight_text(row.rest_weight), row.rest_count);
+  if (row.sink) rest += fmt::format("{}sink {}", rest.empty() ? "" : ", ", weight_text(*row.sink));
+  return rest;
 }
 
 Columns lay_out(const Terminal& terminal, const Look& look, const TokenNames& names) {
@@ -100,7 +103,7 @@ std::string row_lines(const Terminal& terminal, const Columns& columns, const To
     put_key(line, terminal, columns, names, row.attends[i]);
   }
   if (row.attends.empty()) line.to(columns.keys).put("none", Style::kDim);
-  if (row.rest_count == 0) return lines + line.str();
+  if (rest_of(row).empty()) return lines + line.str();
   if (terminal.cuts() && line.column() + 1 + cell_width(rest_of(row)) > terminal.width) {
     lines += line.str();
     line = Line(terminal);
@@ -148,7 +151,7 @@ std::string rows_text(const Terminal& terminal, const Look& look, const LookText
   text += choice_text(terminal, look, options);
   if (look.hidden_rows > 0) text += paragraph(terminal, rows_shown(look, options), 2);
   const bool with_rest =
-      std::ranges::any_of(look.rows, [](auto& row) { return row.rest_count > 0; });
+      std::ranges::any_of(look.rows, [](auto& row) { return !rest_of(row).empty(); });
   text += column_heads(terminal, columns, with_rest);
   for (const LookRow& row : look.rows)
     text += row_lines(terminal, columns, names, row,

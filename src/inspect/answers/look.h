@@ -62,6 +62,7 @@ struct LookRowAnswer {
       return LookWeightAnswer{"key", key.key, token_at(look.keys(), key.key), key.weight};
     });
     field("rest", RestAnswer{row.rest_count, row.rest_weight});
+    field("sink", row.sink);
   }
 };
 

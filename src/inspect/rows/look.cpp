@@ -47,6 +47,12 @@ void fill_rows(const Session& session, const LayerAttention& layer, const LookRe
   }
   answer.rows = answer.units.empty() ? look_rows(layer, head, rows, request.top)
                                      : look_unit_rows(layer, head, answer.units, rows, request.top);
+  if (!layer.scores.sink.given()) return;
+  for (LookRow& row : answer.rows) {
+    double given = row.rest_weight;
+    for (const LookKey& key : row.attends) given += double{key.weight};
+    row.sink = std::max(0.0, 1 - given);
+  }
 }
 
 std::vector<HeadScores> scored_heads(const Session& session, const LookRequest& request) {
