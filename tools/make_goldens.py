@@ -337,6 +337,7 @@ VARIANTS = {
     "gpt-neox-two-spellings": Variant("GPTNeoXForCausalLM", {"model_type": "gpt_neox"} | WIDE | {
         "rotary_pct": 0.5, "rotary_emb_base": 1000}, more={"rope_theta": 50, "partial_rotary_factor": 1.0}),
     "olmo": Variant("OlmoForCausalLM", {"model_type": "olmo"} | LLAMA),
+    "olmo-clipped": Variant("OlmoForCausalLM", {"model_type": "olmo"} | LLAMA | {"clip_qkv": 0.8}),
     "olmo2": Variant("Olmo2ForCausalLM", {"model_type": "olmo2"} | LLAMA),
     "olmo3": Variant("Olmo3ForCausalLM", {"model_type": "olmo3"} | LLAMA | {
         "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 3, "rope_theta": 100.0,
@@ -388,6 +389,8 @@ VARIANTS = {
         "attention_bias": True, "use_sliding_window": True, "sliding_window": 3}, as_saved=True),
     "olmoe": Variant("OlmoeForCausalLM", {"model_type": "olmoe"} | LLAMA | EXPERTS | {"pad_token_id": 0},
                      as_saved=True),
+    "olmoe-clipped": Variant("OlmoeForCausalLM", {"model_type": "olmoe"} | LLAMA | EXPERTS | {
+        "pad_token_id": 0, "clip_qkv": 0.9, "norm_topk_prob": True}, as_saved=True),
     "gpt-oss": Variant("GptOssForCausalLM", {"model_type": "gpt_oss"} | LLAMA | {
         "head_dim": 4, "num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": 3, "swiglu_limit": 1.0},
         as_saved=True),

@@ -107,6 +107,7 @@ Attention Decoder::make_attention(
            .softcap = s.score_cap,
            .dropout = s.attention_dropout,
            .by_head = s.by_head,
+           .clip = s.clip,
            .slopes = s.alibi ? alibi_slopes(H) : std::vector<double>(),
            .mask = text_mask(s.causal, own.window)}};
 }

@@ -90,6 +90,7 @@ struct DecoderShape {
   WeightLayout layout = WeightLayout::kOutIn;
   bool by_head = false;  // AttentionShape::by_head
   bool qkv_bias = false, out_bias = false, mlp_bias = false, head_bias = false;
+  double clip = 0;       // AttentionShape::clip
   double score_cap = 0;  // 0: none
   Activation activation = Activation::kSilu;
   bool up_holds_gate = false;  // MlpParts::holds_gate

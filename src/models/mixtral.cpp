@@ -134,9 +134,7 @@ DecoderShape read_olmoe(const Config& config) {
               .epsilon = 1e-5,
               .eos = {50279}},
              shape);
-  if (config.has("clip_qkv"))
-    config.refuse("clip_qkv", config.number("clip_qkv", 0), "null: projections are not clipped",
-                  ErrorCode::kUnsupported);
+  if (config.has("clip_qkv")) shape.clip = config.positive("clip_qkv", 1);
   shape.norm.centred = shape.head_norm.centred = false;
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
   read_experts(config, {.count = 64, .chosen = 8, .inner_key = "intermediate_size", .inner = 2048},

@@ -21,9 +21,7 @@ DecoderShape read_olmo(const Config& config) {
   UsualKeys usual = olmo_keys();
   usual.epsilon_key = nullptr;
   read_usual(config, usual, shape);
-  if (config.has("clip_qkv"))
-    config.refuse("clip_qkv", config.number("clip_qkv", 0), "null: projections are not clipped",
-                  ErrorCode::kUnsupported);
+  if (config.has("clip_qkv")) shape.clip = config.positive("clip_qkv", 1);
   shape.norm.weight = shape.norm.bias = false;
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
   read_rotation(config, shape);

@@ -5,6 +5,7 @@
 
 #include "heed/error.h"
 #include "ops/add.h"
+#include "ops/softcap.h"
 #include "tensor/strided_copy.h"
 
 namespace heed {
@@ -100,11 +101,19 @@ std::vector<Tensor> Attention::project(const Tensor& x, Run& run) const {
   };
   apply(parts_.q_norm, projected[0]);
   if (!fused()) apply(parts_.k_norm, projected[1]);
+  if (shape_.clip == 0) return projected;
+  for (Tensor& rows : projected) {
+    if (run.saved != nullptr) run.saved->put(rows.clone());
+    rows = clamped(std::move(rows), -shape_.clip, shape_.clip);
+  }
   return projected;
 }
 
 Tensor Attention::project_backward(std::vector<Tensor> dprojected, Run& run,
                                    Gradients& gradients) const {
+  if (shape_.clip > 0)
+    for (auto rows = dprojected.rbegin(); rows != dprojected.rend(); ++rows)
+      *rows = clamp_backward(run.saved->take(), -shape_.clip, shape_.clip, std::move(*rows));
   const auto undo = [&](const std::optional<Norm>& norm, Tensor& rows) {
     if (norm)
       rows = over_heads(std::move(rows), *norm,

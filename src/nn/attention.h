@@ -28,6 +28,7 @@ struct AttentionShape {
   // Of a fused projection: the queries that share a key, that key and its value, then those of the
   // next key.
   bool by_head = false;
+  double clip = 0;  // the largest size of an element of q, k and v, before they turn; 0: none
   std::vector<double> slopes = {};  // of ALiBi [H] (Press et al. 2022); empty: none
   Mask mask = {};                   // the family's own (causal for decoders); a tap may add one
 };

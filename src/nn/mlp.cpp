@@ -1,13 +1,12 @@
 #include "nn/mlp.h"
 
-#include <algorithm>
-#include <cmath>
-#include <type_traits>
+#include <limits>
 #include <utility>
 
 #include "nn/shown.h"
 #include "ops/add.h"
 #include "ops/multiply.h"
+#include "ops/softcap.h"
 #include "tensor/strided_copy.h"
 
 namespace heed {
@@ -39,41 +38,18 @@ Tensor joined(const Tensor& first, const Tensor& second, bool alternates) {
   return both;
 }
 
-template <typename Use>
-void for_numbers(Tensor& x, const Use& use) {
-  for (std::int64_t i = 0; i < x.element_count(); ++i) {
-    if (x.dtype() == DType::kF64)
-      use(x.data<double>()[i], i);
-    else
-      use(x.data<float>()[i], i);
-  }
-}
-
-// MlpParts::limit: `other` gets the 1, too.
-void limit_gate(Tensor& gate, Tensor& other, double limit) {
-  for_numbers(gate, [&](auto& number, std::int64_t) {
-    number = std::min(number, static_cast<std::remove_reference_t<decltype(number)>>(limit));
-  });
-  for_numbers(other, [&](auto& number, std::int64_t) {
-    using Number = std::remove_reference_t<decltype(number)>;
-    number = 1 + std::clamp(number, static_cast<Number>(-limit), static_cast<Number>(limit));
-  });
-}
-
-// What was limited passes no gradient on.
-void limit_gradients(Tensor& dgate, const Tensor& gate, Tensor& dother, const Tensor& other,
-                     double limit) {
-  const Tensor gates = Tensor::converted(gate, DType::kF64);
-  const Tensor others = Tensor::converted(other, DType::kF64);
-  for_numbers(dgate, [&](auto& number, std::int64_t at) {
-    if (gates.data<double>()[at] >= limit) number = 0;
-  });
-  for_numbers(dother, [&](auto& number, std::int64_t at) {
-    if (std::abs(others.data<double>()[at] - 1) >= limit) number = 0;
-  });
-}
+constexpr double kNoLeast = -std::numeric_limits<double>::infinity();
 
 }  // namespace
+
+Tensor Mlp::gate_input(const Tensor& gate) const {
+  return parts_.limit == 0 ? gate.share() : clamped(gate.clone(), kNoLeast, parts_.limit);
+}
+
+Tensor Mlp::gated(const Tensor& up) const {
+  if (parts_.limit == 0) return up.share();
+  return add_number(clamped(up.clone(), -parts_.limit, parts_.limit), 1);
+}
 
 Tensor Mlp::forward(const Tensor& x, Run& run) const {
   const auto& [gate, up, holds_gate, alternates, limit, activation, down, dropout, where] = parts_;
@@ -84,12 +60,11 @@ Tensor Mlp::forward(const Tensor& x, Run& run) const {
     hidden = part_of(other, 0, alternates);
     other = part_of(other, 1, alternates);
   }
-  if (limit > 0) limit_gate(hidden, other, limit);
   const bool is_gated = gate || holds_gate;
   if (!is_gated) std::swap(hidden, other);
   hidden = show(TapKind::kMlpHidden, std::move(hidden));
-  Tensor active = activate(hidden, activation);
-  if (is_gated) multiply_by(active, other);
+  Tensor active = activate(gate_input(hidden), activation);
+  if (is_gated) multiply_by(active, gated(other));
   Tensor y = down.apply(show(TapKind::kMlpActive, std::move(active)), run);
   if (run.saved != nullptr) run.saved->put(std::move(hidden));
   if (run.saved != nullptr && is_gated) run.saved->put(std::move(other));
@@ -112,12 +87,16 @@ Tensor Mlp::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
   Tensor dup = parts_.down.input_gradient(dropped, run);
   const Tensor up = run.saved->take();
   const Tensor gate = run.saved->take();
+  const Tensor factor = gated(up);
   Tensor dgate = dup.clone();
-  multiply_by(dgate, up);
-  Tensor active = activate_backward(gate, parts_.activation, dgate);
+  multiply_by(dgate, factor);
+  Tensor active = activate_backward(gate_input(gate), parts_.activation, dgate);
   multiply_by(dup, active);
-  if (parts_.limit > 0) limit_gradients(dgate, gate, dup, up, parts_.limit);
-  multiply_by(active, up);
+  if (parts_.limit > 0) {
+    dgate = clamp_backward(gate, kNoLeast, parts_.limit, std::move(dgate));
+    dup = clamp_backward(up, -parts_.limit, parts_.limit, std::move(dup));
+  }
+  multiply_by(active, factor);
   parts_.down.add_weight_gradients(active, dropped, run, gradients);
   if (parts_.holds_gate)
     return parts_.up.backward(joined(dgate, dup, parts_.alternates), run, gradients);

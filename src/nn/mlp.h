@@ -34,6 +34,8 @@ class Mlp {
   void collect(std::vector<Parameter*>& into);
 
  private:
+  Tensor gate_input(const Tensor& gate) const;
+  Tensor gated(const Tensor& up) const;  // what the gate is multiplied with
   Tensor plain_backward(const Tensor& dy, Run& run, Gradients& gradients) const;
 
   MlpParts parts_;

@@ -2,6 +2,7 @@
 
 #include "heed/ops/norm.h"
 #include "heed/ops/rms_norm.h"
+#include "ops/add.h"
 #include "ops/multiply.h"
 
 namespace heed {
@@ -13,15 +14,6 @@ std::shared_ptr<Parameter> vector_of(std::string name, std::int64_t width) {
   parameter->value = Tensor::empty({width});
   parameter->decays = false;
   return parameter;
-}
-
-void add_number(Tensor& vector, double number) {
-  for (std::int64_t i = 0; i < vector.element_count(); ++i) {
-    if (vector.dtype() == DType::kF64)
-      vector.data<double>()[i] += number;
-    else
-      vector.data<float>()[i] += static_cast<float>(number);
-  }
 }
 
 }  // namespace
@@ -41,8 +33,7 @@ Norm Norm::shared() const {
 Tensor Norm::scale(DType dtype) const {
   if (weight_ && shape_.offset == 0) return weight_->value.share();
   Tensor scale = weight_ ? weight_->value.clone() : Tensor::zeros({shape_.width}, dtype);
-  add_number(scale, weight_ ? shape_.offset : 1);
-  return scale;
+  return add_number(std::move(scale), weight_ ? shape_.offset : 1);
 }
 
 Tensor Norm::shift(DType dtype) const {

@@ -49,6 +49,16 @@ void add_to_rows(T* y, const T* row, std::int64_t rows, std::int64_t columns) {
 
 }  // namespace
 
+Tensor add_number(Tensor y, double number) {
+  for (std::int64_t i = 0; i < y.element_count(); ++i) {
+    if (y.dtype() == DType::kF64)
+      y.data<double>()[i] += number;
+    else
+      y.data<float>()[i] += static_cast<float>(number);
+  }
+  return y;
+}
+
 Tensor add_row(Tensor y, const ConstView& row) {
   check("y", y, row);
   if (y.rank() < 1 || row.element_count() != y.dim(-1))

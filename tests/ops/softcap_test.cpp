@@ -30,6 +30,28 @@ TEST(Softcap, GradientIsAFiniteDifference) {
                         [&] { return test::weighted_sum(softcapped(x.clone(), 1.5), dy); });
 }
 
+TEST(Clamp, KeepsWhatIsWithinAndNaN) {
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    Tensor wide = Tensor::zeros({4}, DType::kF64);
+    wide.data<double>()[0] = -3;
+    wide.data<double>()[1] = 0.5;
+    wide.data<double>()[2] = 3;
+    wide.data<double>()[3] = NAN;
+    const Tensor y = Tensor::converted(clamped(Tensor::converted(wide, dtype), -1, 2), DType::kF64);
+    EXPECT_EQ(y.data<double>()[0], -1);
+    EXPECT_EQ(y.data<double>()[1], 0.5);
+    EXPECT_EQ(y.data<double>()[2], 2);
+    EXPECT_TRUE(std::isnan(y.data<double>()[3]));
+  }
+}
+
+TEST(Clamp, GradientIsAFiniteDifference) {
+  Tensor x = test::random_tensor({50}, 1, DType::kF64);
+  const Tensor dy = test::random_tensor({50}, 2, DType::kF64);
+  test::expect_gradient(x, clamp_backward(x, -0.5, 0.8, dy.clone()),
+                        [&] { return test::weighted_sum(clamped(x.clone(), -0.5, 0.8), dy); });
+}
+
 TEST(Softcap, SaysWhatDoesNotFit) {
   EXPECT_HEED_ERROR(softcapped(Tensor::zeros({2}), 0), ErrorCode::kInvalidArgument,
                     "softcap: cap is 0, expected above 0");
