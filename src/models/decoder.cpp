@@ -21,7 +21,7 @@ std::string block_name(const DecoderShape& shape, int layer) {
   return shape.names.block + std::to_string(layer) + ".";
 }
 
-// What the names of an expert's parameters begin with.
+// The prefix of the names of an expert's parameters.
 std::string expert_name(const DecoderShape& shape, int layer, std::int64_t expert) {
   return block_name(shape, layer) + shape.names.experts + std::to_string(expert) + ".";
 }
@@ -31,8 +31,9 @@ DropoutLayer dropout_of(const DecoderShape& shape, int layer, int branch) {
   return {.rate = shape.dropout, .site = static_cast<std::uint32_t>(2 * layer + 1 + branch)};
 }
 
-// Slopes of ALiBi (Press et al. 2022): of n heads 2^(-8/n), 2^(-16/n), ...; where n is no power of
-// two those of the next lower power, then every second one of the next higher power.
+// Returns the slopes of ALiBi (Press et al. 2022). A power of two, n, has 2^(-8/n), 2^(-16/n), and
+// so on. Another number has the slopes of the next lower power, then every second slope of the next
+// higher one.
 std::vector<double> alibi_slopes(std::int64_t heads) {
   const auto lower = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
   std::vector<double> slopes;

@@ -1,6 +1,6 @@
-// BLOOM (BigScience 2022) and Falcon (Almazrouei et al. 2023): fused projections whose queries
-// stand beside the key that they share. BLOOM's scores fall with the distance (ALiBi); Falcon
-// rotates.
+// BLOOM (BigScience 2022) and Falcon (Almazrouei et al. 2023). A fused projection gives the queries
+// that share a key, then that key and its value. BLOOM's scores fall with the distance (ALiBi);
+// Falcon rotates queries and keys.
 #include <fmt/format.h>
 
 #include "models/decoder.h"
@@ -56,7 +56,8 @@ DecoderShape read_bloom(const Config& config) {
   return shape;
 }
 
-// Heads of keys. Where all queries share one key, the three stand one after the other as usual.
+// Reads the number of keys. With one key for all queries, the projection gives all queries, then
+// the key, then the value, as for other families.
 void read_falcon_keys(const Config& config, bool is_new, DecoderShape& shape) {
   shape.by_head = is_new || !config.flag("multi_query", true);
   shape.kv_heads = shape.by_head ? config.extent("num_kv_heads", shape.heads) : 1;
@@ -71,7 +72,7 @@ void read_falcon_keys(const Config& config, bool is_new, DecoderShape& shape) {
                     shape.heads));
 }
 
-// Which norms stand before the two branches, and whether these stand beside each other.
+// Reads the norms before attention and MLP, and whether both read the same input.
 void read_falcon_norms(const Config& config, bool is_new, DecoderShape& shape) {
   shape.parallel = is_new || config.flag("parallel_attn", true);
   const std::int64_t norms = config.extent("num_ln_in_parallel_attn", is_new ? 2 : 1);

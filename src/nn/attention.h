@@ -25,8 +25,8 @@ struct AttentionShape {
   double scale = 1;
   double softcap = 0;
   double dropout = 0;  // of the weights, in training
-  // Of a fused projection: the queries that share a key, that key and its value, then those of the
-  // next key.
+  // A fused projection gives the queries that share a key, then that key and its value; else all
+  // queries, all keys, all values.
   bool by_head = false;
   double clip = 0;  // the largest size of an element of q, k and v, before they turn; 0: none
   std::vector<double> slopes = {};  // of ALiBi [H] (Press et al. 2022); empty: none

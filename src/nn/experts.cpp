@@ -12,8 +12,7 @@
 namespace heed {
 namespace {
 
-// What is inside of an expert or a shared MLP is shown to no tap: its rows are those of some
-// tokens.
+// Taps see the whole layer, not the experts: an expert's rows are those of some tokens alone.
 Run without_taps(const Run& run) {
   Run quiet = run;
   quiet.tap = nullptr;
@@ -154,8 +153,8 @@ Tensor Experts::shared_backward(const Tensor& dy, Run& run, Gradients& gradients
   return add(std::move(dx), parts_.shared->backward(dout, run, gradients));
 }
 
-// Of the logits [N, E]. With S the chosen experts and w = p / (sum over S of p):
-// dlogit_e = w_e (dw_e - sum over S of w dw), e in S. Where the probabilities are not divided:
+// Returns the gradient of the logits [N, E]. With S the chosen experts and w = p / (sum over S of
+// p): dlogit_e = w_e (dw_e - sum over S of w dw), e in S. Where the probabilities are not divided:
 // dlogit_e = p_e (dp_e - sum over S of p dp), every e, with dp_e = 0 outside of S.
 Tensor Experts::router_gradient(const Tensor& logits, const Picks& picks,
                                 const std::vector<std::vector<double>>& dweights) const {
