@@ -210,6 +210,13 @@ PAIR = {"vocab_size": 11, "d_model": 8, "encoder_layers": 1, "decoder_layers": 1
         "max_position_embeddings": 12, "pad_token_id": 0, "decoder_start_token_id": 0}
 GEMMA2 = {"model_type": "gemma2", **LLAMA, "head_dim": 4, "sliding_window": 3, "query_pre_attn_scalar": 4,
           "attn_logit_softcapping": 2.0, "final_logit_softcapping": 3.0, "pad_token_id": 0}
+GEMMA3_PICTURES = {
+    "model_type": "gemma3", "mm_tokens_per_image": 1, "eos_token_id": [1, 3], "image_token_index": 10,
+    "boi_token_index": 9, "eoi_token_index": 8,
+    "text_config": {"model_type": "gemma3_text", **LLAMA, "head_dim": 6, "sliding_window": 3,
+                    "query_pre_attn_scalar": 4, "rope_scaling": {"rope_type": "linear", "factor": 2.0}},
+    "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
+                      "num_attention_heads": 2, "image_size": 4, "patch_size": 4}}
 WIDE = {"vocab_size": 11, "hidden_size": 16, "intermediate_size": 12, "num_hidden_layers": 2,
         "num_attention_heads": 2, "max_position_embeddings": 16}  # heads wide enough to turn a part of
 SHARED_KEYS = {"num_key_value_heads": 1}
@@ -321,6 +328,11 @@ VARIANTS = {
     "gemma3-score-cap": Variant("Gemma3ForCausalLM", {
         "model_type": "gemma3_text", **LLAMA, "head_dim": 6, "sliding_window": 3, "query_pre_attn_scalar": 4,
         "layer_types": ["sliding_attention", "full_attention"], "attn_logit_softcapping": 1.5}),
+    "gemma3-with-pictures": Variant("Gemma3ForConditionalGeneration", GEMMA3_PICTURES),
+    "gemma3-with-pictures-older": Variant(
+        "Gemma3ForConditionalGeneration", GEMMA3_PICTURES,
+        renamed=lambda name: name.replace("model.language_model.", "language_model.model.").replace(
+            "model.vision_tower.", "vision_tower.").replace("model.multi_modal", "multi_modal")),
     "gemma3-pattern": Variant("Gemma3ForCausalLM", {
         "model_type": "gemma3_text", **LLAMA, "head_dim": 6, "sliding_window": 3, "query_pre_attn_scalar": 4,
         "sliding_window_pattern": 2}),
@@ -407,6 +419,15 @@ VARIANTS = {
     "classes-bert": Variant("BertForSequenceClassification", {"model_type": "bert"} | BERT),
     "classes-roberta": Variant("RobertaForSequenceClassification", {"model_type": "roberta"} | BERT
                                | {"type_vocab_size": 1}),
+    "classes-gpt-neox": Variant("GPTNeoXForSequenceClassification", {"model_type": "gpt_neox"} | WIDE
+                                | {"pad_token_id": 0}),
+    "classes-bloom-tokens": Variant("BloomForTokenClassification", {
+        "model_type": "bloom", "vocab_size": 11, "hidden_size": 12, "n_layer": 1, "n_head": 3}),
+    "classes-gemma3": Variant("Gemma3TextForSequenceClassification", {
+        "model_type": "gemma3_text", **LLAMA, "head_dim": 6, "sliding_window": 3, "pad_token_id": 0}),
+    "classes-falcon": Variant("FalconForSequenceClassification", {"model_type": "falcon"} | FALCON
+                              | {"pad_token_id": 0}),
+    "classes-phi3-tokens": Variant("Phi3ForTokenClassification", {"model_type": "phi3", "pad_token_id": 0} | WIDE),
     "classes-llama": Variant("LlamaForSequenceClassification",
                              {"model_type": "llama"} | LLAMA | {"pad_token_id": 0}),
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ranges>
 #include <utility>
 
 #include "heed/error.h"
@@ -41,7 +42,31 @@ constexpr Head kHeads[] = {
     {"ministral", "Ministral", nullptr, "score", "score", false, false},
     {"qwen2", "Qwen2", nullptr, "score", "score", false, false},
     {"qwen3", "Qwen3", nullptr, "score", "score", false, false},
-    {"gemma2", "Gemma2", nullptr, "score", "score", false, false}};
+    {"gemma2", "Gemma2", nullptr, "score", "score", false, false},
+    {"gemma", "Gemma", nullptr, "score", "score", false, false},
+    {"gemma3_text", "Gemma3Text", nullptr, "score", nullptr, false, false},
+    {"gpt_neox", "GPTNeoX", nullptr, "score", "classifier", false, false},
+    {"gptj", "GPTJ", nullptr, "score", nullptr, false, false},
+    {"gpt_neo", "GPTNeo", nullptr, "score", "classifier", false, false},
+    {"opt", "OPT", nullptr, "score", nullptr, false, false},
+    {"phi", "Phi", nullptr, "score", "score", false, false},
+    {"phi3", "Phi3", nullptr, "score", "score", false, false},
+    {"olmo", "Olmo", nullptr, "score", nullptr, false, false},
+    {"olmo2", "Olmo2", nullptr, "score", nullptr, false, false},
+    {"olmo3", "Olmo3", nullptr, "score", nullptr, false, false},
+    {"stablelm", "StableLm", nullptr, "score", "score", false, false},
+    {"starcoder2", "Starcoder2", nullptr, "score", "score", false, false},
+    {"smollm3", "SmolLM3", nullptr, "score", "score", false, false},
+    {"glm", "Glm", nullptr, "score", "score", false, false},
+    {"glm4", "Glm4", nullptr, "score", "score", false, false},
+    {"nemotron", "Nemotron", nullptr, "score", "score", false, false},
+    {"helium", "Helium", nullptr, "score", "score", false, false},
+    {"bloom", "Bloom", nullptr, "score", "classifier", false, false},
+    {"falcon", "Falcon", nullptr, "score", "classifier", false, false},
+    {"mixtral", "Mixtral", nullptr, "score", "score", false, false},
+    {"qwen2_moe", "Qwen2Moe", nullptr, "score", "score", false, false},
+    {"qwen3_moe", "Qwen3Moe", nullptr, "score", "score", false, false},
+    {"gpt_oss", "GptOss", nullptr, "score", "score", false, false}};
 
 const Head* find_head(std::string_view model_type) {
   const Head* found = std::ranges::find(kHeads, model_type, &Head::model_type);
@@ -49,9 +74,11 @@ const Head* find_head(std::string_view model_type) {
 }
 
 const Head& head_of(const ClassifierConfig& config) {
-  if (const Head* head = find_head(config.model_type)) return *head;
+  const auto serves = [&](const Head& head) { return config.by_text || head.of_tokens != nullptr; };
+  const Head* found = find_head(config.model_type);
+  if (found != nullptr && serves(*found)) return *found;
   std::string known;
-  for (const Head& head : kHeads)
+  for (const Head& head : kHeads | std::views::filter(serves))
     known += (known.empty() ? "" : ", ") + std::string(head.model_type);
   fail({.code = ErrorCode::kUnsupported,
         .op = "classifier",
@@ -85,7 +112,9 @@ std::optional<ClassifierConfig> classifier_config(const Config& config) {
   const std::vector<std::string> names = config.texts("architectures");
   const bool of_tokens = !names.empty() && names[0].ends_with(kOfTokens);
   read.by_text = !names.empty() && names[0].ends_with(kOfTexts);
-  if ((!of_tokens && !read.by_text) || find_head(read.model_type) == nullptr) return std::nullopt;
+  const Head* head = find_head(read.model_type);
+  if ((!of_tokens && !read.by_text) || head == nullptr) return std::nullopt;
+  if (of_tokens && head->of_tokens == nullptr) return std::nullopt;
   if (const auto labels = config.part("id2label")) {
     for (std::int64_t i = 0; labels->has(std::to_string(i).c_str()); ++i)
       read.labels.push_back(labels->text(std::to_string(i).c_str(), ""));

@@ -377,7 +377,8 @@ std::unique_ptr<Model> load_decoder(DecoderShape shape, const Weights& weights,
   const std::string words = shape.names.tokens + std::string(".weight");
   std::vector<std::string> heads = {shape.names.head + std::string(".weight")};
   if (is_given(shape.other_head)) heads.push_back(shape.other_head + std::string(".weight"));
-  Spelling spelling = {.prefix = shape.names.prefix, .unused = shape.unused};
+  Spelling spelling = {
+      .prefix = shape.names.prefix, .wrappers = shape.wrappers, .unused = shape.unused};
   // As transformers: what the file holds counts where it contradicts the configuration.
   const auto is_another = [&](const std::string& head) {
     return StoredWeights(weights, spelling).differ(head, words);

@@ -106,9 +106,10 @@ struct DecoderShape {
 
   double embedding_dropout = 0, dropout = 0, attention_dropout = 0;  // `dropout`: of what is added
   double deviation = 0.02;                                           // of fresh weights
-  std::optional<double> into_stream = {};     // of those that write into the stream, if another
-  std::vector<std::string_view> unused = {};  // Spelling::unused
-  const char* other_head = "";                // what some files call names.head
+  std::optional<double> into_stream = {};       // of those that write into the stream, if another
+  std::vector<std::string_view> unused = {};    // Spelling::unused
+  std::vector<std::string_view> wrappers = {};  // Spelling::wrappers
+  const char* other_head = "";                  // what some files call names.head
   // A dropout that the configuration asks for and that heed does not have: training is refused.
   const char* unserved_dropout_key = "";
   double unserved_dropout = 0;

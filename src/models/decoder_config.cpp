@@ -134,6 +134,8 @@ void read_two_rotations(const Config& config, double base, double local_base,
 
 void read_windows(const Config& config, std::int64_t otherwise, const std::vector<bool>& slides,
                   DecoderShape& shape) {
+  if (config.null("sliding_window") && std::ranges::find(slides, true) != slides.end())
+    config.refuse("sliding_window", "null", "a number, as a layer has a window");
   const std::int64_t window = config.extent("sliding_window", otherwise);
   for (std::size_t layer = 0; layer < slides.size(); ++layer)
     shape.of_layers[layer].window = slides[layer] ? window : 0;

@@ -31,7 +31,7 @@ struct Family {
   /// With the weights of a file.
   std::unique_ptr<Model> (*load)(const Config& config, const Weights& weights,
                                  const Reading& reading) = nullptr;
-  /// The members of a config.json for a training run.
+  /// The members of a config.json for a training run; null: the family is not trained.
   Json (*training_config)(const TrainingShape& shape) = nullptr;
   FamilyKind kind = FamilyKind::kDecoder;
 };
@@ -55,6 +55,7 @@ Family phi_family();
 Family phi3_family();
 Family gemma_family();
 Family gemma3_family();
+Family gemma3_with_pictures_family();
 Family olmo_family();
 Family olmo2_family();
 Family cohere_family();

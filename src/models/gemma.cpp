@@ -102,6 +102,22 @@ DecoderShape read_gemma3(const Config& config) {
   return shape;
 }
 
+// The decoder of a model that reads pictures, too. It is written as a model of its own.
+DecoderShape read_gemma3_with_pictures(const Config& config) {
+  const std::optional<Config> text = config.part("text_config");
+  if (!text) config.refuse("text_config", "missing", "the configuration of the text model");
+  DecoderShape shape = read_gemma3(*text);
+  shape.bos = config.id("bos_token_id", shape.bos);
+  shape.eos = config.ids("eos_token_id", shape.eos);
+  shape.wrappers = {"language_model.", "model.language_model."};
+  shape.unused = {"vision_tower.", "multi_modal_projector."};
+  shape.json = text->with({{"model_type", "gemma3_text"},
+                           {"architectures", Json::array({"Gemma3ForCausalLM"})},
+                           {"bos_token_id", shape.bos < 0 ? Json() : Json(shape.bos)},
+                           {"eos_token_id", json_of_ids(shape.eos)}});
+  return shape;
+}
+
 Json gemma_training_config(const TrainingShape& shape) {
   Json json = usual_training_config(shape, {.names_kv_heads = true});
   json.set("head_dim", shape.width / shape.heads);
@@ -118,6 +134,9 @@ Json later_gemma_training_config(const TrainingShape& shape) {
 }  // namespace
 
 Family gemma_family() { return decoder_family<read_gemma1>({"gemma"}, gemma_training_config); }
+Family gemma3_with_pictures_family() {
+  return decoder_family<read_gemma3_with_pictures>({"gemma3"}, nullptr);
+}
 Family gemma3_family() {
   return decoder_family<read_gemma3>({"gemma3_text"}, later_gemma_training_config);
 }

@@ -25,8 +25,10 @@ const std::string* StoredWeights::find(const std::string& name, std::string& spe
       if (spellings[i].ends_with(now))
         spellings.push_back(spellings[i].substr(0, spellings[i].size() - now.size()) +
                             std::string(once));
-  for (const std::string_view before : {spelling_.wrapper, std::string_view("module.")})
-    for (std::size_t i = 0, count = spellings.size(); i < count && !before.empty(); ++i)
+  std::vector<std::string_view> prefixes = spelling_.wrappers;
+  prefixes.emplace_back("module.");
+  for (const std::string_view before : prefixes)
+    for (std::size_t i = 0, count = spellings.size(); i < count; ++i)
       spellings.push_back(std::string(before) + spellings[i]);
   const auto found = std::ranges::find_if(
       spellings, [&](const std::string& spelling) { return weights_.contains(spelling); });

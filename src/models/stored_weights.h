@@ -21,8 +21,8 @@ struct Spelling {
   /// What files of the bare model leave out: "transformer.". All may have DistributedDataParallel's
   /// "module." before it.
   std::string_view prefix = {};
-  /// What files of a model with another head may put before all names: "transformer.".
-  std::string_view wrapper = {};
+  /// Prefixes that files of larger models may put before all names: "transformer.".
+  std::vector<std::string_view> wrappers = {};
   /// Endings of the oldest files: {".LayerNorm.weight", ".LayerNorm.gamma"}.
   std::vector<std::pair<std::string_view, std::string_view>> endings = {};
   /// Where a tensor is absent, this one is meant: {"model.encoder.embed_tokens.weight",

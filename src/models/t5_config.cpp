@@ -200,7 +200,7 @@ constexpr const char* kCopies[] = {"encoder.embed_tokens.weight", "decoder.embed
 Spelling spelling_of(T5Config& read, const Config& config, const Weights& weights,
                      const Reading& reading) {
   Spelling spelling = {
-      .wrapper = "transformer.",
+      .wrappers = {"transformer."},
       .otherwise = {{kWords, kCopies[0]}, {kWords, kCopies[1]}},
       // Copies of the words, and a bias that the first files have in the cross-attention.
       .unused = {"embed_tokens.weight",

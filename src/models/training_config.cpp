@@ -53,6 +53,9 @@ void check_kind(const Config& named, const Family& family, const Wanted& wanted)
   if (std::ranges::find(wanted.kinds, family.kind) == wanted.kinds.end())
     named.refuse("model_type", fmt::format("'{}'", named.text("model_type", "")), wanted.expected,
                  ErrorCode::kUnsupported);
+  if (family.training_config == nullptr)
+    named.refuse("model_type", fmt::format("'{}'", named.text("model_type", "")),
+                 "the text model alone, which `heed convert` makes of it", ErrorCode::kUnsupported);
 }
 
 // Labels and further entries into the family's own, and the whole checked.
