@@ -253,6 +253,8 @@ VARIANTS = {
         "max_position_embeddings": 12, "layer_norm_eps": 0.5}),
     "camembert": Variant("CamembertForMaskedLM", {"model_type": "camembert"} | BERT
                          | {"type_vocab_size": 1, "pad_token_id": 1}),
+    "xlm-roberta": Variant("XLMRobertaForMaskedLM", {"model_type": "xlm-roberta"} | BERT
+                           | {"type_vocab_size": 1, "pad_token_id": 1}),
     "bert-untied": Variant("BertForMaskedLM", {"model_type": "bert"} | BERT | {"tie_word_embeddings": False}),
     "roberta-untied": Variant("RobertaForMaskedLM", {"model_type": "roberta"} | BERT
                               | {"type_vocab_size": 1, "tie_word_embeddings": False}),

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -54,16 +54,20 @@ void refuse_quantised(const Config& config) {
 
 }  // namespace
 
+std::vector<std::string_view> known_model_types() {
+  std::vector<std::string_view> known;
+  for (const Family& family : families())
+    known.insert(known.end(), family.model_types.begin(), family.model_types.end());
+  return known;
+}
+
 const Family& family_of(const Config& config) {
   refuse_quantised(config);
   const std::string wanted = config.text("model_type", "");
-  std::string known;
-  for (const Family& family : families()) {
+  for (const Family& family : families())
     if (std::ranges::find(family.model_types, wanted) != family.model_types.end()) return family;
-    for (const std::string_view type : family.model_types)
-      known += (known.empty() ? "" : ", ") + std::string(type);
-  }
-  config.refuse("model_type", fmt::format("'{}'", wanted), "one of: " + known,
+  config.refuse("model_type", fmt::format("'{}'", wanted),
+                fmt::format("one of: {}", fmt::join(known_model_types(), ", ")),
                 ErrorCode::kUnsupported);
 }
 

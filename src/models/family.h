@@ -36,6 +36,9 @@ struct Family {
   FamilyKind kind = FamilyKind::kDecoder;
 };
 
+/// What `model_type` may be, in the order of the families.
+std::vector<std::string_view> known_model_types();
+
 /// The family that the config asks for; an error names what it is and what is known.
 const Family& family_of(const Config& config);
 

@@ -1,17 +1,21 @@
 // Every published model against its golden values.
 #include "inspect/golden/golden_check.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "heed/io/safetensors.h"
 #include "heed/models/classifier.h"
 #include "io/atomic_file.h"
+#include "models/config.h"
+#include "models/family.h"
 #include "support/compare.h"
 #include "support/expect_error.h"
 #include "support/places.h"
@@ -136,6 +140,21 @@ TEST(GoldenCheck, VariantsOfEveryFamilyAgreeWithTransformers) {
     ++variants;
   }
   EXPECT_GT(variants, 39);
+}
+
+// docs/models.md names every `model_type`, and a file of transformers' numbers stands for each.
+TEST(GoldenCheck, EveryModelTypeHasAVariantAndARowInTheDocs) {
+  std::set<std::string> shown;
+  for (const auto& entry : fs::directory_iterator(kGoldens / "variants"))
+    shown.insert(Config::parse(Safetensors::open(entry.path()).metadata().at("config"), "config")
+                     .text("model_type", ""));
+  const std::string docs = read_file("docs/models.md");
+  for (const std::string_view type : known_model_types()) {
+    EXPECT_NE(docs.find(fmt::format("`{}`", type)), std::string::npos) << type;
+    if (type != "lesson") {
+      EXPECT_TRUE(shown.contains(std::string(type))) << type;
+    }
+  }
 }
 
 // The committed model with one tensor more, and one that is wrong.
