@@ -12,6 +12,7 @@ import tempfile
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
+from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 from transformers import (BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel, MarianConfig,
                           MarianMTModel, Qwen3Config, Qwen3ForCausalLM, T5Config,
                           T5ForConditionalGeneration)
@@ -167,10 +168,7 @@ class Variant:
 
     def write(self, path):
         torch.manual_seed(self.seed)
-        kind = getattr(transformers, self.kind)
-        config = kind.config_class(**{key: value for key, value in self.config.items() if key != "model_type"})
-        config._attn_implementation = "eager"
-        model = kind(config).eval()
+        model = getattr(transformers, self.kind)(self.made_config()).eval()
         with torch.no_grad():
             for name, parameter in model.named_parameters():
                 if "embed_positions" not in name or "blenderbot" in self.config["model_type"]:
@@ -184,15 +182,46 @@ class Variant:
         for name, value in (saved_tensors(model) if self.as_saved else model.state_dict()).items():
             if name not in self.left_out and "position_ids" not in name:
                 tensors["weight:" + self.renamed(name)] = value
-        json_of = {**self.config, "architectures": [self.kind], **self.more}
         save_file({name: value.contiguous().clone() for name, value in tensors.items()}, path,
-                  {"config": json.dumps(json_of)})
+                  {"config": json.dumps(self.json_of())})
+
+    def json_of(self):
+        return {**self.config, "architectures": [self.kind], **self.more}
+
+    def made_config(self):
+        kind = getattr(transformers, self.kind)
+        config = kind.config_class(**{key: value for key, value in self.config.items() if key != "model_type"})
+        config._attn_implementation = "eager"
+        return config
 
     def inputs(self, model):
         ids = torch.tensor([[3, 5, 1, 7, 2, 5, 9]])
         if model.config.is_encoder_decoder and not self.kind.endswith("Classification"):
             return {"input_ids": ids, "decoder_input_ids": torch.tensor([[1, 4, 8, 4, 6]])}
         return {"input_ids": ids}
+
+
+class PackedVariant(Variant):
+    """gpt-oss as it is published: the experts' matrices are codes of 4 bits with a scale for 32 of them."""
+
+    def write(self, path):
+        super().write(path)
+        file, header = load_file(path), self.json_of()
+        generator = torch.Generator().manual_seed(5)
+        model = getattr(transformers, self.kind)(self.made_config()).eval()
+        weights = {name[7:]: value for name, value in file.items() if name.startswith("weight:")}
+        for name in [name for name in weights if name.endswith("gate_up_proj") or name.endswith("experts.down_proj")]:
+            experts, rows, columns = weights[name].shape
+            codes = torch.randint(0, 256, (experts, columns, rows // 32, 16), generator=generator).to(torch.uint8)
+            scales = torch.randint(122, 127, (experts, columns, rows // 32), generator=generator).to(torch.uint8)
+            weights[name] = convert_moe_packed_tensors(codes, scales, dtype=torch.float32)
+            del file["weight:" + name]
+            file[f"weight:{name}_blocks"], file[f"weight:{name}_scales"] = codes, scales
+        model.load_state_dict(weights, strict=False)
+        with torch.no_grad():
+            file["logits"] = model(file["input_ids"]).logits
+        header["quantization_config"] = {"quant_method": "mxfp4", "modules_to_not_convert": []}
+        save_file({name: value.contiguous() for name, value in file.items()}, path, {"config": json.dumps(header)})
 
 
 LLAMA = {"vocab_size": 11, "hidden_size": 8, "intermediate_size": 12, "num_hidden_layers": 2,
@@ -408,6 +437,9 @@ VARIANTS = {
     "gpt-oss": Variant("GptOssForCausalLM", {"model_type": "gpt_oss"} | LLAMA | {
         "head_dim": 4, "num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": 3, "swiglu_limit": 1.0},
         as_saved=True),
+    "gpt-oss-mxfp4": PackedVariant("GptOssForCausalLM", {"model_type": "gpt_oss"} | LLAMA | {
+        "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1, "head_dim": 4, "num_local_experts": 3,
+        "num_experts_per_tok": 2}, as_saved=True),
     "gpt-oss-linear": Variant("GptOssForCausalLM", {"model_type": "gpt_oss"} | LLAMA | {
         "head_dim": 4, "num_local_experts": 4, "num_experts_per_tok": 3, "layer_types": TYPES, "sliding_window": 3,
         "rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 50.0}, "attention_bias": False},

@@ -45,6 +45,8 @@ void refuse_quantised(const Config& config) {
     if (!found || found->is_empty()) continue;
     std::string method = key == std::string_view("quantization") ? "mlx" : "";
     if (found->is_text("quant_method")) method = found->text("quant_method", "");
+    // The published gpt-oss, whose experts StoredWeights reads.
+    if (method == "mxfp4" && config.text("model_type", "") == "gpt_oss") continue;
     if (method.empty() && (found->has("load_in_4bit") || found->has("load_in_8bit")))
       method = "bitsandbytes";
     config.refuse(key, method.empty() ? "a method without a name" : method,

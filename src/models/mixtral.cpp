@@ -187,6 +187,8 @@ DecoderShape read_gpt_oss(const Config& config) {
                shape);
   shape.experts.limit = config.positive("swiglu_limit", 7);
   shape.experts.bias = shape.experts.stacked = true;
+  if (config.has("quantization_config"))  // what is written is not
+    shape.json = config.with({{"quantization_config", nullptr}});
   read_gpt_oss_rotation(config, shape);
   std::vector<bool> slides;
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) slides.push_back(layer % 2 == 0);

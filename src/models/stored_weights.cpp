@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -10,8 +11,11 @@
 #include <string>
 
 #include "heed/error.h"
+#include "io/gguf_types.h"
 #include "tensor/bytes_of.h"
+#include "tensor/shape_text.h"
 #include "tensor/strided_copy.h"
+#include "tensor/view_text.h"
 
 namespace heed {
 
@@ -36,6 +40,16 @@ const std::string* StoredWeights::find(const std::string& name, std::string& spe
   spelled = *found;
   return &spelled;
 }
+
+namespace {
+
+constexpr std::string_view kBlocks = "_blocks";
+
+std::string scales_of(const std::string& blocks) {
+  return blocks.substr(0, blocks.size() - kBlocks.size()) + "_scales";
+}
+
+}  // namespace
 
 std::optional<StackedName> stacked_name(const std::string& name) {
   constexpr std::string_view kBefore = ".experts.";
@@ -70,7 +84,8 @@ std::optional<StackedName> StoredWeights::stacked(const std::string& name) const
   if (find(name, spelled) != nullptr) return {};
   const std::optional<StackedName> part = stacked_name(name);
   if (!part) return {};
-  for (const std::string& whole : {part->name, without_ending(*part)})
+  const std::string plain = without_ending(*part);
+  for (const std::string& whole : {part->name, plain, plain + std::string(kBlocks)})
     if (find(whole, spelled) != nullptr) return StackedName{spelled, part->index};
   return {};
 }
@@ -114,9 +129,45 @@ void StoredWeights::require(const std::string& name, const Shape& shape) const {
   weights_.require(stored_name(name), shape);
 }
 
+// One expert's weight [in, out] of gpt-oss in MXFP4: codes [experts, out, in / 32, 16], two numbers
+// a byte, the lower half first, and a scale for 32 numbers [experts, out, in / 32].
+Tensor StoredWeights::read_blocks(const StackedName& part, const Shape& shape) const {
+  const std::string scale_name = scales_of(part.name);
+  const ConstView codes = weights_.tensor(part.name), scales = weights_.tensor(scale_name);
+  const Shape due = {codes.dim(0), shape[1], shape[0] / 32, 16};
+  const auto refuse = [&](const std::string& name, const ConstView& found, const Shape& expected) {
+    fail({.code = ErrorCode::kCorrupt,
+          .file = weights_.file(name).string(),
+          .argument = name,
+          .found = to_string(found),
+          .expected = to_string(DType::kU8, expected)});
+  };
+  if (codes.dtype() != DType::kU8 || codes.shape() != due || shape[0] % 32 != 0)
+    refuse(part.name, codes, due);
+  if (scales.dtype() != DType::kU8 || scales.shape() != Shape{due[0], due[1], due[2]})
+    refuse(scale_name, scales, {due[0], due[1], due[2]});
+  const GgufType& type = *gguf_type_named("MXFP4");  // the same numbers in another order
+  const ConstView code = codes.select(0, part.index), scale = scales.select(0, part.index);
+  Tensor weight = Tensor::empty(shape);
+  std::array<std::byte, 17> block;
+  std::array<float, 32> numbers;
+  for (std::int64_t at = 0; at < due[1] * due[2]; ++at) {
+    block[0] = static_cast<std::byte>(scale.data<std::uint8_t>()[at]);
+    std::memcpy(&block[1], code.data<std::uint8_t>() + 16 * at, 16);
+    read_gguf_numbers(type, block, numbers);
+    float* into = weight.data<float>() + at % due[2] * 32 * shape[1] + at / due[2];
+    for (std::size_t i = 0; i < 16; ++i, into += 2 * shape[1]) {
+      into[0] = numbers[i];
+      into[shape[1]] = numbers[16 + i];
+    }
+  }
+  return weight;
+}
+
 void StoredWeights::load_part(Parameter& parameter, const StackedName& part,
                               const Reading& reading) const {
   const Shape own = parameter.value.shape();
+  const bool is_blocks = part.name.ends_with(kBlocks);
   std::vector<std::int64_t> whole = {weights_.kind(part.name).shape[0]};
   for (int axis = 0; axis < own.rank(); ++axis) whole.push_back(own[axis]);
   if (part.index >= whole[0])
@@ -125,9 +176,11 @@ void StoredWeights::load_part(Parameter& parameter, const StackedName& part,
           .argument = part.name,
           .found = fmt::format("of {} experts", whole[0]),
           .expected = fmt::format("at least {}", part.index + 1)});
-  weights_.require(part.name, Shape(whole));
+  if (!is_blocks) weights_.require(part.name, Shape(whole));
   if (reading.headers_only) return;
-  const ConstView view = weights_.tensor(part.name, Shape(whole)).select(0, part.index);
+  const Tensor read = is_blocks ? read_blocks(part, own) : Tensor();
+  const ConstView view =
+      is_blocks ? read.view() : weights_.tensor(part.name, Shape(whole)).select(0, part.index);
   const DType packed = reading.packed.value_or(DType::kF32);
   if (reading.packed && is_packed(parameter, packed))
     pack(parameter, view, packed);
@@ -169,6 +222,7 @@ void StoredWeights::load(std::span<Parameter* const> parameters, const Reading& 
     if (const std::optional<StackedName> part = stacked(parameter->name)) {
       load_part(*parameter, *part, reading);
       used.insert(part->name);
+      if (part->name.ends_with(kBlocks)) used.insert(scales_of(part->name));
       continue;
     }
     const std::string stored = stored_name(parameter->name);
@@ -225,6 +279,7 @@ DType stored_type(const Weights& weights) {
   std::int64_t wider = 0;
   for (const std::string& name : weights.names()) {
     const auto [dtype, shape] = weights.kind(name);
+    if (!is_floating(dtype)) continue;
     (dtype == DType::kF16 ? f16 : dtype == DType::kBF16 ? bf16 : wider) += shape.element_count();
   }
   if (f16 > bf16 && f16 > wider) return DType::kF16;

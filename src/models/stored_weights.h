@@ -82,6 +82,7 @@ class StoredWeights {
   /// What part of which tensor of the file a parameter is, unless it is one by itself.
   std::optional<StackedName> stacked(const std::string& name) const;
   void load_part(Parameter& parameter, const StackedName& part, const Reading& reading) const;
+  Tensor read_blocks(const StackedName& part, const Shape& shape) const;
   void load_to_run(Parameter& parameter, const std::string& stored, const Reading& reading) const;
   void load(Parameter& parameter, const std::string& stored, const Reading& reading) const;
   void check_rest(const std::set<std::string>& used, const Reading& reading) const;

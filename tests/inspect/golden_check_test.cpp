@@ -142,6 +142,26 @@ TEST(GoldenCheck, VariantsOfEveryFamilyAgreeWithTransformers) {
   EXPECT_GT(variants, 39);
 }
 
+TEST(GoldenCheck, CodesOfExpertsThatDoNotFitAreNamed) {
+  const test::Scratch scratch;
+  unpack(kGoldens / "variants" / "gpt-oss-mxfp4.safetensors", scratch.folder());
+  const fs::path path = scratch.folder() / "model.safetensors";
+  const std::string scales = "model.layers.0.mlp.experts.down_proj_scales";
+  std::vector<Tensor> kept;
+  std::vector<NamedView> weights;
+  {
+    const Safetensors file = Safetensors::open(path);
+    for (const std::string& name : file.names()) {
+      kept.push_back(
+          Tensor::copy_of(name == scales ? file.tensor(name).slice(1, 0, 31) : file.tensor(name)));
+      weights.push_back({name, kept.back().view()});
+    }
+  }
+  write_safetensors(path, weights);
+  EXPECT_HEED_ERROR(load_model(scratch.folder()), ErrorCode::kCorrupt,
+                    path.string() + ": " + scales + " is u8 [3, 31, 1], expected u8 [3, 32, 1]");
+}
+
 // docs/models.md names every `model_type`, and a file of transformers' numbers stands for each.
 TEST(GoldenCheck, EveryModelTypeHasAVariantAndARowInTheDocs) {
   std::set<std::string> shown;

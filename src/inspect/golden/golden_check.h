@@ -32,8 +32,8 @@ struct GoldenReport {
 /// The passes that the inputs of the file ask for: every other tensor of the file is compared with
 /// what the model gives under its name, within the tolerances of golden.json (where it has none
 /// 1e-4, or 2e-6 of the tensor's largest number; of attention 1e-5). With weights held in f16 or
-/// bf16 the tolerances are what golden.json tells of the reference in that type; what it does not
-/// tell of is measured alone. Rows past a text's length are not compared. A folder without the file
+/// bf16 the tolerances are what golden.json says of the reference in that type; what it does not
+/// mention is measured alone. Rows past a text's length are not compared. A folder without the file
 /// is kNotFound; inputs that no pass can read are kCorrupt.
 GoldenReport check_golden(const std::filesystem::path& folder, DType dtype = DType::kF32);
 
