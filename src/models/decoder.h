@@ -254,7 +254,8 @@ Family decoder_family(std::vector<std::string_view> model_types,
                  std::uint64_t seed) { return make_decoder(kRead(config), seed); },
       .load = [](const Config& config, const Weights& weights,
                  const Reading& reading) { return load_decoder(kRead(config), weights, reading); },
-      .training_config = training_config};
+      .training_config = training_config,
+      .shape = kRead};
 }
 
 }  // namespace heed

@@ -22,6 +22,8 @@ namespace heed {
 /// What kind of model the members of a family are.
 enum class FamilyKind : std::uint8_t { kDecoder, kEncoder, kTranslator };
 
+struct DecoderShape;
+
 struct Family {
   std::vector<std::string_view> model_types;  // as config.json names them
   /// What the configuration says of the model; throws where it is none that the family reads.
@@ -34,6 +36,8 @@ struct Family {
   /// The members of a config.json for a training run; null: the family is not trained.
   Json (*training_config)(const TrainingShape& shape) = nullptr;
   FamilyKind kind = FamilyKind::kDecoder;
+  /// The model as data; null where it is no `Decoder`.
+  DecoderShape (*shape)(const Config& config) = nullptr;
 };
 
 /// What `model_type` may be, in the order of the families.

@@ -10,31 +10,89 @@
 
 namespace heed {
 
-Tensor regrouped(const Tensor& rows, std::int64_t heads, std::int64_t groups) {
-  const std::int64_t count = rows.dim(0) / heads / groups;
-  const std::int64_t width = rows.element_count() / rows.dim(0);
-  const ConstView grouped = rows.view().reshape({heads, groups, count, width});
-  return Tensor::copy_of(grouped.permute({0, 2, 1, 3})).reshaped(rows.shape());
+namespace {
+
+std::vector<double> numbers_of(const Gguf& file, std::string_view name, const GgufTensor& tensor) {
+  if (tensor.type->plain != DType::kF32) file.refuse(name, tensor.type->name, "F32");
+  const Tensor copy =
+      Tensor::copy_of(ConstView(file.bytes(tensor).data(), DType::kF32, tensor.shape));
+  const auto* numbers = copy.data<float>();
+  return {numbers, numbers + copy.element_count()};
 }
 
-GgufModel::GgufModel(Gguf file) : file_(std::move(file)), architecture_(gguf_architecture(file_)) {
-  for (const auto& [name, tensor] : file_.tensors()) {
-    if (name == "rope_freqs.weight") continue;  // a part of the configuration
-    // A name that is not in the table stays: no model has such a parameter, and loading says so.
-    RenamedTensor hub = renamed(architecture_, name, &GgufName::stored, &GgufName::hub)
-                            .value_or(RenamedTensor{.name = name});
-    const bool is_vector = tensor.shape.rank() == 1;
-    if (is_vector && hub.change == GgufChange::kTransposed) hub.change = GgufChange::kNone;
-    tensors_.emplace(std::move(hub.name), Entry{.tensor = &tensor, .change = hub.change});
+GgufContent content_of(const Gguf& file) {
+  GgufContent content = {
+      .file = file.path().string(),
+      .value = [&file](std::string_view key) -> const Json& { return file[key]; }};
+  for (const auto& [name, tensor] : file.tensors()) {
+    content.tensors.emplace(name, tensor.shape);
+    if (is_factors(name)) content.factors.emplace(name, numbers_of(file, name, tensor));
   }
+  return content;
 }
+
+}  // namespace
+
+GgufModel::GgufModel(Gguf file)
+    : file_(std::move(file)),
+      content_(content_of(file_)),
+      architecture_(gguf_architecture(content_)) {}
 
 std::shared_ptr<const GgufModel> GgufModel::open(const std::filesystem::path& path) {
   return std::shared_ptr<const GgufModel>(new GgufModel(Gguf::open(path)));
 }
 
 std::string GgufModel::config_json() const {
-  return architecture_.config(GgufKeys(file_, architecture_.name)).dump(2) + "\n";
+  return gguf_config(architecture_, content_).dump(2) + "\n";
+}
+
+const GgufModel::Entries& GgufModel::entries() const {
+  std::call_once(once_, [this] { entries_ = make_entries(); });
+  return entries_;
+}
+
+GgufModel::Entries GgufModel::make_entries() const {
+  constexpr std::string_view kFused = "attn_qkv.";
+  const std::vector<GgufName> names =
+      gguf_names(architecture_, Config::parse(config_json(), path().string()));
+  Entries entries;
+  const auto add = [&](const std::string& stored, const GgufTensor& tensor, std::int64_t first,
+                       std::int64_t rows) {
+    // A name that is not in the table stays: no model has such a parameter, and loading says so.
+    RenamedTensor hub = renamed(names, stored, &GgufName::stored, &GgufName::hub)
+                            .value_or(RenamedTensor{.name = stored});
+    const bool is_vector = tensor.shape.rank() == 1;
+    if (is_vector && hub.change == GgufChange::kTransposed) hub.change = GgufChange::kNone;
+    Shape shape = tensor.shape;
+    shape[0] = rows;
+    entries.emplace(
+        std::move(hub.name),
+        Entry{.tensor = &tensor, .change = hub.change, .shape = shape, .first_row = first});
+  };
+  for (const auto& [name, tensor] : file_.tensors()) {
+    if (is_factors(name)) continue;  // a part of the configuration
+    const std::size_t fused = name.find(kFused);
+    if (fused == std::string::npos || renamed(names, name, &GgufName::stored, &GgufName::hub)) {
+      add(name, tensor, 0, tensor.shape[0]);
+      continue;
+    }
+    // One tensor of what the hub has as three.
+    const GgufKeys keys(content_, architecture_.name);
+    const std::int64_t heads = keys.count("attention.head_count"),
+                       kv_heads = keys.count("attention.head_count_kv", heads);
+    const std::int64_t one = tensor.shape[0] / (heads + 2 * kv_heads);
+    if (tensor.shape[0] % (heads + 2 * kv_heads) != 0)
+      file_.refuse(name, to_string(tensor.shape),
+                   fmt::format("a multiple of {} rows", heads + 2 * kv_heads));
+    std::int64_t first = 0;
+    for (const auto& [part, count] : {std::pair("attn_q.", heads), std::pair("attn_k.", kv_heads),
+                                      std::pair("attn_v.", kv_heads)}) {
+      std::string own = name;
+      add(own.replace(fused, kFused.size(), part), tensor, first, count * one);
+      first += count * one;
+    }
+  }
+  return entries;
 }
 
 std::string GgufModel::stored_in() const {
@@ -97,13 +155,13 @@ StoredVocabulary GgufModel::vocabulary() const {
 
 std::vector<std::string> GgufModel::names() const {
   std::vector<std::string> names;
-  for (const auto& [name, entry] : tensors_) names.push_back(name);
+  for (const auto& [name, entry] : entries()) names.push_back(name);
   return names;
 }
 
 const GgufModel::Entry& GgufModel::entry(const std::string& name) const {
-  const auto found = tensors_.find(name);
-  if (found == tensors_.end())
+  const auto found = entries().find(name);
+  if (found == entries().end())
     fail({.code = ErrorCode::kNotFound,
           .file = path().string(),
           .found = fmt::format("has no tensor '{}'", name),
@@ -113,7 +171,7 @@ const GgufModel::Entry& GgufModel::entry(const std::string& name) const {
 
 TensorKind GgufModel::kind(const std::string& name) const {
   const Entry& at = entry(name);
-  Shape shape = at.tensor->shape;
+  Shape shape = at.shape;
   if (at.change == GgufChange::kTransposed) shape = {shape[1], shape[0]};
   // A scale of a block is an f16, and a code has at most 8 bits: f16 rounds less than the blocks
   // have.
@@ -124,49 +182,59 @@ std::optional<DType> GgufModel::plain_type(const Entry& entry) {
   return entry.change == GgufChange::kNone ? entry.tensor->type->plain : std::nullopt;
 }
 
-std::int64_t GgufModel::heads_of(GgufChange change) const {
-  const GgufKeys keys(file_, architecture_.name);
-  const std::int64_t heads = keys.count("attention.head_count");
-  return change == GgufChange::kQueryRows ? heads : keys.count("attention.head_count_kv", heads);
+std::span<const std::byte> GgufModel::bytes(const Entry& entry) const {
+  const std::span<const std::byte> all = file_.bytes(*entry.tensor);
+  if (entry.shape == entry.tensor->shape) return all;
+  const std::size_t row = all.size() / static_cast<std::size_t>(entry.tensor->shape[0]);
+  return all.subspan(static_cast<std::size_t>(entry.first_row) * row,
+                     static_cast<std::size_t>(entry.shape[0]) * row);
 }
 
 Tensor GgufModel::read(const Entry& entry) const {
-  const GgufTensor& stored = *entry.tensor;
-  const std::span<const std::byte> bytes = file_.bytes(stored);
-  Tensor tensor;
-  if (stored.type->plain) {
-    tensor =
-        Tensor::converted(ConstView(bytes.data(), *stored.type->plain, stored.shape), DType::kF32);
-  } else {
-    tensor = Tensor::empty(stored.shape);
-    read_gguf_numbers(*stored.type, bytes,
-                      {tensor.data<float>(), static_cast<std::size_t>(tensor.element_count())});
+  const GgufType& type = *entry.tensor->type;
+  const std::span<const std::byte> stored = bytes(entry);
+  if (type.plain)
+    return as_on_the_hub(
+        Tensor::converted(ConstView(stored.data(), *type.plain, entry.shape), DType::kF32),
+        entry.change);
+  Tensor tensor = Tensor::empty(entry.shape);
+  read_gguf_numbers(type, stored,
+                    {tensor.data<float>(), static_cast<std::size_t>(tensor.element_count())});
+  return as_on_the_hub(tensor, entry.change);
+}
+
+Tensor swapped_rows(const Tensor& rows, std::int64_t outer, std::int64_t first,
+                    std::int64_t second) {
+  const std::int64_t width = rows.element_count() / (outer * first * second);
+  const ConstView grouped = rows.view().reshape({outer, first, second, width});
+  return Tensor::copy_of(grouped.permute({0, 2, 1, 3})).reshaped(rows.shape());
+}
+
+Tensor GgufModel::as_on_the_hub(const Tensor& stored, GgufChange change) const {
+  if (change == GgufChange::kNone) return stored.share();
+  if (change == GgufChange::kTransposed) return Tensor::copy_of(stored.view().permute({1, 0}));
+  if (change == GgufChange::kLessOne) {
+    Tensor less = stored.clone();
+    for (std::int64_t i = 0; i < less.element_count(); ++i) less.data<float>()[i] -= 1;
+    return less;
   }
-  switch (entry.change) {
-    case GgufChange::kNone:
-      break;
-    case GgufChange::kQueryRows:
-    case GgufChange::kKeyRows: {
-      const std::int64_t heads = heads_of(entry.change);
-      if (tensor.dim(0) % (2 * heads) != 0)
-        file_.refuse("a tensor of rotated rows", to_string(tensor.shape()),
-                     fmt::format("a multiple of {} rows", 2 * heads));
-      tensor = regrouped(tensor, heads, tensor.dim(0) / heads / 2);
-      break;
-    }
-    case GgufChange::kTransposed:
-      tensor = Tensor::copy_of(tensor.view().permute({1, 0}));
-      break;
-    case GgufChange::kLessOne:
-      for (std::int64_t i = 0; i < tensor.element_count(); ++i) tensor.data<float>()[i] -= 1;
-  }
-  return tensor;
+  const GgufKeys keys(content_, architecture_.name);
+  const std::int64_t all = keys.count("attention.head_count");
+  const std::int64_t heads =
+      change == GgufChange::kKeyRows ? keys.count("attention.head_count_kv", all) : all;
+  const std::int64_t groups = change == GgufChange::kHeadRows ? 3 : 2;
+  if (stored.dim(0) % (groups * heads) != 0)
+    file_.refuse("a tensor of rotated rows", to_string(stored.shape()),
+                 fmt::format("a multiple of {} rows", groups * heads));
+  return change == GgufChange::kHeadRows
+             ? swapped_rows(stored, 1, groups, heads)
+             : swapped_rows(stored, heads, stored.dim(0) / heads / groups, groups);
 }
 
 ConstView GgufModel::tensor(const std::string& name) const {
   const Entry& at = entry(name);
   if (const std::optional<DType> plain = plain_type(at))
-    return {file_.bytes(*at.tensor).data(), *plain, at.tensor->shape};
+    return {bytes(at).data(), *plain, at.shape};
   const std::scoped_lock lock(guard_);
   auto found = read_.find(name);
   if (found == read_.end()) found = read_.emplace(name, read(at)).first;

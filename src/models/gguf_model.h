@@ -13,33 +13,10 @@
 #include "heed/dtype.h"
 #include "heed/io/safetensors.h"
 #include "io/gguf.h"
+#include "models/gguf_architecture.h"
 #include "text/files/stored_vocabulary.h"
 
 namespace heed {
-
-/// How a tensor is rearranged between GGUF and the hub's layout.
-enum class GgufChange : std::uint8_t {
-  kNone,
-  kQueryRows,   // rows of a rotated pair stand side by side; the hub has the first of all pairs,
-                // then the second
-  kKeyRows,     // the same, of the heads of keys
-  kTransposed,  // the hub has [in, out]
-  kLessOne,     // the hub has the weight without the 1 that the norm adds
-};
-
-/// One tensor's name in a file and on the hub; `#` stands for the layer, endings as ".weight" are
-/// common to both.
-struct GgufName {
-  std::string_view stored;
-  std::string_view hub;
-  GgufChange change = GgufChange::kNone;
-};
-
-/// Interleaves the rows of each head, which are `groups` groups of n: the first rows of all groups,
-/// then the second ones. [heads, groups, n, width] becomes [heads, n, groups, width].
-Tensor regrouped(const Tensor& rows, std::int64_t heads, std::int64_t groups);
-
-struct GgufArchitecture;
 
 class GgufModel final : public TensorFile {
  public:
@@ -53,7 +30,7 @@ class GgufModel final : public TensorFile {
 
   const std::filesystem::path& path() const override { return file_.path(); }
   std::vector<std::string> names() const override;
-  bool contains(const std::string& name) const override { return tensors_.contains(name); }
+  bool contains(const std::string& name) const override { return entries().contains(name); }
   TensorKind kind(const std::string& name) const override;
   ConstView tensor(const std::string& name) const override;
   Tensor mapped(const std::string& name) const override;
@@ -65,18 +42,26 @@ class GgufModel final : public TensorFile {
   struct Entry {
     const GgufTensor* tensor;
     GgufChange change;
+    Shape shape;                 // of the rows that are meant, as they are stored
+    std::int64_t first_row = 0;  // of the tensor: one may hold queries, keys and values
   };
+  using Entries = std::map<std::string, Entry, std::less<>>;  // by the hub's names
 
   explicit GgufModel(Gguf file);
+  const Entries& entries() const;
+  Entries make_entries() const;
   const Entry& entry(const std::string& name) const;
+  std::span<const std::byte> bytes(const Entry& entry) const;
   /// The type of a tensor whose bytes in the file are the parameter.
   static std::optional<DType> plain_type(const Entry& entry);
   Tensor read(const Entry& entry) const;
-  std::int64_t heads_of(GgufChange change) const;
+  Tensor as_on_the_hub(const Tensor& stored, GgufChange change) const;
 
   Gguf file_;
+  GgufContent content_;
   const GgufArchitecture& architecture_;
-  std::map<std::string, Entry, std::less<>> tensors_;  // by the hub's names
+  mutable std::once_flag once_;
+  mutable Entries entries_;
   mutable std::mutex guard_;
   mutable std::map<std::string, Tensor, std::less<>> read_;  // what views of `tensor` show
 };

@@ -3,8 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -13,9 +11,7 @@
 #include "io/gguf_writer.h"
 #include "models/config.h"
 #include "models/gguf_architecture.h"
-#include "text/files/sentence_piece_model.h"
-#include "text/pipeline/pattern.h"
-#include "text/utf8.h"
+#include "models/gguf_lists.h"
 
 namespace heed {
 namespace {
@@ -30,9 +26,11 @@ Tensor stored_as(const Tensor& hub, GgufChange change, const ModelInfo& info) {
     case GgufChange::kNone:
       return hub.share();
     case GgufChange::kQueryRows:
-      return regrouped(hub, info.heads, 2);
+      return swapped_rows(hub, info.heads, 2, hub.dim(0) / info.heads / 2);
     case GgufChange::kKeyRows:
-      return regrouped(hub, info.kv_heads, 2);
+      return swapped_rows(hub, info.kv_heads, 2, hub.dim(0) / info.kv_heads / 2);
+    case GgufChange::kHeadRows:
+      return swapped_rows(hub, 1, info.heads, 3);
     case GgufChange::kTransposed:
       return hub.rank() == 2 ? Tensor::copy_of(hub.view().permute({1, 0})) : hub.share();
     case GgufChange::kLessOne:
@@ -48,168 +46,46 @@ const GgufType* type_of(const Tensor& tensor, const GgufType* wanted) {
   return tensor.dim(-1 + tensor.rank()) % wanted->elements == 0 ? wanted : gguf_type_named("F16");
 }
 
-// --- tokenizers ---
+struct NamedTensor {
+  std::string name;
+  Tensor value;
+};
 
-using Type = SentencePieceModel::Type;
-
-[[noreturn]] void refuse_tokenizer(Phrase found, Phrase expected) {
-  fail({.code = ErrorCode::kUnsupported,
-        .op = "gguf",
-        .argument = "the tokenizer",
-        .found = std::move(found),
-        .expected = std::move(expected)});
+std::vector<NamedTensor> stored_tensors(const Model& model, const std::vector<GgufName>& names,
+                                        const GgufWritten& keys) {
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, numbers] : keys.factors) {
+    Tensor factors = Tensor::empty({std::ssize(numbers)});
+    std::ranges::transform(numbers, factors.data<float>(),
+                           [](double number) { return static_cast<float>(number); });
+    tensors.push_back({name, std::move(factors)});
+  }
+  for (const Parameter* parameter : model.parameters()) {
+    const std::optional<RenamedTensor> stored =
+        renamed(names, parameter->name, &GgufName::hub, &GgufName::stored);
+    // BERT's head, which llama.cpp does not have.
+    if (!stored && parameter->name.starts_with("cls.")) continue;
+    if (!stored)
+      fail({.code = ErrorCode::kUnsupported,
+            .op = "gguf",
+            .argument = parameter->name,
+            .found = "a tensor that GGUF has no name for",
+            .expected = "those of the architecture alone"});
+    tensors.push_back({stored->name, stored_as(parameter->value, stored->change, model.info())});
+  }
+  return tensors;
 }
 
-/// The lists of a GGUF file, of the content of a tokenizer.json.
-class Lists {
- public:
-  Lists(const Tokenizer& tokenizer, Json& metadata)
-      : tokenizer_(tokenizer),
-        json_(JsonText::parse(tokenizer.to_json(), {.file = "tokenizer"})),
-        metadata_(metadata) {}
-
-  void write() {
-    const Json& model = json_.root()["model"];
-    const std::string kind = model["type"].as_text() == nullptr ? "" : *model["type"].as_text();
-    read_pieces();
-    if (kind == "BPE" && is_of_bytes())
-      write_byte_bpe(model);
-    else if (kind == "BPE")
-      write_sentence_piece(model);
-    else if (kind == "WordPiece")
-      write_word_pieces();
-    else
-      refuse_tokenizer(kind.empty() ? "of no kind" : kind, "BPE or WordPiece");
-    set("tokens", Json(pieces_));
-    set("token_type", Json(types_));
-    for (const auto& [key, name] : kSpecial)
-      if (const TokenId id = tokenizer_.find(name);
-          id >= 0 && tokenizer_.is_special(id) && !metadata_.has(whole(key)))
-        set(key, std::int64_t{id});
-  }
-
- private:
-  // llama.cpp calls BERT's [CLS] the token that begins a text.
-  static constexpr std::pair<const char*, std::string_view> kSpecial[] = {
-      {"bos_token_id", "<s>"},
-      {"bos_token_id", "<bos>"},
-      {"bos_token_id", "<|begin_of_text|>"},
-      {"bos_token_id", "[CLS]"},
-      {"eos_token_id", "</s>"},
-      {"eos_token_id", "<eos>"},
-      {"eos_token_id", "<|endoftext|>"},
-      {"unknown_token_id", "<unk>"},
-      {"unknown_token_id", "[UNK]"},
-      {"padding_token_id", "<pad>"},
-      {"padding_token_id", "[PAD]"},
-      {"seperator_token_id", "[SEP]"},
-      {"mask_token_id", "[MASK]"},
-      {"mask_token_id", "<mask>"}};
-
-  static std::string whole(std::string_view key) { return "tokenizer.ggml." + std::string(key); }
-  void set(std::string_view key, Json value) { metadata_.set(whole(key), std::move(value)); }
-
-  void read_pieces() {
-    for (TokenId id = 0; id < tokenizer_.vocabulary_size(); ++id) {
-      const bool there = tokenizer_.has(id);
-      pieces_.push_back(there ? tokenizer_.piece(id) : fmt::format("[PAD{}]", id));
-      types_.push_back(static_cast<std::int64_t>(!there                      ? Type::kUnused
-                                                 : tokenizer_.is_special(id) ? Type::kControl
-                                                                             : Type::kNormal));
-    }
-    for (const Json& token : json_.root()["added_tokens"].items())
-      if (const auto id = token["id"].as_whole_number();
-          id && *id < std::ssize(types_) && !token["special"].as_flag().value_or(false))
-        types_[static_cast<std::size_t>(*id)] = static_cast<std::int64_t>(Type::kUserDefined);
-  }
-
-  bool is_of_bytes() const { return json_.root()["decoder"]["type"] == Json("ByteLevel"); }
-
-  // A template, or RoBERTa's frame, puts tokens around a text.
-  bool begins() const {
-    const std::vector<TokenId> ids = tokenizer_.encode("", true).ids;
-    return !ids.empty();
-  }
-
-  void write_byte_bpe(const Json& model) {
-    set("model", "gpt2");
-    set("pre", words());
-    std::vector<std::string> merges;
-    for (const Json& merge : model["merges"].items())
-      merges.push_back(merge.is_text() ? *merge.as_text()
-                       : merge.items().size() == 2
-                           ? *merge.items()[0].as_text() + " " + *merge.items()[1].as_text()
-                           : "");
-    set("merges", Json(merges));
-    set("add_bos_token", begins());
-  }
-
-  // llama.cpp's name of how words are cut.
-  std::string words() const {
-    std::vector<const Json*> parts = {&json_.root()["pre_tokenizer"]};
-    for (const Json& part : parts.front()->operator[]("pretokenizers").items())
-      parts.push_back(&part);
-    for (const Json* part : parts) {
-      const std::string* regex = (*part)["pattern"]["Regex"].as_text();
-      if (regex == nullptr) continue;
-      if (*regex == kGpt4Words) return "llama-bpe";
-      if (*regex == kQwen2Words) return "qwen2";
-      if (*regex == kGpt4oWords) return "gpt-4o";
-      refuse_tokenizer("one that cuts words by a pattern of its own",
-                       "the words of GPT-2, Llama 3, Qwen 2 or GPT-4o");
-    }
-    return "gpt-2";
-  }
-
-  // The earlier two pieces are joined, the higher the score of what they become.
-  void write_sentence_piece(const Json& model) {
-    set("model", "llama");
-    std::map<std::string, double, std::less<>> scores;
-    double rank = 0;
-    for (const Json& merge : model["merges"].items()) {
-      const std::string text = merge.is_text() ? *merge.as_text() : "";
-      const std::string joint = merge.is_text()
-                                    ? text.substr(0, text.find(' ')) +
-                                          text.substr(std::min(text.find(' ') + 1, text.size()))
-                                    : *merge.items()[0].as_text() + *merge.items()[1].as_text();
-      scores.emplace(joint, rank);
-      rank -= 1;
-    }
-    std::vector<double> listed;
-    for (std::size_t id = 0; id < pieces_.size(); ++id) {
-      const auto found = scores.find(pieces_[id]);
-      listed.push_back(found == scores.end() ? rank - 1 : found->second);
-      if (pieces_[id].size() == 6 && pieces_[id].starts_with("<0x"))
-        types_[id] = static_cast<std::int64_t>(Type::kByte);
-      if (static_cast<TokenId>(id) == tokenizer_.unknown_token())
-        types_[id] = static_cast<std::int64_t>(Type::kUnknown);
-    }
-    set("scores", Json(listed));
-    set("add_bos_token", begins());
-    set("add_space_prefix",
-        tokenizer_.encode("a", false).ids != tokenizer_.encode(" a", false).ids || has_prefix());
-  }
-
-  bool has_prefix() const {
-    const std::vector<TokenId> ids = tokenizer_.encode("a", false).ids;
-    return !ids.empty() && tokenizer_.piece(ids.front()).starts_with(kSpaceMark);
-  }
-
-  void write_word_pieces() {
-    set("model", "bert");
-    for (std::size_t id = 0; id < pieces_.size(); ++id) {
-      if (types_[id] != static_cast<std::int64_t>(Type::kNormal)) continue;
-      pieces_[id] = pieces_[id].starts_with("##") ? pieces_[id].substr(2)
-                                                  : std::string(kSpaceMark) + pieces_[id];
-    }
-  }
-
-  const Tokenizer& tokenizer_;
-  JsonText json_;
-  Json& metadata_;
-  std::vector<std::string> pieces_;
-  std::vector<std::int64_t> types_;
-};
+GgufContent content_of(const std::string& file, const Json& metadata,
+                       const std::vector<NamedTensor>& tensors, const GgufWritten& keys) {
+  GgufContent content = {
+      .file = file,
+      .value = [&metadata](std::string_view key) -> const Json& { return metadata[key]; },
+      .factors = keys.factors};
+  for (const NamedTensor& tensor : tensors)
+    content.tensors.emplace(tensor.name, tensor.value.shape());
+  return content;
+}
 
 }  // namespace
 
@@ -230,32 +106,25 @@ void save_gguf(const std::filesystem::path& path, const LoadedModel& model, std:
                    {"general.name", model.name},
                    {"general.file_type", file_type->second},
                    {"general.quantization_version", 2}};
-  const Json keys = architecture.keys(config);
-  for (const auto& [key, value] : keys.members())
+  const GgufWritten keys = gguf_keys(architecture, config);
+  for (const auto& [key, value] : keys.keys.members())
     metadata.set(fmt::format("{}.{}", architecture.name, key), value);
-  if (model.tokenizer) Lists(*model.tokenizer, metadata).write();
+  if (model.tokenizer) write_token_lists(*model.tokenizer, metadata);
   const ModelInfo& info = model.model->info();
-  if (info.first_token >= 0) metadata.set("tokenizer.ggml.bos_token_id", info.first_token);
+  // T5 has a key of its own for it.
+  if (info.first_token >= 0 && !info.reads_source())
+    metadata.set("tokenizer.ggml.bos_token_id", info.first_token);
   if (!info.end_tokens.empty())
     metadata.set("tokenizer.ggml.eos_token_id", info.end_tokens.front());
-  std::vector<Tensor> kept;
+  if (info.end_tokens.size() > 1) metadata.set("tokenizer.ggml.eot_token_id", info.end_tokens[1]);
+  const std::vector<NamedTensor> tensors =
+      stored_tensors(*model.model, gguf_names(architecture, config), keys);
+  require_said(architecture, config, content_of(path.string(), metadata, tensors, keys));
   std::vector<GgufOut> out;
-  for (const Parameter* parameter : std::as_const(*model.model).parameters()) {
-    const std::optional<RenamedTensor> stored =
-        renamed(architecture, parameter->name, &GgufName::hub, &GgufName::stored);
-    // BERT's head, which llama.cpp does not have.
-    if (!stored && parameter->name.starts_with("cls.")) continue;
-    if (!stored)
-      fail({.code = ErrorCode::kUnsupported,
-            .op = "gguf",
-            .argument = parameter->name,
-            .found = "a tensor that GGUF has no name for",
-            .expected = "those of the architecture alone"});
-    kept.push_back(stored_as(parameter->value, stored->change, info));
-    out.push_back({.name = stored->name,
-                   .view = kept.back().view(),
-                   .type = type_of(kept.back(), gguf_type_named(type))});
-  }
+  for (const NamedTensor& tensor : tensors)
+    out.push_back({.name = tensor.name,
+                   .view = tensor.value.view(),
+                   .type = type_of(tensor.value, gguf_type_named(type))});
   write_gguf(path, metadata, out);
 }
 

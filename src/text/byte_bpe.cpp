@@ -31,12 +31,16 @@ Json byte_level(const ByteBpeContent& content) {
 }
 
 Json pre_tokenizer(const ByteBpeContent& content) {
-  if (content.pattern.empty()) return byte_level(content);
-  const Json split = {{"type", "Split"},
-                      {"pattern", Json({{"Regex", content.pattern}})},
-                      {"behavior", "Isolated"},
-                      {"invert", false}};
-  return {{"type", "Sequence"}, {"pretokenizers", Json::array({split, byte_level(content)})}};
+  Json parts = Json::array();
+  if (content.digits_alone) parts.push(Json({{"type", "Digits"}, {"individual_digits", true}}));
+  if (!content.pattern.empty())
+    parts.push(Json({{"type", "Split"},
+                     {"pattern", Json({{"Regex", content.pattern}})},
+                     {"behavior", "Isolated"},
+                     {"invert", false}}));
+  if (parts.items().empty()) return byte_level(content);
+  parts.push(byte_level(content));
+  return {{"type", "Sequence"}, {"pretokenizers", std::move(parts)}};
 }
 
 Json model(const ByteBpeContent& content) {

@@ -38,6 +38,7 @@ struct ByteBpeContent {
   std::vector<AddedToken> added_tokens = {};
   std::string pattern = {};     // of the words; empty: GPT-2's
   std::string normalizer = {};  // its type; empty: none
+  bool digits_alone = false;    // each digit is a word
   Json post_processor = {};     // null: none
   bool add_prefix_space = false;
   bool ignore_merges = false;

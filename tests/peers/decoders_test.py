@@ -81,13 +81,12 @@ CONFIGS = {
 }
 
 
-def made(name):
-    kind = getattr(transformers, CONFIGS[name][0])
-    config = kind.config_class(**CONFIGS[name][1], bos_token_id=1, eos_token_id=2, pad_token_id=0,
-                               attn_implementation="eager")
+def made(kind, settings, seed):
+    kind = getattr(transformers, kind)
+    config = kind.config_class(**settings, bos_token_id=1, eos_token_id=2, pad_token_id=0, attn_implementation="eager")
     model = kind(config).eval()
-    generator = torch.Generator().manual_seed(len(name))
-    scale = 0.0 if name.startswith("gemma") else 1.0  # whose files hold it less 1
+    generator = torch.Generator().manual_seed(seed)
+    scale = 0.0 if "gemma" in config.model_type else 1.0  # whose files hold it less 1
     with torch.no_grad():
         for label, parameter in model.named_parameters():
             noise = torch.randn(parameter.shape, generator=generator)
@@ -120,14 +119,14 @@ def run(*command):
 
 
 def check(program, name, scratch):
-    model = made(name)
+    model = made(*CONFIGS[name], seed=len(name))
     folder, written = pathlib.Path(scratch) / name, pathlib.Path(scratch) / f"{name} written"
     model.save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
     golden = golden_of(model)
     save_file(golden, folder / "golden.safetensors")
     checked = run(program, "check", "model", folder)
-    failed = [line for line in checked.stdout.splitlines() if "FAILED" in line or "unknown" in line]
+    failed = [line for line in checked.stdout.splitlines() if "failed" in line or "unknown" in line]
     converted = run(program, "convert", folder, "-o", written)
     if checked.returncode or converted.returncode:
         print(f"{name}: " + "\n  ".join(failed + [checked.stderr.strip(), converted.stderr.strip()]))

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -122,34 +123,42 @@ std::unique_ptr<Tokenizer> read_sentence_piece_lists(const StoredVocabulary& sto
 
 // --- byte-level BPE ---
 
-/// How a model cuts words, by llama.cpp's name for it.
-struct WordCutter {
-  std::string_view pre;
-  std::string_view pattern;  // empty: GPT-2's
-  std::string_view normalizer = {};
-  bool ignore_merges = false;  // a word that is a token is one
-  bool begins = false;         // where the file does not say whether a first token is put in
-};
-constexpr WordCutter kCutters[] = {{"default", kGpt4Words},
-                                   {"gpt-2", ""},
-                                   {"gpt2", ""},
-                                   {"phi-2", ""},
-                                   {"olmo", ""},
-                                   {"jina-en", ""},
-                                   {"roberta-bpe", ""},
-                                   {"llama3", kGpt4Words, "", true, true},
-                                   {"llama-v3", kGpt4Words, "", true, true},
-                                   {"llama-bpe", kGpt4Words, "", true, true},
-                                   {"dbrx", kGpt4Words},
-                                   {"smaug-bpe", kGpt4Words},
-                                   {"chatglm-bpe", kGpt4Words},
-                                   {"gpt-4o", kGpt4oWords},
-                                   {"llama4", kGpt4oWords},
-                                   {"qwen2", kQwen2Words, "NFC"},
-                                   {"deepseek-r1-qwen", kQwen2Words, "NFC"},
-                                   {"stablelm2", kQwen2Words},
-                                   {"hunyuan", kQwen2Words},
-                                   {"megrez", kQwen2Words}};
+// Mistral Nemo's.
+constexpr std::string_view kTekkenWords =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
+    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
+    R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+// Of those that are alike the first is the one that is written. GPT-NeoX, whose words OLMo's are,
+// and Command R normalise, which llama.cpp leaves out.
+constexpr WordCutter kCutters[] = {
+    {"gpt-2", ""},
+    {"gpt2", ""},
+    {"phi-2", ""},
+    {"jina-en", ""},
+    {"roberta-bpe", ""},
+    {"olmo", "", "NFC"},
+    {"mpt", "", "NFC"},
+    {"starcoder", "", "", /*digits_alone=*/true},
+    {"refact", "", "", /*digits_alone=*/true},
+    {"smollm", "", "", /*digits_alone=*/true},
+    {"command-r", "", "NFC", /*digits_alone=*/true},
+    {"llama-bpe", kGpt4Words, "", false, /*ignore_merges=*/true, /*begins=*/true},
+    {"llama3", kGpt4Words, "", false, /*ignore_merges=*/true, /*begins=*/true},
+    {"llama-v3", kGpt4Words, "", false, /*ignore_merges=*/true, /*begins=*/true},
+    {"tekken", kTekkenWords, "", false, /*ignore_merges=*/true, /*begins=*/true},
+    {"dbrx", kGpt4Words},
+    {"smaug-bpe", kGpt4Words},
+    {"glm4", kGpt4Words},
+    {"chatglm-bpe", kGpt4Words},
+    {"default", kGpt4Words},
+    {"gpt-4o", kGpt4oWords},
+    {"llama4", kGpt4oWords},
+    {"qwen2", kQwen2Words, "NFC"},
+    {"deepseek-r1-qwen", kQwen2Words, "NFC"},
+    {"stablelm2", kQwen2Words},
+    {"hunyuan", kQwen2Words},
+    {"megrez", kQwen2Words}};
 
 const WordCutter& cutter_of(const StoredVocabulary& stored) {
   const std::string& wanted = stored.pre.empty() ? "gpt-2" : stored.pre;
@@ -185,6 +194,7 @@ std::unique_ptr<Tokenizer> read_byte_lists(const StoredVocabulary& stored) {
                             .added_tokens = added_tokens_of(stored, vocabulary),
                             .pattern = std::string(cutter.pattern),
                             .normalizer = std::string(cutter.normalizer),
+                            .digits_alone = cutter.digits_alone,
                             .add_prefix_space = stored.add_space_prefix.value_or(false),
                             .ignore_merges = cutter.ignore_merges};
   const std::string begin =
@@ -250,6 +260,16 @@ std::unique_ptr<Tokenizer> read_stored_vocabulary(const StoredVocabulary& stored
   if (stored.model == "bert") return read_word_piece_lists(stored);
   refuse(stored, "tokenizer.ggml.model", fmt::format("'{}'", clipped(stored.model)),
          "llama, gpt2, bert or t5", ErrorCode::kUnsupported);
+}
+
+const WordCutter* same_cutter(const WordCutter& wanted) {
+  const auto alike = [&](const WordCutter& cutter) {
+    return cutter.pattern == wanted.pattern && cutter.normalizer == wanted.normalizer &&
+           cutter.digits_alone == wanted.digits_alone &&
+           cutter.ignore_merges == wanted.ignore_merges;
+  };
+  const auto* found = std::ranges::find_if(kCutters, alike);
+  return found == std::end(kCutters) ? nullptr : found;
 }
 
 }  // namespace heed

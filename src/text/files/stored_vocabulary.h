@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heed/text/tokenizer.h"
@@ -31,5 +32,17 @@ struct StoredVocabulary {
 /// Null where the file has no tokenizer. kUnsupported for a kind of tokenizer or of words that heed
 /// does not know; kCorrupt where lists do not fit together.
 std::unique_ptr<Tokenizer> read_stored_vocabulary(const StoredVocabulary& stored);
+
+/// How a byte-level BPE cuts words, by llama.cpp's name for it.
+struct WordCutter {
+  std::string_view pre = {};
+  std::string_view pattern = {};  // empty: GPT-2's
+  std::string_view normalizer = {};
+  bool digits_alone = false;   // each digit is a word
+  bool ignore_merges = false;  // a word that is a token is one
+  bool begins = false;         // where the file does not say whether a first token is put in
+};
+/// The first that cuts words as `wanted` does, whatever its name; null if none does.
+const WordCutter* same_cutter(const WordCutter& wanted);
 
 }  // namespace heed

@@ -1,0 +1,243 @@
+// GGUF files of decoders: one description of each (gguf_architecture.cpp) and the `DecoderShape` of
+// its family give the configuration of a file, the keys of a configuration, and the tensors' names.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/clipped.h"
+#include "models/gguf_architecture.h"
+
+namespace heed {
+namespace {
+
+using enum GgufChange;
+
+// --- a file's keys as config.json ---
+
+const char* epsilon_key(const GgufDecoder& decoder) {
+  return decoder.centred ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon";
+}
+
+void set_sizes(const GgufDecoder& decoder, const GgufKeys& keys, Json& config) {
+  const TrainingKeys& names = decoder.sizes;
+  const std::int64_t heads = keys.count("attention.head_count"),
+                     width = keys.count("embedding_length");
+  const std::int64_t head_dim = keys.count("attention.key_length", width / heads);
+  config.set(names.positions, decoder.rotates ? keys.count("context_length")
+                                              : keys.extent("position_embd.weight", 0));
+  config.set(names.width, width);
+  config.set(names.inner, keys.count("feed_forward_length"));
+  config.set(names.layers, keys.count("block_count"));
+  config.set(names.heads, heads);
+  config.set("num_key_value_heads", keys.count("attention.head_count_kv", heads));
+  config.set("head_dim", head_dim);
+  if (keys.count("attention.value_length", head_dim) != head_dim)
+    keys.refuse(keys.name("attention.value_length"), keys.count("attention.value_length"),
+                fmt::format("{}, as the keys have", head_dim), ErrorCode::kUnsupported);
+  if (decoder.epsilon != nullptr) config.set(decoder.epsilon, keys.number(epsilon_key(decoder)));
+}
+
+void set_special_tokens(const GgufKeys& keys, Json& config) {
+  config.set("bos_token_id", keys.id("tokenizer.ggml.bos_token_id"));
+  config.set("pad_token_id", keys.id("tokenizer.ggml.padding_token_id"));
+  Json ends = Json::array();
+  for (const char* key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"})
+    if (const Json id = keys.id(key);
+        !id.is_null() && std::ranges::find(ends.items(), id) == ends.items().end())
+      ends.push(id);
+  config.set("eos_token_id", ends.items().empty() ? Json() : ends);
+}
+
+void set_values(const GgufDecoder& decoder, const GgufKeys& keys, Json& config) {
+  for (const GgufValue& value : decoder.values) {
+    if (!keys.has(value.stored) && value.otherwise.is_null()) continue;
+    if (const std::optional<bool> flag = value.otherwise.as_flag())
+      config.set(value.hub, keys.flag(value.stored, *flag));
+    else
+      config.set(value.hub, keys.number(value.stored, value.otherwise.as_number()));
+  }
+  for (const GgufSign& sign : decoder.signs)
+    config.set(sign.hub, keys.has_tensor(fmt::format("blk.0.{}", sign.tensor)) != sign.absent);
+  for (const auto& [key, value] : decoder.fixed.members()) config.set(key, value);
+  if (!keys.flag("attention.causal", true)) config.set("is_causal", false);
+}
+
+// 0: no layer has one.
+std::int64_t window_of(const GgufDecoder& decoder, const GgufKeys& keys) {
+  constexpr const char* kKey = "attention.sliding_window";
+  if (!keys.has(kKey)) return decoder.window;
+  const std::optional<std::int64_t> window = keys.value(kKey).as_whole_number();
+  if (!window || *window < 0 || *window > (std::int64_t{1} << 30))
+    keys.refuse(keys.name(kKey), keys.value(kKey).brief(), "a whole number from 0");
+  return *window;
+}
+
+// The layers with a window: by a list of flags, or all but every so many.
+std::vector<bool> sliding_layers(const GgufDecoder& decoder, const GgufKeys& keys) {
+  constexpr const char* kKey = "attention.sliding_window_pattern";
+  const std::int64_t layers = keys.count("block_count");
+  const Json& pattern = keys.value(kKey);
+  if (!pattern.is_array()) return all_but_every(layers, keys.count(kKey, decoder.period));
+  std::vector<bool> slides;
+  for (const Json& item : pattern.items())
+    slides.push_back(item.as_flag().value_or(item.as_whole_number().value_or(0) != 0));
+  if (std::ssize(slides) != layers)
+    keys.refuse(keys.name(kKey), fmt::format("a list of {}", slides.size()),
+                fmt::format("{} flags, one a layer", layers));
+  return slides;
+}
+
+std::vector<bool> set_windows(const GgufDecoder& decoder, const GgufKeys& keys, Json& config) {
+  if (decoder.period == 0) return {};
+  const std::int64_t window = window_of(decoder, keys);
+  std::vector<bool> slides(static_cast<std::size_t>(keys.count("block_count")), false);
+  if (window != 0) slides = sliding_layers(decoder, keys);
+  if (window != 0) config.set("sliding_window", window);
+  if (decoder.period == kAllSlide) return slides;
+  Json types = Json::array();
+  for (const bool slide : slides) types.push(slide ? "sliding_attention" : "full_attention");
+  config.set("layer_types", std::move(types));
+  return slides;
+}
+
+}  // namespace
+
+Json gguf_decoder_config(const GgufArchitecture& architecture, const GgufKeys& keys) {
+  const GgufDecoder& decoder = architecture.decoder;
+  if (keys.has("expert_count") && keys.number("expert_count") > 0)
+    keys.refuse(keys.name("expert_count"), keys.number("expert_count"),
+                "none: experts are not served yet", ErrorCode::kUnsupported);
+  Json config = {{"model_type", architecture.model_types.front()},
+                 {"architectures", Json::array({decoder.class_name})},
+                 {"vocab_size", keys.extent("token_embd.weight", 0)},
+                 {"tie_word_embeddings", !keys.has_tensor("output.weight")}};
+  set_sizes(decoder, keys, config);
+  set_special_tokens(keys, config);
+  set_values(decoder, keys, config);
+  const std::vector<bool> slides = set_windows(decoder, keys, config);
+  if (decoder.rotates) read_gguf_rope(decoder, keys, slides, config);
+  if (decoder.finish != nullptr) decoder.finish(keys, config);
+  return config;
+}
+
+// --- the way back ---
+
+namespace {
+
+// The key's number or flag, as a file has it; null where neither says it.
+Json said(const Config& config, const GgufValue& value) {
+  if (const std::optional<bool> flag = value.otherwise.as_flag())
+    return config.flag(value.hub, *flag);
+  if (!config.has(value.hub)) return value.otherwise;
+  return config.number(value.hub, 0);
+}
+
+void add_windows(const GgufDecoder& decoder, const DecoderShape& shape, Json& keys) {
+  std::int64_t window = 0;
+  Json pattern = Json::array();
+  for (const DecoderLayer& layer : shape.of_layers) {
+    window = std::max(window, layer.window);
+    pattern.push(layer.window != 0);
+  }
+  keys.set("attention.sliding_window", window);
+  if (window != 0 && decoder.lists_windows) keys.set("attention.sliding_window_pattern", pattern);
+}
+
+}  // namespace
+
+GgufWritten gguf_decoder_keys(const GgufArchitecture& architecture, const Config& config,
+                              const DecoderShape& shape) {
+  const GgufDecoder& decoder = architecture.decoder;
+  GgufWritten written = {.keys = {{"vocab_size", shape.vocabulary},
+                                  {"context_length", shape.positions},
+                                  {"embedding_length", shape.width},
+                                  {"feed_forward_length", shape.inner},
+                                  {"block_count", shape.layers},
+                                  {"attention.head_count", shape.heads},
+                                  {"attention.head_count_kv", shape.kv_heads},
+                                  {"attention.key_length", shape.head_dim},
+                                  {"attention.value_length", shape.head_dim},
+                                  {epsilon_key(decoder), shape.norm.epsilon}}};
+  if (!shape.causal) written.keys.set("attention.causal", false);
+  for (const GgufValue& value : decoder.values)
+    if (Json found = said(config, value); !found.is_null())
+      written.keys.set(value.stored, std::move(found));
+  if (decoder.period != 0) add_windows(decoder, shape, written.keys);
+  if (!shape.rotations.empty()) write_gguf_rope(shape, written);
+  return written;
+}
+
+// --- names ---
+
+namespace {
+
+struct PartName {
+  const char* DecoderNames::* hub;
+  std::string_view stored;
+};
+constexpr PartName kParts[] = {{&DecoderNames::tokens, "token_embd"},
+                               {&DecoderNames::positions, "position_embd"},
+                               {&DecoderNames::last_norm, "output_norm"},
+                               {&DecoderNames::head, "output"}};
+constexpr PartName kLayerParts[] = {{&DecoderNames::attention_norm, "attn_norm"},
+                                    {&DecoderNames::attention_inside, "post_attention_norm"},
+                                    {&DecoderNames::qkv, "attn_qkv"},
+                                    {&DecoderNames::q, "attn_q"},
+                                    {&DecoderNames::k, "attn_k"},
+                                    {&DecoderNames::v, "attn_v"},
+                                    {&DecoderNames::q_norm, "attn_q_norm"},
+                                    {&DecoderNames::k_norm, "attn_k_norm"},
+                                    {&DecoderNames::out, "attn_output"},
+                                    {&DecoderNames::mlp_norm, "ffn_norm"},
+                                    {&DecoderNames::mlp_inside, "post_ffw_norm"},
+                                    {&DecoderNames::gate, "ffn_gate"},
+                                    {&DecoderNames::up, "ffn_up"},
+                                    {&DecoderNames::down, "ffn_down"}};
+
+GgufChange change_of(const GgufDecoder& decoder, const DecoderShape& shape,
+                     const char* DecoderNames::* part) {
+  const bool permutes = decoder.turns_neighbours && !shape.rotations.empty() &&
+                        shape.rotations[0].pairs == RopePairs::kHalves;
+  if (part == &DecoderNames::q || part == &DecoderNames::k) {
+    if (!permutes) return kNone;
+    return part == &DecoderNames::q ? kQueryRows : kKeyRows;
+  }
+  if (part == &DecoderNames::qkv && shape.by_head) return kHeadRows;
+  const bool is_head_norm = part == &DecoderNames::q_norm || part == &DecoderNames::k_norm;
+  if (is_head_norm && shape.head_norm.offset == 1) return kLessOne;
+  constexpr std::array kNorms = {&DecoderNames::attention_norm, &DecoderNames::attention_inside,
+                                 &DecoderNames::mlp_norm, &DecoderNames::mlp_inside,
+                                 &DecoderNames::last_norm};
+  if (std::ranges::find(kNorms, part) != kNorms.end())
+    return shape.norm.offset == 1 ? kLessOne : kNone;
+  constexpr std::array kTables = {&DecoderNames::tokens, &DecoderNames::positions,
+                                  &DecoderNames::head};
+  const bool is_table = std::ranges::find(kTables, part) != kTables.end();
+  return shape.layout == WeightLayout::kInOut && !is_table && !is_head_norm ? kTransposed : kNone;
+}
+
+}  // namespace
+
+std::vector<GgufName> gguf_decoder_names(const GgufDecoder& decoder, const DecoderShape& shape) {
+  std::vector<GgufName> names;
+  const auto add = [&](const PartName& part, std::string_view stored, std::string_view hub) {
+    const std::string_view own = shape.names.*part.hub;
+    if (!own.empty())
+      names.push_back({.stored = fmt::format("{}{}", stored, part.stored),
+                       .hub = fmt::format("{}{}", hub, own),
+                       .change = change_of(decoder, shape, part.hub)});
+  };
+  const std::string hub_layer = fmt::format("{}#.", shape.names.block);
+  const bool is_fused = *shape.names.qkv != '\0';
+  for (const PartName& part : kParts) add(part, "", "");
+  for (const PartName& part : kLayerParts) {
+    const bool is_separate = part.hub == &DecoderNames::q || part.hub == &DecoderNames::k ||
+                             part.hub == &DecoderNames::v;
+    if (!(is_separate && is_fused)) add(part, "blk.#.", hub_layer);
+  }
+  return names;
+}
+
+}  // namespace heed

@@ -1,0 +1,175 @@
+// GGUF files of BERT and T5.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "models/gguf_architecture.h"
+#include "models/t5.h"
+
+namespace heed {
+namespace {
+
+Json bert_config(const GgufKeys& keys) {
+  return {{"model_type", "bert"},
+          {"architectures", Json::array({"BertModel"})},
+          {"vocab_size", keys.extent("token_embd.weight", 0)},
+          {"max_position_embeddings", keys.extent("position_embd.weight", 0)},
+          {"type_vocab_size", keys.extent("token_types.weight", 0)},
+          {"hidden_size", keys.count("embedding_length")},
+          {"intermediate_size", keys.count("feed_forward_length")},
+          {"num_hidden_layers", keys.count("block_count")},
+          {"num_attention_heads", keys.count("attention.head_count")},
+          {"layer_norm_eps", keys.number("attention.layer_norm_epsilon")},
+          {"pad_token_id", 0}};
+}
+
+Json bert_keys(const Config& config) {
+  return {{"context_length", config.extent("max_position_embeddings", 512)},
+          {"embedding_length", config.extent("hidden_size", 768)},
+          {"feed_forward_length", config.extent("intermediate_size", 3072)},
+          {"block_count", config.extent("num_hidden_layers", 12)},
+          {"attention.head_count", config.extent("num_attention_heads", 12)},
+          {"attention.causal", false},
+          {"attention.layer_norm_epsilon", config.number("layer_norm_eps", 1e-12)}};
+}
+
+std::vector<GgufName> bert_names(const Config&) {
+  return {{"token_embd", "bert.embeddings.word_embeddings"},
+          {"position_embd", "bert.embeddings.position_embeddings"},
+          {"token_types", "bert.embeddings.token_type_embeddings"},
+          {"token_embd_norm", "bert.embeddings.LayerNorm"},
+          {"blk.#.attn_q", "bert.encoder.layer.#.attention.self.query"},
+          {"blk.#.attn_k", "bert.encoder.layer.#.attention.self.key"},
+          {"blk.#.attn_v", "bert.encoder.layer.#.attention.self.value"},
+          {"blk.#.attn_output", "bert.encoder.layer.#.attention.output.dense"},
+          {"blk.#.attn_output_norm", "bert.encoder.layer.#.attention.output.LayerNorm"},
+          {"blk.#.ffn_up", "bert.encoder.layer.#.intermediate.dense"},
+          {"blk.#.ffn_down", "bert.encoder.layer.#.output.dense"},
+          {"blk.#.layer_output_norm", "bert.encoder.layer.#.output.LayerNorm"}};
+}
+
+std::vector<GgufFact> bert_facts(const Config& config) {
+  return {{"hidden_act", config.text("hidden_act", "gelu")},
+          {"position_embedding_type", config.text("position_embedding_type", "absolute")}};
+}
+
+// --- T5 ---
+
+Json t5_config(const GgufKeys& keys) {
+  const bool has_decoder = keys.has_tensor("dec.output_norm.weight");
+  const std::int64_t layers = keys.count("block_count");
+  const Json start = keys.value("decoder_start_token_id");
+  return {
+      {"model_type", "t5"},
+      {"architectures",
+       Json::array({has_decoder ? "T5ForConditionalGeneration" : "T5EncoderModel"})},
+      {"vocab_size", keys.extent("token_embd.weight", 0)},
+      {"n_positions", keys.count("context_length", 512)},
+      {"d_model", keys.count("embedding_length")},
+      {"d_kv", keys.count("attention.key_length",
+                          keys.count("embedding_length") / keys.count("attention.head_count"))},
+      {"d_ff", keys.count("feed_forward_length")},
+      {"num_layers", layers},
+      {"num_decoder_layers", keys.count("decoder_block_count", layers)},
+      {"num_heads", keys.count("attention.head_count")},
+      {"relative_attention_num_buckets", keys.count("attention.relative_buckets_count")},
+      {"layer_norm_epsilon", keys.number("attention.layer_norm_rms_epsilon")},
+      {"feed_forward_proj", keys.has_tensor("enc.blk.0.ffn_gate.weight") ? "gated-gelu" : "relu"},
+      {"tie_word_embeddings", !keys.has_tensor("output.weight")},
+      {"decoder_start_token_id", start.is_null() ? Json(0) : start},
+      {"pad_token_id", keys.id("tokenizer.ggml.padding_token_id")},
+      {"eos_token_id", keys.id("tokenizer.ggml.eos_token_id").is_null()
+                           ? Json(1)
+                           : keys.id("tokenizer.ggml.eos_token_id")}};
+}
+
+Json t5_keys(const Config& config) {
+  const T5Config read = T5Config::read(config);
+  Json keys = {{"vocab_size", read.vocabulary},
+               {"context_length", config.extent("n_positions", 512)},
+               {"embedding_length", read.width},
+               {"feed_forward_length", read.inner},
+               {"block_count", read.layers},
+               {"attention.head_count", read.heads},
+               {"attention.key_length", read.head_dim},
+               {"attention.value_length", read.head_dim},
+               {"attention.layer_norm_epsilon", read.epsilon},
+               {"attention.layer_norm_rms_epsilon", read.epsilon},
+               {"attention.relative_buckets_count", read.buckets}};
+  if (!read.has_decoder) return keys;
+  keys.set("decoder_block_count", read.decoder_layers);
+  keys.set("decoder_start_token_id", read.start);
+  return keys;
+}
+
+// One side's tensors; `cross` is the number of the part that the decoder has between the others.
+void add_t5_side(const T5Config& read, const char* stored, const char* hub, bool crosses,
+                 std::vector<GgufName>& names) {
+  int branch = 0;
+  const auto add = [&](std::string_view to, std::string_view from) {
+    names.push_back({fmt::format("{}.blk.#.{}", stored, to),
+                     fmt::format("{}.block.#.layer.{}.{}", hub, branch, from)});
+  };
+  const auto add_attention = [&](std::string_view prefix, std::string_view part) {
+    add(fmt::format("{}attn_norm", prefix), "layer_norm");
+    for (const char* what : {"q", "k", "v", "o"})
+      add(fmt::format("{}attn_{}", prefix, what), fmt::format("{}.{}", part, what));
+    add(fmt::format("{}attn_rel_b", prefix), fmt::format("{}.relative_attention_bias", part));
+    ++branch;
+  };
+  add_attention("", "SelfAttention");
+  if (crosses) add_attention("cross_", "EncDecAttention");
+  add("ffn_norm", "layer_norm");
+  if (read.gated) add("ffn_gate", "DenseReluDense.wi_0");
+  add("ffn_up", read.gated ? "DenseReluDense.wi_1" : "DenseReluDense.wi");
+  add("ffn_down", "DenseReluDense.wo");
+  names.push_back({fmt::format("{}.output_norm", stored), fmt::format("{}.final_layer_norm", hub)});
+}
+
+std::vector<GgufName> t5_names(const Config& config) {
+  const T5Config read = T5Config::read(config);
+  std::vector<GgufName> names = {{"token_embd", "shared"}, {"output", "lm_head"}};
+  add_t5_side(read, "enc", "encoder", /*crosses=*/false, names);
+  if (read.has_decoder) add_t5_side(read, "dec", "decoder", /*crosses=*/true, names);
+  return names;
+}
+
+std::vector<GgufFact> t5_facts(const Config& config) {
+  const T5Config read = T5Config::read(config);
+  const auto flag = [](bool is) { return std::string(is ? "true" : "false"); };
+  return {{"the activation", fmt::to_string(static_cast<int>(read.activation))},
+          {"a gated MLP", flag(read.gated)},
+          {"relative_attention_max_distance", fmt::to_string(read.farthest)},
+          {"scale_decoder_outputs", flag(read.scaled_head)},
+          {"a head for words", flag(read.has_words)},
+          {"is_causal", flag(read.causal)}};
+}
+
+}  // namespace
+
+GgufArchitecture gguf_bert() {
+  return {.name = "bert",
+          .model_types = {"bert"},
+          .config = bert_config,
+          .keys = bert_keys,
+          .names = bert_names,
+          .facts = bert_facts};
+}
+
+GgufArchitecture gguf_t5() {
+  return {.name = "t5",
+          .model_types = {"t5", "mt5"},
+          .config = t5_config,
+          .keys = t5_keys,
+          .names = t5_names,
+          .facts = t5_facts};
+}
+
+GgufArchitecture gguf_t5_encoder() {
+  GgufArchitecture encoder = gguf_t5();
+  encoder.name = "t5encoder";
+  encoder.writes = [](const Config& config) { return !T5Config::read(config).has_decoder; };
+  return encoder;
+}
+
+}  // namespace heed

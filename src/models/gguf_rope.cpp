@@ -1,0 +1,184 @@
+// Rotary positions of GGUF files.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/clipped.h"
+#include "models/gguf_architecture.h"
+
+namespace heed {
+namespace {
+
+constexpr std::string_view kFactors = "rope_freqs.weight";
+constexpr std::string_view kShortFactors = "rope_factors_short.weight";
+constexpr std::string_view kLongFactors = "rope_factors_long.weight";
+
+// What Llama 3.1 divides the frequency of each pair of dimensions by (transformers' rope_type
+// "llama3").
+std::vector<double> llama3_factors(const RopeScaling& rope) {
+  const double low = rope.low_frequency_factor, high = rope.high_frequency_factor;
+  std::vector<double> factors;
+  for (std::int64_t pair = 0; pair < rope.width / 2; ++pair) {
+    const double share = 2 * static_cast<double>(pair) / static_cast<double>(rope.width);
+    const double wave = 2 * std::numbers::pi * std::pow(rope.base, share);
+    const double waves = static_cast<double>(rope.trained_positions) / wave;
+    const double smooth = std::clamp((waves - low) / (high - low), 0.0, 1.0);
+    factors.push_back(1 / ((1 - smooth) / rope.factor + smooth));
+  }
+  return factors;
+}
+
+// YaRN's length of rows where nothing says another (Peng et al. 2023, equation 15).
+double usual_length(double factor) { return factor <= 1 ? 1 : 0.1 * std::log(factor) + 1; }
+
+// --- a file's keys as `rope_scaling` ---
+
+// One list of factors is Llama 3's, or that of a kind with a factor of its own for each pair.
+Json one_list(const GgufKeys& keys, const std::vector<double>& factors, std::int64_t width,
+              double base) {
+  const double largest = std::round(*std::ranges::max_element(factors));
+  const std::vector<double> usual =
+      llama3_factors({.width = width, .base = base, .factor = largest, .trained_positions = 8192});
+  bool is_llama3 = true;
+  for (std::size_t i = 0; i < factors.size(); ++i)
+    is_llama3 &= std::abs(factors[i] - usual[i]) < 1e-3 * usual[i];
+  if (is_llama3)
+    return {{"rope_type", "llama3"},
+            {"factor", largest},
+            {"low_freq_factor", 1.0},
+            {"high_freq_factor", 4.0},
+            {"original_max_position_embeddings", 8192}};
+  return {
+      {"rope_type", "longrope"}, {"factor", 1.0},
+      {"attention_factor", 1.0}, {"original_max_position_embeddings", keys.count("context_length")},
+      {"short_factor", factors}, {"long_factor", factors}};
+}
+
+Json two_lists(const GgufKeys& keys, const std::vector<double>& near_ones,
+               const std::vector<double>& far_ones) {
+  Json scaling = {
+      {"rope_type", "longrope"},
+      {"short_factor", near_ones},
+      {"long_factor", far_ones},
+      {"original_max_position_embeddings",
+       keys.count("rope.scaling.original_context_length", keys.count("context_length"))}};
+  if (keys.has("rope.scaling.attn_factor"))
+    scaling.set("attention_factor", keys.number("rope.scaling.attn_factor"));
+  return scaling;
+}
+
+Json yarn(const GgufKeys& keys) {
+  const double factor = keys.number("rope.scaling.factor", 1);
+  Json scaling = {
+      {"rope_type", "yarn"},
+      {"factor", factor},
+      {"original_max_position_embeddings",
+       keys.count("rope.scaling.original_context_length", keys.count("context_length"))}};
+  // llama.cpp multiplies the usual length by the one, and its converter writes the hub's as the
+  // other.
+  if (keys.has("rope.scaling.attn_factor"))
+    scaling.set("attention_factor", keys.number("rope.scaling.attn_factor") * usual_length(factor));
+  else if (keys.has("rope.scaling.yarn_attn_factor"))
+    scaling.set("attention_factor", keys.number("rope.scaling.yarn_attn_factor"));
+  if (keys.has("rope.scaling.yarn_beta_fast"))
+    scaling.set("beta_fast", keys.number("rope.scaling.yarn_beta_fast"));
+  if (keys.has("rope.scaling.yarn_beta_slow"))
+    scaling.set("beta_slow", keys.number("rope.scaling.yarn_beta_slow"));
+  return scaling;
+}
+
+Json scaling_of(const GgufKeys& keys, std::int64_t width, double base) {
+  if (const auto* factors = keys.factors(kFactors, width / 2))
+    return one_list(keys, *factors, width, base);
+  const auto *near_ones = keys.factors(kShortFactors, width / 2),
+             *far_ones = keys.factors(kLongFactors, width / 2);
+  if (near_ones != nullptr && far_ones != nullptr) return two_lists(keys, *near_ones, *far_ones);
+  const std::string kind = keys.text("rope.scaling.type", "none");
+  if (kind == "none") return {};
+  if (kind == "yarn") return yarn(keys);
+  if (kind != "linear")
+    keys.refuse(keys.name("rope.scaling.type"), fmt::format("'{}'", clipped(kind)),
+                "none, linear or yarn, or longrope with its two tensors of factors",
+                ErrorCode::kUnsupported);
+  return {{"rope_type", kind}, {"factor", keys.number("rope.scaling.factor", 1)}};
+}
+
+// A share of which the head's size makes that width again: both are rounded down.
+double share_of(std::int64_t width, std::int64_t head_dim) {
+  const double share = static_cast<double>(width) / static_cast<double>(head_dim);
+  return static_cast<double>(head_dim) * share < static_cast<double>(width)
+             ? std::nextafter(share, 1.0)
+             : share;
+}
+
+}  // namespace
+
+void read_gguf_rope(const GgufDecoder& decoder, const GgufKeys& keys,
+                    const std::vector<bool>& slides, Json& config) {
+  const std::int64_t head_dim = *config["head_dim"].as_integer();
+  const std::int64_t width = keys.count("rope.dimension_count", head_dim);
+  if (decoder.share == nullptr && width != head_dim)
+    keys.refuse(keys.name("rope.dimension_count"), width,
+                fmt::format("{}: whole heads are rotated", head_dim), ErrorCode::kUnsupported);
+  if (width > head_dim)
+    keys.refuse(keys.name("rope.dimension_count"), width,
+                fmt::format("at most {}, the head's size", head_dim));
+  if (decoder.share != nullptr) config.set(decoder.share, share_of(width, head_dim));
+  const double base = keys.number("rope.freq_base", 10000);
+  config.set(decoder.base, base);
+  Json scaling = scaling_of(keys, width, base);
+  if (!decoder.local_base || std::ranges::find(slides, true) == slides.end()) {
+    if (scaling.is_null()) return;
+    // Phi 3 has it there.
+    if (scaling["rope_type"] == Json("longrope"))
+      config.set("original_max_position_embeddings", scaling["original_max_position_embeddings"]);
+    config.set("rope_scaling", std::move(scaling));
+    return;
+  }
+  if (scaling.is_null()) scaling = {{"rope_type", "default"}};
+  scaling.set("rope_theta", base);
+  const double local =
+      keys.number("rope.freq_base_swa", *decoder.local_base == 0 ? base : *decoder.local_base);
+  config.set(
+      "rope_parameters",
+      Json({{"full_attention", scaling},
+            {"sliding_attention", Json({{"rope_type", "default"}, {"rope_theta", local}})}}));
+}
+
+void write_gguf_rope(const DecoderShape& shape, GgufWritten& written) {
+  const RopeScaling& rope = shape.rotations.front();
+  Json& keys = written.keys;
+  keys.set("rope.dimension_count", rope.width);
+  keys.set("rope.freq_base", rope.base);
+  if (shape.rotations.size() > 1) keys.set("rope.freq_base_swa", shape.rotations[1].base);
+  switch (rope.kind) {
+    case RopeScalingKind::kNone:
+    case RopeScalingKind::kDynamic:  // which `require_said` refuses
+      return;
+    case RopeScalingKind::kLlama3:
+      written.factors.emplace(kFactors, llama3_factors(rope));
+      return;
+    case RopeScalingKind::kLong:
+      keys.set("rope.scaling.type", "longrope");
+      keys.set("rope.scaling.attn_factor", rope.length);
+      written.factors.emplace(kShortFactors, rope.short_factors);
+      written.factors.emplace(kLongFactors, rope.long_factors);
+      break;
+    case RopeScalingKind::kLinear:
+      keys.set("rope.scaling.type", "linear");
+      keys.set("rope.scaling.factor", rope.factor);
+      return;
+    case RopeScalingKind::kYarn:
+      keys.set("rope.scaling.type", "yarn");
+      keys.set("rope.scaling.factor", rope.factor);
+      keys.set("rope.scaling.yarn_beta_fast", rope.beta_fast);
+      keys.set("rope.scaling.yarn_beta_slow", rope.beta_slow);
+      if (const double more = rope.length / usual_length(rope.factor); std::abs(more - 1) > 1e-6)
+        keys.set("rope.scaling.attn_factor", more);
+  }
+  keys.set("rope.scaling.original_context_length", rope.trained_positions);
+}
+
+}  // namespace heed

@@ -1,0 +1,380 @@
+"""Models of every GGUF architecture, made tiny and random by transformers and written here as llama.cpp's converter writes
+them: heed reads the file to the numbers of transformers, writes the same tensors and keys of the folder, and transformers
+opens the folder that heed makes of the file. Then the words of each `tokenizer.ggml.pre` beside the `tokenizers` library.
+
+Runs where torch, transformers and gguf are installed, else says why it does not. Usage:
+    python tests/peers/gguf_families_test.py build/release/heed [NAME ...]
+"""
+
+import json
+import pathlib
+import sys
+import tempfile
+
+from places import SKIPPED
+
+try:
+    import gguf
+    import numpy
+    import tokenizers
+    import torch
+    import transformers
+    from safetensors.torch import save_file
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(SKIPPED)
+
+from decoders_test import GROUPED, SIZES, golden_of, made, run
+
+HEADS = GROUPED | {"num_hidden_layers": 4}
+SLIDING = {"sliding_window": 5}
+LONG = {"rope_type": "longrope", "short_factor": [1.0, 1.5, 2.0, 3.0, 4.0, 4.5], "long_factor": [2.0, 3.0, 4.0, 5.0, 6.0, 8.0],
+        "original_max_position_embeddings": 32, "rope_theta": 10000.0}
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16, "rope_theta": 5000.0}
+PLAIN = {"rope_type": "default", "rope_theta": 10000.0}
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 8192, "rope_theta": 500000.0}
+T5 = {"vocab_size": 97, "d_model": 48, "d_kv": 12, "d_ff": 80, "num_layers": 2, "num_decoder_layers": 3, "num_heads": 4,
+      "decoder_start_token_id": 0}
+
+
+def every(period):
+    return {"layer_types": ["full_attention" if layer % period == 0 else "sliding_attention" for layer in range(1, 5)]}
+
+
+# Architecture, class, settings.
+CASES = {
+    "phi2": ("phi2", "PhiForCausalLM", GROUPED | {"partial_rotary_factor": 0.5}),
+    "phi2, fused": ("phi2", "PhiForCausalLM", GROUPED | {"partial_rotary_factor": 0.5}),
+    "phi3": ("phi3", "Phi3ForCausalLM", HEADS | SLIDING),
+    "phi3, long": ("phi3", "Phi3ForCausalLM", GROUPED | {"rope_parameters": LONG, "original_max_position_embeddings": 32}),
+    "gemma": ("gemma", "GemmaForCausalLM", HEADS | {"head_dim": 16}),
+    "gemma2": ("gemma2", "Gemma2ForCausalLM", HEADS | SLIDING | every(2) | {"head_dim": 16, "query_pre_attn_scalar": 16}),
+    "gemma3": ("gemma3", "Gemma3ForCausalLM", HEADS | SLIDING | every(6) | {"head_dim": 16, "query_pre_attn_scalar": 16}),
+    "gptneox": ("gptneox", "GPTNeoXForCausalLM", SIZES | {"rotary_pct": 0.5}),
+    "gptneox in sequence": ("gptneox", "GPTNeoXForCausalLM", SIZES | {"use_parallel_residual": False, "rotary_pct": 1.0}),
+    "stablelm": ("stablelm", "StableLmForCausalLM", HEADS | {"partial_rotary_factor": 0.5, "use_qkv_bias": True}),
+    "stablelm, parallel": ("stablelm", "StableLmForCausalLM", HEADS | {"partial_rotary_factor": 0.5,
+                                                                      "use_parallel_residual": True}),
+    "starcoder2": ("starcoder2", "Starcoder2ForCausalLM", HEADS),
+    "olmo": ("olmo", "OlmoForCausalLM", HEADS),
+    "olmo2": ("olmo2", "Olmo2ForCausalLM", HEADS),
+    "olmo3": ("olmo2", "Olmo3ForCausalLM", HEADS | SLIDING | every(4) | {
+        "rope_parameters": {"full_attention": YARN, "sliding_attention": PLAIN | {"rope_theta": 5000.0}}}),
+    "command-r": ("command-r", "CohereForCausalLM", HEADS | {"logit_scale": 0.25}),
+    "cohere2": ("cohere2", "Cohere2ForCausalLM", HEADS | SLIDING | every(4)),
+    "smollm3": ("smollm3", "SmolLM3ForCausalLM", HEADS),
+    "glm4": ("glm4", "Glm4ForCausalLM", HEADS | {"head_dim": 16, "attention_bias": True}),
+    "llama3": ("llama", "LlamaForCausalLM", HEADS | {"rope_parameters": LLAMA3}),
+    "mistral": ("llama", "MistralForCausalLM", HEADS | {"sliding_window": None}),
+    "qwen3, yarn": ("qwen3", "Qwen3ForCausalLM", HEADS | {"head_dim": 16, "rope_parameters": YARN}),
+    "t5": ("t5", "T5ForConditionalGeneration", T5),
+    "t5, gated": ("t5", "T5ForConditionalGeneration", T5 | {"feed_forward_proj": "gated-gelu"}),
+}
+
+
+# --- as llama.cpp's converter writes it ------------------------------------------------------------------------------
+
+
+def usual_keys(config):
+    """Those of every architecture whose converter adds none of its own."""
+    rope = config.get("rope_parameters") or {}
+    full = rope.get("full_attention", rope)
+    keys = {"block_count": config["num_hidden_layers"], "context_length": config["max_position_embeddings"],
+            "embedding_length": config["hidden_size"], "feed_forward_length": config["intermediate_size"],
+            "attention.head_count": config["num_attention_heads"],
+            "attention.head_count_kv": config.get("num_key_value_heads"),
+            "rope.freq_base": full.get("rope_theta"),
+            "rope.freq_base_swa": rope.get("sliding_attention", {}).get("rope_theta"),
+            "attention.layer_norm_rms_epsilon": config.get("rms_norm_eps"),
+            "attention.layer_norm_epsilon": config.get("layer_norm_eps", config.get("norm_epsilon")),
+            "attention.key_length": config.get("head_dim"), "attention.value_length": config.get("head_dim")}
+    if full.get("rope_type") == "yarn":
+        keys |= {"rope.scaling.type": "yarn", "rope.scaling.factor": full["factor"],
+                 "rope.scaling.original_context_length": full["original_max_position_embeddings"]}
+    return keys
+
+
+def keys_of(architecture, config):
+    keys = usual_keys(config) if architecture != "t5" else {}
+    heads = config["num_attention_heads"] if architecture != "t5" else config["num_heads"]
+    head_dim = config.get("head_dim") or (config.get("hidden_size", 0) // heads)
+    rope = config.get("rope_parameters") or {}
+    turned = int(rope.get("partial_rotary_factor", 1.0) * head_dim)
+    without_base = {"rope.freq_base": None, "rope.freq_base_swa": None}
+    if architecture == "phi2":
+        keys |= without_base | {"rope.dimension_count": turned}
+    elif architecture == "phi3":
+        keys |= {"rope.dimension_count": turned, "attention.sliding_window": config.get("sliding_window") or 0}
+        if "original_max_position_embeddings" in rope:
+            more = numpy.log(config["max_position_embeddings"] / rope["original_max_position_embeddings"])
+            keys |= {"rope.scaling.original_context_length": rope["original_max_position_embeddings"],
+                     "rope.scaling.attn_factor": float(numpy.sqrt(
+                         1 + more / numpy.log(rope["original_max_position_embeddings"])))}
+    elif architecture == "gemma":
+        keys |= without_base
+    elif architecture == "gemma2":
+        keys |= without_base | {"attn_logit_softcapping": config["attn_logit_softcapping"],
+                                "final_logit_softcapping": config["final_logit_softcapping"],
+                                "attention.sliding_window": config["sliding_window"]}
+    elif architecture == "gemma3":
+        keys |= {"attention.sliding_window": config["sliding_window"]}
+    elif architecture == "gptneox":
+        keys |= without_base | {"rope.dimension_count": turned, "use_parallel_residual": config["use_parallel_residual"]}
+    elif architecture == "stablelm":
+        keys |= without_base | {"rope.dimension_count": turned, "use_parallel_residual": config["use_parallel_residual"]}
+    elif architecture == "olmo":
+        keys |= {"attention.layer_norm_epsilon": 1e-5}
+    elif architecture == "olmo2" and config["model_type"] == "olmo3":
+        keys |= {"attention.sliding_window": config["sliding_window"],
+                 "attention.sliding_window_pattern": [kind == "sliding_attention" for kind in config["layer_types"]]}
+    elif architecture == "command-r":
+        keys |= {"logit_scale": config["logit_scale"]}
+    elif architecture == "cohere2":
+        keys |= {"logit_scale": config["logit_scale"], "attention.sliding_window": config["sliding_window"],
+                 "vocab_size": config["vocab_size"], "rope.dimension_count": head_dim}
+    elif architecture == "glm4":
+        keys |= {"rope.dimension_count": turned}
+    elif architecture in ("llama", "smollm3"):
+        keys |= {"vocab_size": config["vocab_size"], "rope.dimension_count": head_dim}
+    elif architecture == "t5":
+        keys |= {"context_length": config.get("n_positions", 512), "embedding_length": config["d_model"],
+                 "feed_forward_length": config["d_ff"], "block_count": config["num_layers"],
+                 "decoder_block_count": config["num_decoder_layers"], "attention.head_count": heads,
+                 "attention.key_length": config["d_kv"], "attention.value_length": config["d_kv"],
+                 "attention.layer_norm_epsilon": config["layer_norm_epsilon"],
+                 "attention.relative_buckets_count": config["relative_attention_num_buckets"],
+                 "attention.layer_norm_rms_epsilon": config["layer_norm_epsilon"],
+                 "decoder_start_token_id": config["decoder_start_token_id"]}
+    return {f"{architecture}.{key}": value for key, value in keys.items() if value is not None}
+
+
+def permuted(weights, heads):
+    """The rows of a rotated pair side by side."""
+    return weights.reshape(heads, 2, weights.shape[0] // heads // 2, *weights.shape[1:]).swapaxes(1, 2).reshape(weights.shape)
+
+
+def changed(architecture, name, array, config):
+    if architecture in ("llama", "olmo", "smollm3") and (".q_proj." in name or ".k_proj." in name):
+        return permuted(array, config["num_attention_heads" if ".q_proj." in name else "num_key_value_heads"])
+    if architecture.startswith("gemma") and name.endswith("norm.weight"):
+        return array + numpy.float32(1)
+    if ".query_key_value." in name:
+        heads = config["num_attention_heads"]
+        return array.reshape(heads, 3, -1, *array.shape[1:]).swapaxes(0, 1).reshape(array.shape)
+    return array
+
+
+def factors_of(config):
+    """The tensors of factors by which frequencies are divided."""
+    rope = config.get("rope_parameters") or {}
+    if rope.get("rope_type") == "longrope":
+        return {f"rope_factors_{length}.weight": numpy.float32(rope[f"{length}_factor"]) for length in ("long", "short")}
+    if rope.get("rope_type") != "llama3":
+        return {}
+    width = config["head_dim"] or config["hidden_size"] // config["num_attention_heads"]
+    waves = 2 * numpy.pi * rope["rope_theta"] ** (numpy.arange(0, width, 2) / width)
+    smooth = (8192 / waves - rope["low_freq_factor"]) / (rope["high_freq_factor"] - rope["low_freq_factor"])
+    between = 1 / ((1 - smooth) / rope["factor"] + smooth)
+    slow, fast = waves > 8192 / rope["low_freq_factor"], waves < 8192 / rope["high_freq_factor"]
+    return {"rope_freqs.weight": numpy.float32(numpy.where(slow, rope["factor"], numpy.where(fast, 1, between)))}
+
+
+def tensors_of(architecture, model):
+    config = model.config.to_dict()
+    layers = config.get("num_hidden_layers") or config["num_layers"]
+    names = gguf.get_tensor_name_map(next(arch for arch, name in gguf.MODEL_ARCH_NAMES.items() if name == architecture),
+                                     max(layers, config.get("num_decoder_layers") or 0))
+    tensors = factors_of(config)
+    for name, parameter in model.named_parameters():  # which names tied ones once
+        stored = names.get_name(name, try_suffixes=(".weight", ".bias"))
+        assert stored, f"gguf has no name for {name}"
+        tensors[stored] = numpy.ascontiguousarray(changed(architecture, name, parameter.detach().numpy(), config))
+    return tensors
+
+
+def fused(tensors):
+    """Queries, keys and values as one tensor, as the first files of Phi 2 have them."""
+    whole = {}
+    for name, array in tensors.items():
+        if ".attn_q." in name:
+            parts = [tensors[name.replace("_q.", letter)] for letter in ("_q.", "_k.", "_v.")]
+            whole[name.replace("_q.", "_qkv.")] = numpy.concatenate(parts)
+        elif ".attn_k." not in name and ".attn_v." not in name:
+            whole[name] = array
+    return whole
+
+
+def write(path, architecture, keys, tensors, vocabulary=None):
+    writer = gguf.GGUFWriter(path, architecture)
+    for key, value in keys.items():
+        add = {bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32, str: writer.add_string,
+               list: writer.add_array}[type(value)]
+        add(key, value)
+    if architecture != "t5":
+        writer.add_bos_token_id(1)
+    writer.add_eos_token_id(2)
+    if vocabulary:
+        vocabulary(writer)
+    for name, array in tensors.items():
+        writer.add_tensor(name, array)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+# --- models -----------------------------------------------------------------------------------------------------------
+
+
+def untie(model):
+    """A head of its own, as the files of T5 1.1 have it; transformers 5 makes none by the configuration."""
+    words = 0.05 * torch.randn(model.shared.weight.shape, generator=torch.Generator().manual_seed(4))
+    model.lm_head.weight = torch.nn.Parameter(words)
+    model.config.tie_word_embeddings = model.config.scale_decoder_outputs = False
+
+
+def golden_of_t5(model):
+    generator = torch.Generator().manual_seed(3)
+    ids = torch.randint(3, 97, (2, 13), generator=generator)
+    mask = torch.ones_like(ids)
+    mask[1, 9:] = 0
+    words = torch.randint(3, 97, (2, 7), generator=generator)
+    with torch.no_grad():
+        out = model(ids, attention_mask=mask, decoder_input_ids=words)
+    return {"input_ids": ids, "attention_mask": mask, "decoder_input_ids": words, "logits": out.logits.contiguous()}
+
+
+def heed(*command):
+    done = run(*command)
+    assert done.returncode == 0, f"{' '.join(map(str, command[1:]))}: {done.stderr}" + "\n".join(
+        line for line in done.stdout.splitlines() if line.startswith("failed") or " unknown" in line)
+    return done.stdout
+
+
+def require_same_files(expected, found, is_fused):
+    """heed's file has the tensors of the converter's, bit for bit, and its keys; it may say more."""
+    left, right = gguf.GGUFReader(expected), gguf.GGUFReader(found)
+    if not is_fused:
+        ours = {tensor.name: tensor.data for tensor in right.tensors}
+        assert set(ours) == {tensor.name for tensor in left.tensors}, sorted(set(ours) ^ {t.name for t in left.tensors})
+        for tensor in left.tensors:
+            assert tensor.data.shape == ours[tensor.name].shape, tensor.name
+            worst = float(numpy.abs(tensor.data - ours[tensor.name]).max())
+            assert worst <= (1e-6 if tensor.name.startswith("rope_") else 0), f"{tensor.name} differs by {worst}"
+    for key, field in left.fields.items():
+        if key.startswith(("GGUF.", "general.")):
+            continue
+        assert key in right.fields, f"{key} is missing"
+        same = right.fields[key].contents() == field.contents() or numpy.allclose(
+            right.fields[key].contents(), field.contents(), rtol=1e-6)
+        assert same, f"{key} is {right.fields[key].contents()}, expected {field.contents()}"
+
+
+def check(program, name, scratch):
+    architecture, kind, settings = CASES[name]
+    model = made(kind, settings, seed=len(settings))
+    if name == "t5, gated":
+        untie(model)
+    golden = golden_of_t5(model) if architecture == "t5" else golden_of(model)
+    folder, file = scratch / "folder", scratch / "model.gguf"
+    ours, out = scratch / "ours.gguf", scratch / "from-gguf"
+    model.save_pretrained(folder)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    tensors = tensors_of(architecture, model)
+    is_fused = name.endswith("fused")
+    write(file, architecture, keys_of(architecture, model.config.to_dict()), fused(tensors) if is_fused else tensors)
+    heed(program, "convert", file, "-o", out)
+    save_file(golden, out / "golden.safetensors")
+    heed(program, "check", "model", out)
+    again = type(model).from_pretrained(out, dtype=torch.float32, attn_implementation="eager").eval()
+    inputs = {key: golden[key] for key in ("input_ids", "attention_mask", "decoder_input_ids") if key in golden}
+    with torch.no_grad():
+        logits = again(**inputs).logits
+    seen = golden["attention_mask"] == 1 if architecture != "t5" else slice(None)
+    worst = (logits - golden["logits"])[seen].abs().max().item()
+    assert worst <= 1e-4, f"transformers' logits of what heed made of the file differ by {worst}"
+    heed(program, "convert", folder, "-o", ours, "--dtype", "f32")
+    require_same_files(file, ours, is_fused)
+    print(f"{name}: {len(tensors)} tensors; logits of the folder that heed made of the file differ by {worst:.2g}")
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+GPT4 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+QWEN = GPT4.replace(r"\p{N}{1,3}", r"\p{N}")
+TEKKEN = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}"
+          r"\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+# llama.cpp's names: the pattern, whether digits stand alone, whether text is normalised, whether words that are tokens are
+# taken whole.
+WORDS = {"gpt-2": ("", False, False, False), "phi-2": ("", False, False, False), "olmo": ("", False, True, False),
+         "starcoder": ("", True, False, False), "refact": ("", True, False, False), "smollm": ("", True, False, False),
+         "command-r": ("", True, True, False), "glm4": (GPT4, False, False, False), "chatglm-bpe": (GPT4, False, False, False),
+         "dbrx": (GPT4, False, False, False), "llama-bpe": (GPT4, False, False, True), "stablelm2": (QWEN, False, False, False),
+         "qwen2": (QWEN, False, True, False), "tekken": (TEKKEN, False, False, True)}
+TEXTS = ["Once upon a time, there was a little girl.", "  two blanks", "tabs\tand\nlines\n\n \n x", "Ünïcödé e\u0301 日本語 🏳️‍🌈 ½ ٣٤",
+         " ", "don't we'LL I'M 12345 3.14 1/2", "def f(x):\n    return x**2 # CamelCase snake_case\r\n", "a  b   c12d34 XMLHttp"]
+
+
+def tokenizer_of(pattern, digits, normalised, whole):
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(ignore_merges=whole))
+    parts = [tokenizers.pre_tokenizers.Digits(individual_digits=True)] if digits else []
+    if pattern:
+        parts.append(tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), "isolated"))
+    parts.append(tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=not pattern))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(parts)
+    if normalised:
+        tokenizer.normalizer = tokenizers.normalizers.NFC()
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    trainer = tokenizers.trainers.BpeTrainer(vocab_size=600, special_tokens=["<pad>", "<s>", "</s>"], show_progress=False,
+                                             initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    # Merges across what a wrong cut would join, so that a wrong cut gives other ids.
+    tokenizer.train_from_iterator(TEXTS * 3 + ["12 123 1234 12345 34 345"] * 9, trainer)
+    return tokenizer
+
+
+def check_words(program, pre, scratch):
+    tokenizer = tokenizer_of(*WORDS[pre])
+    content = json.loads(tokenizer.to_str())
+    pieces = sorted(content["model"]["vocab"], key=content["model"]["vocab"].get)
+    special = {"<pad>", "<s>", "</s>"}
+    model = made("LlamaForCausalLM", SIZES | {"vocab_size": len(pieces), "num_hidden_layers": 1}, seed=1)
+
+    def lists(writer):
+        writer.add_tokenizer_model("gpt2")
+        writer.add_tokenizer_pre(pre)
+        writer.add_token_list(pieces)
+        writer.add_token_types([gguf.TokenType.CONTROL if piece in special else gguf.TokenType.NORMAL for piece in pieces])
+        writer.add_token_merges([merge if isinstance(merge, str) else " ".join(merge) for merge in content["model"]["merges"]])
+        writer.add_add_bos_token(False)
+
+    file, folder, ours, lines = scratch / "words.gguf", scratch / "folder", scratch / "ours.gguf", scratch / "lines"
+    write(file, "llama", keys_of("llama", model.config.to_dict()), tensors_of("llama", model), lists)
+    model.save_pretrained(folder)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    heed(program, "convert", folder, "-o", ours, "--dtype", "f32")
+    lines.write_text("".join(json.dumps(text) + "\n" for text in TEXTS))
+    expected = [tokenizer.encode(text).ids for text in TEXTS]
+    for path in (file, ours):
+        answer = heed(program, "tokenize", "--model", path, "--lines", lines, "--json")
+        found = [json.loads(line)["ids"] for line in answer.splitlines()]
+        wrong = [text for text, own, other in zip(TEXTS, expected, found, strict=True) if own != other]
+        assert not wrong, f"{path.name} cuts {wrong[0]!r} in another way"
+    print(f"words of {pre}: {len(TEXTS)} texts")
+
+
+def main():
+    names = sys.argv[2:] or [*CASES, *(f"words of {pre}" for pre in WORDS)]
+    failed = 0
+    for name in names:
+        with tempfile.TemporaryDirectory() as scratch:
+            try:
+                (check if name in CASES else check_words)(sys.argv[1], name.removeprefix("words of "), pathlib.Path(scratch))
+            except Exception as error:  # noqa: BLE001, the other cases are worth a look
+                failed += 1
+                print(f"{name}: {error}")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
