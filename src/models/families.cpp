@@ -13,7 +13,7 @@ namespace {
 
 const std::vector<Family>& families() {
   static const std::vector<Family> all = {
-      gpt2_family(),  llama_family(),    bert_family(),     seq2seq_family(),    gemma2_family(),
+      gpt2_family(),  llama_family(),    encoder_family(),  seq2seq_family(),    gemma2_family(),
       t5_family(),    gpt_neox_family(), gptj_family(),     gpt_neo_family(),    opt_family(),
       phi_family(),   phi3_family(),     gemma_family(),    gemma3_family(),     olmo_family(),
       olmo2_family(), cohere_family(),   stablelm_family(), starcoder2_family(), smollm3_family(),

@@ -29,6 +29,7 @@ class Mlp {
   Tensor forward(const Tensor& x, Run& run) const;  // [B, T, C]
   Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
   void collect(std::vector<Parameter*>& into);
+  const MlpParts& parts() const { return parts_; }
 
  private:
   Tensor plain_backward(const Tensor& dy, Run& run, Gradients& gradients) const;

@@ -110,7 +110,8 @@ TEST(Registry, AnUnknownModelTypeIsNamed) {
       make_model(R"({"model_type": "mamba"})", 1), ErrorCode::kUnsupported,
       "config: line 1, column 16: model_type is 'mamba', expected one of: gpt2, llama, "
       "mistral, ministral, qwen2, qwen3, bert, roberta, camembert, xlm-roberta, distilbert, "
-      "marian, blenderbot, gemma2, t5, mt5, gpt_neox, gptj, gpt_neo, opt, phi, phi3, gemma, "
+      "electra, albert, mpnet, modernbert, nomic_bert, marian, blenderbot, bart, mbart, m2m_100, "
+      "pegasus, gemma2, t5, mt5, umt5, gpt_neox, gptj, gpt_neo, opt, phi, phi3, gemma, "
       "gemma3_text, olmo, olmo2, olmo3, cohere, cohere2, stablelm, starcoder2, smollm3, glm, glm4, "
       "lesson");
   EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "n_layer": 1, "n_layer": 2})", 1),
