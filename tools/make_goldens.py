@@ -171,12 +171,12 @@ class Variant:
         model = getattr(transformers, self.kind)(self.made_config()).eval()
         with torch.no_grad():
             for name, parameter in model.named_parameters():
-                if "embed_positions" not in name or "blenderbot" in self.config["model_type"]:
+                if "embed_positions" not in name or self.config["model_type"] not in ("marian", "pegasus"):
                     parameter.copy_((1.0 if "norm" in name.lower() and name.endswith("weight") else 0.0)
                                     + 0.5 * torch.randn(parameter.shape))
         tensors = self.inputs(model)
         with torch.no_grad():
-            out = model(**{name: value for name, value in tensors.items()})
+            out = (model.base_model if self.kind.endswith("ForPreTraining") else model)(**tensors)
         tensors["logits" if hasattr(out, "logits") else "last_hidden_state"] = (
             out.logits if hasattr(out, "logits") else out.last_hidden_state)
         for name, value in (saved_tensors(model) if self.as_saved else model.state_dict()).items():
@@ -252,7 +252,10 @@ SHARED_KEYS = {"num_key_value_heads": 1}
 FALCON = {"vocab_size": 11, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
           "max_position_embeddings": 16}
 EXPERTS = {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 4}
+MODERN = {"local_attention": 4, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1,
+          "sep_token_id": 2}
 BOTH_WAYS = {"is_causal": False}
+ELECTRA = {"model_type": "electra", "embedding_size": 6} | BERT
 SLIDES = {"use_sliding_window": True, "sliding_window": 2}
 TYPES = ["full_attention", "sliding_attention"]
 YARN = {"rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0, "original_max_position_embeddings": 4}
@@ -444,12 +447,51 @@ VARIANTS = {
         "head_dim": 4, "num_local_experts": 4, "num_experts_per_tok": 3, "layer_types": TYPES, "sliding_window": 3,
         "rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 50.0}, "attention_bias": False},
         as_saved=True),
+    # Encoder-decoders by where norms and positions stand.
+    "bart": Variant("BartForConditionalGeneration", {"model_type": "bart"} | PAIR),
+    "bart-bare": Variant("BartModel", {"model_type": "bart"} | PAIR),
+    "bart-untied": Variant("BartForConditionalGeneration", {"model_type": "bart"} | PAIR
+                           | {"tie_word_embeddings": False}, left_out=("model.shared.weight",)),
+    "mbart": Variant("MBartForConditionalGeneration", {"model_type": "mbart"} | PAIR | {
+        "scale_embedding": True, "activation_function": "relu"}),
+    # Padding within a text is not counted.
+    "m2m-100": Variant("M2M100ForConditionalGeneration", {"model_type": "m2m_100"} | PAIR | {"pad_token_id": 1}),
+    "pegasus": Variant("PegasusForConditionalGeneration", {"model_type": "pegasus"} | PAIR
+                       | {"scale_embedding": True}),
+    "umt5": Variant("UMT5ForConditionalGeneration", T5 | {"model_type": "umt5", "num_layers": 2}),
+    "umt5-encoder": Variant("UMT5EncoderModel", T5 | {"model_type": "umt5", "num_layers": 2}),
+    # Encoders of which a part is narrower, shared, or another.
+    "electra": Variant("ElectraForMaskedLM", ELECTRA | {"hidden_act": "relu"}),
+    "electra-bare": Variant("ElectraModel", ELECTRA | {"embedding_size": 8}),
+    "electra-discriminator": Variant("ElectraForPreTraining", ELECTRA),
+    "albert": Variant("AlbertForMaskedLM", {"model_type": "albert"} | BERT | {
+        "embedding_size": 6, "num_hidden_layers": 4, "num_hidden_groups": 2, "inner_group_num": 2}),
+    "albert-uneven": Variant("AlbertForPreTraining", {"model_type": "albert"} | BERT | {
+        "embedding_size": 8, "num_hidden_layers": 5, "num_hidden_groups": 2}),
+    "mpnet": Variant("MPNetForMaskedLM", {"model_type": "mpnet"} | BERT | {"num_hidden_layers": 2, "pad_token_id": 1}),
+    "modernbert": Variant("ModernBertForMaskedLM", {"model_type": "modernbert"} | WIDE | MODERN | {
+        "num_hidden_layers": 4, "global_attn_every_n_layers": 2, "global_rope_theta": 300.0,
+        "local_rope_theta": 20.0}),
+    "modernbert-biases": Variant("ModernBertForMaskedLM", {"model_type": "modernbert"} | WIDE | MODERN | {
+        "norm_bias": True, "attention_bias": True, "mlp_bias": True, "classifier_bias": True, "decoder_bias": False,
+        "hidden_activation": "silu", "classifier_activation": "relu", "tie_word_embeddings": False,
+        "layer_types": ["sliding_attention", "full_attention"],
+        "rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 2.0, "rope_theta": 100.0},
+                            "sliding_attention": {"rope_type": "default", "rope_theta": 30.0}}}),
+    "nomic-bert": Variant("NomicBertForMaskedLM", {"model_type": "nomic_bert"} | WIDE),
     # Derived buffers and heads for other tasks.
     "gpt2-double-heads": Variant("GPT2DoubleHeadsModel", GPT2),
     # Labels of texts and of their tokens.
     "classes-t5": Variant("T5ForSequenceClassification", T5),
     "classes-t5-tokens": Variant("T5ForTokenClassification", T5),
     "classes-mt5": Variant("MT5ForSequenceClassification", T5 | {"model_type": "mt5"}),
+    "classes-umt5": Variant("UMT5ForSequenceClassification", T5 | {"model_type": "umt5"}),
+    "classes-bart": Variant("BartForSequenceClassification", {"model_type": "bart"} | PAIR),
+    "classes-electra": Variant("ElectraForSequenceClassification", ELECTRA),
+    "classes-electra-tokens": Variant("ElectraForTokenClassification", ELECTRA),
+    "classes-albert": Variant("AlbertForSequenceClassification", {"model_type": "albert"} | BERT
+                              | {"embedding_size": 6}),
+    "classes-mpnet": Variant("MPNetForSequenceClassification", {"model_type": "mpnet"} | BERT | {"pad_token_id": 1}),
     "classes-bert": Variant("BertForSequenceClassification", {"model_type": "bert"} | BERT),
     "classes-roberta": Variant("RobertaForSequenceClassification", {"model_type": "roberta"} | BERT
                                | {"type_vocab_size": 1}),

@@ -23,50 +23,60 @@ constexpr std::string_view kOfTokens = "ForTokenClassification";
 struct Head {
   std::string_view model_type, architecture;
   const char *middle, *of_texts, *of_tokens;
-  bool tanh, text_bias;
+  MiddleActivation activation;
+  bool text_bias;
 };
+using enum MiddleActivation;
 constexpr Head kHeads[] = {
-    {"bert", "Bert", "bert.pooler.dense", "classifier", "classifier", true, true},
-    {"roberta", "Roberta", "classifier.dense", "classifier.out_proj", "classifier", true, true},
-    {"camembert", "Camembert", "classifier.dense", "classifier.out_proj", "classifier", true, true},
-    {"xlm-roberta", "XLMRoberta", "classifier.dense", "classifier.out_proj", "classifier", true,
+    {"bert", "Bert", "bert.pooler.dense", "classifier", "classifier", kTanh, true},
+    {"roberta", "Roberta", "classifier.dense", "classifier.out_proj", "classifier", kTanh, true},
+    {"camembert", "Camembert", "classifier.dense", "classifier.out_proj", "classifier", kTanh,
      true},
-    {"distilbert", "DistilBert", "pre_classifier", "classifier", "classifier", false, true},
-    {"t5", "T5", "classification_head.dense", "classification_head.out_proj", "classifier", true,
+    {"xlm-roberta", "XLMRoberta", "classifier.dense", "classifier.out_proj", "classifier", kTanh,
      true},
-    {"mt5", "MT5", "classification_head.dense", "classification_head.out_proj", "classifier", true,
+    {"distilbert", "DistilBert", "pre_classifier", "classifier", "classifier", kRelu, true},
+    {"electra", "Electra", "classifier.dense", "classifier.out_proj", "classifier", kGelu, true},
+    {"albert", "Albert", "albert.pooler", "classifier", "classifier", kTanh, true},
+    {"mpnet", "MPNet", "classifier.dense", "classifier.out_proj", "classifier", kTanh, true},
+    {"t5", "T5", "classification_head.dense", "classification_head.out_proj", "classifier", kTanh,
      true},
-    {"gpt2", "GPT2", nullptr, "score", "classifier", false, false},
-    {"llama", "Llama", nullptr, "score", "score", false, false},
-    {"mistral", "Mistral", nullptr, "score", "score", false, false},
-    {"ministral", "Ministral", nullptr, "score", "score", false, false},
-    {"qwen2", "Qwen2", nullptr, "score", "score", false, false},
-    {"qwen3", "Qwen3", nullptr, "score", "score", false, false},
-    {"gemma2", "Gemma2", nullptr, "score", "score", false, false},
-    {"gemma", "Gemma", nullptr, "score", "score", false, false},
-    {"gemma3_text", "Gemma3Text", nullptr, "score", nullptr, false, false},
-    {"gpt_neox", "GPTNeoX", nullptr, "score", "classifier", false, false},
-    {"gptj", "GPTJ", nullptr, "score", nullptr, false, false},
-    {"gpt_neo", "GPTNeo", nullptr, "score", "classifier", false, false},
-    {"opt", "OPT", nullptr, "score", nullptr, false, false},
-    {"phi", "Phi", nullptr, "score", "score", false, false},
-    {"phi3", "Phi3", nullptr, "score", "score", false, false},
-    {"olmo", "Olmo", nullptr, "score", nullptr, false, false},
-    {"olmo2", "Olmo2", nullptr, "score", nullptr, false, false},
-    {"olmo3", "Olmo3", nullptr, "score", nullptr, false, false},
-    {"stablelm", "StableLm", nullptr, "score", "score", false, false},
-    {"starcoder2", "Starcoder2", nullptr, "score", "score", false, false},
-    {"smollm3", "SmolLM3", nullptr, "score", "score", false, false},
-    {"glm", "Glm", nullptr, "score", "score", false, false},
-    {"glm4", "Glm4", nullptr, "score", "score", false, false},
-    {"nemotron", "Nemotron", nullptr, "score", "score", false, false},
-    {"helium", "Helium", nullptr, "score", "score", false, false},
-    {"bloom", "Bloom", nullptr, "score", "classifier", false, false},
-    {"falcon", "Falcon", nullptr, "score", "classifier", false, false},
-    {"mixtral", "Mixtral", nullptr, "score", "score", false, false},
-    {"qwen2_moe", "Qwen2Moe", nullptr, "score", "score", false, false},
-    {"qwen3_moe", "Qwen3Moe", nullptr, "score", "score", false, false},
-    {"gpt_oss", "GptOss", nullptr, "score", "score", false, false}};
+    {"mt5", "MT5", "classification_head.dense", "classification_head.out_proj", "classifier", kTanh,
+     true},
+    {"umt5", "UMT5", "classification_head.dense", "classification_head.out_proj", "classifier",
+     kTanh, true},
+    {"bart", "Bart", "classification_head.dense", "classification_head.out_proj", nullptr, kTanh,
+     true},
+    {"gpt2", "GPT2", nullptr, "score", "classifier", kTanh, false},
+    {"llama", "Llama", nullptr, "score", "score", kTanh, false},
+    {"mistral", "Mistral", nullptr, "score", "score", kTanh, false},
+    {"ministral", "Ministral", nullptr, "score", "score", kTanh, false},
+    {"qwen2", "Qwen2", nullptr, "score", "score", kTanh, false},
+    {"qwen3", "Qwen3", nullptr, "score", "score", kTanh, false},
+    {"gemma2", "Gemma2", nullptr, "score", "score", kTanh, false},
+    {"gemma", "Gemma", nullptr, "score", "score", kTanh, false},
+    {"gemma3_text", "Gemma3Text", nullptr, "score", nullptr, kTanh, false},
+    {"gpt_neox", "GPTNeoX", nullptr, "score", "classifier", kTanh, false},
+    {"gptj", "GPTJ", nullptr, "score", nullptr, kTanh, false},
+    {"gpt_neo", "GPTNeo", nullptr, "score", "classifier", kTanh, false},
+    {"opt", "OPT", nullptr, "score", nullptr, kTanh, false},
+    {"phi", "Phi", nullptr, "score", "score", kTanh, false},
+    {"phi3", "Phi3", nullptr, "score", "score", kTanh, false},
+    {"olmo", "Olmo", nullptr, "score", nullptr, kTanh, false},
+    {"olmo2", "Olmo2", nullptr, "score", nullptr, kTanh, false},
+    {"olmo3", "Olmo3", nullptr, "score", nullptr, kTanh, false},
+    {"stablelm", "StableLm", nullptr, "score", "score", kTanh, false},
+    {"starcoder2", "Starcoder2", nullptr, "score", "score", kTanh, false},
+    {"smollm3", "SmolLM3", nullptr, "score", "score", kTanh, false},
+    {"glm", "Glm", nullptr, "score", "score", kTanh, false},
+    {"glm4", "Glm4", nullptr, "score", "score", kTanh, false},
+    {"nemotron", "Nemotron", nullptr, "score", "score", kTanh, false},
+    {"helium", "Helium", nullptr, "score", "score", kTanh, false},
+    {"bloom", "Bloom", nullptr, "score", "classifier", kTanh, false},
+    {"falcon", "Falcon", nullptr, "score", "classifier", kTanh, false},
+    {"mixtral", "Mixtral", nullptr, "score", "score", kTanh, false},
+    {"qwen2_moe", "Qwen2Moe", nullptr, "score", "score", kTanh, false},
+    {"qwen3_moe", "Qwen3Moe", nullptr, "score", "score", kTanh, false},
+    {"gpt_oss", "GptOss", nullptr, "score", "score", kTanh, false}};
 
 const Head* find_head(std::string_view model_type) {
   const Head* found = std::ranges::find(kHeads, model_type, &Head::model_type);
@@ -92,6 +102,10 @@ Linear out_layer(const ClassifierConfig& config, std::int64_t width) {
   return Linear(
       config.by_text ? head.of_texts : head.of_tokens,
       {.in = width, .out = std::ssize(config.labels), .bias = !config.by_text || head.text_bias});
+}
+
+Activation plain(MiddleActivation activation) {
+  return activation == kRelu ? Activation::kRelu : Activation::kGelu;
 }
 
 // Row places[b] of each text: [B, T, C] -> [B, 1, C], or the other way into zeros.
@@ -152,7 +166,7 @@ Classifier::Classifier(std::unique_ptr<Model> base, ClassifierConfig config)
   const Head& head = head_of(config_);
   if (!config_.by_text || head.middle == nullptr) return;
   middle_.emplace(head.middle, LinearShape{.in = info_.width, .out = info_.width});
-  activation_ = head.tanh ? Middle::kTanh : Middle::kRelu;
+  activation_ = head.activation;
 }
 
 // An encoder's first token stands for its text, a decoder's last one has seen all of it, and an
@@ -203,9 +217,8 @@ Tensor Classifier::forward(const Batch& batch, Run& run) const {
   copy_rows(places(batch, run), all, x, /*back=*/false);
   if (middle_) {
     Tensor hidden = middle_->forward(x, run);
-    x = activation_ == Middle::kTanh ? softcapped(std::move(hidden), 1)
-                                     : activate(hidden, Activation::kRelu);
-    if (run.saved != nullptr) run.saved->put(x.share());
+    x = activation_ == kTanh ? softcapped(hidden.clone(), 1) : activate(hidden, plain(activation_));
+    if (run.saved != nullptr) run.saved->put(activation_ == kTanh ? x.share() : std::move(hidden));
   }
   return show(TapKind::kLogits, out_.forward(x, run));
 }
@@ -214,11 +227,11 @@ void Classifier::backward(const Tensor& dlogits, const Batch& batch, Run& run,
                           Gradients& gradients) const {
   Tensor dx = out_.backward(dlogits, run, gradients);
   if (middle_) {
-    const Tensor active = run.saved->take();
-    if (activation_ == Middle::kTanh)
-      dx = softcap_backward(active, 1, dx);
+    const Tensor kept = run.saved->take();  // behind tanh, before the others
+    if (activation_ == kTanh)
+      dx = softcap_backward(kept, 1, dx);
     else
-      activate_backward(active, Activation::kRelu, dx);  // active > 0 where its input was
+      activate_backward(kept, plain(activation_), dx);
     dx = middle_->backward(dx, run, gradients);
   }
   if (config_.by_text) {

@@ -28,6 +28,8 @@ std::optional<ClassifierConfig> classifier_config(const Config& config);
 /// The members of a config.json that say so; kUnsupported where the family has no such head.
 Json classifier_members(const ClassifierConfig& classifier);
 
+enum class MiddleActivation : std::uint8_t { kTanh, kRelu, kGelu };
+
 class Classifier : public Model {
  public:
   /// Over a model of `config`'s family without a head of its own; the head is not initialised.
@@ -48,7 +50,6 @@ class Classifier : public Model {
   void load_head(const Weights& weights);
 
  private:
-  enum class Middle : std::uint8_t { kNone, kTanh, kRelu };
   // The batch that the base reads. An encoder-decoder reads the text as its source, and the text
   // after the start token as the target.
   class Pass {
@@ -66,7 +67,7 @@ class Classifier : public Model {
   std::unique_ptr<Model> base_;
   ModelInfo info_;
   std::optional<Linear> middle_;  // C -> C, of texts
-  Middle activation_ = Middle::kNone;
+  MiddleActivation activation_ = MiddleActivation::kTanh;
   Linear out_;  // C -> labels
 };
 

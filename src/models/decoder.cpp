@@ -15,8 +15,6 @@
 namespace heed {
 namespace {
 
-bool is_given(const char* name) { return *name != '\0'; }
-
 std::string block_name(const DecoderShape& shape, int layer) {
   return shape.names.block + std::to_string(layer) + ".";
 }
@@ -216,12 +214,8 @@ Decoder::Decoder(DecoderShape shape)
       parameter->stacked = stacked_name(parameter->name).has_value();
 }
 
-// Rows of the table of positions.
 Tensor Decoder::position_ids(const Batch& batch, const Run& run) const {
-  Tensor ids = positions_of(batch.ids, run, shape_.positions);
-  for (std::int64_t i = 0; i < ids.element_count(); ++i)
-    ids.data<std::int32_t>()[i] += static_cast<std::int32_t>(shape_.first_position);
-  return ids;
+  return positions_of(batch.ids, run, {.count = shape_.positions, .first = shape_.first_position});
 }
 
 Tensor Decoder::states(const Batch& batch, Run& run) const {

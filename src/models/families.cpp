@@ -13,7 +13,7 @@ namespace {
 
 const std::vector<Family>& families() {
   static const std::vector<Family> all = {
-      gpt2_family(),     llama_family(),      bert_family(),
+      gpt2_family(),     llama_family(),      encoder_family(),
       seq2seq_family(),  gemma2_family(),     t5_family(),
       gpt_neox_family(), gptj_family(),       gpt_neo_family(),
       opt_family(),      phi_family(),        phi3_family(),

@@ -51,7 +51,7 @@ Json json_of_ids(const std::vector<std::int64_t>& ids);
 
 Family gpt2_family();
 Family llama_family();
-Family bert_family();
+Family encoder_family();
 Family seq2seq_family();
 Family gemma2_family();
 Family gpt_neox_family();

@@ -77,7 +77,8 @@ Tensor Lesson::states(const Batch& batch, Run& run) const {
   const Shown show{run};
   Tensor x = tokens_.forward(batch.ids);
   if (positions_)
-    x = add(std::move(x), positions_->forward(positions_of(batch.ids, run, info_.positions)));
+    x = add(std::move(x),
+            positions_->forward(positions_of(batch.ids, run, {.count = info_.positions})));
   x = show(TapKind::kEmbedding, std::move(x));  // [B, T, C]
   for (const Block& block : blocks_) {
     x = block.attention.forward(std::move(x), run);
@@ -117,7 +118,7 @@ void Lesson::states_backward(const Tensor& dstates, const Batch& batch, Run& run
     dx = block->attention.backward(dx, run, gradients);
   }
   if (positions_)
-    positions_->backward(positions_of(batch.ids, run, info_.positions), dx, gradients);
+    positions_->backward(positions_of(batch.ids, run, {.count = info_.positions}), dx, gradients);
   tokens_.backward(batch.ids, dx, gradients);
 }
 

@@ -12,6 +12,9 @@
 
 namespace heed {
 
+/// Whether a model has the part that its files would call `name`.
+inline bool is_given(const char* name) { return *name != '\0'; }
+
 /// y = after(x + inside(branch(before(x)))).
 struct BranchParts {
   Stack stack = Stack::kSelf;  // as taps name it

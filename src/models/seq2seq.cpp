@@ -5,204 +5,332 @@
 #include <cmath>
 #include <utility>
 
+#include "models/family.h"
 #include "models/parts.h"
-#include "models/text_pass.h"
 #include "nn/shown.h"
-#include "nn/sinusoids.h"
 #include "ops/add.h"
 #include "ops/multiply.h"
 
 namespace heed {
 namespace {
 
-constexpr double kSeq2seqEpsilon = 1e-5;  // of every norm: no configuration tells
+Norm norm_of(const Seq2seqShape& shape, const std::string& name) {
+  NormShape norm = shape.norm;
+  norm.width = shape.width;
+  return {name, norm};
+}
 
-const char* name_of(Stack stack) { return stack == Stack::kEncoder ? "encoder" : "decoder"; }
+std::string name_of(const Seq2seqShape& shape, Stack stack) {
+  return stack == Stack::kDecoder ? shape.names.decoder : shape.names.encoder;
+}
+
+std::string layer_name(const Seq2seqShape& shape, Stack stack, int layer) {
+  return fmt::format("{}{}{}.", name_of(shape, stack), shape.names.block, layer);
+}
 
 // Builds one layer's parts from their names.
 class LayerParts {
  public:
-  LayerParts(const Seq2seqConfig& config, Stack stack, int layer)
-      : config_(config),
-        of_encoder_(stack == Stack::kEncoder),
-        side_(of_encoder_ ? config.encoder : config.decoder),
+  LayerParts(const Seq2seqShape& shape, Stack stack, int layer)
+      : shape_(shape),
+        decodes_(stack == Stack::kDecoder),
+        side_(decodes_ ? shape.decoder : shape.encoder),
+        stack_(stack),
         layer_(layer),
-        name_(fmt::format("model.{}.layers.{}.", name_of(stack), layer)) {}
+        name_(layer_name(shape, stack, layer)) {}
 
-  Residual<Attention> attention(const char* part, Stack stack, Mask mask) {
-    const std::int64_t C = config_.width;
-    const std::int64_t head_dim = C / side_.heads;
-    const auto linear = [&](const char* what) {
-      return Linear(name_ + part + what, {.in = C, .out = C});
-    };
-    Attention attention({.projections = separate_projections(linear(".q_proj"), linear(".k_proj"),
-                                                             linear(".v_proj")),
-                         .out = linear(".out_proj"),
-                         .dropout = next_dropout()},
-                        {.stack = stack,
-                         .layer = layer_,
-                         .heads = side_.heads,
-                         .kv_heads = side_.heads,
-                         .head_dim = head_dim,
-                         .scale = 1 / std::sqrt(static_cast<double>(head_dim)),
-                         .dropout = config_.attention_dropout,
-                         .mask = std::move(mask)});
-    return {norms(name_ + part + "_layer_norm"), std::move(attention),
-            attention_names(stack, layer_)};
+  Residual<Attention> attention(std::shared_ptr<const PositionBias> distances) {
+    return attention(shape_.names.attention, shape_.names.attention_norm, stack_,
+                     std::move(distances), text_mask(shape_.causal && decodes_));
+  }
+  Residual<Attention> cross() {
+    return attention(shape_.names.cross, shape_.names.cross_norm, Stack::kCross, nullptr, {});
   }
 
-  Residual<Mlp> mlp(Stack stack) {
-    Mlp mlp({.up = Linear(name_ + "fc1", {.in = config_.width, .out = side_.inner}),
-             .activation = config_.activation,
-             .down = Linear(name_ + "fc2", {.in = side_.inner, .out = config_.width}),
-             .dropout = next_dropout(),
-             .where = {.stack = stack, .layer = layer_}});
-    return {norms(name_ + "final_layer_norm"), std::move(mlp), mlp_names(stack, layer_)};
+  Residual<Mlp> mlp() {
+    const Seq2seqNames& names = shape_.names;
+    const std::string stem = decodes_ ? names.decoder_mlp : names.encoder_mlp;
+    const std::int64_t C = shape_.width, F = side_.inner;
+    MlpParts parts{.up = linear(stem + names.up, C, F),
+                   .activation = shape_.activation,
+                   .down = linear(stem + names.down, F, C),
+                   .dropout = next_dropout(),
+                   .where = {.stack = stack_, .layer = layer_}};
+    if (is_given(names.gate)) parts.gate.emplace(linear(stem + names.gate, C, F));
+    return {norms(stem + names.mlp_norm), Mlp(std::move(parts)), mlp_names(stack_, layer_)};
   }
 
  private:
+  Residual<Attention> attention(const std::string& part, const char* norm, Stack stack,
+                                std::shared_ptr<const PositionBias> distances, Mask mask) {
+    const Seq2seqNames& names = shape_.names;
+    const std::int64_t C = shape_.width, H = side_.heads;
+    const std::int64_t D = shape_.head_dim == 0 ? C / H : shape_.head_dim;
+    const auto projection = [&](const char* what) { return linear(part + what, C, H * D); };
+    Attention attention(
+        {.projections =
+             separate_projections(projection(names.q), projection(names.k), projection(names.v)),
+         .out = linear(part + names.out, H * D, C),
+         .bias = std::move(distances),
+         .dropout = next_dropout()},
+        {.stack = stack,
+         .layer = layer_,
+         .heads = H,
+         .kv_heads = H,
+         .head_dim = D,
+         .scale = shape_.score_scale.value_or(1 / std::sqrt(static_cast<double>(D))),
+         .dropout = shape_.attention_dropout,
+         .mask = std::move(mask)});
+    return {norms(norm), std::move(attention), attention_names(stack, layer_)};
+  }
+
+  Linear linear(const std::string& name, std::int64_t in, std::int64_t out) const {
+    return {name_ + name, {.in = in, .out = out, .bias = shape_.biases}};
+  }
+
   Norms norms(const std::string& name) const {
-    Norm norm(name, {.width = config_.width, .epsilon = kSeq2seqEpsilon});
-    if (config_.norms_first) return {.before = std::move(norm)};
+    Norm norm = norm_of(shape_, name_ + name);
+    if (shape_.norms_first) return {.before = std::move(norm)};
     return {.after = std::move(norm)};
   }
 
   // Sites 0 and 1 are the embeddings'; a decoder's layer has three, an encoder's two.
   DropoutLayer next_dropout() {
-    const std::int64_t before = of_encoder_ ? 2 * layer_ : 2 * config_.encoder.layers + 3 * layer_;
-    return {.rate = config_.dropout, .site = static_cast<std::uint32_t>(2 + before + branch_++)};
+    const std::int64_t before = decodes_ ? 2 * shape_.encoder.layers + 3 * layer_ : 2 * layer_;
+    return {.rate = shape_.dropout, .site = static_cast<std::uint32_t>(2 + before + branch_++)};
   }
 
-  const Seq2seqConfig& config_;
-  bool of_encoder_;
-  const Seq2seqConfig::Side& side_;
+  const Seq2seqShape& shape_;
+  bool decodes_;
+  const Seq2seqShape::Side& side_;
+  Stack stack_;
   int layer_;
   std::string name_;
   int branch_ = 0;
 };
 
+// One for all layers, or one per layer; none where scores have no such bias.
+std::vector<std::shared_ptr<PositionBias>> make_distances(const Seq2seqShape& shape, Stack stack,
+                                                          const Seq2seqShape::Side& side) {
+  std::vector<std::shared_ptr<PositionBias>> all;
+  if (!is_given(shape.names.distances)) return all;
+  PositionBiasShape distances = shape.distances;
+  distances.heads = side.heads;
+  distances.both_sides = stack != Stack::kDecoder;
+  for (int layer = 0; layer < (shape.own_distances ? side.layers : 1); ++layer)
+    all.push_back(std::make_shared<PositionBias>(
+        layer_name(shape, stack, layer) + shape.names.attention + shape.names.distances,
+        distances));
+  return all;
+}
+
 }  // namespace
 
-Seq2seq::Side Seq2seq::make_side(const Seq2seqConfig& config, Stack stack,
-                                 const Embedding* shared) {
-  const bool encodes = stack == Stack::kEncoder;
-  const Seq2seqConfig::Side& numbers = encodes ? config.encoder : config.decoder;
-  const std::string name = std::string("model.") + name_of(stack);
-  Side side{.words = shared != nullptr
-                         ? Embedding(shared->table())
-                         : Embedding(name + ".embed_tokens", numbers.vocabulary, config.width),
+ModelInfo Seq2seqShape::info() const {
+  const auto stack_of = [&](Stack stack, bool in_order, const Side& side) {
+    const std::int64_t own = head_dim == 0 ? width / side.heads : head_dim;
+    return stack_shape(stack, in_order, {side.layers, side.heads, side.heads, own});
+  };
+  ModelInfo info{.family = family,
+                 .title = title,
+                 .layers = encoder.layers,
+                 .heads = encoder.heads,
+                 .kv_heads = encoder.heads,
+                 .width = width,
+                 .head_dim = head_dim == 0 ? width / encoder.heads : head_dim,
+                 .vocabulary = decoder.vocabulary,
+                 .positions = positions,
+                 .first_token = start,
+                 .end_tokens = eos,
+                 .bad_words = bad_words,
+                 .causal = false,
+                 .has_logits = has_words};
+  if (!has_decoder) {
+    info.stacks = {stack_of(Stack::kSelf, /*in_order=*/false, encoder)};
+    return info;
+  }
+  info.stacks = {stack_of(Stack::kEncoder, /*in_order=*/false, encoder),
+                 stack_of(Stack::kDecoder, causal, decoder),
+                 stack_of(Stack::kCross, /*in_order=*/false, decoder)};
+  info.source_positions = positions;
+  info.source_vocabulary = encoder.vocabulary;
+  return info;
+}
+
+Seq2seq::Side Seq2seq::make_side(Stack stack) const {
+  const Seq2seqNames& names = shape_.names;
+  const bool encodes = stack != Stack::kDecoder;
+  const Seq2seqShape::Side& numbers = encodes ? shape_.encoder : shape_.decoder;
+  const std::string name = name_of(shape_, stack);
+  Side side{.stack = stack,
+            .words = shared_ ? Embedding(shared_->table())
+                             : Embedding(name + names.words, numbers.vocabulary, shape_.width),
             .positions = {},
-            .dropout = {.rate = config.dropout, .site = encodes ? 0U : 1U},
+            .embedding_norm = {},
+            .dropout = {.rate = shape_.dropout, .site = encodes ? 0U : 1U},
+            .distances = make_distances(shape_, stack, numbers),
             .layers = {},
             .norm = {}};
-  if (config.position_table)
-    side.positions.emplace(name + ".embed_positions", config.positions, config.width);
+  if (is_given(names.positions))
+    side.positions.emplace(name + names.positions, shape_.rows.count + shape_.rows.first,
+                           shape_.width);
+  if (is_given(names.embedding_norm))
+    side.embedding_norm = norm_of(shape_, name + names.embedding_norm);
+  if (is_given(names.last_norm)) side.norm = norm_of(shape_, name + names.last_norm);
   for (int layer = 0; layer < numbers.layers; ++layer) {
-    LayerParts parts(config, stack, layer);
-    auto attention = parts.attention("self_attn", stack, text_mask(config.causal && !encodes));
+    LayerParts parts(shape_, stack, layer);
+    std::shared_ptr<const PositionBias> distances;
+    if (!side.distances.empty()) distances = side.distances[shape_.own_distances ? layer : 0];
+    auto attention = parts.attention(std::move(distances));
     std::optional<Residual<Attention>> cross;
-    if (!encodes) cross.emplace(parts.attention("encoder_attn", Stack::kCross, {}));
-    side.layers.push_back({std::move(attention), std::move(cross), parts.mlp(stack)});
+    if (!encodes) cross.emplace(parts.cross());
+    side.layers.push_back({std::move(attention), std::move(cross), parts.mlp()});
   }
-  if (config.norms_first)
-    side.norm.emplace(name + ".layer_norm",
-                      NormShape{.width = config.width, .epsilon = kSeq2seqEpsilon});
   return side;
 }
 
-Seq2seq::Seq2seq(const Seq2seqConfig& config)
-    : config_(config),
-      info_(config.info()),
-      shared_(config.shared_words ? std::optional(Embedding(
-                                        "model.shared", config.encoder.vocabulary, config.width))
-                                  : std::nullopt),
-      encoder_(make_side(config, Stack::kEncoder, shared_ ? &*shared_ : nullptr)),
-      decoder_(make_side(config, Stack::kDecoder, shared_ ? &*shared_ : nullptr)),
-      head_(config.tied
-                ? Linear(decoder_.words.table(), WeightLayout::kOutIn)
-                : Linear("lm_head",
-                         {.in = config.width, .out = config.decoder.vocabulary, .bias = false})),
-      bias_("final_logits_bias", {1, config.decoder.vocabulary}) {}
+Seq2seq::Seq2seq(Seq2seqShape shape)
+    : shape_(std::move(shape)),
+      info_(shape_.info()),
+      shared_(shape_.shared_words
+                  ? std::optional(
+                        Embedding(shape_.names.shared, shape_.encoder.vocabulary, shape_.width))
+                  : std::nullopt),
+      encoder_(make_side(shape_.has_decoder ? Stack::kEncoder : Stack::kSelf)) {
+  if (shape_.has_decoder) decoder_.emplace(make_side(Stack::kDecoder));
+  if (!decoder_ || !shape_.has_words) return;
+  const std::int64_t words = shape_.decoder.vocabulary;
+  if (shape_.tied)
+    head_.emplace(decoder_->words.table(), WeightLayout::kOutIn);
+  else
+    head_.emplace(shape_.names.head, LinearShape{.in = shape_.width, .out = words, .bias = false});
+  if (is_given(shape_.names.logit_bias)) bias_.emplace(shape_.names.logit_bias, Shape{1, words});
+}
 
-Tensor Seq2seq::embed(const Side& side, Stack stack, const ConstView& ids, Run& run) const {
-  const Shown show{run, stack};
-  const Tensor positions = positions_of(ids, run, config_.positions);
-  Tensor x = scaled(side.words.forward(ids), config_.word_scale);
-  const Tensor places = side.positions ? side.positions->forward(positions)
-                                       : sinusoids(positions, config_.width, x.dtype());
-  x = add(std::move(x), places);
+void Seq2seq::check(const Batch& batch, const Run& run) const {
+  check_pass(info_, batch, run);
+  for (const auto& [key, share] : shape_.unserved) check_dropout(info_, key, share, run);
+}
+
+Tensor Seq2seq::embed(const Side& side, const ConstView& ids, Run& run) const {
+  const Shown show{run, side.stack};
+  Tensor x = side.words.forward(ids);
+  if (shape_.word_scale != 1) x = scaled(std::move(x), shape_.word_scale);
+  const Tensor positions = positions_of(ids, run, shape_.rows);
+  if (side.positions)
+    x = add(std::move(x), side.positions->forward(positions));
+  else if (shape_.sinusoids)
+    x = add(std::move(x), sinusoids(positions, *shape_.sinusoids, x.dtype()));
+  if (side.embedding_norm) x = side.embedding_norm->forward(x, run);
   return show(TapKind::kEmbedding, side.dropout.forward(std::move(x), run));  // [B, T, C]
 }
 
-Tensor Seq2seq::encode(const Batch& batch, Run& run) const {
-  const Shown show{run, Stack::kEncoder};
-  Tensor x = embed(encoder_, Stack::kEncoder, batch.source, run);  // [B, S, C]
+Tensor Seq2seq::encode(const ConstView& ids, Run& run) const {
+  const Shown show{run, encoder_.stack};
+  Tensor x = embed(encoder_, ids, run);  // [B, S, C]
   for (const Layer& layer : encoder_.layers)
     x = layer.mlp.forward(layer.attention.forward(std::move(x), run), run);
   if (encoder_.norm) x = encoder_.norm->forward(x, run);
   return show(TapKind::kFinal, std::move(x));
 }
 
-Tensor Seq2seq::forward(const Batch& batch, Run& run) const {
-  check_pass(info_, batch, run);
-  check_dropout(info_, "activation_dropout", config_.activation_dropout, run);
+// The states behind the decoder's last layer and norm [B, T, C].
+Tensor Seq2seq::decode(const Side& decoder, const Batch& batch, Run& run) const {
   const Shown show{run, Stack::kDecoder};
   Source source{.states = {}, .lengths = source_lengths(batch)};
   if (batch.source.given()) {
     Run reading = source_run(batch, run);
-    source.states = encode(batch, reading);
+    source.states = encode(batch.source, reading);
   }
-  Tensor x = embed(decoder_, Stack::kDecoder, batch.ids, run);  // [B, T, C]
-  for (const Layer& layer : decoder_.layers) {
+  Tensor x = embed(decoder, batch.ids, run);  // [B, T, C]
+  for (const Layer& layer : decoder.layers) {
     x = layer.attention.forward(std::move(x), run);
     if (layer.cross) x = layer.cross->forward(std::move(x), run, source);
     x = layer.mlp.forward(std::move(x), run);
   }
-  if (decoder_.norm) x = decoder_.norm->forward(x, run);
-  x = show(TapKind::kFinal, std::move(x));
-  Tensor logits = bias_.forward(logits_of(head_, x, run));  // [B, T or 1, V]
+  if (decoder.norm) x = decoder.norm->forward(x, run);
+  return show(TapKind::kFinal, std::move(x));
+}
+
+Tensor Seq2seq::logits(const Linear& head, const Tensor& last, Run& run) const {
+  const Tensor read =
+      shape_.head_scale == 1 ? last.share() : scaled(last.clone(), shape_.head_scale);
+  Tensor logits = logits_of(head, read, run);
+  return bias_ ? bias_->forward(std::move(logits)) : std::move(logits);
+}
+
+Tensor Seq2seq::states(const Batch& batch, Run& run) const {
+  if (decoder_) return Model::states(batch, run);  // which refuses
+  check(batch, run);
+  return encode(batch.ids, run);
+}
+
+Tensor Seq2seq::forward(const Batch& batch, Run& run) const {
+  if (!decoder_) return wanted_rows(states(batch, run), run);
+  check(batch, run);
+  Tensor last = decode(*decoder_, batch, run);
+  Tensor given = head_ ? Shown{run, Stack::kDecoder}(TapKind::kLogits, logits(*head_, last, run))
+                       : wanted_rows(std::move(last), run);  // [B, T or 1, V], or of C
   if (run.cache != nullptr) run.cache->advance(run.row_lengths(batch.ids.dim(0), batch.ids.dim(1)));
-  return show(TapKind::kLogits, std::move(logits));
+  return given;
 }
 
 Tensor Seq2seq::read_out(const Tensor& stream, Run& run) const {
-  const Tensor last = decoder_.norm ? decoder_.norm->forward(stream, run) : stream.share();
-  return bias_.forward(logits_of(head_, last, run));
+  if (!head_ || !decoder_) return Model::read_out(stream, run);  // which refuses
+  return logits(*head_, decoder_->norm ? decoder_->norm->forward(stream, run) : stream.share(),
+                run);
 }
 
-void Seq2seq::embed_backward(const Side& side, const Tensor& dx, const ConstView& ids,
-                             const Run& run, Gradients& gradients) const {
+void Seq2seq::embed_backward(const Side& side, const Tensor& dx, const ConstView& ids, Run& run,
+                             Gradients& gradients) const {
   Tensor dsum = side.dropout.backward(dx, run);
+  if (side.embedding_norm) dsum = side.embedding_norm->backward(dsum, run, gradients);
   if (side.positions)
-    side.positions->backward(positions_of(ids, run, config_.positions), dsum, gradients);
-  side.words.backward(ids, scaled(dsum.clone(), config_.word_scale), gradients);
+    side.positions->backward(positions_of(ids, run, shape_.rows), dsum, gradients);
+  side.words.backward(ids, scaled(dsum.clone(), shape_.word_scale), gradients);
+}
+
+void Seq2seq::encode_backward(const Tensor& dstates, const ConstView& ids, Run& run,
+                              Gradients& gradients) const {
+  Tensor dx = encoder_.norm ? encoder_.norm->backward(dstates, run, gradients) : dstates.share();
+  for (auto layer = encoder_.layers.rbegin(); layer != encoder_.layers.rend(); ++layer)
+    dx = layer->attention.backward(layer->mlp.backward(dx, run, gradients), run, gradients);
+  embed_backward(encoder_, dx, ids, run, gradients);
+}
+
+void Seq2seq::states_backward(const Tensor& dstates, const Batch& batch, Run& run,
+                              Gradients& gradients) const {
+  if (decoder_) return Model::states_backward(dstates, batch, run, gradients);  // which refuses
+  check_saved(info_, run);
+  encode_backward(dstates, batch.ids, run, gradients);
 }
 
 void Seq2seq::backward(const Tensor& dlogits, const Batch& batch, Run& run,
                        Gradients& gradients) const {
+  if (!decoder_) return states_backward(dlogits, batch, run, gradients);
   check_saved(info_, run);
-  bias_.backward(dlogits, gradients);
-  Tensor dx = head_.backward(dlogits, run, gradients);
+  if (bias_) bias_->backward(dlogits, gradients);
+  Tensor dx = head_ ? head_->backward(dlogits, run, gradients) : dlogits.share();
+  if (head_ && shape_.head_scale != 1) dx = scaled(std::move(dx), shape_.head_scale);
+  if (decoder_->norm) dx = decoder_->norm->backward(dx, run, gradients);
   const Source source{.states = {}, .lengths = source_lengths(batch)};
   Tensor dstates =
-      Tensor::zeros({batch.source.dim(0), batch.source.dim(1), config_.width}, dx.dtype());
-  if (decoder_.norm) dx = decoder_.norm->backward(dx, run, gradients);
-  for (auto at = decoder_.layers.rbegin(); at != decoder_.layers.rend(); ++at) {
+      Tensor::zeros({batch.source.dim(0), batch.source.dim(1), shape_.width}, dx.dtype());
+  for (auto at = decoder_->layers.rbegin(); at != decoder_->layers.rend(); ++at) {
     const Layer& layer = *at;
     dx = layer.mlp.backward(dx, run, gradients);
     if (layer.cross) dx = layer.cross->backward(dx, run, gradients, source, dstates);
     dx = layer.attention.backward(dx, run, gradients);
   }
-  embed_backward(decoder_, dx, batch.ids, run, gradients);
+  embed_backward(*decoder_, dx, batch.ids, run, gradients);
   Run reading = source_run(batch, run);
-  dx = encoder_.norm ? encoder_.norm->backward(dstates, reading, gradients) : dstates.share();
-  for (auto layer = encoder_.layers.rbegin(); layer != encoder_.layers.rend(); ++layer)
-    dx = layer->attention.backward(layer->mlp.backward(dx, reading, gradients), reading, gradients);
-  embed_backward(encoder_, dx, batch.source, reading, gradients);
+  encode_backward(dstates, batch.source, reading, gradients);
 }
 
 void Seq2seq::Side::collect(std::vector<Parameter*>& into) {
   if (positions) positions->collect(into);
+  if (embedding_norm) embedding_norm->collect(into);
+  for (const auto& bias : distances) bias->collect(into);
   for (Layer& layer : layers) {
     layer.attention.collect(into);
     if (layer.cross) layer.cross->collect(into);
@@ -212,37 +340,48 @@ void Seq2seq::Side::collect(std::vector<Parameter*>& into) {
 }
 
 ModelParts Seq2seq::parts() const {
-  const auto stream = [&](const Side& side, Stack stack) {
-    StreamParts parts{.stack = stack,
+  const auto stream = [&](const Side& side) {
+    StreamParts parts{.stack = side.stack,
                       .words = &side.words,
-                      .word_scale = config_.word_scale,
-                      .positions = side.positions ? &*side.positions : nullptr};
+                      .word_scale = shape_.word_scale,
+                      .positions = side.positions ? &*side.positions : nullptr,
+                      .first_position = shape_.rows.first,
+                      .pad = shape_.rows.pad};
+    if (side.embedding_norm) parts.embedded = side.embedding_norm->numbers();
     for (const Layer& layer : side.layers) {
       const auto index = static_cast<int>(&layer - side.layers.data());
-      parts.branches.push_back(branch_parts(layer.attention, stack, index));
+      parts.branches.push_back(branch_parts(layer.attention, side.stack, index));
       if (layer.cross) parts.branches.push_back(branch_parts(*layer.cross, Stack::kCross, index));
-      parts.branches.push_back(branch_parts(layer.mlp, stack, index));
+      parts.branches.push_back(branch_parts(layer.mlp, side.stack, index));
     }
     if (side.norm) parts.last = side.norm->numbers();
     return parts;
   };
-  return {.streams = {stream(encoder_, Stack::kEncoder), stream(decoder_, Stack::kDecoder)},
-          .words = &head_};
+  ModelParts parts{.streams = {stream(encoder_)},
+                   .words = head_ ? &*head_ : nullptr,
+                   .words_scale = shape_.head_scale};
+  if (decoder_) parts.streams.push_back(stream(*decoder_));
+  return parts;
 }
 
 std::vector<Parameter*> Seq2seq::parameters() {
   std::vector<Parameter*> all;
-  if (shared_) {
-    shared_->collect(all);
-  } else {
-    encoder_.words.collect(all);
-    decoder_.words.collect(all);
-  }
-  encoder_.collect(all);
-  decoder_.collect(all);
-  if (!config_.tied) head_.collect(all);
-  bias_.collect(all);
+  if (shared_) shared_->collect(all);
+  for (Side* side : {&encoder_, decoder_ ? &*decoder_ : nullptr})
+    if (side != nullptr) {
+      if (!shared_) side->words.collect(all);
+      side->collect(all);
+    }
+  if (head_ && !shape_.tied) head_->collect(all);
+  if (bias_) bias_->collect(all);
   return all;
+}
+
+std::unique_ptr<Model> make_seq2seq(Seq2seqShape shape, std::uint64_t seed) {
+  const std::function<double(std::string_view)> deviation = shape.deviation;
+  auto model = std::make_unique<Seq2seq>(std::move(shape));
+  initialise(model->parameters(), {.seed = seed, .deviation = deviation});
+  return model;
 }
 
 }  // namespace heed

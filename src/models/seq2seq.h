@@ -1,62 +1,115 @@
-// The original Transformer (Vaswani et al. 2017): an encoder, and a decoder that attends to what it
-// made. Marian has its norms after each branch, as the paper; Blenderbot before, and a table of
-// positions.
+// An encoder-decoder that is described by data (Vaswani et al. 2017): an encoder, and a decoder
+// that attends to what it made. A family reads its `config.json` into a `Seq2seqShape`. Without a
+// decoder it is an encoder like BERT.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heed/models/model.h"
 #include "models/config.h"
+#include "models/text_pass.h"
 #include "nn/attention.h"
 #include "nn/bias.h"
 #include "nn/embedding.h"
 #include "nn/linear.h"
 #include "nn/mlp.h"
 #include "nn/norm.h"
+#include "nn/position_bias.h"
 #include "nn/residual.h"
+#include "nn/sinusoids.h"
 
 namespace heed {
 
-struct Seq2seqConfig {
-  static Seq2seqConfig read(const Config& config);
-  ModelInfo info() const;
+/// What files call the parameters. A part without a name is absent. Those of a side begin with
+/// `encoder` or `decoder`, those of a layer with the side, `block`, the layer's number and a dot.
+struct Seq2seqNames {
+  const char* shared = "model.shared";  // the words of both sides
+  const char* encoder = "model.encoder.";
+  const char* decoder = "model.decoder.";
+  const char* words = "embed_tokens";  // of a side, where they are not shared
+  const char* positions = "";
+  const char* embedding_norm = "";
+  const char* block = "layers.";
+  const char* attention = "self_attn.";
+  const char* attention_norm = "self_attn_layer_norm";
+  const char* cross = "encoder_attn.";
+  const char* cross_norm = "encoder_attn_layer_norm";
+  const char* q = "q_proj";  // behind `attention` or `cross`
+  const char* k = "k_proj";
+  const char* v = "v_proj";
+  const char* out = "out_proj";
+  const char* encoder_mlp = "";  // what the next four begin with
+  const char* decoder_mlp = "";
+  const char* mlp_norm = "final_layer_norm";
+  const char* gate = "";
+  const char* up = "fc1";
+  const char* down = "fc2";
+  const char* distances = "";  // behind `attention`: a bias on scores by distance
+  const char* last_norm = "";
+  const char* head = "lm_head";
+  const char* logit_bias = "";
+};
 
+struct Seq2seqShape {
   struct Side {
     std::int64_t layers, heads, inner, vocabulary;
   };
-  std::string title;
-  Side encoder, decoder;
-  std::int64_t width, positions;
-  bool norms_first;     // before each branch, and one more behind the last layer
-  bool position_table;  // learned; else sinusoids
-  bool shared_words;    // one table for both sides, called model.shared
-  bool tied;            // the head is the decoder's table
-  bool causal;          // the decoder; the encoder never is
-  double word_scale;
-  double dropout, activation_dropout, attention_dropout, initial_deviation;
-  Activation activation;
-  std::int64_t start;  // what the decoder begins with
-  std::vector<std::int64_t> eos;
-  std::vector<std::vector<std::int64_t>> bad_words;
-  std::string json;
+  std::string family, title;
+  Seq2seqNames names = {};
+  Side encoder = {}, decoder = {};
+  std::int64_t width = 0, positions = 0;
+  std::int64_t head_dim = 0;  // 0: width / heads
+  bool has_decoder = true;
+  bool has_words = true;     // false: there is no language-model head
+  bool shared_words = true;  // one table for both sides
+  bool tied = true;          // the head is the decoder's table
+  bool causal = true;        // the decoder; the encoder never is
+
+  NormShape norm = {};       // its width is `width`
+  bool norms_first = false;  // before each branch; else after it
+  bool biases = true;        // of linear layers
+  PositionRows rows = {};    // of the table of positions, or the sinusoids' positions
+  std::optional<SinusoidShape> sinusoids = {};  // without a table
+  PositionBiasShape distances = {};             // its heads and sides are those of the model
+  bool own_distances = false;                   // each layer's; else the first one's are for all
+  std::optional<double> score_scale = {};       // none: 1 / sqrt(head_dim)
+  double word_scale = 1, head_scale = 1;        // of embedded words; of states before the head
+  Activation activation = Activation::kGelu;
+
+  double dropout = 0, attention_dropout = 0;
+  std::vector<std::pair<const char*, double>> unserved = {};  // shares that training must not have
+  std::function<double(std::string_view)> deviation = {};     // of fresh weights, by name
+  std::int64_t start = -1;                                    // what the decoder begins with
+  std::vector<std::int64_t> eos = {};
+  std::vector<std::vector<std::int64_t>> bad_words = {};
+  std::string json = {};  // the configuration as it is saved
+
+  ModelInfo info() const;
 };
 
 class Seq2seq : public Model {
  public:
   /// Weights are not initialised.
-  explicit Seq2seq(const Seq2seqConfig& config);
+  explicit Seq2seq(Seq2seqShape shape);
 
   const ModelInfo& info() const override { return info_; }
   Tensor forward(const Batch& batch, Run& run) const override;
   Tensor read_out(const Tensor& stream, Run& run) const override;
   void backward(const Tensor& dlogits, const Batch& batch, Run& run,
                 Gradients& gradients) const override;
+  Tensor states(const Batch& batch, Run& run) const override;  // of an encoder alone
+  void states_backward(const Tensor& dstates, const Batch& batch, Run& run,
+                       Gradients& gradients) const override;
   std::vector<Parameter*> parameters() override;
   ModelParts parts() const override;
-  std::string config_json() const override { return config_.json; }
+  std::string config_json() const override { return shape_.json; }
 
  private:
   struct Layer {
@@ -66,27 +119,37 @@ class Seq2seq : public Model {
   };
   // What encoder and decoder both are.
   struct Side {
+    Stack stack;
     Embedding words;
     std::optional<Embedding> positions;
+    std::optional<Norm> embedding_norm;
     DropoutLayer dropout;
+    std::vector<std::shared_ptr<PositionBias>> distances;
     std::vector<Layer> layers;
     std::optional<Norm> norm;
 
     void collect(std::vector<Parameter*>& into);
   };
-  static Side make_side(const Seq2seqConfig& config, Stack stack, const Embedding* shared);
-  Tensor embed(const Side& side, Stack stack, const ConstView& ids, Run& run) const;
-  void embed_backward(const Side& side, const Tensor& dx, const ConstView& ids, const Run& run,
+  Side make_side(Stack stack) const;
+  Tensor embed(const Side& side, const ConstView& ids, Run& run) const;
+  void embed_backward(const Side& side, const Tensor& dx, const ConstView& ids, Run& run,
                       Gradients& gradients) const;
-  Tensor encode(const Batch& batch, Run& run) const;
+  Tensor encode(const ConstView& ids, Run& run) const;
+  void encode_backward(const Tensor& dstates, const ConstView& ids, Run& run,
+                       Gradients& gradients) const;
+  Tensor decode(const Side& decoder, const Batch& batch, Run& run) const;
+  Tensor logits(const Linear& head, const Tensor& last, Run& run) const;
+  void check(const Batch& batch, const Run& run) const;
 
-  Seq2seqConfig config_;
+  Seq2seqShape shape_;
   ModelInfo info_;
   std::optional<Embedding> shared_;
   Side encoder_;
-  Side decoder_;
-  Linear head_;
-  Bias bias_;
+  std::optional<Side> decoder_;
+  std::optional<Linear> head_;
+  std::optional<Bias> bias_;
 };
+
+std::unique_ptr<Model> make_seq2seq(Seq2seqShape shape, std::uint64_t seed);
 
 }  // namespace heed

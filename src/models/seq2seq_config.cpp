@@ -1,4 +1,5 @@
-// The `config.json` of encoder-decoders, and the names of their tensors.
+// The `config.json` of encoder-decoders with learned or sinusoidal positions, and the names of
+// their tensors: BART (Lewis et al. 2020) and what is built like it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,26 +14,101 @@
 namespace heed {
 namespace {
 
+enum class Places : std::uint8_t {
+  kTable,             // learned
+  kTableBehindTwo,    // learned, from row 2 on
+  kSinusoids,         // of the original Transformer
+  kCountedSinusoids,  // of tensor2tensor; padding is not counted
+};
+
 // What a configuration that leaves a key out means, by model_type: transformers' defaults.
 struct Seq2seqKin {
   std::string_view model_type;
   const char *title, *architecture;
-  bool norms_first, position_table;
-  std::int64_t encoder_layers, decoder_layers, heads, inner, width, vocabulary, positions;
-  std::int64_t start, end;
+  bool norms_first;
+  Places places;
+  bool embedding_norm = false;
+  bool logit_bias = true;
+  std::int64_t encoder_layers = 12, decoder_layers = 12, heads = 16, inner = 4096, width = 1024;
+  std::int64_t vocabulary = 50265, positions = 1024;
+  std::int64_t start, end;  // -1: none
+  const char* activation = "gelu";
+  bool scales_words = false;
+  double attention_dropout = 0, layer_drop = 0;
+  bool own_words = false;  // a side may have words of its own
 };
-constexpr Seq2seqKin kSeq2seqKin[] = {
-    {"marian", "Marian", "MarianMTModel", false, false, 12, 12, 16, 4096, 1024, 58101, 1024, 58100,
-     0},
-    {"blenderbot", "Blenderbot", "BlenderbotForConditionalGeneration", true, true, 2, 24, 32, 10240,
-     2560, 8008, 128, 1, 2}};
+constexpr Seq2seqKin kSeq2seqKin[] = {{.model_type = "marian",
+                                       .title = "Marian",
+                                       .architecture = "MarianMTModel",
+                                       .norms_first = false,
+                                       .places = Places::kSinusoids,
+                                       .vocabulary = 58101,
+                                       .start = 58100,
+                                       .end = 0,
+                                       .own_words = true},
+                                      {.model_type = "blenderbot",
+                                       .title = "Blenderbot",
+                                       .architecture = "BlenderbotForConditionalGeneration",
+                                       .norms_first = true,
+                                       .places = Places::kTable,
+                                       .encoder_layers = 2,
+                                       .decoder_layers = 24,
+                                       .heads = 32,
+                                       .inner = 10240,
+                                       .width = 2560,
+                                       .vocabulary = 8008,
+                                       .positions = 128,
+                                       .start = 1,
+                                       .end = 2},
+                                      {.model_type = "bart",
+                                       .title = "BART",
+                                       .architecture = "BartForConditionalGeneration",
+                                       .norms_first = false,
+                                       .places = Places::kTableBehindTwo,
+                                       .embedding_norm = true,
+                                       .start = 2,
+                                       .end = 2},
+                                      {.model_type = "mbart",
+                                       .title = "mBART",
+                                       .architecture = "MBartForConditionalGeneration",
+                                       .norms_first = true,
+                                       .places = Places::kTableBehindTwo,
+                                       .embedding_norm = true,
+                                       .start = -1,
+                                       .end = 2},
+                                      {.model_type = "m2m_100",
+                                       .title = "M2M-100",
+                                       .architecture = "M2M100ForConditionalGeneration",
+                                       .norms_first = true,
+                                       .places = Places::kCountedSinusoids,
+                                       .logit_bias = false,
+                                       .vocabulary = 128112,
+                                       .start = 2,
+                                       .end = 2,
+                                       .activation = "relu",
+                                       .scales_words = true,
+                                       .attention_dropout = 0.1,
+                                       .layer_drop = 0.05},
+                                      {.model_type = "pegasus",
+                                       .title = "PEGASUS",
+                                       .architecture = "PegasusForConditionalGeneration",
+                                       .norms_first = true,
+                                       .places = Places::kSinusoids,
+                                       .start = 0,
+                                       .end = 1}};
 
-const Seq2seqKin& seq2seq_kin(const Config& config) {
-  return *std::ranges::find(kSeq2seqKin, config.text("model_type", "marian"),
-                            &Seq2seqKin::model_type);
+const Seq2seqKin& seq2seq_kin(std::string_view model_type) {
+  return *std::ranges::find(kSeq2seqKin, model_type, &Seq2seqKin::model_type);
 }
 
-void check(const Seq2seqConfig& read, const Config& config) {
+// `BartModel` and heads for other tasks have none.
+bool wants_seq2seq_words(const Config& config) {
+  const std::vector<std::string> said = config.texts("architectures");
+  return said.empty() || said[0].ends_with("ForConditionalGeneration") ||
+         said[0].ends_with("MTModel");
+}
+
+void check(const Seq2seqShape& read, const Config& config) {
   const auto check_heads = [&](const char* key, std::int64_t heads) {
     if (read.width % heads != 0)
       config.refuse(key, heads, fmt::format("a divisor of d_model ({})", read.width));
@@ -45,7 +121,7 @@ void check(const Seq2seqConfig& read, const Config& config) {
         fmt::format("{} (vocab_size, as both share their words)", read.encoder.vocabulary));
 }
 
-void read_sides(Seq2seqConfig& read, const Config& config, const Seq2seqKin& kin) {
+void read_sides(const Config& config, const Seq2seqKin& kin, Seq2seqShape& read) {
   const std::int64_t words = config.extent("vocab_size", kin.vocabulary);
   read.encoder = {config.extent("encoder_layers", kin.encoder_layers),
                   config.extent("encoder_attention_heads", kin.heads),
@@ -53,30 +129,57 @@ void read_sides(Seq2seqConfig& read, const Config& config, const Seq2seqKin& kin
   read.decoder = {config.extent("decoder_layers", kin.decoder_layers),
                   config.extent("decoder_attention_heads", kin.heads),
                   config.extent("decoder_ffn_dim", kin.inner),
-                  config.extent("decoder_vocab_size", words)};
+                  kin.own_words ? config.extent("decoder_vocab_size", words) : words};
 }
 
-}  // namespace
-
-Seq2seqConfig Seq2seqConfig::read(const Config& config) {
-  const Seq2seqKin& kin = seq2seq_kin(config);
-  Seq2seqConfig read;
-  read.title = kin.title;
-  read_sides(read, config, kin);
-  read.width = config.extent("d_model", kin.width);
+void read_places(const Config& config, const Seq2seqKin& kin, Seq2seqShape& read) {
   read.positions = config.extent("max_position_embeddings", kin.positions);
-  read.norms_first = kin.norms_first;
-  read.position_table = kin.position_table;
-  read.causal = is_causal(config);
-  read.tied = config.flag("tie_word_embeddings", true);
-  read.shared_words = read.tied && config.flag("share_encoder_decoder_embeddings", true);
-  read.word_scale =
-      config.flag("scale_embedding", false) ? std::sqrt(static_cast<double>(read.width)) : 1.0;
+  read.rows.count = read.positions;
+  if (kin.places == Places::kTable || kin.places == Places::kTableBehindTwo) {
+    read.names.positions = "embed_positions";
+    read.rows.first = kin.places == Places::kTable ? 0 : 2;
+    return;
+  }
+  read.sinusoids = {.width = read.width};
+  if (kin.places != Places::kCountedSinusoids) return;
+  read.rows.pad = config.id("pad_token_id", 1);
+  if (read.rows.pad < 0)
+    config.refuse("pad_token_id", "none", "a token id: positions begin behind it");
+  if (read.width < 4) config.refuse("d_model", read.width, "at least 4, for its sinusoids");
+  read.rows.first = read.rows.pad + 1;
+  read.sinusoids->reaches_base = true;
+  read.sinusoids->zero = read.rows.pad;
+}
+
+void read_dropout(const Config& config, const Seq2seqKin& kin, Seq2seqShape& read) {
   read.dropout = config.rate("dropout", 0.1);
-  read.activation_dropout = config.rate("activation_dropout", 0);
-  read.attention_dropout = config.rate("attention_dropout", 0);
-  read.initial_deviation = config.number("init_std", 0.02);
-  read.activation = config.activation("activation_function", "gelu");
+  read.attention_dropout = config.rate("attention_dropout", kin.attention_dropout);
+  read.unserved = {{"activation_dropout", config.rate("activation_dropout", 0)}};
+  for (const char* key : {"encoder_layerdrop", "decoder_layerdrop"})
+    read.unserved.emplace_back(key, config.rate(key, kin.layer_drop));
+}
+
+Seq2seqShape read_seq2seq(const Config& config) {
+  const Seq2seqKin& kin = seq2seq_kin(config.text("model_type", "marian"));
+  Seq2seqShape read{.family = "seq2seq", .title = kin.title};
+  read_sides(config, kin, read);
+  read.width = config.extent("d_model", kin.width);
+  read_places(config, kin, read);
+  read.norms_first = kin.norms_first;
+  if (kin.embedding_norm) read.names.embedding_norm = "layernorm_embedding";
+  if (kin.norms_first) read.names.last_norm = "layer_norm";
+  if (kin.logit_bias) read.names.logit_bias = "final_logits_bias";
+  read.causal = is_causal(config);
+  read.has_words = wants_seq2seq_words(config);
+  read.tied = config.flag("tie_word_embeddings", true);
+  read.shared_words =
+      read.tied && (!kin.own_words || config.flag("share_encoder_decoder_embeddings", true));
+  if (config.flag("scale_embedding", kin.scales_words))
+    read.word_scale = std::sqrt(static_cast<double>(read.width));
+  read_dropout(config, kin, read);
+  const double deviation = config.number("init_std", 0.02);
+  read.deviation = [deviation](std::string_view) { return deviation; };
+  read.activation = config.activation("activation_function", kin.activation);
   read.start = config.id("decoder_start_token_id", kin.start);
   read.eos = config.ids("eos_token_id", {kin.end});
   read.bad_words = config.bad_words();
@@ -85,45 +188,18 @@ Seq2seqConfig Seq2seqConfig::read(const Config& config) {
   return read;
 }
 
-ModelInfo Seq2seqConfig::info() const {
-  const auto shape = [&](Stack stack, bool in_order, const Side& side) {
-    return stack_shape(stack, in_order, {side.layers, side.heads, side.heads, width / side.heads});
-  };
-  return {.family = "seq2seq",
-          .title = title,
-          .layers = encoder.layers,
-          .heads = encoder.heads,
-          .kv_heads = encoder.heads,
-          .width = width,
-          .head_dim = width / encoder.heads,
-          .vocabulary = decoder.vocabulary,
-          .positions = positions,
-          .first_token = start,
-          .end_tokens = eos,
-          .bad_words = bad_words,
-          .causal = false,
-          .stacks = {shape(Stack::kEncoder, /*causal=*/false, encoder),
-                     shape(Stack::kDecoder, causal, decoder),
-                     shape(Stack::kCross, /*causal=*/false, decoder)},
-          .source_positions = positions,
-          .source_vocabulary = encoder.vocabulary};
-}
-
-namespace {
-
 bool has_two_vocabularies(const TrainingShape& shape, const Seq2seqKin& kin) {
   const bool own = shape.target_vocabulary > 0 && shape.target_vocabulary != shape.vocabulary;
-  if (own && kin.norms_first)
+  if (own && !kin.own_words)
     fail({.op = "train",
           .argument = "target_tokenizer",
           .found = fmt::format("of {}", number_of(shape.target_vocabulary, "token")),
-          .expected = "none: Blenderbot has one vocabulary for both sides"});
+          .expected = fmt::format("none: {} has one vocabulary for both sides", kin.title)});
   return own;
 }
 
 Json seq2seq_training_config(const TrainingShape& shape) {
-  const Seq2seqKin& kin =
-      *std::ranges::find(kSeq2seqKin, shape.model_type, &Seq2seqKin::model_type);
+  const Seq2seqKin& kin = seq2seq_kin(shape.model_type);
   const bool own = has_two_vocabularies(shape, kin);
   Json json = {{"model_type", shape.model_type},
                {"architectures", Json::array({kin.architecture})},
@@ -141,28 +217,20 @@ Json seq2seq_training_config(const TrainingShape& shape) {
                {"dropout", shape.dropout},
                {"attention_dropout", shape.attention_dropout},
                {"activation_dropout", 0.0},
+               {"encoder_layerdrop", 0.0},
+               {"decoder_layerdrop", 0.0},
                // As long as sinusoids once scaled (Vaswani et al. 2017, section 3.4).
                {"init_std", 1 / std::sqrt(static_cast<double>(shape.width))},
-               {"share_encoder_decoder_embeddings", !own},
                {"decoder_start_token_id", shape.start_token},
                {"pad_token_id", shape.pad_token},
                {"forced_eos_token_id", nullptr},
                {"eos_token_id", json_of_ids(shape.end_tokens)}};
+  if (kin.own_words) json.set("share_encoder_decoder_embeddings", !own);
   if (own) json.set("decoder_vocab_size", shape.target_vocabulary);
   return json;
 }
 
-ModelInfo describe_seq2seq(const Config& config) { return Seq2seqConfig::read(config).info(); }
-
-std::unique_ptr<Model> make_seq2seq(const Config& config, std::uint64_t seed) {
-  const Seq2seqConfig read = Seq2seqConfig::read(config);
-  auto model = std::make_unique<Seq2seq>(read);
-  initialise(model->parameters(),
-             {.seed = seed, .deviation = [&](std::string_view) { return read.initial_deviation; }});
-  return model;
-}
-
-Spelling spelling_of(const Seq2seqConfig& read) {
+Spelling seq2seq_spelling(const Seq2seqShape& read) {
   constexpr const char* kShared = "model.shared.weight";
   constexpr const char* kEncoder = "model.encoder.embed_tokens.weight";
   constexpr const char* kDecoder = "model.decoder.embed_tokens.weight";
@@ -172,15 +240,16 @@ Spelling spelling_of(const Seq2seqConfig& read) {
                                      {kEncoder, kShared},
                                      {kDecoder, kShared}},
                        .unused = {"shared.weight", "embed_tokens.weight"}};
-  if (!read.position_table) spelling.unused.emplace_back("embed_positions.weight");
-  if (read.tied) {
+  if (read.sinusoids) spelling.unused.emplace_back("embed_positions.weight");
+  if (!read.has_words) spelling.unused.emplace_back("final_logits_bias");
+  if (read.tied || !read.has_words) {
     spelling.unused.emplace_back("lm_head.weight");
     spelling.otherwise.emplace_back(read.shared_words ? kShared : kDecoder, "lm_head.weight");
   }
   return spelling;
 }
 
-void require_copies(const Seq2seqConfig& read, const StoredWeights& stored) {
+void require_copies(const Seq2seqShape& read, const StoredWeights& stored) {
   constexpr const char* kShared = "model.shared.weight";
   constexpr const char* kDecoder = "model.decoder.embed_tokens.weight";
   if (read.shared_words) {
@@ -192,15 +261,18 @@ void require_copies(const Seq2seqConfig& read, const StoredWeights& stored) {
 
 std::unique_ptr<Model> load_seq2seq(const Config& config, const Weights& weights,
                                     const Reading& reading) {
-  const Seq2seqConfig read = Seq2seqConfig::read(config);
-  const StoredWeights stored(weights, spelling_of(read));
+  Seq2seqShape read = read_seq2seq(config);
+  const StoredWeights stored(weights, seq2seq_spelling(read));
+  // Files of the bare model, with which training begins, have none.
+  if (!stored.holds("final_logits_bias")) read.names.logit_bias = "";
   if (!reading.headers_only) require_copies(read, stored);
-  const auto require = [&](const char* side, const Seq2seqConfig::Side& numbers) {
+  const auto require = [&](const char* side, const Seq2seqShape::Side& numbers) {
     const std::string name = std::string("model.") + side;
     if (!read.shared_words)
       stored.require(name + ".embed_tokens.weight", {numbers.vocabulary, read.width});
-    if (read.position_table)
-      stored.require(name + ".embed_positions.weight", {read.positions, read.width});
+    if (!read.sinusoids)
+      stored.require(name + ".embed_positions.weight",
+                     {read.rows.count + read.rows.first, read.width});
     stored.require(fmt::format("{}.layers.{}.fc1.weight", name, numbers.layers - 1),
                    {numbers.inner, read.width});
   };
@@ -208,7 +280,7 @@ std::unique_ptr<Model> load_seq2seq(const Config& config, const Weights& weights
     stored.require("model.shared.weight", {read.encoder.vocabulary, read.width});
   require("encoder", read.encoder);
   require("decoder", read.decoder);
-  auto model = std::make_unique<Seq2seq>(read);
+  auto model = std::make_unique<Seq2seq>(std::move(read));
   stored.load(model->parameters(), reading);
   return model;
 }
@@ -216,8 +288,16 @@ std::unique_ptr<Model> load_seq2seq(const Config& config, const Weights& weights
 }  // namespace
 
 Family seq2seq_family() {
-  return {{"marian", "blenderbot"}, describe_seq2seq,       make_seq2seq, load_seq2seq,
-          seq2seq_training_config,  FamilyKind::kTranslator};
+  Family family = {
+      .model_types = {},
+      .describe = [](const Config& config) { return read_seq2seq(config).info(); },
+      .make = [](const Config& config,
+                 std::uint64_t seed) { return make_seq2seq(read_seq2seq(config), seed); },
+      .load = load_seq2seq,
+      .training_config = seq2seq_training_config,
+      .kind = FamilyKind::kTranslator};
+  for (const Seq2seqKin& kin : kSeq2seqKin) family.model_types.push_back(kin.model_type);
+  return family;
 }
 
 }  // namespace heed

@@ -1,4 +1,6 @@
-// T5's `config.json` and the names of its tensors.
+// T5 (Raffel et al. 2020): an encoder-decoder without positions but a bias on scores by distance,
+// RMSNorm before each branch, no biases; T5 1.1, Flan-T5, mT5 and UMT5 with a gated MLP. Its
+// `config.json` and the names of its tensors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,8 +8,8 @@
 
 #include "base/number_of.h"
 #include "models/family.h"
+#include "models/seq2seq.h"
 #include "models/stored_weights.h"
-#include "models/t5.h"
 #include "models/text_pass.h"
 
 namespace heed {
@@ -23,10 +25,32 @@ struct T5Kin {
   std::int64_t layers, heads, inner, vocabulary;
   const char* projection;
   bool scales;  // states before the words, unless the configuration says that those are untied
+  bool own_distances = false;
 };
 constexpr T5Kin kT5Kin[] = {
     {"t5", "T5", "T5ForConditionalGeneration", 6, 8, 2048, 32128, "relu", true},
-    {"mt5", "mT5", "MT5ForConditionalGeneration", 8, 6, 1024, 250112, "gated-gelu", false}};
+    {"mt5", "mT5", "MT5ForConditionalGeneration", 8, 6, 1024, 250112, "gated-gelu", false},
+    {"umt5", "UMT5", "UMT5ForConditionalGeneration", 8, 6, 1024, 250112, "gated-gelu", true, true}};
+
+constexpr Seq2seqNames kT5Names = {.shared = "shared",
+                                   .encoder = "encoder.",
+                                   .decoder = "decoder.",
+                                   .block = "block.",
+                                   .attention = "layer.0.SelfAttention.",
+                                   .attention_norm = "layer.0.layer_norm",
+                                   .cross = "layer.1.EncDecAttention.",
+                                   .cross_norm = "layer.1.layer_norm",
+                                   .q = "q",
+                                   .k = "k",
+                                   .v = "v",
+                                   .out = "o",
+                                   .encoder_mlp = "layer.1.",
+                                   .decoder_mlp = "layer.2.",
+                                   .mlp_norm = "layer_norm",
+                                   .up = "DenseReluDense.wi",
+                                   .down = "DenseReluDense.wo",
+                                   .distances = "relative_attention_bias",
+                                   .last_norm = "final_layer_norm"};
 
 const T5Kin& t5_kin(const Config& config) {
   return *std::ranges::find(kT5Kin, config.text("model_type", "t5"), &T5Kin::model_type);
@@ -34,16 +58,19 @@ const T5Kin& t5_kin(const Config& config) {
 
 // "gated-gelu", or "relu". The gated GELU is the one with tanh; `dense_act_fn`, which transformers
 // derives from the other and writes beside it, counts where it is given.
-void read_projection(const Config& config, const T5Kin& kin, T5Config& read) {
+void read_projection(const Config& config, const T5Kin& kin, Seq2seqShape& read) {
   constexpr const char* kKey = "feed_forward_proj";
   constexpr std::string_view kGated = "gated-";
   std::string name = config.text(kKey, kin.projection);
-  read.gated = name.starts_with(kGated);
-  if (read.gated) name.erase(0, kGated.size());
+  const bool is_named_gated = name.starts_with(kGated);
+  if (is_named_gated) name.erase(0, kGated.size());
   if (name.find('-') != std::string::npos)
     config.refuse(kKey, fmt::format("'{}'", name), "an activation, or gated- before one",
                   ErrorCode::kUnsupported);
-  read.gated = !config.null("is_gated_act") && config.flag("is_gated_act", read.gated);
+  if (!config.null("is_gated_act") && config.flag("is_gated_act", is_named_gated)) {
+    read.names.gate = "DenseReluDense.wi_0";
+    read.names.up = "DenseReluDense.wi_1";
+  }
   if (config.has("dense_act_fn"))
     read.activation = config.activation("dense_act_fn", "");
   else if (config.text(kKey, kin.projection) == "gated-gelu")
@@ -66,79 +93,68 @@ bool writes_words(const Config& config) {
   return !says(config, "ForSequenceClassification") && !says(config, "ForQuestionAnswering");
 }
 
-void check_buckets(const T5Config& read, const Config& config) {
-  if (read.buckets < 4 || read.buckets % 4 != 0)
-    config.refuse("relative_attention_num_buckets", read.buckets, "a multiple of 4");
-  if (read.farthest <= read.buckets / 2)
-    config.refuse("relative_attention_max_distance", read.farthest,
-                  fmt::format("above {}, half of the buckets", read.buckets / 2));
+PositionBiasShape read_distances(const Config& config) {
+  const std::int64_t buckets = config.extent("relative_attention_num_buckets", 32);
+  const std::int64_t farthest = config.extent("relative_attention_max_distance", 128);
+  if (buckets < 4 || buckets % 4 != 0)
+    config.refuse("relative_attention_num_buckets", buckets, "a multiple of 4");
+  if (farthest <= buckets / 2)
+    config.refuse("relative_attention_max_distance", farthest,
+                  fmt::format("above {}, half of the buckets", buckets / 2));
+  return {.buckets = buckets, .farthest = farthest};
 }
 
-}  // namespace
+// As the published models began: scores are not divided by the root of the head size, so queries
+// begin that much smaller.
+double t5_deviation(const Seq2seqShape& shape, double factor, std::string_view name) {
+  const auto of = [&](std::int64_t fan) { return factor / std::sqrt(static_cast<double>(fan)); };
+  if (name == "shared.weight") return factor;
+  if (name.ends_with(".q.weight")) return of(shape.width * shape.head_dim);
+  if (name.ends_with(".o.weight")) return of(shape.encoder.heads * shape.head_dim);
+  if (name.ends_with(".wo.weight")) return of(shape.encoder.inner);
+  return of(shape.width);
+}
 
-T5Config T5Config::read(const Config& config) {
-  const T5Kin& kin = t5_kin(config);
-  T5Config read;
-  read.title = kin.title;
-  read.layers = config.extent("num_layers", kin.layers);
-  read.decoder_layers = config.extent("num_decoder_layers", read.layers);
-  read.heads = config.extent("num_heads", kin.heads);
+void read_t5_sizes(const Config& config, const T5Kin& kin, Seq2seqShape& read) {
+  read.encoder = {.layers = config.extent("num_layers", kin.layers),
+                  .heads = config.extent("num_heads", kin.heads),
+                  .inner = config.extent("d_ff", kin.inner),
+                  .vocabulary = config.extent("vocab_size", kin.vocabulary)};
+  read.decoder = read.encoder;
+  read.decoder.layers = config.extent("num_decoder_layers", read.encoder.layers);
   read.width = config.extent("d_model", 512);
   read.head_dim = config.extent("d_kv", 64);
-  read.inner = config.extent("d_ff", kin.inner);
-  read.vocabulary = config.extent("vocab_size", kin.vocabulary);
-  read.buckets = config.extent("relative_attention_num_buckets", 32);
-  read.farthest = config.extent("relative_attention_max_distance", 128);
-  check_buckets(read, config);
-  read.epsilon = config.not_negative("layer_norm_epsilon", 1e-6);
-  read.dropout = config.rate("dropout_rate", 0.1);
-  read.initial_factor = config.positive("initializer_factor", 1);
+  read.positions = read.rows.count = kT5AnyLength;
+}
+
+Seq2seqShape read_t5(const Config& config) {
+  const T5Kin& kin = t5_kin(config);
+  Seq2seqShape read{.family = "t5", .title = kin.title, .names = kT5Names};
+  read_t5_sizes(config, kin, read);
+  read.norm = {.epsilon = config.not_negative("layer_norm_epsilon", 1e-6), .centred = false};
+  read.norms_first = true;
+  read.biases = false;
+  read.score_scale = 1;
+  read.distances = read_distances(config);
+  read.own_distances = kin.own_distances;
+  read.unserved = {{"dropout_rate", config.rate("dropout_rate", 0.1)}};
   read.causal = is_causal(config);
   read_projection(config, kin, read);
   read.has_decoder = !is_encoder_alone(config);
   read.has_words = read.has_decoder && writes_words(config);
-  // Until version 5 of transformers, one key told both.
+  // Until version 5 of transformers, one key told both; of UMT5 it tells neither.
   read.tied = config.flag("tie_word_embeddings", true);
-  read.scaled_head = kin.scales && !config.null("scale_decoder_outputs") &&
-                     config.flag("scale_decoder_outputs", read.tied);
+  const bool scales = kin.own_distances || (kin.scales && !config.null("scale_decoder_outputs") &&
+                                            config.flag("scale_decoder_outputs", read.tied));
+  if (scales) read.head_scale = 1 / std::sqrt(static_cast<double>(read.width));
+  read.deviation = [shape = read, factor = config.positive("initializer_factor", 1)](
+                       std::string_view name) { return t5_deviation(shape, factor, name); };
   read.start = config.id("decoder_start_token_id", 0);
   read.eos = config.ids("eos_token_id", {1});
   read.bad_words = config.bad_words();
   read.json = config.with(Json::object());
   return read;
 }
-
-ModelInfo T5Config::info() const {
-  const auto shape = [&](Stack stack, bool in_order, std::int64_t count) {
-    return stack_shape(stack, in_order, {count, heads, heads, head_dim});
-  };
-  ModelInfo info{.family = "t5",
-                 .title = title,
-                 .layers = layers,
-                 .heads = heads,
-                 .kv_heads = heads,
-                 .width = width,
-                 .head_dim = head_dim,
-                 .vocabulary = vocabulary,
-                 .positions = kT5AnyLength,
-                 .first_token = start,
-                 .end_tokens = eos,
-                 .bad_words = bad_words,
-                 .causal = false,
-                 .has_logits = has_words};
-  if (!has_decoder) {
-    info.stacks = {shape(Stack::kSelf, /*causal=*/false, layers)};
-    return info;
-  }
-  info.stacks = {shape(Stack::kEncoder, /*causal=*/false, layers),
-                 shape(Stack::kDecoder, causal, decoder_layers),
-                 shape(Stack::kCross, /*causal=*/false, decoder_layers)};
-  info.source_positions = kT5AnyLength;
-  info.source_vocabulary = vocabulary;
-  return info;
-}
-
-namespace {
 
 Json t5_training_config(const TrainingShape& shape) {
   if (shape.dropout > 0 || shape.attention_dropout > 0)
@@ -168,36 +184,12 @@ Json t5_training_config(const TrainingShape& shape) {
           {"eos_token_id", json_of_ids(shape.end_tokens)}};
 }
 
-ModelInfo describe_t5(const Config& config) { return T5Config::read(config).info(); }
-
-// As the published models began: scores are not divided by the root of the head size, so queries
-// begin that much smaller.
-double deviation_of(const T5Config& config, std::string_view name) {
-  const auto of = [&](std::int64_t fan) {
-    return config.initial_factor / std::sqrt(static_cast<double>(fan));
-  };
-  if (name == "shared.weight") return config.initial_factor;
-  if (name.ends_with(".q.weight")) return of(config.width * config.head_dim);
-  if (name.ends_with(".o.weight")) return of(config.heads * config.head_dim);
-  if (name.ends_with(".wo.weight")) return of(config.inner);
-  return of(config.width);
-}
-
-std::unique_ptr<Model> make_t5(const Config& config, std::uint64_t seed) {
-  const T5Config read = T5Config::read(config);
-  auto model = std::make_unique<T5>(read);
-  initialise(model->parameters(), {.seed = seed, .deviation = [&](std::string_view name) {
-                                     return deviation_of(read, name);
-                                   }});
-  return model;
-}
-
 constexpr const char* kWords = "shared.weight";
 constexpr const char* kCopies[] = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"};
 
 // How the file calls the parameters. Like transformers: what the file holds counts where it
 // contradicts the configuration.
-Spelling spelling_of(T5Config& read, const Config& config, const Weights& weights,
+Spelling t5_spelling(Seq2seqShape& read, const Config& config, const Weights& weights,
                      const Reading& reading) {
   Spelling spelling = {
       .wrappers = {"transformer."},
@@ -218,18 +210,19 @@ Spelling spelling_of(T5Config& read, const Config& config, const Weights& weight
 
 std::unique_ptr<Model> load_t5(const Config& config, const Weights& weights,
                                const Reading& reading) {
-  T5Config read = T5Config::read(config);
-  const StoredWeights stored(weights, spelling_of(read, config, weights, reading));
+  Seq2seqShape read = read_t5(config);
+  const StoredWeights stored(weights, t5_spelling(read, config, weights, reading));
   if (!reading.headers_only)
     for (const char* copy : kCopies) stored.require_copy(copy, kWords);
-  stored.require(kWords, {read.vocabulary, read.width});
-  stored.require(fmt::format("encoder.block.{}.layer.0.SelfAttention.q.weight", read.layers - 1),
-                 {read.heads * read.head_dim, read.width});
+  stored.require(kWords, {read.encoder.vocabulary, read.width});
+  stored.require(
+      fmt::format("encoder.block.{}.layer.0.SelfAttention.q.weight", read.encoder.layers - 1),
+      {read.encoder.heads * read.head_dim, read.width});
   if (read.has_decoder)
     stored.require(
-        fmt::format("decoder.block.{}.layer.2.DenseReluDense.wo.weight", read.decoder_layers - 1),
-        {read.width, read.inner});
-  auto model = std::make_unique<T5>(read);
+        fmt::format("decoder.block.{}.layer.2.DenseReluDense.wo.weight", read.decoder.layers - 1),
+        {read.width, read.decoder.inner});
+  auto model = std::make_unique<Seq2seq>(std::move(read));
   stored.load(model->parameters(), reading);
   return model;
 }
@@ -237,8 +230,13 @@ std::unique_ptr<Model> load_t5(const Config& config, const Weights& weights,
 }  // namespace
 
 Family t5_family() {
-  return {{"t5", "mt5"}, describe_t5,        make_t5,
-          load_t5,       t5_training_config, FamilyKind::kTranslator};
+  return {.model_types = {"t5", "mt5", "umt5"},
+          .describe = [](const Config& config) { return read_t5(config).info(); },
+          .make = [](const Config& config,
+                     std::uint64_t seed) { return make_seq2seq(read_t5(config), seed); },
+          .load = load_t5,
+          .training_config = t5_training_config,
+          .kind = FamilyKind::kTranslator};
 }
 
 }  // namespace heed

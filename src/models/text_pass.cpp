@@ -151,13 +151,18 @@ void check_saved(const ModelInfo& info, const Run& run) {
   if (run.saved == nullptr) fail(info.family, "run.saved", "", "what forward filled");
 }
 
-Tensor positions_of(const ConstView& ids, const Run& run, std::int64_t rows) {
+Tensor positions_of(const ConstView& ids, const Run& run, const PositionRows& rows) {
   Tensor positions = Tensor::empty(ids.shape(), DType::kI32);
-  for (std::int64_t i = 0; i < ids.element_count(); ++i) {
-    const auto row = static_cast<std::size_t>(i / ids.dim(1));
-    const std::int64_t begin = run.cache != nullptr ? run.cache->lengths()[row] : 0;
-    positions.data<std::int32_t>()[i] =
-        static_cast<std::int32_t>(std::min(begin + i % ids.dim(1), rows - 1));
+  const std::int64_t T = ids.dim(1);
+  for (std::int64_t b = 0; b < ids.dim(0); ++b) {
+    std::int64_t next =
+        run.cache != nullptr ? run.cache->lengths()[static_cast<std::size_t>(b)] : 0;
+    for (std::int64_t at = b * T; at < (b + 1) * T; ++at) {
+      const bool is_padding = rows.pad >= 0 && ids.data<std::int32_t>()[at] == rows.pad;
+      const std::int64_t row =
+          is_padding ? rows.pad : rows.first + std::min(next++, rows.count - 1);
+      positions.data<std::int32_t>()[at] = static_cast<std::int32_t>(row);
+    }
   }
   return positions;
 }

@@ -59,9 +59,14 @@ void check_dropout(const ModelInfo& info, const char* key, double share, const R
 /// backward needs what forward kept.
 void check_saved(const ModelInfo& info, const Run& run);
 
-/// The position of each token of ids [B, T], behind those in the run's cache; padding is clamped
-/// into a table of `rows` rows.
-Tensor positions_of(const ConstView& ids, const Run& run, std::int64_t rows);
+/// Which rows of a table of positions tokens have.
+struct PositionRows {
+  std::int64_t count = 0;  // of the longest text; padding behind it is clamped
+  std::int64_t first = 0;
+  std::int64_t pad = -1;  // tokens of this id have its row and are not counted; -1: all are counted
+};
+/// The row of each token of ids [B, T], behind the tokens in the run's cache.
+Tensor positions_of(const ConstView& ids, const Run& run, const PositionRows& rows);
 
 /// The rows that logits are wanted of: x [B, T, C] itself, or the last token of each row
 /// [B, 1, C].

@@ -34,7 +34,8 @@ Linear::Linear(const std::string& name, const LinearShape& shape)
   weight_->value =
       Tensor::empty(in_first ? Shape{shape.in, shape.out} : Shape{shape.out, shape.in});
   if (shape.bias)
-    bias_ = Parameter{.name = name + ".bias", .value = Tensor::empty({shape.out}), .decays = false};
+    bias_ = std::make_shared<Parameter>(
+        Parameter{.name = name + ".bias", .value = Tensor::empty({shape.out}), .decays = false});
 }
 
 Linear::Linear(std::shared_ptr<Parameter> weight, WeightLayout layout)
@@ -128,7 +129,7 @@ void Linear::add_weight_gradients(const Tensor& x, const Tensor& dy, const Run& 
 
 void Linear::collect(std::vector<Parameter*>& into) {
   into.push_back(weight_.get());
-  if (bias_) into.push_back(&*bias_);
+  if (bias_) into.push_back(bias_.get());
 }
 
 }  // namespace heed

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +18,7 @@ struct LinearShape {
   bool bias = true;
 };
 
+/// A copy shares the parameters.
 class Linear {
  public:
   /// Parameters `name`.weight and `name`.bias, not initialised.
@@ -49,7 +49,7 @@ class Linear {
   ConstView in_out() const;  // the weight as [in, out]
 
   std::shared_ptr<Parameter> weight_;
-  std::optional<Parameter> bias_;
+  std::shared_ptr<Parameter> bias_;  // null: none
   WeightLayout layout_;
 };
 

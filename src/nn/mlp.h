@@ -32,6 +32,7 @@ class Mlp {
   Tensor forward(const Tensor& x, Run& run) const;  // [B, T, C]
   Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
   void collect(std::vector<Parameter*>& into);
+  const MlpParts& parts() const { return parts_; }
 
  private:
   Tensor gate_input(const Tensor& gate) const;

@@ -6,26 +6,30 @@ namespace heed {
 namespace {
 
 template <typename T>
-void fill(const ConstView& positions, std::int64_t width, T* row) {
+void fill_rows(const ConstView& positions, const SinusoidShape& shape, T* row) {
   constexpr double kBase = 10000;
-  const std::int64_t half = (width + 1) / 2;
+  const std::int64_t width = shape.width;
+  const std::int64_t half = shape.reaches_base ? width / 2 : (width + 1) / 2;
+  const double steps = shape.reaches_base ? static_cast<double>(half - 1)  // from f = 1 to 1/kBase
+                                          : static_cast<double>(width) / 2;
   for (std::int64_t i = 0; i < positions.element_count(); ++i, row += width)
     for (std::int64_t c = 0; c < width; ++c) {
-      const double exponent =
-          -2 * static_cast<double>(c < half ? c : c - half) / static_cast<double>(width);
-      const double angle = positions.data<std::int32_t>()[i] * std::pow(kBase, exponent);
-      row[c] = static_cast<T>(c < half ? std::sin(angle) : std::cos(angle));
+      const std::int32_t position = positions.data<std::int32_t>()[i];
+      const bool is_zero = position == shape.zero || (shape.reaches_base && c == 2 * half);
+      const double exponent = -static_cast<double>(c < half ? c : c - half) / steps;
+      const double angle = position * std::pow(kBase, exponent);
+      row[c] = is_zero ? 0 : static_cast<T>(c < half ? std::sin(angle) : std::cos(angle));
     }
 }
 
 }  // namespace
 
-Tensor sinusoids(const ConstView& positions, std::int64_t width, DType dtype) {
-  Tensor rows = Tensor::empty({positions.dim(0), positions.dim(1), width}, dtype);
+Tensor sinusoids(const ConstView& positions, const SinusoidShape& shape, DType dtype) {
+  Tensor rows = Tensor::empty({positions.dim(0), positions.dim(1), shape.width}, dtype);
   if (dtype == DType::kF64)
-    fill(positions, width, rows.data<double>());
+    fill_rows(positions, shape, rows.data<double>());
   else
-    fill(positions, width, rows.data<float>());
+    fill_rows(positions, shape, rows.data<float>());
   return rows;
 }
 

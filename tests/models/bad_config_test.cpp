@@ -90,6 +90,33 @@ TEST(BertConfig, WhatIsNotServedIsNamed) {
       "token's position");
 }
 
+TEST(EncoderConfig, WhatItsKinDoNotServeIsNamed) {
+  EXPECT_HEED_ERROR(
+      make_model(R"({"model_type": "mpnet", "relative_attention_num_buckets": 16})", 1),
+      ErrorCode::kUnsupported,
+      "config: line 1, column 59: relative_attention_num_buckets is 16, expected 32");
+  EXPECT_HEED_ERROR(
+      make_model(R"({"model_type": "modernbert", "rope_scaling": {"rope_type": "linear"}})", 1),
+      ErrorCode::kUnsupported,
+      "config: line 1, column 46: rope_scaling is given, expected rope_parameters, for each kind "
+      "of layers");
+  EXPECT_HEED_ERROR(make_model(R"({"model_type": "modernbert", "local_attention": 1})", 1),
+                    ErrorCode::kCorrupt,
+                    "config: line 1, column 49: local_attention is 1, expected a whole number, 2 "
+                    "to 1073741824");
+  EXPECT_HEED_ERROR(make_model(R"({"model_type": "albert", "num_hidden_groups": 13})", 1),
+                    ErrorCode::kCorrupt,
+                    "config: line 1, column 47: num_hidden_groups is 13, expected a whole number, "
+                    "1 to 12");
+}
+
+TEST(Seq2seqConfig, PaddingThatPositionsBeginBehindIsNeeded) {
+  EXPECT_HEED_ERROR(make_model(R"({"model_type": "m2m_100", "pad_token_id": null})", 1),
+                    ErrorCode::kCorrupt,
+                    "config: line 1, column 43: pad_token_id is none, expected a token id: "
+                    "positions begin behind it");
+}
+
 TEST(Seq2seqConfig, ValuesThatDoNotFitAreNamed) {
   EXPECT_HEED_ERROR(
       make_model(R"({"model_type": "marian", "d_model": 10, "decoder_attention_heads": 5,

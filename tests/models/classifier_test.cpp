@@ -20,8 +20,9 @@ struct Case {
 };
 
 constexpr Case kCases[] = {
-    {"bert", true},  {"bert", false}, {"roberta", true}, {"distilbert", true}, {"gpt2", true},
-    {"gpt2", false}, {"llama", true}, {"llama", false},  {"gemma2", true},     {"t5", true}};
+    {"bert", true},    {"bert", false},  {"roberta", true}, {"distilbert", true}, {"gpt2", true},
+    {"gpt2", false},   {"llama", true},  {"llama", false},  {"gemma2", true},     {"t5", true},
+    {"electra", true}, {"albert", true}, {"mpnet", false}};
 
 std::string config_of(const Case& one) {
   if (std::string_view(one.model_type) == "t5")  // any of its tokens ends a text

@@ -73,7 +73,7 @@ TEST(PositionBias, GradientsAreFiniteDifferences) {
 TEST(Sinusoids, AreSinesAndThenCosines) {
   Tensor positions = Tensor::zeros({1, 2}, DType::kI32);
   positions.data<std::int32_t>()[1] = 3;
-  const Tensor rows = sinusoids(positions, 4, DType::kF64);
+  const Tensor rows = sinusoids(positions, {.width = 4}, DType::kF64);
   const double* values = rows.data<double>();
   EXPECT_EQ(values[0], 0);
   EXPECT_EQ(values[2], 1);
@@ -81,6 +81,17 @@ TEST(Sinusoids, AreSinesAndThenCosines) {
   EXPECT_NEAR(values[5], std::sin(0.03), 1e-15);
   EXPECT_NEAR(values[6], std::cos(3.0), 1e-15);
   EXPECT_NEAR(values[7], std::cos(0.03), 1e-15);
+}
+
+TEST(Sinusoids, MayReachTheBaseAndLeaveAPositionAndTheOddColumnAtZero) {
+  Tensor positions = Tensor::zeros({1, 2}, DType::kI32);
+  positions.data<std::int32_t>()[0] = 1;
+  positions.data<std::int32_t>()[1] = 3;
+  const Tensor rows =
+      sinusoids(positions, {.width = 5, .reaches_base = true, .zero = 1}, DType::kF64);
+  const double expected[] = {
+      0, 0, 0, 0, 0, std::sin(3.0), std::sin(3e-4), std::cos(3.0), std::cos(3e-4), 0};
+  for (int i = 0; i < 10; ++i) EXPECT_NEAR(rows.data<double>()[i], expected[i], 1e-15) << i;
 }
 
 }  // namespace

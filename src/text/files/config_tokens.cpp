@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "heed/error.h"
 #include "text/files/readers.h"
 #include "text/files/sentence_piece_json.h"
 
@@ -231,13 +232,61 @@ Json with_tokens(const Json& tokenizer, std::vector<AddedToken> tokens) {
   return all;
 }
 
+// Tokenizers that frame a text by the language it is in: `src_lang`.
+struct OfLanguages {
+  std::string_view its_class, usual;
+  bool first;  // the language stands before the text, else behind the end token
+};
+constexpr OfLanguages kOfLanguages[] = {{"NllbTokenizer", "eng_Latn", true},
+                                        {"MBartTokenizer", "en_XX", false},
+                                        {"MBart50Tokenizer", "en_XX", true}};
+
+// Like transformers, whatever post-processor the file has.
+Json language_template(const OfLanguages& kind, const Json& added_tokens, const JsonText& config) {
+  const std::string language = token_name(config.root(), "src_lang", kind.usual);
+  const std::string end = token_name(config.root(), "eos_token", "</s>");
+  const bool legacy = config.root()["legacy_behaviour"].as_flag().value_or(false);
+  const auto token = [](const std::string& name) {
+    return Json({{"SpecialToken", Json({{"id", name}, {"type_id", 0}})}});
+  };
+  Json tokens = Json::object();
+  for (const std::string& name : {language, end}) {
+    const auto found = std::ranges::find_if(
+        added_tokens.items(), [&](const Json& each) { return each["content"] == Json(name); });
+    if (found == added_tokens.items().end())
+      fail({.code = ErrorCode::kCorrupt,
+            .file = config.file(),
+            .argument = name == end ? "eos_token" : "src_lang",
+            .found = "'" + name + "'",
+            .expected = "an added token of tokenizer.json"});
+    tokens.set(name, Json({{"id", name},
+                           {"ids", Json::array({(*found)["id"]})},
+                           {"tokens", Json::array({name})}}));
+  }
+  const auto framed = [&](std::initializer_list<const char*> texts) {
+    Json parts = Json::array();
+    const bool first = kind.first && !legacy;
+    if (first) parts.push(token(language));
+    for (const char* text : texts)
+      parts.push(Json({{"Sequence", Json({{"id", text}, {"type_id", 0}})}}));
+    parts.push(token(end));
+    if (!first) parts.push(token(language));
+    return parts;
+  };
+  return {{"type", "TemplateProcessing"},
+          {"single", framed({"A"})},
+          {"pair", framed({"A", "B"})},
+          {"special_tokens", tokens}};
+}
+
 }  // namespace
 
 std::optional<std::string> with_settings(const Json& tokenizer, const JsonText& config_file,
                                          const std::filesystem::path& folder) {
   const Json& config = config_file.root();
   Json parts = Json::object();  // all but the model, which is large
-  for (const char* name : {"added_tokens", "normalizer", "pre_tokenizer", "decoder"})
+  for (const char* name :
+       {"added_tokens", "normalizer", "pre_tokenizer", "post_processor", "decoder"})
     parts.set(name, tokenizer[name]);
   const Json before = parts;
   const std::string its_class = class_of(config);
@@ -252,6 +301,9 @@ std::optional<std::string> with_settings(const Json& tokenizer, const JsonText& 
   }
   if (config.has("added_tokens_decoder"))
     parts.set("added_tokens", with_tokens(tokenizer, added_tokens_of(config_file, folder)));
+  const auto languages = std::ranges::find(kOfLanguages, its_class, &OfLanguages::its_class);
+  if (languages != std::end(kOfLanguages))
+    parts.set("post_processor", language_template(*languages, parts["added_tokens"], config_file));
   if (parts == before) return std::nullopt;
   Json whole = tokenizer;
   for (const auto& [name, part] : parts.members()) whole.set(name, part);

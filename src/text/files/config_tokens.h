@@ -34,8 +34,8 @@ Json template_json(const Vocabulary& vocabulary, const std::string& begin, const
 /// The content of tokenizer.json with the settings of the config, as transformers 5 reads the two:
 /// `added_tokens_decoder`, and, unless the class is a general one (PreTrainedTokenizerFast),
 /// `do_lower_case`, `strip_accents`, `tokenize_chinese_chars` and `add_prefix_space`. Of
-/// LlamaTokenizer's blank before the text `legacy` and `add_prefix_space` decide. None where this
-/// changes nothing.
+/// LlamaTokenizer's blank before the text `legacy` and `add_prefix_space` decide. The tokenizers of
+/// NLLB and mBART frame a text by its language, `src_lang`. None where this changes nothing.
 std::optional<std::string> with_settings(const Json& tokenizer, const JsonText& config,
                                          const std::filesystem::path& folder);
 

@@ -1,5 +1,8 @@
 // Which of a folder's files hold its tokenizer.
+#include <algorithm>
+
 #include "base/file.h"
+#include "heed/error.h"
 #include "heed/text/tokenizer.h"
 #include "text/files/config_tokens.h"
 #include "text/files/readers.h"
@@ -22,6 +25,20 @@ std::unique_ptr<Tokenizer> read_json_with_settings(const fs::path& folder) {
   return read_tokenizer(file);
 }
 
+// These number their pieces and frame a text in ways that a SentencePiece model does not tell.
+void refuse_pieces_alone(const fs::path& file) {
+  constexpr std::string_view kTypes[] = {"albert", "m2m_100", "mbart", "pegasus"};
+  const fs::path path = file.parent_path() / "config.json";
+  if (!fs::exists(path)) return;
+  const JsonText config = JsonText::parse(content_of(path), {.file = path.string()});
+  const std::string* type = config.root()["model_type"].as_text();
+  if (type == nullptr || std::ranges::find(kTypes, *type) == std::end(kTypes)) return;
+  fail({.code = ErrorCode::kUnsupported,
+        .file = file.string(),
+        .found = "is that of " + *type,
+        .expected = "a tokenizer.json: this file does not hold its ids and special tokens"});
+}
+
 // In the order in which transformers prefers them.
 std::unique_ptr<Tokenizer> read_folder(const fs::path& folder) {
   const auto has = [&](const char* name) { return fs::exists(folder / name); };
@@ -31,7 +48,10 @@ std::unique_ptr<Tokenizer> read_folder(const fs::path& folder) {
   if (has("vocab.json") && has("merges.txt"))
     return read_vocabulary_and_merges(folder / "vocab.json", folder / "merges.txt");
   for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model"})
-    if (has(name)) return read_sentence_piece(folder / name);
+    if (has(name)) {
+      refuse_pieces_alone(folder / name);
+      return read_sentence_piece(folder / name);
+    }
   if (has("vocab.txt")) return read_word_piece_file(folder / "vocab.txt");
   return nullptr;
 }
