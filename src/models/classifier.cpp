@@ -133,8 +133,9 @@ std::optional<ClassifierConfig> classifier_config(const Config& config) {
     for (std::int64_t i = 0; labels->has(std::to_string(i).c_str()); ++i)
       read.labels.push_back(labels->text(std::to_string(i).c_str(), ""));
   }
+  const std::int64_t usual = read.model_type == "bart" ? 3 : 2;  // transformers' defaults
   const std::int64_t count =
-      read.labels.empty() ? config.extent("num_labels", 2) : std::ssize(read.labels);
+      read.labels.empty() ? config.extent("num_labels", usual) : std::ssize(read.labels);
   for (std::int64_t i = std::ssize(read.labels); i < count; ++i)
     read.labels.push_back(fmt::format("LABEL_{}", i));
   return read;
