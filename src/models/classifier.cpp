@@ -23,60 +23,64 @@ constexpr std::string_view kOfTokens = "ForTokenClassification";
 struct Head {
   std::string_view model_type, architecture;
   const char *middle, *of_texts, *of_tokens;
-  MiddleActivation activation;
-  bool text_bias;
+  MiddleActivation activation = MiddleActivation::kTanh;
+  bool text_bias = false;
 };
-using enum MiddleActivation;
+using Between = MiddleActivation;
 constexpr Head kHeads[] = {
-    {"bert", "Bert", "bert.pooler.dense", "classifier", "classifier", kTanh, true},
-    {"roberta", "Roberta", "classifier.dense", "classifier.out_proj", "classifier", kTanh, true},
-    {"camembert", "Camembert", "classifier.dense", "classifier.out_proj", "classifier", kTanh,
+    {"bert", "Bert", "bert.pooler.dense", "classifier", "classifier", Between::kTanh, true},
+    {"roberta", "Roberta", "classifier.dense", "classifier.out_proj", "classifier", Between::kTanh,
      true},
-    {"xlm-roberta", "XLMRoberta", "classifier.dense", "classifier.out_proj", "classifier", kTanh,
+    {"camembert", "Camembert", "classifier.dense", "classifier.out_proj", "classifier",
+     Between::kTanh, true},
+    {"xlm-roberta", "XLMRoberta", "classifier.dense", "classifier.out_proj", "classifier",
+     Between::kTanh, true},
+    {"distilbert", "DistilBert", "pre_classifier", "classifier", "classifier", Between::kRelu,
      true},
-    {"distilbert", "DistilBert", "pre_classifier", "classifier", "classifier", kRelu, true},
-    {"electra", "Electra", "classifier.dense", "classifier.out_proj", "classifier", kGelu, true},
-    {"albert", "Albert", "albert.pooler", "classifier", "classifier", kTanh, true},
-    {"mpnet", "MPNet", "classifier.dense", "classifier.out_proj", "classifier", kTanh, true},
-    {"t5", "T5", "classification_head.dense", "classification_head.out_proj", "classifier", kTanh,
+    {"electra", "Electra", "classifier.dense", "classifier.out_proj", "classifier", Between::kGelu,
      true},
-    {"mt5", "MT5", "classification_head.dense", "classification_head.out_proj", "classifier", kTanh,
+    {"albert", "Albert", "albert.pooler", "classifier", "classifier", Between::kTanh, true},
+    {"mpnet", "MPNet", "classifier.dense", "classifier.out_proj", "classifier", Between::kTanh,
      true},
+    {"t5", "T5", "classification_head.dense", "classification_head.out_proj", "classifier",
+     Between::kTanh, true},
+    {"mt5", "MT5", "classification_head.dense", "classification_head.out_proj", "classifier",
+     Between::kTanh, true},
     {"umt5", "UMT5", "classification_head.dense", "classification_head.out_proj", "classifier",
-     kTanh, true},
-    {"bart", "Bart", "classification_head.dense", "classification_head.out_proj", nullptr, kTanh,
-     true},
-    {"gpt2", "GPT2", nullptr, "score", "classifier", kTanh, false},
-    {"llama", "Llama", nullptr, "score", "score", kTanh, false},
-    {"mistral", "Mistral", nullptr, "score", "score", kTanh, false},
-    {"ministral", "Ministral", nullptr, "score", "score", kTanh, false},
-    {"qwen2", "Qwen2", nullptr, "score", "score", kTanh, false},
-    {"qwen3", "Qwen3", nullptr, "score", "score", kTanh, false},
-    {"gemma2", "Gemma2", nullptr, "score", "score", kTanh, false},
-    {"gemma", "Gemma", nullptr, "score", "score", kTanh, false},
-    {"gemma3_text", "Gemma3Text", nullptr, "score", nullptr, kTanh, false},
-    {"gpt_neox", "GPTNeoX", nullptr, "score", "classifier", kTanh, false},
-    {"gptj", "GPTJ", nullptr, "score", nullptr, kTanh, false},
-    {"gpt_neo", "GPTNeo", nullptr, "score", "classifier", kTanh, false},
-    {"opt", "OPT", nullptr, "score", nullptr, kTanh, false},
-    {"phi", "Phi", nullptr, "score", "score", kTanh, false},
-    {"phi3", "Phi3", nullptr, "score", "score", kTanh, false},
-    {"olmo", "Olmo", nullptr, "score", nullptr, kTanh, false},
-    {"olmo2", "Olmo2", nullptr, "score", nullptr, kTanh, false},
-    {"olmo3", "Olmo3", nullptr, "score", nullptr, kTanh, false},
-    {"stablelm", "StableLm", nullptr, "score", "score", kTanh, false},
-    {"starcoder2", "Starcoder2", nullptr, "score", "score", kTanh, false},
-    {"smollm3", "SmolLM3", nullptr, "score", "score", kTanh, false},
-    {"glm", "Glm", nullptr, "score", "score", kTanh, false},
-    {"glm4", "Glm4", nullptr, "score", "score", kTanh, false},
-    {"nemotron", "Nemotron", nullptr, "score", "score", kTanh, false},
-    {"helium", "Helium", nullptr, "score", "score", kTanh, false},
-    {"bloom", "Bloom", nullptr, "score", "classifier", kTanh, false},
-    {"falcon", "Falcon", nullptr, "score", "classifier", kTanh, false},
-    {"mixtral", "Mixtral", nullptr, "score", "score", kTanh, false},
-    {"qwen2_moe", "Qwen2Moe", nullptr, "score", "score", kTanh, false},
-    {"qwen3_moe", "Qwen3Moe", nullptr, "score", "score", kTanh, false},
-    {"gpt_oss", "GptOss", nullptr, "score", "score", kTanh, false}};
+     Between::kTanh, true},
+    {"bart", "Bart", "classification_head.dense", "classification_head.out_proj", nullptr,
+     Between::kTanh, true},
+    {"gpt2", "GPT2", nullptr, "score", "classifier"},
+    {"llama", "Llama", nullptr, "score", "score"},
+    {"mistral", "Mistral", nullptr, "score", "score"},
+    {"ministral", "Ministral", nullptr, "score", "score"},
+    {"qwen2", "Qwen2", nullptr, "score", "score"},
+    {"qwen3", "Qwen3", nullptr, "score", "score"},
+    {"gemma2", "Gemma2", nullptr, "score", "score"},
+    {"gemma", "Gemma", nullptr, "score", "score"},
+    {"gemma3_text", "Gemma3Text", nullptr, "score", nullptr},
+    {"gpt_neox", "GPTNeoX", nullptr, "score", "classifier"},
+    {"gptj", "GPTJ", nullptr, "score", nullptr},
+    {"gpt_neo", "GPTNeo", nullptr, "score", "classifier"},
+    {"opt", "OPT", nullptr, "score", nullptr},
+    {"phi", "Phi", nullptr, "score", "score"},
+    {"phi3", "Phi3", nullptr, "score", "score"},
+    {"olmo", "Olmo", nullptr, "score", nullptr},
+    {"olmo2", "Olmo2", nullptr, "score", nullptr},
+    {"olmo3", "Olmo3", nullptr, "score", nullptr},
+    {"stablelm", "StableLm", nullptr, "score", "score"},
+    {"starcoder2", "Starcoder2", nullptr, "score", "score"},
+    {"smollm3", "SmolLM3", nullptr, "score", "score"},
+    {"glm", "Glm", nullptr, "score", "score"},
+    {"glm4", "Glm4", nullptr, "score", "score"},
+    {"nemotron", "Nemotron", nullptr, "score", "score"},
+    {"helium", "Helium", nullptr, "score", "score"},
+    {"bloom", "Bloom", nullptr, "score", "classifier"},
+    {"falcon", "Falcon", nullptr, "score", "classifier"},
+    {"mixtral", "Mixtral", nullptr, "score", "score"},
+    {"qwen2_moe", "Qwen2Moe", nullptr, "score", "score"},
+    {"qwen3_moe", "Qwen3Moe", nullptr, "score", "score"},
+    {"gpt_oss", "GptOss", nullptr, "score", "score"}};
 
 const Head* find_head(std::string_view model_type) {
   const Head* found = std::ranges::find(kHeads, model_type, &Head::model_type);
@@ -105,7 +109,7 @@ Linear out_layer(const ClassifierConfig& config, std::int64_t width) {
 }
 
 Activation plain(MiddleActivation activation) {
-  return activation == kRelu ? Activation::kRelu : Activation::kGelu;
+  return activation == Between::kRelu ? Activation::kRelu : Activation::kGelu;
 }
 
 // Row places[b] of each text: [B, T, C] -> [B, 1, C], or the other way into zeros.
@@ -218,8 +222,10 @@ Tensor Classifier::forward(const Batch& batch, Run& run) const {
   copy_rows(places(batch, run), all, x, /*back=*/false);
   if (middle_) {
     Tensor hidden = middle_->forward(x, run);
-    x = activation_ == kTanh ? softcapped(hidden.clone(), 1) : activate(hidden, plain(activation_));
-    if (run.saved != nullptr) run.saved->put(activation_ == kTanh ? x.share() : std::move(hidden));
+    x = activation_ == Between::kTanh ? softcapped(hidden.clone(), 1)
+                                      : activate(hidden, plain(activation_));
+    if (run.saved != nullptr)
+      run.saved->put(activation_ == Between::kTanh ? x.share() : std::move(hidden));
   }
   return show(TapKind::kLogits, out_.forward(x, run));
 }
@@ -229,7 +235,7 @@ void Classifier::backward(const Tensor& dlogits, const Batch& batch, Run& run,
   Tensor dx = out_.backward(dlogits, run, gradients);
   if (middle_) {
     const Tensor kept = run.saved->take();  // behind tanh, before the others
-    if (activation_ == kTanh)
+    if (activation_ == Between::kTanh)
       dx = softcap_backward(kept, 1, dx);
     else
       activate_backward(kept, plain(activation_), dx);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "models/gguf_architecture.h"
-#include "models/t5.h"
+#include "models/seq2seq.h"
 
 namespace heed {
 namespace {
@@ -83,27 +83,29 @@ Json t5_config(const GgufKeys& keys) {
                            : keys.id("tokenizer.ggml.eos_token_id")}};
 }
 
+bool is_gated(const Seq2seqShape& shape) { return *shape.names.gate != '\0'; }
+
 Json t5_keys(const Config& config) {
-  const T5Config read = T5Config::read(config);
-  Json keys = {{"vocab_size", read.vocabulary},
+  const Seq2seqShape read = read_t5(config);
+  Json keys = {{"vocab_size", read.encoder.vocabulary},
                {"context_length", config.extent("n_positions", 512)},
                {"embedding_length", read.width},
-               {"feed_forward_length", read.inner},
-               {"block_count", read.layers},
-               {"attention.head_count", read.heads},
+               {"feed_forward_length", read.encoder.inner},
+               {"block_count", read.encoder.layers},
+               {"attention.head_count", read.encoder.heads},
                {"attention.key_length", read.head_dim},
                {"attention.value_length", read.head_dim},
-               {"attention.layer_norm_epsilon", read.epsilon},
-               {"attention.layer_norm_rms_epsilon", read.epsilon},
-               {"attention.relative_buckets_count", read.buckets}};
+               {"attention.layer_norm_epsilon", read.norm.epsilon},
+               {"attention.layer_norm_rms_epsilon", read.norm.epsilon},
+               {"attention.relative_buckets_count", read.distances.buckets}};
   if (!read.has_decoder) return keys;
-  keys.set("decoder_block_count", read.decoder_layers);
+  keys.set("decoder_block_count", read.decoder.layers);
   keys.set("decoder_start_token_id", read.start);
   return keys;
 }
 
 // One side's tensors; `cross` is the number of the part that the decoder has between the others.
-void add_t5_side(const T5Config& read, const char* stored, const char* hub, bool crosses,
+void add_t5_side(const Seq2seqShape& read, const char* stored, const char* hub, bool crosses,
                  std::vector<GgufName>& names) {
   int branch = 0;
   const auto add = [&](std::string_view to, std::string_view from) {
@@ -120,14 +122,14 @@ void add_t5_side(const T5Config& read, const char* stored, const char* hub, bool
   add_attention("", "SelfAttention");
   if (crosses) add_attention("cross_", "EncDecAttention");
   add("ffn_norm", "layer_norm");
-  if (read.gated) add("ffn_gate", "DenseReluDense.wi_0");
-  add("ffn_up", read.gated ? "DenseReluDense.wi_1" : "DenseReluDense.wi");
+  if (is_gated(read)) add("ffn_gate", "DenseReluDense.wi_0");
+  add("ffn_up", is_gated(read) ? "DenseReluDense.wi_1" : "DenseReluDense.wi");
   add("ffn_down", "DenseReluDense.wo");
   names.push_back({fmt::format("{}.output_norm", stored), fmt::format("{}.final_layer_norm", hub)});
 }
 
 std::vector<GgufName> t5_names(const Config& config) {
-  const T5Config read = T5Config::read(config);
+  const Seq2seqShape read = read_t5(config);
   std::vector<GgufName> names = {{"token_embd", "shared"}, {"output", "lm_head"}};
   add_t5_side(read, "enc", "encoder", /*crosses=*/false, names);
   if (read.has_decoder) add_t5_side(read, "dec", "decoder", /*crosses=*/true, names);
@@ -135,12 +137,12 @@ std::vector<GgufName> t5_names(const Config& config) {
 }
 
 std::vector<GgufFact> t5_facts(const Config& config) {
-  const T5Config read = T5Config::read(config);
+  const Seq2seqShape read = read_t5(config);
   const auto flag = [](bool is) { return std::string(is ? "true" : "false"); };
   return {{"the activation", fmt::to_string(static_cast<int>(read.activation))},
-          {"a gated MLP", flag(read.gated)},
-          {"relative_attention_max_distance", fmt::to_string(read.farthest)},
-          {"scale_decoder_outputs", flag(read.scaled_head)},
+          {"a gated MLP", flag(is_gated(read))},
+          {"relative_attention_max_distance", fmt::to_string(read.distances.farthest)},
+          {"scale_decoder_outputs", flag(read.head_scale != 1)},
           {"a head for words", flag(read.has_words)},
           {"is_causal", flag(read.causal)}};
 }
@@ -168,7 +170,7 @@ GgufArchitecture gguf_t5() {
 GgufArchitecture gguf_t5_encoder() {
   GgufArchitecture encoder = gguf_t5();
   encoder.name = "t5encoder";
-  encoder.writes = [](const Config& config) { return !T5Config::read(config).has_decoder; };
+  encoder.writes = [](const Config& config) { return !read_t5(config).has_decoder; };
   return encoder;
 }
 

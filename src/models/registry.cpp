@@ -49,8 +49,9 @@ void save_weights(const fs::path& path, const Model& model, DType dtype) {
             .argument = parameter->name,
             .found = "packed",
             .expected = "plain weights: a model that was packed to run cannot be saved"});
-    if (parameter->stacked) {
-      stacks[without_ending(*stacked_name(parameter->name))].push_back(parameter);
+    const auto part = stacked_name(parameter->name);
+    if (parameter->stacked && part) {
+      stacks[without_ending(*part)].push_back(parameter);
       continue;
     }
     rounded.push_back(parameter->value.dtype() == dtype

@@ -150,6 +150,9 @@ class Seq2seq : public Model {
   std::optional<Bias> bias_;
 };
 
+/// Of T5 and its kin.
+Seq2seqShape read_t5(const Config& config);
+
 std::unique_ptr<Model> make_seq2seq(Seq2seqShape shape, std::uint64_t seed);
 
 }  // namespace heed

@@ -127,6 +127,8 @@ void read_t5_sizes(const Config& config, const T5Kin& kin, Seq2seqShape& read) {
   read.positions = read.rows.count = kT5AnyLength;
 }
 
+}  // namespace
+
 Seq2seqShape read_t5(const Config& config) {
   const T5Kin& kin = t5_kin(config);
   Seq2seqShape read{.family = "t5", .title = kin.title, .names = kT5Names};
@@ -155,6 +157,8 @@ Seq2seqShape read_t5(const Config& config) {
   read.json = config.with(Json::object());
   return read;
 }
+
+namespace {
 
 Json t5_training_config(const TrainingShape& shape) {
   if (shape.dropout > 0 || shape.attention_dropout > 0)

@@ -119,14 +119,14 @@ Tensor Experts::forward(const Tensor& x, Run& run) const {
     scale_rows(out, weights_of(picks[expert]));
     embedding_backward(ids, out, y);
   }
-  if (parts_.shared) add_shared(x, y, run);
+  if (parts_.shared) add_shared(*parts_.shared, x, y, run);
   if (run.saved != nullptr) run.saved->put(std::move(logits));
   return std::move(y).reshaped(x.shape());
 }
 
-void Experts::add_shared(const Tensor& x, Tensor& y, Run& run) const {
+void Experts::add_shared(const Mlp& shared, const Tensor& x, Tensor& y, Run& run) const {
   Run quiet = without_taps(run);
-  Tensor out = as_rows(parts_.shared->forward(x, quiet));
+  Tensor out = as_rows(shared.forward(x, quiet));
   if (parts_.shared_gate) {
     Tensor gate = parts_.shared_gate->forward(x, run);
     if (run.saved != nullptr) run.saved->put(out.clone());
@@ -136,8 +136,9 @@ void Experts::add_shared(const Tensor& x, Tensor& y, Run& run) const {
   add_to(y, out);
 }
 
-Tensor Experts::shared_backward(const Tensor& dy, Run& run, Gradients& gradients) const {
-  if (!parts_.shared_gate) return parts_.shared->backward(dy, run, gradients);
+Tensor Experts::shared_backward(const Mlp& shared, const Tensor& dy, Run& run,
+                                Gradients& gradients) const {
+  if (!parts_.shared_gate) return shared.backward(dy, run, gradients);
   const Tensor gate = run.saved->take();
   const Tensor out = run.saved->take();
   const std::vector<double> shares = sigmoids(gate);
@@ -150,7 +151,7 @@ Tensor Experts::shared_backward(const Tensor& dy, Run& run, Gradients& gradients
   Tensor dx = parts_.shared_gate->backward(dgate, run, gradients);
   Tensor dout = dy.clone();
   scale_rows(dout, shares);
-  return add(std::move(dx), parts_.shared->backward(dout, run, gradients));
+  return add(std::move(dx), shared.backward(dout, run, gradients));
 }
 
 // Returns the gradient of the logits [N, E]. With S the chosen experts and w = p / (sum over S of
@@ -189,8 +190,8 @@ Tensor Experts::router_gradient(const Tensor& logits, const Picks& picks,
 Tensor Experts::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
   const Tensor logits = run.saved->take();
   const Picks picks = route(logits);
-  Tensor dx =
-      parts_.shared ? shared_backward(dy, run, gradients) : Tensor::zeros(dy.shape(), dy.dtype());
+  Tensor dx = parts_.shared ? shared_backward(*parts_.shared, dy, run, gradients)
+                            : Tensor::zeros(dy.shape(), dy.dtype());
   Tensor drows = as_rows(dx);
   const Tensor dy_rows = as_rows(dy);
   std::vector<std::vector<double>> dweights(picks.size());

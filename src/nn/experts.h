@@ -39,8 +39,8 @@ class Experts {
   using Picks = std::vector<std::vector<Pick>>;  // of each expert
 
   Picks route(const Tensor& logits) const;
-  void add_shared(const Tensor& x, Tensor& y, Run& run) const;
-  Tensor shared_backward(const Tensor& dy, Run& run, Gradients& gradients) const;
+  void add_shared(const Mlp& shared, const Tensor& x, Tensor& y, Run& run) const;
+  Tensor shared_backward(const Mlp& shared, const Tensor& dy, Run& run, Gradients& gradients) const;
   Tensor router_gradient(const Tensor& logits, const Picks& picks,
                          const std::vector<std::vector<double>>& dweights) const;
 
