@@ -136,13 +136,12 @@ std::vector<GgufName> t5_names(const Config& config) {
 
 std::vector<GgufFact> t5_facts(const Config& config) {
   const T5Config read = T5Config::read(config);
-  const auto flag = [](bool is) { return std::string(is ? "true" : "false"); };
-  return {{"the activation", fmt::to_string(static_cast<int>(read.activation))},
-          {"a gated MLP", flag(read.gated)},
+  return {{"the activation", gguf_fact(read.activation)},
+          {"a gated MLP", gguf_fact(read.gated)},
           {"relative_attention_max_distance", fmt::to_string(read.farthest)},
-          {"scale_decoder_outputs", flag(read.scaled_head)},
-          {"a head for words", flag(read.has_words)},
-          {"is_causal", flag(read.causal)}};
+          {"scale_decoder_outputs", gguf_fact(read.scaled_head)},
+          {"a head for words", gguf_fact(read.has_words)},
+          {"is_causal", gguf_fact(read.causal)}};
 }
 
 }  // namespace
