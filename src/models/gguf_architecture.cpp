@@ -12,6 +12,7 @@ namespace heed {
 namespace {
 
 constexpr const char* kLayerNormEpsilon = "layer_norm_eps";
+constexpr const char* kPartial = "partial_rotary_factor";
 
 // Not in the file: the largest model divides by its width over its heads, the others by the size of
 // a head.
@@ -36,40 +37,42 @@ void set_olmo_kind(const GgufKeys&, Json& config) {
 }
 
 const GgufValue kParallel = {"use_parallel_residual", "use_parallel_residual", false};
+const GgufValue kLogitScale = {"logit_scale", "logit_scale", 0.0625};
+const GgufValue kScoreCap = {"attn_logit_softcapping", "attn_logit_softcapping", 50.0};
+const GgufValue kLogitCap = {"final_logit_softcapping", "final_logit_softcapping"};
+const GgufSign kBias = {"attention_bias", "attn_q.bias"};
+const GgufSign kMlpBias = {"mlp_bias", "ffn_up.bias"};
+const GgufSign kHeadNorms = {"qk_layernorm", "attn_q_norm.weight"};
 const Json kNoWindow = {{"use_sliding_window", false}};
 const Json kTanh = {{"hidden_activation", "gelu_pytorch_tanh"}};
 
-std::vector<GgufArchitecture> decoders() {
-  const GgufSign bias = {"attention_bias", "attn_q.bias"};
-  const GgufSign mlp_bias = {"mlp_bias", "ffn_up.bias"};
-  const GgufSign head_norms = {"qk_layernorm", "attn_q_norm.weight"};
-  const GgufValue logit_scale = {"logit_scale", "logit_scale", 0.0625};
-  const GgufValue score_cap = {"attn_logit_softcapping", "attn_logit_softcapping", 50.0};
-  const GgufValue logit_cap = {"final_logit_softcapping", "final_logit_softcapping"};
-  const GgufValue usual_logit_cap = {logit_cap.stored, logit_cap.hub, 30.0};
+std::vector<GgufArchitecture> llamas() {
   return {{.name = "llama",
            .model_types = {"llama", "mistral", "ministral"},
            .decoder = {.class_name = "LlamaForCausalLM",
                        .turns_neighbours = true,
-                       .signs = {bias, mlp_bias}}},
+                       .signs = {kBias, kMlpBias}}},
           {.name = "qwen2",
            .model_types = {"qwen2"},
            .decoder = {.class_name = "Qwen2ForCausalLM", .fixed = kNoWindow}},
           {.name = "qwen3",
            .model_types = {"qwen3"},
-           .decoder = {.class_name = "Qwen3ForCausalLM", .signs = {bias}, .fixed = kNoWindow}},
-          {.name = "gemma",
+           .decoder = {.class_name = "Qwen3ForCausalLM", .signs = {kBias}, .fixed = kNoWindow}}};
+}
+
+std::vector<GgufArchitecture> gemmas() {
+  return {{.name = "gemma",
            .model_types = {"gemma"},
            .decoder = {.class_name = "GemmaForCausalLM",
-                       .signs = {bias},
+                       .signs = {kBias},
                        .fixed = {{"hidden_act", "gelu_pytorch_tanh"}}}},
           {.name = "gemma2",
            .model_types = {"gemma2"},
            .decoder = {.class_name = "Gemma2ForCausalLM",
                        .period = 2,
                        .window = 4096,
-                       .values = {score_cap, usual_logit_cap},
-                       .signs = {bias},
+                       .values = {kScoreCap, {kLogitCap.stored, kLogitCap.hub, 30.0}},
+                       .signs = {kBias},
                        .fixed = kTanh,
                        .finish = set_gemma_scale<46>}},
           {.name = "gemma3",
@@ -77,11 +80,14 @@ std::vector<GgufArchitecture> decoders() {
            .decoder = {.class_name = "Gemma3ForCausalLM",
                        .local_base = 10000,
                        .period = 6,
-                       .values = {logit_cap},
-                       .signs = {bias},
+                       .values = {kLogitCap},
+                       .signs = {kBias},
                        .fixed = kTanh,
-                       .finish = set_gemma_scale<62>}},
-          {.name = "gpt2",
+                       .finish = set_gemma_scale<62>}}};
+}
+
+std::vector<GgufArchitecture> gpts() {
+  return {{.name = "gpt2",
            .model_types = {"gpt2"},
            .decoder = {.class_name = "GPT2LMHeadModel",
                        .sizes = {.layers = "n_layer",
@@ -100,61 +106,71 @@ std::vector<GgufArchitecture> decoders() {
                        .base = "rotary_emb_base",
                        .share = "rotary_pct",
                        .values = {{kParallel.stored, kParallel.hub, true}},
-                       .signs = {{bias.hub, "attn_qkv.bias"}},
-                       .finish = set_neox_activation}},
-          {.name = "phi2",
+                       .signs = {{kBias.hub, "attn_qkv.bias"}},
+                       .finish = set_neox_activation}}};
+}
+
+std::vector<GgufArchitecture> phis() {
+  return {{.name = "phi2",
            .model_types = {"phi"},
            .decoder = {.class_name = "PhiForCausalLM",
                        .epsilon = kLayerNormEpsilon,
                        .centred = true,
-                       .share = "partial_rotary_factor",
-                       .signs = {head_norms}}},
+                       .share = kPartial,
+                       .signs = {kHeadNorms}}},
           {.name = "phi3",
            .model_types = {"phi3"},
-           .decoder = {.class_name = "Phi3ForCausalLM",
-                       .share = "partial_rotary_factor",
-                       .period = kAllSlide}},
-          {.name = "stablelm",
+           .decoder = {.class_name = "Phi3ForCausalLM", .share = kPartial, .period = kAllSlide}}};
+}
+
+std::vector<GgufArchitecture> stable_code() {
+  return {{.name = "stablelm",
            .model_types = {"stablelm"},
            .decoder = {.class_name = "StableLmForCausalLM",
                        .epsilon = kLayerNormEpsilon,
                        .centred = true,
-                       .share = "partial_rotary_factor",
+                       .share = kPartial,
                        .values = {kParallel},
                        // llama.cpp asks the tensors.
-                       .signs = {{"use_qkv_bias", bias.tensor},
-                                 head_norms,
+                       .signs = {{"use_qkv_bias", kBias.tensor},
+                                 kHeadNorms,
                                  {kParallel.hub, "ffn_norm.weight", /*absent=*/true}}}},
           {.name = "starcoder2",
            .model_types = {"starcoder2"},
            .decoder = {.class_name = "Starcoder2ForCausalLM",
                        .epsilon = "norm_epsilon",
                        .centred = true,
-                       .signs = {{"use_bias", bias.tensor}}}},
-          {.name = "olmo",
+                       .signs = {{"use_bias", kBias.tensor}}}}};
+}
+
+std::vector<GgufArchitecture> olmos() {
+  return {{.name = "olmo",
            .model_types = {"olmo"},
            .decoder = {.class_name = "OlmoForCausalLM",
                        .epsilon = nullptr,  // always 1e-5
                        .centred = true,
                        .turns_neighbours = true,
                        .values = {{"attention.clamp_kqv", "clip_qkv"}},
-                       .signs = {bias}}},
+                       .signs = {kBias}}},
           {.name = "olmo2",
            .model_types = {"olmo2", "olmo3"},
            .decoder = {.class_name = "Olmo2ForCausalLM",
                        .local_base = 0,
                        .period = 4,
                        .lists_windows = true,
-                       .signs = {bias},
-                       .finish = set_olmo_kind}},
-          {.name = "command-r",
+                       .signs = {kBias},
+                       .finish = set_olmo_kind}}};
+}
+
+std::vector<GgufArchitecture> commands() {
+  return {{.name = "command-r",
            .model_types = {"cohere"},
            .decoder = {.class_name = "CohereForCausalLM",
                        .epsilon = kLayerNormEpsilon,
                        .centred = true,
                        .turns_neighbours = true,
-                       .values = {logit_scale},
-                       .signs = {bias, {"use_qk_norm", head_norms.tensor}}}},
+                       .values = {kLogitScale},
+                       .signs = {kBias, {"use_qk_norm", kHeadNorms.tensor}}}},
           {.name = "cohere2",
            .model_types = {"cohere2"},
            .decoder = {.class_name = "Cohere2ForCausalLM",
@@ -163,29 +179,33 @@ std::vector<GgufArchitecture> decoders() {
                        .turns_neighbours = true,
                        .period = 4,
                        .window = 4096,
-                       .values = {logit_scale},
-                       .signs = {bias}}},
-          // llama.cpp leaves every fourth layer without positions, as SmolLM3's configuration does
+                       .values = {kLogitScale},
+                       .signs = {kBias}}}};
+}
+
+std::vector<GgufArchitecture> smollm_and_glm() {
+  return {// llama.cpp leaves every fourth layer without positions, as SmolLM3's configuration does
           // where it names none.
           {.name = "smollm3",
            .model_types = {"smollm3"},
            .decoder = {.class_name = "SmolLM3ForCausalLM",
                        .turns_neighbours = true,
-                       .signs = {bias, mlp_bias}}},
+                       .signs = {kBias, kMlpBias}}},
           {.name = "glm4",
            .model_types = {"glm4"},
            .decoder = {.class_name = "Glm4ForCausalLM",
                        .turns_neighbours = true,
-                       .share = "partial_rotary_factor",
-                       .signs = {bias}}}};
+                       .share = kPartial,
+                       .signs = {kBias}}}};
 }
 
 const std::vector<GgufArchitecture>& architectures() {
   static const std::vector<GgufArchitecture> all = [] {
-    std::vector<GgufArchitecture> known = decoders();
-    known.push_back(gguf_bert());
-    known.push_back(gguf_t5_encoder());
-    known.push_back(gguf_t5());
+    std::vector<GgufArchitecture> known;
+    for (const auto& some :
+         {llamas(), gemmas(), gpts(), phis(), stable_code(), olmos(), commands(), smollm_and_glm(),
+          std::vector{gguf_bert(), gguf_t5_encoder(), gguf_t5()}})
+      known.insert(known.end(), some.begin(), some.end());
     return known;
   }();
   return all;
@@ -196,31 +216,6 @@ DecoderShape shape_of(const Config& config) { return family_of(config).shape(con
 std::vector<GgufFact> facts_of(const GgufArchitecture& architecture, const Config& config) {
   if (architecture.facts != nullptr) return architecture.facts(config);
   return architecture.config == nullptr ? gguf_facts(shape_of(config)) : std::vector<GgufFact>();
-}
-
-/// "blk.12.attn_q.weight" as the pattern "blk.#.attn_q", its first number and the ending.
-struct ParsedName {
-  std::string pattern, number, ending;
-};
-ParsedName parsed(std::string_view name) {
-  ParsedName result;
-  const std::size_t dot = name.rfind('.');
-  if (dot != std::string_view::npos &&
-      (name.substr(dot) == ".weight" || name.substr(dot) == ".bias")) {
-    result.ending = name.substr(dot);
-    name = name.substr(0, dot);
-  }
-  while (!name.empty()) {
-    const std::size_t end = std::min(name.find('.'), name.size());
-    const std::string_view part = name.substr(0, end);
-    const bool is_layer = result.number.empty() && !part.empty() &&
-                          part.find_first_not_of("0123456789") == std::string_view::npos;
-    if (is_layer) result.number = part;
-    result.pattern += is_layer ? "#" : std::string(part);
-    if (end < name.size()) result.pattern += '.';
-    name.remove_prefix(std::min(end + 1, name.size()));
-  }
-  return result;
 }
 
 }  // namespace
@@ -254,17 +249,6 @@ void require_said(const GgufArchitecture& architecture, const Config& config,
             .found = own[i].value,
             .expected =
                 fmt::format("{}, as llama.cpp's '{}' has it", others[i].value, architecture.name)});
-}
-
-std::optional<RenamedTensor> renamed(const std::vector<GgufName>& names, std::string_view name,
-                                     std::string GgufName::* from, std::string GgufName::* to) {
-  const ParsedName found = parsed(name);
-  const auto known = std::ranges::find(names, found.pattern, from);
-  if (known == names.end()) return {};
-  std::string other = (*known).*to + found.ending;
-  if (const std::size_t layer = other.find('#'); layer != std::string::npos)
-    other.replace(layer, 1, found.number);
-  return RenamedTensor{.name = other, .change = known->change};
 }
 
 const GgufArchitecture& gguf_architecture(const Config& config) {

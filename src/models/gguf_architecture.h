@@ -114,9 +114,9 @@ struct GgufDecoder {
   const char* share = nullptr;            // null: whole heads turn
   std::optional<double> local_base = {};  // of layers with a window, where the file has none; 0:
                                           // that of the others. Absent: all layers turn alike
-  std::int64_t period = 0;                // one of so many layers has no window; 0: none has one
-  std::int64_t window = 0;                // where the file does not say it; 0: none
-  bool lists_windows = false;             // the file has a flag for each layer
+  std::int64_t period = 0;     // each period ends with a layer without a window; 0: no windows
+  std::int64_t window = 0;     // where the file does not say it; 0: none
+  bool lists_windows = false;  // the file has a flag for each layer
   std::vector<GgufValue> values = {};
   std::vector<GgufSign> signs = {};
   Json fixed = {};  // what config.json has to say, and the file does not
@@ -136,7 +136,7 @@ struct GgufArchitecture {
   std::vector<std::string_view> model_types;  // of those that are written so; what is read is the
                                               // first, unless `finish` says another
   GgufDecoder decoder = {};
-  // Of those that are no decoders.
+  // An encoder or an encoder-decoder has these functions in place of `decoder`.
   Json (*config)(const GgufKeys& keys) = nullptr;
   Json (*keys)(const Config& config) = nullptr;
   std::vector<GgufName> (*names)(const Config& config) = nullptr;
@@ -185,6 +185,8 @@ GgufWritten gguf_decoder_keys(const GgufArchitecture& architecture, const Config
                               const DecoderShape& shape);
 std::vector<GgufName> gguf_decoder_names(const GgufDecoder& decoder, const DecoderShape& shape);
 std::vector<GgufFact> gguf_facts(const DecoderShape& shape);
+std::string gguf_fact(bool is);
+std::string gguf_fact(Activation activation);
 void read_gguf_rope(const GgufDecoder& decoder, const GgufKeys& keys,
                     const std::vector<bool>& slides, Json& config);
 void write_gguf_rope(const DecoderShape& shape, GgufWritten& written);

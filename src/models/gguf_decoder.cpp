@@ -1,9 +1,8 @@
 // GGUF files of decoders: one description of each (gguf_architecture.cpp) and the `DecoderShape` of
-// its family give the configuration of a file, the keys of a configuration, and the tensors' names.
+// its family give the configuration of a file and the keys of a configuration.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/clipped.h"
@@ -11,8 +10,6 @@
 
 namespace heed {
 namespace {
-
-using enum GgufChange;
 
 // --- a file's keys as config.json ---
 
@@ -74,7 +71,7 @@ std::int64_t window_of(const GgufDecoder& decoder, const GgufKeys& keys) {
   return *window;
 }
 
-// The layers with a window: by a list of flags, or all but every so many.
+// Returns which layers have a window: by a list of flags, or all but the last of each period.
 std::vector<bool> sliding_layers(const GgufDecoder& decoder, const GgufKeys& keys) {
   constexpr const char* kKey = "attention.sliding_window_pattern";
   const std::int64_t layers = keys.count("block_count");
@@ -167,77 +164,6 @@ GgufWritten gguf_decoder_keys(const GgufArchitecture& architecture, const Config
   if (decoder.period != 0) add_windows(decoder, shape, written.keys);
   if (!shape.rotations.empty()) write_gguf_rope(shape, written);
   return written;
-}
-
-// --- names ---
-
-namespace {
-
-struct PartName {
-  const char* DecoderNames::* hub;
-  std::string_view stored;
-};
-constexpr PartName kParts[] = {{&DecoderNames::tokens, "token_embd"},
-                               {&DecoderNames::positions, "position_embd"},
-                               {&DecoderNames::last_norm, "output_norm"},
-                               {&DecoderNames::head, "output"}};
-constexpr PartName kLayerParts[] = {{&DecoderNames::attention_norm, "attn_norm"},
-                                    {&DecoderNames::attention_inside, "post_attention_norm"},
-                                    {&DecoderNames::qkv, "attn_qkv"},
-                                    {&DecoderNames::q, "attn_q"},
-                                    {&DecoderNames::k, "attn_k"},
-                                    {&DecoderNames::v, "attn_v"},
-                                    {&DecoderNames::q_norm, "attn_q_norm"},
-                                    {&DecoderNames::k_norm, "attn_k_norm"},
-                                    {&DecoderNames::out, "attn_output"},
-                                    {&DecoderNames::mlp_norm, "ffn_norm"},
-                                    {&DecoderNames::mlp_inside, "post_ffw_norm"},
-                                    {&DecoderNames::gate, "ffn_gate"},
-                                    {&DecoderNames::up, "ffn_up"},
-                                    {&DecoderNames::down, "ffn_down"}};
-
-GgufChange change_of(const GgufDecoder& decoder, const DecoderShape& shape,
-                     const char* DecoderNames::* part) {
-  const bool permutes = decoder.turns_neighbours && !shape.rotations.empty() &&
-                        shape.rotations[0].pairs == RopePairs::kHalves;
-  if (part == &DecoderNames::q || part == &DecoderNames::k) {
-    if (!permutes) return kNone;
-    return part == &DecoderNames::q ? kQueryRows : kKeyRows;
-  }
-  if (part == &DecoderNames::qkv && shape.by_head) return kHeadRows;
-  const bool is_head_norm = part == &DecoderNames::q_norm || part == &DecoderNames::k_norm;
-  if (is_head_norm && shape.head_norm.offset == 1) return kLessOne;
-  constexpr std::array kNorms = {&DecoderNames::attention_norm, &DecoderNames::attention_inside,
-                                 &DecoderNames::mlp_norm, &DecoderNames::mlp_inside,
-                                 &DecoderNames::last_norm};
-  if (std::ranges::find(kNorms, part) != kNorms.end())
-    return shape.norm.offset == 1 ? kLessOne : kNone;
-  constexpr std::array kTables = {&DecoderNames::tokens, &DecoderNames::positions,
-                                  &DecoderNames::head};
-  const bool is_table = std::ranges::find(kTables, part) != kTables.end();
-  return shape.layout == WeightLayout::kInOut && !is_table && !is_head_norm ? kTransposed : kNone;
-}
-
-}  // namespace
-
-std::vector<GgufName> gguf_decoder_names(const GgufDecoder& decoder, const DecoderShape& shape) {
-  std::vector<GgufName> names;
-  const auto add = [&](const PartName& part, std::string_view stored, std::string_view hub) {
-    const std::string_view own = shape.names.*part.hub;
-    if (!own.empty())
-      names.push_back({.stored = fmt::format("{}{}", stored, part.stored),
-                       .hub = fmt::format("{}{}", hub, own),
-                       .change = change_of(decoder, shape, part.hub)});
-  };
-  const std::string hub_layer = fmt::format("{}#.", shape.names.block);
-  const bool is_fused = *shape.names.qkv != '\0';
-  for (const PartName& part : kParts) add(part, "", "");
-  for (const PartName& part : kLayerParts) {
-    const bool is_separate = part.hub == &DecoderNames::q || part.hub == &DecoderNames::k ||
-                             part.hub == &DecoderNames::v;
-    if (!(is_separate && is_fused)) add(part, "blk.#.", hub_layer);
-  }
-  return names;
 }
 
 }  // namespace heed

@@ -138,13 +138,12 @@ std::vector<GgufName> t5_names(const Config& config) {
 
 std::vector<GgufFact> t5_facts(const Config& config) {
   const Seq2seqShape read = read_t5(config);
-  const auto flag = [](bool is) { return std::string(is ? "true" : "false"); };
-  return {{"the activation", fmt::to_string(static_cast<int>(read.activation))},
-          {"a gated MLP", flag(is_gated(read))},
+  return {{"the activation", gguf_fact(read.activation)},
+          {"a gated MLP", gguf_fact(is_gated(read))},
           {"relative_attention_max_distance", fmt::to_string(read.distances.farthest)},
-          {"scale_decoder_outputs", flag(read.head_scale != 1)},
-          {"a head for words", flag(read.has_words)},
-          {"is_causal", flag(read.causal)}};
+          {"scale_decoder_outputs", gguf_fact(read.head_scale != 1)},
+          {"a head for words", gguf_fact(read.has_words)},
+          {"is_causal", gguf_fact(read.causal)}};
 }
 
 }  // namespace

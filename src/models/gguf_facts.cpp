@@ -1,4 +1,4 @@
-// What a decoder computes by, to compare a model with what a GGUF file says of it.
+// The settings that a decoder computes by, to compare a model with its GGUF file.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -52,38 +52,55 @@ std::string described(const NormShape& norm) {
 
 }  // namespace
 
+namespace {
+
+std::string sizes_of(const DecoderShape& shape) {
+  return fmt::format("{} layers, {} heads of {}, {} of keys, {} wide, {} inside, {} words",
+                     shape.layers, shape.heads, shape.head_dim, shape.kv_heads, shape.width,
+                     shape.inner, shape.vocabulary);
+}
+
+// A window that is no shorter than the longest text hides nothing.
+std::string windows_of(const DecoderShape& shape) {
+  return by_layer(shape, [&](const DecoderLayer& layer) {
+    return layer.window < shape.positions ? fmt::to_string(layer.window) : "0";
+  });
+}
+
+std::string rotations_of(const DecoderShape& shape) {
+  return by_layer(shape, [&](const DecoderLayer& layer) {
+    return layer.rotation ? described(shape.rotations[*layer.rotation]) : "none";
+  });
+}
+
+}  // namespace
+
+std::string gguf_fact(bool is) { return is ? "true" : "false"; }
+
+std::string gguf_fact(Activation activation) {
+  constexpr std::array kNames = {"gelu", "gelu with tanh", "silu", "relu", "quick_gelu"};
+  return kNames.at(static_cast<std::size_t>(activation));
+}
+
 std::vector<GgufFact> gguf_facts(const DecoderShape& shape) {
-  const auto flag = [](bool is) { return std::string(is ? "true" : "false"); };
-  return {{"the list of sizes",
-           fmt::format("{} layers, {} heads of {}, {} of keys, {} wide, {} inside, {} words",
-                       shape.layers, shape.heads, shape.head_dim, shape.kv_heads, shape.width,
-                       shape.inner, shape.vocabulary)},
-          {"sliding_window", by_layer(shape,
-                                      [&](const DecoderLayer& layer) {
-                                        return layer.window < shape.positions
-                                                   ? fmt::to_string(layer.window)
-                                                   : "0";
-                                      })},
+  return {{"the list of sizes", sizes_of(shape)},
+          {"sliding_window", windows_of(shape)},
           {"the scale of scores",
            by_layer(shape, [](const DecoderLayer& layer) { return number(layer.scale); })},
-          {"the rotation of positions",
-           by_layer(shape,
-                    [&](const DecoderLayer& layer) {
-                      return layer.rotation ? described(shape.rotations[*layer.rotation]) : "none";
-                    })},
+          {"the rotation of positions", rotations_of(shape)},
           {"the number of positions", fmt::to_string(shape.positions)},
           {"the norms", described(shape.norm)},
-          {"the activation", fmt::to_string(static_cast<int>(shape.activation))},
+          {"the activation", gguf_fact(shape.activation)},
           {"the cap of scores", number(shape.score_cap)},
           {"the cap of logits", number(shape.logit_cap)},
           {"the scale of logits", number(shape.logit_scale)},
           {"the scale of embeddings", number(shape.embedding_scale)},
-          {"the biases of q, k and v", flag(shape.qkv_bias)},
-          {"the bias behind the attention", flag(shape.out_bias)},
-          {"the biases of the MLP", flag(shape.mlp_bias)},
-          {"use_parallel_residual", flag(shape.parallel)},
-          {"is_causal", flag(shape.causal)},
-          {"a head for words", flag(shape.has_words)}};
+          {"a bias of q, k and v", gguf_fact(shape.qkv_bias)},
+          {"a bias behind the attention", gguf_fact(shape.out_bias)},
+          {"a bias in the MLP", gguf_fact(shape.mlp_bias)},
+          {"use_parallel_residual", gguf_fact(shape.parallel)},
+          {"is_causal", gguf_fact(shape.causal)},
+          {"a head for words", gguf_fact(shape.has_words)}};
 }
 
 }  // namespace heed

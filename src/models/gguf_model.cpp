@@ -52,47 +52,51 @@ const GgufModel::Entries& GgufModel::entries() const {
 }
 
 GgufModel::Entries GgufModel::make_entries() const {
-  constexpr std::string_view kFused = "attn_qkv.";
   const std::vector<GgufName> names =
       gguf_names(architecture_, Config::parse(config_json(), path().string()));
   Entries entries;
-  const auto add = [&](const std::string& stored, const GgufTensor& tensor, std::int64_t first,
-                       std::int64_t rows) {
-    // A name that is not in the table stays: no model has such a parameter, and loading says so.
-    RenamedTensor hub = renamed(names, stored, &GgufName::stored, &GgufName::hub)
-                            .value_or(RenamedTensor{.name = stored});
-    const bool is_vector = tensor.shape.rank() == 1;
-    if (is_vector && hub.change == GgufChange::kTransposed) hub.change = GgufChange::kNone;
-    Shape shape = tensor.shape;
-    shape[0] = rows;
-    entries.emplace(
-        std::move(hub.name),
-        Entry{.tensor = &tensor, .change = hub.change, .shape = shape, .first_row = first});
-  };
   for (const auto& [name, tensor] : file_.tensors()) {
     if (is_factors(name)) continue;  // a part of the configuration
-    const std::size_t fused = name.find(kFused);
-    if (fused == std::string::npos || renamed(names, name, &GgufName::stored, &GgufName::hub)) {
-      add(name, tensor, 0, tensor.shape[0]);
-      continue;
-    }
-    // One tensor of what the hub has as three.
-    const GgufKeys keys(content_, architecture_.name);
-    const std::int64_t heads = keys.count("attention.head_count"),
-                       kv_heads = keys.count("attention.head_count_kv", heads);
-    const std::int64_t one = tensor.shape[0] / (heads + 2 * kv_heads);
-    if (tensor.shape[0] % (heads + 2 * kv_heads) != 0)
-      file_.refuse(name, to_string(tensor.shape),
-                   fmt::format("a multiple of {} rows", heads + 2 * kv_heads));
-    std::int64_t first = 0;
-    for (const auto& [part, count] : {std::pair("attn_q.", heads), std::pair("attn_k.", kv_heads),
-                                      std::pair("attn_v.", kv_heads)}) {
-      std::string own = name;
-      add(own.replace(fused, kFused.size(), part), tensor, first, count * one);
-      first += count * one;
+    for (const Part& part : parts_of(name, tensor, names)) {
+      // A name that is not in the table stays: no model has such a parameter, and loading says so.
+      RenamedTensor hub = renamed(names, part.name, &GgufName::stored, &GgufName::hub)
+                              .value_or(RenamedTensor{.name = part.name});
+      const bool is_vector = tensor.shape.rank() == 1;
+      if (is_vector && hub.change == GgufChange::kTransposed) hub.change = GgufChange::kNone;
+      Shape shape = tensor.shape;
+      shape[0] = part.rows;
+      entries.emplace(std::move(hub.name), Entry{.tensor = &tensor,
+                                                 .change = hub.change,
+                                                 .shape = shape,
+                                                 .first_row = part.first_row});
     }
   }
   return entries;
+}
+
+std::vector<GgufModel::Part> GgufModel::parts_of(const std::string& name, const GgufTensor& tensor,
+                                                 const std::vector<GgufName>& names) const {
+  constexpr std::string_view kFused = "attn_qkv.";
+  const std::int64_t rows = tensor.shape[0];
+  const std::size_t fused = name.find(kFused);
+  if (fused == std::string::npos || renamed(names, name, &GgufName::stored, &GgufName::hub))
+    return {{.name = name, .rows = rows}};
+  const GgufKeys keys(content_, architecture_.name);
+  const std::int64_t heads = keys.count("attention.head_count"),
+                     kv_heads = keys.count("attention.head_count_kv", heads);
+  const std::int64_t all = heads + 2 * kv_heads;
+  if (rows % all != 0)
+    file_.refuse(name, to_string(tensor.shape), fmt::format("a multiple of {} rows", all));
+  std::vector<Part> parts;
+  std::int64_t first = 0;
+  for (const auto& [part, count] : {std::pair("attn_q.", heads), std::pair("attn_k.", kv_heads),
+                                    std::pair("attn_v.", kv_heads)}) {
+    std::string own = name;
+    own.replace(fused, kFused.size(), part);
+    parts.push_back({.name = std::move(own), .first_row = first, .rows = count * rows / all});
+    first += parts.back().rows;
+  }
+  return parts;
 }
 
 std::string GgufModel::stored_in() const {

@@ -50,6 +50,14 @@ class GgufModel final : public TensorFile {
   explicit GgufModel(Gguf file);
   const Entries& entries() const;
   Entries make_entries() const;
+  // Rows of a tensor under the name that they would have alone.
+  struct Part {
+    std::string name;
+    std::int64_t first_row = 0, rows;
+  };
+  /// The tensor itself, or its queries, keys and values where the hub's model has three tensors.
+  std::vector<Part> parts_of(const std::string& name, const GgufTensor& tensor,
+                             const std::vector<GgufName>& names) const;
   const Entry& entry(const std::string& name) const;
   std::span<const std::byte> bytes(const Entry& entry) const;
   /// The type of a tensor whose bytes in the file are the parameter.

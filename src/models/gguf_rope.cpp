@@ -113,6 +113,25 @@ double share_of(std::int64_t width, std::int64_t head_dim) {
              : share;
 }
 
+void set_rotation(Json scaling, Json& config) {
+  // Phi 3 has it there.
+  if (scaling["rope_type"] == Json("longrope"))
+    config.set("original_max_position_embeddings", scaling["original_max_position_embeddings"]);
+  config.set("rope_scaling", std::move(scaling));
+}
+
+// One of the layers without a window, and one of the others.
+void set_two_rotations(const GgufKeys& keys, double base, double usual, Json scaling,
+                       Json& config) {
+  if (scaling.is_null()) scaling = {{"rope_type", "default"}};
+  scaling.set("rope_theta", base);
+  const double local = keys.number("rope.freq_base_swa", usual == 0 ? base : usual);
+  config.set(
+      "rope_parameters",
+      Json({{"full_attention", std::move(scaling)},
+            {"sliding_attention", Json({{"rope_type", "default"}, {"rope_theta", local}})}}));
+}
+
 }  // namespace
 
 void read_gguf_rope(const GgufDecoder& decoder, const GgufKeys& keys,
@@ -129,23 +148,24 @@ void read_gguf_rope(const GgufDecoder& decoder, const GgufKeys& keys,
   const double base = keys.number("rope.freq_base", 10000);
   config.set(decoder.base, base);
   Json scaling = scaling_of(keys, width, base);
-  if (!decoder.local_base || std::ranges::find(slides, true) == slides.end()) {
-    if (scaling.is_null()) return;
-    // Phi 3 has it there.
-    if (scaling["rope_type"] == Json("longrope"))
-      config.set("original_max_position_embeddings", scaling["original_max_position_embeddings"]);
-    config.set("rope_scaling", std::move(scaling));
-    return;
-  }
-  if (scaling.is_null()) scaling = {{"rope_type", "default"}};
-  scaling.set("rope_theta", base);
-  const double local =
-      keys.number("rope.freq_base_swa", *decoder.local_base == 0 ? base : *decoder.local_base);
-  config.set(
-      "rope_parameters",
-      Json({{"full_attention", scaling},
-            {"sliding_attention", Json({{"rope_type", "default"}, {"rope_theta", local}})}}));
+  if (decoder.local_base && std::ranges::find(slides, true) != slides.end())
+    set_two_rotations(keys, base, *decoder.local_base, std::move(scaling), config);
+  else if (!scaling.is_null())
+    set_rotation(std::move(scaling), config);
 }
+
+namespace {
+
+void write_yarn(const RopeScaling& rope, Json& keys) {
+  keys.set("rope.scaling.type", "yarn");
+  keys.set("rope.scaling.factor", rope.factor);
+  keys.set("rope.scaling.yarn_beta_fast", rope.beta_fast);
+  keys.set("rope.scaling.yarn_beta_slow", rope.beta_slow);
+  if (const double more = rope.length / usual_length(rope.factor); std::abs(more - 1) > 1e-6)
+    keys.set("rope.scaling.attn_factor", more);
+}
+
+}  // namespace
 
 void write_gguf_rope(const DecoderShape& shape, GgufWritten& written) {
   const RopeScaling& rope = shape.rotations.front();
@@ -171,12 +191,7 @@ void write_gguf_rope(const DecoderShape& shape, GgufWritten& written) {
       keys.set("rope.scaling.factor", rope.factor);
       return;
     case RopeScalingKind::kYarn:
-      keys.set("rope.scaling.type", "yarn");
-      keys.set("rope.scaling.factor", rope.factor);
-      keys.set("rope.scaling.yarn_beta_fast", rope.beta_fast);
-      keys.set("rope.scaling.yarn_beta_slow", rope.beta_slow);
-      if (const double more = rope.length / usual_length(rope.factor); std::abs(more - 1) > 1e-6)
-        keys.set("rope.scaling.attn_factor", more);
+      write_yarn(rope, keys);
   }
   keys.set("rope.scaling.original_context_length", rope.trained_positions);
 }

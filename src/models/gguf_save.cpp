@@ -76,6 +76,14 @@ std::vector<NamedTensor> stored_tensors(const Model& model, const std::vector<Gg
   return tensors;
 }
 
+void add_special_tokens(const ModelInfo& info, Json& metadata) {
+  // T5 has a key of its own for its first token.
+  if (info.first_token >= 0 && !info.reads_source())
+    metadata.set("tokenizer.ggml.bos_token_id", info.first_token);
+  if (!info.end_tokens.empty()) metadata.set("tokenizer.ggml.eos_token_id", info.end_tokens[0]);
+  if (info.end_tokens.size() > 1) metadata.set("tokenizer.ggml.eot_token_id", info.end_tokens[1]);
+}
+
 GgufContent content_of(const std::string& file, const Json& metadata,
                        const std::vector<NamedTensor>& tensors, const GgufWritten& keys) {
   GgufContent content = {
@@ -110,13 +118,7 @@ void save_gguf(const std::filesystem::path& path, const LoadedModel& model, std:
   for (const auto& [key, value] : keys.keys.members())
     metadata.set(fmt::format("{}.{}", architecture.name, key), value);
   if (model.tokenizer) write_token_lists(*model.tokenizer, metadata);
-  const ModelInfo& info = model.model->info();
-  // T5 has a key of its own for it.
-  if (info.first_token >= 0 && !info.reads_source())
-    metadata.set("tokenizer.ggml.bos_token_id", info.first_token);
-  if (!info.end_tokens.empty())
-    metadata.set("tokenizer.ggml.eos_token_id", info.end_tokens.front());
-  if (info.end_tokens.size() > 1) metadata.set("tokenizer.ggml.eot_token_id", info.end_tokens[1]);
+  add_special_tokens(model.model->info(), metadata);
   const std::vector<NamedTensor> tensors =
       stored_tensors(*model.model, gguf_names(architecture, config), keys);
   require_said(architecture, config, content_of(path.string(), metadata, tensors, keys));

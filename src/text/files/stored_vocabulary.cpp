@@ -129,8 +129,8 @@ constexpr std::string_view kTekkenWords =
     R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
     R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-// Of those that are alike the first is the one that is written. GPT-NeoX, whose words OLMo's are,
-// and Command R normalise, which llama.cpp leaves out.
+// heed writes the first name of each way. The tokenizers of GPT-NeoX, whose words OLMo has, and of
+// Command R normalise; llama.cpp does not.
 constexpr WordCutter kCutters[] = {
     {"gpt-2", ""},
     {"gpt2", ""},

@@ -1,0 +1,121 @@
+// The names of tensors in GGUF files. Those of a decoder follow from the names that its family has.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "models/gguf_architecture.h"
+
+namespace heed {
+namespace {
+
+using enum GgufChange;
+
+struct PartName {
+  const char* DecoderNames::* hub;
+  std::string_view stored;
+};
+constexpr PartName kParts[] = {{&DecoderNames::tokens, "token_embd"},
+                               {&DecoderNames::positions, "position_embd"},
+                               {&DecoderNames::last_norm, "output_norm"},
+                               {&DecoderNames::head, "output"}};
+constexpr PartName kLayerParts[] = {{&DecoderNames::attention_norm, "attn_norm"},
+                                    {&DecoderNames::attention_inside, "post_attention_norm"},
+                                    {&DecoderNames::qkv, "attn_qkv"},
+                                    {&DecoderNames::q, "attn_q"},
+                                    {&DecoderNames::k, "attn_k"},
+                                    {&DecoderNames::v, "attn_v"},
+                                    {&DecoderNames::q_norm, "attn_q_norm"},
+                                    {&DecoderNames::k_norm, "attn_k_norm"},
+                                    {&DecoderNames::out, "attn_output"},
+                                    {&DecoderNames::mlp_norm, "ffn_norm"},
+                                    {&DecoderNames::mlp_inside, "post_ffw_norm"},
+                                    {&DecoderNames::gate, "ffn_gate"},
+                                    {&DecoderNames::up, "ffn_up"},
+                                    {&DecoderNames::down, "ffn_down"}};
+
+GgufChange change_of(const GgufDecoder& decoder, const DecoderShape& shape,
+                     const char* DecoderNames::* part) {
+  const bool permutes = decoder.turns_neighbours && !shape.rotations.empty() &&
+                        shape.rotations[0].pairs == RopePairs::kHalves;
+  if (part == &DecoderNames::q || part == &DecoderNames::k) {
+    if (!permutes) return kNone;
+    return part == &DecoderNames::q ? kQueryRows : kKeyRows;
+  }
+  if (part == &DecoderNames::qkv && shape.by_head) return kHeadRows;
+  const bool is_head_norm = part == &DecoderNames::q_norm || part == &DecoderNames::k_norm;
+  if (is_head_norm && shape.head_norm.offset == 1) return kLessOne;
+  constexpr std::array kNorms = {&DecoderNames::attention_norm, &DecoderNames::attention_inside,
+                                 &DecoderNames::mlp_norm, &DecoderNames::mlp_inside,
+                                 &DecoderNames::last_norm};
+  if (std::ranges::find(kNorms, part) != kNorms.end())
+    return shape.norm.offset == 1 ? kLessOne : kNone;
+  constexpr std::array kTables = {&DecoderNames::tokens, &DecoderNames::positions,
+                                  &DecoderNames::head};
+  const bool is_table = std::ranges::find(kTables, part) != kTables.end();
+  return shape.layout == WeightLayout::kInOut && !is_table && !is_head_norm ? kTransposed : kNone;
+}
+
+}  // namespace
+
+std::vector<GgufName> gguf_decoder_names(const GgufDecoder& decoder, const DecoderShape& shape) {
+  std::vector<GgufName> names;
+  const auto add = [&](const PartName& part, std::string_view stored, std::string_view hub) {
+    const std::string_view own = shape.names.*part.hub;
+    if (!own.empty())
+      names.push_back({.stored = fmt::format("{}{}", stored, part.stored),
+                       .hub = fmt::format("{}{}", hub, own),
+                       .change = change_of(decoder, shape, part.hub)});
+  };
+  const std::string hub_layer = fmt::format("{}#.", shape.names.block);
+  const bool is_fused = *shape.names.qkv != '\0';
+  for (const PartName& part : kParts) add(part, "", "");
+  for (const PartName& part : kLayerParts) {
+    const bool is_separate = part.hub == &DecoderNames::q || part.hub == &DecoderNames::k ||
+                             part.hub == &DecoderNames::v;
+    if (!(is_separate && is_fused)) add(part, "blk.#.", hub_layer);
+  }
+  return names;
+}
+
+namespace {
+
+/// "blk.12.attn_q.weight" as the pattern "blk.#.attn_q", its first number and the ending.
+struct ParsedName {
+  std::string pattern, number, ending;
+};
+ParsedName parsed(std::string_view name) {
+  ParsedName result;
+  const std::size_t dot = name.rfind('.');
+  if (dot != std::string_view::npos &&
+      (name.substr(dot) == ".weight" || name.substr(dot) == ".bias")) {
+    result.ending = name.substr(dot);
+    name = name.substr(0, dot);
+  }
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find('.'), name.size());
+    const std::string_view part = name.substr(0, end);
+    const bool is_layer = result.number.empty() && !part.empty() &&
+                          part.find_first_not_of("0123456789") == std::string_view::npos;
+    if (is_layer) result.number = part;
+    result.pattern += is_layer ? "#" : std::string(part);
+    if (end < name.size()) result.pattern += '.';
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::optional<RenamedTensor> renamed(const std::vector<GgufName>& names, std::string_view name,
+                                     std::string GgufName::* from, std::string GgufName::* to) {
+  const ParsedName found = parsed(name);
+  const auto known = std::ranges::find(names, found.pattern, from);
+  if (known == names.end()) return {};
+  std::string other = (*known).*to + found.ending;
+  if (const std::size_t layer = other.find('#'); layer != std::string::npos)
+    other.replace(layer, 1, found.number);
+  return RenamedTensor{.name = other, .change = known->change};
+}
+
+}  // namespace heed

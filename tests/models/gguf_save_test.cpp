@@ -1,0 +1,182 @@
+// GGUF files that heed writes: each architecture is read back to the same numbers, and what a file
+// cannot say is refused.
+#include "models/gguf_save.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "heed/models/registry.h"
+#include "io/atomic_file.h"
+#include "io/gguf.h"
+#include "support/gguf_writer.h"
+#include "support/random_tensor.h"
+#include "support/scratch.h"
+
+namespace heed {
+namespace {
+
+namespace fs = std::filesystem;
+
+Tensor logits_after(const Model& model) {
+  heed::Run run;
+  const Tensor ids = test::random_ids({2, 9}, 11, 1);
+  return model.forward({.ids = ids}, run);
+}
+
+// Written by heed and read back.
+void expect_same_again(const std::string& config, const std::string& architecture) {
+  const test::Scratch scratch;
+  const fs::path file = scratch / "m.gguf";
+  LoadedModel written;
+  written.model = make_model(config, 3);
+  save_gguf(file, written, "F32");
+  EXPECT_EQ(*Gguf::open(file)["general.architecture"].as_text(), architecture);
+  // YaRN's attention_factor is a quotient in the file.
+  const double tolerance = config.find("yarn") != std::string::npos ? 1e-6 : 0;
+  EXPECT_LE(
+      test::largest_difference(logits_after(*load_model(file).model), logits_after(*written.model)),
+      tolerance)
+      << config;
+}
+
+// Architectures, and configurations of models that are written so.
+std::vector<std::pair<std::string, std::string>> decoder_cases() {
+  const std::string sizes = R"("vocab_size": 11, "max_position_embeddings": 32, "hidden_size": 32,
+    "intermediate_size": 24, "num_hidden_layers": 4, "num_attention_heads": 4, "rope_theta": 500.0)";
+  const std::string grouped = sizes + R"(, "num_key_value_heads": 2)";
+  std::string slow = grouped;
+  slow.replace(slow.find("500.0"), 5, "500000.0");
+  const std::string windows = grouped + R"(, "sliding_window": 4)";
+  std::vector<std::pair<std::string, std::string>> cases = {
+      {"phi2", R"("model_type": "phi", "partial_rotary_factor": 0.5, )" + grouped},
+      {"phi3", R"("model_type": "phi3", )" + windows},
+      {"phi3", R"("model_type": "phi3", "original_max_position_embeddings": 8,
+        "rope_scaling": {"type": "longrope", "short_factor": [1, 1.5, 2, 3],
+                         "long_factor": [2, 3, 4, 8], "attention_factor": 1.25}, )" +
+                   grouped},
+      {"gemma", R"("model_type": "gemma", "head_dim": 16, )" + grouped},
+      {"gemma2",
+       R"("model_type": "gemma2", "head_dim": 16, "query_pre_attn_scalar": 16, )" + windows},
+      {"gemma3",
+       R"("model_type": "gemma3_text", "head_dim": 16, "query_pre_attn_scalar": 16, )" + windows},
+      {"gptneox", R"("model_type": "gpt_neox", "rotary_pct": 0.5, )" + sizes},
+      {"gptneox", R"("model_type": "gpt_neox", "use_parallel_residual": false, )" + sizes},
+      {"stablelm", R"("model_type": "stablelm", "use_qkv_bias": true, )" + grouped},
+      {"stablelm", R"("model_type": "stablelm", "use_parallel_residual": true, )" + grouped},
+      {"starcoder2", R"("model_type": "starcoder2", )" + grouped},
+      {"starcoder2", R"("model_type": "starcoder2", "use_bias": false, )" + grouped},
+      {"olmo", R"("model_type": "olmo", )" + grouped},
+      {"olmo2", R"("model_type": "olmo2", )" + grouped},
+      {"olmo2", R"("model_type": "olmo3", )" + windows},
+      {"command-r", R"("model_type": "cohere", "logit_scale": 0.25, )" + grouped},
+      {"cohere2", R"("model_type": "cohere2", )" + windows},
+      {"smollm3", R"("model_type": "smollm3", )" + grouped},
+      {"glm4", R"("model_type": "glm4", "head_dim": 16, )" + grouped},
+      {"llama", R"("model_type": "mistral", "sliding_window": null, )" + grouped},
+      {"llama", R"("model_type": "llama", "rope_scaling": {"rope_type": "llama3", "factor": 8,
+        "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 8192}, )" +
+                    slow},
+      {"qwen3", R"("model_type": "qwen3", "head_dim": 16, "rope_scaling": {"rope_type": "yarn",
+        "factor": 4, "original_max_position_embeddings": 8, "attention_factor": 1.5}, )" +
+                    grouped}};
+  for (auto& [architecture, config] : cases) config = "{" + config + "}";
+  return cases;
+}
+
+TEST(GgufSave, EveryDecoderIsReadAsItWasWritten) {
+  for (const auto& [architecture, config] : decoder_cases())
+    expect_same_again(config, architecture);
+}
+
+// The error that a file of these bytes gives, without the file's name; empty: it loads.
+std::string error_of(const fs::path& file, const std::string& bytes) {
+  write_file(file, bytes);
+  try {
+    load_model(file);
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_THAT(text, testing::StartsWith(file.string())) << "another file is named";
+    return text.substr(std::min(text.size(), file.string().size() + 2));
+  }
+  return "";
+}
+
+TEST(GgufSave, KeysAndTensorsThatAreMissingAreNamedOrHaveADefault) {
+  const test::Scratch scratch;
+  for (const auto& [architecture, config] : decoder_cases()) {
+    LoadedModel model;
+    model.model = make_model(config, 3);
+    save_gguf(scratch / "whole.gguf", model, "F32");
+    const std::string whole = read_file(scratch / "whole.gguf");
+    const Gguf file = Gguf::open(scratch / "whole.gguf");
+    const auto without = [&](const std::string& name) {
+      std::string bytes = whole;
+      bytes.replace(bytes.find(test::GgufWriter::text(name)) + sizeof(std::uint64_t), 1, "X");
+      return error_of(scratch / "f.gguf", bytes);
+    };
+    for (const char* key : {".embedding_length", ".block_count", ".attention.head_count"})
+      EXPECT_THAT(without(architecture + key), testing::StartsWith(architecture + key)) << config;
+    for (const auto& [name, tensor] : file.tensors())
+      EXPECT_NE(without(name), "") << architecture << ": " << name;
+  }
+}
+
+TEST(GgufSave, T5IsReadAsItWasWritten) {
+  const std::string sizes = R"("vocab_size": 11, "d_model": 16, "d_kv": 4, "d_ff": 24,
+    "num_layers": 2, "num_decoder_layers": 3, "num_heads": 4)";
+  const auto same = [&](const std::string& config, const char* architecture) {
+    const test::Scratch scratch;
+    const fs::path file = scratch / "m.gguf";
+    LoadedModel written;
+    written.model = make_model("{" + config + ", " + sizes + "}", 3);
+    save_gguf(file, written, "F32");
+    EXPECT_EQ(*Gguf::open(file)["general.architecture"].as_text(), architecture);
+    const LoadedModel read = load_model(file);
+    const auto own = written.model->parameters(), others = read.model->parameters();
+    ASSERT_EQ(own.size(), others.size());
+    for (std::size_t i = 0; i < own.size(); ++i)
+      EXPECT_EQ(test::largest_difference(own[i]->value, others[i]->value), 0) << own[i]->name;
+  };
+  same(R"("model_type": "t5")", "t5");
+  same(R"("model_type": "t5", "feed_forward_proj": "gated-gelu", "tie_word_embeddings": false)",
+       "t5");
+  same(R"("model_type": "t5", "architectures": ["T5EncoderModel"])", "t5encoder");
+}
+
+// A file says less than a configuration: what it cannot say is refused, not lost.
+TEST(GgufSave, WhatAFileCannotSayIsRefusedByName) {
+  const test::Scratch scratch;
+  const auto message = [&](const std::string& more) -> std::string {
+    LoadedModel model;
+    model.model = make_model(
+        R"({"vocab_size": 11, "max_position_embeddings": 32, "hidden_size": 32, "intermediate_size": 24,
+          "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, )" +
+            more + "}",
+        3);
+    try {
+      save_gguf(scratch / "m.gguf", model, "F32");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message(R"("model_type": "starcoder2", "sliding_window": 6)"),
+            "gguf: sliding_window is 6, expected 0, as llama.cpp's 'starcoder2' has it");
+  EXPECT_EQ(message(R"("model_type": "smollm3", "no_rope_layers": [1, 0])"),
+            "gguf: the rotation of positions is 8 of halves, base 2e+06, none, none, expected 8 of "
+            "halves, base 2e+06, none, as llama.cpp's 'smollm3' has it");
+  EXPECT_EQ(message(R"("model_type": "gemma2", "head_dim": 8, "query_pre_attn_scalar": 4)"),
+            "gguf: the scale of scores is 0.5, expected 0.35355, as llama.cpp's 'gemma2' has it");
+  EXPECT_THAT(
+      message(R"("model_type": "opt", "word_embed_proj_dim": 32)"),
+      testing::HasSubstr("model_type is 'opt', expected one that GGUF files are written of"));
+  EXPECT_FALSE(fs::exists(scratch / "m.gguf"));
+}
+
+}  // namespace
+}  // namespace heed
