@@ -25,6 +25,7 @@ constexpr Route kRoutes[] = {
     {"GET", "/api/v1/sessions/{id}", get_session},
     {"DELETE", "/api/v1/sessions/{id}", delete_session},
     {"GET", "/api/v1/sessions/{id}/events", get_events, "stack layer tokens"},
+    {"GET", "/api/v1/sessions/{id}/alignment", get_alignment, "from"},
     {"GET", "/api/v1/sessions/{id}/export", get_export, "view format"},
     {"GET", "/api/v1/sessions/{id}/{stack}/heads", get_heads, "layer"},
     {"GET", "/api/v1/sessions/{id}/{stack}/atlas", get_atlas, "heads cells view"},

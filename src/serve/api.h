@@ -122,6 +122,7 @@ void get_cell(Api& api, const Parameters& parameters, httplib::Response& respons
 void get_late(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_evidence(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_similar(Api& api, const Parameters& parameters, httplib::Response& response);
+void get_alignment(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_changes(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_why(Api& api, const Parameters& parameters, httplib::Response& response);
 void get_origins(Api& api, const Parameters& parameters, httplib::Response& response);

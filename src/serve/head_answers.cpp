@@ -140,6 +140,12 @@ void post_similar(Api& api, const Parameters& parameters, httplib::Response& res
   send_long(api, parameters, response, std::move(answer));
 }
 
+void get_alignment(Api& api, const Parameters& parameters, httplib::Response& response) {
+  const SessionPointer session = find_session(api, parameters);
+  const SessionPointer from = api.sessions.find(parameters.text("from", ""));
+  send_json(response, 200, to_json(answer_alignment(*session, *from)));
+}
+
 void get_changes(Api& api, const Parameters& parameters, httplib::Response& response) {
   const SessionPointer session = find_session(api, parameters);
   const Stack stack = find_stack(*session, parameters).stack;

@@ -1,6 +1,8 @@
 // Why, tests of an edge, and sessions derived from others, over HTTP.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "serve/served.h"
@@ -90,6 +92,59 @@ TEST(ServerDerive, SaysWhichHeadsAnEditChangesMost) {
   const std::string other = served.open("a king", /*statistics=*/true)["session"];
   EXPECT_EQ(got(client, path + "/self/changes?from=" + other, 400)["error"]["argument"], "from");
   got(client, path + "/self/changes?from=none", 404);
+}
+
+// Adds the row's weights on [begin, end); a masked one is null.
+double weight_on(const json& row, std::size_t begin, std::size_t end) {
+  double sum = 0;
+  for (std::size_t key = begin; key < end; ++key)
+    sum += row[key].is_null() ? 0 : row[key].get<double>();
+  return sum;
+}
+
+std::vector<json> rows_of(httplib::Client& client, const json& session) {
+  std::vector<json> rows;
+  for (std::size_t query = 0; query < session["tokens"].size(); ++query)
+    rows.push_back(
+        got(client, fmt::format("/api/v1/sessions/{}/self/1/2/row/{}",
+                                session["session"].get<std::string>(), query))["weights"]);
+  return rows;
+}
+
+// The mean over aligned rows of the weight that moves to other keys.
+double weight_moved(const json& pairs, const std::vector<json>& a, const std::vector<json>& b) {
+  double moved = 0;
+  for (const json& rows : pairs) {
+    double alone = 2;  // both rows sum to 1
+    for (const json& keys : pairs) {
+      const double in_a = weight_on(a[rows[1].get<std::size_t>() - 1], keys[0], keys[1]);
+      const double in_b = weight_on(b[rows[3].get<std::size_t>() - 1], keys[2], keys[3]);
+      moved += std::abs(in_a - in_b) / 2;
+      alone -= in_a + in_b;
+    }
+    moved += alone / 2;
+  }
+  return moved / static_cast<double>(pairs.size());
+}
+
+TEST(ServerChanges, TextsOfTwoLengthsAreComparedByTheirAlignedTokens) {
+  const Served served;
+  httplib::Client client = served.client();
+  const json a = served.open("the cat sat on the mat", /*statistics=*/true);
+  const json b = served.open("the tosp sat on the mat", /*statistics=*/true);
+  ASSERT_NE(a["tokens"].size(), b["tokens"].size());
+  const std::string beside = "/api/v1/sessions/" + b["session"].get<std::string>();
+  const std::string from = "?from=" + a["session"].get<std::string>();
+  const json alignment = got(client, beside + "/alignment" + from);
+  EXPECT_THAT(alignment["said"].get<std::string>(),
+              testing::MatchesRegex("“cat” is . and “tosp” . tokens: they are compared as words"));
+  const json changes = got(client, beside + "/self/changes" + from);
+  EXPECT_EQ(changes["rows"], alignment["pairs"].size());
+  const auto head = std::ranges::find_if(
+      changes["heads"], [](const json& each) { return each["layer"] == 1 && each["head"] == 2; });
+  const double moved = weight_moved(alignment["pairs"], rows_of(client, a), rows_of(client, b));
+  EXPECT_NEAR((*head)["change"].get<double>(), moved, 1e-5);
+  EXPECT_GT(moved, 0);
 }
 
 TEST(ServerDerive, MakesASessionBesideTheOldOne) {

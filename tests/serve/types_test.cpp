@@ -95,6 +95,8 @@ TEST(AnswerTypes, AreThoseOfRealAnswers) {
       {path + "/self/1/2/dimensions/3?key=9", "Dimensions"},
       {path + "/self/1/2/geometry/3", "Geometry"},
       {path + "/self/1/2/marginals", "Marginals"},
+      {path + "/alignment?from=" + id, "Alignment"},
+      {path + "/self/changes?from=" + id, "Changes"},
       {path + "/self/1/edges?heads=2", "Edges"}};
   for (const auto& [address, type] : answers)
     check(json::parse(client.Get(address)->body), type, type);

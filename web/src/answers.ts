@@ -555,6 +555,11 @@ export interface Similar {
   heads: SimilarHead[];
 }
 
+export interface Alignment {
+  pairs: number[][];
+  said: string;
+}
+
 export interface ChangedHead {
   stack: string;
   layer: number;

@@ -1,7 +1,7 @@
 // What goes from one text to another: of each row of a block its share, its arcs, and what the keys get in the mean.
 import type {Shares} from './answers';
 import type {Edge} from './arcs';
-import {arcs} from './arcs';
+import {signedArcs} from './arcs';
 import {Slot, valueOf} from './data/slot';
 import type {Page} from './panel';
 import type {Place} from './selection';
@@ -25,12 +25,13 @@ export function between(cells: Float32Array, width: number, {queries, keys}: Blo
   const means = new Array<number>(keys.end - keys.first).fill(0);
   const rows = Array.from({length: count}, (_, at): BetweenRow => {
     const row = cells.subarray(at * width, (at + 1) * width);
-    for (const key of means.keys()) means[key]! += Math.max(0, row[keys.first + key]! || 0) / count;
-    const {edges, sum} = arcs(row.subarray(all.first, all.end), topP, Infinity);
+    for (const key of means.keys()) means[key]! += (row[keys.first + key]! || 0) / count;
+    const inside = row.subarray(all.first, all.end);
+    const {edges} = signedArcs(inside, topP, Infinity);
     const query = queries.first + at;
     const drawn = edges.map(({at: key, weight}) => ({query, key: all.first + key, weight}))
-      .filter(({key, weight}) => weight >= kLeast && key >= keys.first && key < keys.end);
-    return {query, share: sum, edges: drawn};
+      .filter(({key, weight}) => Math.abs(weight) >= kLeast && key >= keys.first && key < keys.end);
+    return {query, share: inside.reduce((sum, weight) => sum + (weight || 0), 0), edges: drawn};
   });
   return {rows, means};
 }

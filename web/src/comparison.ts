@@ -107,11 +107,11 @@ export class Comparison {
     if (versus.kind === 'head') {
       const side = a.side(versus.place.stack);
       const has = versus.place.layer < side.layers && versus.place.head < side.heads;
-      if (has) this.compared = {a, b: a, inA: a, toB: () => versus.place, name, alignment: null, unlike: ''};
+      if (has) this.compared = {a, b: a, aligned: [a, a], toB: () => versus.place, name, alignment: null, unlike: ''};
       else this.error = `There is no ${name}.`;
       return;
     }
-    const settle = (b: SessionApi) => {
+    const settle = (b: SessionApi, alignment: Alignment | null) => {
       if (order !== this.opening) return;
       this.b = b;
       name = this.name = nameOf(versus, value, b);
@@ -119,8 +119,8 @@ export class Comparison {
       const tell = () => {
         if (b.error) this.error = b.error.message;
         if (b.hasWeights && !this.compared) {
-          const alignment = versus.kind === 'text' && a.info.tokens.length !== b.info.tokens.length ? align(a.info, b.info) : null;
-          this.compared = {a, b, inA: alignment ? alignedTo(a, b, alignment) : b, toB: stay, name, alignment, unlike: unlike(a, b, alignment)};
+          const aligned: Sides['aligned'] = alignment ? [alignedTo(a, a, alignment.ofA), alignedTo(a, b, alignment.ofB)] : [a, b];
+          this.compared = {a, b, aligned, toB: stay, name, alignment, unlike: unlike(a, b, alignment)};
         }
         this.listener();
         this.changed();
@@ -128,7 +128,8 @@ export class Comparison {
       this.end = b.follow(this.store.now.places[0]!, tell, () => undefined);
       tell();
     };
-    this.open(a, versus).then(settle, (error: unknown) => {
+    const isOther = (b: SessionApi) => versus.kind === 'text' && a.info.tokens.length !== b.info.tokens.length;
+    this.open(a, versus).then(async (b) => settle(b, isOther(b) ? await align(a, b) : null)).catch((error: unknown) => {
       if (order !== this.opening) return;
       this.error = error instanceof ApiError ? error.message : String(error);
       this.changed();

@@ -10,7 +10,7 @@ const kMostEdges = 10;
 /** Keys of one kind, of which there are words and special tokens of both texts, and the first token. */
 export interface Part { name: string; isInside: boolean; share: number }
 
-/** The largest first; shares are of the rows' whole attention. */
+/** The largest first, of a difference those of either sign; shares are of the rows' whole attention. */
 export interface Looks { edges: Edge[]; parts: Part[] }
 
 /** Takes rows a few at a time, in any order: of a long text they are too many to be kept. */
@@ -45,7 +45,7 @@ export class LooksReader {
     const {queries: {first: begin, end}} = this.block;
     for (let at = 0; at < cells.length; ++at) {
       const weight = cells[at]!;
-      if (!(weight > 0)) continue;
+      if (!weight) continue;  // none, or masked
       const key = at % width;
       const part = this.partOf[key];
       if (part) part.share += weight / (end - begin);
@@ -56,9 +56,10 @@ export class LooksReader {
   private take(query: number, key: number, weight: number): void {
     const {edges} = this.looks;
     const {keys} = this.block;
-    if (edges.length === kMostEdges && weight <= edges[kMostEdges - 1]!.weight) return;
+    const size = Math.abs(weight);
+    if (edges.length === kMostEdges && size <= Math.abs(edges[kMostEdges - 1]!.weight)) return;
     if (key < keys.first || key >= keys.end || this.side.queries[query]!.special || this.side.keys[key]!.special) return;
-    const place = edges.findIndex((each) => each.weight < weight);
+    const place = edges.findIndex((each) => Math.abs(each.weight) < size);
     edges.splice(place < 0 ? edges.length : place, 0, {query, key, weight});
     edges.length = Math.min(edges.length, kMostEdges);
   }

@@ -54,6 +54,12 @@ export function colourOfEdge({api, store}: Page, place: Place, weight: number): 
   return api.isDifference ? weight < 0 ? 'less' : 'more' : colourOf(store.now, place);
 }
 
+/** The class of a bar: of a difference orange where B has more. */
+export function barOf(weight: number): string { return weight < 0 ? 'less' : 'of-head'; }
+
+/** What a list of the largest weights is ordered by. */
+export function largestName({isDifference}: Page['api']): string { return isDifference ? 'Largest |A \u2212 B|' : 'Largest'; }
+
 const kUnitsOf = new WeakMap<Side, Partial<Record<Unit, Units>>>();
 
 /** Of the queries. */

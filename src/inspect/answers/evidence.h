@@ -99,6 +99,18 @@ struct ChangedHeadAnswer {
   }
 };
 
+/// Which tokens of two sessions stand for each other.
+struct AlignmentAnswer {
+  static constexpr const char* kName = "Alignment";
+  std::vector<std::vector<std::int64_t>> pairs = {};  // begin and end in A, begin and end in B
+  std::string said = {};                              // what does not line up; empty: all does
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("pairs", pairs);
+    field("said", said);
+  }
+};
+
 /// How much each head's weights differ between two sessions, the most changed head first.
 struct ChangesAnswer {
   static constexpr const char* kName = "Changes";

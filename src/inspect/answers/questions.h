@@ -72,11 +72,14 @@ EvidenceAnswer answer_evidence(LiveSession& session, const EvidenceRequest& requ
                                std::optional<Place> against, Cancel& cancel);
 SimilarAnswer answer_similar(const LiveSession& session, Stack stack, const PatternExample& example,
                              Cancel& cancel);
-/// Throws kInvalidArgument where the sessions differ in heads or in the number of tokens.
+/// `from` is A and the session B.
+AlignmentAnswer answer_alignment(const LiveSession& session, const LiveSession& from);
+/// Throws kInvalidArgument where the sessions differ in heads, or in the number of tokens and
+/// cannot be aligned by words.
 void check_same_heads(const LiveSession& session, const LiveSession& from, Stack stack);
 /// A head's change is the mean over rows of sum_j |p_ij - p'_ij| / 2: the share of a row's weight
-/// that moves to other keys, 0 to 1. A long text is compared at 512 rows. The sessions must have
-/// the same heads.
+/// that moves to other keys, 0 to 1. A long text is compared at 512 rows. Texts that differ in
+/// length are compared by aligned tokens. The sessions must have passed `check_same_heads`.
 ChangesAnswer answer_changes(const LiveSession& session, const LiveSession& from, Stack stack,
                              Cancel& cancel);
 

@@ -51,6 +51,7 @@ std::string answer_types() {
   types.declare<LateScoresAnswer>();
   types.declare<EvidenceAnswer>();
   types.declare<SimilarAnswer>();
+  types.declare<AlignmentAnswer>();
   types.declare<ChangesAnswer>();
   types.declare<ChosenAnswer>();
   declare_words(types);

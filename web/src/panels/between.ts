@@ -7,7 +7,7 @@ import {weight} from '../format';
 import {Frame} from '../frame';
 import type {MakePanel, Page, Panel} from '../panel';
 import {languageOf} from '../language';
-import {colourOf, headName, isTogether, primary, shortName} from '../panel';
+import {colourOfEdge, headName, isTogether, primary, shortName} from '../panel';
 import {nameOf} from '../selection';
 import type {Block, Span} from '../side';
 import {blockOf} from '../side';
@@ -180,7 +180,7 @@ class BetweenPanel implements Panel {
     const arcs = places.flatMap((place, index): Arc[] => (this.found.get(nameOf(place))?.rows ?? [])
       .flatMap(({edges}) => edges.filter(({key}) => key >= keys.first && key < keys.end).map((edge): Arc => {
         const arc: Arc = {
-          edge, kind: this.isAside(edge) ? 'other' : 'free', colour: colourOf(store.now, place),
+          edge, kind: this.isAside(edge) ? 'other' : 'free', colour: colourOfEdge(this.page, place, edge.weight),
           source: left + (edge.query - queries.first + 0.5) * height, target: right + (edge.key - keys.first + 0.5) * height,
           chosen: shown(edge), label: shown(edge) ? `${isOne ? '' : `${shortName(store.now, place)} `}${weight(edge.weight)}` : '',
         };

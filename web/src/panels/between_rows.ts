@@ -49,7 +49,7 @@ export function askerRow(
   written && html('span', {class: 'written-token'}, written.name),
   html('span', {class: 'share-value'}, names.share === '' ? '' : number),
   html('span', {class: tokenClass(token)}, plain(token)));
-  row.style.setProperty('--share', String(Math.min(1, value ?? 0)));  // the row's own, for a row of the same text stays
+  row.style.setProperty('--share', String(Math.min(1, Math.abs(value ?? 0))));  // the row's own, for a row of the same text stays
   return row;
 }
 

@@ -6,7 +6,7 @@ import {shortWeight, weight} from '../format';
 import type {Looks} from '../looks';
 import {LooksReader} from '../looks';
 import type {MakePanel, Panel} from '../panel';
-import {primary} from '../panel';
+import {barOf, largestName, primary} from '../panel';
 import {blockOf} from '../side';
 import {plain} from '../tokens';
 
@@ -26,35 +26,36 @@ export const betweenSide: MakePanel = (container, page): Panel => {
   const looks = html('h2', {});
   const mean = html('span', {class: 'quiet'});
   const where = html('ol', {class: 'next where'});
-  container.append(html('div', {class: 'heading'}, html('h2', {}, 'Largest, word to word')), largest,
+  container.append(html('div', {class: 'heading'}, html('h2', {}, `${largestName(api)}, word to word`)), largest,
     html('div', {class: 'heading second'}, looks, mean), where);
   const slot = new Slot<Looks>('between-side', () => update());
   let drawn: Looks | null = null;
   let marks: ((isShown: boolean) => void)[] = [];  // by edge
 
   const edgeRow = (edge: Edge, most: number) => {
+    const kind = barOf(edge.weight);
     const [own, other] = [html('span', {}, plain(side.queries[edge.query]!)), html('span', {}, plain(side.keys[edge.key]!))];
-    const {element, bar} = row([own, ' \u2192 ', other], edge.weight / most, weight(edge.weight), 'of-head');
+    const {element, bar} = row([own, ' \u2192 ', other], Math.abs(edge.weight) / most, weight(edge.weight), kind);
     const mark = (isShown: boolean) => {
       own.classList.toggle('own', isShown);
       other.classList.toggle('accent', isShown);
-      bar.className = isShown ? 'bar chosen' : 'bar of-head';
+      bar.className = isShown ? 'bar chosen' : `bar ${kind}`;
     };
     return {element, mark};
   };
   const draw = ({edges, parts}: Looks) => {
-    const rows = edges.map((edge) => edgeRow(edge, edges[0]!.weight));
+    const rows = edges.map((edge) => edgeRow(edge, Math.abs(edges[0]!.weight)));
     marks = rows.map(({mark}) => mark);
     largest.replaceChildren(...rows.map(({element}) => element));
-    const widest = Math.max(...parts.map(({share}) => share), 1e-9);
+    const widest = Math.max(...parts.map(({share}) => Math.abs(share)), 1e-9);
     where.replaceChildren(...parts.map(({name, share, isInside}) =>
-      row([html('span', {class: isInside ? null : 'second'}, name)], share / widest, shortWeight(share), isInside ? 'of-head' : '').element));
+      row([html('span', {class: isInside ? null : 'second'}, name)], Math.abs(share) / widest, shortWeight(share), isInside ? barOf(share) : '').element));
   };
   const update = () => {
     const {pair} = store.now;
     const {queries} = blockOf(side, pair);
     say(looks, `Where ${pair?.[0]} looks`);
-    say(mean, `mean of ${queries.end - queries.first} rows`);
+    say(mean, `${api.isDifference ? 'A \u2212 B, ' : ''}mean of ${queries.end - queries.first} rows`);
     const asked = api.hasWeights
       ? api.looks(primary(store.now), queries.first, queries.end, `${pair}`, () => new LooksReader(side, pair)) : null;
     const found = valueOf(slot.show(asked));

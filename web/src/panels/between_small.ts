@@ -4,7 +4,7 @@ import {pairShare} from '../between';
 import {button, html, svg} from '../dom';
 import {shortWeight} from '../format';
 import type {Page} from '../panel';
-import {colourOf, primary} from '../panel';
+import {colourOf, colourOfEdge, primary} from '../panel';
 import {isSamePlace} from '../address';
 import type {Place} from '../selection';
 import {nameOf} from '../selection';
@@ -59,7 +59,7 @@ export class BetweenSmall {
     const edges = (between?.rows ?? []).flatMap((row) => row.edges)
       .filter(({query, key}) => query < queries.end && key < keys.end);
     drawArcs(arcs, edges.map((edge) => ({
-      edge, kind: 'small', colour: colourOf(store.now, place), source: y(edge.query, queries), target: y(edge.key, keys), chosen: false, label: '',
+      edge, kind: 'small', colour: colourOfEdge(this.page, place, edge.weight), source: y(edge.query, queries), target: y(edge.key, keys), chosen: false, label: '',
     })), [kNames + 6, kWidth - kNames - 6], {enter: () => undefined, leave: () => undefined, click: () => store.set({places: [place]})});
     const isShown = isSamePlace(place, primary(store.now));
     return html('section', {class: `between-small ${colourOf(store.now, place)}`, 'data-head': place.head},

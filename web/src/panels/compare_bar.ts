@@ -22,7 +22,6 @@ import {wordsStack} from './words_page';
 const kWords = 3;      // of the next ones, in short
 const kHeads = 6;      // of those that changed most
 const kLayers = 4;
-const kOtherTokens = 'Which heads\u2019 weights move most is not listed, as A and B have other tokens; Heads compares their scores.';
 const kOfOneHead: string[] = ['look', 'matrix'];  // views that are empty where their head does not change
 const kLeast = 0.0005;  // a change below it is written as none
 
@@ -162,11 +161,9 @@ export class CompareBar implements Panel {
   private sayChanges(): void {
     const {compared} = this.comparison;
     const {side, store} = this.page;
-    const can = store.now.versus !== '' && compared && compared.a !== compared.b && compared.unlike === '' && !compared.alignment && !isSaved(compared.b.model);
+    const can = store.now.versus !== '' && compared && compared.a !== compared.b && compared.unlike === '' && !isSaved(compared.b.model);
     const all = latest(this.changes.show(can ? compared.b.ask<Changes>(`${side.stack}/changes?from=${compared.a.info.session}`) : null));
-    this.changed.hidden = all === null;
-    this.same.hidden = all === null && !compared?.alignment;
-    if (compared?.alignment) say(this.same, kOtherTokens);
+    this.changed.hidden = this.same.hidden = all === null;
     if (all === null) return;
     const place = primary(store.now);
     if (this.shownChanges[0] === all && this.shownChanges[1] === nameOf(place)) return;

@@ -253,7 +253,7 @@ export class GridPanel implements Panel {
     const canvas = html('canvas', {class: 'grid-picture', 'aria-hidden': 'true', width: 0, height: 0});
     this.canvases.set(head, canvas);
     const thumb = this.thumbs.codes(head);
-    if (thumb) drawThumbnail(canvas, thumb.cut, thumb.codes, this.layout, this.page.api.isDifference);
+    if (thumb) drawThumbnail(canvas, thumb.cut, thumb.codes, this.layout, this.page.api);
     return canvas;
   }
 
@@ -261,7 +261,7 @@ export class GridPanel implements Panel {
     for (const head of heads) {
       const canvas = this.canvases.get(head);
       const thumb = this.thumbs.codes(head);
-      if (canvas && thumb) drawThumbnail(canvas, thumb.cut, thumb.codes, this.layout, this.page.api.isDifference);
+      if (canvas && thumb) drawThumbnail(canvas, thumb.cut, thumb.codes, this.layout, this.page.api);
       else canvas?.classList.toggle('missing', this.thumbs.isMissing(head));
     }
     this.heading.show(null, this.thumbs.cut);

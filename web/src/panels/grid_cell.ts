@@ -10,17 +10,18 @@ import {headText, kNothing} from '../selection';
 import type {Cut} from '../transport/atlas';
 import type {GridLayout} from './grid_layout';
 import {fullText, numberText, storyOf} from './grid_scores';
-import {differenceTable, table} from './matrix_scale';
+import {differenceTable, rampOf, table} from './matrix_scale';
 
 const kPixels = 2;  // for one of the page
-const kColours = table('log', new Uint32Array(256));
-const kDifferences = differenceTable('log', new Uint32Array(256));
+const kNone = new Uint32Array(256);
+const [kColours, kOfB] = [false, true].map((isB) => table('log', kNone, rampOf({isB})));
+const kDifferences = differenceTable('log', kNone);
 
 /** Draws into a canvas as large as it will be seen. */
 export function drawThumbnail(
-  canvas: HTMLCanvasElement, {rows, columns}: Cut, codes: Uint8Array, {pictureWidth, pictureHeight}: Pick<GridLayout, 'pictureWidth' | 'pictureHeight'>, isDifference: boolean
+  canvas: HTMLCanvasElement, {rows, columns}: Cut, codes: Uint8Array, {pictureWidth, pictureHeight}: Pick<GridLayout, 'pictureWidth' | 'pictureHeight'>, {isDifference, isB}: Page['api']
 ): void {
-  const colours = isDifference ? kDifferences : kColours;
+  const colours = (isDifference ? kDifferences : isB ? kOfB : kColours)!;
   const pixels = Uint32Array.from(codes, (code) => colours[code]!);
   const cells = html('canvas', {width: columns, height: rows});  // one cell a pixel
   cells.getContext('2d')!.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), columns, rows), 0, 0);

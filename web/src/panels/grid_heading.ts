@@ -7,7 +7,7 @@ import {kNothing} from '../selection';
 import type {Cut} from '../transport/atlas';
 import {filterOf} from './grid_scores';
 import {isOfSide} from './heads_scores';
-import {rampOf} from './read_out';
+import {legendRamp} from './read_out';
 
 const kUsual = ['previous', 'current', 'sink', 'induction', 'distance', 'entropy'];  // side by side
 
@@ -46,7 +46,7 @@ export class GridHeading {
     this.element.append(this.title,
       html('div', {class: 'grid-sort'}, html('span', {class: 'quiet'}, 'each layer sorted by'), this.sorts.element, this.otherSort),
       html('label', {class: 'grid-filter-line'}, html('span', {class: 'quiet'}, '/ filter'), this.field, this.written), this.count,
-      html('span', {class: 'grid-legend'}, html('span', {class: 'quiet'}, api.isDifference ? 'A \u2212 B' : 'weight'), rampOf('grid-ramp', api.isDifference), this.block));
+      html('span', {class: 'grid-legend'}, html('span', {class: 'quiet'}, api.isDifference ? 'A \u2212 B' : 'weight'), legendRamp('grid-ramp', api), this.block));
   }
 
   focus(): void {

@@ -1,5 +1,5 @@
 // What is compared, side by side: A, B and A \u2212 B of one head under one cursor.
-import {cividis, diverging} from '../colour';
+import {diverging} from '../colour';
 import type {Rgb} from '../colour';
 import {Slot, valueOf} from '../data/slot';
 import {button, choice, html} from '../dom';
@@ -14,7 +14,7 @@ import type {SessionApi} from '../transport/api';
 import {noDifference, ownName} from '../comparison';
 import type {Versus} from '../versus';
 import {readVersus, versusHead, versusText} from '../versus';
-import {differencePosition, position} from './matrix_scale';
+import {differencePosition, position, rampOf} from './matrix_scale';
 
 type With = 'nothing' | Versus['kind'];
 
@@ -92,9 +92,9 @@ export class HeadsCompare implements Panel {
     const isHead = compared.a === compared.b;
     const {layers, heads} = compared.b.side(other.stack);
     return [
-      {name: `A: head ${headText(place)}${isHead ? '' : `, ${ownName(compared)}`}`, api: compared.a, place},
+      {name: `A: head ${headText(place)}${isHead ? '' : `, ${ownName(compared)}`}`, api: compared.aligned[0], place},
       ...other.layer < layers && other.head < heads
-        ? [{name: isHead ? `B: head ${headText(other)}` : `B: ${compared.name}`, api: compared.alignment ? compared.inA : compared.b, place: other}] : [],
+        ? [{name: isHead ? `B: head ${headText(other)}` : `B: ${compared.name}`, api: compared.aligned[1], place: other}] : [],
     ];
   }
 
@@ -124,7 +124,7 @@ export class HeadsCompare implements Panel {
     for (const [at, canvas] of this.canvases.entries()) canvas.hidden = at < 2 ? !this.cells[at] : !this.isAlike;
     this.cells.forEach((cells, at) => this.paint(this.canvases[at]!, cells, (index) => {
       const value = cells.values[index]!;
-      return Number.isFinite(value) ? cividis(position(value, 'log')) : null;
+      return Number.isFinite(value) ? rampOf({isB: at === 1})(position(value, 'log')) : null;
     }));
     if (!this.isAlike) return;
     this.paint(this.canvases[2]!, a!, (index) => {

@@ -67,7 +67,7 @@ class MatrixPanel implements Panel {
     const {api, side, store, stage} = page;
     this.tiles = new Tiles(api, side, this.redraw);
     this.canvas = new MatrixCanvas(page, this.tiles, this.redraw);
-    this.readOut = new ReadOut(side, api.isDifference);
+    this.readOut = new ReadOut(side, api);
     this.edges = new MatrixMargins(stage);
     this.lists = options.isFull ? new MatrixLists(page) : null;
     this.labels = new MatrixLabels(side, rowNames(page, this.redraw));
@@ -258,7 +258,8 @@ class MatrixPanel implements Panel {
       return found && row !== null ? rows.line(found, to).weights[row] ?? null : null;
     };
     const [a, b] = this.sides;
-    return [ofSide(a, compared.a, primary(now)), ofSide(b, compared.inA, compared.toB(primary(now)))];
+    const [ofA, ofB] = compared.aligned;
+    return [ofSide(a, ofA, primary(now)), ofSide(b, ofB, compared.toB(primary(now)))];
   }
 
   private draw(): void {

@@ -1,5 +1,5 @@
 // Draws the part of the matrix in sight: tiles, numbers where cells are large, marks on top.
-import {cividis, diverging, numberColour} from '../colour';
+import {diverging, numberColour} from '../colour';
 import {hundredths} from '../format';
 import type {Page, Span} from '../panel';
 import type {Place, Scale} from '../selection';
@@ -7,7 +7,7 @@ import {nameOf} from '../selection';
 import type {Block, Side} from '../side';
 import type {Stage} from '../stage';
 import type {SessionApi, TilePlace} from '../transport/api';
-import {differencePosition, position} from './matrix_scale';
+import {differencePosition, position, rampOf} from './matrix_scale';
 import type {Box, Cell, Sight} from './matrix_sight';
 import type {Axis, Tiles} from './matrix_tiles';
 
@@ -139,7 +139,7 @@ export class MatrixCanvas {
         const weight = this.weight(place, row, column);
         const text = weight === null ? '' : hundredths(weight);
         if (!text) continue;
-        const cell = this.api.isDifference ? diverging(differencePosition(weight!, scale)) : cividis(position(weight!, scale === 'rank' ? 'log' : scale));
+        const cell = this.api.isDifference ? diverging(differencePosition(weight!, scale)) : rampOf(this.api)(position(weight!, scale === 'rank' ? 'log' : scale));
         const isFaded = inside !== null && !(isWithin(inside.queries, row) && isWithin(inside.keys, column));
         context.fillStyle = isFaded ? this.stage.colour('--ink') : numberColour(cell);
         context.fillText(text, sight.left + (column + 0.5) * sight.size, sight.top + (row + 0.5) * sight.size);

@@ -4,7 +4,7 @@ import {Slot, valueOf} from '../data/slot';
 import {button, html, say} from '../dom';
 import {weight} from '../format';
 import type {Page, Panel} from '../panel';
-import {primary} from '../panel';
+import {barOf, largestName, primary} from '../panel';
 import {isolated, plain} from '../tokens';
 import type {Token} from '../transport/api';
 
@@ -60,9 +60,9 @@ export class MatrixLists implements Panel {
     const shown = [...seen].sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, Math.max(0, this.most));
     const largest = Math.max(1e-9, ...shown.map(({value}) => Math.abs(value)));
     const rest = seen.reduce((sum, {value}) => sum + value, 0) - shown.reduce((sum, {value}) => sum + value, 0);
-    say(list.about, `largest of ${seen.length.toLocaleString('en')}`);
+    say(list.about, `${largestName(this.page.api).replace('L', 'l')} of ${seen.length.toLocaleString('en')}`);
     list.rows.replaceChildren(...shown.map(({value, at}) => {
-      const bar = html('span', {class: value < 0 ? 'bar less' : 'bar of-head'});
+      const bar = html('span', {class: `bar ${barOf(value)}`});
       bar.style.setProperty('--share', String(Math.abs(value) / largest));
       const row = button({class: 'next-row'}, () => store.set({...cell(at), range: null}), html('span', {class: 'word'}, plain(tokens[at]!)),
         html('span', {class: 'index'}, String(at)), html('span', {class: 'bar-room'}, bar), html('span', {class: 'value'}, weight(value)));

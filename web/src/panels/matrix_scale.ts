@@ -32,13 +32,16 @@ export function ranks(histogram: Uint32Array): Float64Array {
   return result;
 }
 
+/** From the lowest weight to the highest; B alone has the colour in which a difference shows it. */
+export function rampOf({isB}: {isB: boolean}): (t: number) => Rgb { return isB ? (t) => diverging(-t) : cividis; }
+
 /** 256 colours as RGBA in memory order; masked is transparent, so that the background shows. */
-export function table(scale: Scale, histogram: Uint32Array): Uint32Array {
+export function table(scale: Scale, histogram: Uint32Array, ramp: (t: number) => Rgb): Uint32Array {
   const rank = scale === 'rank' ? ranks(histogram) : null;
   const colours = new Uint32Array(256);
   for (let byte = 1; byte < 256; ++byte) {
     const t = rank ? rank[byte]! : position(weightOf(byte), scale as Exclude<Scale, 'rank'>);
-    const [r, g, b]: Rgb = cividis(t);
+    const [r, g, b] = ramp(t);
     colours[byte] = (255 << 24 | b << 16 | g << 8 | r) >>> 0;
   }
   return colours;

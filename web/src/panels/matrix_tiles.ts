@@ -2,7 +2,7 @@
 import type {Scale} from '../selection';
 import type {Side} from '../side';
 import type {SessionApi, TilePlace} from '../transport/api';
-import {differenceTable, table} from './matrix_scale';
+import {differenceTable, rampOf, table} from './matrix_scale';
 
 const kMostPictures = 128;  // 256 x 256 x 4 bytes each: 32 MiB
 
@@ -26,7 +26,7 @@ export class Tiles {
   }
 
   private table(scale: Scale): Uint32Array {
-    return this.api.isDifference ? differenceTable(scale, this.histogram) : table(scale, this.histogram);
+    return this.api.isDifference ? differenceTable(scale, this.histogram) : table(scale, this.histogram, rampOf(this.api));
   }
 
   level(z: number): Level {

@@ -5,7 +5,7 @@ import {html} from '../dom';
 import {weight} from '../format';
 import {answersRuns, isSaved} from '../held';
 import type {MakePanel, Panel} from '../panel';
-import {focus, primary, unitsOf} from '../panel';
+import {focus, largestName, primary, unitsOf} from '../panel';
 import {isolated, phrase, plain} from '../tokens';
 import type {Side} from '../side';
 import type {Next, Token} from '../transport/api';
@@ -118,7 +118,7 @@ export const nextPanel: MakePanel = (container, page): Panel => {
     const isListed = focus(page) !== null && store.now.places.length === 1 && store.now.pair === null;
     const found = latest(line.show(isListed ? null : api.line(primary(store.now), position, position + 1, false)));
     if (isListed) show('', [position], () => 'click an edge or a cell: why its weight is what it is', () => []);
-    else show('Largest edges', [found], () => afterText(found!.edges[0]?.query ?? position), () => edgeRows(found!.edges, side));
+    else show(api.isDifference ? largestName(api) : 'Largest edges', [found], () => afterText(found!.edges[0]?.query ?? position), () => edgeRows(found!.edges, side));
   };
   const update = () => {
     const {range, to} = store.now;

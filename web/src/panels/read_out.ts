@@ -1,16 +1,16 @@
 // The one large number of the view, what it is a weight of, and the legend.
 import type {Line} from '../arcs';
-import {cividis, css, diverging} from '../colour';
+import {css, diverging} from '../colour';
 import {html, say} from '../dom';
 import {largeWeight, weight} from '../format';
-import type {Span} from '../panel';
+import type {Page, Span} from '../panel';
 import {spanName} from '../panel';
 import type {Side} from '../side';
 import type {Scale} from '../selection';
 import type {Rows} from '../rows';
 import {plain} from '../tokens';
 import {kUnaligned} from '../transport/aligned';
-import {differenceTicks, kPaleText, ticks} from './matrix_scale';
+import {differenceTicks, kPaleText, rampOf, ticks} from './matrix_scale';
 
 /** An edge between the tokens `at` and the row `other`; `line`: of these tokens, null while it is on its way. */
 export interface Shown { at: Span; other: number; to: boolean; line: Line | null; speak: boolean; rows: Rows; both?: [number | null, number | null] }
@@ -50,14 +50,16 @@ export function backText(query: number, key: number): string {
 }
 
 /** All colours of a matrix, from the lowest to the highest. */
-export function rampOf(className: string, isDifference = false): HTMLCanvasElement {
-  const ramp = html('canvas', {class: className, width: 256, height: 1, role: 'img', 'aria-label': isDifference ? 'orange: B has more, blue: A has more' : 'cividis: dark is low'});
-  const context = ramp.getContext('2d')!;
+export function legendRamp(className: string, api: Page['api']): HTMLCanvasElement {
+  const {isDifference, isB} = api;
+  const ramp = rampOf(api);
+  const canvas = html('canvas', {class: className, width: 256, height: 1, role: 'img', 'aria-label': isDifference ? 'orange: B has more, blue: A has more' : isB ? 'orange is high' : 'cividis: dark is low'});
+  const context = canvas.getContext('2d')!;
   for (let x = 0; x < 256; ++x) {
-    context.fillStyle = css(isDifference ? diverging(x / 127.5 - 1) : cividis(x / 255));
+    context.fillStyle = css(isDifference ? diverging(x / 127.5 - 1) : ramp(x / 255));
     context.fillRect(x, 0, 1, 1);
   }
-  return ramp;
+  return canvas;
 }
 
 export class ReadOut {
@@ -71,16 +73,16 @@ export class ReadOut {
   private readonly labels = html('div', {class: 'ticks'});
   private scale: Scale | null = null;
 
-  constructor(private readonly side: Side, private readonly isDifference: boolean) {
-    this.legend.append(this.legendName, rampOf('ramp', isDifference), this.labels);
+  constructor(private readonly side: Side, private readonly api: Page['api']) {
+    this.legend.append(this.legendName, legendRamp('ramp', api), this.labels);
     this.element.append(html('div', {class: 'figure'}, this.value, this.from), this.rank, this.legend);
   }
 
   showScale(scale: Scale, quantity: string): void {
-    say(this.legendName, this.isDifference ? `A \u2212 B${quantity === 'weight' ? '' : ` ${quantity}`}, ${kPaleText}` : quantity);
+    say(this.legendName, this.api.isDifference ? `A \u2212 B${quantity === 'weight' ? '' : ` ${quantity}`}, ${kPaleText}` : quantity);
     if (scale === this.scale) return;
     this.scale = scale;
-    this.labels.replaceChildren(...(this.isDifference ? differenceTicks : ticks)(scale).map(({at, label}) => {
+    this.labels.replaceChildren(...(this.api.isDifference ? differenceTicks : ticks)(scale).map(({at, label}) => {
       const tick = html('span', {}, label);
       tick.style.left = `${at * 100}%`;
       return tick;

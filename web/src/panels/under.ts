@@ -9,11 +9,10 @@ import {primary} from '../panel';
 import type {Place} from '../selection';
 import {headText, nameOf} from '../selection';
 import {BetweenSmall} from './between_small';
-import {table} from './matrix_scale';
+import {drawThumbnail} from './grid_cell';
 
 const kWidth = 39;        // px of a thumbnail
 const kMostHeight = 60;
-const kPixels = 2;        // for one of the page
 
 function placesOf({side, store}: Page): Place[] {
   return Array.from({length: side.layers}, (_, layer) => ({...primary(store.now), layer})).filter((place) => holds(side, place));
@@ -40,21 +39,14 @@ export const everyLayer: MakePanel = (container, page): Panel => {
 };
 
 /** A matrix in a few pixels, its cells as whole as they can be. */
-function thumbnail({side}: Page, bytes: Uint8Array): HTMLCanvasElement {
+function thumbnail({api, side}: Page, codes: Uint8Array): HTMLCanvasElement {
   const {queries, keys, zooms} = side.attention;
   const block = 2 ** (zooms - 1);
-  const [columns, rows] = [Math.ceil(keys / block), Math.ceil(queries / block)];
-  const colours = table('log', new Uint32Array(256));
-  const pixels = Uint32Array.from(bytes, (byte) => colours[byte]!);
-  const cells = html('canvas', {width: columns, height: rows});
-  cells.getContext('2d')!.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), columns, rows), 0, 0);
   const height = Math.round(Math.min(kMostHeight, kWidth * queries / keys));
-  const canvas = html('canvas', {class: 'thumbnail', width: kWidth * kPixels, height: height * kPixels});
+  const canvas = html('canvas', {class: 'thumbnail'});
   canvas.style.width = `${kWidth}px`;
   canvas.style.height = `${height}px`;
-  const context = canvas.getContext('2d')!;
-  context.imageSmoothingEnabled = false;
-  context.drawImage(cells, 0, 0, canvas.width, canvas.height);
+  drawThumbnail(canvas, {block, columns: Math.ceil(keys / block), rows: Math.ceil(queries / block)}, codes, {pictureWidth: kWidth, pictureHeight: height}, api);
   return canvas;
 }
 

@@ -75,7 +75,7 @@ export class HeadPictures {
   private draw(head: number): void {
     const canvas = this.canvases.get(head);
     const thumb = this.thumbs.codes(head);
-    if (canvas && thumb) drawThumbnail(canvas, thumb.cut, thumb.codes, this.size, this.page.api.isDifference);
+    if (canvas && thumb) drawThumbnail(canvas, thumb.cut, thumb.codes, this.size, this.page.api);
     else canvas?.classList.toggle('missing', this.thumbs.isMissing(head));
   }
 }

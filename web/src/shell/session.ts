@@ -76,11 +76,12 @@ class Shown {
   update(): void {
     this.place.classList.toggle('reading', !this.api.hasWeights);  // there is nothing to show yet
     this.page.stage.root.classList.toggle('fits', viewOf(this.name).fits?.(this.page) ?? false);
+    this.page.stage.root.classList.toggle('of-b', this.page.api.isB && this.page.store.now.places.length === 1);
     this.panels.forEach((panel) => panel.update());
   }
 
   destroy(): void {
-    this.page.stage.root.classList.remove('fits');
+    this.page.stage.root.classList.remove('fits', 'of-b');
     this.panels.forEach((panel) => panel.destroy());
   }
 }

@@ -1,67 +1,34 @@
 // A text whose words stand for those of another text: its weights by the other text's tokens.
+import type {Alignment as Aligned} from '../answers';
 import type {Line} from '../arcs';
 import {withNulls} from '../arcs';
 import type {Question} from '../data/slot';
 import type {Place} from '../selection';
 import type {Span} from '../side';
-import {phrase, unitsFrom} from '../tokens';
-import type {Marginals, SessionApi, SessionInfo, TilePlace} from './api';
-
-const kMostTokens = 512;  // of either text: whole matrices are compared
+import type {Marginals, SessionApi, TilePlace} from './api';
+import {json, kApi} from './ask';
 
 /** In place of a weight: no token of B stands for this one of A. */
 export const kUnaligned = Infinity;
 
+/** The tokens that are compared at each token of A: a word of other tokens in B whole, at its last one. */
+type Spans = (Span | null)[];
+
 export interface Alignment {
-  spans: (Span | null)[];  // the tokens of B that stand for each token of A
-  said: string;            // what does not line up; empty: all does
+  ofA: Spans;
+  ofB: Spans;
+  said: string;  // what does not line up; empty: all does
 }
 
-interface Word extends Span { text: string }
-
-function wordsOf({tokens, units}: SessionInfo): Word[] {
-  const {starts, ends} = unitsFrom(units.words, tokens.length);
-  return starts.map((first) => ({first, end: ends[first]!, text: phrase(tokens, first, ends[first]!)}));
-}
-
-const size = ({first, end}: Span) => end - first;
-const quoted = (words: Word[]) => `\u201c${words.map(({text}) => text).join(' ')}\u201d`;
-
-/** Pairs of words that stand for each other: those both texts begin and end with, and between them as many in either. */
-function pairsOf(a: Word[], b: Word[]): {pairs: [Word, Word][]; alone: [Word[], Word[]]} {
-  const least = Math.min(a.length, b.length);
-  let before = 0;
-  while (before < least && a[before]!.text === b[before]!.text) ++before;
-  let after = 0;
-  while (after < least - before && a[a.length - 1 - after]!.text === b[b.length - 1 - after]!.text) ++after;
-  const [middleA, middleB] = [a.slice(before, a.length - after), b.slice(before, b.length - after)];
-  const isEven = middleA.length === middleB.length;
-  const pairs = a.slice(0, before).map((word, at): [Word, Word] => [word, b[at]!]);
-  if (isEven) pairs.push(...middleA.map((word, at): [Word, Word] => [word, middleB[at]!]));
-  for (let back = after; back > 0; --back) pairs.push([a[a.length - back]!, b[b.length - back]!]);
-  return {pairs, alone: isEven ? [[], []] : [middleA, middleB]};
-}
-
-/** Null where the texts are too long, have two sides, or share too few words. */
-export function align(a: SessionInfo, b: SessionInfo): Alignment | null {
-  const isPlain = ({tokens, key_tokens: source, pair}: SessionInfo) => !source && pair === undefined && tokens.length <= kMostTokens;
-  if (!isPlain(a) || !isPlain(b)) return null;
-  const [ofA, ofB] = [wordsOf(a), wordsOf(b)];
-  const {pairs, alone: [onlyA, onlyB]} = pairsOf(ofA, ofB);
-  if (2 * pairs.length < Math.max(ofA.length, ofB.length)) return null;
-  const spans = new Array<Span | null>(a.tokens.length).fill(null);
-  const said: string[] = [];
-  for (const [own, other] of pairs) {
-    if (size(own) === size(other)) {
-      for (let at = 0; at < size(own); ++at) spans[own.first + at] = {first: other.first + at, end: other.first + at + 1};
-      continue;
-    }
-    spans[own.end - 1] = other;  // the last token has read the whole word
-    said.push(`\u201c${own.text}\u201d is ${size(own)} and \u201c${other.text}\u201d ${size(other)} tokens: they are compared as words`);
-  }
-  if (onlyA.length > 0) said.push(`${quoted(onlyA)} of A has no counterpart`);
-  if (onlyB.length > 0) said.push(`${quoted(onlyB)} of B has no counterpart`);
-  return {spans, said: said.join('; ')};
+/** Null where the texts cannot be aligned. */
+export async function align(a: SessionApi, b: SessionApi): Promise<Alignment | null> {
+  const {pairs, said} = await json<Aligned>(a.requests, `${kApi}/sessions/${b.info.session}/alignment?from=${a.info.session}`);
+  const [ofA, ofB] = [0, 2].map((side) => {
+    const spans: Spans = a.info.tokens.map(() => null);
+    for (const pair of pairs) spans[pair[1]! - 1] = {first: pair[side]!, end: pair[side + 1]!};
+    return spans;
+  });
+  return pairs.length > 0 ? {ofA: ofA!, ofB: ofB!, said} : null;
 }
 
 function mappedQuestion<From, To>(question: Question<From>, make: (from: From) => To): Question<To> {
@@ -77,8 +44,8 @@ function mappedQuestion<From, To>(question: Question<From>, make: (from: From) =
   };
 }
 
-/** B's answers about weights by A's tokens: a row is that of the last token that stands for it, a key the sum of those. */
-export function alignedTo(a: SessionApi, b: SessionApi, {spans}: Alignment): SessionApi {
+/** The answers of one side about weights, by A's tokens: a row is that of the last token that stands for it, a key the sum of those. */
+export function alignedTo(a: SessionApi, b: SessionApi, spans: Spans): SessionApi {
   const length = spans.length;
   const whole = new Map<string, Question<Float32Array>>();
   const row = (cells: Float32Array, of: Span | null): Float32Array => {

@@ -52,6 +52,7 @@ export class SessionApi {
   failed: (error: ApiError) => void = () => undefined;  // a question had no answer
   hasWeights = false;  // the pass has ended
   readonly isDifference: boolean = false;  // its weights are those of one session less another's
+  readonly isB: boolean = false;  // of a comparison the side that is not A, alone
 
   constructor(readonly about: About, readonly info: SessionInfo, readonly requests: Requests) {
     this.model = about.model;

@@ -2,10 +2,10 @@
 import type {EdgeRow, Line} from '../arcs';
 import {signedArcs, withNulls} from '../arcs';
 import type {Question} from '../data/slot';
+import type {LooksReader} from '../looks';
 import {differenceCode, weightOf} from '../panels/matrix_scale';
 import type {Place} from '../selection';
 import type {Alignment} from './aligned';
-import {kUnaligned} from './aligned';
 import type {Atlas} from './atlas';
 import {cutOf} from './atlas';
 import type {Marginals, SessionApi, TilePlace} from './api';
@@ -18,19 +18,18 @@ const kMostKept = 500;
 export interface Sides {
   a: SessionApi;
   b: SessionApi;
-  inA: SessionApi;  // B's weights by the tokens of A
+  aligned: [SessionApi, SessionApi];  // the weights of both by the tokens of A
   toB: (place: Place) => Place;
   alignment: Alignment | null;  // null: each token of B stands for the one of A at its place
 }
 
 /** The token of B that stands for one of A: the last one of its word's. */
 export function tokenOfB({alignment}: Pick<Sides, 'alignment'>, token: number): number {
-  return alignment ? (alignment.spans[token]?.end ?? 1) - 1 : token;
+  return alignment ? (alignment.ofB[token]?.end ?? 1) - 1 : token;
 }
 
-/** No number where no token of B stands for A's; A where only one is masked: the other gives nothing. */
+/** No number where no token of B stands for A's; where only one is masked, it gives nothing. */
 function less(a: number, b: number): number {
-  if (b === kUnaligned) return NaN;
   return Number.isNaN(a) ? Number.isNaN(b) ? NaN : -b : Number.isNaN(b) ? a : a - b;
 }
 
@@ -107,7 +106,7 @@ function marginalsOf(a: Marginals, b: Marginals): Marginals {
 }
 
 /** A's session, but for weights, which are those of A less those of B. */
-export function differenceOf({a, inA: b, toB, alignment}: Sides): SessionApi {
+export function differenceOf({aligned: [a, b], toB, alignment}: Sides): SessionApi {
   const both = new Both();
   const of = <Value>(ask: (api: SessionApi, place: Place) => Question<Value>, place: Place, make: (a: Value, b: Value) => Value) =>
     both.of(ask(a, place), ask(b, toB(place)), make);
@@ -135,10 +134,19 @@ export function differenceOf({a, inA: b, toB, alignment}: Sides): SessionApi {
     edges: edgesOf,
     fetchRows: () => undefined,
     matrix: (place: Place, begin: number, end: number) => of((api, at) => api.matrix(at, begin, end), place, lessAll),
+    looks: (place: Place, begin: number, end: number, what: string, make: () => LooksReader) => {
+      const rows = of((api, at) => api.matrix(at, begin, end), place, lessAll);
+      const named = {...rows, name: `${what} of ${rows.name}`};
+      return both.of(named, named, (cells) => {
+        const reader = make();
+        reader.add(cells, begin);
+        return reader.looks;
+      });
+    },
     marginals: (place: Place) => of((api, at) => api.marginals(at), place, marginalsOf),
     tile,
     atlas: (stack: string, heads: number[], cells: number) => {
-      if (alignment) return thumbnailsOf(a, stack, heads, cells, (place) => of((api, at) => api.matrix(at, 0, alignment.spans.length), place, lessAll));
+      if (alignment) return thumbnailsOf(a, stack, heads, cells, (place) => of((api, at) => api.matrix(at, 0, alignment.ofA.length), place, lessAll));
       const {heads: each} = a.side(stack);
       const others = heads.map((head) => {
         const place = toB({stack: stack as never, layer: Math.floor(head / each), head: head % each});
@@ -153,6 +161,7 @@ export function differenceOf({a, inA: b, toB, alignment}: Sides): SessionApi {
 /** B alone, whose heads are named as those of A that they are compared with. */
 export function mapped({b, toB}: Sides): SessionApi {
   return Object.create(b, describe({
+    isB: true,
     line: (place: Place, ...rest: [number, number, boolean]) => b.line(toB(place), ...rest),
     edges: (place: Place, begin: number, end: number) => b.edges(toB(place), begin, end),
     fetchRows: (place: Place, begin: number, end: number) => b.fetchRows(toB(place), begin, end),

@@ -43,6 +43,29 @@ test('a head less another stands in place, with both under one cursor', async ()
   await soon.ok(async () => Math.abs((await readOut(page)).value - a) < 1e-3);
 });
 
+for (const colorScheme of ['light', 'dark']) {
+  test(`B alone has the colour that the legend gives it: ${colorScheme}`, async () => {
+    const page = await open(`${kRow}/vs=L0.H0/show=B`, {colorScheme});
+    const drawn = (selector, property) => page.locator(selector).first().evaluate((each, name) => getComputedStyle(each)[name], property);
+    await soon.equal(() => drawn('.arc.head-1', 'stroke'), 'rgb(230, 159, 0)');
+    assert.equal(await drawn('.chip.chosen', 'borderTopColor'), 'rgb(230, 159, 0)');
+    const coloured = () => page.locator('canvas.matrix').evaluate((canvas) => {
+      const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      const found = {orange: 0, blue: 0};
+      for (let at = 0; at < data.length; at += 4) {
+        if (data[at + 3] !== 255) continue;
+        if (data[at] > data[at + 2] + 40) ++found.orange;
+        if (data[at + 2] > data[at] + 40) ++found.blue;
+      }
+      return found.orange > 0 && found.blue === 0;
+    });
+    await soon.ok(coloured);
+    await page.locator('[aria-label=Shown] [data-option=A]').click();
+    await soon.notEqual(() => drawn('.arc.head-1', 'stroke'), 'rgb(230, 159, 0)');
+    await soon.ok(async () => !await coloured());
+  });
+}
+
 test('in words a difference stands between words, of either sign', async () => {
   const page = await open(`${kRow}/units=word/vs=L0.H0`);
   await difference(page);

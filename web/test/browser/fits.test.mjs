@@ -113,3 +113,19 @@ test('the read-out over a zoomed matrix gives way to the pointer', async () => {
     return now.x > box.x + box.width || now.x + now.width < box.x || now.y > box.y + box.height;
   });
 });
+
+test('the read-out over a zoomed matrix names both tokens, and its legend stands inside of it', async () => {
+  const page = await open('#look/L1.H3/zoom=45-75,12-40/i=60/j=16');
+  await page.waitForSelector('.matrix-frame.over');
+  await soon.match(() => page.locator('.read-out .figure').innerText(), / 60\b[^]* 16\b/);
+  const {names, beyond} = await page.locator('.read-out').evaluate((readOut) => {
+    const box = readOut.getBoundingClientRect();
+    const isInside = ({left, right}) => left >= box.left && right <= box.right;
+    return {
+      names: [...readOut.querySelectorAll('b')].map((name) => name.clientWidth),
+      beyond: [...readOut.querySelectorAll('.figure span, .ticks span')].filter((each) => !isInside(each.getBoundingClientRect())).map((each) => each.textContent),
+    };
+  });
+  assert.ok(names.length === 2 && names.every((width) => width >= 8), `${names}`);
+  assert.deepEqual(beyond, []);
+});

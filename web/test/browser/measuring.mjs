@@ -31,7 +31,7 @@ export function watch() {
 export function report(name, times) {
   const sorted = [...times].sort((a, b) => a - b);
   const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))].toFixed(1);
-  console.log(`${name.padEnd(28)} median ${at(0.5)} ms, p90 ${at(0.9)} ms, ${times.length} turns`);
+  console.log(`${name.padEnd(28)} median ${at(0.5)} ms, p95 ${at(0.95)} ms, ${times.length} turns`);
 }
 
 /** In the page: the frames a second while `window.measuring` is true. */

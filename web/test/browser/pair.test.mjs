@@ -119,6 +119,23 @@ test('a second text can be typed, and goes with the first', async () => {
   await soon.equal(() => page.locator('.edges .choice:visible').count(), 0);
 });
 
+test('of a comparison the largest are those of the difference, of either sign, and the heading says so', async () => {
+  const page = await open('#look/L1.H2/i=2/pair=A-B/vs=L1.H0');
+  await soon.equal(() => page.locator('.side h2').first().textContent(), 'Largest |A \u2212 B|, word to word');
+  const [a, b] = [await rowsOf(page, 1, 2), await rowsOf(page, 1, 0)];
+  const words = [1, 2, 3, 4, 5].flatMap((query) => [7, 8, 9, 10, 11].map((key) => a[query][key] - b[query][key]));
+  const most = words.sort((one, other) => Math.abs(other) - Math.abs(one)).slice(0, 10);
+  assert.ok(most.some((each) => each < 0) && most.some((each) => each > 0), `${most}`);
+  const shown = async () => (await texts(page, '.largest .value')).map((text) => Number(text.replace('\u2212', '-')));
+  await eventually(async () => {
+    const found = await shown();
+    assert.equal(found.length, most.length);
+    found.forEach((value, at) => assert.ok(Math.abs(value - most[at]) < 1e-3, `${found}; expected ${most}`));
+  });
+  await page.locator('.arc.more').first().waitFor({state: 'attached'});
+  await page.locator('.arc.less').first().waitFor({state: 'attached'});
+});
+
 test('a saved page of a pair shows the same', async () => {
   const page = await open('#look/L1.H2/i=2/pair=A-B');
   await drawn(page);

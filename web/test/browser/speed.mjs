@@ -8,6 +8,7 @@ import {report, watch} from './measuring.mjs';
 import {writeModel} from './model.mjs';
 
 const kTurns = 20;
+const kTiles = 100;
 const kReading = 500;  // ms: nobody points at a word in the moment in which the head changes
 const tokens = Number(process.argv[2] ?? 4096);
 
@@ -89,6 +90,21 @@ for (let turn = 0; turn < kTurns; ++turn) {
 }
 report('exact hover', hovers);
 reportCpu(before, await cpu(), kTurns);
+
+before = await cpu();
+const tiles = await page.evaluate(async ([id, turns]) => {
+  const {attentions: [{stack, layers, heads, queries, zooms, tile}]} = await (await fetch(`/api/v1/sessions/${id}`)).json();
+  const times = [];
+  for (let turn = 0; turn < turns; ++turn) {  // of the finest level, below the diagonal
+    const row = turn * 7 % Math.ceil(queries / tile);
+    const begin = performance.now();
+    await (await fetch(`/api/v1/sessions/${id}/${stack}/${turn % layers}/${turn % heads}/tile/${zooms - 1}/${row}/${turn % (row + 1)}`)).arrayBuffer();
+    times.push(performance.now() - begin);
+  }
+  return times;
+}, [long.id, kTiles]);
+report('tile', tiles);
+reportCpu(before, await cpu(), kTiles);
 await browser.close();
 await server.stop();
 process.exit(0);

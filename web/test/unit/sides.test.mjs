@@ -67,6 +67,13 @@ test('no arc is lighter than a hundredth, and a masked weight is none', () => {
   assert.equal(found.means[2], 0);
 });
 
+test('of a difference the arcs are the largest of either sign, and its share is the sum', () => {
+  const found = between(Float32Array.of(0.1, -0.6, 0.3, -0.005), 4, {queries: {first: 0, end: 1}, keys: {first: 0, end: 4}}, {first: 0, end: 4}, 1);
+  assert.deepEqual(found.rows[0].edges.map(({key, weight}) => [key, Number(weight.toFixed(3))]), [[0, 0.1], [1, -0.6], [2, 0.3]]);
+  assert.equal(Number(found.rows[0].share.toFixed(3)), -0.205);
+  assert.equal(Number(found.means[1].toFixed(3)), -0.6);
+});
+
 test('a share is of all keys of the text, also where a part of them is drawn', () => {
   const cells = Float32Array.of(0.1, 0.2, 0.3, 0.4, 0.1, NaN, 0.6, 0.3);  // two rows of four keys
   const found = between(cells, 4, {queries: {first: 0, end: 2}, keys: {first: 2, end: 3}}, {first: 1, end: 4}, 1);
@@ -149,6 +156,12 @@ test('of the rows of a text it is told what they look at, and the largest from w
     ['[CLS]', false, '0.100'], ['words of A', false, '0.067'], ['[SEP] of A', false, '0.233'],
     ['words of B', true, '0.433'], ['[SEP] of B', true, '0.167'],
   ]);
+});
+test('of a difference the largest are of either sign, and a share may be negative', () => {
+  const reader = new LooksReader(side.sideOf(both, model, 'self'), 'A-B');
+  reader.add(Float32Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0.1, -0.4, 0.3), 0);
+  assert.deepEqual(reader.looks.edges.map(({query, key, weight}) => [query, key, weight.toFixed(1)]), [[1, 4, '-0.4'], [1, 3, '0.1']]);
+  assert.equal(reader.looks.parts.find(({name}) => name === 'words of B').share.toFixed(3), '-0.100');
 });
 test('rows are asked for in parts that the server gives, and of one text at once', async () => {
   const length = 5000;

@@ -1,0 +1,41 @@
+// Which tokens of two texts stand for each other, so that the weights of one lie beside those of
+// the other.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "heed/inspect/session.h"
+
+namespace heed {
+
+/// Tokens [begin, end).
+struct TokenRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  std::int64_t size() const { return end - begin; }
+  bool operator==(const TokenRange&) const = default;
+};
+
+struct AlignedTokens {
+  TokenRange a = {}, b = {};
+
+  bool operator==(const AlignedTokens&) const = default;
+};
+
+/// The texts' words stand for each other from both ends, as far as they are equal, and between them
+/// where both have as many. Two words of as many tokens are aligned token by token, others whole.
+struct Alignment {
+  std::vector<AlignedTokens> pairs = {};  // ascending; empty: the texts cannot be aligned
+  AlignedTokens alone = {};               // the words without a counterpart, which lie together
+};
+
+/// Only single texts of up to 512 tokens that share at least half of their words can be aligned.
+Alignment align_words(const Session& a, const Session& b);
+
+/// The token range's text, without the spaces around it.
+std::string words_text(const Session& session, const TokenRange& range);
+
+}  // namespace heed
