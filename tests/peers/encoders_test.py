@@ -1,6 +1,7 @@
 """Encoders and encoder-decoders of every family, made tiny and random by transformers: `heed check model` finds the
-states of each layer, every attention, the logits and the loss of a padded batch, and of an encoder-decoder a greedy text
-over a cache, as transformers gives them; transformers opens what `heed convert` writes of them, and gives the same logits.
+states of each layer, every attention, the logits and the loss of a padded batch, and of an encoder-decoder a greedy
+text over a cache, as transformers gives them; transformers opens what `heed convert` writes of them, and gives the
+same logits.
 
 Runs where torch and transformers are installed, else says why it does not. Usage:
     python tests/peers/encoders_test.py build/release/heed [NAME ...]
@@ -21,8 +22,8 @@ SPECIAL = {"cls_token_id": 1, "sep_token_id": 2, "local_attention": 6}
 CONFIGS = {
     "bert": ("BertForMaskedLM", SIZES),
     "roberta": ("RobertaForMaskedLM", SIZES | COUNTED),
-    "distilbert": ("DistilBertForMaskedLM", {"vocab_size": WORDS, "dim": 48, "hidden_dim": 80, "n_layers": 3, "n_heads": 4,
-                                             "max_position_embeddings": 64}),
+    "distilbert": ("DistilBertForMaskedLM", {"vocab_size": WORDS, "dim": 48, "hidden_dim": 80, "n_layers": 3,
+                                             "n_heads": 4, "max_position_embeddings": 64}),
     "electra": ("ElectraForMaskedLM", SIZES | {"embedding_size": 32}),
     "electra without a projection": ("ElectraForMaskedLM", SIZES | {"embedding_size": 48}),
     "albert": ("AlbertForMaskedLM", SIZES | {"embedding_size": 32}),
@@ -75,10 +76,11 @@ def golden_of_pair(model):
     with torch.no_grad():
         out = model(ids, attention_mask=mask, decoder_input_ids=decoder_ids, labels=labels, output_attentions=True,
                     output_hidden_states=True)
-        written = model.generate(ids[:1], attention_mask=mask[:1], max_new_tokens=20, min_new_tokens=20, do_sample=False,
-                                 num_beams=1, eos_token_id=None, forced_eos_token_id=None)
+        written = model.generate(ids[:1], attention_mask=mask[:1], max_new_tokens=20, min_new_tokens=20,
+                                 do_sample=False, num_beams=1, eos_token_id=None, forced_eos_token_id=None)
     return {"input_ids": ids, "attention_mask": mask, "decoder_input_ids": decoder_ids, "labels": labels,
-            "logits": out.logits, "loss": out.loss.reshape(1), "encoder_last_hidden_state": out.encoder_last_hidden_state,
+            "logits": out.logits, "loss": out.loss.reshape(1),
+            "encoder_last_hidden_state": out.encoder_last_hidden_state,
             "last_hidden_state": out.decoder_hidden_states[-1], "greedy_prompt": ids[:1],
             "greedy_decoder_start": torch.tensor([[start]]), "greedy": written[:, 1:],
             **stacked(encoder_hidden_states=out.encoder_hidden_states[:-1],
