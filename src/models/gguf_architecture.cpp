@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/clipped.h"
@@ -36,6 +37,31 @@ void set_olmo_kind(const GgufKeys&, Json& config) {
   config.set("architectures", Json::array({"Olmo3ForCausalLM"}));
 }
 
+// A file of the kind "llama" with experts is Mixtral.
+void set_mixtral(const GgufKeys&, Json& config) {
+  if (!config.has("num_local_experts")) return;
+  config.set("model_type", "mixtral");
+  config.set("architectures", Json::array({"MixtralForCausalLM"}));
+}
+
+// Without the key llama.cpp divides scores by the root of a head's width.
+void set_granite_scale(const GgufKeys& keys, Json& config) {
+  if (!keys.has("attention.scale"))
+    config.set(
+        "attention_multiplier",
+        1 / std::sqrt(static_cast<double>(config["head_dim"].as_whole_number().value_or(1))));
+}
+
+void set_falcon_keys(const GgufKeys& keys, Json& config) {
+  const std::int64_t heads = keys.count("attention.head_count"),
+                     kv_heads = keys.count("attention.head_count_kv", heads);
+  const bool has_two_norms = keys.has_tensor("blk.0.attn_norm_2.weight");
+  config.set("num_kv_heads", kv_heads);
+  config.set("multi_query", kv_heads == 1);
+  config.set("new_decoder_architecture", has_two_norms || (kv_heads != 1 && kv_heads != heads));
+  config.set("num_ln_in_parallel_attn", has_two_norms ? 2 : 1);
+}
+
 const GgufValue kParallel = {"use_parallel_residual", "use_parallel_residual", false};
 const GgufValue kLogitScale = {"logit_scale", "logit_scale", 0.0625};
 const GgufValue kScoreCap = {"attn_logit_softcapping", "attn_logit_softcapping", 50.0};
@@ -48,9 +74,28 @@ const Json kTanh = {{"hidden_activation", "gelu_pytorch_tanh"}};
 
 std::vector<GgufArchitecture> llamas() {
   return {{.name = "llama",
-           .model_types = {"llama", "mistral", "ministral"},
+           .model_types = {"llama", "mistral", "ministral", "mixtral"},
            .decoder = {.class_name = "LlamaForCausalLM",
                        .turns_neighbours = true,
+                       .experts = "num_local_experts",
+                       .signs = {kBias, kMlpBias},
+                       .finish = set_mixtral}},
+          {.name = "granite",
+           .model_types = {"granite"},
+           .decoder = {.class_name = "GraniteForCausalLM",
+                       .turns_neighbours = true,
+                       .values = {{"attention.scale", "attention_multiplier"},
+                                  {"embedding_scale", "embedding_multiplier"},
+                                  {"residual_scale", "residual_multiplier"},
+                                  {"logit_scale", "logits_scaling"}},
+                       .signs = {kBias, kMlpBias},
+                       .finish = set_granite_scale}},
+          {.name = "nemotron",
+           .model_types = {"nemotron"},
+           .decoder = {.class_name = "NemotronForCausalLM",
+                       .epsilon = "norm_eps",
+                       .centred = true,
+                       .share = "partial_rotary_factor",
                        .signs = {kBias, kMlpBias}}},
           {.name = "qwen2",
            .model_types = {"qwen2"},
@@ -58,6 +103,32 @@ std::vector<GgufArchitecture> llamas() {
           {.name = "qwen3",
            .model_types = {"qwen3"},
            .decoder = {.class_name = "Qwen3ForCausalLM", .signs = {kBias}, .fixed = kNoWindow}}};
+}
+
+std::vector<GgufArchitecture> experts() {
+  const GgufValue width = {"expert_feed_forward_length", "moe_intermediate_size", {}, true};
+  const GgufValue shared = {
+      "expert_shared_feed_forward_length", "shared_expert_intermediate_size", {}, true};
+  return {{.name = "qwen2moe",
+           .model_types = {"qwen2_moe"},
+           .decoder = {.class_name = "Qwen2MoeForCausalLM",
+                       .experts = "num_experts",
+                       .values = {width, shared},
+                       .signs = {{"qkv_bias", kBias.tensor}},
+                       .fixed = {{"use_sliding_window", false}, {"norm_topk_prob", false}}}},
+          {.name = "qwen3moe",
+           .model_types = {"qwen3_moe"},
+           .decoder = {.class_name = "Qwen3MoeForCausalLM",
+                       .experts = "num_experts",
+                       .values = {width},
+                       .signs = {kBias},
+                       .fixed = {{"use_sliding_window", false}, {"norm_topk_prob", true}}}},
+          {.name = "olmoe",
+           .model_types = {"olmoe"},
+           .decoder = {.class_name = "OlmoeForCausalLM",
+                       .experts = "num_experts",
+                       .signs = {kBias},
+                       .fixed = {{"norm_topk_prob", false}}}}};
 }
 
 std::vector<GgufArchitecture> gemmas() {
@@ -98,6 +169,23 @@ std::vector<GgufArchitecture> gpts() {
                        .epsilon = "layer_norm_epsilon",
                        .centred = true,
                        .rotates = false}},
+          {.name = "bloom",
+           .model_types = {"bloom"},
+           .decoder = {.class_name = "BloomForCausalLM",
+                       .sizes = {.layers = "n_layer", .heads = "n_head"},
+                       .epsilon = "layer_norm_epsilon",
+                       .centred = true,
+                       .rotates = false,
+                       .heads_alike = true}},
+          {.name = "falcon",
+           .model_types = {"falcon"},
+           .decoder = {.class_name = "FalconForCausalLM",
+                       .sizes = {.inner = "ffn_hidden_size"},
+                       .epsilon = "layer_norm_epsilon",
+                       .centred = true,
+                       .heads_alike = true,
+                       .mlp_norm_first = true,
+                       .finish = set_falcon_keys}},
           {.name = "gptneox",
            .model_types = {"gpt_neox"},
            .decoder = {.class_name = "GPTNeoXForCausalLM",
@@ -203,8 +291,8 @@ const std::vector<GgufArchitecture>& architectures() {
   static const std::vector<GgufArchitecture> all = [] {
     std::vector<GgufArchitecture> known;
     for (const auto& some :
-         {llamas(), gemmas(), gpts(), phis(), stable_code(), olmos(), commands(), smollm_and_glm(),
-          std::vector{gguf_bert(), gguf_t5_encoder(), gguf_t5()}})
+         {llamas(), experts(), gemmas(), gpts(), phis(), stable_code(), olmos(), commands(),
+          smollm_and_glm(), std::vector{gguf_bert(), gguf_t5_encoder(), gguf_t5()}})
       known.insert(known.end(), some.begin(), some.end());
     return known;
   }();

@@ -72,7 +72,8 @@ enum class GgufChange : std::uint8_t {
   kQueryRows,   // rows of a rotated pair stand side by side; the hub has the first of all pairs,
                 // then the second
   kKeyRows,     // the same, of the heads of keys
-  kHeadRows,    // all queries, all keys, all values; the hub has those of one head side by side
+  kHeadRows,    // all queries, all keys, all values; the hub has a key, its queries before it and
+                // its value behind it side by side
   kTransposed,  // the hub has [in, out]
   kLessOne,     // the hub has the weight without the 1 that the norm adds
 };
@@ -80,8 +81,11 @@ enum class GgufChange : std::uint8_t {
 Tensor swapped_rows(const Tensor& rows, std::int64_t outer, std::int64_t first,
                     std::int64_t second);
 
-/// One tensor's name in a file and on the hub; `#` stands for the layer, endings as ".weight" are
-/// common to both.
+/// Rows of `kHeadRows` as the hub has them, or back.
+Tensor rows_by_key(const Tensor& rows, std::int64_t heads, std::int64_t kv_heads, bool back);
+
+/// One tensor's name in a file and on the hub; `#` stands for the layer, `%` for an expert (a file
+/// has those of all in one tensor), endings as ".weight" are common to both.
 struct GgufName {
   std::string stored;
   std::string hub;
@@ -92,7 +96,8 @@ struct GgufName {
 struct GgufValue {
   std::string_view stored;
   const char* hub;
-  Json otherwise = {};  // where either does not say it; null: it may be absent
+  Json otherwise = {};    // where either does not say it; null: it may be absent
+  bool is_count = false;  // a whole number from 1
 };
 /// A key of config.json that is true where the file holds a tensor of the first layer.
 struct GgufSign {
@@ -114,9 +119,12 @@ struct GgufDecoder {
   const char* share = nullptr;            // null: whole heads turn
   std::optional<double> local_base = {};  // of layers with a window, where the file has none; 0:
                                           // that of the others. Absent: all layers turn alike
-  std::int64_t period = 0;     // each period ends with a layer without a window; 0: no windows
-  std::int64_t window = 0;     // where the file does not say it; 0: none
-  bool lists_windows = false;  // the file has a flag for each layer
+  bool heads_alike = false;       // config.json has neither num_key_value_heads nor head_dim
+  bool mlp_norm_first = false;    // of two norms llama.cpp calls the MLP's the first
+  const char* experts = nullptr;  // what config.json calls their number; null: there are none
+  std::int64_t period = 0;        // each period ends with a layer without a window; 0: no windows
+  std::int64_t window = 0;        // where the file does not say it; 0: none
+  bool lists_windows = false;     // the file has a flag for each layer
   std::vector<GgufValue> values = {};
   std::vector<GgufSign> signs = {};
   Json fixed = {};  // what config.json has to say, and the file does not

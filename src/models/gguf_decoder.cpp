@@ -22,14 +22,17 @@ void set_sizes(const GgufDecoder& decoder, const GgufKeys& keys, Json& config) {
   const std::int64_t heads = keys.count("attention.head_count"),
                      width = keys.count("embedding_length");
   const std::int64_t head_dim = keys.count("attention.key_length", width / heads);
-  config.set(names.positions, decoder.rotates ? keys.count("context_length")
-                                              : keys.extent("position_embd.weight", 0));
+  config.set(names.positions, keys.has_tensor("position_embd.weight")
+                                  ? keys.extent("position_embd.weight", 0)
+                                  : keys.count("context_length"));
   config.set(names.width, width);
   config.set(names.inner, keys.count("feed_forward_length"));
   config.set(names.layers, keys.count("block_count"));
   config.set(names.heads, heads);
-  config.set("num_key_value_heads", keys.count("attention.head_count_kv", heads));
-  config.set("head_dim", head_dim);
+  if (!decoder.heads_alike) {
+    config.set("num_key_value_heads", keys.count("attention.head_count_kv", heads));
+    config.set("head_dim", head_dim);
+  }
   if (keys.count("attention.value_length", head_dim) != head_dim)
     keys.refuse(keys.name("attention.value_length"), keys.count("attention.value_length"),
                 fmt::format("{}, as the keys have", head_dim), ErrorCode::kUnsupported);
@@ -50,7 +53,9 @@ void set_special_tokens(const GgufKeys& keys, Json& config) {
 void set_values(const GgufDecoder& decoder, const GgufKeys& keys, Json& config) {
   for (const GgufValue& value : decoder.values) {
     if (!keys.has(value.stored) && value.otherwise.is_null()) continue;
-    if (const std::optional<bool> flag = value.otherwise.as_flag())
+    if (value.is_count)
+      config.set(value.hub, keys.count(value.stored));
+    else if (const std::optional<bool> flag = value.otherwise.as_flag())
       config.set(value.hub, keys.flag(value.stored, *flag));
     else
       config.set(value.hub, keys.number(value.stored, value.otherwise.as_number()));
@@ -103,9 +108,10 @@ std::vector<bool> set_windows(const GgufDecoder& decoder, const GgufKeys& keys, 
 
 Json gguf_decoder_config(const GgufArchitecture& architecture, const GgufKeys& keys) {
   const GgufDecoder& decoder = architecture.decoder;
-  if (keys.has("expert_count") && keys.number("expert_count") > 0)
+  const bool has_experts = keys.has("expert_count") && keys.number("expert_count") > 0;
+  if (has_experts && decoder.experts == nullptr)
     keys.refuse(keys.name("expert_count"), keys.number("expert_count"),
-                "none: experts are not served yet", ErrorCode::kUnsupported);
+                "none: models of this kind have no experts", ErrorCode::kUnsupported);
   Json config = {{"model_type", architecture.model_types.front()},
                  {"architectures", Json::array({decoder.class_name})},
                  {"vocab_size", keys.extent("token_embd.weight", 0)},
@@ -115,6 +121,10 @@ Json gguf_decoder_config(const GgufArchitecture& architecture, const GgufKeys& k
   set_values(decoder, keys, config);
   const std::vector<bool> slides = set_windows(decoder, keys, config);
   if (decoder.rotates) read_gguf_rope(decoder, keys, slides, config);
+  if (has_experts) {
+    config.set(decoder.experts, keys.count("expert_count"));
+    config.set("num_experts_per_tok", keys.count("expert_used_count"));
+  }
   if (decoder.finish != nullptr) decoder.finish(keys, config);
   return config;
 }
@@ -128,6 +138,7 @@ Json said(const Config& config, const GgufValue& value) {
   if (const std::optional<bool> flag = value.otherwise.as_flag())
     return config.flag(value.hub, *flag);
   if (!config.has(value.hub)) return value.otherwise;
+  if (value.is_count) return config.extent(value.hub, 1);
   return config.number(value.hub, 0);
 }
 
@@ -161,6 +172,10 @@ GgufWritten gguf_decoder_keys(const GgufArchitecture& architecture, const Config
   for (const GgufValue& value : decoder.values)
     if (Json found = said(config, value); !found.is_null())
       written.keys.set(value.stored, std::move(found));
+  if (shape.experts.count != 0) {
+    written.keys.set("expert_count", shape.experts.count);
+    written.keys.set("expert_used_count", shape.experts.chosen);
+  }
   if (decoder.period != 0) add_windows(decoder, shape, written.keys);
   if (!shape.rotations.empty()) write_gguf_rope(shape, written);
   return written;

@@ -73,12 +73,22 @@ std::string rotations_of(const DecoderShape& shape) {
   });
 }
 
+std::string experts_of(const DecoderShape& shape) {
+  return by_layer(shape, [&](const DecoderLayer& layer) {
+    const ExpertsShape& experts = shape.experts;
+    if (!layer.has_experts) return std::string("none");
+    return fmt::format("{} of {}, {} inside, {} for all tokens{}", experts.chosen, experts.count,
+                       experts.inner, experts.shared_inner,
+                       experts.sums_to_one ? "" : ", weights as they are");
+  });
+}
+
 }  // namespace
 
 std::string gguf_fact(bool is) { return is ? "true" : "false"; }
 
 std::string gguf_fact(Activation activation) {
-  constexpr std::array kNames = {"gelu", "gelu with tanh", "silu", "relu", "quick_gelu"};
+  constexpr std::array kNames = {"gelu", "gelu with tanh", "silu", "relu", "quick_gelu", "relu2"};
   return kNames.at(static_cast<std::size_t>(activation));
 }
 
@@ -95,6 +105,9 @@ std::vector<GgufFact> gguf_facts(const DecoderShape& shape) {
           {"the cap of logits", number(shape.logit_cap)},
           {"the scale of logits", number(shape.logit_scale)},
           {"the scale of embeddings", number(shape.embedding_scale)},
+          {"the scale of what branches add", number(shape.branch_scale)},
+          {"clip_qkv", number(shape.clip)},
+          {"the experts", experts_of(shape)},
           {"a bias of q, k and v", gguf_fact(shape.qkv_bias)},
           {"a bias behind the attention", gguf_fact(shape.out_bias)},
           {"a bias in the MLP", gguf_fact(shape.mlp_bias)},

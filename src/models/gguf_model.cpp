@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "heed/error.h"
@@ -63,8 +64,13 @@ GgufModel::Entries GgufModel::make_entries() const {
                               .value_or(RenamedTensor{.name = part.name});
       const bool is_vector = tensor.shape.rank() == 1;
       if (is_vector && hub.change == GgufChange::kTransposed) hub.change = GgufChange::kNone;
+      if (const std::size_t expert = hub.name.find('%'); expert != std::string::npos) {
+        add_experts(name, tensor, hub.name, expert, entries);
+        continue;
+      }
       Shape shape = tensor.shape;
       shape[0] = part.rows;
+      if (is_vector && name.ends_with("inp_shexp.weight")) shape = {1, part.rows};
       entries.emplace(std::move(hub.name), Entry{.tensor = &tensor,
                                                  .change = hub.change,
                                                  .shape = shape,
@@ -72,6 +78,21 @@ GgufModel::Entries GgufModel::make_entries() const {
     }
   }
   return entries;
+}
+
+void GgufModel::add_experts(const std::string& stored, const GgufTensor& tensor,
+                            const std::string& hub, std::size_t expert, Entries& entries) const {
+  if (tensor.shape.rank() != 3)
+    file_.refuse(stored, to_string(tensor.shape), "three axes: experts, rows, columns");
+  const std::int64_t rows = tensor.shape[1];
+  for (std::int64_t i = 0; i < tensor.shape[0]; ++i) {
+    std::string name = hub;
+    name.replace(expert, 1, std::to_string(i));
+    entries.emplace(std::move(name), Entry{.tensor = &tensor,
+                                           .change = GgufChange::kNone,
+                                           .shape = {rows, tensor.shape[2]},
+                                           .first_row = i * rows});
+  }
 }
 
 std::vector<GgufModel::Part> GgufModel::parts_of(const std::string& name, const GgufTensor& tensor,
@@ -188,10 +209,12 @@ std::optional<DType> GgufModel::plain_type(const Entry& entry) {
 
 std::span<const std::byte> GgufModel::bytes(const Entry& entry) const {
   const std::span<const std::byte> all = file_.bytes(*entry.tensor);
-  if (entry.shape == entry.tensor->shape) return all;
-  const std::size_t row = all.size() / static_cast<std::size_t>(entry.tensor->shape[0]);
+  const Shape& whole = entry.tensor->shape;
+  if (entry.shape.element_count() == whole.element_count()) return all;
+  const std::int64_t width = whole.rank() == 1 ? 1 : whole[whole.rank() - 1];
+  const std::size_t row = all.size() / static_cast<std::size_t>(whole.element_count() / width);
   return all.subspan(static_cast<std::size_t>(entry.first_row) * row,
-                     static_cast<std::size_t>(entry.shape[0]) * row);
+                     static_cast<std::size_t>(entry.shape.element_count() / width) * row);
 }
 
 Tensor GgufModel::read(const Entry& entry) const {
@@ -214,6 +237,24 @@ Tensor swapped_rows(const Tensor& rows, std::int64_t outer, std::int64_t first,
   return Tensor::copy_of(grouped.permute({0, 2, 1, 3})).reshaped(rows.shape());
 }
 
+Tensor rows_by_key(const Tensor& rows, std::int64_t heads, std::int64_t kv_heads, bool back) {
+  const std::int64_t each = heads / kv_heads, width = rows.element_count() / (heads + 2 * kv_heads);
+  Tensor to = Tensor::empty(rows.shape(), rows.dtype());
+  const auto size = static_cast<std::size_t>(width) * size_bytes(rows.dtype());
+  const auto* from = static_cast<const std::byte*>(rows.view().raw());
+  auto* into = static_cast<std::byte*>(to.view().raw());
+  for (std::int64_t key = 0; key < kv_heads; ++key)
+    for (std::int64_t part = 0; part < each + 2; ++part) {
+      const std::int64_t in_order = part < each    ? key * each + part
+                                    : part == each ? heads + key
+                                                   : heads + kv_heads + key;
+      const std::int64_t by_key = key * (each + 2) + part;
+      std::memcpy(into + static_cast<std::size_t>(back ? in_order : by_key) * size,
+                  from + static_cast<std::size_t>(back ? by_key : in_order) * size, size);
+    }
+  return to;
+}
+
 Tensor GgufModel::as_on_the_hub(const Tensor& stored, GgufChange change) const {
   if (change == GgufChange::kNone) return stored.share();
   if (change == GgufChange::kTransposed) return Tensor::copy_of(stored.view().permute({1, 0}));
@@ -224,15 +265,15 @@ Tensor GgufModel::as_on_the_hub(const Tensor& stored, GgufChange change) const {
   }
   const GgufKeys keys(content_, architecture_.name);
   const std::int64_t all = keys.count("attention.head_count");
-  const std::int64_t heads =
-      change == GgufChange::kKeyRows ? keys.count("attention.head_count_kv", all) : all;
-  const std::int64_t groups = change == GgufChange::kHeadRows ? 3 : 2;
-  if (stored.dim(0) % (groups * heads) != 0)
+  const std::int64_t kv_heads = keys.count("attention.head_count_kv", all);
+  const bool is_by_key = change == GgufChange::kHeadRows;
+  const std::int64_t heads = change == GgufChange::kKeyRows ? kv_heads : all;
+  const std::int64_t multiple = is_by_key ? all + 2 * kv_heads : 2 * heads;
+  if (stored.dim(0) % multiple != 0)
     file_.refuse("a tensor of rotated rows", to_string(stored.shape()),
-                 fmt::format("a multiple of {} rows", groups * heads));
-  return change == GgufChange::kHeadRows
-             ? swapped_rows(stored, 1, groups, heads)
-             : swapped_rows(stored, heads, stored.dim(0) / heads / groups, groups);
+                 fmt::format("a multiple of {} rows", multiple));
+  return is_by_key ? rows_by_key(stored, all, kv_heads, /*back=*/false)
+                   : swapped_rows(stored, heads, stored.dim(0) / heads / 2, 2);
 }
 
 ConstView GgufModel::tensor(const std::string& name) const {

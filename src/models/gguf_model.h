@@ -58,6 +58,8 @@ class GgufModel final : public TensorFile {
   /// The tensor itself, or its queries, keys and values where the hub's model has three tensors.
   std::vector<Part> parts_of(const std::string& name, const GgufTensor& tensor,
                              const std::vector<GgufName>& names) const;
+  void add_experts(const std::string& stored, const GgufTensor& tensor, const std::string& hub,
+                   std::size_t expert, Entries& entries) const;
   const Entry& entry(const std::string& name) const;
   std::span<const std::byte> bytes(const Entry& entry) const;
   /// The type of a tensor whose bytes in the file are the parameter.

@@ -17,6 +17,7 @@ struct PartName {
 };
 constexpr PartName kParts[] = {{&DecoderNames::tokens, "token_embd"},
                                {&DecoderNames::positions, "position_embd"},
+                               {&DecoderNames::embedding_norm, "token_embd_norm"},
                                {&DecoderNames::last_norm, "output_norm"},
                                {&DecoderNames::head, "output"}};
 constexpr PartName kLayerParts[] = {{&DecoderNames::attention_norm, "attn_norm"},
@@ -30,6 +31,8 @@ constexpr PartName kLayerParts[] = {{&DecoderNames::attention_norm, "attn_norm"}
                                     {&DecoderNames::out, "attn_output"},
                                     {&DecoderNames::mlp_norm, "ffn_norm"},
                                     {&DecoderNames::mlp_inside, "post_ffw_norm"},
+                                    {&DecoderNames::router, "ffn_gate_inp"},
+                                    {&DecoderNames::shared_gate, "ffn_gate_inp_shexp"},
                                     {&DecoderNames::gate, "ffn_gate"},
                                     {&DecoderNames::up, "ffn_up"},
                                     {&DecoderNames::down, "ffn_down"}};
@@ -56,6 +59,19 @@ GgufChange change_of(const GgufDecoder& decoder, const DecoderShape& shape,
   return shape.layout == WeightLayout::kInOut && !is_table && !is_head_norm ? kTransposed : kNone;
 }
 
+void add_experts(const DecoderNames& parts, const std::string& layer,
+                 std::vector<GgufName>& names) {
+  for (const auto& [part, stored] :
+       {std::pair(parts.expert_gate, "gate"), std::pair(parts.expert_up, "up"),
+        std::pair(parts.expert_down, "down")}) {
+    names.push_back({.stored = fmt::format("blk.#.ffn_{}_exps", stored),
+                     .hub = fmt::format("{}{}%.{}", layer, parts.experts, part)});
+    if (*parts.shared != '\0')
+      names.push_back({.stored = fmt::format("blk.#.ffn_{}_shexp", stored),
+                       .hub = fmt::format("{}{}{}", layer, parts.shared, part)});
+  }
+}
+
 }  // namespace
 
 std::vector<GgufName> gguf_decoder_names(const GgufDecoder& decoder, const DecoderShape& shape) {
@@ -75,6 +91,12 @@ std::vector<GgufName> gguf_decoder_names(const GgufDecoder& decoder, const Decod
                              part.hub == &DecoderNames::v;
     if (!(is_separate && is_fused)) add(part, "blk.#.", hub_layer);
   }
+  if (shape.experts.count != 0) add_experts(shape.names, hub_layer, names);
+  if (decoder.mlp_norm_first && shape.parallel && *shape.names.mlp_norm != '\0')
+    for (GgufName& name : names) {
+      if (name.stored == "blk.#.attn_norm") name.stored = "blk.#.attn_norm_2";
+      if (name.stored == "blk.#.ffn_norm") name.stored = "blk.#.attn_norm";
+    }
   return names;
 }
 
@@ -115,7 +137,8 @@ std::optional<RenamedTensor> renamed(const std::vector<GgufName>& names, std::st
   std::string other = (*known).*to + found.ending;
   if (const std::size_t layer = other.find('#'); layer != std::string::npos)
     other.replace(layer, 1, found.number);
-  return RenamedTensor{.name = other, .change = known->change};
+  const bool is_shift = known->change == kLessOne && found.ending == ".bias";
+  return RenamedTensor{.name = other, .change = is_shift ? kNone : known->change};
 }
 
 }  // namespace heed

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "models/config.h"
 #include "models/gguf_architecture.h"
 #include "models/gguf_lists.h"
+#include "models/stored_weights.h"
 
 namespace heed {
 namespace {
@@ -30,7 +32,7 @@ Tensor stored_as(const Tensor& hub, GgufChange change, const ModelInfo& info) {
     case GgufChange::kKeyRows:
       return swapped_rows(hub, info.kv_heads, 2, hub.dim(0) / info.kv_heads / 2);
     case GgufChange::kHeadRows:
-      return swapped_rows(hub, 1, info.heads, 3);
+      return rows_by_key(hub, info.heads, info.kv_heads, /*back=*/true);
     case GgufChange::kTransposed:
       return hub.rank() == 2 ? Tensor::copy_of(hub.view().permute({1, 0})) : hub.share();
     case GgufChange::kLessOne:
@@ -51,6 +53,14 @@ struct NamedTensor {
   Tensor value;
 };
 
+// "experts.3.up_proj.weight" as GgufName has it: "experts.%.up_proj.weight".
+std::string of_all_experts(const std::string& name) {
+  constexpr std::string_view kBefore = ".experts.";
+  if (!stacked_name(name)) return name;
+  const std::size_t begin = name.find(kBefore) + kBefore.size();
+  return name.substr(0, begin) + "%" + name.substr(name.find('.', begin));
+}
+
 std::vector<NamedTensor> stored_tensors(const Model& model, const std::vector<GgufName>& names,
                                         const GgufWritten& keys) {
   std::vector<NamedTensor> tensors;
@@ -60,9 +70,10 @@ std::vector<NamedTensor> stored_tensors(const Model& model, const std::vector<Gg
                            [](double number) { return static_cast<float>(number); });
     tensors.push_back({name, std::move(factors)});
   }
+  std::map<std::string, std::vector<const Parameter*>> stacks;
   for (const Parameter* parameter : model.parameters()) {
     const std::optional<RenamedTensor> stored =
-        renamed(names, parameter->name, &GgufName::hub, &GgufName::stored);
+        renamed(names, of_all_experts(parameter->name), &GgufName::hub, &GgufName::stored);
     // BERT's head, which llama.cpp does not have.
     if (!stored && parameter->name.starts_with("cls.")) continue;
     if (!stored)
@@ -71,8 +82,12 @@ std::vector<NamedTensor> stored_tensors(const Model& model, const std::vector<Gg
             .argument = parameter->name,
             .found = "a tensor that GGUF has no name for",
             .expected = "those of the architecture alone"});
-    tensors.push_back({stored->name, stored_as(parameter->value, stored->change, model.info())});
+    if (stacked_name(parameter->name))
+      stacks[stored->name].push_back(parameter);
+    else
+      tensors.push_back({stored->name, stored_as(parameter->value, stored->change, model.info())});
   }
+  for (const auto& [name, parts] : stacks) tensors.push_back({name, stacked(parts, DType::kF32)});
   return tensors;
 }
 

@@ -24,7 +24,7 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(SKIPPED)
 
-from decoders_test import GROUPED, SIZES, golden_of, made, run
+from decoders_test import EXPERTS, FALCON, GROUPED, SIZES, golden_of, made, run
 
 HEADS = GROUPED | {"num_hidden_layers": 4}
 SLIDING = {"sliding_window": 5}
@@ -68,12 +68,39 @@ CASES = {
     "llama3": ("llama", "LlamaForCausalLM", HEADS | {"rope_parameters": LLAMA3}),
     "mistral": ("llama", "MistralForCausalLM", HEADS | {"sliding_window": None}),
     "qwen3, yarn": ("qwen3", "Qwen3ForCausalLM", HEADS | {"head_dim": 16, "rope_parameters": YARN}),
+    "mixtral": ("llama", "MixtralForCausalLM", HEADS | {"num_local_experts": 4, "num_experts_per_tok": 2}),
+    "qwen2moe": ("qwen2moe", "Qwen2MoeForCausalLM", HEADS | EXPERTS | {"shared_expert_intermediate_size": 40}),
+    "qwen3moe": ("qwen3moe", "Qwen3MoeForCausalLM", HEADS | EXPERTS | {"head_dim": 16, "norm_topk_prob": True}),
+    "olmoe": ("olmoe", "OlmoeForCausalLM", HEADS | EXPERTS),
+    "granite": ("granite", "GraniteForCausalLM", HEADS | {"embedding_multiplier": 2.0, "residual_multiplier": 0.3,
+                                                          "attention_multiplier": 0.2, "logits_scaling": 3.0}),
+    "nemotron": ("nemotron", "NemotronForCausalLM", HEADS),
+    "bloom": ("bloom", "BloomForCausalLM", {"vocab_size": 97, "hidden_size": 48, "n_layer": 3, "n_head": 6}),
+    "falcon": ("falcon", "FalconForCausalLM", FALCON),
+    "falcon, new": ("falcon", "FalconForCausalLM", FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2}),
+    "falcon, one norm": ("falcon", "FalconForCausalLM", FALCON | {
+        "new_decoder_architecture": True, "num_kv_heads": 2, "num_ln_in_parallel_attn": 1}),
     "t5": ("t5", "T5ForConditionalGeneration", T5),
     "t5, gated": ("t5", "T5ForConditionalGeneration", T5 | {"feed_forward_proj": "gated-gelu"}),
 }
 
 
 # --- as llama.cpp's converter writes it ------------------------------------------------------------------------------
+
+
+def bloom_keys(config):
+    return {"embedding_length": config["hidden_size"], "feed_forward_length": 4 * config["hidden_size"],
+            "block_count": config["n_layer"], "attention.head_count": config["n_head"],
+            "attention.head_count_kv": config["n_head"], "attention.layer_norm_epsilon": config["layer_norm_epsilon"],
+            "context_length": 1 << 20}
+
+
+def falcon_keys(config):
+    heads = config["num_attention_heads"]
+    kv_heads = config["num_kv_heads"] if config["new_decoder_architecture"] else 1 if config["multi_query"] else heads
+    return {"embedding_length": config["hidden_size"], "feed_forward_length": 4 * config["hidden_size"],
+            "block_count": config["num_hidden_layers"], "attention.head_count": heads, "attention.head_count_kv": kv_heads,
+            "attention.layer_norm_epsilon": config["layer_norm_epsilon"], "context_length": 64}
 
 
 def usual_keys(config):
@@ -96,7 +123,12 @@ def usual_keys(config):
 
 
 def keys_of(architecture, config):
+    if architecture in ("bloom", "falcon"):
+        keys = bloom_keys(config) if architecture == "bloom" else falcon_keys(config)
+        return {f"{architecture}.{key}": value for key, value in keys.items()}
     keys = usual_keys(config) if architecture != "t5" else {}
+    if count := config.get("num_experts", config.get("num_local_experts")):
+        keys |= {"expert_count": count, "expert_used_count": config["num_experts_per_tok"]}
     heads = config["num_attention_heads"] if architecture != "t5" else config["num_heads"]
     head_dim = config.get("head_dim") or (config.get("hidden_size", 0) // heads)
     rope = config.get("rope_parameters") or {}
@@ -133,6 +165,15 @@ def keys_of(architecture, config):
     elif architecture == "cohere2":
         keys |= {"logit_scale": config["logit_scale"], "attention.sliding_window": config["sliding_window"],
                  "vocab_size": config["vocab_size"], "rope.dimension_count": head_dim}
+    elif architecture in ("qwen2moe", "qwen3moe"):
+        keys |= {"expert_feed_forward_length": config["moe_intermediate_size"],
+                 "expert_shared_feed_forward_length": config.get("shared_expert_intermediate_size")}
+    elif architecture == "granite":
+        keys |= {"vocab_size": config["vocab_size"], "rope.dimension_count": head_dim,
+                 "attention.scale": config["attention_multiplier"], "embedding_scale": config["embedding_multiplier"],
+                 "residual_scale": config["residual_multiplier"], "logit_scale": config["logits_scaling"]}
+    elif architecture == "nemotron":
+        keys |= {"rope.dimension_count": turned, "attention.layer_norm_epsilon": config["norm_eps"]}
     elif architecture == "glm4":
         keys |= {"rope.dimension_count": turned}
     elif architecture in ("llama", "smollm3"):
@@ -155,13 +196,16 @@ def permuted(weights, heads):
 
 
 def changed(architecture, name, array, config):
-    if architecture in ("llama", "olmo", "smollm3") and (".q_proj." in name or ".k_proj." in name):
+    if architecture in ("llama", "olmo", "smollm3", "granite") and (".q_proj." in name or ".k_proj." in name):
         return permuted(array, config["num_attention_heads" if ".q_proj." in name else "num_key_value_heads"])
-    if architecture.startswith("gemma") and name.endswith("norm.weight"):
+    if (architecture.startswith("gemma") or architecture == "nemotron") and name.endswith("norm.weight"):
         return array + numpy.float32(1)
     if ".query_key_value." in name:
-        heads = config["num_attention_heads"]
-        return array.reshape(heads, 3, -1, *array.shape[1:]).swapaxes(0, 1).reshape(array.shape)
+        heads = config.get("num_attention_heads", config.get("n_head"))
+        keys = falcon_keys(config)["attention.head_count_kv"] if architecture == "falcon" else heads
+        groups = array.reshape(keys, heads // keys + 2, -1, *array.shape[1:])
+        return numpy.concatenate([part.reshape(-1, *array.shape[1:])
+                                  for part in (groups[:, :-2], groups[:, -2], groups[:, -1])])
     return array
 
 
@@ -180,14 +224,25 @@ def factors_of(config):
     return {"rope_freqs.weight": numpy.float32(numpy.where(slow, rope["factor"], numpy.where(fast, 1, between)))}
 
 
+def separate_experts(parameters):
+    """Gate and up of experts, which transformers has as one, each in a tensor of all experts."""
+    for name, parameter in parameters:
+        if name.endswith("experts.gate_up_proj"):
+            for part, half in zip(("gate_proj", "up_proj"), parameter.chunk(2, dim=1), strict=True):
+                yield name.replace("gate_up_proj", f"{part}.weight"), half
+        else:
+            yield f"{name}.weight" if name.endswith("experts.down_proj") else name, parameter
+
+
 def tensors_of(architecture, model):
     config = model.config.to_dict()
-    layers = config.get("num_hidden_layers") or config["num_layers"]
+    layers = config.get("num_hidden_layers") or config.get("n_layer") or config["num_layers"]
     names = gguf.get_tensor_name_map(next(arch for arch, name in gguf.MODEL_ARCH_NAMES.items() if name == architecture),
                                      max(layers, config.get("num_decoder_layers") or 0))
     tensors = factors_of(config)
-    for name, parameter in model.named_parameters():  # which names tied ones once
-        stored = names.get_name(name, try_suffixes=(".weight", ".bias"))
+    for name, parameter in separate_experts(model.named_parameters()):  # which names tied ones once
+        stored = names.get_name(name, (".weight", ".bias")) or names.get_name(name.removeprefix("transformer."),
+                                                                              (".weight", ".bias"))
         assert stored, f"gguf has no name for {name}"
         tensors[stored] = numpy.ascontiguousarray(changed(architecture, name, parameter.detach().numpy(), config))
     return tensors
