@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
+#include <cstddef>
 
 #include "base/clipped.h"
 #include "models/family.h"

@@ -3,9 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/clipped.h"
+#include "base/formats/json.h"
+#include "heed/error.h"
+#include "models/config.h"
+#include "models/decoder.h"
 #include "models/gguf_architecture.h"
 
 namespace heed {

@@ -3,7 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "base/formats/json.h"
+#include "heed/error.h"
 #include "models/gguf_architecture.h"
 
 namespace heed {

@@ -3,10 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <numbers>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/clipped.h"
+#include "base/formats/json.h"
+#include "heed/error.h"
+#include "models/decoder.h"
 #include "models/gguf_architecture.h"
+#include "nn/rope_scaling.h"
 
 namespace heed {
 namespace {
