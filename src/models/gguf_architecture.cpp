@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "base/clipped.h"
@@ -47,9 +48,7 @@ void set_mixtral(const GgufKeys&, Json& config) {
 // Without the key llama.cpp divides scores by the root of a head's width.
 void set_granite_scale(const GgufKeys& keys, Json& config) {
   if (!keys.has("attention.scale"))
-    config.set(
-        "attention_multiplier",
-        1 / std::sqrt(static_cast<double>(config["head_dim"].as_whole_number().value_or(1))));
+    config.set("attention_multiplier", 1 / std::sqrt(static_cast<double>(keys.head_dim())));
 }
 
 void set_falcon_keys(const GgufKeys& keys, Json& config) {
@@ -84,7 +83,7 @@ std::vector<GgufArchitecture> llamas() {
            .model_types = {"granite"},
            .decoder = {.class_name = "GraniteForCausalLM",
                        .turns_neighbours = true,
-                       .values = {{"attention.scale", "attention_multiplier"},
+                       .values = {{"attention.scale", "attention_multiplier", 1.0},
                                   {"embedding_scale", "embedding_multiplier"},
                                   {"residual_scale", "residual_multiplier"},
                                   {"logit_scale", "logits_scaling"}},

@@ -46,6 +46,7 @@ class GgufKeys {
   std::int64_t count(std::string_view key, std::int64_t otherwise) const {
     return has(key) ? count(key) : otherwise;
   }
+  std::int64_t head_dim() const;
   double number(std::string_view key, std::optional<double> otherwise = {}) const;
   bool flag(std::string_view key, bool otherwise) const;
   std::string text(std::string_view key, std::string_view otherwise) const;

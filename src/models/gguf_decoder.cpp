@@ -3,9 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/clipped.h"
+#include "base/formats/json.h"
+#include "heed/error.h"
+#include "models/config.h"
+#include "models/decoder.h"
 #include "models/gguf_architecture.h"
 
 namespace heed {
@@ -21,7 +29,7 @@ void set_sizes(const GgufDecoder& decoder, const GgufKeys& keys, Json& config) {
   const TrainingKeys& names = decoder.sizes;
   const std::int64_t heads = keys.count("attention.head_count"),
                      width = keys.count("embedding_length");
-  const std::int64_t head_dim = keys.count("attention.key_length", width / heads);
+  const std::int64_t head_dim = keys.head_dim();
   config.set(names.positions, keys.has_tensor("position_embd.weight")
                                   ? keys.extent("position_embd.weight", 0)
                                   : keys.count("context_length"));

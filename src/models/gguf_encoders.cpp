@@ -1,8 +1,13 @@
 // GGUF files of BERT and T5.
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/formats/json.h"
+#include "models/config.h"
 #include "models/gguf_architecture.h"
 #include "models/seq2seq.h"
 

@@ -4,9 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <functional>
+#include <string>
+#include <vector>
 
+#include "models/decoder.h"
 #include "models/gguf_architecture.h"
+#include "nn/norm.h"
+#include "nn/rope_scaling.h"
+#include "ops/activation.h"
 
 namespace heed {
 namespace {

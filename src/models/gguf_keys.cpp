@@ -3,7 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "base/formats/json.h"
+#include "heed/error.h"
 #include "models/gguf_architecture.h"
 
 namespace heed {
@@ -28,6 +36,10 @@ std::int64_t GgufKeys::count(std::string_view key) const {
       refuse(name(key), "different from layer to layer", "the same in all layers",
              ErrorCode::kUnsupported);
   return *number;
+}
+
+std::int64_t GgufKeys::head_dim() const {
+  return count("attention.key_length", count("embedding_length") / count("attention.head_count"));
 }
 
 double GgufKeys::number(std::string_view key, std::optional<double> otherwise) const {

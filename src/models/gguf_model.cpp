@@ -3,10 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <span>
+#include <string_view>
 #include <utility>
 
+#include "base/formats/json.h"
 #include "heed/error.h"
+#include "heed/tensor.h"
+#include "models/config.h"
 #include "models/gguf_architecture.h"
 
 namespace heed {

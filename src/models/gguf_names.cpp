@@ -3,7 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "models/decoder.h"
 #include "models/gguf_architecture.h"
 
 namespace heed {

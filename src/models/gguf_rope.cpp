@@ -3,10 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <numbers>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/clipped.h"
+#include "base/formats/json.h"
+#include "heed/error.h"
+#include "models/decoder.h"
 #include "models/gguf_architecture.h"
+#include "nn/rope_scaling.h"
 
 namespace heed {
 namespace {
@@ -136,7 +146,7 @@ void set_two_rotations(const GgufKeys& keys, double base, double usual, Json sca
 
 void read_gguf_rope(const GgufDecoder& decoder, const GgufKeys& keys,
                     const std::vector<bool>& slides, Json& config) {
-  const std::int64_t head_dim = *config["head_dim"].as_integer();
+  const std::int64_t head_dim = keys.head_dim();
   const std::int64_t width = keys.count("rope.dimension_count", head_dim);
   if (decoder.share == nullptr && width != head_dim)
     keys.refuse(keys.name("rope.dimension_count"), width,

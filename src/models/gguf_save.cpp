@@ -3,12 +3,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/formats/json.h"
 #include "heed/error.h"
+#include "heed/models/model.h"
+#include "heed/tensor.h"
 #include "io/gguf_writer.h"
 #include "models/config.h"
 #include "models/gguf_architecture.h"

@@ -273,14 +273,12 @@ TEST(GgufModel, ThatIsNotServedSaysWhy) {
   };
   EXPECT_EQ(message(GgufWriter()),
             "general.architecture is missing, expected the name of an architecture");
-  EXPECT_EQ(
-      message(GgufWriter().key("general.architecture", "mamba")),
-      "general.architecture is 'mamba', expected one of: llama, qwen2, qwen3, gemma, gemma2, "
-      "gemma3, "
-      "gpt2, gptneox, phi2, phi3, stablelm, starcoder2, olmo, olmo2, command-r, cohere2, smollm3, "
-      "glm4, bert, t5encoder, t5");
-  EXPECT_EQ(message(rotary_keys("llama").key("llama.expert_count", 8U)),
-            "llama.expert_count is 8, expected none: experts are not served yet");
+  const std::string unknown = message(GgufWriter().key("general.architecture", "mamba"));
+  EXPECT_TRUE(unknown.starts_with("general.architecture is 'mamba', expected one of: llama, "))
+      << unknown;
+  EXPECT_TRUE(unknown.ends_with(", bert, t5encoder, t5")) << unknown;
+  EXPECT_EQ(message(rotary_keys("qwen2").key("qwen2.expert_count", 8U)),
+            "qwen2.expert_count is 8, expected none: models of this kind have no experts");
   EXPECT_EQ(message(rotary_keys("llama")),
             "token_embd.weight is missing, expected a tensor that every model of this kind has");
   EXPECT_EQ(message(GgufWriter()

@@ -78,6 +78,20 @@ std::vector<std::pair<std::string, std::string>> decoder_cases() {
       {"smollm3", R"("model_type": "smollm3", )" + grouped},
       {"glm4", R"("model_type": "glm4", "head_dim": 16, )" + grouped},
       {"llama", R"("model_type": "mistral", "sliding_window": null, )" + grouped},
+      {"llama", R"("model_type": "mixtral", "num_local_experts": 3, )" + grouped},
+      {"qwen2moe", R"("model_type": "qwen2_moe", "num_experts": 3, "num_experts_per_tok": 2,
+        "moe_intermediate_size": 8, "shared_expert_intermediate_size": 12, )" +
+                       grouped},
+      {"qwen3moe", R"("model_type": "qwen3_moe", "num_experts": 3, "num_experts_per_tok": 2,
+        "moe_intermediate_size": 8, "norm_topk_prob": true, )" +
+                       grouped},
+      {"olmoe", R"("model_type": "olmoe", "num_experts": 3, "num_experts_per_tok": 2, )" + grouped},
+      {"granite", R"("model_type": "granite", "residual_multiplier": 0.5, )" + grouped},
+      {"nemotron", R"("model_type": "nemotron", )" + grouped},
+      {"bloom", R"("model_type": "bloom", "n_layer": 2, "n_head": 4, )" + sizes},
+      {"falcon", R"("model_type": "falcon", )" + sizes},
+      {"falcon",
+       R"("model_type": "falcon", "new_decoder_architecture": true, "num_kv_heads": 2, )" + sizes},
       {"llama", R"("model_type": "llama", "rope_scaling": {"rope_type": "llama3", "factor": 8,
         "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 8192}, )" +
                     slow},

@@ -74,7 +74,7 @@ CASES = {
     "olmoe": ("olmoe", "OlmoeForCausalLM", HEADS | EXPERTS),
     "granite": ("granite", "GraniteForCausalLM", HEADS | {"embedding_multiplier": 2.0, "residual_multiplier": 0.3,
                                                           "attention_multiplier": 0.2, "logits_scaling": 3.0}),
-    "nemotron": ("nemotron", "NemotronForCausalLM", HEADS),
+    "nemotron": ("nemotron", "NemotronForCausalLM", GROUPED | {"head_dim": 12}),
     "bloom": ("bloom", "BloomForCausalLM", {"vocab_size": 97, "hidden_size": 48, "n_layer": 3, "n_head": 6}),
     "falcon": ("falcon", "FalconForCausalLM", FALCON),
     "falcon, new": ("falcon", "FalconForCausalLM", FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2}),
