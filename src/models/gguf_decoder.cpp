@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/clipped.h"
 #include "base/formats/json.h"
 #include "heed/error.h"
 #include "models/config.h"

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/formats/json.h"
@@ -63,7 +62,7 @@ std::vector<GgufFact> bert_facts(const Config& config) {
 Json t5_config(const GgufKeys& keys) {
   const bool has_decoder = keys.has_tensor("dec.output_norm.weight");
   const std::int64_t layers = keys.count("block_count");
-  const Json start = keys.value("decoder_start_token_id");
+  const Json& start = keys.value("decoder_start_token_id");
   return {
       {"model_type", "t5"},
       {"architectures",

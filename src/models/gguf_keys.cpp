@@ -54,8 +54,9 @@ double GgufKeys::number(std::string_view key, std::optional<double> otherwise) c
 bool GgufKeys::flag(std::string_view key, bool otherwise) const {
   const Json& said = value(key);
   if (said.is_null()) return otherwise;
-  if (!said.as_flag()) refuse(name(key), said.brief(), "true or false");
-  return *said.as_flag();
+  const std::optional<bool> flag = said.as_flag();
+  if (!flag) refuse(name(key), said.brief(), "true or false");
+  return *flag;
 }
 
 std::string GgufKeys::text(std::string_view key, std::string_view otherwise) const {

@@ -215,12 +215,13 @@ void Seq2seq::check(const Batch& batch, const Run& run) const {
 Tensor Seq2seq::embed(const Side& side, const ConstView& ids, Run& run) const {
   const Shown show{run, side.stack};
   Tensor x = side.words.forward(ids);
+  const DType dtype = x.dtype();
   if (shape_.word_scale != 1) x = scaled(std::move(x), shape_.word_scale);
   const Tensor positions = positions_of(ids, run, shape_.rows);
   if (side.positions)
     x = add(std::move(x), side.positions->forward(positions));
   else if (shape_.sinusoids)
-    x = add(std::move(x), sinusoids(positions, *shape_.sinusoids, x.dtype()));
+    x = add(std::move(x), sinusoids(positions, *shape_.sinusoids, dtype));
   if (side.embedding_norm) x = side.embedding_norm->forward(x, run);
   return show(TapKind::kEmbedding, side.dropout.forward(std::move(x), run));  // [B, T, C]
 }
