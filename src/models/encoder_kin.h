@@ -1,4 +1,4 @@
-// What the encoders that heed reads differ in, as a table with a row for each `model_type`.
+// The table of encoders: a row for each `model_type`, with the settings in which they differ.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace heed {
 
-/// What a `model_type` is called, its tensors, the keys of its config.json, and transformers'
-/// defaults for those that are left out. A key that is null does not exist: its default counts.
+/// The name of a `model_type`, the names of its tensors, the keys of its config.json, and
+/// transformers' defaults where a key is absent. A key that is null does not exist: its default
+/// counts.
 struct EncoderKin {
   std::string_view model_type;
   const char *title, *architecture;

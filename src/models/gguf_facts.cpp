@@ -67,7 +67,7 @@ std::string sizes_of(const DecoderShape& shape) {
                      shape.inner, shape.vocabulary);
 }
 
-// A window that is no shorter than the longest text hides nothing.
+// A window at least as long as the longest text hides nothing.
 std::string windows_of(const DecoderShape& shape) {
   return by_layer(shape, [&](const DecoderLayer& layer) {
     return layer.window < shape.positions ? fmt::to_string(layer.window) : "0";

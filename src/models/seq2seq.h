@@ -67,7 +67,7 @@ struct Seq2seqShape {
   std::int64_t width = 0, positions = 0;
   std::int64_t head_dim = 0;  // 0: width / heads
   bool has_decoder = true;
-  bool has_words = true;     // false: there is no language-model head
+  bool has_words = true;     // false: without a language-model head
   bool shared_words = true;  // one table for both sides
   bool tied = true;          // the head is the decoder's table
   bool causal = true;        // the decoder; the encoder never is
@@ -150,7 +150,7 @@ class Seq2seq : public Model {
   std::optional<Bias> bias_;
 };
 
-/// Of T5 and its kin.
+/// Reads the configuration of T5 and its kin.
 Seq2seqShape read_t5(const Config& config);
 
 std::unique_ptr<Model> make_seq2seq(Seq2seqShape shape, std::uint64_t seed);
