@@ -138,8 +138,11 @@ def check(program, name, model, golden, scratch):
     with torch.no_grad():
         logits, before = again(**inputs).logits, model(**inputs).logits
     worst = (logits - before).abs().max().item()
-    print(f"{name}: {len(golden)} tensors agree; logits of what heed wrote differ by {worst:.2g}")
-    return worst == 0
+    ours = again.state_dict()
+    changed = [key for key, value in model.state_dict().items() if not torch.equal(value, ours[key])]
+    print(f"{name}: {len(golden)} tensors agree; logits of what heed wrote differ by {worst:.2g}, {len(changed)} weights do")
+    # Products of experts round by where their memory lies.
+    return not changed and worst <= 1e-5
 
 
 def run_all(configs, golden_of):

@@ -116,9 +116,11 @@ test('the logarithmic scale goes from 0.001 to 1', () => {
   assert.ok(Math.abs(scale.position(0.1, 'log') - 2 / 3) < 1e-12);
 });
 test('a masked cell has no colour, the least weight has one', () => {
-  const colours = scale.table('log', new Uint32Array(256));
-  assert.equal(colours[0], 0);
-  assert.equal(colours[1] >>> 24, 255);
+  for (const isB of [false, true]) {
+    const colours = scale.table('log', new Uint32Array(256), scale.rampOf({isB}));
+    assert.equal(colours[0], 0);
+    assert.equal(colours[1] >>> 24, 255);
+  }
 });
 test('ranks are the share of cells below', () => {
   const histogram = new Uint32Array(256);
