@@ -142,10 +142,7 @@ Experts Decoder::make_experts(int layer) const {
   const auto expert = [&](const std::string& prefix, std::int64_t inner) {
     const auto part = [&](const char* name, std::int64_t in, std::int64_t out) {
       return Linear(prefix + name,
-                    {.in = in,
-                     .out = out,
-                     .layout = shape.stacked ? WeightLayout::kInOut : WeightLayout::kOutIn,
-                     .bias = shape.bias});
+                    {.in = in, .out = out, .layout = shape.layout(), .bias = shape.bias});
     };
     const bool holds_gate = !is_given(names.expert_gate);
     MlpParts parts{.up = part(names.expert_up, C, holds_gate ? 2 * inner : inner),
@@ -348,20 +345,22 @@ void require_sizes(const StoredWeights& stored, const DecoderShape& shape) {
   const DecoderNames& names = shape.names;
   const int last_layer = static_cast<int>(shape.layers) - 1;
   const std::string last = block_name(shape, last_layer);
-  const auto matrix = [&](const std::string& name, std::int64_t in, std::int64_t out) {
+  const auto matrix = [&](const std::string& name, std::int64_t in, std::int64_t out,
+                          WeightLayout layout) {
     stored.require(name + ".weight",
-                   shape.layout == WeightLayout::kInOut ? Shape{in, out} : Shape{out, in});
+                   layout == WeightLayout::kInOut ? Shape{in, out} : Shape{out, in});
   };
   stored.require(names.tokens + std::string(".weight"), {shape.vocabulary, shape.width});
   if (is_given(names.positions))
     stored.require(names.positions + std::string(".weight"),
                    {shape.positions + shape.first_position, shape.width});
-  if (!is_given(names.qkv)) matrix(last + names.q, shape.width, shape.heads * shape.head_dim);
+  if (!is_given(names.qkv))
+    matrix(last + names.q, shape.width, shape.heads * shape.head_dim, shape.layout);
   if (shape.of_layers.back().has_experts)
     matrix(expert_name(shape, last_layer, shape.experts.count - 1) + names.expert_down,
-           shape.experts.inner, shape.width);
+           shape.experts.inner, shape.width, shape.experts.layout());
   else
-    matrix(last + names.down, shape.inner, shape.width);
+    matrix(last + names.down, shape.inner, shape.width, shape.layout);
 }
 
 }  // namespace

@@ -72,6 +72,8 @@ struct ExpertsShape {
   bool bias = false;        // of the router, too
   double limit = 0;         // MlpParts::limit
   bool stacked = false;  // files have all experts of a layer in one tensor, named without an ending
+
+  WeightLayout layout() const { return stacked ? WeightLayout::kInOut : WeightLayout::kOutIn; }
 };
 
 struct DecoderShape {

@@ -122,7 +122,7 @@ struct GgufDecoder {
                                           // that of the others. Absent: all layers turn alike
   bool heads_alike = false;       // config.json has neither num_key_value_heads nor head_dim
   bool mlp_norm_first = false;    // of two norms llama.cpp calls the MLP's the first
-  const char* experts = nullptr;  // what config.json calls their number; null: there are none
+  const char* experts = nullptr;  // the key of their number in config.json; null: no experts
   std::int64_t period = 0;        // each period ends with a layer without a window; 0: no windows
   std::int64_t window = 0;        // where the file does not say it; 0: none
   bool lists_windows = false;     // the file has a flag for each layer

@@ -125,8 +125,10 @@ void StoredWeights::require_copy(const std::string& copy, const std::string& ori
 }
 
 void StoredWeights::require(const std::string& name, const Shape& shape) const {
-  if (const std::optional<StackedName> part = stacked(name)) return;  // load_part checks it
-  weights_.require(stored_name(name), shape);
+  if (const std::optional<StackedName> part = stacked(name))
+    require_part(*part, shape);
+  else
+    weights_.require(stored_name(name), shape);
 }
 
 // One expert's weight [in, out] of gpt-oss in MXFP4: codes [experts, out, in / 32, 16], two numbers
@@ -164,10 +166,7 @@ Tensor StoredWeights::read_blocks(const StackedName& part, const Shape& shape) c
   return weight;
 }
 
-void StoredWeights::load_part(Parameter& parameter, const StackedName& part,
-                              const Reading& reading) const {
-  const Shape own = parameter.value.shape();
-  const bool is_blocks = part.name.ends_with(kBlocks);
+Shape StoredWeights::require_part(const StackedName& part, const Shape& own) const {
   std::vector<std::int64_t> whole = {weights_.kind(part.name).shape[0]};
   for (int axis = 0; axis < own.rank(); ++axis) whole.push_back(own[axis]);
   if (part.index >= whole[0])
@@ -176,11 +175,18 @@ void StoredWeights::load_part(Parameter& parameter, const StackedName& part,
           .argument = part.name,
           .found = fmt::format("of {} experts", whole[0]),
           .expected = fmt::format("at least {}", part.index + 1)});
-  if (!is_blocks) weights_.require(part.name, Shape(whole));
+  if (!part.name.ends_with(kBlocks)) weights_.require(part.name, Shape(whole));
+  return Shape(whole);
+}
+
+void StoredWeights::load_part(Parameter& parameter, const StackedName& part,
+                              const Reading& reading) const {
+  const Shape own = parameter.value.shape(), whole = require_part(part, own);
   if (reading.headers_only) return;
+  const bool is_blocks = part.name.ends_with(kBlocks);
   const Tensor read = is_blocks ? read_blocks(part, own) : Tensor();
   const ConstView view =
-      is_blocks ? read.view() : weights_.tensor(part.name, Shape(whole)).select(0, part.index);
+      is_blocks ? read.view() : weights_.tensor(part.name, whole).select(0, part.index);
   const DType packed = reading.packed.value_or(DType::kF32);
   if (reading.packed && is_packed(parameter, packed))
     pack(parameter, view, packed);

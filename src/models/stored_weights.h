@@ -81,6 +81,8 @@ class StoredWeights {
  private:
   /// What part of which tensor of the file a parameter is, unless it is one by itself.
   std::optional<StackedName> stacked(const std::string& name) const;
+  /// The shape of the whole tensor; fails where the part is not in it.
+  Shape require_part(const StackedName& part, const Shape& own) const;
   void load_part(Parameter& parameter, const StackedName& part, const Reading& reading) const;
   Tensor read_blocks(const StackedName& part, const Shape& shape) const;
   void load_to_run(Parameter& parameter, const std::string& stored, const Reading& reading) const;

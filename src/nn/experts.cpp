@@ -61,9 +61,10 @@ std::vector<double> sigmoids(const Tensor& x) {
   return shares;
 }
 
-std::vector<double> softmax_of(const ConstView& logits) {
-  const Tensor wide = Tensor::converted(logits, DType::kF64);
-  std::vector<double> shares(wide.data<double>(), wide.data<double>() + wide.element_count());
+// Of one token's logits, a row of [N, E] in f64.
+std::vector<double> softmax_of(const Tensor& logits, std::int64_t token) {
+  const double* row = logits.data<double>() + token * logits.dim(1);
+  std::vector<double> shares(row, row + logits.dim(1));
   const double largest = *std::ranges::max_element(shares);
   double sum = 0;
   for (double& share : shares) sum += share = std::exp(share - largest);
@@ -87,10 +88,11 @@ std::vector<double> weights_of(const auto& picks) {
 }  // namespace
 
 Experts::Picks Experts::route(const Tensor& logits) const {
+  const Tensor wide = Tensor::converted(logits, DType::kF64);
   Picks picks(parts_.experts.size());
   std::vector<std::size_t> order(picks.size());
   for (std::int64_t token = 0; token < logits.dim(0); ++token) {
-    const std::vector<double> shares = softmax_of(logits.view().select(0, token));
+    const std::vector<double> shares = softmax_of(wide, token);
     std::iota(order.begin(), order.end(), 0U);
     const auto end = order.begin() + parts_.chosen;
     std::partial_sort(order.begin(), end, order.end(), [&](std::size_t a, std::size_t b) {
@@ -174,8 +176,9 @@ Tensor Experts::router_gradient(const Tensor& logits, const Picks& picks,
       for (const auto& [token, weight] : picks[expert])
         shares[static_cast<std::size_t>(token * E) + expert] = weight;
   } else {
+    const Tensor wide = Tensor::converted(logits, DType::kF64);
     for (std::int64_t token = 0; token < N; ++token)
-      std::ranges::copy(softmax_of(logits.view().select(0, token)), shares.begin() + token * E);
+      std::ranges::copy(softmax_of(wide, token), shares.begin() + token * E);
   }
   Tensor dlogits = Tensor::zeros(logits.shape(), logits.dtype());
   with_numbers(dlogits.dtype(), [&](auto zero) {
