@@ -70,6 +70,7 @@ export class Comparison {
   name = '';                       // of B
   error = '';
   isNew = false;                   // the edit was made here, and what it changes is still to be shown
+  formAt: string | null = null;    // the form of edits is open, beside this value of the address; null: closed
 
   /** `changed`: something else is to be drawn. */
   constructor(private readonly store: SelectionStore, private readonly changed: () => void) {}

@@ -71,7 +71,6 @@ export class CompareBar implements Panel {
   private readonly losses: Slot<Words>[];
   private readonly changes = new Slot<Changes>('compare-changes', () => this.update());
   private shownChanges: unknown[] = [];
-  private isOpen = false;
 
   constructor(private readonly container: HTMLElement, private readonly page: Page, private readonly comparison: Comparison) {
     this.slots = ['compare-next-a', 'compare-next-b'].map((lane) => new Slot<Next>(lane, () => this.update()));
@@ -85,10 +84,13 @@ export class CompareBar implements Panel {
 
   destroy(): void { [...this.slots, ...this.losses, this.changes].forEach((slot) => slot.stop()); }
 
+  /** The form outlives a drawing of the session, and closes with the choice of another comparison. */
+  private get isOpen(): boolean { return this.comparison.formAt === this.page.store.now.versus; }
+
   get isShown(): boolean { return this.isOpen || this.page.store.now.versus !== ''; }
 
   toggle(): void {
-    this.isOpen = !this.isOpen;
+    this.comparison.formAt = this.isOpen ? null : this.page.store.now.versus;
     this.update();
     if (this.isOpen) this.form.element.querySelector<HTMLElement>('button, input')?.focus();
     this.page.store.set({}, {replace: true, fresh: this.page.store.isFresh});  // what stands under it makes room
@@ -96,13 +98,14 @@ export class CompareBar implements Panel {
 
   /** Back to A alone. */
   close(): void {
-    this.isOpen = false;
+    this.comparison.formAt = null;
     if (this.page.store.now.versus !== '') this.page.store.set({versus: '', show: 'A-B'});
     else this.page.store.set({}, {replace: true, fresh: this.page.store.isFresh});
   }
 
   update(): void {
     const {store: {now}} = this.page;
+    if (!this.isOpen) this.comparison.formAt = null;
     this.container.hidden = !this.isShown;
     if (!this.isShown) return;
     this.line.hidden = now.versus === '';
