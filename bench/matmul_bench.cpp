@@ -89,29 +89,34 @@ MatmulTiming timed_plain(const MatmulBenchCase& c, const Limits& limits) {
           .relative_error = relative_error(operands)};
 }
 
-// Random bits that are numbers of every type, between 1/2 and 2 in f32 and bf16: normal ones would
-// take minutes to make.
-Tensor quick_weights(const MatmulBenchCase& c) {
-  Tensor weights = Tensor::empty({c.in, c.out}, c.dtype);
-  const std::int64_t words =
-      weights.element_count() * static_cast<std::int64_t>(size_bytes(c.dtype)) / 4;
-  auto* to = static_cast<std::uint32_t*>(weights.view().raw());
+// Random bits: normal numbers would take minutes to make.
+void fill(const View& weights, std::int64_t bytes, std::uint32_t kept, std::uint32_t set) {
+  auto* to = static_cast<std::uint32_t*>(weights.raw());
   std::uint32_t state = 1;
-  for (std::int64_t i = 0; i < words; ++i) {
+  for (std::int64_t i = 0; i < bytes / 4; ++i) {
     state = state * 1664525U + 1013904223U;
-    to[i] = (state & 0x80FF80FFU) | 0x3F003F00U;
+    to[i] = (state & kept) | set;
   }
-  return weights;
+}
+
+PackedMatrix quick_weights(const MatmulBenchCase& c) {
+  const auto bytes = static_cast<std::int64_t>(c.weight_bytes());
+  if (c.blocks != nullptr) {
+    Tensor rows = Tensor::empty({c.out, bytes / c.out}, DType::kU8);
+    fill(rows, bytes, 0xBFFFBFFFU, 0);  // each half of a word is an f16 below 2
+    return {*c.blocks, rows};
+  }
+  Tensor weights = Tensor::empty({c.in, c.out}, c.dtype);
+  // Numbers of every type, between 1/2 and 2 in f32 and bf16.
+  fill(weights, bytes, 0x80FF80FFU, 0x3F003F00U);
+  return PackedMatrix(weights);
 }
 
 // The same weights as often as no cache holds them.
 std::vector<PackedMatrix> copies_of(const MatmulBenchCase& c) {
-  constexpr std::int64_t kBytes = std::int64_t{400} << 20;
-  const Tensor weights = quick_weights(c);
-  const std::int64_t bytes =
-      weights.element_count() * static_cast<std::int64_t>(size_bytes(c.dtype));
+  constexpr double kBytes = 400 << 20;
   std::vector<PackedMatrix> copies;
-  for (std::int64_t held = 0; held < kBytes; held += bytes) copies.emplace_back(weights);
+  for (double held = 0; held < kBytes; held += c.weight_bytes()) copies.push_back(quick_weights(c));
   return copies;
 }
 
@@ -128,7 +133,7 @@ MatmulTiming timed_packed(const MatmulBenchCase& c, const Limits& limits) {
   std::size_t next = 0;
   const Repeated warm = repeat([&] { multiply(weights.front()); });
   const Repeated cold = repeat([&] { multiply(weights[next++ % weights.size()]); });
-  const double bytes = static_cast<double>(c.in * c.out) * static_cast<double>(size_bytes(c.dtype));
+  const double bytes = c.weight_bytes();
   const double arithmetic = pairs ? limits.pair_gflops : limits.f32_gflops;
   const double gflop_of_gbyte = gflop(c) * 1e9 / bytes;
   const double cache =

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heed/dtype.h"
+#include "ops/block_type.h"
 
 namespace heed {
 
@@ -20,11 +22,17 @@ struct MatmulBenchCase {
   std::int64_t rows = 0;
   std::int64_t in = 0;
   std::int64_t out = 0;
-  DType dtype = DType::kF32;  // of the weights
+  DType dtype = DType::kF32;          // of the weights
+  const BlockType* blocks = nullptr;  // set: they are in blocks of codes
+
+  std::string_view weight_type() const { return blocks != nullptr ? blocks->name : heed::name(dtype); }
+  /// Of all weights, as a file holds them.
+  double weight_bytes() const;
 };
 
 /// INxOUT-rROWS-TYPE: every linear layer of GPT-2 small, of a Llama of 110 M and of one of 1.1 B
-/// parameters (TinyLlama's shape), on 1, 8 and 512 rows in f32, bf16 and f16.
+/// parameters (TinyLlama's shape), on 1, 8 and 512 rows in f32, bf16, f16, Q4_0, Q8_0, Q4_K and
+/// Q6_K.
 /// PRODUCT-INxOUT for forward, dinput and dweight: the layers of the reference run's blocks on 384
 /// rows, and one of GPT-2 small's on 512. Only those whose name is in `names`, unless it is empty;
 /// kNotFound for a name that no case has.

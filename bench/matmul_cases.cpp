@@ -37,11 +37,20 @@ constexpr Layer kLayers[] = {
 };
 
 void add_packed(std::vector<MatmulBenchCase>& cases) {
-  for (const auto& [in, out] : kLayers)
+  for (const auto& [in, out] : kLayers) {
+    std::vector<MatmulBenchCase> of_layer;
     for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16})
-      for (const std::int64_t rows : {1, 8, 512})
-        cases.push_back({fmt::format("{}x{}-r{}-{}", in, out, rows, name(dtype)), Product::kPacked,
-                         rows, in, out, dtype});
+      of_layer.push_back({.product = Product::kPacked, .in = in, .out = out, .dtype = dtype});
+    for (const char* const type : {"Q4_0", "Q8_0", "Q4_K", "Q6_K"})
+      of_layer.push_back(
+          {.product = Product::kPacked, .in = in, .out = out, .blocks = block_type_named(type)});
+    for (MatmulBenchCase& one : of_layer)
+      for (const std::int64_t rows : {1, 8, 512}) {
+        one.rows = rows;
+        one.name = fmt::format("{}x{}-r{}-{}", in, out, rows, one.weight_type());
+        cases.push_back(one);
+      }
+  }
 }
 
 void add_plain(std::vector<MatmulBenchCase>& cases) {
@@ -58,6 +67,13 @@ void add_plain(std::vector<MatmulBenchCase>& cases) {
 }
 
 }  // namespace
+
+double MatmulBenchCase::weight_bytes() const {
+  const auto numbers = static_cast<double>(in * out);
+  return blocks != nullptr ? numbers / static_cast<double>(blocks->elements) *
+                                 static_cast<double>(blocks->bytes)
+                           : numbers * static_cast<double>(size_bytes(dtype));
+}
 
 std::vector<MatmulBenchCase> matmul_bench_cases(const std::vector<std::string>& names) {
   std::vector<MatmulBenchCase> cases;

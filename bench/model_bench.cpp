@@ -50,8 +50,7 @@ double bytes_of_step(const Model& model, std::int64_t tokens) {
   double bytes = static_cast<double>(cached) * sizeof(float);
   for (const Parameter* parameter : model.parameters())
     if (!parameter->looked_up || parameter->linear)
-      bytes += static_cast<double>(parameter->element_count()) *
-               static_cast<double>(size_bytes(parameter->dtype()));
+      bytes += static_cast<double>(parameter->held_bytes());
   return bytes;
 }
 

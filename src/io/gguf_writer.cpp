@@ -90,7 +90,7 @@ void write_blocks(AtomicFile& file, const GgufOut& tensor) {
   const float* numbers = dense.data<float>();
   for (std::size_t at = 0; at < blocks.size();
        at += static_cast<std::size_t>(tensor.type->bytes), numbers += tensor.type->elements)
-    tensor.type->write(numbers, blocks.data() + at);
+    tensor.type->blocks->write(numbers, reinterpret_cast<std::uint8_t*>(blocks.data() + at));
   file.write(blocks.data(), blocks.size());
 }
 

@@ -158,6 +158,8 @@ Tensor TensorFile::load_f32(const std::string& name) const {
   return Tensor::converted(tensor(name), DType::kF32);
 }
 
+std::optional<BlockRows> TensorFile::blocks(const std::string& /*name*/) const { return {}; }
+
 Tensor Weights::load_f32(const std::string& name, const Shape& shape) const {
   require(name, shape);
   return file_of(name).load_f32(stored_name(name));

@@ -232,8 +232,8 @@ Tensor GgufModel::read(const Entry& entry) const {
         Tensor::converted(ConstView(stored.data(), *type.plain, entry.shape), DType::kF32),
         entry.change);
   Tensor tensor = Tensor::empty(entry.shape);
-  read_gguf_numbers(type, stored,
-                    {tensor.data<float>(), static_cast<std::size_t>(tensor.element_count())});
+  read_blocks(*type.blocks, stored,
+              {tensor.data<float>(), static_cast<std::size_t>(tensor.element_count())});
   return as_on_the_hub(tensor, entry.change);
 }
 
@@ -307,6 +307,19 @@ Tensor GgufModel::mapped(const std::string& name) const {
 }
 
 Tensor GgufModel::load_f32(const std::string& name) const { return read(entry(name)); }
+
+std::optional<BlockRows> GgufModel::blocks(const std::string& name) const {
+  const Entry& at = entry(name);
+  const BlockType* const type = at.tensor->type->blocks;
+  if (type == nullptr || at.shape.rank() != 2) return {};
+  const std::span<const std::byte> stored = bytes(at);
+  const std::int64_t rows = at.shape[0];
+  const ConstView view(stored.data(), DType::kU8, {rows, std::ssize(stored) / rows});
+  Tensor in_order = Tensor::over(file_.owner(*at.tensor), view);
+  // Blocks lie along the inputs, whichever way round the hub has the matrix.
+  if (at.change != GgufChange::kTransposed) in_order = as_on_the_hub(in_order, at.change);
+  return BlockRows{type, std::move(in_order)};
+}
 
 void GgufModel::release(const std::string& name) const {
   file_.release(*entry(name).tensor);

@@ -35,6 +35,7 @@ class GgufModel final : public TensorFile {
   ConstView tensor(const std::string& name) const override;
   Tensor mapped(const std::string& name) const override;
   Tensor load_f32(const std::string& name) const override;
+  std::optional<BlockRows> blocks(const std::string& name) const override;
   void release(const std::string& name) const override;
   const std::map<std::string, std::string>& metadata() const override;
 

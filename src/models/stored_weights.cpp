@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "heed/error.h"
-#include "io/gguf_types.h"
+#include "ops/block_type.h"
 #include "tensor/bytes_of.h"
 #include "tensor/shape_text.h"
 #include "tensor/strided_copy.h"
@@ -44,6 +45,16 @@ const std::string* StoredWeights::find(const std::string& name, std::string& spe
 namespace {
 
 constexpr std::string_view kBlocks = "_blocks";
+
+Tensor numbers_of(const BlockRows& blocks) {
+  const std::int64_t rows = blocks.rows.dim(0), bytes = blocks.rows.dim(1);
+  Tensor numbers = Tensor::empty({rows, bytes / blocks.type->bytes * blocks.type->elements});
+  read_blocks(*blocks.type,
+              std::as_bytes(std::span(blocks.rows.data<std::uint8_t>(),
+                                      static_cast<std::size_t>(blocks.rows.element_count()))),
+              {numbers.data<float>(), static_cast<std::size_t>(numbers.element_count())});
+  return numbers;
+}
 
 std::string scales_of(const std::string& blocks) {
   return blocks.substr(0, blocks.size() - kBlocks.size()) + "_scales";
@@ -132,8 +143,9 @@ void StoredWeights::require(const std::string& name, const Shape& shape) const {
 }
 
 // One expert's weight [in, out] of gpt-oss in MXFP4: codes [experts, out, in / 32, 16], two numbers
-// a byte, the lower half first, and a scale for 32 numbers [experts, out, in / 32].
-Tensor StoredWeights::read_blocks(const StackedName& part, const Shape& shape) const {
+// a byte, the lower half first, and a scale for 32 numbers [experts, out, in / 32]. A block of GGUF
+// has the same in 17 bytes, with numbers 0 to 15 in the lower halves.
+BlockRows StoredWeights::read_blocks(const StackedName& part, const Shape& shape) const {
   const std::string scale_name = scales_of(part.name);
   const ConstView codes = weights_.tensor(part.name), scales = weights_.tensor(scale_name);
   const Shape due = {codes.dim(0), shape[1], shape[0] / 32, 16};
@@ -148,22 +160,19 @@ Tensor StoredWeights::read_blocks(const StackedName& part, const Shape& shape) c
     refuse(part.name, codes, due);
   if (scales.dtype() != DType::kU8 || scales.shape() != Shape{due[0], due[1], due[2]})
     refuse(scale_name, scales, {due[0], due[1], due[2]});
-  const GgufType& type = *gguf_type_named("MXFP4");  // the same numbers in another order
-  const ConstView code = codes.select(0, part.index), scale = scales.select(0, part.index);
-  Tensor weight = Tensor::empty(shape);
-  std::array<std::byte, 17> block;
-  std::array<float, 32> numbers;
-  for (std::int64_t at = 0; at < due[1] * due[2]; ++at) {
-    block[0] = static_cast<std::byte>(scale.data<std::uint8_t>()[at]);
-    std::memcpy(&block[1], code.data<std::uint8_t>() + 16 * at, 16);
-    read_gguf_numbers(type, block, numbers);
-    float* into = weight.data<float>() + at % due[2] * 32 * shape[1] + at / due[2];
-    for (std::size_t i = 0; i < 16; ++i, into += 2 * shape[1]) {
-      into[0] = numbers[i];
-      into[shape[1]] = numbers[16 + i];
+  const BlockType& type = *block_type_named("MXFP4");
+  const auto* code = codes.select(0, part.index).data<std::uint8_t>();
+  const auto* scale = scales.select(0, part.index).data<std::uint8_t>();
+  Tensor rows = Tensor::empty({due[1], due[2] * type.bytes}, DType::kU8);
+  auto* block = rows.data<std::uint8_t>();
+  for (std::int64_t at = 0; at < due[1] * due[2]; ++at, code += 16) {
+    *block++ = *scale++;
+    for (int i = 0; i < 16; ++i) {
+      const auto number = [&](int index) { return code[index / 2] >> index % 2 * 4 & 15; };
+      *block++ = static_cast<std::uint8_t>(number(i) | number(16 + i) << 4);
     }
   }
-  return weight;
+  return {&type, std::move(rows)};
 }
 
 Shape StoredWeights::require_part(const StackedName& part, const Shape& own) const {
@@ -183,15 +192,20 @@ void StoredWeights::load_part(Parameter& parameter, const StackedName& part,
                               const Reading& reading) const {
   const Shape own = parameter.value.shape(), whole = require_part(part, own);
   if (reading.headers_only) return;
-  const bool is_blocks = part.name.ends_with(kBlocks);
-  const Tensor read = is_blocks ? read_blocks(part, own) : Tensor();
-  const ConstView view =
-      is_blocks ? read.view() : weights_.tensor(part.name, whole).select(0, part.index);
   const DType packed = reading.packed.value_or(DType::kF32);
-  if (reading.packed && is_packed(parameter, packed))
-    pack(parameter, view, packed);
-  else
-    parameter.value = Tensor::converted(view, DType::kF32);
+  if (part.name.ends_with(kBlocks)) {
+    const BlockRows blocks = read_blocks(part, own);
+    if (reading.packed)
+      pack(parameter, blocks);
+    else
+      parameter.value = Tensor::copy_of(numbers_of(blocks).view().permute({1, 0}));
+  } else {
+    const ConstView view = weights_.tensor(part.name, whole).select(0, part.index);
+    if (reading.packed && is_packed(parameter, packed))
+      pack(parameter, view, packed);
+    else
+      parameter.value = Tensor::converted(view, DType::kF32);
+  }
   if (part.index + 1 == whole[0]) weights_.release(part.name);
 }
 
@@ -199,6 +213,13 @@ void StoredWeights::load_to_run(Parameter& parameter, const std::string& stored,
                                 const Reading& reading) const {
   const Shape shape = parameter.value.shape();
   const DType packed = reading.packed.value_or(DType::kF32);  // the caller has asked
+  if (parameter.linear || parameter.looked_up) {
+    weights_.require(stored, shape);
+    if (const std::optional<BlockRows> blocks = weights_.blocks(stored)) {
+      pack(parameter, *blocks);
+      return weights_.release(stored);
+    }
+  }
   if (is_packed(parameter, packed)) {
     pack(parameter, weights_.tensor(stored, shape), packed);
     weights_.release(stored);  // or the model is in memory twice while it is opened

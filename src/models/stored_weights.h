@@ -37,7 +37,8 @@ struct Spelling {
 struct Reading {
   /// To run: the weights of linear layers go from the file into panels of this type (`pack`), one
   /// after the other, so that the model is in memory once; tables whose rows are looked up stay in
-  /// the file, mapped, in its type. None: all as f32.
+  /// the file, mapped, in its type. Either stays in codes where the file has blocks of them. None:
+  /// all as f32.
   std::optional<DType> packed = {};
   bool in_memory = false;  // then these are copied, too
   /// Names, shapes and types are checked, and no number is read: the model cannot run.
@@ -84,7 +85,7 @@ class StoredWeights {
   /// The shape of the whole tensor; fails where the part is not in it.
   Shape require_part(const StackedName& part, const Shape& own) const;
   void load_part(Parameter& parameter, const StackedName& part, const Reading& reading) const;
-  Tensor read_blocks(const StackedName& part, const Shape& shape) const;
+  BlockRows read_blocks(const StackedName& part, const Shape& shape) const;
   void load_to_run(Parameter& parameter, const std::string& stored, const Reading& reading) const;
   void load(Parameter& parameter, const std::string& stored, const Reading& reading) const;
   void check_rest(const std::set<std::string>& used, const Reading& reading) const;

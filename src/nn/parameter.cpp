@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "heed/io/safetensors.h"
 #include "ops/packed_matrix.h"
 #include "tensor/bytes_of.h"
 
@@ -13,6 +14,17 @@ std::int64_t Parameter::element_count() const {
 }
 
 DType Parameter::dtype() const { return packed ? packed->dtype() : value.dtype(); }
+
+std::string Parameter::held_in() const {
+  return std::string(packed && packed->blocks() != nullptr ? packed->blocks()->name
+                                                           : heed::name(dtype()));
+}
+
+std::int64_t Parameter::held_bytes() const {
+  const BlockType* const blocks = packed ? packed->blocks() : nullptr;
+  return blocks != nullptr ? element_count() / blocks->elements * blocks->bytes
+                           : element_count() * static_cast<std::int64_t>(size_bytes(dtype()));
+}
 
 DType packed_type(std::span<const Parameter* const> parameters) {
   const auto found = std::ranges::find_if(
@@ -31,6 +43,11 @@ void pack(Parameter& parameter, const ConstView& value, DType dtype) {
   const ConstView weight = as_it_lies ? value : rounded.view();
   parameter.packed = std::make_shared<const PackedMatrix>(
       parameter.linear == WeightLayout::kInOut ? weight : weight.permute({1, 0}));
+  parameter.value = {};
+}
+
+void pack(Parameter& parameter, const BlockRows& blocks) {
+  parameter.packed = std::make_shared<const PackedMatrix>(*blocks.type, blocks.rows);
   parameter.value = {};
 }
 

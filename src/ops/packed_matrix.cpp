@@ -16,7 +16,8 @@ kernels::Panels panels_of(const PackedMatrix& matrix) {
   return {.data = matrix.data(),
           .dtype = matrix.dtype(),
           .inner = matrix.inner(),
-          .columns = matrix.columns()};
+          .columns = matrix.columns(),
+          .blocks = matrix.blocks()};
 }
 
 void check(const PackedMatmulArgs& args, const View& out) {
@@ -42,9 +43,21 @@ PackedMatrix::PackedMatrix(const ConstView& b) {
     fail("packed_matrix", "b", to_string(b), "a matrix of f32, f16 or bf16 that is not empty");
   inner_ = b.dim(0);
   columns_ = b.dim(1);
-  const std::int64_t bytes = kernels::panel_bytes(dtype, inner_, columns_);
+  const std::int64_t bytes =
+      kernels::panel_bytes({.dtype = dtype, .inner = inner_, .columns = columns_});
   panels_ = Tensor::empty({bytes / static_cast<std::int64_t>(size_bytes(dtype))}, dtype);
   kernels::pack_panels(b.raw(), b.stride(0), b.stride(1), panels_of(*this), panels_.view().raw());
+}
+
+PackedMatrix::PackedMatrix(const BlockType& type, const ConstView& rows) : blocks_(&type) {
+  if (rows.rank() != 2 || rows.element_count() == 0 || rows.dtype() != DType::kU8 ||
+      !rows.is_contiguous() || rows.dim(1) % type.bytes != 0)
+    fail("packed_matrix", "rows", to_string(rows),
+         fmt::format("u8 rows of whole blocks of {} bytes", type.bytes));
+  inner_ = rows.dim(1) / type.bytes * type.elements;
+  columns_ = rows.dim(0);
+  panels_ = Tensor::empty({kernels::panel_bytes(panels_of(*this))}, DType::kU8);
+  kernels::pack_blocks(rows.raw(), panels_of(*this), panels_.view().raw());
 }
 
 void PackedMatrix::copy_column(std::int64_t index, float* to) const {

@@ -4,19 +4,25 @@
 #include <cstdint>
 
 #include "heed/tensor.h"
+#include "ops/block_type.h"
 
 namespace heed {
 
-/// b [K, N] of f32, f16 or bf16, brought into panels once (ops/kernels/matmul.h). It takes the
-/// memory of the plain matrix, with N rounded up to whole panels.
+/// b [K, N] of f32, f16, bf16 or in blocks of codes, brought into panels once
+/// (ops/kernels/matmul.h). It takes the memory of the plain matrix, with N rounded up to whole
+/// panels.
 class PackedMatrix {
  public:
   /// Any strides; the type is kept. Extents are at least 1.
   explicit PackedMatrix(const ConstView& b);
+  /// Of blocks: u8 [N, bytes of a row].
+  PackedMatrix(const BlockType& type, const ConstView& rows);
 
   std::int64_t inner() const { return inner_; }      // K
   std::int64_t columns() const { return columns_; }  // N
-  DType dtype() const { return panels_.dtype(); }
+  /// f32 of blocks, which are widened to it.
+  DType dtype() const { return blocks_ != nullptr ? DType::kF32 : panels_.dtype(); }
+  const BlockType* blocks() const { return blocks_; }  // null: plain numbers
   const void* data() const { return panels_.view().raw(); }
 
   /// Column `index`, K floats.
@@ -25,6 +31,7 @@ class PackedMatrix {
  private:
   std::int64_t inner_ = 0;
   std::int64_t columns_ = 0;
+  const BlockType* blocks_ = nullptr;
   Tensor panels_;
 };
 
@@ -35,8 +42,9 @@ bool packing_pays(DType dtype);
 /// out = a b + bias.
 ///
 /// Types: a, bias and out are f32; b is widened, sums are f32. Determinism: the bits of a row of
-/// out depend on neither the other rows nor the number of threads; of an f32 matrix they are those
-/// of the plain product (ops/matmul.h).
+/// out depend on neither the other rows nor the number of threads; of an f32 matrix, and of the f32
+/// matrix that blocks mean, they are those of the plain product (ops/matmul.h). But a single row
+/// times blocks, as a model writes text, is summed by groups: its last bits are others.
 ///
 /// in_bulk: for many rows. Where b is bf16 and this CPU multiplies bf16 in pairs faster than f32
 /// (AMD's with AVX512-BF16), a is rounded to bf16, and numbers below 2^-126 count as 0.

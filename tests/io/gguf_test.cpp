@@ -187,7 +187,7 @@ TEST(GgufTypes, BlocksGiveTheirNumbers) {
     const GgufType& type = *gguf_type(id);
     EXPECT_EQ(static_cast<std::int64_t>(block.size()), type.bytes) << type.name;
     std::vector<float> out(static_cast<std::size_t>(type.elements));
-    read_gguf_numbers(type, bytes_of(block), out);
+    read_blocks(*type.blocks, bytes_of(block), out);
     return out;
   };
   const std::vector<float> q4 = read(2, half(0.5F) + std::string(16, '\x1f'));

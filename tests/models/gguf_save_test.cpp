@@ -107,6 +107,27 @@ TEST(GgufSave, EveryDecoderIsReadAsItWasWritten) {
     expect_same_again(config, architecture);
 }
 
+// A model that is loaded to run keeps its blocks, whatever order the file has its rows in, and has
+// the bits of the model of the numbers that they mean.
+TEST(GgufSave, LoadedToRunBlocksStayCodes) {
+  for (const auto& [architecture, config] : decoder_cases())
+    for (const char* const type : {"Q4_0", "Q8_0"}) {
+      const test::Scratch scratch;
+      LoadedModel written;
+      written.model = make_model(config, 3);
+      save_gguf(scratch / "m.gguf", written, type);
+      const LoadedModel plain = load_model(scratch / "m.gguf");
+      const LoadedModel codes =
+          load_model(scratch / "m.gguf", {.packed = true, .dtype = DType::kF32});
+      EXPECT_TRUE(test::same_bits(logits_after(*codes.model), logits_after(*plain.model)))
+          << architecture << " in " << type;
+      std::int64_t held = 0;
+      for (const Parameter* parameter : codes.model->parameters())
+        if (parameter->held_in() == type) held += parameter->held_bytes();
+      EXPECT_GT(held, 4 * 32 * 32 / 2) << architecture << " in " << type;
+    }
+}
+
 // The error that a file of these bytes gives, without the file's name; empty: it loads.
 std::string error_of(const fs::path& file, const std::string& bytes) {
   write_file(file, bytes);

@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
+#include <span>
+#include <vector>
 
 #include "heed/threads.h"
+#include "ops/block_type.h"
 #include "ops/kernels/matmul.h"
 #include "ops/matmul.h"
 #include "support/expect_error.h"
@@ -150,6 +155,96 @@ TEST(PackedMatrix, GivesItsColumnsBack) {
         EXPECT_EQ(largest_difference(column, floats.view().select(1, j)), 0) << name(dtype);
       }
     }
+}
+
+// Rows of blocks whose bytes are drawn, those again that hold large numbers.
+Tensor random_blocks(const BlockType& type, std::int64_t rows, std::int64_t inner) {
+  std::mt19937 random(7);
+  Tensor bytes = Tensor::empty({rows, inner / type.elements * type.bytes}, DType::kU8);
+  std::vector<float> numbers(static_cast<std::size_t>(type.elements));
+  const auto is_large = [](float number) { return !(std::abs(number) < 1e6F); };
+  for (std::int64_t at = 0; at < bytes.element_count(); at += type.bytes) {
+    auto* const block = bytes.data<std::uint8_t>() + at;
+    const auto size = static_cast<std::size_t>(type.bytes);
+    do {
+      std::generate_n(block, size, [&] { return static_cast<std::uint8_t>(random()); });
+      read_blocks(type, std::as_bytes(std::span(block, size)), numbers);
+    } while (std::ranges::any_of(numbers, is_large));
+  }
+  return bytes;
+}
+
+Tensor widened(const BlockType& type, const Tensor& blocks, std::int64_t inner) {
+  Tensor numbers = Tensor::empty({blocks.dim(0), inner});
+  read_blocks(type,
+              std::as_bytes(std::span(blocks.data<std::uint8_t>(),
+                                      static_cast<std::size_t>(blocks.element_count()))),
+              {numbers.data<float>(), static_cast<std::size_t>(numbers.element_count())});
+  return numbers;
+}
+
+TEST(PackedMatrix, OfBlocksProductsHaveTheBitsOfTheF32MatrixThatTheyMean) {
+  for (const BlockType& type : block_types())
+    for (const auto& [blocks, columns] : {Extents2{1, 1}, {3, 33}, {6, 70}, {5, 130}}) {
+      const std::int64_t inner = blocks * type.elements;
+      const Tensor rows = random_blocks(type, columns, inner);
+      const Tensor numbers = widened(type, rows, inner);
+      const PackedMatrix of_blocks(type, rows), plain(numbers.view().permute({1, 0}));
+      EXPECT_EQ(of_blocks.inner(), inner);
+      EXPECT_EQ(of_blocks.columns(), columns);
+      const Tensor bias = random_tensor({columns}, 3);
+      for (const std::int64_t count : {2, 3, 4, 7, 12, 40, 100}) {
+        const Tensor a = random_tensor({count, inner}, 4);
+        EXPECT_TRUE(same_bits(product(a, of_blocks, bias), product(a, plain, bias)))
+            << type.name << ", " << count << " x " << inner << " x " << columns;
+      }
+    }
+}
+
+// Sums of whole codes are larger than those of numbers where a minimum or a centre is taken off: the
+// error is measured by the sum of magnitudes of both.
+TEST(PackedMatrix, OfBlocksOneRowIsAsGoodAsInF32) {
+  for (const BlockType& type : block_types())
+    for (const auto& [blocks, columns] : {Extents2{1, 1}, {3, 33}, {6, 70}, {20, 130}}) {
+      const std::int64_t inner = blocks * type.elements;
+      const Tensor rows = random_blocks(type, columns, inner);
+      const Tensor numbers = widened(type, rows, inner);
+      const PackedMatrix of_blocks(type, rows);
+      const Tensor bias = random_tensor({columns}, 3), a = random_tensor({1, inner}, 4);
+      const Tensor found = product(a, of_blocks, bias);
+      const Tensor expected = in_f64(a, numbers.view().permute({1, 0}), bias);
+      for (std::int64_t j = 0; j < columns; ++j) {
+        double magnitude = 1;
+        for (std::int64_t k = 0; k < inner; ++k) {
+          const float* const group = numbers.data<float>() + j * inner + k / 16 * 16;
+          const auto [least, most] = std::minmax_element(group, group + 16);
+          magnitude += std::abs(a.data<float>()[k]) *
+                       std::max(std::abs(*least), std::abs(*most));
+        }
+        EXPECT_NEAR(found.data<float>()[j], expected.data<double>()[j], 4e-7 * magnitude)
+            << type.name << ", " << inner << " x " << columns << ", column " << j;
+      }
+    }
+}
+
+TEST(PackedMatrix, OfBlocksTakesTheirMemoryAndGivesTheirRowsBack) {
+  for (const BlockType& type : block_types()) {
+    const std::int64_t inner = 3 * type.elements, columns = 37;
+    const Tensor rows = random_blocks(type, columns, inner);
+    const Tensor numbers = widened(type, rows, inner);
+    const PackedMatrix packed(type, rows);
+    std::vector<float> row(static_cast<std::size_t>(inner));
+    for (const std::int64_t index : {0, 20, 36}) {
+      packed.copy_column(index, row.data());
+      // -0 and 0 are the same number.
+      EXPECT_TRUE(std::equal(row.begin(), row.end(), numbers.data<float>() + index * inner))
+          << type.name << ", " << index;
+    }
+    const kernels::Panels panels = {
+        .inner = type.elements, .columns = kernels::panel_columns(), .blocks = &type};
+    EXPECT_LE(kernels::panel_bytes(panels), (type.bytes * 6 / 5 + 4) * kernels::panel_columns())
+        << type.name;
+  }
 }
 
 TEST(PackedMatrix, SaysWhatDoesNotFit) {

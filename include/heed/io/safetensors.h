@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,10 +14,18 @@
 
 namespace heed {
 
+struct BlockType;
+
 /// The type and shape of a stored tensor, from the file's header.
 struct TensorKind {
-  DType dtype = DType::kF32;  // of blocks of codes: the type that such weights are held in to run
+  DType dtype = DType::kF32;  // of blocks of codes: f16, which rounds less than they do
   Shape shape;
+};
+
+/// A matrix in blocks of codes, as GGUF files have them.
+struct BlockRows {
+  const BlockType* type = nullptr;
+  Tensor rows;  // u8 [outputs, bytes of a row]: what a linear layer's inputs are multiplied with
 };
 
 /// A file of named tensors.
@@ -33,6 +42,8 @@ class TensorFile {
   /// For as long as it is needed: it keeps the file mapped.
   virtual Tensor mapped(const std::string& name) const = 0;
   virtual Tensor load_f32(const std::string& name) const;
+  /// None where the tensor is not a matrix of blocks.
+  virtual std::optional<BlockRows> blocks(const std::string& name) const;
   /// Lets the system take back the memory that the tensor's numbers were read into.
   virtual void release(const std::string& name) const = 0;
   virtual const std::map<std::string, std::string>& metadata() const = 0;
@@ -98,6 +109,9 @@ class Weights {
   /// The same as the file has it, f32, f16 or bf16, mapped: nothing is read before it is used, and
   /// nobody may write to it. What lies across its type's alignment, and f64, come as from load_f32.
   Tensor mapped(const std::string& name, const Shape& shape) const;
+  std::optional<BlockRows> blocks(const std::string& name) const {
+    return file_of(name).blocks(stored_name(name));
+  }
   void release(const std::string& name) const { file_of(name).release(stored_name(name)); }
 
  private:

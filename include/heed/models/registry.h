@@ -41,7 +41,9 @@ struct LoadOptions {
   bool needs_tokenizers = true;
   /// To run, not to train or save: the weights of linear layers are held as `pack` makes them.
   bool packed = false;
-  std::optional<DType> dtype = {};  // of those, f32, f16 or bf16; none: the file's
+  /// Of those, f32, f16 or bf16; none: the file's. Weights that a file has in blocks of codes stay
+  /// codes, and are multiplied as f32.
+  std::optional<DType> dtype = {};
   /// Packed: false: tables stay in the file, mapped, so it must not be written over while the model
   /// is there (another file in its place does no harm). True: all is read now.
   bool in_memory = false;

@@ -1,6 +1,8 @@
 // heed bench matmul: the products of linear layers, as models run them and as training takes them.
 #include <fmt/format.h>
 
+#include <string>
+
 #include "base/cpu_name.h"
 #include "base/formats/json.h"
 #include "bench/matmul_bench.h"
@@ -14,7 +16,7 @@ Json as_json(const MatmulTiming& timing) {
   const MatmulBenchCase& problem = timing.problem;
   Json json = {{"case", problem.name},
                {"kernel", timing.kernel},
-               {"dtype", name(problem.dtype)},
+               {"dtype", std::string(problem.weight_type())},
                {"rows", problem.rows},
                {"in", problem.in},
                {"out", problem.out},

@@ -1,7 +1,10 @@
 // heed bench model: reading a prompt, and writing token by token.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "base/cpu_name.h"
@@ -34,13 +37,20 @@ std::unique_ptr<Model> open(const BenchOptions& options) {
   return model;
 }
 
-DType type_of(const Model& model) { return packed_type(model.parameters()); }
+// Of most numbers.
+std::string type_of(const Model& model) {
+  std::map<std::string, std::int64_t> counts;
+  for (const Parameter* parameter : model.parameters())
+    counts[parameter->held_in()] += parameter->element_count();
+  return std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; })
+      ->first;
+}
 
 Json as_json(const Model& model, const ModelTiming& timing) {
   const ModelInfo& info = model.info();
   const auto& [case_name, prefill, tokens] = timing.problem;
   Json json = {{"case", case_name},
-               {"dtype", name(type_of(model))},
+               {"dtype", type_of(model)},
                {"batch", 1},
                {"heads", info.heads},
                {"kv_heads", info.kv_heads},
@@ -61,7 +71,7 @@ Json as_json(const Model& model, const ModelTiming& timing) {
 std::string heading(const Model& model) {
   return fmt::format("{}, threads: {}; {}, {:.1f} M parameters, {}\n", cpu_name(), thread_count(),
                      model.info().title, static_cast<double>(parameter_count(model)) * 1e-6,
-                     name(type_of(model))) +
+                     type_of(model)) +
          "case          milliseconds  spread  tokens/s   GB/s\n";
 }
 

@@ -88,7 +88,13 @@ const char* piece_begin(const Product& product, const Piece& piece) {
 void find_panels(const Product& product, const Piece& piece, const Piece& next, float* spare,
                  PanelProduct& to) {
   to.panels = product.form;
-  if (product.panels == nullptr) {
+  if (product.codes != nullptr) {
+    matmul_kernels().read_codes(
+        *product.type, product.codes + piece.column / matmul_kernels().panel * product.panel_bytes(),
+        piece.k, piece.depth, spare);
+    to.b = spare;
+    to.ahead = reinterpret_cast<const char*>(spare);
+  } else if (product.panels == nullptr) {
     MatrixOperand<float> b = product.p.b;
     b.data += piece.k * b.row + piece.column * b.column;
     const bool in_pairs = product.form == PanelForm::kPairs;
@@ -210,6 +216,8 @@ PanelForm form_of(DType dtype) {
 }
 
 Product product_of(const PanelsProblem& problem, PanelForm form) {
+  const auto* const data = static_cast<const char*>(problem.b.data);
+  const bool in_codes = problem.b.blocks != nullptr;
   return {.p = {.rows = problem.rows,
                 .columns = problem.b.columns,
                 .inner = problem.b.inner,
@@ -218,8 +226,10 @@ Product product_of(const PanelsProblem& problem, PanelForm form) {
                 .bias = problem.bias,
                 .out = problem.out,
                 .out_row = problem.out_row},
-          .panels = static_cast<const char*>(problem.b.data),
-          .form = form};
+          .panels = in_codes ? nullptr : data,
+          .form = form,
+          .type = problem.b.blocks,
+          .codes = in_codes ? data : nullptr};
 }
 
 void run_any(const Product& product) {

@@ -5,6 +5,10 @@
 
 #include "heed/dtype.h"
 
+namespace heed {
+struct BlockType;
+}
+
 namespace heed::kernels {
 
 template <typename T>
@@ -49,20 +53,23 @@ bool matmul_amx(const MatmulProblem<float>& problem);
 /// A matrix b [K, N] of f32, f16 or bf16 as this CPU's kernel reads it: panels of panel_columns()
 /// columns one after the other, each with its rows k from first to last; of bf16 two rows
 /// alternate, number by number. Columns that are not there, and the second row of an odd last pair,
-/// are zeros.
+/// are zeros. Of codes: block_panels.h.
 struct Panels {
   const void* data = nullptr;
   DType dtype = DType::kF32;
-  std::int64_t inner = 0;    // K
-  std::int64_t columns = 0;  // N
+  std::int64_t inner = 0;             // K
+  std::int64_t columns = 0;           // N
+  const BlockType* blocks = nullptr;  // set: each column is a row of blocks, widened to f32 `dtype`
 };
 
 std::int64_t panel_columns();
 /// What the panels of a matrix take.
-std::int64_t panel_bytes(DType dtype, std::int64_t inner, std::int64_t columns);
+std::int64_t panel_bytes(const Panels& panels);
 /// `from` [K, N] lies with any strides, in elements of `to`'s type.
 void pack_panels(const void* from, std::int64_t row, std::int64_t column, const Panels& to,
                  void* memory);
+/// `rows` has a row of blocks for each column, one after the other.
+void pack_blocks(const void* rows, const Panels& to, void* memory);
 /// Column `column` of the matrix as floats.
 void unpack_column(const Panels& panels, std::int64_t column, float* to);
 

@@ -1,6 +1,7 @@
 // Products of few rows: how they are cut (matmul_few-inl.h).
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 #include "base/parallel.h"
 #include "base/thread_memory.h"
@@ -13,10 +14,36 @@ namespace {
 
 thread_local ThreadMemory few_memory;
 
-// Rows as they lie times columns side by side, which begin at a panel's first.
-void run_few_part(const Product& product, std::int64_t column, std::int64_t column_end) {
+// A row for products with codes: each number divided by how many times too large its code is read
+// (matmul_blocks-inl.h), then the sums of 16 numbers of the row itself.
+void prepare_row(const float* a, std::int64_t depth, const BlockType& type, float* scaled,
+                 float* sums) {
+  const float factors[4] = {1, 0x1p-8F, 0x1p-16F, fills_bytes(type) ? 1 : 0x1p-24F};
+  for (std::int64_t k = 0; k < depth; ++k) scaled[k] = a[k] * factors[k % 4];
+  for (std::int64_t k = 0; k < depth; k += 16) sums[k / 16] = std::accumulate(a + k, a + k + 16, 0.0F);
+}
+
+// Rows as they lie times columns side by side, which begin at a panel's first. `prepared` is one row
+// for codes.
+void run_few_part(const Product& product, const float* prepared, std::int64_t column,
+                  std::int64_t column_end) {
   const MatmulProblem<float>& p = product.p;
   const std::int64_t panel = matmul_kernels().panel;
+  if (product.codes != nullptr)
+    return matmul_kernels().multiply_few_blocks(
+        {.a = p.a.data,
+         .a_row = p.a.row,
+         .rows = p.rows,
+         .type = product.type,
+         .b = product.codes + column / panel * product.panel_bytes(),
+         .b_panel = product.panel_bytes(),
+         .depth = p.inner,
+         .out = p.out + column,
+         .out_row = p.out_row,
+         .columns = column_end - column,
+         .bias = p.bias != nullptr ? p.bias + column : nullptr,
+         .a_scaled = prepared,
+         .a_sums = prepared + p.inner});
   FewRowsProduct few = {.a = p.a.data,
                         .a_row = p.a.row,
                         .rows = p.rows,
@@ -51,23 +78,29 @@ void run_few_part(const Product& product, std::int64_t column, std::int64_t colu
 
 }  // namespace
 
-// Bound by reading b: each task reads panels that lie side by side; a plain b by as many panels as
-// are read at once.
+// Bound by reading b, codes nearly by arithmetic too: each task reads panels that lie side by side; a
+// plain b by as many panels as are read at once.
 void run_few(const Product& product) {
-  constexpr std::int64_t kTaskBytes = std::int64_t{256} << 10;
-  constexpr std::int64_t kPanelsAtOnce = 4;
+  const bool in_codes = product.codes != nullptr;
+  const std::int64_t task_bytes = std::int64_t{in_codes ? 48 : 256} << 10;
+  const std::int64_t panels_at_once = in_codes ? 6 : 4;
   const MatmulProblem<float>& p = product.p;
   const std::int64_t panel = matmul_kernels().panel;
   const std::int64_t panels = parts_of(p.columns, panel);
-  const std::int64_t parts = std::clamp<std::int64_t>(panels * product.panel_bytes() / kTaskBytes,
+  const std::int64_t parts = std::clamp<std::int64_t>(panels * product.panel_bytes() / task_bytes,
                                                       1, 4 * std::int64_t{threads_here()});
   const std::int64_t some =
-      parts_of(parts_of(panels, parts), kPanelsAtOnce) * kPanelsAtOnce * panel;
-  const std::int64_t step = product.panels != nullptr ? some : kPanelsAtOnce * panel;
+      parts_of(parts_of(panels, parts), panels_at_once) * panels_at_once * panel;
+  const std::int64_t step = product.panels != nullptr || in_codes ? some : panels_at_once * panel;
+  float* prepared = nullptr;
+  if (in_codes && p.rows == 1) {
+    prepared = few_memory.at_least((p.inner + p.inner / 16) * std::int64_t{sizeof(float)});
+    prepare_row(p.a.data, p.inner, *product.type, prepared, prepared + p.inner);
+  }
   parallel_for(parts_of(p.columns, some), [&](std::int64_t index, int /*thread*/) {
     const std::int64_t end = std::min((index + 1) * some, p.columns);
     for (std::int64_t column = index * some; column < end; column += step)
-      run_few_part(product, column, std::min(column + step, end));
+      run_few_part(product, prepared, column, std::min(column + step, end));
   });
 }
 

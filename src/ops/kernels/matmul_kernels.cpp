@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/kernels/matmul_blocks-inl.h"
 #include "ops/kernels/matmul_few-inl.h"
 #include "ops/kernels/matmul_pack-inl.h"
 #include "ops/kernels/matmul_pairs-inl.h"
@@ -189,7 +190,9 @@ const MatmulKernels* kernels_of_target() {
                                              .pack_column_pairs = pack_column_pairs,
                                              .panels_together = panels_together,
                                              .multiply = multiply,
-                                             .multiply_few = multiply_few};
+                                             .multiply_few = multiply_few,
+                                             .read_codes = read_codes,
+                                             .multiply_few_blocks = multiply_few_blocks};
   return &kKernels;
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "ops/block_type.h"
 #include "ops/kernels/matmul.h"
 
 namespace heed::kernels::cpu {
@@ -65,6 +66,24 @@ struct FewRowsProduct {
 };
 constexpr std::int64_t kFewRows = 3;
 
+/// The same over panels of codes.
+struct FewRowsBlocks {
+  const float* a = nullptr;
+  std::int64_t a_row = 0;
+  std::int64_t rows = 0;
+  const BlockType* type = nullptr;
+  const char* b = nullptr;
+  std::int64_t b_panel = 0;  // bytes from a panel to the next
+  std::int64_t depth = 0;
+  float* out = nullptr;
+  std::int64_t out_row = 0;
+  std::int64_t columns = 0;
+  const float* bias = nullptr;
+  // Of one row: what prepare_row has made of it.
+  const float* a_scaled = nullptr;
+  const float* a_sums = nullptr;
+};
+
 /// The functions of an instruction set.
 struct MatmulKernels {
   const char* name;
@@ -87,6 +106,11 @@ struct MatmulKernels {
   std::int64_t (*panels_together)(std::int64_t rows, PanelForm form);
   void (*multiply)(const PanelProduct& product);
   void (*multiply_few)(const FewRowsProduct& product);
+  /// `depth` rows of a panel of codes, from row `k` on, as floats; both are multiples of
+  /// kSlabDepth.
+  void (*read_codes)(const BlockType& type, const char* panel, std::int64_t k, std::int64_t depth,
+                     float* to);
+  void (*multiply_few_blocks)(const FewRowsBlocks& product);
 };
 
 /// Of the widest vectors that this CPU has.

@@ -1,16 +1,22 @@
 // Weights in panels: how they come there, once, when a model is loaded.
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <vector>
 
 #include "base/isa.h"
 #include "heed/dtype.h"
 #include "heed/threads.h"
+#include "ops/block_type.h"
+#include "ops/kernels/block_panels.h"
 #include "ops/kernels/matmul.h"
 #include "ops/kernels/matmul_kernels.h"
 
 namespace heed::kernels {
 namespace {
 
+using cpu::BlockLayout;
+using cpu::kSlabDepth;
 using cpu::matmul_kernels;
 
 std::int64_t stored_rows(DType dtype, std::int64_t inner) {
@@ -37,6 +43,60 @@ void pack_words(const std::uint16_t* from, std::int64_t row, std::int64_t column
   }
 }
 
+// The words of 32 codes of one column, `columns` apart (block_panels.h).
+void pack_codes(const std::uint8_t* codes, int code_bits, std::int64_t columns,
+                std::uint32_t* words) {
+  constexpr std::int64_t kFours = kSlabDepth / 4;
+  std::uint32_t fours[kFours];
+  std::memcpy(fours, codes, sizeof fours);
+  if (code_bits == 8) {
+    for (const std::uint32_t four : fours) {
+      *words = four ^ 0x80808080U;
+      words += columns;
+    }
+    return;
+  }
+  // `width` bits of each code, from bit `first` on.
+  const auto put = [&](int width, int first, std::uint32_t mask) {
+    const int held = 8 / width;
+    for (int four = 0; four < kFours; four += held) {
+      std::uint32_t word = 0;
+      for (int i = 0; i < held; ++i) word |= (fours[four + i] >> first & mask) << width * i;
+      *words = word;
+      words += columns;
+    }
+  };
+  int done = 0;
+  if (cpu::has_nibbles(code_bits)) {
+    put(4, 0, 0x0F0F0F0FU);
+    done = 4;
+  }
+  if (cpu::has_pairs_of_bits(code_bits)) {
+    put(2, done, 0x03030303U);
+    done += 2;
+  }
+  if (cpu::has_single_bits(code_bits)) put(1, done, 0x01010101U);
+}
+
+// Column `j` of one block of a panel.
+void pack_block(const BlockType& type, const BlockLayout& layout, const BlockParts& parts,
+                std::int64_t columns, std::int64_t j, std::uint8_t* block) {
+  std::memcpy(block + 2 * j, &parts.d, 2);
+  if (type.has_least) std::memcpy(block + 2 * (columns + j), &parts.d_least, 2);
+  const std::int64_t groups = kSlabDepth / type.group;
+  std::uint8_t* slab = block + layout.factors;
+  for (std::int64_t index = 0; index < layout.slabs; ++index, slab += layout.slab) {
+    for (std::int64_t group = 0; group < groups; ++group) {
+      const auto of_block = static_cast<std::size_t>(index * groups + group);
+      const std::int64_t at = group * columns + j;
+      if (type.has_scales) slab[at] = static_cast<std::uint8_t>(parts.scales[of_block]);
+      if (type.has_least_scales) slab[layout.scales + at] = parts.least[of_block];
+    }
+    pack_codes(parts.codes.data() + index * kSlabDepth, type.code_bits, columns,
+               reinterpret_cast<std::uint32_t*>(slab + layout.scales + layout.least) + j);
+  }
+}
+
 }  // namespace
 
 bool has_fast_pairs() {
@@ -55,10 +115,33 @@ bool has_fast_pairs() {
 
 std::int64_t panel_columns() { return matmul_kernels().panel; }
 
-std::int64_t panel_bytes(DType dtype, std::int64_t inner, std::int64_t columns) {
-  const std::int64_t panel = panel_columns();
-  return (columns + panel - 1) / panel * panel * stored_rows(dtype, inner) *
-         static_cast<std::int64_t>(size_bytes(dtype));
+std::int64_t panel_bytes(const Panels& panels) {
+  const std::int64_t panel = panel_columns(), count = (panels.columns + panel - 1) / panel;
+  if (panels.blocks != nullptr)
+    return count * BlockLayout(*panels.blocks, panel).panel_bytes(panels.inner);
+  return count * panel * stored_rows(panels.dtype, panels.inner) *
+         static_cast<std::int64_t>(size_bytes(panels.dtype));
+}
+
+void pack_blocks(const void* rows, const Panels& to, void* memory) {
+  const BlockType& type = *to.blocks;
+  const std::int64_t panel = panel_columns(), blocks = to.inner / type.elements;
+  const BlockLayout layout(type, panel);
+  const std::int64_t bytes = layout.panel_bytes(to.inner);
+  parallel_for((to.columns + panel - 1) / panel, [&](std::int64_t index, int /*thread*/) {
+    const std::int64_t first = index * panel, columns = std::min(panel, to.columns - first);
+    auto* const packed = static_cast<std::uint8_t*>(memory) + index * bytes;
+    if (columns < panel) std::fill_n(packed, bytes, std::uint8_t{0});
+    BlockParts parts;
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const auto* from =
+          static_cast<const std::uint8_t*>(rows) + (first + j) * blocks * type.bytes;
+      for (std::int64_t block = 0; block < blocks; ++block, from += type.bytes) {
+        type.split(from, parts);
+        pack_block(type, layout, parts, panel, j, packed + block * layout.block);
+      }
+    }
+  });
 }
 
 void pack_panels(const void* from, std::int64_t row, std::int64_t column, const Panels& to,
@@ -78,7 +161,25 @@ void pack_panels(const void* from, std::int64_t row, std::int64_t column, const 
   });
 }
 
+namespace {
+
+void unpack_codes(const Panels& panels, std::int64_t column, float* to) {
+  const std::int64_t panel = panel_columns();
+  const BlockLayout layout(*panels.blocks, panel);
+  const char* const codes =
+      static_cast<const char*>(panels.data) + column / panel * layout.panel_bytes(panels.inner);
+  std::vector<float> slab(static_cast<std::size_t>(kSlabDepth * panel));
+  for (std::int64_t k = 0; k < panels.inner; ++k) {
+    if (k % kSlabDepth == 0)
+      matmul_kernels().read_codes(*panels.blocks, codes, k, kSlabDepth, slab.data());
+    to[k] = slab[static_cast<std::size_t>(k % kSlabDepth * panel + column % panel)];
+  }
+}
+
+}  // namespace
+
 void unpack_column(const Panels& panels, std::int64_t column, float* to) {
+  if (panels.blocks != nullptr) return unpack_codes(panels, column, to);
   const std::int64_t panel = panel_columns();
   const std::int64_t first = column / panel * panel * stored_rows(panels.dtype, panels.inner);
   for (std::int64_t k = 0; k < panels.inner; ++k) {

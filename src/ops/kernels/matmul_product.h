@@ -3,16 +3,19 @@
 
 #include <cstdint>
 
+#include "ops/kernels/block_panels.h"
 #include "ops/kernels/matmul.h"
 #include "ops/kernels/matmul_kernels.h"
 
 namespace heed::kernels::cpu {
 
-/// A product whose b is plain, or lies in panels.
+/// A product whose b is plain, or lies in panels, of numbers or of codes.
 struct Product {
   MatmulProblem<float> p;
-  const char* panels = nullptr;  // null: plain
+  const char* panels = nullptr;  // null: plain, or codes
   PanelForm form = PanelForm::kF32;
+  const BlockType* type = nullptr;  // of codes
+  const char* codes = nullptr;
 
   /// k in the units of the panel's rows as they are stored.
   std::int64_t panel_row(std::int64_t k) const {
@@ -21,7 +24,10 @@ struct Product {
   std::int64_t row_bytes() const {
     return matmul_kernels().panel * (form == PanelForm::kF16 ? 2 : 4);
   }
-  std::int64_t panel_bytes() const { return panel_row(p.inner) * row_bytes(); }
+  std::int64_t panel_bytes() const {
+    if (type != nullptr) return BlockLayout(*type, matmul_kernels().panel).panel_bytes(p.inner);
+    return panel_row(p.inner) * row_bytes();
+  }
 };
 
 /// Of at most kFewRows rows, which lie one after the other: as they lie.
