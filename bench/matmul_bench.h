@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "heed/dtype.h"
-#include "ops/block_type.h"
+#include "tensor/block_type.h"
 
 namespace heed {
 
@@ -25,8 +25,10 @@ struct MatmulBenchCase {
   DType dtype = DType::kF32;          // of the weights
   const BlockType* blocks = nullptr;  // set: they are in blocks of codes
 
-  std::string_view weight_type() const { return blocks != nullptr ? blocks->name : heed::name(dtype); }
-  /// Of all weights, as a file holds them.
+  std::string_view weight_type() const {
+    return blocks != nullptr ? blocks->name : heed::name(dtype);
+  }
+  /// The bytes that a file takes for all weights.
   double weight_bytes() const;
 };
 

@@ -15,8 +15,8 @@ void check(const heed::GgufTensor& tensor, std::span<const std::byte> file) {
   if (blocks * tensor.type->elements != tensor.shape.element_count()) std::abort();
   if (tensor.type->plain || tensor.shape.element_count() > 1 << 16) return;
   std::vector<float> numbers(static_cast<std::size_t>(tensor.shape.element_count()));
-  heed::read_blocks(*tensor.type->blocks,
-                    file.subspan(tensor.begin, tensor.end - tensor.begin), numbers);
+  heed::read_blocks(*tensor.type->blocks, file.subspan(tensor.begin, tensor.end - tensor.begin),
+                    numbers);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ Command bench_command();
 Command check_command();
 Command convert_command();
 Command embed_command();
+Command evaluate_command();
 Command explain_command();
 Command generate_command();
 Command look_command();
@@ -27,6 +28,7 @@ std::span<const Command> commands() {
       look_command(),     serve_command(),   generate_command(), train_command(),
       attend_command(),   explain_command(), bench_command(),    check_command(),
       tokenize_command(), embed_command(),   models_command(),   convert_command(),
+      evaluate_command(),
   };
   return table;
 }

@@ -7,16 +7,16 @@
 #include <string_view>
 
 #include "heed/dtype.h"
-#include "ops/block_type.h"
+#include "tensor/block_type.h"
 
 namespace heed {
 
 struct GgufType {
-  std::uint32_t id = 0;              // as the file writes it
-  std::string_view name;             // "Q4_K", as llama.cpp prints it
-  std::int64_t elements = 1;         // of a block, which lie side by side in a row
-  std::int64_t bytes = 4;            // of a block
-  std::optional<DType> plain;        // F32, F16, BF16 and F64: the elements themselves
+  std::uint32_t id = 0;               // as the file writes it
+  std::string_view name;              // "Q4_K", as llama.cpp prints it
+  std::int64_t elements = 1;          // of a block, which lie side by side in a row
+  std::int64_t bytes = 4;             // of a block
+  std::optional<DType> plain;         // F32, F16, BF16 and F64: the elements themselves
   const BlockType* blocks = nullptr;  // the others
 };
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "heed/error.h"
-#include "ops/block_type.h"
+#include "tensor/block_type.h"
 #include "tensor/bytes_of.h"
 #include "tensor/shape_text.h"
 #include "tensor/strided_copy.h"
@@ -196,7 +196,7 @@ void StoredWeights::load_part(Parameter& parameter, const StackedName& part,
   if (part.name.ends_with(kBlocks)) {
     const BlockRows blocks = read_blocks(part, own);
     if (reading.packed)
-      pack(parameter, blocks);
+      pack(parameter, *blocks.type, blocks.rows);
     else
       parameter.value = Tensor::copy_of(numbers_of(blocks).view().permute({1, 0}));
   } else {
@@ -216,7 +216,7 @@ void StoredWeights::load_to_run(Parameter& parameter, const std::string& stored,
   if (parameter.linear || parameter.looked_up) {
     weights_.require(stored, shape);
     if (const std::optional<BlockRows> blocks = weights_.blocks(stored)) {
-      pack(parameter, *blocks);
+      pack(parameter, *blocks->type, blocks->rows);
       return weights_.release(stored);
     }
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "heed/io/safetensors.h"
 #include "ops/packed_matrix.h"
 #include "tensor/bytes_of.h"
 
@@ -46,8 +45,8 @@ void pack(Parameter& parameter, const ConstView& value, DType dtype) {
   parameter.value = {};
 }
 
-void pack(Parameter& parameter, const BlockRows& blocks) {
-  parameter.packed = std::make_shared<const PackedMatrix>(*blocks.type, blocks.rows);
+void pack(Parameter& parameter, const BlockType& type, const ConstView& rows) {
+  parameter.packed = std::make_shared<const PackedMatrix>(type, rows);
   parameter.value = {};
 }
 

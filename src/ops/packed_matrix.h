@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "heed/tensor.h"
-#include "ops/block_type.h"
+#include "tensor/block_type.h"
 
 namespace heed {
 
@@ -15,7 +15,7 @@ class PackedMatrix {
  public:
   /// Any strides; the type is kept. Extents are at least 1.
   explicit PackedMatrix(const ConstView& b);
-  /// Of blocks: u8 [N, bytes of a row].
+  /// Takes blocks, u8 [N, bytes of a row].
   PackedMatrix(const BlockType& type, const ConstView& rows);
 
   std::int64_t inner() const { return inner_; }      // K

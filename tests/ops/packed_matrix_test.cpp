@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "heed/threads.h"
-#include "ops/block_type.h"
 #include "ops/kernels/matmul.h"
 #include "ops/matmul.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
+#include "tensor/block_type.h"
 
 namespace heed {
 namespace {
@@ -201,8 +201,8 @@ TEST(PackedMatrix, OfBlocksProductsHaveTheBitsOfTheF32MatrixThatTheyMean) {
     }
 }
 
-// Sums of whole codes are larger than those of numbers where a minimum or a centre is taken off: the
-// error is measured by the sum of magnitudes of both.
+// Sums of whole codes are larger than those of numbers where a minimum or a centre is taken off:
+// the error is measured by the sum of magnitudes of both.
 TEST(PackedMatrix, OfBlocksOneRowIsAsGoodAsInF32) {
   for (const BlockType& type : block_types())
     for (const auto& [blocks, columns] : {Extents2{1, 1}, {3, 33}, {6, 70}, {20, 130}}) {
@@ -218,8 +218,7 @@ TEST(PackedMatrix, OfBlocksOneRowIsAsGoodAsInF32) {
         for (std::int64_t k = 0; k < inner; ++k) {
           const float* const group = numbers.data<float>() + j * inner + k / 16 * 16;
           const auto [least, most] = std::minmax_element(group, group + 16);
-          magnitude += std::abs(a.data<float>()[k]) *
-                       std::max(std::abs(*least), std::abs(*most));
+          magnitude += std::abs(a.data<float>()[k]) * std::max(std::abs(*least), std::abs(*most));
         }
         EXPECT_NEAR(found.data<float>()[j], expected.data<double>()[j], 4e-7 * magnitude)
             << type.name << ", " << inner << " x " << columns << ", column " << j;

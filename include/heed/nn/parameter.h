@@ -13,7 +13,7 @@
 namespace heed {
 
 class PackedMatrix;
-struct BlockRows;
+struct BlockType;
 
 /// How the weight of a linear layer lies in the model file.
 enum class WeightLayout : std::uint8_t {
@@ -33,8 +33,8 @@ struct Parameter {
   std::shared_ptr<const PackedMatrix> packed = {};  // set by `pack`
 
   std::int64_t element_count() const;
-  DType dtype() const;             // in which the numbers are held, f32 of codes
-  std::string held_in() const;     // "bf16"; of codes "Q4_K"
+  DType dtype() const;              // in which the numbers are held, f32 of codes
+  std::string held_in() const;      // "bf16"; of codes "Q4_K"
   std::int64_t held_bytes() const;  // of the numbers, without what panels add
 };
 
@@ -44,9 +44,9 @@ struct Parameter {
 void pack(std::span<Parameter* const> parameters, DType dtype);
 /// One of them, with the numbers of `value`, of any floating type.
 void pack(Parameter& parameter, const ConstView& value, DType dtype);
-/// With the numbers of blocks, which stay codes: of a linear layer, or a table whose rows are looked
-/// up.
-void pack(Parameter& parameter, const BlockRows& blocks);
+/// With the numbers of blocks, u8 [outputs, bytes of a row], which stay codes: of a linear layer,
+/// or a table whose rows are looked up.
+void pack(Parameter& parameter, const BlockType& type, const ConstView& rows);
 /// Whether `pack` changes it: the weight of a linear layer, where panels are the faster form.
 bool is_packed(const Parameter& parameter, DType dtype);
 

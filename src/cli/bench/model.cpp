@@ -37,7 +37,7 @@ std::unique_ptr<Model> open(const BenchOptions& options) {
   return model;
 }
 
-// Of most numbers.
+// The type that holds the most numbers.
 std::string type_of(const Model& model) {
   std::map<std::string, std::int64_t> counts;
   for (const Parameter* parameter : model.parameters())

@@ -8,7 +8,7 @@
 //   2 bits  four fours, from the lowest bits up
 //   1 bit   eight fours, in the same way
 //   8 bits  one four, 128 more than the i8
-// Codes of 5 bits are rows of 4 and of 1, those of 6 bits of 4 and 2, those of 3 bits of 2 and 1.
+// A code of 5 bits is split into 4 and 1, one of 6 bits into 4 and 2, one of 3 bits into 2 and 1.
 // So whatever the type, a vector of words becomes bytes by a shift and a mask, and those become
 // floats. A panel takes what the blocks took, of Q2_K a fifth more.
 #pragma once
@@ -16,14 +16,14 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "ops/block_type.h"
+#include "tensor/block_type.h"
 
 namespace heed::kernels::cpu {
 
 constexpr std::int64_t kSlabDepth = 32;
 constexpr std::int64_t kWordBytes = 4;
 
-/// What is taken off a number as it comes from a word, or from a table, which have no signs.
+/// The offset of unsigned codes: a word or a table holds value + centre.
 inline int centre_of(const BlockType& type) {
   if (type.values != nullptr) return -*std::min_element(type.values, type.values + 16);
   return type.code_bits == 8 ? 128 : type.centre;

@@ -90,8 +90,9 @@ void find_panels(const Product& product, const Piece& piece, const Piece& next, 
   to.panels = product.form;
   if (product.codes != nullptr) {
     matmul_kernels().read_codes(
-        *product.type, product.codes + piece.column / matmul_kernels().panel * product.panel_bytes(),
-        piece.k, piece.depth, spare);
+        *product.type,
+        product.codes + piece.column / matmul_kernels().panel * product.panel_bytes(), piece.k,
+        piece.depth, spare);
     to.b = spare;
     to.ahead = reinterpret_cast<const char*>(spare);
   } else if (product.panels == nullptr) {

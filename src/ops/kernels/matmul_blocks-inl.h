@@ -1,13 +1,14 @@
 // Panels of codes (block_panels.h) as floats, and few rows times them. Included once a target.
 //
-// Two or more rows: a slab is widened into 2 KB (4 KB with AVX-512) of the first level, and multiplied
-// as an f32 panel is, in the same order: the bits are those of the product over the widened matrix.
+// Two or more rows: a slab is widened into 2 KB (4 KB with AVX-512) of the first level, and
+// multiplied as an f32 panel is, in the same order: the bits are those of the product over the
+// widened matrix.
 //
 // One row, as a model generates text: codes are multiplied as whole numbers, and a group's sum once
 // with its scale. That leaves a mask, a conversion and a multiply-add for eight numbers with AVX2,
-// where scaling each number took 2.1 cycles (a second multiply-add for the same two units, and scales
-// and offsets that did not stay in registers). A code that stays in its byte is 2^8, 2^16 or 2^24 times
-// too large; the row is divided by that once.
+// where scaling each number took 2.1 cycles (a second multiply-add for the same two units, and
+// scales and offsets that did not stay in registers). A code that stays in its byte is 2^8, 2^16 or
+// 2^24 times too large; the row is divided by that once.
 #if defined(HEED_KERNELS_CPU_MATMUL_BLOCKS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_MATMUL_BLOCKS_INL_H
 #undef HEED_KERNELS_CPU_MATMUL_BLOCKS_INL_H
@@ -42,16 +43,18 @@ HWY_INLINE Vector load_factors(const BlockType& type, const char* from) {
   if (type.factor == DType::kF16)
     return hn::PromoteTo(d, hn::LoadU(hn::Rebind<hwy::float16_t, Floats>(),
                                       reinterpret_cast<const hwy::float16_t*>(from)));
-  const auto words = hn::PromoteTo(Words(), hn::LoadU(hn::Rebind<std::uint16_t, Floats>(),
-                                                      reinterpret_cast<const std::uint16_t*>(from)));
+  const auto words = hn::PromoteTo(
+      Words(),
+      hn::LoadU(hn::Rebind<std::uint16_t, Floats>(), reinterpret_cast<const std::uint16_t*>(from)));
   return hn::BitCast(d, hn::ShiftLeft<16>(words));
 #endif
 }
 
 template <typename T>
 HWY_INLINE Vector load_wholes(const char* from) {
-  return hn::ConvertTo(Floats(), hn::PromoteTo(Ints(), hn::LoadU(hn::Rebind<T, Ints>(),
-                                                                 reinterpret_cast<const T*>(from))));
+  return hn::ConvertTo(
+      Floats(),
+      hn::PromoteTo(Ints(), hn::LoadU(hn::Rebind<T, Ints>(), reinterpret_cast<const T*>(from))));
 }
 
 // The number of code c is scale * c + offset.
@@ -97,8 +100,8 @@ HWY_INLINE hn::Vec<Words> four_of(const char* words) {
     codes = hn::Or(codes, hn::ShiftLeft<kNibbleRows>(bits));
   }
   if constexpr (has_single_bits(kBits)) {
-    const auto bits = hn::And(hn::ShiftRight<kFour>(row(kNibbleRows + kPairRows)),
-                              hn::Set(d, 0x01010101U));
+    const auto bits =
+        hn::And(hn::ShiftRight<kFour>(row(kNibbleRows + kPairRows)), hn::Set(d, 0x01010101U));
     codes = hn::Or(codes, hn::ShiftLeft<kBits - 1>(bits));
   }
   return codes;
@@ -159,8 +162,7 @@ void read_slab(const BlockType& type, const BlockLayout& layout, const char* blo
                std::int64_t index, float* to) {
   const char* const slab = block + layout.factors + index * layout.slab;
   for (int j = 0; j < kVectors; ++j) {
-    const char* const words =
-        slab + layout.scales + layout.least + j * kVectorLanes * kWordBytes;
+    const char* const words = slab + layout.scales + layout.least + j * kVectorLanes * kWordBytes;
     float* const at = to + j * kVectorLanes;
     Line line = line_of(type, layout, block, slab, 0, j);
     write_four<kBits, kTable, 0>(type, words, line, at);
@@ -177,7 +179,7 @@ void read_slab(const BlockType& type, const BlockLayout& layout, const char* blo
 
 using ReadSlab = void (*)(const BlockType&, const BlockLayout&, const char*, std::int64_t, float*);
 
-// Rows as they lie times kPanels panels side by side.
+// Multiplies rows of a, unpacked, with kPanels panels side by side.
 template <int kRows, int kPanels>
 HWY_NOINLINE void few_blocks_tile(const FewRowsBlocks& p, const BlockLayout& layout, ReadSlab read,
                                   const char* panels, float* out, std::int64_t columns,
@@ -228,12 +230,12 @@ HWY_NOINLINE void few_blocks_tile(const FewRowsBlocks& p, const BlockLayout& lay
   }
 }
 
-// The code that is byte `kByte` of every word, 2^(8 kByte) times; where codes fill their bytes, the last
-// one as it is, or it would be taken for a sign.
+// The code that is byte `kByte` of every word, 2^(8 kByte) times; where codes fill their bytes, the
+// last one as it is, or it would be taken for a sign.
 template <bool kWhole, int kByte>
 HWY_INLINE Vector code_of(hn::Vec<Words> codes) {
   const auto code = kWhole && kByte == 3 ? hn::ShiftRight<24>(codes)
-                                          : hn::And(codes, hn::Set(Words(), 0xFFU << 8 * kByte));
+                                         : hn::And(codes, hn::Set(Words(), 0xFFU << 8 * kByte));
   return hn::ConvertTo(Floats(), hn::BitCast(Ints(), code));
 }
 

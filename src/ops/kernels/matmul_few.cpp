@@ -20,11 +20,12 @@ void prepare_row(const float* a, std::int64_t depth, const BlockType& type, floa
                  float* sums) {
   const float factors[4] = {1, 0x1p-8F, 0x1p-16F, fills_bytes(type) ? 1 : 0x1p-24F};
   for (std::int64_t k = 0; k < depth; ++k) scaled[k] = a[k] * factors[k % 4];
-  for (std::int64_t k = 0; k < depth; k += 16) sums[k / 16] = std::accumulate(a + k, a + k + 16, 0.0F);
+  for (std::int64_t k = 0; k < depth; k += 16)
+    sums[k / 16] = std::accumulate(a + k, a + k + 16, 0.0F);
 }
 
-// Rows as they lie times columns side by side, which begin at a panel's first. `prepared` is one row
-// for codes.
+// Multiplies rows of a, unpacked, with columns side by side that begin at a panel's first.
+// `prepared` is the single row for codes.
 void run_few_part(const Product& product, const float* prepared, std::int64_t column,
                   std::int64_t column_end) {
   const MatmulProblem<float>& p = product.p;
@@ -78,8 +79,8 @@ void run_few_part(const Product& product, const float* prepared, std::int64_t co
 
 }  // namespace
 
-// Bound by reading b, codes nearly by arithmetic too: each task reads panels that lie side by side; a
-// plain b by as many panels as are read at once.
+// Bound by reading b, codes nearly by arithmetic too: each task reads panels that lie side by side;
+// a plain b by as many panels as are read at once.
 void run_few(const Product& product) {
   const bool in_codes = product.codes != nullptr;
   const std::int64_t task_bytes = std::int64_t{in_codes ? 48 : 256} << 10;

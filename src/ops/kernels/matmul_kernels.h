@@ -9,8 +9,8 @@
 
 #include <cstdint>
 
-#include "ops/block_type.h"
 #include "ops/kernels/matmul.h"
+#include "tensor/block_type.h"
 
 namespace heed::kernels::cpu {
 
@@ -79,7 +79,7 @@ struct FewRowsBlocks {
   std::int64_t out_row = 0;
   std::int64_t columns = 0;
   const float* bias = nullptr;
-  // Of one row: what prepare_row has made of it.
+  // Set for a single row: its scaled copy and its group sums (prepare_row).
   const float* a_scaled = nullptr;
   const float* a_sums = nullptr;
 };

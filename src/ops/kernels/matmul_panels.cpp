@@ -7,10 +7,10 @@
 #include "base/isa.h"
 #include "heed/dtype.h"
 #include "heed/threads.h"
-#include "ops/block_type.h"
 #include "ops/kernels/block_panels.h"
 #include "ops/kernels/matmul.h"
 #include "ops/kernels/matmul_kernels.h"
+#include "tensor/block_type.h"
 
 namespace heed::kernels {
 namespace {
@@ -134,8 +134,7 @@ void pack_blocks(const void* rows, const Panels& to, void* memory) {
     if (columns < panel) std::fill_n(packed, bytes, std::uint8_t{0});
     BlockParts parts;
     for (std::int64_t j = 0; j < columns; ++j) {
-      const auto* from =
-          static_cast<const std::uint8_t*>(rows) + (first + j) * blocks * type.bytes;
+      const auto* from = static_cast<const std::uint8_t*>(rows) + (first + j) * blocks * type.bytes;
       for (std::int64_t block = 0; block < blocks; ++block, from += type.bytes) {
         type.split(from, parts);
         pack_block(type, layout, parts, panel, j, packed + block * layout.block);

@@ -1,6 +1,6 @@
 // The layouts of the blocks, as ggml defines them. A block of 32 has one scale d; a block of 256
 // ("K") has 8 or 16 groups, whose scales are whole numbers of 4 to 8 bits times d.
-#include "ops/block_type.h"
+#include "tensor/block_type.h"
 
 #include <algorithm>
 #include <bit>
@@ -36,7 +36,8 @@ void split_nibbles(Bytes from, int half, std::uint8_t* codes) {
 
 // Four bytes that hold the fifth bits of 32 codes, from the first code on.
 void add_fifth_bits(Bytes high, std::uint8_t* codes) {
-  for (int i = 0; i < 32; ++i) codes[i] |= static_cast<std::uint8_t>(bits(high[i / 8], i % 8, 1) << 4);
+  for (int i = 0; i < 32; ++i)
+    codes[i] |= static_cast<std::uint8_t>(bits(high[i / 8], i % 8, 1) << 4);
 }
 
 // Codes of 2 bits in 64 bytes: 128 elements lie in 32 bytes, a quarter of them at each shift.
@@ -97,7 +98,8 @@ void split_q3_k(Bytes block, BlockParts& parts) {
     parts.scales[group] = static_cast<std::int8_t>((low | high << 4) - 32);
   }
   for (int i = 0; i < kLarge; ++i)
-    parts.codes[i] = static_cast<std::uint8_t>(two_bits(codes, i) | bits(mask[i % 32], i / 32, 1) << 2);
+    parts.codes[i] =
+        static_cast<std::uint8_t>(two_bits(codes, i) | bits(mask[i % 32], i / 32, 1) << 2);
 }
 
 // The scales and minima of 8 groups, 6 bits each, in 12 bytes.
@@ -257,7 +259,8 @@ void read_block(const BlockType& type, Bytes block, float* out) {
   for (std::int64_t i = 0; i < type.elements; ++i) {
     const auto group = static_cast<std::size_t>(i / type.group);
     const float scale = d * static_cast<float>(parts.scales[group]);
-    const float number = scale * static_cast<float>(type.value(parts.codes[static_cast<std::size_t>(i)]));
+    const float number =
+        scale * static_cast<float>(type.value(parts.codes[static_cast<std::size_t>(i)]));
     out[i] = type.has_least ? number - d_least * static_cast<float>(parts.least[group]) : number;
   }
 }

@@ -17,25 +17,25 @@ namespace heed {
 /// each product exact in f32, so the difference is the only rounding.
 struct BlockParts {
   static constexpr int kMost = 256;
-  std::uint16_t d = 0, d_least = 0;           // the bits of an f16 or bf16
-  std::array<std::int8_t, 16> scales = {};    // 1 where the type has none
-  std::array<std::uint8_t, 16> least = {};    // as above
+  std::uint16_t d = 0, d_least = 0;         // the bits of an f16 or bf16
+  std::array<std::int8_t, 16> scales = {};  // 1 where the type has none
+  std::array<std::uint8_t, 16> least = {};  // as above
   std::array<std::uint8_t, kMost> codes = {};
 };
 
 /// A kind of block, as ggml defines it.
 struct BlockType {
-  std::string_view name;        // "Q4_K", as llama.cpp prints it
-  std::int64_t elements = 32;   // of a block
-  std::int64_t bytes = 18;      // of a block
-  int code_bits = 4;            // 2 to 6, or 8: an i8
-  int group = 32;               // how many numbers share a scale: 16 or 32
-  bool has_scales = false;      // whole numbers, by group
-  bool has_least = false;       // a minimum that is taken off
-  bool has_least_scales = false;          // whole numbers that it is multiplied by, by group
-  int centre = 0;                         // value(code) is code - centre,
-  const std::int8_t* values = nullptr;    // or values[code]
-  DType factor = DType::kF16;             // of d and d_least
+  std::string_view name;                // "Q4_K", as llama.cpp prints it
+  std::int64_t elements = 32;           // of a block
+  std::int64_t bytes = 18;              // of a block
+  int code_bits = 4;                    // 2 to 6, or 8: an i8
+  int group = 32;                       // how many numbers share a scale: 16 or 32
+  bool has_scales = false;              // whole numbers, by group
+  bool has_least = false;               // a minimum that is taken off
+  bool has_least_scales = false;        // whole numbers that it is multiplied by, by group
+  int centre = 0;                       // value(code) is code - centre,
+  const std::int8_t* values = nullptr;  // or values[code]
+  DType factor = DType::kF16;           // of d and d_least
   void (*split)(const std::uint8_t* block, BlockParts& parts) = nullptr;
   /// Rounds a block as llama.cpp's reference does. Null for types that heed does not write.
   void (*write)(const float* numbers, std::uint8_t* block) = nullptr;
@@ -50,7 +50,7 @@ struct BlockType {
 
 /// Those that heed reads.
 std::span<const BlockType> block_types();
-/// Null where there is none of that name.
+/// Null for an unknown name.
 const BlockType* block_type_named(std::string_view name);
 
 /// Rows of blocks as f32: `out.size()` numbers, a multiple of the type's `elements`. The bits are
