@@ -99,24 +99,26 @@ void fill(const View& weights, std::int64_t bytes, std::uint32_t kept, std::uint
   }
 }
 
-PackedMatrix quick_weights(const MatmulBenchCase& c) {
-  const auto bytes = static_cast<std::int64_t>(c.weight_bytes());
+Tensor quick_weights(const MatmulBenchCase& c) {
   if (c.blocks != nullptr) {
-    Tensor rows = Tensor::empty({c.out, bytes / c.out}, DType::kU8);
-    fill(rows, bytes, 0xBFFFBFFFU, 0);  // each half of a word is an f16 below 2
-    return {*c.blocks, rows};
+    Tensor rows = Tensor::empty({c.out, c.blocks->bytes_of(c.in)}, DType::kU8);
+    fill(rows, c.weight_bytes(), 0xBFFFBFFFU, 0);  // each half of a word is an f16 below 2
+    return rows;
   }
   Tensor weights = Tensor::empty({c.in, c.out}, c.dtype);
   // Numbers of every type, between 1/2 and 2 in f32 and bf16.
-  fill(weights, bytes, 0x80FF80FFU, 0x3F003F00U);
-  return PackedMatrix(weights);
+  fill(weights, c.weight_bytes(), 0x80FF80FFU, 0x3F003F00U);
+  return weights;
 }
 
 // The same weights as often as no cache holds them.
 std::vector<PackedMatrix> copies_of(const MatmulBenchCase& c) {
-  constexpr double kBytes = 400 << 20;
+  constexpr std::int64_t kBytes = std::int64_t{400} << 20;
+  const Tensor weights = quick_weights(c);
   std::vector<PackedMatrix> copies;
-  for (double held = 0; held < kBytes; held += c.weight_bytes()) copies.push_back(quick_weights(c));
+  for (std::int64_t held = 0; held < kBytes; held += c.weight_bytes())
+    copies.push_back(c.blocks != nullptr ? PackedMatrix(*c.blocks, weights)
+                                         : PackedMatrix(weights));
   return copies;
 }
 
@@ -133,7 +135,7 @@ MatmulTiming timed_packed(const MatmulBenchCase& c, const Limits& limits) {
   std::size_t next = 0;
   const Repeated warm = repeat([&] { multiply(weights.front()); });
   const Repeated cold = repeat([&] { multiply(weights[next++ % weights.size()]); });
-  const double bytes = c.weight_bytes();
+  const auto bytes = static_cast<double>(c.weight_bytes());
   const double arithmetic = pairs ? limits.pair_gflops : limits.f32_gflops;
   const double gflop_of_gbyte = gflop(c) * 1e9 / bytes;
   const double cache =

@@ -29,7 +29,10 @@ struct MatmulBenchCase {
     return blocks != nullptr ? blocks->name : heed::name(dtype);
   }
   /// The bytes that a file takes for all weights.
-  double weight_bytes() const;
+  std::int64_t weight_bytes() const {
+    return blocks != nullptr ? blocks->bytes_of(in * out)
+                             : in * out * static_cast<std::int64_t>(size_bytes(dtype));
+  }
 };
 
 /// INxOUT-rROWS-TYPE: every linear layer of GPT-2 small, of a Llama of 110 M and of one of 1.1 B

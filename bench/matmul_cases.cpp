@@ -68,13 +68,6 @@ void add_plain(std::vector<MatmulBenchCase>& cases) {
 
 }  // namespace
 
-double MatmulBenchCase::weight_bytes() const {
-  const auto numbers = static_cast<double>(in * out);
-  return blocks != nullptr
-             ? numbers / static_cast<double>(blocks->elements) * static_cast<double>(blocks->bytes)
-             : numbers * static_cast<double>(size_bytes(dtype));
-}
-
 std::vector<MatmulBenchCase> matmul_bench_cases(const std::vector<std::string>& names) {
   std::vector<MatmulBenchCase> cases;
   add_packed(cases);

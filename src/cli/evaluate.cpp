@@ -8,8 +8,10 @@
 #include <memory>
 #include <numbers>
 #include <optional>
+#include <string>
 
 #include "base/formats/json.h"
+#include "base/reworded.h"
 #include "cli/command.h"
 #include "cli/options/file_format.h"
 #include "cli/options/text_input.h"
@@ -74,18 +76,11 @@ AskedTokens asked_tokens(const LoadedModel& model, const EvaluateOptions& option
   return asked;
 }
 
+// The usual windows, where none are given; text_loss checks them.
 void set_windows(const LoadedModel& model, EvaluateOptions& options) {
   const std::int64_t positions = model.model->info().positions;
   if (options.context == 0) options.context = std::min(kUsualContext, positions);
-  if (options.context > positions)
-    fail({.argument = "--context",
-          .found = options.context,
-          .expected = fmt::format("2 to {} (the positions of {})", positions, model.name)});
   if (options.stride == 0) options.stride = std::max<std::int64_t>(1, options.context / 2);
-  if (options.stride >= options.context)
-    fail({.argument = "--stride",
-          .found = options.stride,
-          .expected = fmt::format("1 to {}, less than the context", options.context - 1)});
 }
 
 std::string score_text(const LoadedModel& model, const EvaluateOptions& options,
@@ -121,13 +116,20 @@ int run(EvaluateOptions options) {
   ProgressLine progress;
   progress.begin("tokens", found.tokens);
   std::int64_t shown = 0;
-  found.nats = text_loss(*model.model, {.ids = asked.ids,
-                                        .given = asked.given,
-                                        .context = options.context,
-                                        .stride = options.stride,
-                                        .done = [&](std::int64_t done) {
-                                          for (; shown < done; ++shown) progress.advance();
-                                        }});
+  const EvaluateArgs args = {.ids = asked.ids,
+                             .given = asked.given,
+                             .context = options.context,
+                             .stride = options.stride,
+                             .done = [&](std::int64_t done) {
+                               for (; shown < done; ++shown) progress.advance();
+                             }};
+  found.nats = reworded([&] { return text_loss(*model.model, args); },
+                        [](ErrorParts& parts) {
+                          parts.op = "";
+                          const std::string argument = parts.argument.text();
+                          if (argument == "context" || argument == "stride")
+                            parts.argument = "--" + argument;
+                        });
   print(options.json ? score_json(model, options, found).dump(2) + "\n"
                      : score_text(model, options, found));
   return 0;

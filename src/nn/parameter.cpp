@@ -21,7 +21,7 @@ std::string Parameter::held_in() const {
 
 std::int64_t Parameter::held_bytes() const {
   const BlockType* const blocks = packed ? packed->blocks() : nullptr;
-  return blocks != nullptr ? element_count() / blocks->elements * blocks->bytes
+  return blocks != nullptr ? blocks->bytes_of(element_count())
                            : element_count() * static_cast<std::int64_t>(size_bytes(dtype()));
 }
 

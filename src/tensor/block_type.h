@@ -44,6 +44,8 @@ struct BlockType {
     if (values != nullptr) return values[code];
     return code_bits == 8 ? static_cast<std::int8_t>(code) : code - centre;
   }
+  /// Bytes of so many numbers, a multiple of `elements`.
+  std::int64_t bytes_of(std::int64_t numbers) const { return numbers / elements * bytes; }
   /// An f16 or a bf16, whichever `factor` says.
   float factor_of(std::uint16_t bits) const;
 };

@@ -46,13 +46,15 @@ struct BlockLayout {
         least(type.has_least_scales ? columns * kSlabDepth / type.group : 0),
         slab(scales + least + type.code_bits * columns * kWordBytes),
         slabs(type.elements / kSlabDepth),
-        block(factors + slabs * slab) {}
+        block(factors + slabs * slab),
+        centre(centre_of(type)) {}
 
   std::int64_t factors;        // of a block
   std::int64_t scales, least;  // of a slab
   std::int64_t slab;
   std::int64_t slabs;  // of a block
   std::int64_t block;
+  int centre;  // centre_of the type
 
   std::int64_t panel_bytes(std::int64_t inner) const {
     return inner / (slabs * kSlabDepth) * block;

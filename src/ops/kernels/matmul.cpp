@@ -234,7 +234,8 @@ Product product_of(const PanelsProblem& problem, PanelForm form) {
 }
 
 void run_any(const Product& product) {
-  product.p.rows <= cpu::kFewRows&& product.p.a.column == 1 ? cpu::run_few(product) : run(product);
+  const std::int64_t few = product.codes != nullptr ? 1 : cpu::kFewRows;
+  product.p.rows <= few&& product.p.a.column == 1 ? cpu::run_few(product) : run(product);
 }
 
 }  // namespace

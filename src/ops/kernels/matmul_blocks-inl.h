@@ -1,8 +1,7 @@
-// Panels of codes (block_panels.h) as floats, and few rows times them. Included once a target.
+// Panels of codes (block_panels.h) as floats, and one row times them. Included once a target.
 //
-// Two or more rows: a slab is widened into 2 KB (4 KB with AVX-512) of the first level, and
-// multiplied as an f32 panel is, in the same order: the bits are those of the product over the
-// widened matrix.
+// Two or more rows: codes are widened block by block of the depth, and multiplied as an f32 panel
+// is: the bits are those of the product over the widened matrix.
 //
 // One row, as a model generates text: codes are multiplied as whole numbers, and a group's sum once
 // with its scale. That leaves a mask, a conversion and a multiply-add for eight numbers with AVX2,
@@ -76,7 +75,7 @@ HWY_INLINE Line line_of(const BlockType& type, const BlockLayout& layout, const 
       offset = hn::Mul(offset, load_wholes<std::uint8_t>(slab + layout.scales + at));
     offset = hn::Neg(offset);
   } else {
-    offset = hn::Mul(scale, hn::Set(d, static_cast<float>(-centre_of(type))));
+    offset = hn::Mul(scale, hn::Set(d, static_cast<float>(-layout.centre)));
   }
   return {scale, offset};
 }
@@ -108,29 +107,31 @@ HWY_INLINE hn::Vec<Words> four_of(const char* words) {
 }
 
 // The values that codes of four bits mean, as bytes without a sign.
-HWY_INLINE hn::Vec<Words> table_of(const BlockType& type) {
+HWY_INLINE hn::Vec<Words> table_of(const BlockType& type, const BlockLayout& layout) {
 #if HWY_TARGET == HWY_SCALAR
   static_cast<void>(type);
+  static_cast<void>(layout);
   return hn::Zero(Words());
 #else
   const hn::Repartition<std::uint8_t, Words> d;
   if (type.values == nullptr) return hn::Zero(Words());
   const auto values = hn::LoadDup128(d, reinterpret_cast<const std::uint8_t*>(type.values));
-  const auto centre = hn::Set(d, static_cast<std::uint8_t>(centre_of(type)));
+  const auto centre = hn::Set(d, static_cast<std::uint8_t>(layout.centre));
   return hn::BitCast(Words(), hn::Add(values, centre));
 #endif
 }
 
-HWY_INLINE hn::Vec<Words> look_up(const BlockType& type, hn::Vec<Words> table,
-                                  hn::Vec<Words> codes) {
+HWY_INLINE hn::Vec<Words> look_up(const BlockType& type, const BlockLayout& layout,
+                                  hn::Vec<Words> table, hn::Vec<Words> codes) {
 #if HWY_TARGET == HWY_SCALAR
   static_cast<void>(table);
   std::uint32_t word = hn::GetLane(codes), found = 0;
   for (int i = 0; i < 4; ++i, word >>= 8)
-    found |= static_cast<std::uint32_t>(type.values[word & 15] + centre_of(type)) << 8 * i;
+    found |= static_cast<std::uint32_t>(type.values[word & 15] + layout.centre) << 8 * i;
   return hn::Set(Words(), found);
 #else
   static_cast<void>(type);
+  static_cast<void>(layout);
   const hn::Repartition<std::uint8_t, Words> d;
   return hn::BitCast(Words(), hn::TableLookupBytes(hn::BitCast(d, table), hn::BitCast(d, codes)));
 #endif
@@ -145,9 +146,10 @@ HWY_INLINE Vector number_of(hn::Vec<Words> codes, const Line& line) {
 }
 
 template <int kBits, bool kTable, int kFour>
-HWY_INLINE void write_four(const BlockType& type, const char* words, const Line& line, float* to) {
+HWY_INLINE void write_four(const BlockType& type, const BlockLayout& layout, hn::Vec<Words> table,
+                           const char* words, const Line& line, float* to) {
   auto codes = four_of<kBits, kFour>(words);
-  if constexpr (kTable) codes = look_up(type, table_of(type), codes);
+  if constexpr (kTable) codes = look_up(type, layout, table, codes);
   const Floats d;
   float* const row = to + 4 * kFour * kPanelColumns;
   hn::StoreU(number_of<0>(codes, line), d, row);
@@ -161,74 +163,24 @@ template <int kBits, bool kTable>
 void read_slab(const BlockType& type, const BlockLayout& layout, const char* block,
                std::int64_t index, float* to) {
   const char* const slab = block + layout.factors + index * layout.slab;
+  const auto table = table_of(type, layout);
   for (int j = 0; j < kVectors; ++j) {
     const char* const words = slab + layout.scales + layout.least + j * kVectorLanes * kWordBytes;
     float* const at = to + j * kVectorLanes;
     Line line = line_of(type, layout, block, slab, 0, j);
-    write_four<kBits, kTable, 0>(type, words, line, at);
-    write_four<kBits, kTable, 1>(type, words, line, at);
-    write_four<kBits, kTable, 2>(type, words, line, at);
-    write_four<kBits, kTable, 3>(type, words, line, at);
+    write_four<kBits, kTable, 0>(type, layout, table, words, line, at);
+    write_four<kBits, kTable, 1>(type, layout, table, words, line, at);
+    write_four<kBits, kTable, 2>(type, layout, table, words, line, at);
+    write_four<kBits, kTable, 3>(type, layout, table, words, line, at);
     if (type.group < kSlabDepth) line = line_of(type, layout, block, slab, 1, j);
-    write_four<kBits, kTable, 4>(type, words, line, at);
-    write_four<kBits, kTable, 5>(type, words, line, at);
-    write_four<kBits, kTable, 6>(type, words, line, at);
-    write_four<kBits, kTable, 7>(type, words, line, at);
+    write_four<kBits, kTable, 4>(type, layout, table, words, line, at);
+    write_four<kBits, kTable, 5>(type, layout, table, words, line, at);
+    write_four<kBits, kTable, 6>(type, layout, table, words, line, at);
+    write_four<kBits, kTable, 7>(type, layout, table, words, line, at);
   }
 }
 
 using ReadSlab = void (*)(const BlockType&, const BlockLayout&, const char*, std::int64_t, float*);
-
-// Multiplies rows of a, unpacked, with kPanels panels side by side.
-template <int kRows, int kPanels>
-HWY_NOINLINE void few_blocks_tile(const FewRowsBlocks& p, const BlockLayout& layout, ReadSlab read,
-                                  const char* panels, float* out, std::int64_t columns,
-                                  const float* bias) {
-  constexpr std::int64_t kBytesAhead = 2048;
-  alignas(64) float numbers[kPanels][kSlabDepth * kPanelColumns];
-  const std::int64_t turn = p.b_panel - kBytesAhead;  // where what comes next is another panel
-  for (std::int64_t begin = 0; begin < p.depth; begin += kBlockDepth) {
-    const std::int64_t end = std::min(begin + kBlockDepth, p.depth);
-    Vector sums[kPanels][kRows][kVectors];
-#pragma GCC unroll 4
-    for (int q = 0; q < kPanels; ++q) clear(sums[q]);
-    for (std::int64_t k = begin; k < end; k += kSlabDepth) {
-      const std::int64_t slab = k / kSlabDepth;
-      const std::int64_t at = slab / layout.slabs * layout.block;
-      const std::int64_t near = at + slab % layout.slabs * layout.slab;
-      const std::int64_t ahead = kBytesAhead + (near < turn ? 0 : (kPanels - 1) * p.b_panel);
-      for (int q = 0; q < kPanels; ++q) {
-        const char* const panel = panels + q * p.b_panel;
-        for (std::int64_t line = 0; line < layout.slab; line += kCacheLine)
-          __builtin_prefetch(panel + near + ahead + line, 0, 3);
-        read(*p.type, layout, panel + at, slab % layout.slabs, numbers[q]);
-      }
-      for (int some = 0; some < kSlabDepth; ++some) {
-        Vector a[kRows];
-#pragma GCC unroll 4
-        for (int i = 0; i < kRows; ++i) a[i] = hn::Set(Floats(), p.a[i * p.a_row + k + some]);
-#pragma GCC unroll 4
-        for (int q = 0; q < kPanels; ++q) {
-#pragma GCC unroll 2
-          for (int j = 0; j < kVectors; ++j) {
-            const Vector b =
-                hn::Load(Floats(), numbers[q] + some * kPanelColumns + j * kVectorLanes);
-#pragma GCC unroll 4
-            for (int i = 0; i < kRows; ++i) sums[q][i][j] = add_product(sums[q][i][j], a[i], b);
-          }
-        }
-      }
-    }
-    const bool first = begin == 0;
-#pragma GCC unroll 4
-    for (int q = 0; q < kPanels; ++q) {
-#pragma GCC unroll 4
-      for (int i = 0; i < kRows; ++i)
-        finish_row(sums[q][i], out + i * p.out_row + q * kPanelColumns, columns - q * kPanelColumns,
-                   first && bias != nullptr ? bias + q * kPanelColumns : nullptr, !first);
-    }
-  }
-}
 
 // The code that is byte `kByte` of every word, 2^(8 kByte) times; where codes fill their bytes, the
 // last one as it is, or it would be taken for a sign.
@@ -241,8 +193,8 @@ HWY_INLINE Vector code_of(hn::Vec<Words> codes) {
 
 // Four numbers of a row times the codes of kCount vectors of columns.
 template <int kBits, bool kTable, int kFour, int kCount>
-HWY_INLINE void add_four(const BlockType& type, hn::Vec<Words> table, const float* a,
-                         const char* const (&words)[kCount], std::int64_t ahead,
+HWY_INLINE void add_four(const BlockType& type, const BlockLayout& layout, hn::Vec<Words> table,
+                         const float* a, const char* const (&words)[kCount], std::int64_t ahead,
                          Vector (&sums)[kCount]) {
   constexpr bool kWhole = kTable || kBits == 8;
   constexpr int kLines = kBits * kPanelColumns * kWordBytes / kCacheLine;  // of a slab
@@ -255,7 +207,7 @@ HWY_INLINE void add_four(const BlockType& type, hn::Vec<Words> table, const floa
 #pragma GCC unroll 8
   for (int v = 0; v < kCount; ++v) {
     codes[v] = four_of<kBits, kFour>(words[v]);
-    if constexpr (kTable) codes[v] = look_up(type, table, codes[v]);
+    if constexpr (kTable) codes[v] = look_up(type, layout, table, codes[v]);
   }
   const Vector a0 = hn::Set(d, a[4 * kFour]), a1 = hn::Set(d, a[4 * kFour + 1]);
 #pragma GCC unroll 8
@@ -271,23 +223,22 @@ HWY_INLINE void add_four(const BlockType& type, hn::Vec<Words> table, const floa
 
 template <int kBits, bool kTable, int kFirst, int kCount, int... kFours>
 HWY_INLINE void add_fours(std::integer_sequence<int, kFours...> /*of a half*/,
-                          const BlockType& type, hn::Vec<Words> table, const float* a,
-                          const char* const (&words)[kCount], std::int64_t ahead,
+                          const BlockType& type, const BlockLayout& layout, hn::Vec<Words> table,
+                          const float* a, const char* const (&words)[kCount], std::int64_t ahead,
                           Vector (&sums)[kCount]) {
-  (add_four<kBits, kTable, kFirst + kFours>(type, table, a, words, ahead, sums), ...);
+  (add_four<kBits, kTable, kFirst + kFours>(type, layout, table, a, words, ahead, sums), ...);
 }
 
 // One row times kPanels panels side by side.
 template <int kBits, bool kTable, int kPanels>
-HWY_NOINLINE void one_row_tile(const FewRowsBlocks& p, const BlockLayout& layout,
-                               const char* panels, float* out, std::int64_t columns,
-                               const float* bias) {
+HWY_NOINLINE void one_row_tile(const RowByCodes& p, const BlockLayout& layout, const char* panels,
+                               float* out, std::int64_t columns, const float* bias) {
   constexpr int kCount = kPanels * kVectors;
   constexpr std::int64_t kBytesAhead = 2048;
   using Half = std::make_integer_sequence<int, kFours / 2>;
   const Floats d;
   const BlockType& type = *p.type;
-  const auto table = table_of(type);
+  const auto table = table_of(type, layout);
   const std::int64_t turn = p.b_panel - kBytesAhead;  // where what comes next is another panel
   Vector totals[kCount], sums[kCount];
 #pragma GCC unroll 8
@@ -317,9 +268,9 @@ HWY_NOINLINE void one_row_tile(const FewRowsBlocks& p, const BlockLayout& layout
       }
     };
     const float* const of_a = p.a_sums + k / 16;
-    add_fours<kBits, kTable, 0>(Half(), type, table, p.a_scaled + k, words, ahead, sums);
+    add_fours<kBits, kTable, 0>(Half(), type, layout, table, p.a + k, words, ahead, sums);
     if (type.group < kSlabDepth) end_group(0, of_a[0]);
-    add_fours<kBits, kTable, kFours / 2>(Half(), type, table, p.a_scaled + k, words, ahead, sums);
+    add_fours<kBits, kTable, kFours / 2>(Half(), type, layout, table, p.a + k, words, ahead, sums);
     if (type.group < kSlabDepth)
       end_group(1, of_a[1]);
     else
@@ -328,7 +279,7 @@ HWY_NOINLINE void one_row_tile(const FewRowsBlocks& p, const BlockLayout& layout
   finish_row(totals, out, columns, bias, /*add=*/false);
 }
 
-using OneRowTile = void (*)(const FewRowsBlocks&, const BlockLayout&, const char*, float*,
+using OneRowTile = void (*)(const RowByCodes&, const BlockLayout&, const char*, float*,
                             std::int64_t, const float*);
 
 // What serves a type: a slab as floats, and one row.
@@ -369,7 +320,7 @@ void read_codes(const BlockType& type, const char* panel, std::int64_t k, std::i
   }
 }
 
-void one_row_of_blocks(const FewRowsBlocks& p) {
+void multiply_row_by_codes(const RowByCodes& p) {
   const BlockLayout layout(*p.type, kPanelColumns);
   const OfType serves = of_type(*p.type);
   const char* panels = p.b;
@@ -381,32 +332,6 @@ void one_row_of_blocks(const FewRowsBlocks& p) {
     column += some * kPanelColumns;
     panels += some * p.b_panel;
   }
-}
-
-template <int kRows>
-void few_rows_of_blocks(const FewRowsBlocks& p) {
-  constexpr int kPanels = 2;
-  const BlockLayout layout(*p.type, kPanelColumns);
-  const ReadSlab read = of_type(*p.type).read;
-  const char* panels = p.b;
-  for (std::int64_t column = 0; column < p.columns;) {
-    const std::int64_t left = p.columns - column;
-    float* const out = p.out + column;
-    const float* const bias = p.bias != nullptr ? p.bias + column : nullptr;
-    const bool whole = left > (kPanels - 1) * kPanelColumns;
-    if (whole)
-      few_blocks_tile<kRows, kPanels>(p, layout, read, panels, out, left, bias);
-    else
-      few_blocks_tile<kRows, 1>(p, layout, read, panels, out, left, bias);
-    column += (whole ? kPanels : 1) * kPanelColumns;
-    panels += (whole ? kPanels : 1) * p.b_panel;
-  }
-}
-
-void multiply_few_blocks(const FewRowsBlocks& p) {
-  if (p.rows == 1) return one_row_of_blocks(p);
-  if (p.rows == 2) return few_rows_of_blocks<2>(p);
-  few_rows_of_blocks<3>(p);
 }
 
 }  // namespace

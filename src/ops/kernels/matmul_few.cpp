@@ -24,27 +24,27 @@ void prepare_row(const float* a, std::int64_t depth, const BlockType& type, floa
     sums[k / 16] = std::accumulate(a + k, a + k + 16, 0.0F);
 }
 
-// Multiplies rows of a, unpacked, with columns side by side that begin at a panel's first.
-// `prepared` is the single row for codes.
-void run_few_part(const Product& product, const float* prepared, std::int64_t column,
-                  std::int64_t column_end) {
+// `prepared` times columns side by side, which begin at a panel's first.
+void run_row_by_codes(const Product& product, const float* prepared, std::int64_t column,
+                      std::int64_t column_end) {
+  const MatmulProblem<float>& p = product.p;
+  const std::int64_t bytes = product.panel_bytes();
+  matmul_kernels().multiply_row_by_codes(
+      {.a = prepared,
+       .a_sums = prepared + p.inner,
+       .type = product.type,
+       .b = product.codes + column / matmul_kernels().panel * bytes,
+       .b_panel = bytes,
+       .depth = p.inner,
+       .out = p.out + column,
+       .columns = column_end - column,
+       .bias = p.bias != nullptr ? p.bias + column : nullptr});
+}
+
+// Rows as they lie times columns side by side, which begin at a panel's first.
+void run_few_part(const Product& product, std::int64_t column, std::int64_t column_end) {
   const MatmulProblem<float>& p = product.p;
   const std::int64_t panel = matmul_kernels().panel;
-  if (product.codes != nullptr)
-    return matmul_kernels().multiply_few_blocks(
-        {.a = p.a.data,
-         .a_row = p.a.row,
-         .rows = p.rows,
-         .type = product.type,
-         .b = product.codes + column / panel * product.panel_bytes(),
-         .b_panel = product.panel_bytes(),
-         .depth = p.inner,
-         .out = p.out + column,
-         .out_row = p.out_row,
-         .columns = column_end - column,
-         .bias = p.bias != nullptr ? p.bias + column : nullptr,
-         .a_scaled = prepared,
-         .a_sums = prepared + p.inner});
   FewRowsProduct few = {.a = p.a.data,
                         .a_row = p.a.row,
                         .rows = p.rows,
@@ -92,16 +92,17 @@ void run_few(const Product& product) {
                                                       1, 4 * std::int64_t{threads_here()});
   const std::int64_t some =
       parts_of(parts_of(panels, parts), panels_at_once) * panels_at_once * panel;
-  const std::int64_t step = product.panels != nullptr || in_codes ? some : panels_at_once * panel;
+  const std::int64_t step = product.panels != nullptr ? some : panels_at_once * panel;
   float* prepared = nullptr;
-  if (in_codes && p.rows == 1) {
+  if (in_codes) {
     prepared = few_memory.at_least((p.inner + p.inner / 16) * std::int64_t{sizeof(float)});
     prepare_row(p.a.data, p.inner, *product.type, prepared, prepared + p.inner);
   }
   parallel_for(parts_of(p.columns, some), [&](std::int64_t index, int /*thread*/) {
     const std::int64_t end = std::min((index + 1) * some, p.columns);
+    if (in_codes) return run_row_by_codes(product, prepared, index * some, end);
     for (std::int64_t column = index * some; column < end; column += step)
-      run_few_part(product, prepared, column, std::min(column + step, end));
+      run_few_part(product, column, std::min(column + step, end));
   });
 }
 

@@ -192,7 +192,7 @@ const MatmulKernels* kernels_of_target() {
                                              .multiply = multiply,
                                              .multiply_few = multiply_few,
                                              .read_codes = read_codes,
-                                             .multiply_few_blocks = multiply_few_blocks};
+                                             .multiply_row_by_codes = multiply_row_by_codes};
   return &kKernels;
 }
 

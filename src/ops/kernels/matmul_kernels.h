@@ -66,22 +66,17 @@ struct FewRowsProduct {
 };
 constexpr std::int64_t kFewRows = 3;
 
-/// The same over panels of codes.
-struct FewRowsBlocks {
-  const float* a = nullptr;
-  std::int64_t a_row = 0;
-  std::int64_t rows = 0;
+/// One row times panels of codes, as prepare_row has made it.
+struct RowByCodes {
+  const float* a = nullptr;  // each number divided by how many times too large its code is read
+  const float* a_sums = nullptr;  // of 16 numbers of the row itself
   const BlockType* type = nullptr;
   const char* b = nullptr;
   std::int64_t b_panel = 0;  // bytes from a panel to the next
   std::int64_t depth = 0;
   float* out = nullptr;
-  std::int64_t out_row = 0;
   std::int64_t columns = 0;
   const float* bias = nullptr;
-  // Set for a single row: its scaled copy and its group sums (prepare_row).
-  const float* a_scaled = nullptr;
-  const float* a_sums = nullptr;
 };
 
 /// The functions of an instruction set.
@@ -110,7 +105,7 @@ struct MatmulKernels {
   /// kSlabDepth.
   void (*read_codes)(const BlockType& type, const char* panel, std::int64_t k, std::int64_t depth,
                      float* to);
-  void (*multiply_few_blocks)(const FewRowsBlocks& product);
+  void (*multiply_row_by_codes)(const RowByCodes& product);
 };
 
 /// Of the widest vectors that this CPU has.
