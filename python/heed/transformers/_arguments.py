@@ -17,6 +17,8 @@ OF_NONE: dict[bool, dict[str, Any]] = {False: {}, True: {"mask": causal(), "q_of
 """What no mask says: nothing is hidden; or causal, where the first query and the first key stand
 together, as PyTorch has it."""
 
+KNOWN = ("eager", "sdpa", "heed", "flex_attention", "flash_attention_2", "flash_attention_3", "flash_attention_4")
+
 
 @dataclass
 class Arguments:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..torch import hidden_or_added
-from ._arguments import Arguments
+from ._arguments import KNOWN, Arguments
 from ._pattern import Pattern
 from ._rules import EVERYTHING
 
@@ -47,10 +47,14 @@ class Call:
     ids: Tensor | None = None
     """[B, Tq] of token ids."""
     edits: tuple[Any, ...] = ()
+    is_guess: bool = False
+    """Whether a function of the user's was given no mask, and may have made one or not."""
 
     @classmethod
-    def of(cls, given: Arguments, out: Tensor, weights: Tensor | None, is_overwritten: bool) -> Call:
-        """``is_overwritten`` says that k and v are memory which the model will write to."""
+    def of(
+        cls, given: Arguments, out: Tensor, weights: Tensor | None = None, is_padded: bool = False
+    ) -> Call:
+        """``is_padded`` says that k and v are memory of a cache that need not be full."""
         q, k, v = given.query, given.key, given.value
         if q.shape[0] == 1 < k.shape[0]:
             q = q.expand(k.shape[0], -1, -1, -1)
@@ -58,21 +62,32 @@ class Call:
         mask = given.visible()
         if isinstance(mask, Pattern) and mask.was_opened:
             mask = mask.dense()
-        queries, keys = _positions(mask, q.shape[2], k.shape[2], is_overwritten)
-        if is_overwritten or len(keys) < k.shape[2]:
-            k, v = (each[:, :, : len(keys)].clone() for each in (k, v))
+        queries, keys = _positions(mask, q.shape[2], k.shape[2], is_padded)
+        k, v = (each[:, :, : len(keys)] for each in (k, v))
         settings = {"softcap": given.settings.get("softcap"), "scale": given.scale}
         if isinstance(given.scale, Tensor):  # one number per head
             q, settings["scale"] = q * given.scale.reshape(1, -1, 1, 1), 1.0
-        out = None if given.kept or given.dropout else out.transpose(1, 2)
-        sums = given.kept[0] if given.kept else None
-        bias = given.settings.get("position_bias")
-        tensors = q, k, v, out, sums, mask, bias, given.sink, weights
+        sums = given.kept[0] if given.kept and not given.edits else None
         return cls(
-            *(each.detach() if isinstance(each, Tensor) and each is not mask else each for each in tensors),
-            {name: value for name, value in settings.items() if value is not None},
-            queries, keys, given.name, edits=tuple(given.edits),
+            q, k, v,
+            out=None if sums is not None or given.dropout else out.transpose(1, 2),
+            sums=sums,
+            mask=mask, bias=given.settings.get("position_bias"), sink=given.sink, weights=weights,
+            settings={name: value for name, value in settings.items() if value is not None},
+            queries=queries, keys=keys, function=given.name, edits=tuple(given.edits),
+            is_guess=given.mask is None and given.name not in KNOWN,
         )  # fmt: skip
+
+    def detached(self, is_overwritten: bool) -> Call:
+        """The same without gradients. Keys and values that the model will write to are copied."""
+        moved = {name: value.detach() for name, value in self._tensors()}
+        if is_overwritten:
+            moved |= {name: moved[name].clone() for name in ("k", "v")}
+        return dataclasses.replace(self, **moved)
+
+    def _tensors(self) -> list[tuple[str, Tensor]]:
+        named = ((each.name, getattr(self, each.name)) for each in dataclasses.fields(self))
+        return [(n, t) for n, t in named if isinstance(t, Tensor) and type(t) is not Pattern]
 
     @property
     def nbytes(self) -> int:
@@ -86,12 +101,24 @@ class Call:
 
     def to(self, device: Any) -> Call:
         """The same with every tensor on a device."""
-        moved = {
-            each.name: value.to(device)
-            for each in dataclasses.fields(self)
-            if isinstance(value := getattr(self, each.name), Tensor) and type(value) is not Pattern
-        }
-        return dataclasses.replace(self, **moved)
+        return dataclasses.replace(self, **{n: t.to(device) for n, t in self._tensors()})
+
+    def of_rows(self, begin: int, end: int) -> Call:
+        """The same of some of its queries."""
+        rows, count = slice(begin, end), len(self.queries)
+
+        def cut(tensor: Tensor | None) -> Tensor | None:
+            if tensor is None or tensor.shape[2] != count:
+                return tensor
+            return tensor[:, :, rows]
+
+        mask = self.mask
+        if isinstance(mask, Pattern):
+            mask = Pattern(mask.shape[0], mask.queries[rows], mask.keys, mask.rule, mask.padding)
+        else:
+            mask = cut(mask)
+        parts = {"mask": mask, "bias": cut(self.bias), "queries": self.queries[rows]}
+        return dataclasses.replace(self, q=self.q[:, :, rows], **parts)
 
     def resolved(self) -> Call:
         """The same with a mask that is a pattern or bool: what is added is a part of the bias."""

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 
 from ._arguments import Arguments
+from ._edits import edited
 from ._pattern import Pattern, pattern_of
 from ._pattern import mask as heed_mask
 
@@ -24,6 +25,8 @@ from ._pattern import mask as heed_mask
 class Bystander(Protocol):
     """A watch or a set of edits: what wants to know of the calls of one model."""
 
+    order: int
+    """0 for what sees the edited call, 1 for what edits it."""
     modules: Any
     """Contains the modules of its model."""
     offsets: dict[tuple[int, int], tuple[int, int]]
@@ -108,9 +111,10 @@ def _between(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     ) -> Any:  # fmt: skip
         def compute(arguments: Arguments) -> Any:
             with _keeping(arguments.kept):
-                return function(module, query, key, value, attention_mask, *others, **settings)
+                answer = function(module, query, key, value, attention_mask, *others, **settings)
+            return edited(arguments, answer) if arguments.edits else answer
 
-        around = bystanders(module)
+        around = sorted(bystanders(module), key=lambda each: each.order)
         step: Callable[[Arguments], Any] = compute
         for bystander in reversed(around):
             step = functools.partial(bystander.called, module, step)

@@ -29,6 +29,10 @@ class Layers:
         self._runs: dict[nn.Module, int] = {}
         self._found: dict[str, dict[int, tuple[nn.Module, int]]] = defaultdict(dict)
 
+    def number(self, name: str) -> int:
+        """The layer of a module's name, at its first run."""
+        return self._numbers[name]
+
     def begin(self, prefix: str) -> None:
         """A model, or one inside of it, begins a pass."""
         for module in [m for m in self._runs if is_inside(self.names[m][0], prefix)]:

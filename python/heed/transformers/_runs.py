@@ -14,6 +14,7 @@ from .._masks import keep
 from .._seen import Seen
 from ..errors import Unsupported, made
 from ._calls import Call, placed
+from ._edits import apply, block_of
 from ._pattern import Pattern, settings_of
 from ._rules import EVERYTHING
 
@@ -50,7 +51,7 @@ class Run:
         new = {name: getattr(call, name)[:, :, known:].clone() for name in ("k", "v")}
         keys = range(self.keys.stop, max(call.keys.stop, self.keys.stop))
         self.calls.append(dataclasses.replace(call, keys=keys, **new))
-        for asked in ("seen", "sums"):
+        for asked in ("seen", "sums", "dense"):
             self.__dict__.pop(asked, None)
 
     def _take_back(self, stop: int, is_cross: bool) -> None:
@@ -97,17 +98,54 @@ class Run:
         if all(call.sums is not None for call in self.calls):
             sums = [call.sums.to("cpu") for call in self.calls]
             return sums[0] if len(sums) == 1 else torch.cat(sums, 3)
-        whole = range(len(self.queries)), range(len(self.keys))
-        q, k, v, settings = self._problem(*whole)
+        if self.dense is not None:
+            scores, lse = self.dense
+            v = _joined(self.calls, "v").to("cpu")
+            v = v.repeat_interleave(scores.shape[1] // v.shape[1], 1).to(scores.dtype)
+            self._check((scores - lse[..., None]).exp().nan_to_num(0.0) @ v, lse)
+            return torch.stack([lse, torch.zeros_like(lse)])
+        try:
+            return self._computed()
+        except Unsupported:
+            if not self.first.is_guess:
+                raise
+            self.calls = [dataclasses.replace(call, mask=None) for call in self.calls]
+            self.first = self.calls[0]
+            return self._computed()
+
+    def _computed(self) -> Tensor:
+        q, k, v, settings = self._problem(range(len(self.queries)), range(len(self.keys)))
         out, seen = attention(q, k, v, seen=True, **settings)
         self._check(out, seen.lse)
         return torch.stack([seen.lse, seen.lse_low])
+
+    @cached_property
+    def dense(self) -> tuple[Tensor, Tensor] | None:
+        """Scores [B, H, Tq, Tk] and their log-sum-exp, where q and k do not say the weights: edits
+        changed them, or the function returned weights of its own."""
+        edits = [applied.edit.is_of_scores for call in self.calls for applied in call.edits]
+        if not any(edits) and all(call.weights is None for call in self.calls):
+            return None
+        calls = [call.to("cpu").resolved() for call in self.calls]
+        k = _joined(calls, "k")
+        parts = [_dense(dataclasses.replace(call, k=k), self.keys) for call in calls]
+        scores, lse = (torch.cat(each, 2) for each in zip(*parts))
+        return scores, lse
+
+    def output(self, heads: list[int]) -> Tensor:
+        """[B, len(heads), Tq, Dv] of what the heads computed."""
+        if all(call.out is not None for call in self.calls):
+            return _joined(self.calls, "out")[:, heads]
+        q, k, v, settings = self._problem(range(len(self.queries)), range(len(self.keys)))
+        return attention(q, k, v, **settings)[:, heads]
 
     def of_one(self, sequence: int) -> Run:
         """One sequence of the batch, without copies."""
         run = Run(self.first.of_one(sequence))
         run.calls = [run.first, *(call.of_one(sequence) for call in self.calls[1:])]
-        run.sums = self.sums[:, sequence : sequence + 1]
+        one = slice(sequence, sequence + 1)
+        run.sums = self.sums[:, one]
+        run.dense = None if self.dense is None else tuple(each[one] for each in self.dense)
         return run
 
     @property
@@ -140,6 +178,11 @@ class Run:
     def _part(self, rows: range, columns: range) -> Seen:
         q, k, v, settings = self._problem(rows, columns)
         lse, lse_low = _cut(self.sums, 3, rows).contiguous()
+        if self.dense is not None:
+            scores = _cut(_cut(self.dense[0], 2, rows), 3, columns)
+            q, k = (each[..., :1] * 0 for each in (q.to(lse), k.to(lse)))
+            places = {name: settings[name] for name in ("q_offset", "key_offset")}
+            return Seen.of(q, k, v.to(lse), lse=lse, lse_low=lse_low, bias=scores, **places)
         return Seen.of(q, k, v, lse=lse, lse_low=lse_low, **settings)
 
     def _problem(self, rows: range, columns: range) -> tuple[Tensor, Tensor, Tensor, dict[str, Any]]:
@@ -188,9 +231,13 @@ class Run:
             return
         wanted = _joined([call.to("cpu") for call in self.calls], "out")
         sees = lse.isfinite()[..., None]  # other rows are padding, and eager gives them something
-        difference = ((wanted.float() - out.float()).abs() * sees).nan_to_num().amax().item()
+        difference = ((wanted.float() - out.float()).abs() * sees).nan_to_num()
+        for applied in (each for call in self.calls for each in call.edits):
+            if not applied.edit.is_of_scores:  # the weights are as they are, and the output is not
+                difference[:, applied.heads] = 0
+        difference = difference.amax().item()
         largest = max(call.v.float().abs().amax().item() for call in self.calls)
-        if difference > _TOLERANCE[out.dtype] * max(largest, 1e-3):
+        if difference > _TOLERANCE[wanted.dtype] * max(largest, 1e-3):
             raise made(
                 Unsupported, op="seen", argument=f'the attention function "{self.first.function}"',
                 found=f"an output that differs from softmax(q k) v by {difference:.2g}",
@@ -208,6 +255,20 @@ _TOLERANCE = {
 def _joined(calls: list[Call], name: str) -> Tensor:
     parts = [getattr(call, name) for call in calls]
     return parts[0] if len(parts) == 1 else torch.cat(parts, 2)
+
+
+def _dense(call: Call, keys: range) -> tuple[Tensor, Tensor]:
+    """Scores and log-sum-exp of one call. ``call`` has the keys of the whole run."""
+    count = len(call.queries)
+    if call.weights is not None:
+        first = call.mask.keys.start if isinstance(call.mask, Pattern) else 0
+        logs = call.weights.float().log()
+        logs = placed(logs, first - keys.start, len(keys), count, -torch.inf)
+        return logs, torch.where(logs.amax(-1) > -torch.inf, 0.0, -torch.inf)
+    block = block_of(call, list(range(call.q.shape[1])), 0, count, keys)
+    apply(block, list(call.edits))
+    lse = block.scores.logsumexp(-1)
+    return block.scores, lse if block.sink is None else lse.logaddexp(block.sink[..., 0])
 
 
 def _bias(call: Call, keys: range) -> Tensor:

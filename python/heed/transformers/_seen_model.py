@@ -70,7 +70,7 @@ class SeenModel:
         neither for ``current`` nor for ``sink``.
         """
         rows: list[dict[str, Any]] = []
-        self._check_ran()
+        self.check_ran()
         for name in self.stacks if stack is None else [stack]:
             place = self._place(name)
             for layer in sorted(self._runs[place]):
@@ -167,6 +167,17 @@ class SeenModel:
         ids = self._run(min(self._runs[self._place(stack)]), stack, text).ids
         return None if ids is None else ids.tolist()
 
+    def run_at(self, path: str, layer: int | None, text: int) -> Run:
+        """One layer of the stack whose modules have a path; its first where ``layer`` is None."""
+        named = {place.path: name for name, place in self._places().items()}
+        if path not in named:
+            raise made(
+                NotFound, op="seen", argument="stack", found=f"a run of {self._model}",
+                expected=f"a run with layers {path}",
+            )  # fmt: skip
+        first = self.stacks[named[path]][0]
+        return self._run(first if layer is None else layer, named[path], text)
+
     # --- sorted as they come ---------------------------------------------------------------------
 
     def _add(self, place: Place, layer: int, call: Call) -> None:
@@ -179,7 +190,7 @@ class SeenModel:
     def _places(self) -> dict[str, Place]:
         return names_of(list(self._runs))
 
-    def _check_ran(self) -> None:
+    def check_ran(self) -> None:
         if not self._runs:
             raise made(
                 InvalidArgument, op="seen", argument="model",
@@ -188,7 +199,7 @@ class SeenModel:
             )  # fmt: skip
 
     def _place(self, stack: str | None) -> Place:
-        self._check_ran()
+        self.check_ran()
         places = self._places()
         if stack is None and len(places) == 1:
             return next(iter(places.values()))

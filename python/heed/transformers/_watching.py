@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from transformers import PreTrainedModel
 
 from .._checks import kind_of, whole
@@ -17,13 +16,11 @@ from ..errors import InvalidArgument, OutOfRange, made
 from . import _pieces
 from ._arguments import Arguments
 from ._calls import Call
-from ._interface import beside, is_active
-from ._layers import Layers, is_inside
-from ._models import is_attention, listed, refused, unwrapped
-from ._pattern import Pattern
-from ._rules import CAUSAL
+from ._following import Following
+from ._interface import beside
+from ._layers import is_inside
+from ._models import listed, refused, unwrapped
 from ._seen_model import SeenModel
-from ._stacks import place_of
 
 
 @contextmanager
@@ -74,33 +71,25 @@ def watch(
         watching.check_everything_called()
 
 
-class Watch:
+class Watch(Following):
     """One `with`: sorts the calls of a model into stacks, layers and sequences."""
+
+    order = 0
 
     def __init__(
         self, model: PreTrainedModel, seen: SeenModel, chosen: set[int] | None, device: Any
     ):
-        self.model_name = type(model).__name__
+        super().__init__(model)
         self.seen = seen
-        self.layers = Layers(model)
-        self.modules = self.layers.names
-        self.offsets: dict[tuple[int, int], tuple[int, int]] = {}
         self._chosen, self._device = chosen, device
-        self._given: dict[str, Tensor | None] = {}
-        self._queries: dict[str, range] = {}
-        self._is_overwritten = False
         self._called: set[str] = set()
-        self._ran: set[str] = set()
         self._left_out: set[int] = set()
-        self._hooks = list(self._hooked(model))
 
     def called(self, module: nn.Module, compute: Callable[..., Any], given: Arguments) -> Any:
         """Calls the function and keeps the call of one module."""
         answer = compute(given)
         if torch._C._current_graph_task_id() != -1:
             return answer  # a backward pass computes again what gradient checkpointing did not keep
-        if torch.compiler.is_compiling():
-            return answer
         out, *others = answer if isinstance(answer, tuple) else (answer,)
         name, layer = self.layers.of(module)
         self._called.add(name)
@@ -109,23 +98,16 @@ class Watch:
             return answer
         is_theirs = given.function.__module__.partition(".")[0] in ("transformers", "heed")
         weights = None if is_theirs else next(iter(others), None)
-        call = Call.of(given, out, weights, self._is_overwritten)
-        place = place_of(name, module, _is_causal(module, call))
-        if place.kind == "cross":  # its queries are those of the self-attention beside it
-            call.is_cross = True
-            if len(call.queries) == 1 and call.rule is CAUSAL:
-                call.mask = None
-            at = self._queries.get(_block(name), range(0))
-            call.queries = at if len(at) == call.q.shape[2] else range(call.q.shape[2])
-        else:
-            self._queries[_block(name)] = call.queries
-        call.ids = self._ids_of(name, call)
+        call = Call.of(given, out, weights, self.is_overwritten)
+        is_cut = call.k.shape[2] < given.key.shape[2]
+        call = call.detached(self.is_overwritten or is_cut)
+        place = self.located(module, name, call)
         self.seen._add(place, layer, call if self._device is None else call.to(self._device))
         return answer
 
     def check_everything_called(self) -> None:
         """Says which attention layers ran and kept nothing."""
-        far = [name for name in self._ran if not self._is_near_a_call(name)]
+        far = [name for name in self.ran if not self._is_near_a_call(name)]
         silent = sorted(
             name for name in far if not any(is_inside(o, name) for o in far if o != name)
         )
@@ -140,12 +122,6 @@ class Watch:
             )
         self._check_layers()
 
-    def remove_hooks(self) -> None:
-        for hook in self._hooks:
-            hook.remove()
-
-    # --- of each call ----------------------------------------------------------------------------
-
     def _check_layers(self) -> None:
         kept = {layer for layers in self.seen.stacks.values() for layer in layers}
         if self._left_out and (missing := (self._chosen or set()) - kept):
@@ -154,62 +130,8 @@ class Watch:
                 expected="one of " + ", ".join(map(str, sorted(kept | self._left_out))),
             )  # fmt: skip
 
-    def _ids_of(self, name: str, call: Call) -> Tensor | None:
-        """What the nearest model around a module was given, where it has one id a query."""
-        around = [prefix for prefix in self._given if is_inside(name, prefix)]
-        for prefix in sorted(around, key=len, reverse=True):
-            ids = self._given[prefix]
-            if ids is None:  # it was given pictures, sound or states
-                return None
-            if ids.shape[1] == call.q.shape[2]:
-                return ids
-        return None
-
-    # --- hooks -----------------------------------------------------------------------------------
-
-    def _hooked(self, model: PreTrainedModel) -> Iterator[Any]:
-        for module, names in self.modules.items():
-            if module is model or isinstance(module, PreTrainedModel):
-                begins = _Hook(self, self._begins)
-                yield module.register_forward_pre_hook(begins, with_kwargs=True)
-            elif is_attention(module):
-                yield module.register_forward_pre_hook(_Hook(self, self._attends))
-
-    def _begins(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """A model, or one inside of it, begins a pass."""
-        prefix = self.modules[module][0]
-        self.layers.begin(prefix)
-        if prefix == "":
-            self.offsets.clear()
-            cache = kwargs.get("past_key_values")
-            self._is_overwritten = bool(getattr(cache, "is_compileable", False))
-        self._given.pop(prefix, None)
-        ids = kwargs.get("input_ids", args[0] if args else None)
-        if isinstance(ids, Tensor) and ids.dim() == 2 and not ids.is_floating_point():
-            self._given[prefix] = ids
-        elif prefix and kwargs.get("inputs_embeds") is None:
-            self._given[prefix] = None
-
-    def _attends(self, module: nn.Module, args: tuple[Any, ...]) -> None:
-        self._ran.add(self.modules[module][0])
-        self.layers.run(module)
-
     def _is_near_a_call(self, name: str) -> bool:
         return any(is_inside(name, other) or is_inside(other, name) for other in self._called)
-
-
-class _Hook:
-    """A hook of one watch's own thread, which a copy of the model does not have."""
-
-    def __init__(self, watch: Any, function: Callable[..., None]):
-        self._watch, self._function = watch, function
-
-    def __call__(self, *given: Any) -> None:
-        if self._watch is not None and is_active(self._watch):
-            self._function(*given)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Hook:
-        return _Hook(None, self._function.__func__)
 
 
 def _device(keep: str) -> torch.device:
@@ -218,15 +140,3 @@ def _device(keep: str) -> torch.device:
     except (RuntimeError, TypeError):
         raise made(InvalidArgument, op="watch", argument="keep", found=repr(keep),
                    expected='a device, such as "cpu"') from None  # fmt: skip
-
-
-def _block(name: str) -> str:
-    """The layer around an attention module: "model.decoder.layers.3"."""
-    return re.match(r"(.*?\.\d+(?=\.))?", name)[0]
-
-
-def _is_causal(module: nn.Module, call: Call) -> bool:
-    own = getattr(module, "is_causal", None)
-    if own is None:
-        return isinstance(call.mask, Pattern) and call.mask.is_causal
-    return bool(own)
