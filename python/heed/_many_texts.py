@@ -9,9 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ._models import Model, load
-from ._texts import checked
-from .errors import refused
+from ._scored import Reference, Scored
 
 PLACE = ("stack", "layer", "head")
 Answer = tuple[list[tuple[str, int, int]], list[str], np.ndarray] | str
@@ -26,29 +24,26 @@ class Total(Protocol):
     def add(self, index: int, answer: Answer) -> None: ...
 
 
-def scored(model: Model, text: str) -> Answer:
+def scored(model: Scored, text: str) -> Answer:
     """The scores of every head on one text, or why there are none."""
     try:
-        session = model.look(checked(text, "text"), cut="first")
-        # A beginning and an end that the model adds have scores too: 0, which is of no text.
-        if not any(token.end > token.begin for token in session.key_tokens):
-            raise refused("heads", "text", repr(text[:80]), "at least one token")
-        table = session._head_rows()
+        table = model.session(text)._head_rows()
     except Exception as error:
         return _said(error)
-    names = [name for name in table[0] if name not in PLACE]
+    names = [name for name in dict.fromkeys(n for row in table for n in row) if name not in PLACE]
     values = np.array([[row.get(name, np.nan) for name in names] for row in table])
     return [tuple(row[part] for part in PLACE) for row in table], names, values
 
 
 @lru_cache(maxsize=2)
-def _model_of_worker(folder: str, dtype: str | None) -> Model:
-    return load(folder, dtype=dtype)
+def _model_of_worker(reference: Reference) -> Scored:
+    loaded, *arguments = reference
+    return loaded(*arguments)
 
 
-def _score_batch(folder: str, dtype: str | None, texts: Sequence[str]) -> list[Answer]:
+def _score_batch(reference: Reference, texts: Sequence[str]) -> list[Answer]:
     """What runs on a worker."""
-    model = _model_of_worker(folder, dtype)
+    model = _model_of_worker(reference)
     return [scored(model, text) for text in texts]
 
 
@@ -61,13 +56,13 @@ class Work:
 
     def __init__(
         self,
-        model: Model,
+        reference: Reference,
         texts: list[str],
         engine: Executor | Callable[[], Executor],
         batch: int,
         total: Total,
     ):
-        self._reference = (str(model.folder), model._dtype)
+        self._reference = reference
         self._texts = texts
         self._total = total
         self._make = None if isinstance(engine, Executor) else engine
@@ -111,7 +106,7 @@ class Work:
         """False where the executor is broken: its workers or its connection are gone."""
         texts = [self._texts[index] for index in indices]
         try:
-            future = self._engine.submit(_score_batch, *self._reference, texts)
+            future = self._engine.submit(_score_batch, self._reference, texts)
         except Exception as error:
             self._replace(error)
             return False

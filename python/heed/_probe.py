@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._checks import whole
 from ._models import Model, load
+from ._scored import is_of_torch, positions_of, read
 from ._tables import table_of
+from .errors import refused
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 NAMES = ("previous", "sink", "duplicate", "induction")
+_USUAL_PERIOD = 64
 
 
 @dataclass(frozen=True)
@@ -23,7 +29,8 @@ class Probe:
     """After how many tokens the sequences repeat."""
     sequences: int
     scores: np.ndarray
-    """[layers, heads, 4] float64, in the order "previous", "sink", "duplicate", "induction"."""
+    """[layers, heads, 4] float64, in the order "previous", "sink", "duplicate", "induction". NaN for
+    layers without attention."""
     loss_first: float | None
     """Nats per token of the tokens that nothing announces; None where the model writes no text."""
     loss_repeated: float | None
@@ -43,11 +50,12 @@ class Probe:
                 {"layer": layer, "head": head, **dict(zip(NAMES, self.scores[layer, head].tolist()))}
                 for layer in range(layers)
                 for head in range(heads)
+                if not np.isnan(self.scores[layer, head, 0])
             ]
         )
 
     def __repr__(self) -> str:
-        layer, head = np.unravel_index(self.of("induction").argmax(), self.scores.shape[:2])
+        layer, head = np.unravel_index(np.nanargmax(self.of("induction")), self.scores.shape[:2])
         said = f"{self.scores[layer, head, 3]:.2f} (layer {layer}, head {head})"
         if self.loss_first is not None:
             said += f", loss {self.loss_first:.2f}, repeated {self.loss_repeated:.2f}"
@@ -58,7 +66,7 @@ class Probe:
 
 
 def probe(
-    model: Model | str | Path, *, sequences: int = 16, period: int = 0, seed: int = 0
+    model: Model | str | Path | nn.Module, *, sequences: int = 16, period: int = 0, seed: int = 0
 ) -> Probe:
     """Scores of every head on random tokens that are written twice (Olsson et al. 2022).
 
@@ -69,7 +77,8 @@ def probe(
 
     Parameters
     ----------
-    model : a :class:`heed.Model`, or a folder or a name for :func:`heed.load`
+    model : a :class:`heed.Model`, or a folder or a name for :func:`heed.load`; or a model of
+        transformers, of which an encoder-decoder is probed in its encoder
     sequences : how many of them
     period : tokens before a sequence repeats; 0: 64, or half of the model's positions
     seed : of the tokens
@@ -79,14 +88,77 @@ def probe(
     ValueError
         where the model is too short for it, or a number is out of range
     """
-    model = model if isinstance(model, Model) else load(model)
-    found = model._core.probe(
+    numbers = (
         whole("probe", "sequences", sequences, least=1),
         whole("probe", "period", period, least=0),
         whole("probe", "seed", seed, least=0),
     )
-    period, count, heads, first, repeated = found
+    if is_of_torch(model):
+        return _probe_of_transformers(model, *numbers)
+    model = model if isinstance(model, Model) else load(model)
+    period, count, heads, first, repeated = model._core.probe(*numbers)
     layers = 1 + max(row[0] for row in heads)
     scores = np.array([row[2:] for row in heads]).reshape(layers, -1, len(NAMES))
     losses = (first, repeated) if model.info.writes else (None, None)
     return Probe(period, count, scores, *losses)
+
+
+def _probe_of_transformers(model: Any, sequences: int, period: int, seed: int) -> Probe:
+    period = _period_for(model, period)
+    random = np.random.default_rng(seed)
+    once = random.choice(_plain_tokens(model), (sequences, period))
+    found = [_of_sequence(model, ids) for ids in np.concatenate([once, once], 1)]
+    scores, losses = (np.mean(each, 0) for each in zip(*found))
+    known = [None if np.isnan(loss) else float(loss) for loss in losses]
+    return Probe(period, sequences, scores, *known)
+
+
+def _period_for(model: Any, period: int) -> int:
+    positions = positions_of(model) or 2 * max(period, _USUAL_PERIOD)
+    most = positions // 2
+    if most < 2:
+        raise refused("probe", "model", f"of {positions} positions", "at least 4")
+    if period and not 2 <= period <= most:
+        raise refused("probe", "period", period, f"2 to {most} (half of the model's positions)")
+    return period or min(_USUAL_PERIOD, most)
+
+
+def _plain_tokens(model: Any) -> np.ndarray:
+    """The ids of the vocabulary that the model's config does not name, as it names an end."""
+    config = model.config.get_text_config()
+    named = [value for name, value in config.to_dict().items() if name.endswith("token_id")]
+    special = [each for value in named for each in (value if isinstance(value, list) else [value])]
+    return np.setdiff1d(np.arange(config.vocab_size), [id for id in special if id is not None])
+
+
+def _of_sequence(model: Any, ids: np.ndarray) -> tuple[np.ndarray, tuple[float, float]]:
+    """The scores [layers, heads, 4] and the two losses on one sequence."""
+    import torch
+
+    given = torch.from_numpy(ids)[None].to(model.device)
+    seen, output = read(model, {"input_ids": given}, writes=False)
+    if len(seen.stacks) != 1:
+        found = f"with the stacks {', '.join(seen.stacks)}"
+        raise refused("probe", "model", found, "a model of one stack, such as a part of this one")
+    ((stack, layers),) = seen.stacks.items()
+    rows = np.arange(len(ids) // 2)
+    found = {}
+    for layer in layers:
+        weights = np.asarray(seen.attention(layer).weights[0, :, len(rows) :])  # [H, P, 2 P]
+        keys = len(rows) + rows - 1, 0 * rows, rows, rows + 1  # in the order of NAMES
+        found[layer] = np.stack([weights[:, rows, each].mean(1) for each in keys], 1)
+    heads = max(map(len, found.values()))
+    scores = np.full((1 + max(layers), heads, len(NAMES)), np.nan)
+    for layer, of_heads in found.items():
+        scores[layer, : len(of_heads)] = of_heads
+    return scores, _losses(getattr(output, "logits", None), given[0], stack)
+
+
+def _losses(logits: Tensor | None, ids: Tensor, stack: str) -> tuple[float, float]:
+    """Nats per token that nothing announces, and per repeated token. NaN for an encoder."""
+    if logits is None or stack != "decoder" or logits.shape[1] != len(ids):
+        return np.nan, np.nan
+    surprise = logits[0, :-1].double().log_softmax(-1).gather(1, ids[1:, None])[:, 0].neg()
+    # The first repeated token is announced by nothing: its predecessor ended the sequence before.
+    period = len(ids) // 2
+    return float(surprise[:period].mean()), float(surprise[period:].mean())

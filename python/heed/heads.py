@@ -11,22 +11,30 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._checks import kind_of, whole
+from ._checks import flag, kind_of, whole
 from ._many_texts import PLACE, Answer, Work, scored
-from ._models import Model, load
+from ._models import Model
 from ._probe import Probe, probe
+from ._scored import scored_model
+from ._students_t import quantile
 from ._tables import table_of
-from .errors import WrongType, made, refused
+from .errors import InvalidArgument, WrongType, made, refused
+
+if TYPE_CHECKING:
+    from torch import nn
 
 __all__ = ["CorpusScores", "FailedText", "Probe", "probe", "score"]
 
 SHARES = ("previous", "current", "next", "sink")
 """Scores that are shares of a row's weight, and so can be compared with each other."""
+_WITHIN_1 = (*SHARES, "elsewhere", "normalised_entropy", "confidence", "local", "duplicate",
+             "induction", "delimiter", "same_word", "value_sink", "coverage", "in_order",
+             "peak")  # fmt: skip
+"""Scores from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,18 @@ class CorpusScores:
     """[heads, scores] float64."""
     sum_of_squares: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     failed: list[FailedText] = field(default_factory=list)
+    values: list[np.ndarray | None] = field(default_factory=list, repr=False)
+    """The scores of each text; None for a text that failed."""
+
+    @property
+    def per_text(self) -> np.ndarray:
+        """[texts, heads, scores] float64: the scores of each text; NaN for a text that failed."""
+        if sum(each is not None for each in self.values) != self.count:
+            raise made(InvalidArgument, op="heads", found="scores that were not kept by text",
+                       expected="score(..., per_text=True)")  # fmt: skip
+        missing = np.full(self.sum.shape, np.nan)
+        kept = [missing if each is None else each for each in self.values]
+        return np.array(kept).reshape(len(kept), *self.sum.shape)
 
     @property
     def mean(self) -> np.ndarray:
@@ -68,33 +88,45 @@ class CorpusScores:
         return np.sqrt(np.maximum(squares, 0) / (self.count - 1))
 
     def interval(self, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Two [heads, scores], between which the mean over all such texts lies with that
-        confidence: ``mean +- z std / sqrt(count)``, the normal approximation, which holds from some
-        dozens of texts on."""
+        """Two [heads, scores]: the ends of the confidence interval of the mean over all such texts.
+
+        It is ``mean +- t std / sqrt(count)`` with Student's t of ``count - 1`` degrees of freedom.
+        Ends of scores from 0 to 1 stay there. The ends are NaN where fewer than two texts count.
+        """
         if not 0 < confidence < 1:
             raise refused("heads", "confidence", confidence, "above 0 and below 1")
-        z = NormalDist().inv_cdf((1 + confidence) / 2)
-        half = z * self.std / np.sqrt(max(self.count, 1))
-        return self.mean - half, self.mean + half
+        t = quantile(confidence, self.count - 1) if self.count > 1 else np.nan
+        half = t * self.std / np.sqrt(max(self.count, 1))
+        low, high = self.mean - half, self.mean + half
+        for column, name in enumerate(self.names):
+            if name.removesuffix("_adjusted") in _WITHIN_1:
+                low[:, column], high[:, column] = low[:, column].clip(0), high[:, column].clip(max=1)
+        return low, high
 
-    def roles(self, threshold: float = 0.4, *, confidence: float = 0.95) -> Any:
+    def roles(
+        self, threshold: float = 0.4, *, confidence: float = 0.95, probe: Probe | None = None
+    ) -> Any:
         """The kind of each head, with the runner-up: one row per head.
 
         ``role`` is the largest of the shares ("previous", "current", "next", "sink"), or "none"
         where even the lower end of its interval, ``low``, does not reach the threshold. ``score``
         is its mean, ``runner_up`` the second largest, of ``runner_up_score``.
+
+        With ``probe``, of the same model, ``induction`` is the head's score there. The role is
+        "induction" where that reaches the threshold: on other texts such a head has little to do.
         """
+        induction = self._induction(probe)
         shares = [self.names.index(name) for name in SHARES if name in self.names]
         low, high = (bound[:, shares] for bound in self.interval(confidence))
         mean = self.mean[:, shares]
         rows: list[dict[str, Any]] = []
         for row, place in enumerate(self.heads):
             first, second = np.argsort(-mean[row], kind="stable")[:2]
-            is_one = low[row, first] >= threshold
+            role = self.names[shares[first]] if low[row, first] >= threshold else "none"
             rows.append(
                 dict(zip(PLACE, place))
                 | {
-                    "role": self.names[shares[first]] if is_one else "none",
+                    "role": "induction" if induction.get(place, 0) >= threshold else role,
                     "largest": self.names[shares[first]],
                     "score": float(mean[row, first]),
                     "low": float(low[row, first]),
@@ -102,18 +134,45 @@ class CorpusScores:
                     "runner_up": self.names[shares[second]],
                     "runner_up_score": float(mean[row, second]),
                 }
+                | ({"induction": induction.get(place, np.nan)} if induction else {})
             )
         return table_of(rows)
 
-    def table(self) -> Any:
-        """A row a head: its place, the mean of each score, and its deviation as ``score_std``."""
-        rows = []
-        for place, mean, std in zip(self.heads, self.mean, self.std):
-            row: dict[str, Any] = dict(zip(PLACE, place))
-            for name, value, deviation in zip(self.names, mean, std):
-                row |= {name: float(value), f"{name}_std": float(deviation)}
-            rows.append(row)
-        return table_of(rows)
+    def _induction(self, probe: Probe | None) -> dict[tuple[str, int, int], float]:
+        """The probe's score of each head of the stack that the probe saw."""
+        if probe is None:
+            return {}
+        _check("probe", probe, isinstance(probe, Probe), "what heed.heads.probe gives, or None")
+        stack = self.heads[0][0] if self.heads else ""
+        found = {
+            (stack, layer, head): float(value)
+            for (layer, head), value in np.ndenumerate(probe.of("induction"))
+            if not np.isnan(value)
+        }
+        if found.keys() != {place for place in self.heads if place[0] == stack}:
+            raise refused("heads", "probe", "of other heads", "a probe of the same model")
+        return found
+
+    def table(self, interval: float | None = None) -> Any:
+        """One row per head: its place, the mean of each score, and the deviation as ``score_std``.
+
+        ``interval=0.95`` adds the ends of the 95 % confidence interval, ``score_low`` and
+        ``score_high``.
+        """
+        columns = {"": self.mean, "_std": self.std}
+        if interval is not None:
+            columns["_low"], columns["_high"] = self.interval(interval)
+        return table_of(
+            [
+                dict(zip(PLACE, place))
+                | {
+                    name + ending: float(values[row, column])
+                    for column, name in enumerate(self.names)
+                    for ending, values in columns.items()
+                }
+                for row, place in enumerate(self.heads)
+            ]
+        )
 
     def __add__(self, other: CorpusScores) -> CorpusScores:
         """Over the texts of both. Failed texts keep the indices of their own lists."""
@@ -121,13 +180,16 @@ class CorpusScores:
             return NotImplemented
         if not self.count or not other.count:
             scored = self if self.count else other
-            return CorpusScores(scored.heads, scored.names, scored.count, scored.sum,
-                                scored.sum_of_squares, self.failed + other.failed)  # fmt: skip
+            return CorpusScores(
+                scored.heads, scored.names, scored.count, scored.sum, scored.sum_of_squares,
+                self.failed + other.failed, self.values + other.values,
+            )  # fmt: skip
         if self.heads != other.heads or self.names != other.names:
             raise refused("heads", "other", "of other heads", "scores of the same model")
         return CorpusScores(
             self.heads, self.names, self.count + other.count, self.sum + other.sum,
             self.sum_of_squares + other.sum_of_squares, self.failed + other.failed,
+            self.values + other.values,
         )  # fmt: skip
 
     def __radd__(self, other: Any) -> CorpusScores:
@@ -140,24 +202,32 @@ class CorpusScores:
 
 
 def score(
-    model: Model | str | Path,
+    model: Model | str | Path | nn.Module,
     texts: Iterable[str],
     *,
+    tokenizer: Any = None,
     engine: Executor | Callable[[], Executor] | None = None,
     batch: int = 8,
     progress: Callable[[int, int], Any] | None = None,
+    per_text: bool = True,
 ) -> CorpusScores:
     """Scores every head over many texts; each text counts once.
 
     Parameters
     ----------
-    model : a :class:`heed.Model`, or a folder or a name for :func:`heed.load`
-    texts : of which each is read as ``model.look(text, cut="first")`` reads it
+    model : a :class:`heed.Model`, or a folder or a name for :func:`heed.load`; or a model of
+        transformers, which :func:`heed.transformers.watch` watches
+    texts : of which each is read as ``model.look(text, cut="first")`` reads it; with transformers,
+        as the tokenizer truncates it to the model's positions. An encoder-decoder of transformers
+        writes greedily, as its ``generation_config`` says
+    tokenizer : of the model of transformers
     engine : None computes here; an executor of ``concurrent.futures`` computes there: a
         ``ProcessPoolExecutor``, or Dask's ``client.get_executor()``. A function that makes one is
-        called again where it breaks. Workers load the model from its folder, once each
+        called again where it breaks. Workers load the model from its folder, once each; a model of
+        transformers from a temporary file, so workers of other machines need a shared $TMPDIR
     batch : texts that are handed to a worker at once
     progress : called as ``progress(done, of)``, with how many texts are done
+    per_text : keeps the scores of each text: 8 bytes per text, head and score
 
     Returns
     -------
@@ -175,13 +245,14 @@ def score(
            "client.get_executor(), a function that makes one, or None")  # fmt: skip
     _check("progress", progress, progress is None or callable(progress), "a function, or None")
     listed = list(texts)
-    total = _Total(listed, progress)
-    model = model if isinstance(model, Model) else load(model)
+    total = _Total(listed, progress, flag("heads", "per_text", per_text))
+    given = scored_model(model, tokenizer)
     if engine is None:
         for index, text in enumerate(listed):
-            total.add(index, scored(model, text))
+            total.add(index, scored(given, text))
     else:
-        Work(model, listed, engine, batch, total).run()
+        with given.shared() as reference:
+            Work(reference, listed, engine, batch, total).run()
     return total.scores
 
 
@@ -194,8 +265,11 @@ def _check(argument: str, given: Any, holds: bool, expected: str) -> None:
 class _Total:
     """Adds the answers in the order of the texts, in whatever order they come."""
 
-    def __init__(self, texts: list[str], progress: Callable[[int, int], Any] | None):
+    def __init__(
+        self, texts: list[str], progress: Callable[[int, int], Any] | None, per_text: bool
+    ):
         self.scores = CorpusScores([], [])
+        self._keeps = per_text
         self._texts = texts
         self._progress = progress
         self._early: dict[int, Answer] = {}
@@ -213,14 +287,20 @@ class _Total:
 
     def _count(self, index: int, answer: Answer) -> None:
         scores = self.scores
-        if isinstance(answer, str):
+        values = None
+        if not isinstance(answer, str):
+            heads, names, values = answer
+            if not scores.count:
+                scores.heads, scores.names = heads, names
+                scores.sum, scores.sum_of_squares = np.zeros_like(values), np.zeros_like(values)
+            elif (heads, names) != (scores.heads, scores.names):
+                answer, values = "its heads or scores are not those of the texts before", None
+        if values is None:
             beginning = str(self._texts[index])[:80]
-            scores.failed.append(FailedText(index, beginning, answer))
-            return
-        heads, names, values = answer
-        if not scores.count:
-            scores.heads, scores.names = heads, names
-            scores.sum, scores.sum_of_squares = np.zeros_like(values), np.zeros_like(values)
-        scores.count += 1
-        scores.sum += values
-        scores.sum_of_squares += values**2
+            scores.failed.append(FailedText(index, beginning, str(answer)))
+        else:
+            scores.count += 1
+            scores.sum += values
+            scores.sum_of_squares += values**2
+        if self._keeps:
+            scores.values.append(values)

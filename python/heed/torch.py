@@ -102,7 +102,7 @@ def scaled_dot_product_attention(
         query, key, value = autocast(query, key, value)
     offset = 0 if is_causal else None
     if isinstance(attn_mask, CausalBias):
-        attn_mask, offset = None, _offset_of(attn_mask, query, key)
+        attn_mask, offset = _read(attn_mask, query, key)
     others = dropout_p, offset, scale
     if _is_rank_4(query, key, value, attn_mask, enable_gqa) and not dropout_p:
         return _attended(query, key, value, attn_mask, *others)
@@ -210,13 +210,15 @@ def _reach(query: Tensor, key: Tensor, scale: float | None) -> float:
     return 2 * scale * norms[0] * norms[1] + 800  # exp(-800) is 0 in float64 too
 
 
-def _offset_of(bias: CausalBias, query: Tensor, key: Tensor) -> int:
-    """The key that is at the position of query 0."""
+def _read(bias: CausalBias, query: Tensor, key: Tensor) -> tuple[Tensor | None, int | None]:
+    """The causal mask as the key at the position of query 0, or as a tensor."""
     found, expected = [bias.seq_len_q, bias.seq_len_kv], [query.shape[-2], key.shape[-2]]
     if found != expected:
         _refuse("attn_mask", f"a causal bias of {found}", f"{expected} (query's and key's lengths)")
+    if torch.jit.is_tracing():  # it would record the number as a constant
+        return bias._materialize(), None
     is_lower_right = bias.variant == CausalVariant.LOWER_RIGHT
-    return bias.seq_len_kv - bias.seq_len_q if is_lower_right else 0
+    return None, bias.seq_len_kv - bias.seq_len_q if is_lower_right else 0
 
 
 # --- autocast ------------------------------------------------------------------------------------
@@ -481,41 +483,38 @@ def _with_weights(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor | None]:
     """multi_head_attention_forward, whose weights are heed's where they are asked for."""
     given = _signature.bind(*args, **kwargs)
     given.apply_defaults()
-    if not given.arguments["need_weights"] or torch.compiler.is_dynamo_compiling():
+    arguments = given.arguments
+    if not arguments["need_weights"]:
         return _multi_head_attention(*args, **kwargs)
-    given.arguments["need_weights"] = False
-    seen: list[Tensor] = []
-
-    def attended(query: Tensor, key: Tensor, *others: Any) -> Tensor:
-        seen.append(_weights(query, key, *others[1:]))
-        return scaled_dot_product_attention(query, key, *others)
-
-    out, _ = _calling(attended)(*given.args, **given.kwargs)
-    weights = seen[0].mean(dim=1) if given.arguments["average_attn_weights"] else seen[0]
-    return out, weights if given.arguments["query"].dim() == 3 else weights.squeeze(0)
+    arguments["need_weights"] = False
+    out, _ = _attending(*given.args, **given.kwargs)
+    weights = _seen.weights
+    _seen.weights = None
+    if arguments["average_attn_weights"]:
+        weights = weights.mean(dim=1)
+    return out, weights if arguments["query"].dim() == 3 else weights.squeeze(0)
 
 
 _with_weights.__script_unsupported = _NO_SCRIPT
+_seen = threading.local()
+"""The weights of the call that this thread is in."""
 
 
-def _calling(attended: Any) -> Any:
-    """multi_head_attention_forward with another attention, whatever other threads call."""
-    names = dict(vars(torch.nn.functional))
-    copy = FunctionType(
-        _multi_head_attention.__code__, names, argdefs=_multi_head_attention.__defaults__
-    )
-    names.update({_OP: attended, "multi_head_attention_forward": copy})
-    return copy
-
-
-def _weights(query: Tensor, key: Tensor, *others: Any) -> Tensor:
-    """[B, H, Tq, Tk], with gradients: what unit vectors as values give."""
+def _attended_and_seen(query: Tensor, key: Tensor, value: Tensor, *others: Any) -> Tensor:
+    """Keeps [B, H, Tq, Tk], with gradients: what unit vectors give, as values beside the values."""
     units = torch.eye(key.shape[-2], dtype=key.dtype).expand(*key.shape[:-1], -1)
-    before = torch.get_rng_state()  # dropout drops the same weights of the values
-    weights = scaled_dot_product_attention(query, key, units, *others)
-    torch.set_rng_state(before)
-    return weights
+    both = scaled_dot_product_attention(query, key, torch.cat([value, units], -1), *others)
+    out, _seen.weights = both.split([value.shape[-1], key.shape[-2]], -1)
+    return out
 
+
+_attending = FunctionType(
+    _multi_head_attention.__code__,
+    {**vars(torch.nn.functional), _OP: _attended_and_seen},
+    argdefs=_multi_head_attention.__defaults__,
+)
+"""multi_head_attention_forward, which calls ``_attended_and_seen``."""
+_attending.__globals__["multi_head_attention_forward"] = _attending  # of tensors' subclasses
 
 _OWN = {
     _OP: scaled_dot_product_attention,

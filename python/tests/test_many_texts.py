@@ -17,6 +17,7 @@ from conftest import said
 
 import heed
 from heed import _many_texts
+from heed._scored import OwnModel
 
 TEXTS = [f"The {a} sat on the {b}." for a in ("cat", "dog", "king") for b in ("mat", "hill", "sea")]
 
@@ -171,6 +172,8 @@ def test_bad_input(tales):
         heed.heads.score(tales, TEXTS, engine=3)
     with pytest.raises(TypeError, match="progress is an int, expected a function, or None"):
         heed.heads.score(tales, TEXTS, progress=3)
+    with pytest.raises(ValueError, match="tokenizer is a str, expected None: a model of heed has"):
+        heed.heads.score(tales, TEXTS, tokenizer="any")
 
 
 def test_parts_add_up_by_sum(tales, wanted):
@@ -239,18 +242,79 @@ def _lose_the_connection(client, tales, many):
 def test_a_worker_loads_its_model_once(tales):
     _many_texts._model_of_worker.cache_clear()
     for _ in range(3):
-        _many_texts._score_batch(str(tales.folder), "float32", TEXTS[:1])
+        _many_texts._score_batch((OwnModel.loaded, str(tales.folder), "float32"), TEXTS[:1])
     assert _many_texts._model_of_worker.cache_info().misses == 1
 
 
-def test_the_interval_is_that_of_the_normal_approximation(wanted):
-    low, high = wanted.interval()
-    np.testing.assert_allclose((low + high) / 2, wanted.mean, atol=1e-12)
-    np.testing.assert_allclose(high - low, 2 * 1.959964 * wanted.std / 3, rtol=1e-6)
-    narrow, _ = wanted.interval(confidence=0.5)
+def of_normal(rows):
+    """Scores of one head and one score, whose values are the rows' numbers."""
+    rows = np.asarray(rows)
+    return heed.heads.CorpusScores(
+        [("self", 0, 0)], ["entropy"], len(rows), rows.sum().reshape(1, 1),
+        (rows**2).sum().reshape(1, 1),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("count, t", [(2, 12.7062), (3, 4.30265), (9, 2.30600), (101, 1.98397)])
+def test_the_interval_is_students(count, t):
+    scores = of_normal(np.random.default_rng(0).normal(size=count))
+    low, high = scores.interval()
+    np.testing.assert_allclose(high - low, 2 * t * scores.std / np.sqrt(count), rtol=1e-5)
+    np.testing.assert_allclose((low + high) / 2, scores.mean, atol=1e-12)
+    narrow, _ = scores.interval(confidence=0.5)
     assert (narrow >= low).all()
     with pytest.raises(ValueError, match="confidence"):
-        wanted.interval(confidence=1)
+        scores.interval(confidence=1)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 10])
+def test_the_interval_of_few_texts_covers_the_mean(count):
+    samples = np.random.default_rng(count).normal(3, 2, (4000, count))
+    bounds = np.array([of_normal(each).interval() for each in samples]).reshape(-1, 2)
+    covered = ((bounds[:, 0] <= 3) & (3 <= bounds[:, 1])).mean()
+    assert abs(covered - 0.95) < 0.01  # 1.96 standard errors are .007; of the normal one .70 at 2
+
+
+def test_the_interval_of_a_share_stays_within_0_and_1(tales):
+    scores = heed.heads.score(tales, TEXTS[::4])
+    low, high = scores.interval(0.999)
+    for column, name in enumerate(scores.names):
+        free = name.removesuffix("_adjusted") in ("distance", "entropy", "value_weighted")
+        assert free or low[:, column].min() >= 0 and high[:, column].max() <= 1
+    assert np.isnan(heed.heads.score(tales, TEXTS[:1]).interval()[0]).all()
+
+
+def test_the_table_has_the_intervals_ends(wanted):
+    low, high = wanted.interval(0.9)
+    table = wanted.table(interval=0.9)
+    assert len(table) == 36
+    np.testing.assert_array_equal(np.asarray(table["sink_low"]), low[:, wanted.names.index("sink")])
+    np.testing.assert_array_equal(np.asarray(table["sink_high"]), high[:, wanted.names.index("sink")])
+    assert "sink_low" not in wanted.table().columns
+
+
+def test_the_scores_of_each_text_are_kept(tales, wanted):
+    assert wanted.per_text.shape == (9, *wanted.mean.shape)
+    np.testing.assert_allclose(wanted.per_text.mean(0), wanted.mean, atol=1e-12)
+    parts = heed.heads.score(tales, [TEXTS[0], "", TEXTS[1]]) + heed.heads.score(tales, TEXTS[2:])
+    assert np.isnan(parts.per_text[1]).all()
+    np.testing.assert_array_equal(np.delete(parts.per_text, 1, 0), wanted.per_text)
+    with pytest.raises(ValueError, match=r"not kept by text, expected score\(..., per_text=True\)"):
+        heed.heads.score(tales, TEXTS[:2], per_text=False).per_text
+
+
+def test_roles_know_the_probes_induction(tales, wanted):
+    probe = heed.heads.probe(tales)
+    roles, plain = wanted.roles(probe=probe), wanted.roles()
+    induction = probe.of("induction").ravel()
+    assert (induction >= 0.4).any()
+    for head, role in enumerate(roles["role"]):
+        assert role == ("induction" if induction[head] >= 0.4 else plain["role"][head])
+    np.testing.assert_array_equal(np.asarray(roles["induction"]), induction)
+    with pytest.raises(ValueError, match="probe is of other heads, expected a probe of the same"):
+        wanted.roles(probe=heed.heads.Probe(2, 1, np.zeros((1, 1, 4)), None, None))
+    with pytest.raises(TypeError, match="probe is an int"):
+        wanted.roles(probe=3)
 
 
 def test_roles_name_the_largest_share_the_runner_up_and_none(wanted):

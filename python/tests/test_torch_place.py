@@ -14,6 +14,7 @@ import heed  # noqa: E402
 import heed.torch  # noqa: E402
 from attended import close, made, masks, ours, qkv, theirs  # noqa: E402
 from torch.autograd import forward_ad  # noqa: E402
+from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 from torch.nn.attention import bias as biases  # noqa: E402
 
 functional = torch.nn.functional
@@ -212,6 +213,26 @@ def test_tracers_see_the_attention(tracer, name):
         assert "heed.attention" in traced.code
 
 
+TRACED = {
+    "rank 3": lambda f, q, k, v: f(q[0], k[0], v[0], is_causal=True),
+    "broadcast": lambda f, q, k, v: f(q, k[:1], v),
+    "grouped heads": lambda f, q, k, v: f(q, k[:, :2], v[:, :2], enable_gqa=True),
+    "upper left": lambda f, q, k, v: f(
+        q, k, v, biases.causal_upper_left(q.shape[2], k.shape[2])
+    ),
+    "lower right": lambda f, q, k, v: f(
+        q, k, v, biases.causal_lower_right(q.shape[2], k.shape[2])
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_a_trace_serves_other_lengths(name):
+    traced = torch.jit.trace(lambda *each: TRACED[name](ours, *each), tuple(qkv(2, 4)))
+    others = qkv(3, 4, tq=6, tk=10)
+    close(traced(*others), TRACED[name](theirs, *others))
+
+
 SYMBOLIC = {
     "tensors": lambda f, x, q: f(q, q, q, is_causal=True),
     "keywords": lambda f, x, q: f(query=q, key=x, value=x, enable_gqa=True),
@@ -301,6 +322,37 @@ def test_compiled_inside_of_use():
         found = torch.compile(called, fullgraph=True, backend=backend)(*tensors)
     assert "heed" in graphs[0]
     close(found, called(*tensors), atol=1e-5)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("is_evaluated", [False, True])
+def test_compiled_modules_inside_of_use(need_weights, is_evaluated):
+    layer = torch.nn.MultiheadAttention(8, 2, batch_first=True).train(not is_evaluated)
+    x, seen = made(2, 5, 8, dtype=torch.float32), []
+    wanted = layer(x, x, x, need_weights=need_weights)
+
+    class Operators(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            seen.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    def backend(graph, inputs):
+        with Operators():
+            graph(*inputs)
+        return graph.forward
+
+    def called(x):
+        return layer(x, x, x, need_weights=need_weights)
+
+    compiled = torch.compile(called, fullgraph=True, backend=aot_autograd(fw_compiler=backend))
+    with heed.torch.use():
+        found = compiled(x)
+    assert "heed.attention.default" in seen
+    for mine, other in zip(found, wanted):
+        close(mine, other, atol=1e-5) if other is not None else None
+    seen.clear()
+    compiled(x)  # PyTorch's again
+    assert seen and "heed.attention.default" not in seen
 
 
 def test_dropout_of_a_compiled_function_is_drawn_anew():
@@ -639,11 +691,13 @@ def test_multi_head_attention(calls, need_weights, is_evaluated, average, is_bat
     assert (weights is None) == (not need_weights)
 
 
-def test_weights_of_multi_head_attention_have_gradients_and_dropout():
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_weights_of_multi_head_attention_have_gradients_and_dropout(is_compiled):
     layer = torch.nn.MultiheadAttention(8, 2, dropout=0.5, dtype=torch.float64)
     x = made(5, 2, 8)
     with heed.torch.use():
-        out, weights = layer(x, x, x, average_attn_weights=False)
+        called = torch.compile(layer, fullgraph=True, backend="aot_eager") if is_compiled else layer
+        out, weights = called(x, x, x, average_attn_weights=False)
     assert (weights == 0).any() and weights.requires_grad
     v = functional.linear(x, *(each.chunk(3)[2] for each in (layer.in_proj_weight, layer.in_proj_bias)))
     v = v.view(5, 2, 2, 4).permute(1, 2, 0, 3)

@@ -1,0 +1,157 @@
+"""Models whose heads can be scored: heed's own, and those of transformers with their tokenizer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ._checks import kind_of
+from ._models import Model, load
+from ._session import Session
+from ._texts import checked
+from .errors import Unsupported, WrongType, made, refused
+
+if TYPE_CHECKING:
+    from .transformers import SeenModel
+
+Reference = tuple[Any, ...]
+"""A function that gives a worker the model, and its arguments."""
+
+
+class Scored(Protocol):
+    """A model that reads texts."""
+
+    def session(self, text: str) -> Session: ...
+
+    def shared(self) -> AbstractContextManager[Reference]:
+        """Inside, workers can load the model."""
+
+
+def scored_model(model: Any, tokenizer: Any) -> Scored:
+    if is_of_torch(model):
+        return TransformersModel(model, tokenizer)
+    if tokenizer is not None:
+        expected = "None: a model of heed has its own tokenizer"
+        raise refused("heads", "tokenizer", kind_of(tokenizer), expected)
+    return OwnModel(model if isinstance(model, Model) else load(model))
+
+
+def is_of_torch(model: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
+class OwnModel:
+    """A model that heed runs itself."""
+
+    def __init__(self, model: Model):
+        self._model = model
+
+    @classmethod
+    def loaded(cls, folder: str, dtype: str | None) -> OwnModel:
+        return cls(load(folder, dtype=dtype))
+
+    def session(self, text: str) -> Session:
+        session = self._model.look(checked(text, "text"), cut="first")
+        # A beginning and an end that the model adds have scores too: 0, which is of no text.
+        if not any(token.end > token.begin for token in session.key_tokens):
+            raise _empty(text)
+        return session
+
+    @contextmanager
+    def shared(self) -> Iterator[Reference]:
+        yield OwnModel.loaded, str(self._model.folder), self._model._dtype
+
+
+_UNKNOWN = 10**9
+"""Tokenizers whose files have no length say 10^30."""
+
+
+class TransformersModel:
+    """A model of transformers, which is watched."""
+
+    def __init__(self, model: Any, tokenizer: Any):
+        from .transformers import watch
+
+        if tokenizer is None:
+            raise made(WrongType, op="heads", argument="tokenizer", found="None",
+                       expected="the tokenizer of the model")  # fmt: skip
+        with watch(model, tokenizer):  # refuses what it cannot watch
+            pass
+        self._model = model
+        self._tokenizer = tokenizer
+
+    @classmethod
+    def loaded(cls, file: str) -> TransformersModel:
+        import torch
+
+        return cls(*torch.load(file, weights_only=False, mmap=True))
+
+    def session(self, text: str) -> Session:
+        text = checked(text, "text")
+        lengths = positions_of(self._model), getattr(self._tokenizer, "model_max_length", None)
+        most = min((each for each in lengths if each and each < _UNKNOWN), default=None)
+        cut = {"truncation": True, "max_length": most} if most else {}
+        given = self._tokenizer(text, return_tensors="pt", **cut)
+        special = getattr(self._tokenizer, "all_special_ids", ())
+        if set(given["input_ids"][0].tolist()) <= set(special):
+            raise _empty(text)
+        seen, _ = read(self._model, given.to(self._model.device), self._tokenizer)
+        return seen.look()
+
+    @contextmanager
+    def shared(self) -> Iterator[Reference]:
+        """Workers load the model from a temporary file, as it is now."""
+        import torch
+
+        with TemporaryDirectory(prefix="heed-") as folder:
+            file = str(Path(folder) / "model")
+            try:
+                torch.save((self._model, self._tokenizer), file)
+            except Exception as error:
+                raise made(
+                    Unsupported, op="heads", argument="model",
+                    found=f"not to be pickled for the workers ({error})", expected="engine=None",
+                ) from error  # fmt: skip
+            yield TransformersModel.loaded, file
+
+
+def read(
+    model: Any, given: Any, tokenizer: Any = None, *, writes: bool = True
+) -> tuple[SeenModel, Any]:
+    """What a model of transformers attends to without dropout, and its output.
+
+    An encoder-decoder writes greedily; only its encoder runs where it cannot write or ``writes``
+    is False.
+    """
+    import torch
+
+    from .transformers import watch
+
+    training = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        with watch(model, tokenizer) as seen, torch.no_grad():
+            if not model.config.is_encoder_decoder:
+                output = model(**given)
+            elif writes and model.can_generate():
+                output = model.generate(**given, do_sample=False, num_beams=1)
+            else:
+                output = model.get_encoder()(**given)
+    finally:
+        for module in training:
+            module.training = True
+    return seen, output
+
+
+def positions_of(model: Any) -> int | None:
+    """The most tokens that the model takes; None where its config has no number."""
+    return getattr(model.config.get_text_config(), "max_position_embeddings", None)
+
+
+def _empty(text: str) -> Exception:
+    return refused("heads", "text", repr(text[:80]), "at least one token")
