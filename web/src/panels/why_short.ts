@@ -74,7 +74,8 @@ export const whyShort: MakePanel = (container, page): Panel => {
     const found = latest(asked);
     const without = tried(place, path);
     about.replaceChildren(plain(side.queries[query]!), ' \u2192 ', html('b', {class: 'accent'}, isolated(plain(side.keys[key]!))), ` ${key}`);
-    if (found && found.visible) block.show([found, without], () => rows(found, without));
+    if (asked?.state === 'error') block.show([asked.error], () => [note(asked.error.message)]);
+    else if (found && found.visible) block.show([found, without], () => rows(found, without));
     const around = container.parentElement!;  // it scrolls: bars that would be cut are left to Why
     container.classList.remove('tight');
     container.classList.toggle('tight', around.scrollHeight > around.clientHeight);
