@@ -84,8 +84,9 @@ struct ExpInFloat {
   // The one that is implied lacks the target's options (ARM).
   HWY_INLINE ExpInFloat() {}  // NOLINT(modernize-use-equals-default)
   HWY_INLINE void limit(D d, V of) {
-    x = hn::Max(hn::Set(d, -88.02969f), of);  // in this order x86 lets a NaN through
-    if constexpr (HWY_TARGET == HWY_SCALAR) x = hn::IfThenElse(hn::IsNaN(of), of, x);
+    x = hn::Max(hn::Set(d, -88.02969f), of);  // in this order vectors of x86 let a NaN through
+    if constexpr (HWY_TARGET == HWY_SCALAR || !HWY_ARCH_X86)
+      x = hn::IfThenElse(hn::IsNaN(of), of, x);
   }
   HWY_INLINE void round(D d) {  // leaves the exponent of 2^n in the low bits
     shifted = hn::MulAdd(x, hn::Set(d, std::numbers::log2e_v<float>), hn::Set(d, kBiased));

@@ -223,10 +223,13 @@ TEST_P(SimdAttention, AWindowReadsNothingBeyondItsKeys) {
 }
 
 std::string kernel_name(const testing::TestParamInfo<const char*>& kernel) {
-  return std::string(kernel.param) == "cpu-avx2" ? "Avx2" : "Avx512";
+  const std::string name = kernel.param;
+  return name == "portable" ? "Portable" : name == "cpu-avx2" ? "Avx2" : "Avx512";
 }
 
-INSTANTIATE_TEST_SUITE_P(Kernels, SimdAttention, testing::Values("cpu-avx512", "cpu-avx2"),
+INSTANTIATE_TEST_SUITE_P(Kernels, SimdAttention,
+                         testing::Values("cpu-avx512", "cpu-avx2",
+                                         "portable"),  // portable: NEON on ARM
                          kernel_name);
 
 }  // namespace

@@ -63,7 +63,7 @@ class Tolerances {
   std::vector<std::pair<std::string, double>> kinds_;
 };
 
-double largest_of(const ConstView& x) {
+double largest_number(const ConstView& x) {
   const Tensor wide = Tensor::converted(x, DType::kF64);
   double largest = 0;
   for (std::int64_t i = 0; i < wide.element_count(); ++i)
@@ -121,7 +121,7 @@ class Checker {
       tensor.worst = std::abs(loss() - published_loss());
     } else if (const auto found = pass_.values.find(name); found != pass_.values.end()) {
       tensor.worst = worst_row(name, found->second);
-      tensor.tolerance = tolerances_.of(name, largest_of(golden_.tensor(name)));
+      tensor.tolerance = tolerances_.of(name, largest_number(golden_.tensor(name)));
     } else {
       tensor.kind = GoldenTensor::Kind::kUnknown;
     }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "attention/api/checked.h"
 #include "heed/error.h"
@@ -21,20 +22,10 @@ constexpr std::int64_t kFewest = 8;  // weights of a row: as many as Look draws 
 
 static_assert(std::endian::native == std::endian::little, "files are little-endian");
 
-template <typename Value>
-std::string packed(const Value* values, std::size_t count) {
-  return encode_base64({reinterpret_cast<const char*>(values), count * sizeof(Value)});
-}
-
-template <typename Value>
-std::string packed(const std::vector<Value>& values) {
-  return packed(values.data(), values.size());
-}
-
 // [1, heads, T, D] or [1, heads, T]: what belongs to one head.
 std::string packed_head(const Tensor& tensor, std::int64_t head) {
   const std::int64_t count = tensor.element_count() / tensor.dim(1);
-  return packed(tensor.data<float>() + head * count, static_cast<std::size_t>(count));
+  return packed(std::span(tensor.data<float>() + head * count, static_cast<std::size_t>(count)));
 }
 
 // The runs of keys over which each head's weights are e^(scale q.k - lse); none where they are more

@@ -10,18 +10,11 @@
 #include "heed/error.h"
 #include "heed/observe.h"
 #include "inspect/rows/lines.h"
-#include "text/pipeline/base64.h"
 
 namespace heed {
 namespace {
 
 constexpr std::int64_t kMostKeys = 0xffff;
-
-template <typename Value>
-std::string packed(const std::vector<Value>& values) {
-  return encode_base64(
-      {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Value)});
-}
 
 // 0 below 2^-24, else the logarithm in 65,535 steps: half a step is 1.27e-4 of the weight.
 std::uint16_t code_of(float weight) {
