@@ -123,7 +123,7 @@ class TransformersModel:
 def read(
     model: Any, given: Any, tokenizer: Any = None, *, writes: bool = True
 ) -> tuple[SeenModel, Any]:
-    """What a model of transformers attends to without dropout, and its output.
+    """Watches a pass of a model of transformers without dropout; returns the output too.
 
     An encoder-decoder writes greedily; only its encoder runs where it cannot write or ``writes``
     is False.

@@ -68,6 +68,7 @@ def of_seen(
     """As :meth:`Session.from_seen` says."""
     if not isinstance(stacks, Mapping):
         stacks = {"self": stacks}
+    tokens, key_tokens = (each if each is None else list(each) for each in (tokens, key_tokens))
     cores = []
     for stack, layers in stacks.items():
         for layer in layers:
@@ -79,7 +80,9 @@ def of_seen(
         checked(name, "name", "session"), _names(tokens, "tokens"),
         _names(key_tokens, "key_tokens"), cores, whole_if_given("session", "sequence", sequence),
     )  # fmt: skip
-    return kind(core)
+    session = kind(core)
+    session._made = stacks, tokens, key_tokens, name, sequence
+    return session
 
 
 def _names(tokens: Any, argument: str) -> list[bytes]:
