@@ -9,6 +9,7 @@ from . import errors, heads, hopfield
 from ._attention import attention, explain
 from ._core import version as __version__
 from ._generation import GeneratedToken, Generation
+from ._head_views import attention_patterns, colored_tokens, head_view, model_view
 from ._linear_attention import linear_attention, linear_attention_backward
 from ._masks import Mask, band, blocks, causal, custom, edges, keep, prefix, segments
 from ._models import Model, load, look, models
@@ -55,14 +56,17 @@ __all__ = [
     "Weights",
     "__version__",
     "attention",
+    "attention_patterns",
     "band",
     "blocks",
     "causal",
+    "colored_tokens",
     "custom",
     "dequantise",
     "edges",
     "errors",
     "explain",
+    "head_view",
     "heads",
     "hopfield",
     "keep",
@@ -76,6 +80,7 @@ __all__ = [
     "merge_backward",
     "message_passing",
     "message_passing_backward",
+    "model_view",
     "models",
     "prefix",
     "quantise",

@@ -4,7 +4,8 @@ The output of a cell is html that holds the page as a file in a frame, so that a
 nobody runs shows it: one that is opened without a kernel, a page of documentation. Where a kernel
 runs and anywidget is installed, a widget without a view of its own puts the live page in its place.
 (Where an output has a widget's view and html, JupyterLab takes the view, and without a kernel it
-shows an error and not the html.)
+shows an error and not the html.) A notebook that is not trusted shows neither frame nor live page.
+It shows the table, which the script of the output closes where it may run.
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 _FRAME_HEIGHT = 780  # pixels
 _SAVED_BYTES = 1 << 20  # of Q, K and lse: a notebook holds many outputs
+_UNTRUSTED = (
+    "This notebook is not trusted: it shows this table, and not the page. To trust it, choose "
+    "Trust Notebook in the command palette or the menu File, run the cell again, or type "
+    "<code>jupyter trust NOTEBOOK.ipynb</code>."
+)
 
 
 def shown_in_a_notebook(session: Session) -> dict[str, str]:
@@ -32,8 +38,7 @@ def shown_in_a_notebook(session: Session) -> dict[str, str]:
         page = page_of(session) if _is_live() else None
     except Unsupported:  # a build without the page
         page = None
-    saved = saved_in_a_frame(session, text, page)
-    return {"text/plain": text} if saved is None else {"text/plain": text, "text/html": saved}
+    return {"text/plain": text, "text/html": saved_in_a_frame(session, text, page)}
 
 
 def page_of(session: Session) -> Page:
@@ -53,21 +58,20 @@ def _is_live() -> bool:
     return hasattr(shell, "kernel") and importlib.util.find_spec("anywidget") is not None
 
 
-def saved_in_a_frame(session: Session, text: str, page: Page | None = None) -> str | None:
+def saved_in_a_frame(session: Session, text: str, page: Page | None = None) -> str:
     """The page in a frame, where the live one finds its place, and the table for readers that show
-    no frames; None where there is neither page."""
+    no frames; the table alone where there can be no page."""
     try:
         answers = page.answers if page else _core.PageAnswers(session._core)
-        document = answers.html(_SAVED_BYTES)
-    except Unsupported:  # scores that a file cannot compute again, or a build without the page
-        if page is None:
-            return None
+        document = answers.html(_SAVED_BYTES, session._address)
+    except Unsupported:  # weights that a file cannot hold, or a build without the page
         content = f"<pre>{html.escape(text)}</pre>"
     else:
         content = (
             f"<iframe srcdoc='{_quoted(document)}' sandbox=\"allow-scripts allow-downloads\" "
             f'style="width: 100%; height: {_FRAME_HEIGHT}px; border: 0" title="heed"></iframe>'
-            f"<details><summary>as text</summary><pre>{html.escape(text)}</pre></details>"
+            f"<details open data-heed-table><summary>as text</summary><p>{_UNTRUSTED}</p>"
+            f"<pre>{html.escape(text)}</pre></details>"
             # The frame is an origin of its own: it asks this script whether it is light or dark.
             f"<script>{_core.page_file('/frames.js')}</script>"
         )

@@ -46,6 +46,8 @@ class Page(anywidget.AnyWidget):
         self._session = weakref.ref(session, lambda _: _run_alone(self.close))
         super().__init__(page=uuid.uuid4().hex)
         self.on_msg(self._hear)
+        if session._address:
+            self.address = "#" + session._address
         _open.add(self)
 
     @traitlets.validate("address")

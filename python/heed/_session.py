@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _core, _session_arrays
+from . import _core, _given_weights, _plots, _session_arrays
 from ._answers import Cell, Column, NextWord, NextWords, Row, Token, tokens_of
 from ._checks import whole
 from ._notebook import page_of, saved_in_a_frame, shown_in_a_notebook
@@ -42,6 +42,7 @@ class Session:
 
     def __init__(self, core: _core.Session, model: Model | None = None):
         self._core = core
+        self._address = ""  # where the page opens; empty: where heed would look first
         self.model = model
         """None where the session is of arrays."""
         self._made: tuple[Any, ...] | None = None  # what a session of arrays was made of
@@ -50,7 +51,7 @@ class Session:
         if self._made is None:
             raise made(Unsupported, op="pickle", found="a session of a model",
                        expected="a session of arrays", hint="keep the text, and look again")  # fmt: skip
-        return _session_arrays.of_seen, (type(self), *self._made)
+        return _session_arrays.opened, (type(self), *self._made)
 
     @classmethod
     def from_arrays(cls, q: Any, k: Any, v: Any = None, **settings: Any) -> Session:
@@ -73,6 +74,32 @@ class Session:
             with the argument, and the layer, that does not fit
         """
         return _session_arrays.of_arrays(cls, q, k, v, **settings)
+
+    @classmethod
+    def from_weights(cls, weights: Any, tokens: Any = None, **settings: Any) -> Session:
+        """A session of attention weights alone, such as ``output_attentions=True`` gives them.
+
+        Weights are shown as they are; those that are 0 are hidden, as masked ones are. Nothing is
+        known of q, k and v: Why, Anatomy and scores of values are absent, and ``scores`` are the
+        logarithms of the weights.
+
+        Parameters
+        ----------
+        weights : one array a layer, [B, H, Tq, Tk] or [H, Tq, Tk], of NumPy, PyTorch (any device)
+            or JAX, of any floating type; None for a layer without attention. Or a dict of such
+            lists: "encoder", "decoder", "cross". One array [layers, B, H, Tq, Tk] is also taken
+        tokens, key_tokens : names of the queries, and of the keys where these are other tokens
+        stack : "self"; or "encoder", "decoder", "cross"
+        name : "weights"; what the model is called
+        sequence : which sequence of a batch; may be left out where there is one
+        sentence_b_start : of a pair of texts, the first token of the second
+
+        Raises
+        ------
+        ValueError, TypeError
+            with the layer that does not fit, or the place of a weight below 0 or above 1
+        """
+        return _given_weights.of_weights(cls, weights, tokens, **settings)
 
     @classmethod
     def from_seen(
@@ -251,6 +278,34 @@ class Session:
         words, rest, probability = _core.next_words(self._core, most, place)
         return NextWords([NextWord(*word) for word in words], rest, probability)
 
+    # --- plots -----------------------------------------------------------------------------------
+
+    def plot(
+        self, layer: int | None = None, head: int | None = None, ax: Any = None, *,
+        stack: str | None = None, **settings: Any,
+    ) -> Any:  # fmt: skip
+        """Draws the weights of a head with matplotlib: queries downwards, keys to the right.
+
+        heed chooses a ``layer`` and ``head`` that are not named. Weights that are 0 are blank; of
+        more than 1,024 tokens a cell is the largest weight of several. ``ax`` is what it is drawn
+        into, by default a new figure's; ``settings`` go to ``ax.imshow``. Returns ``ax``.
+        """
+        return _plots.plot(self, layer, head, ax, stack, settings)
+
+    def plot_heads(
+        self, score: str = "previous", ax: Any = None, *, stack: str | None = None, **settings: Any
+    ) -> Any:
+        """Draws a score of every head, a column of :meth:`heads`, as layers by heads."""
+        return _plots.plot_heads(self, score, ax, stack, settings)
+
+    def plot_row(
+        self, who: Who, layer: int | None = None, head: int | None = None, ax: Any = None, *,
+        stack: str | None = None, **settings: Any,
+    ) -> Any:  # fmt: skip
+        """Draws whom a token attends to as bars, one for each key; ``settings`` go to
+        ``ax.bar``."""
+        return _plots.plot_row(self, who, layer, head, ax, stack, settings)
+
     # --- as the program shows it -----------------------------------------------------------------
 
     def to_text(
@@ -337,8 +392,8 @@ class Session:
         """The display in a notebook: the page, or the table where the page cannot be shown."""
         return shown_in_a_notebook(self)
 
-    def _repr_html_(self) -> str | None:
-        """For what shows html outside of notebooks: the saved page."""
+    def _repr_html_(self) -> str:
+        """For what shows html outside of notebooks: the saved page, or the table."""
         return saved_in_a_frame(self, repr(self))
 
     def find(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from . import _core
 from ._checks import kind_of, whole_if_given
@@ -30,6 +33,7 @@ def of_arrays(
     **settings: Any,
 ) -> Session:
     """As :meth:`Session.from_arrays` says."""
+    _warn_of_weights(q)
     layers = {"q": q, "k": k, "v": v, "lse": lse, "lse_low": lse_low}
     lists = {each: list(a) for each, a in layers.items() if isinstance(a, (list, tuple))}
     if lists and not {"q", "k"} <= lists.keys():
@@ -62,26 +66,68 @@ def _of_batch(name: str, array: Any) -> Any:
     return array[None] if array.ndim == rank - 1 else array
 
 
+def _warn_of_weights(q: Any) -> None:
+    """Warns of a q whose rows sum to 1: these are weights."""
+    first = q[0] if isinstance(q, (list, tuple)) and q else q
+    if getattr(first, "ndim", 0) < 2 or first.shape[-1] < 2:
+        return
+    rows = as_array(first, "q")
+    if rows.size and (rows >= 0).all() and np.abs(rows.sum(-1) - 1).max() < 1e-2:
+        warnings.warn(
+            "session: the rows of q sum to 1, as attention weights do; "
+            "heed.Session.from_weights takes weights",
+            stacklevel=4,
+        )
+
+
+def as_array(given: Any, argument: str) -> np.ndarray:
+    """Numbers of any library, type and device, as float32 or float64 of NumPy."""
+    if hasattr(given, "detach"):  # PyTorch's, with bfloat16 and devices that NumPy does not know
+        given = given.detach().cpu()
+        given = (given if str(given.dtype) == "torch.float64" else given.float()).numpy()
+    try:
+        array = np.asarray(given)
+        return array if array.dtype == np.float64 else array.astype(np.float32, copy=False)
+    except (TypeError, ValueError):
+        raise made(WrongType, op="session", argument=argument, found=kind_of(given),
+                   expected="an array of numbers") from None  # fmt: skip
+
+
 def of_seen(
     kind: type[Session], stacks: Any, tokens: Any, key_tokens: Any, name: str, sequence: int | None
 ) -> Session:
     """As :meth:`Session.from_seen` says."""
     if not isinstance(stacks, Mapping):
         stacks = {"self": stacks}
-    tokens, key_tokens = (each if each is None else list(each) for each in (tokens, key_tokens))
-    cores = []
+    stacks = {stack: list(layers) for stack, layers in stacks.items()}
     for stack, layers in stacks.items():
         for layer in layers:
             if not isinstance(layer, Seen):
                 raise made(WrongType, op="session", argument=f"stacks[{stack!r}]",
                            found=kind_of(layer), expected="heed.Seen")  # fmt: skip
-        cores.append((stack, [layer._core for layer in layers]))
+    return opened(kind, stacks, tokens, key_tokens, name, sequence)
+
+
+def opened(
+    kind: type[Session],
+    stacks: Mapping[str, list[Seen]],
+    tokens: Any,
+    key_tokens: Any,
+    name: str,
+    sequence: int | None,
+    split: int | None = None,
+    only_weights: bool = False,
+) -> Session:
+    """A session of the layers of each stack."""
+    tokens, key_tokens = (each if each is None else list(each) for each in (tokens, key_tokens))
+    cores = [(stack, [layer._core for layer in layers]) for stack, layers in stacks.items()]
     core = _core.open_arrays(
         checked(name, "name", "session"), _names(tokens, "tokens"),
         _names(key_tokens, "key_tokens"), cores, whole_if_given("session", "sequence", sequence),
+        split, only_weights,
     )  # fmt: skip
     session = kind(core)
-    session._made = stacks, tokens, key_tokens, name, sequence
+    session._made = stacks, tokens, key_tokens, name, sequence, split, only_weights
     return session
 
 

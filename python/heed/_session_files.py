@@ -44,6 +44,8 @@ def viewed(
         if view is not None and value is not None:
             expected = "one of them: it names head and tokens itself"
             raise refused("look", "view", "given beside " + name, expected)
+    if view is None and all(value is None for value in named.values()) and session._address:
+        view = session._address
     of = session.stack(stack)  # or says which there are
     layer = _below("layer", layer, of.layers)
     head = _below("head", head, of.heads)

@@ -79,8 +79,9 @@ class PageAnswers {
     return answers_->answer(request, taker);
   }
 
-  // The page as a file of about this many bytes at most, once every head has its statistics.
-  std::string html(std::int64_t bytes) {
+  // The page as a file of about this many bytes at most, at an address (empty: where heed would
+  // look first), once every head has its statistics.
+  std::string html(std::int64_t bytes, const std::string& address) {
     const Entered entered(*this);
     if (!entered.open) fail({.op = "page", .found = "it is closed"});
     SignalWatch watch;
@@ -92,7 +93,7 @@ class PageAnswers {
       }
       if (seen.failed) std::rethrow_exception(seen.failed);
       const auto [view, chosen] =
-          cli::view_of({}, live_->session(), [this] { return live_->scores(); });
+          cli::view_of({.view = address}, live_->session(), [this] { return live_->scores(); });
       return saved_page(serve::page_sources(), *live_, view, bytes, nullptr, chosen);
     });
   }
@@ -166,7 +167,7 @@ void bind_page_answers(nb::module_& module) {
           },
           nb::arg("method"), nb::arg("target"), nb::arg("body"), nb::arg("begin"), nb::arg("take"),
           nb::arg("asking"), "Whether the answer is whole.")
-      .def("html", &PageAnswers::html, nb::arg("bytes"))
+      .def("html", &PageAnswers::html, nb::arg("bytes"), nb::arg("address") = "")
       .def("close", &PageAnswers::close);
   module.def(
       "page_file", [](const std::string& path) { return serve::page_file(path); }, nb::arg("path"));

@@ -94,11 +94,16 @@ SessionInput input_of(const SessionArrays& arrays) {
 SessionHandle open_arrays(const std::string& name, const std::vector<nb::bytes>& tokens,
                           const std::vector<nb::bytes>& key_tokens,
                           const std::vector<std::pair<std::string, Layers>>& stacks,
-                          std::optional<std::int64_t> sequence) {
+                          std::optional<std::int64_t> sequence, std::optional<std::int64_t> split,
+                          bool only_weights) {
   auto held = std::make_shared<HeldSession>();
   std::vector<Tensor> made;
-  SessionArrays arrays = {
-      .name = name, .tokens = strings(tokens), .key_tokens = strings(key_tokens), .stacks = {}};
+  SessionArrays arrays = {.name = name,
+                          .tokens = strings(tokens),
+                          .key_tokens = strings(key_tokens),
+                          .stacks = {},
+                          .split = split,
+                          .only_weights = only_weights};
   held->input = input_of(arrays);
   for (const auto& [stack, layers] : stacks) {
     const std::optional<Stack> named = stack_of(stack);
@@ -119,7 +124,8 @@ SessionHandle open_arrays(const std::string& name, const std::vector<nb::bytes>&
 
 void bind_session_arrays(nb::module_& module) {
   module.def("open_arrays", &open_arrays, nb::arg("name"), nb::arg("tokens"), nb::arg("key_tokens"),
-             nb::arg("stacks"), nb::arg("sequence").none());
+             nb::arg("stacks"), nb::arg("sequence").none(), nb::arg("split").none(),
+             nb::arg("only_weights"));
 }
 
 }  // namespace heed::python

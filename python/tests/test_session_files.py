@@ -134,12 +134,6 @@ def test_a_notebook_gets_the_page_in_a_frame(session, page):
     assert snapshot(inner)["session"]["tokens"]
 
 
-def test_scores_that_a_file_cannot_compute_again_are_shown_as_text(rng):
-    q = rng.normal(size=(1, 2, 5, 8)).astype(np.float32)
-    session = heed.Session.from_arrays(q, q, softcap=3.0)
-    assert list(session._repr_mimebundle_()) == ["text/plain"]
-
-
 def test_a_name_without_a_known_ending_is_refused(session, tmp_path):
     for name in ("x.pdf", "x"):
         with pytest.raises(ValueError, match="path is .*expected a name that ends in .html"):

@@ -43,6 +43,7 @@ def ran(model, inputs, **settings):
     """Without and with heed: two outputs, and what was seen."""
     with torch.no_grad():
         wanted = model(**inputs, output_attentions=True, **settings)
+        model.set_attn_implementation("heed")
         with watch(model) as seen:
             found = model(**inputs, **settings)
     return wanted, found, seen
@@ -130,6 +131,7 @@ def generated(model, inputs):
         wanted = model.generate(
             **inputs, **settings, output_attentions=True, return_dict_in_generate=True
         )
+        model.set_attn_implementation("heed")
         with watch(model) as seen:
             found = model.generate(**inputs, **settings)
     sequences = wanted.sequences

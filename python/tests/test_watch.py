@@ -46,8 +46,8 @@ def test_memory_is_linear_in_the_length():
         with watch(model) as seen, torch.no_grad():
             model(DECODERS["gpt2"].inputs(length=length)["input_ids"])
         kept.append(seen.nbytes)
-    # 2 sequences, 2 layers: q, k and v of 32 numbers and two numbers a head
-    assert kept == [2 * 2 * length * 4 * (3 * 32 + 2 * 4) for length in (16, 32, 64)]
+    # 2 sequences, 2 layers: q, k, v and the output, of 32 numbers each
+    assert kept == [2 * 2 * length * 4 * 4 * 32 for length in (16, 32, 64)]
 
 
 def test_stacks_and_layers_have_names():

@@ -10,7 +10,7 @@ import pytest
 from conftest import peer
 
 torch = peer("torch")
-peer("transformers")
+transformers = peer("transformers")
 
 from architectures import DECODERS, OTHERS, PAIRS  # noqa: E402
 from watched import close, weights_of  # noqa: E402
@@ -18,17 +18,16 @@ from watched import close, weights_of  # noqa: E402
 from heed.transformers import watch  # noqa: E402
 
 
-def test_a_model_loaded_otherwise_is_put_back(llama, ids):
-    with watch(llama):
-        assert llama.config._attn_implementation == "heed"
-    assert llama.config._attn_implementation == "eager"
+def test_the_model_is_left_as_it_is(llama, ids):
+    functions = transformers.AttentionInterface.get_interface
     clip = OTHERS["clip"].made("sdpa")
-    with pytest.raises(ZeroDivisionError), watch(clip):
-        assert clip.config.vision_config._attn_implementation == "heed"
+    with pytest.raises(ZeroDivisionError), watch(clip), watch(llama):
+        assert clip.config.vision_config._attn_implementation == "sdpa"
+        assert llama.config._attn_implementation == "eager"
         raise ZeroDivisionError
-    assert clip.config.vision_config._attn_implementation == "sdpa"
-    assert clip.text_model.config._attn_implementation == "sdpa"
     assert not llama._forward_pre_hooks and not clip._forward_pre_hooks
+    assert transformers.AttentionInterface.get_interface is functions
+    assert "__getitem__" not in vars(transformers.AttentionInterface)
 
 
 def test_what_ran_before_an_exception_stays(llama, ids):

@@ -5,10 +5,14 @@
 
 #include <cmath>
 #include <numeric>
+#include <string>
 #include <vector>
 
+#include "heed/inspect/head_scores.h"
 #include "heed/inspect/look.h"
 #include "heed/mask.h"
+#include "inspect/answers/questions.h"
+#include "inspect/session/carried.h"
 #include "inspect/session/shared.h"
 #include "inspect/session/visible_keys.h"
 #include "support/compare.h"
@@ -118,6 +122,65 @@ TEST(ArraySession, SaysWhichArrayIsWrong) {
                     "session: tokens is a list of 2, expected none, or 5");
   EXPECT_HEED_ERROR(open_session(SessionArrays{}), ErrorCode::kInvalidArgument,
                     "session: stacks is empty, expected at least one");
+}
+
+// Weights alone: 1/4 and 3/4 in each row, as logarithms that are the bias.
+struct Weights {
+  Tensor q = Tensor::zeros({1, 1, 2, 1}, DType::kF32);
+  Tensor v = Tensor::zeros({1, 1, 2, 0}, DType::kF32);
+  Tensor lse = Tensor::zeros({1, 1, 2}, DType::kF32);
+  Tensor bias = Tensor::zeros({1, 1, 2, 2}, DType::kF32);
+
+  Weights() {
+    for (int at = 0; at < 4; ++at) bias.data<float>()[at] = std::log(at % 2 == 0 ? 0.25F : 0.75F);
+  }
+
+  SessionArrays arrays() const {
+    LayerArrays layer = {.args = {.q = q, .keys = {.k = q, .v = v}}, .lse = lse};
+    layer.args.scores.bias = bias;
+    return {.stacks = {{Stack::kSelf, {layer}}}, .only_weights = true};
+  }
+};
+
+TEST(ArraySession, ScoresOfWeightsAloneHaveNoParts) {
+  const Weights weights;
+  const LiveSession live("weights", {}, open_session(weights.arrays()));
+  EXPECT_TRUE(has_only_weights(live.session()));
+  EXPECT_FALSE(has_only_weights(open_session(Arrays().cross())));
+  EXPECT_EQ(look_cell(live.layer({}), 0, 1, 1).weight, 0.75);
+  Cancel cancel;
+  const auto said = [](const char* op) {
+    return std::string(op) +
+           ": a session of weights alone, expected q and k, of which scores are made";
+  };
+  EXPECT_HEED_ERROR(answer_why(live, {}), ErrorCode::kUnsupported, said("why"));
+  EXPECT_HEED_ERROR(answer_anatomy(live, {}), ErrorCode::kUnsupported, said("anatomy"));
+  EXPECT_HEED_ERROR(answer_dimensions(live, {}, cancel), ErrorCode::kUnsupported,
+                    said("dimensions"));
+  EXPECT_HEED_ERROR(answer_geometry(live, {}, cancel), ErrorCode::kUnsupported, said("geometry"));
+}
+
+TEST(ArraySession, WithoutValuesNothingIsSaidOfWhatTheyCarry) {
+  const Session session = open_session(Weights().arrays());
+  const HeadScores scores = score_heads(session, Stack::kSelf, 0).at(0);
+  EXPECT_TRUE(std::isnan(scores.of("value_weighted")));
+  EXPECT_TRUE(std::isnan(scores.of("value_sink")));
+  EXPECT_NEAR(scores.of("sink"), 0.25, 1e-6);
+  EXPECT_HEED_ERROR(carried(session.at(Place{})), ErrorCode::kUnsupported,
+                    "session: carried is asked for, expected values: this session has none");
+}
+
+TEST(ArraySession, OfAPairIsSplitAtItsSecondText) {
+  const Weights weights;
+  SessionArrays arrays = weights.arrays();
+  arrays.split = 1;
+  const Session session = open_session(arrays);
+  EXPECT_EQ(session.split, 1);
+  EXPECT_EQ(session.tokens[0].text, 0);
+  EXPECT_EQ(session.tokens[1].text, 1);
+  arrays.split = 2;
+  EXPECT_HEED_ERROR(open_session(arrays), ErrorCode::kInvalidArgument,
+                    "session: split is 2, expected 1 to 1: the first token of the second text");
 }
 
 TEST(VisibleKeys, SayWhetherAQueryLooksAhead) {

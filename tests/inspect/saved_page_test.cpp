@@ -4,12 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "heed/mask.h"
 #include "inspect/saved/held_heads.h"
+#include "inspect/saved/held_weights.h"
 #include "serve/page_sources.h"
 #include "serve/served.h"
+#include "support/expect_error.h"
 #include "text/pipeline/base64.h"
 
 namespace heed {
@@ -118,7 +122,8 @@ LayerAttention masked(const Mask& mask, std::int64_t length) {
 }
 
 TEST(HeldHeads, ABandIsARunOfKeysForEachQuery) {
-  const VisibleKeys keys = visible_keys(masked(Mask::band({.left = 2, .right = 1}), 130), 0);
+  const VisibleKeys keys =
+      visible_keys(masked(Mask::band({.left = 2, .right = 1}), 130), 0).value();
   for (int query = 0; query < 130; ++query) {
     EXPECT_EQ(keys.begins[static_cast<std::size_t>(query)], std::max(0, query - 2));
     EXPECT_EQ(keys.ends[static_cast<std::size_t>(query)], std::min(130, query + 2));
@@ -126,9 +131,74 @@ TEST(HeldHeads, ABandIsARunOfKeysForEachQuery) {
 }
 
 TEST(HeldHeads, WithoutAMaskEveryKeyIsSeen) {
-  const VisibleKeys keys = visible_keys(masked({}, 3), 0);
+  const VisibleKeys keys = visible_keys(masked({}, 3), 0).value();
   EXPECT_EQ(keys.begins, (std::vector<std::int32_t>{0, 0, 0}));
   EXPECT_EQ(keys.ends, (std::vector<std::int32_t>{3, 3, 3}));
+}
+
+// A causal mask with a gap, or a bias: weights that q and k do not give over a run of keys.
+LayerAttention scored_layer(std::int64_t length, bool has_gap) {
+  LayerAttention layer = masked({}, length);
+  layer.v = Tensor::zeros({1, 1, length, 4}, DType::kF32);
+  layer.bias = Tensor::zeros({length, length}, DType::kF32);
+  for (std::int64_t at = 0; at < length * length; ++at)
+    layer.bias.data<float>()[at] = static_cast<float>(at % 7);
+  layer.scores.bias = layer.bias;
+  if (has_gap)
+    layer.mask = Mask::custom({.visible = [](const MaskPlace&, std::int64_t i, std::int64_t j) {
+      return (i + j) % 2 == 0;
+    }});
+  Attended attended = attention(layer.args());
+  layer.lse = std::move(attended.lse);
+  layer.lse_low = std::move(attended.lse_low);
+  return layer;
+}
+
+template <typename Value>
+std::vector<Value> unpacked(const std::string& text) {
+  const std::string bytes = decode_base64(text).value();
+  std::vector<Value> values(bytes.size() / sizeof(Value));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+TEST(HeldWeights, ListTheLargestOfARowAndTheSumOfTheOthers) {
+  const HeldWeightsAnswer held = held_weights(scored_layer(9, false), 0, 2);
+  EXPECT_EQ(held.largest, 2);
+  EXPECT_EQ(unpacked<std::uint16_t>(held.counts), std::vector<std::uint16_t>(9, 2));
+  EXPECT_EQ(unpacked<std::uint16_t>(held.ends), std::vector<std::uint16_t>(9, 9));
+  const auto keys = unpacked<std::uint16_t>(held.keys);
+  EXPECT_EQ(keys[0], 5);  // of biases 0 to 6, 0, 1
+  EXPECT_EQ(keys[1], 6);
+  double sum = unpacked<float>(held.rests)[0];
+  for (const std::uint16_t code :
+       {unpacked<std::uint16_t>(held.codes)[0], unpacked<std::uint16_t>(held.codes)[1]})
+    sum += std::exp2(24 * (code / 65535.0 - 1));
+  EXPECT_NEAR(sum, 1, 2e-4);
+}
+
+TEST(HeldWeights, ListAllOfARowWithGaps) {
+  const HeldWeightsAnswer held = held_weights(scored_layer(9, true), 0, 2);
+  EXPECT_EQ(held.largest, std::nullopt);
+  const auto keys = unpacked<std::uint16_t>(held.keys);
+  EXPECT_EQ((std::vector<std::uint16_t>(keys.begin(), keys.begin() + 5)),
+            (std::vector<std::uint16_t>{0, 2, 4, 6, 8}));
+  EXPECT_EQ(unpacked<std::uint16_t>(held.ends), std::vector<std::uint16_t>(9, 0));
+}
+
+TEST(HeldHeads, AMaskWithGapsHasNoRuns) {
+  EXPECT_EQ(visible_keys(scored_layer(9, true), 0), std::nullopt);
+}
+
+TEST_F(SavedPage, RefusesAnotherSideThatItCannotHold) {
+  const auto live = scored("Once upon a time");
+  for (const char* versus : {"ablate:self.L0.H1", "text:other", "model:other"}) {
+    const ViewAddress view = parse_view(std::string("look/L0.H0/vs=") + versus);
+    EXPECT_HEED_ERROR(saved_page(serve::page_sources(), *live, view), ErrorCode::kUnsupported,
+                      std::string("html: vs is ") + versus +
+                          ", expected a head, or edits of a session that has a model: a file can "
+                          "show no other");
+  }
 }
 
 TEST_F(SavedPage, HoldsTheOtherSideOfAComparisonWithEdits) {

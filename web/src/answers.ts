@@ -404,6 +404,7 @@ export interface Marginals {
   received: number[];
   keys_in_use: number[];
   row_sum_error: number;
+  largest?: number;
 }
 
 export interface Adjusted {

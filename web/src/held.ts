@@ -12,6 +12,15 @@ export type Heads = Pick<Side, 'layers' | 'heads' | 'held'>;
 /** Whether the page is a file, which holds some heads and asks nobody. */
 export function isSaved(model: ModelInfo): boolean { return model.held !== undefined; }
 
+/** Whether there are weights alone: no q and no k, so scores have no parts. */
+export function hasOnlyWeights({family}: ModelInfo): boolean { return family === 'weights'; }
+
+/** Why a model does not have what a view shows, in a sentence. */
+export function lackOf(model: ModelInfo, {label, ofScores}: {label: string; ofScores?: boolean}): string {
+  if (ofScores && hasOnlyWeights(model)) return `${label} needs q and k: this session has weights alone.`;
+  return `${isSaved(model) ? 'This file' : model.name} has nothing to show in ${label}.`;
+}
+
 /** Whether the view's questions about runs of the model have answers: from the model, or from a file that was saved with the view. */
 export function answersRuns({runs, held_view: held}: ModelInfo, view: string): boolean { return runs || held === view; }
 

@@ -1,6 +1,8 @@
 // A session of arrays that somebody else computed: any attention whose q, k and v are at hand.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,10 +29,16 @@ struct SessionArrays {
   std::vector<std::string> key_tokens = {};  // of the keys; empty: as `tokens` where they are as
                                              // many, else their indices
   std::vector<StackArrays> stacks = {};
+  std::optional<std::int64_t> split = {};  // of a pair: the first token of the second text
+  /// The layers are weights: their bias is ln of them, q and k are 0 and stand for nothing.
+  bool only_weights = false;
 };
 
 /// Copies the arrays. A stack may be rectangular; all of them have the same queries and keys.
 /// Errors name the array.
 Session open_session(const SessionArrays& arrays);
+
+/// Whether the session was opened with `only_weights`: its scores have no parts to show.
+bool has_only_weights(const Session& session);
 
 }  // namespace heed

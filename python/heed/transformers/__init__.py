@@ -11,16 +11,23 @@ be asked for, at any length:
     with heed.transformers.watch(model, tokenizer) as seen:
         model(**tokenizer("The cat sat on the mat.", return_tensors="pt"))
     seen.attention(5).weights[0, 3, 9]
+
+:func:`edit` changes attention while a model runs:
+
+    with heed.transformers.edit(model, tokenizer) as e:
+        e.ablate(5, heads=[3])
+        model(**tokenizer("The cat sat on the mat.", return_tensors="pt"))
 """
 
 from transformers import AttentionInterface, AttentionMaskInterface
 
 from ._attention import attention
+from ._editing import Edits, edit
 from ._pattern import Pattern, mask
 from ._seen_model import SeenModel
 from ._watching import watch
 
-__all__ = ["Pattern", "SeenModel", "attention", "mask", "watch"]
+__all__ = ["Edits", "Pattern", "SeenModel", "attention", "edit", "mask", "watch"]
 
 AttentionInterface.register("heed", attention)
 AttentionMaskInterface.register("heed", mask)

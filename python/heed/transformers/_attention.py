@@ -8,13 +8,12 @@ import torch
 from torch import Tensor
 
 from .. import _core
-from .._masks import causal
 from .._torch_attention import attend, grad_enabled, is_direct, requires_gradient
 from ..errors import Error, Unsupported, made, renamed
 from ..torch import autocast, hidden_or_added, is_autocast_enabled
-from ._calls import Call
+from ._arguments import OF_NONE, is_causal as hides
+from ._interface import kept
 from ._pattern import Pattern
-from ._watching import Watch, watchers
 
 _NAMES = {
     "q": "query", "k": "key", "v": "value", "mask.keep": "attention_mask", "sink": "s_aux",
@@ -22,10 +21,7 @@ _NAMES = {
 }  # fmt: skip
 _REFUSED = {"sinks", "indices", "block_indices", "cache"}
 """Arguments that change the result, of families that heed does not know."""
-_OF_NONE: dict[bool, dict[str, Any]] = {False: {}, True: {"mask": causal(), "q_offset": 0}}
-"""What no mask says: nothing is hidden; or causal, where the first query and the first key stand
-together, as PyTorch has it."""
-_PREPARED = {hides: _core.PreparedAttention(of) for hides, of in _OF_NONE.items()}
+_PREPARED = {hides: _core.PreparedAttention(of) for hides, of in OF_NONE.items()}
 
 
 def attention(
@@ -34,7 +30,7 @@ def attention(
     key: Tensor,
     value: Tensor,
     attention_mask: Tensor | None,
-    scaling: float | None = None,
+    scaling: float | Tensor | None = None,
     dropout: float = 0.0,
     is_causal: bool | None = None,
     position_bias: Tensor | None = None,
@@ -52,8 +48,10 @@ def attention(
         _refuse(others)
     if is_autocast_enabled("cpu"):
         query, key, value = autocast(query, key, value)
-    watching = watchers(module)
-    is_plain = position_bias is None is s_aux and not (softcap or dropout or watching)
+    if isinstance(scaling, Tensor):  # one number per head, perhaps trained
+        query, scaling = query * scaling.reshape(1, -1, 1, 1), 1.0
+    keeping = kept()
+    is_plain = position_bias is None is s_aux and not (softcap or dropout or keeping is not None)
     is_plain = is_plain and is_direct(query, key, value)
     if is_plain and not (grad_enabled() and requires_gradient(query, key, value)):
         prepared = _prepared(attention_mask, is_causal, module, query.shape[2])
@@ -66,7 +64,7 @@ def attention(
                 return out, None
     settings = {"scale": scaling, "softcap": softcap, "dropout": dropout}
     return _attend(
-        module, query, key, value, attention_mask, is_causal, position_bias, s_aux, settings, watching
+        module, query, key, value, attention_mask, is_causal, position_bias, s_aux, settings, keeping
     )
 
 
@@ -77,13 +75,13 @@ def _prepared(
         return None if mask.was_opened else mask.prepared
     if mask is not None:
         return None
-    return _PREPARED[_hides(is_causal, module, queries)]
+    return _PREPARED[hides({"is_causal": is_causal}, module, queries)]
 
 
 def _attend(
     module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None,
     is_causal: bool | None, position_bias: Tensor | None, sink: Tensor | None,
-    given: dict[str, Any], watching: list[Watch],
+    given: dict[str, Any], kept: list[Tensor] | None,
 ) -> tuple[Tensor, None]:  # fmt: skip
     sequences, _, keys, _ = key.shape
     batch, _, queries, _ = query.shape
@@ -96,7 +94,6 @@ def _attend(
     if position_bias is not None:
         keep, bias = _with_bias(added, position_bias[..., :keys])
     seed = torch.randint(2**63 - 1, (), dtype=torch.int64) if given["dropout"] else None
-    kept: list[Tensor] | None = [] if watching else None
     try:
         out = attend(
             query, key, value, bias=bias, sink=sink, keep=keep, seed=seed, settings=settings,
@@ -105,9 +102,6 @@ def _attend(
     except Error as error:
         bias_name = "attention_mask" if position_bias is None else "position_bias"
         raise renamed(error, _NAMES | {"bias": bias_name, "keep": "attention_mask"}) from None
-    mask = mask if keep is None else keep
-    for watch in watching:
-        watch.note(module, Call.of(query, key, value, mask, bias, sink, settings, *kept[0]))
     return out.transpose(1, 2), None
 
 
@@ -120,15 +114,8 @@ def _rule(
             return mask, mask.settings.copy()
         mask = mask.dense()
     if mask is None:
-        return None, _OF_NONE[_hides(is_causal, module, queries)].copy()
+        return None, OF_NONE[hides({"is_causal": is_causal}, module, queries)].copy()
     return mask[..., :keys], {}
-
-
-def _hides(is_causal: bool | None, module: torch.nn.Module, queries: int) -> bool:
-    """Whether a call without a mask hides what comes later."""
-    if is_causal is None:
-        is_causal = getattr(module, "is_causal", True)
-    return bool(is_causal) and queries > 1
 
 
 def _with_bias(mask: Tensor | None, bias: Tensor) -> tuple[Tensor | None, Tensor]:

@@ -9,98 +9,167 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..torch import hidden_or_added
+from ._arguments import KNOWN, Arguments
 from ._pattern import Pattern
-from ._rules import CAUSAL, EVERYTHING
+from ._rules import EVERYTHING
+
+_BY_SEQUENCE = ("q", "k", "v", "out", "bias", "weights", "ids")
 
 
 @dataclass
 class Call:
-    """One call, linear in the length but for a bias or a mask that the model made as a tensor."""
+    """One call, linear in the length but for a bias, a mask or weights that exist as tensors.
+
+    Tensors stay where the model computed them.
+    """
 
     q: Tensor
     k: Tensor
     v: Tensor
-    lse: Tensor
-    lse_low: Tensor
+    out: Tensor | None
+    """[B, H, Tq, Dv], what the function returned; None where heed computed, or dropout applied."""
+    sums: Tensor | None
+    """[2, B, H, Tq], the log-sum-exp and its rounding error, where the function has it."""
     mask: Tensor | None
+    """A pattern, or a tensor of bool or one that is added; None where nothing is hidden."""
     bias: Tensor | None
     sink: Tensor | None
+    weights: Tensor | None
+    """[B, H, Tq, Tk] that a function of the user's returned."""
     settings: dict[str, Any]
     queries: range
     """Positions of q's rows."""
     keys: range
     """Positions of k's rows. In a run, of those keys that the calls before did not have."""
+    function: str
     is_cross: bool = False
     ids: Tensor | None = None
     """[B, Tq] of token ids."""
+    edits: tuple[Any, ...] = ()
+    is_guess: bool = False
+    """Whether a function of the user's was given no mask, and may have made one or not."""
 
     @classmethod
     def of(
-        cls, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None,
-        sink: Tensor | None, settings: dict[str, Any], lse: Tensor, lse_low: Tensor,
-    ) -> Call:  # fmt: skip
-        queries, keys = _positions(mask, settings, q.shape[2], k.shape[2])
-        if len(keys) < k.shape[2]:  # memory of a static cache, which will be written to
-            k, v = (each[:, :, : len(keys)].clone() for each in (k, v))
-        q, k, v, lse, lse_low = (each.detach() for each in (q, k, v, lse, lse_low))
-        bias, sink = (each if each is None else each.detach() for each in (bias, sink))
-        return cls(q, k, v, lse, lse_low, mask, bias, sink, settings, queries, keys)
+        cls, given: Arguments, out: Tensor, weights: Tensor | None = None, is_padded: bool = False
+    ) -> Call:
+        """``is_padded`` says that k and v are memory of a cache that need not be full."""
+        q, k, v = given.query, given.key, given.value
+        if q.shape[0] == 1 < k.shape[0]:
+            q = q.expand(k.shape[0], -1, -1, -1)
+        q, k, v = (each.to(out.dtype) for each in (q, k, v))  # as autocast does
+        mask = given.visible()
+        if isinstance(mask, Pattern) and mask.was_opened:
+            mask = mask.dense()
+        queries, keys = _positions(mask, q.shape[2], k.shape[2], is_padded)
+        k, v = (each[:, :, : len(keys)] for each in (k, v))
+        settings = {"softcap": given.settings.get("softcap"), "scale": given.scale}
+        if isinstance(given.scale, Tensor):  # one number per head
+            q, settings["scale"] = q * given.scale.reshape(1, -1, 1, 1), 1.0
+        sums = given.kept[0] if given.kept and not given.edits else None
+        return cls(
+            q, k, v,
+            out=None if sums is not None or given.dropout else out.transpose(1, 2),
+            sums=sums,
+            mask=mask, bias=given.settings.get("position_bias"), sink=given.sink, weights=weights,
+            settings={name: value for name, value in settings.items() if value is not None},
+            queries=queries, keys=keys, function=given.name, edits=tuple(given.edits),
+            is_guess=given.mask is None and given.name not in KNOWN,
+        )  # fmt: skip
+
+    def detached(self, is_overwritten: bool) -> Call:
+        """The same without gradients. Keys and values that the model will write to are copied."""
+        moved = {name: value.detach() for name, value in self._tensors()}
+        if is_overwritten:
+            moved |= {name: moved[name].clone() for name in ("k", "v")}
+        return dataclasses.replace(self, **moved)
+
+    def _tensors(self) -> list[tuple[str, Tensor]]:
+        named = ((each.name, getattr(self, each.name)) for each in dataclasses.fields(self))
+        return [(n, t) for n, t in named if isinstance(t, Tensor) and type(t) is not Pattern]
 
     @property
     def nbytes(self) -> int:
-        return sum(t.numel() * t.element_size() for t in (self.q, self.k, self.v)) + sum(
-            t.numel() * t.element_size() for t in (self.lse, self.lse_low)
-        )
+        tensors = (self.q, self.k, self.v, self.out, self.sums, self.weights)
+        return sum(t.numel() * t.element_size() for t in tensors if t is not None)
 
     @property
     def rule(self) -> Any:
         """The mask as a rule; None where nothing is hidden. A tensor is its own rule."""
-        if self.mask is None:
-            return CAUSAL if "mask" in self.settings else EVERYTHING
         return self.mask.rule if isinstance(self.mask, Pattern) else self.mask
+
+    def to(self, device: Any) -> Call:
+        """The same with every tensor on a device."""
+        return dataclasses.replace(self, **{n: t.to(device) for n, t in self._tensors()})
+
+    def of_rows(self, begin: int, end: int) -> Call:
+        """The same of some of its queries."""
+        rows, count = slice(begin, end), len(self.queries)
+
+        def cut(tensor: Tensor | None) -> Tensor | None:
+            if tensor is None or tensor.shape[2] != count:
+                return tensor
+            return tensor[:, :, rows]
+
+        mask = self.mask
+        if isinstance(mask, Pattern):
+            mask = Pattern(mask.shape[0], mask.queries[rows], mask.keys, mask.rule, mask.padding)
+        else:
+            mask = cut(mask)
+        parts = {"mask": mask, "bias": cut(self.bias), "queries": self.queries[rows]}
+        return dataclasses.replace(self, q=self.q[:, :, rows], **parts)
+
+    def resolved(self) -> Call:
+        """The same with a mask that is a pattern or bool: what is added is a part of the bias."""
+        mask, bias = self.mask, self.bias
+        if isinstance(mask, Pattern) or mask is None or mask.dtype == torch.bool:
+            return self
+        if bias is not None:
+            return dataclasses.replace(self, mask=None, bias=bias[..., : mask.shape[-1]] + mask)
+        keep, bias = hidden_or_added(mask, self.q, self.k, self.settings.get("scale"))
+        return dataclasses.replace(self, mask=keep, bias=bias)
 
     def of_one(self, sequence: int) -> Call:
         """The same of one sequence of the batch."""
         batch, one = self.q.shape[0], slice(sequence, sequence + 1)
 
         def cut(tensor: Tensor | None) -> Tensor | None:
-            if tensor is None or tensor.dim() == 1 or tensor.shape[0] != batch:
-                return tensor
-            return tensor[one]
+            return tensor if tensor is None or tensor.shape[0] != batch else tensor[one]
 
-        names = ("q", "k", "v", "lse", "lse_low", "bias", "ids")
         mask = self.mask.of_one(sequence) if isinstance(self.mask, Pattern) else cut(self.mask)
-        parts = {name: cut(getattr(self, name)) for name in names}
-        return dataclasses.replace(self, mask=mask, **parts)
+        parts = {name: cut(getattr(self, name)) for name in _BY_SEQUENCE}
+        sums = None if self.sums is None else self.sums[:, one]
+        return dataclasses.replace(self, mask=mask, sums=sums, **parts)
 
     def visible(self, keys: range) -> Tensor:
         """[B or 1, H or 1, Tq, len(keys)] of bool; keys that this call did not have are hidden."""
         if self.mask is None:
-            at, of = torch.tensor(self.queries)[:, None], torch.tensor(keys)[None]
-            allowed = of <= at if self.rule is CAUSAL else of < self.keys.stop
+            allowed = (torch.tensor(keys) < self.keys.stop)[None]
             return allowed.expand(len(self.queries), len(keys))[None, None]
         mask = self.mask.dense() if isinstance(self.mask, Pattern) else self.mask
-        if mask.dtype != torch.bool:
-            mask = torch.ones_like(mask, dtype=torch.bool)
         first = self.mask.keys.start if isinstance(self.mask, Pattern) else 0
         return placed(mask, first - keys.start, len(keys), len(self.queries))
 
 
 def _positions(
-    mask: Tensor | None, settings: dict[str, Any], queries: int, keys: int
+    mask: Tensor | None, queries: int, keys: int, is_padded: bool
 ) -> tuple[range, range]:
     """Of the queries and of the keys that exist."""
     if isinstance(mask, Pattern):
         stop = min(mask.keys.stop, mask.queries.stop) if mask.is_causal else mask.keys.stop
-        return mask.queries, range(mask.keys.start, stop)
-    if "q_offset" in settings:  # causal, the first ones together
-        return range(queries), range(min(queries, keys))
+        return mask.queries, range(mask.keys.start, max(stop, mask.keys.start))
+    if is_padded and mask is not None:  # memory of a static cache that is not full
+        seen = mask if mask.dtype == torch.bool else mask == 0
+        some = seen.flatten(0, -2).any(0).nonzero()
+        keys = int(some[-1]) + 1 if len(some) else keys
     return range(keys - queries, keys) if keys >= queries else range(queries), range(keys)
 
 
-def placed(rows: Tensor, first: int, width: int, height: int) -> Tensor:
-    """Rows whose column 0 stands at ``first``, in rows of ``width``; 0 elsewhere. Of rank 4."""
+def placed(rows: Tensor, first: int, width: int, height: int, fill: float = 0) -> Tensor:
+    """Rows whose column 0 stands at ``first``, in rows of ``width``; ``fill`` elsewhere. Of rank 4."""
     rows = rows[..., max(-first, 0) : width - first]
     first = max(first, 0)
-    rows = torch.nn.functional.pad(rows, (first, width - first - rows.shape[-1]))
+    ends = (first, width - first - rows.shape[-1])
+    rows = torch.nn.functional.pad(rows, ends, value=fill)
     return rows.expand(*(1,) * (4 - rows.dim()), *rows.shape[:-2], height, width)

@@ -161,18 +161,32 @@ def mask(
             found=f"on {device}", expected="the host's memory",
             hint='use model.to("cpu") or another attn_implementation',
         )  # fmt: skip
-    rule = _rule_for(mask_function, attention_mask, use_vmap)
-    if rule is Unknown:
+    pattern = pattern_of(*sizes, mask_function, attention_mask, use_vmap)
+    if pattern is None:
         return theirs.sdpa_mask(
             *sizes, mask_function, attention_mask, allow_is_causal_skip=False, use_vmap=use_vmap,
             device=device,
         )  # fmt: skip
+    if pattern.rule is EVERYTHING and pattern.padding is None and allow_is_bidirectional_skip:
+        return None
+    return pattern
+
+
+def pattern_of(
+    batch_size: int, q_length: int, kv_length: int, q_offset: Any = 0, kv_offset: int = 0,
+    mask_function: Callable[..., Any] = theirs.causal_mask_function,
+    attention_mask: Tensor | None = None, use_vmap: bool = False, **_: Any,
+) -> Pattern | None:  # fmt: skip
+    """The pattern of what a mask function of transformers is given; None where it has to be a
+    tensor."""
+    rule = _rule_for(mask_function, attention_mask, use_vmap)
+    if rule is Unknown:
+        return None
     queries = range(int(q_offset), int(q_offset) + q_length)
     keys = range(kv_offset, kv_offset + kv_length)
-    padding = _padding(attention_mask, keys)
-    if rule is EVERYTHING and padding is None and allow_is_bidirectional_skip:
-        return None
-    return Pattern(batch_size, queries, keys, rule, padding)
+    if attention_mask is not None:
+        attention_mask = attention_mask.to("cpu")
+    return Pattern(batch_size, queries, keys, rule, _padding(attention_mask, keys))
 
 
 def _rule_for(function: Callable[..., Any], attention_mask: Tensor | None, use_vmap: bool) -> Any:

@@ -33,10 +33,10 @@ def pieces(tokenizer: Any, ids: list[int]) -> list[bytes]:
     return found
 
 
-def check(tokenizer: Any) -> None:
+def check(tokenizer: Any, op: str = "watch") -> None:
     if tokenizer is not None and not hasattr(tokenizer, "convert_ids_to_tokens"):
         raise made(
-            WrongType, op="watch", argument="tokenizer", found=kind_of(tokenizer),
+            WrongType, op=op, argument="tokenizer", found=kind_of(tokenizer),
             expected="a tokenizer of transformers, or None",
         )  # fmt: skip
 

@@ -169,9 +169,13 @@ def _remapped(held: dict[str, Any]) -> Any:
     return _at_positions(rule, held["position_ids"])
 
 
+def _copied(tensor: Tensor) -> Tensor:
+    return tensor.to("cpu", copy=True)
+
+
 def _at_positions(rule: Any, positions: Tensor) -> Any:
     if isinstance(rule, Chunks):
-        return Chunks(rule.size, rule.left, positions.clone())
+        return Chunks(rule.size, rule.left, _copied(positions))
     if rule is EVERYTHING or isinstance(rule, Band):
         return rule
     raise Unknown
@@ -182,9 +186,9 @@ _READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "or_masks": _or_masks,
     "sliding_window_overlay": lambda held: Band(held["sliding_window"] - 1, -1),
     "sliding_window_bidirectional_overlay": lambda held: Band(*[held["sliding_window"]] * 2),
-    "chunked_overlay": lambda held: Chunks(held["chunk_size"], held["left_padding"].clone()),
-    "blockwise_overlay": lambda held: Groups(held["block_sequence_ids"].clone()),
-    "packed_sequence_mask_function": lambda held: Groups(held["packed_sequence_mask"].clone()),
+    "chunked_overlay": lambda held: Chunks(held["chunk_size"], _copied(held["left_padding"])),
+    "blockwise_overlay": lambda held: Groups(_copied(held["block_sequence_ids"])),
+    "packed_sequence_mask_function": lambda held: Groups(_copied(held["packed_sequence_mask"])),
     "remap_positions_for_packed_sequence": _remapped,
 }
 

@@ -9,12 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .._attention import attention
 from .._masks import keep
 from .._seen import Seen
+from ..errors import Unsupported, made
 from ._calls import Call, placed
+from ._edits import apply, block_of
 from ._pattern import Pattern, settings_of
-
-_ABOUT_MASKS = ("mask", "q_offset", "key_offset", "key_length", "dropout", "seed")
+from ._rules import EVERYTHING
 
 
 class Run:
@@ -49,7 +51,8 @@ class Run:
         new = {name: getattr(call, name)[:, :, known:].clone() for name in ("k", "v")}
         keys = range(self.keys.stop, max(call.keys.stop, self.keys.stop))
         self.calls.append(dataclasses.replace(call, keys=keys, **new))
-        self.__dict__.pop("seen", None)
+        for asked in ("seen", "sums", "dense"):
+            self.__dict__.pop(asked, None)
 
     def _take_back(self, stop: int, is_cross: bool) -> None:
         while self.calls[-1].queries.start >= stop:
@@ -58,9 +61,10 @@ class Run:
         left = stop - last.queries.start
         if left < len(last.queries):
             last.queries = range(last.queries.start, stop)
-            last.q, last.lse, last.lse_low = (
-                each[:, :, :left] for each in (last.q, last.lse, last.lse_low)
-            )
+            for name in ("q", "out", "weights"):
+                rows = getattr(last, name)
+                setattr(last, name, rows if rows is None else rows[:, :, :left])
+            last.sums = last.sums if last.sums is None else last.sums[..., :left]
             last.ids = last.ids if last.ids is None else last.ids[:, :left]
         if not is_cross and last.keys.stop > stop:
             last.k, last.v = (each[:, :, : stop - last.keys.start] for each in (last.k, last.v))
@@ -87,10 +91,61 @@ class Run:
     def seen(self) -> Seen:
         return self._part(range(len(self.queries)), range(len(self.keys)))
 
+    @cached_property
+    def sums(self) -> Tensor:
+        """[2, B, H, Tq] on the host, the log-sum-exp and its rounding error: what the function gave,
+        or else computed here, where the output is compared with what the function returned."""
+        if all(call.sums is not None for call in self.calls):
+            sums = [call.sums.to("cpu") for call in self.calls]
+            return sums[0] if len(sums) == 1 else torch.cat(sums, 3)
+        if self.dense is not None:
+            scores, lse = self.dense
+            v = _joined(self.calls, "v").to("cpu")
+            v = v.repeat_interleave(scores.shape[1] // v.shape[1], 1).to(scores.dtype)
+            self._check((scores - lse[..., None]).exp().nan_to_num(0.0) @ v, lse)
+            return torch.stack([lse, torch.zeros_like(lse)])
+        try:
+            return self._computed()
+        except Unsupported:
+            if not self.first.is_guess:
+                raise
+            self.calls = [dataclasses.replace(call, mask=None) for call in self.calls]
+            self.first = self.calls[0]
+            return self._computed()
+
+    def _computed(self) -> Tensor:
+        q, k, v, settings = self._problem(range(len(self.queries)), range(len(self.keys)))
+        out, seen = attention(q, k, v, seen=True, **settings)
+        self._check(out, seen.lse)
+        return torch.stack([seen.lse, seen.lse_low])
+
+    @cached_property
+    def dense(self) -> tuple[Tensor, Tensor] | None:
+        """Scores [B, H, Tq, Tk] and their log-sum-exp, where q and k do not say the weights: edits
+        changed them, or the function returned weights of its own."""
+        edits = [applied.edit.is_of_scores for call in self.calls for applied in call.edits]
+        if not any(edits) and all(call.weights is None for call in self.calls):
+            return None
+        calls = [call.to("cpu").resolved() for call in self.calls]
+        k = _joined(calls, "k")
+        parts = [_dense(dataclasses.replace(call, k=k), self.keys) for call in calls]
+        scores, lse = (torch.cat(each, 2) for each in zip(*parts))
+        return scores, lse
+
+    def output(self, heads: list[int]) -> Tensor:
+        """[B, len(heads), Tq, Dv] of what the heads computed."""
+        if all(call.out is not None for call in self.calls):
+            return _joined(self.calls, "out")[:, heads]
+        q, k, v, settings = self._problem(range(len(self.queries)), range(len(self.keys)))
+        return attention(q, k, v, **settings)[:, heads]
+
     def of_one(self, sequence: int) -> Run:
         """One sequence of the batch, without copies."""
         run = Run(self.first.of_one(sequence))
         run.calls = [run.first, *(call.of_one(sequence) for call in self.calls[1:])]
+        one = slice(sequence, sequence + 1)
+        run.sums = self.sums[:, one]
+        run.dense = None if self.dense is None else tuple(each[one] for each in self.dense)
         return run
 
     @property
@@ -103,7 +158,7 @@ class Run:
     @property
     def rows(self) -> range:
         """The queries of one sequence that see somebody and are no padding themselves."""
-        exist = self.joined("lse")[0].isfinite().any(0)
+        exist = self.sums[0, 0].isfinite().any(0)
         padding = None if self.first.is_cross else self._padding()
         if padding is not None:
             first = self.queries.start - self.keys.start
@@ -114,39 +169,47 @@ class Run:
     def ids(self) -> Tensor | None:
         """[B, Tq] of token ids, where every call had some."""
         ids = [call.ids for call in self.calls]
-        return None if any(each is None for each in ids) else torch.cat(ids, 1)
+        return None if any(each is None for each in ids) else torch.cat(ids, 1).cpu()
 
     @property
     def nbytes(self) -> int:
         return sum(call.nbytes for call in self.calls)
 
-    def joined(self, name: str) -> Tensor:
-        """One of q, k, v, lse and lse_low, of all calls."""
-        parts = [getattr(call, name) for call in self.calls]
-        return parts[0] if len(parts) == 1 else torch.cat(parts, 2)
-
     def _part(self, rows: range, columns: range) -> Seen:
-        q, lse, lse_low = (_cut(self.joined(name), 2, rows) for name in ("q", "lse", "lse_low"))
-        lse, lse_low = lse.contiguous(), lse_low.contiguous()
-        k, v = (_cut(self.joined(name), 2, columns) for name in ("k", "v"))
-        settings = {n: s for n, s in self.first.settings.items() if n not in _ABOUT_MASKS}
-        settings |= self._mask_settings(rows, columns)
-        if self.first.bias is not None:
-            settings["bias"] = _cut(_cut(self._bias(), 2, rows), 3, columns)
-        return Seen.of(q, k, v, lse=lse, lse_low=lse_low, sink=self.first.sink, **settings)
+        q, k, v, settings = self._problem(rows, columns)
+        lse, lse_low = _cut(self.sums, 3, rows).contiguous()
+        if self.dense is not None:
+            scores = _cut(_cut(self.dense[0], 2, rows), 3, columns)
+            q, k = (each[..., :1] * 0 for each in (q.to(lse), k.to(lse)))
+            places = {name: settings[name] for name in ("q_offset", "key_offset")}
+            return Seen.of(q, k, v.to(lse), lse=lse, lse_low=lse_low, bias=scores, **places)
+        return Seen.of(q, k, v, lse=lse, lse_low=lse_low, **settings)
 
-    def _mask_settings(self, rows: range, columns: range) -> dict[str, Any]:
-        rule, padding = self.first.rule, self._padding()
+    def _problem(self, rows: range, columns: range) -> tuple[Tensor, Tensor, Tensor, dict[str, Any]]:
+        """q, k, v and the settings of `heed.attention` on the host, of some rows and columns."""
+        calls = [call.to("cpu").resolved() for call in self.calls]
+        q = _cut(_joined(calls, "q"), 2, rows)
+        k, v = (_cut(_joined(calls, name), 2, columns) for name in ("k", "v"))
+        settings = self.first.settings | self._mask_settings(calls, rows, columns)
+        if any(call.bias is not None for call in calls):
+            bias = _stacked([placed(_bias(call, self.keys), 0, len(self.keys), len(call.queries))
+                             for call in calls])  # fmt: skip
+            settings["bias"] = _cut(_cut(bias, 2, rows), 3, columns)
+        sink = calls[0].sink
+        return q, k, v, settings | ({} if sink is None else {"sink": sink})
+
+    def _mask_settings(self, calls: list[Call], rows: range, columns: range) -> dict[str, Any]:
+        rule, padding = calls[0].rule, self._padding()
         queries = self.queries[rows.start : rows.stop]
         keys = self.keys[columns.start : columns.stop]
-        if not isinstance(rule, Tensor) and all(_same(rule, each.rule) for each in self.calls):
+        is_one = not isinstance(rule, Tensor) and all(_same(rule, each.rule) for each in calls)
+        had_all = all(each.keys.stop == self.keys.stop for each in calls)
+        if is_one and (had_all or rule is not EVERYTHING):
             padding = None if padding is None else _cut(padding, 1, columns)
             return settings_of(rule, padding, queries, keys)
-        settings = {"q_offset": queries.start, "key_offset": keys.start}
-        if len(self.calls) == 1 and rule.dtype != torch.bool:
-            return settings  # it is the bias
-        visible = _stacked([call.visible(self.keys) for call in self.calls])
-        return settings | {"mask": keep(_cut(_cut(visible, 2, rows), 3, columns))}
+        visible = _stacked([call.visible(self.keys) for call in calls])
+        mask = keep(_cut(_cut(visible, 2, rows), 3, columns))
+        return {"q_offset": queries.start, "key_offset": keys.start, "mask": mask}
 
     def _padding(self) -> Tensor | None:
         """[B, Tk], put together of what each call said about the keys that it had."""
@@ -160,9 +223,58 @@ class Run:
                 padding[:, first : first + part.shape[1]] = part
         return None if bool(padding.all()) else padding
 
-    def _bias(self) -> Tensor:
-        width = len(self.keys)
-        return _stacked([placed(each.bias, 0, width, len(each.queries)) for each in self.calls])
+    # --- is it what ran? -------------------------------------------------------------------------
+
+    def _check(self, out: Tensor, lse: Tensor) -> None:
+        """Raises where the function returned something else than the attention of q, k and v."""
+        if any(call.out is None for call in self.calls):
+            return
+        wanted = _joined([call.to("cpu") for call in self.calls], "out")
+        sees = lse.isfinite()[..., None]  # other rows are padding, and eager gives them something
+        difference = ((wanted.float() - out.float()).abs() * sees).nan_to_num()
+        for applied in (each for call in self.calls for each in call.edits):
+            if not applied.edit.is_of_scores:  # the weights are as they are, and the output is not
+                difference[:, applied.heads] = 0
+        difference = difference.amax().item()
+        largest = max(call.v.float().abs().amax().item() for call in self.calls)
+        if difference > _TOLERANCE[wanted.dtype] * max(largest, 1e-3):
+            raise made(
+                Unsupported, op="seen", argument=f'the attention function "{self.first.function}"',
+                found=f"an output that differs from softmax(q k) v by {difference:.2g}",
+                expected="attention of its arguments, or weights that it returns",
+                hint="a function of yours that returns its weights is shown with these",
+            )  # fmt: skip
+
+
+_TOLERANCE = {
+    torch.float64: 1e-4, torch.float32: 1e-3, torch.float16: 0.01, torch.bfloat16: 0.05,
+}  # fmt: skip
+"""Of the largest value: several times what an implementation of each type rounds."""
+
+
+def _joined(calls: list[Call], name: str) -> Tensor:
+    parts = [getattr(call, name) for call in calls]
+    return parts[0] if len(parts) == 1 else torch.cat(parts, 2)
+
+
+def _dense(call: Call, keys: range) -> tuple[Tensor, Tensor]:
+    """Scores and log-sum-exp of one call. ``call`` has the keys of the whole run."""
+    count = len(call.queries)
+    if call.weights is not None:
+        first = call.mask.keys.start if isinstance(call.mask, Pattern) else 0
+        logs = call.weights.float().log()
+        logs = placed(logs, first - keys.start, len(keys), count, -torch.inf)
+        return logs, torch.where(logs.amax(-1) > -torch.inf, 0.0, -torch.inf)
+    block = block_of(call, list(range(call.q.shape[1])), 0, count, keys)
+    apply(block, list(call.edits))
+    lse = block.scores.logsumexp(-1)
+    return block.scores, lse if block.sink is None else lse.logaddexp(block.sink[..., 0])
+
+
+def _bias(call: Call, keys: range) -> Tensor:
+    if call.bias is None:
+        return torch.zeros(1, 1, len(call.queries), len(keys), dtype=torch.float32)
+    return call.bias
 
 
 def _around(exist: Tensor) -> range:

@@ -36,9 +36,15 @@ class SeenModel:
     def attention(self, layer: int, stack: str | None = None, text: int = -1) -> Seen:
         """The attention of one layer, which ``heed.attention(..., seen=True)`` gives too.
 
+        ``layer`` is a number of :attr:`stacks`, which are the model's own; -1 is the last one.
         ``stack`` is a name of :attr:`stacks`; it may be left out where there is one alone. Where
         several texts ran, ``text`` says which: 0 is the first, -1 the last. A prompt and the tokens
-        that followed in its cache are one text, with all their queries.
+        that followed in its cache are one text, with all their queries. Of a layer that is called
+        for each image or window, each call is a text.
+
+        The first question to a layer computes its log-sum-exp. It raises NotImplementedError where
+        the model's attention function returned something else than the attention of its arguments,
+        and no weights.
         """
         return self._run(layer, stack, text).seen
 
@@ -64,6 +70,7 @@ class SeenModel:
         neither for ``current`` nor for ``sink``.
         """
         rows: list[dict[str, Any]] = []
+        self.check_ran()
         for name in self.stacks if stack is None else [stack]:
             place = self._place(name)
             for layer in sorted(self._runs[place]):
@@ -74,25 +81,30 @@ class SeenModel:
                 ]
         return table_of(rows)
 
-    def look(self, sequence: int = 0, stack: str | None = None, text: int = -1) -> Any:
+    def look(
+        self, sequence: int = 0, stack: str | None = None, text: int = -1, layer: int | None = None
+    ) -> Any:
         """The page of one sequence of the batch, a ``heed.Session``: of one stack, or of all three
-        where an encoder and a decoder ran and none is named."""
+        where an encoder and a decoder ran and none is named; of all its layers or of one.
+
+        Frames of sound and patches of images, which have no words, are numbered.
+        """
         from .._session import Session
 
         if stack is None and {"encoder", "decoder", "cross"} <= self.stacks.keys():
             names = {"encoder": "encoder", "decoder": "decoder", "cross": "cross"}
         else:
             names = {"self": stack}
-        return Session.from_seen(
-            {name: self._layers(sequence, of, text) for name, of in names.items()},
-            tokens=self._words(sequence, names.get("decoder", stack), text),
-            key_tokens=self._words(sequence, "encoder", text) if "encoder" in names else None,
-            name=self._model,
-        )
+        seen = {name: self._layers(sequence, of, text, layer) for name, of in names.items()}
+        tokens = self._words(sequence, names.get("decoder", stack), text, layer)
+        of_keys = self._words(sequence, "encoder", text, layer) if "encoder" in names else None
+        if "encoder" in names and of_keys is None:
+            of_keys = [f" #{at}" for at in range(seen["encoder"][0].shape[2])]
+        return Session.from_seen(seen, tokens=tokens, key_tokens=of_keys, name=self._title(names, layer))
 
     @property
     def nbytes(self) -> int:
-        """The memory of what is kept: q, k, v and the log-sum-exp."""
+        """The memory of what is kept: q, k, v and the output or the log-sum-exp."""
         layers = (runs for layers in self._runs.values() for runs in layers.values())
         return sum(run.nbytes for runs in layers for run in runs)
 
@@ -104,18 +116,49 @@ class SeenModel:
         silent = f", {len(self.silent)} layers not seen" if self.silent else ""
         return f"<heed.transformers.SeenModel of {self._model}: {stacks or 'nothing ran'}{silent}>"
 
-    def _layers(self, sequence: int, stack: str | None, text: int) -> list[Seen]:
-        layers = sorted(self._runs[self._place(stack)])
-        runs = (self._run(layer, stack, text).of_one(sequence) for layer in layers)
-        return [run.without_padding for run in runs]
+    def _layers(
+        self, sequence: int, stack: str | None, text: int, layer: int | None
+    ) -> list[Seen]:
+        layers = sorted(self._runs[self._place(stack)]) if layer is None else [layer]
+        found = [self._one(sequence, each, stack, text).without_padding for each in layers]
+        shapes = {each.shape[1:] for each in found}
+        if len(shapes) > 1:
+            sizes = " and ".join(str(list(each)) for each in sorted(shapes))
+            raise made(
+                InvalidArgument, op="look", argument="layer", found=f"None, and layers of {sizes}",
+                expected=f"one of {', '.join(map(str, layers))}, since one page has layers of one shape",
+            )  # fmt: skip
+        return found
 
-    def _words(self, sequence: int, stack: str | None, text: int) -> list[Any] | None:
+    def _one(self, sequence: int, layer: int, stack: str | None, text: int) -> Run:
+        run = self._run(layer, stack, text)
+        batch = run.first.k.shape[0]
+        if not -batch <= sequence < batch:
+            expected = f"{-batch} to {batch - 1}" if batch > 1 else "0, the only one of the batch"
+            raise made(OutOfRange, op="look", argument="sequence", found=str(sequence),
+                       expected=expected)  # fmt: skip
+        return run.of_one(sequence % batch)
+
+    def _title(self, names: dict[str, str | None], layer: int | None) -> str:
+        """The model's name, with the layers' numbers where the page counts others."""
+        layers = {n: sorted(self._runs[self._place(n)]) for n in names.values()}
+        if layer is not None:
+            return f"{self._model}, layer {layer}"
+        if all(each == list(range(len(each))) for each in layers.values()):
+            return self._model
+        numbers = ", ".join(map(str, max(layers.values(), key=len)))
+        return f"{self._model}, its layers {numbers}"
+
+    def _words(
+        self, sequence: int, stack: str | None, text: int, layer: int | None
+    ) -> list[Any] | None:
         """The tokens of one sequence, without padding."""
-        ids = self._ids(stack, text)
-        if ids is None:
+        layer = min(self._runs[self._place(stack)]) if layer is None else layer
+        run = self._one(sequence, layer, stack, text)
+        ids = self._run(layer, stack, text).ids
+        if ids is None or ids.shape[0] != self._run(layer, stack, text).first.k.shape[0]:
             return None
-        rows = self._run(min(self._runs[self._place(stack)]), stack, text).of_one(sequence).rows
-        of_one = ids[sequence][rows.start : rows.stop]
+        of_one = ids.tolist()[sequence][run.rows.start : run.rows.stop]
         if self._tokenizer is None:
             return [f" {id}" for id in of_one]  # apart, as words are
         return pieces(self._tokenizer, of_one)
@@ -123,6 +166,17 @@ class SeenModel:
     def _ids(self, stack: str | None, text: int) -> list[list[int]] | None:
         ids = self._run(min(self._runs[self._place(stack)]), stack, text).ids
         return None if ids is None else ids.tolist()
+
+    def run_at(self, path: str, layer: int | None, text: int) -> Run:
+        """One layer of the stack whose modules have a path; its first where ``layer`` is None."""
+        named = {place.path: name for name, place in self._places().items()}
+        if path not in named:
+            raise made(
+                NotFound, op="seen", argument="stack", found=f"a run of {self._model}",
+                expected=f"a run with layers {path}",
+            )  # fmt: skip
+        first = self.stacks[named[path]][0]
+        return self._run(first if layer is None else layer, named[path], text)
 
     # --- sorted as they come ---------------------------------------------------------------------
 
@@ -136,14 +190,17 @@ class SeenModel:
     def _places(self) -> dict[str, Place]:
         return names_of(list(self._runs))
 
-    def _place(self, stack: str | None) -> Place:
-        places = self._places()
-        if not places:
+    def check_ran(self) -> None:
+        if not self._runs:
             raise made(
                 InvalidArgument, op="seen", argument="model",
                 found=f"a {self._model} that did not run",
                 expected="a forward pass inside of `with heed.transformers.watch(model)`",
             )  # fmt: skip
+
+    def _place(self, stack: str | None) -> Place:
+        self.check_ran()
+        places = self._places()
         if stack is None and len(places) == 1:
             return next(iter(places.values()))
         if stack in places:
@@ -159,6 +216,8 @@ class SeenModel:
 
     def _run(self, layer: int, stack: str | None, text: int) -> Run:
         layers = self._runs[self._place(stack)]
+        if layer == -1:
+            layer = max(layers)
         if layer not in layers:
             known = ", ".join(map(str, sorted(layers)))
             raise made(

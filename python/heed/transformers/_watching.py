@@ -2,49 +2,48 @@
 
 from __future__ import annotations
 
-import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from transformers import PreTrainedModel
 
-from .._checks import kind_of
-from ..errors import WrongType, made
-from ._calls import Call
-from ._implementation import computed_by_heed, is_attention, listed, refused
-from ._pattern import Pattern
-from ._seen_model import SeenModel
+from .._checks import kind_of, whole
+from ..errors import InvalidArgument, OutOfRange, made
 from . import _pieces
-from ._stacks import place_of, starred
-
-_active: ContextVar[tuple[Watch, ...]] = ContextVar("heed watches", default=())
-
-
-def watchers(module: nn.Module) -> list[Watch]:
-    """The watches of this thread whose model has the module."""
-    active = _active.get()
-    return [watch for watch in active if module in watch.names] if active else []
+from ._arguments import Arguments
+from ._calls import Call
+from ._following import Following
+from ._interface import beside
+from ._layers import is_inside
+from ._models import listed, refused, unwrapped
+from ._seen_model import SeenModel
 
 
 @contextmanager
-def watch(model: PreTrainedModel, tokenizer: Any = None) -> Iterator[SeenModel]:
-    """Keeps what ``model``'s attention computes inside the ``with``.
+def watch(
+    model: PreTrainedModel, tokenizer: Any = None, *, layers: Iterable[int] | None = None,
+    keep: str | None = None,
+) -> Iterator[SeenModel]:  # fmt: skip
+    """Keeps what ``model``'s attention is given and returns inside the ``with``.
+
+    The attention function that the model was loaded with computes: "sdpa", "eager", flash
+    attention, FlexAttention, "heed" or one of your own, on any device.
 
     Parameters
     ----------
-    model : a model of transformers. One that was loaded with another ``attn_implementation`` runs
-        with "heed" meanwhile
+    model : a model of transformers, bare or inside of ``torch.compile``, ``DataParallel`` or PEFT
     tokenizer : the model's, for the words of what is shown
+    layers : the layers to keep; all by default
+    keep : a device to keep tensors on, such as "cpu"; by default they stay where they were computed
 
     Yields
     ------
     SeenModel
-        may be asked inside and afterwards. It has q, k, v and the log-sum-exp of every call: memory
+        may be asked inside and afterwards. It has q, k, v and the output of every call: memory
         linear in the length.
 
     Raises
@@ -54,145 +53,90 @@ def watch(model: PreTrainedModel, tokenizer: Any = None) -> Iterator[SeenModel]:
 
     Calls of other threads are not kept. Watches may be nested.
     """
-    if not isinstance(model, PreTrainedModel):
-        found = kind_of(model)
-        raise made(
-            WrongType, op="watch", argument="model", found=found, expected="a model of transformers"
-        )
+    inner = unwrapped(model, "watch")
     _pieces.check(tokenizer)
-    seen = SeenModel(type(model).__name__, tokenizer)
+    chosen = None if layers is None else {whole("watch", "layers", each) for each in layers}
+    if chosen is not None and not chosen:
+        raise made(InvalidArgument, op="watch", argument="layers", found="empty",
+                   expected="the numbers of layers, or None for all")  # fmt: skip
+    device = None if keep is None else _device(keep)
+    seen = SeenModel(type(inner).__name__, tokenizer)
     with ExitStack() as inside:
-        inside.enter_context(computed_by_heed(model))
-        watching = Watch(model, seen)
+        watching = Watch(inner, seen, chosen, device)
         inside.callback(watching.remove_hooks)
-        token = _active.set((*_active.get(), watching))
-        inside.callback(_active.reset, token)
+        inside.enter_context(beside(watching))
+        if inner is not model:  # code that was compiled before knows of no watch
+            inside.enter_context(torch.compiler.set_stance("force_eager"))
         yield seen
         watching.check_everything_called()
 
 
-class Watch:
+class Watch(Following):
     """One `with`: sorts the calls of a model into stacks, layers and sequences."""
 
-    def __init__(self, model: PreTrainedModel, seen: SeenModel):
-        self.model_name = type(model).__name__
-        self.seen = seen
-        self.names = {module: name for name, module in model.named_modules()}
-        self._ids: dict[str, Tensor] = {}
-        self._queries: dict[str, range] = {}
-        self._counts: dict[str, int] = {}
-        self._passes: dict[str, int] = {}
-        self._called: set[str] = set()
-        self._ran: set[str] = set()
-        self._hooks = list(self._hooked(model))
+    order = 0
 
-    def note(self, module: nn.Module, call: Call) -> None:
-        """Takes the call of one module."""
+    def __init__(
+        self, model: PreTrainedModel, seen: SeenModel, chosen: set[int] | None, device: Any
+    ):
+        super().__init__(model)
+        self.seen = seen
+        self._chosen, self._device = chosen, device
+        self._called: set[str] = set()
+        self._left_out: set[int] = set()
+
+    def called(self, module: nn.Module, compute: Callable[..., Any], given: Arguments) -> Any:
+        """Calls the function and keeps the call of one module."""
+        answer = compute(given)
         if torch._C._current_graph_task_id() != -1:
-            return  # a backward pass computes again what gradient checkpointing did not keep
-        name = self.names[module]
+            return answer  # a backward pass computes again what gradient checkpointing did not keep
+        out, *others = answer if isinstance(answer, tuple) else (answer,)
+        name, layer = self.layers.of(module)
         self._called.add(name)
-        place = place_of(name, module, _is_causal(module, call))
-        layer = self._layer(place.path, module)
-        if place.kind == "cross":  # its queries are those of the self-attention beside it
-            call.is_cross = True
-            at = self._queries.get(_block(name), range(0))
-            call.queries = at if len(at) == call.q.shape[2] else range(call.q.shape[2])
-        else:
-            self._queries[_block(name)] = call.queries
-        call.ids = self._ids_of(name, call)
-        self.seen._add(place, layer, call)
+        if self._chosen is not None and layer not in self._chosen:
+            self._left_out.add(layer)
+            return answer
+        is_theirs = given.function.__module__.partition(".")[0] in ("transformers", "heed")
+        weights = None if is_theirs else next(iter(others), None)
+        call = Call.of(given, out, weights, self.is_overwritten)
+        is_cut = call.k.shape[2] < given.key.shape[2]
+        call = call.detached(self.is_overwritten or is_cut)
+        place = self.located(module, name, call)
+        self.seen._add(place, layer, call if self._device is None else call.to(self._device))
+        return answer
 
     def check_everything_called(self) -> None:
         """Says which attention layers ran and kept nothing."""
-        far = [name for name in self._ran if not self._is_near_a_call(name)]
+        far = [name for name in self.ran if not self._is_near_a_call(name)]
         silent = sorted(
-            name for name in far if not any(_is_inside(o, name) for o in far if o != name)
+            name for name in far if not any(is_inside(o, name) for o in far if o != name)
         )
         self.seen.silent = tuple(silent)
         if silent and not self._called:
-            raise refused(self.model_name, silent)
+            raise refused("watch", self.model_name, silent)
         if silent:
             warnings.warn(
                 f"watch: {len(silent)} attention layers of {self.model_name} do not go through "
                 f"transformers' AttentionInterface and were not seen: {listed(silent)}",
                 stacklevel=4,
             )
+        self._check_layers()
 
-    def remove_hooks(self) -> None:
-        for hook in self._hooks:
-            hook.remove()
-
-    # --- of each call ----------------------------------------------------------------------------
-
-    def _layer(self, path: str, module: nn.Module) -> int:
-        """The module's own number, or how many calls of its kind there were in this pass. Where a
-        pass goes through its layers several times, the second time are layers of their own."""
-        number = getattr(module, "layer_idx", None)
-        if isinstance(number, int):
-            loops = self._passes.get(self.names[module], 1) - 1
-            return number + loops * self._numbered(path) if loops > 0 else number
-        count = self._counts.get(path, 0)
-        self._counts[path] = count + 1
-        return count
-
-    def _numbered(self, path: str) -> int:
-        """How many layers a pass through one stack has."""
-        modules = (m for m, name in self.names.items() if starred(name) == path)
-        return 1 + max(getattr(module, "layer_idx", None) or 0 for module in modules)
-
-    def _ids_of(self, name: str, call: Call) -> Tensor | None:
-        """What the nearest model around a module was given, where it has one id a query."""
-        around = [prefix for prefix in self._ids if _is_inside(name, prefix)]
-        for prefix in sorted(around, key=len, reverse=True):
-            ids = self._ids[prefix]
-            if ids.shape[1] == call.q.shape[2]:
-                return ids
-        return None
-
-    # --- hooks -----------------------------------------------------------------------------------
-
-    def _hooked(self, model: PreTrainedModel) -> Iterator[Any]:
-        for module in self.names:
-            if module is model or isinstance(module, PreTrainedModel):
-                yield module.register_forward_pre_hook(self._begins, with_kwargs=True)
-            elif is_attention(module):
-                yield module.register_forward_pre_hook(self._attends)
-
-    def _begins(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """A model, or one inside of it, begins a pass."""
-        if self not in _active.get():
-            return
-        prefix = self.names[module]
-        for counts, begun in ((self._counts, starred(prefix)), (self._passes, prefix)):
-            for path in [path for path in counts if _is_inside(path, begun)]:
-                del counts[path]
-        self._ids.pop(prefix, None)
-        ids = kwargs.get("input_ids", args[0] if args else None)
-        if isinstance(ids, Tensor) and ids.dim() == 2 and not ids.is_floating_point():
-            self._ids[prefix] = ids
-
-    def _attends(self, module: nn.Module, args: tuple[Any, ...]) -> None:
-        if self in _active.get():
-            name = self.names[module]
-            self._ran.add(name)
-            self._passes[name] = self._passes.get(name, 0) + 1
+    def _check_layers(self) -> None:
+        kept = {layer for layers in self.seen.stacks.values() for layer in layers}
+        if self._left_out and (missing := (self._chosen or set()) - kept):
+            raise made(
+                OutOfRange, op="watch", argument="layers", found=str(min(missing)),
+                expected="one of " + ", ".join(map(str, sorted(kept | self._left_out))),
+            )  # fmt: skip
 
     def _is_near_a_call(self, name: str) -> bool:
-        return any(_is_inside(name, other) or _is_inside(other, name) for other in self._called)
+        return any(is_inside(name, other) or is_inside(other, name) for other in self._called)
 
 
-def _block(name: str) -> str:
-    """The layer around an attention module: "model.decoder.layers.3"."""
-    return re.match(r"(.*?\.\d+(?=\.))?", name)[0]
-
-
-def _is_causal(module: nn.Module, call: Call) -> bool:
-    own = getattr(module, "is_causal", None)
-    if own is None:
-        return isinstance(call.mask, Pattern) and call.mask.is_causal
-    return bool(own)
-
-
-def _is_inside(name: str, prefix: str) -> bool:
-    return prefix == "" or name == prefix or name.startswith(prefix + ".")
+def _device(keep: str) -> torch.device:
+    try:
+        return torch.device(keep)
+    except (RuntimeError, TypeError):
+        raise made(InvalidArgument, op="watch", argument="keep", found=repr(keep),
+                   expected='a device, such as "cpu"') from None  # fmt: skip

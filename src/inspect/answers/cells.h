@@ -59,12 +59,14 @@ struct MarginalsAnswer {
   Place place = {};
   std::vector<float> received = {}, keys_in_use = {};
   double row_sum_error = 0;
+  std::optional<std::int64_t> largest = {};  // in a saved page: how many weights per row it has
   template <typename Fields>
   void describe(Fields& field) const {
     describe_place(field, place);
     field("received", received);
     field("keys_in_use", keys_in_use);
     field("row_sum_error", row_sum_error);
+    field("largest", largest);
   }
 };
 

@@ -2,12 +2,28 @@
 #include <array>
 #include <optional>
 
+#include "heed/error.h"
+#include "heed/inspect/arrays.h"
 #include "inspect/answers/questions.h"
 
 namespace heed {
+namespace {
+
+// The layer, whose pass has ended, if its scores are made of something.
+const LayerAttention& scored_layer(const char* op, const LiveSession& live, const Place& place) {
+  const LayerAttention& layer = live.layer(place);
+  if (has_only_weights(live.session()))
+    fail({.code = ErrorCode::kUnsupported,
+          .op = op,
+          .found = "a session of weights alone",
+          .expected = "q and k, of which scores are made"});
+  return layer;
+}
+
+}  // namespace
 
 WhyAnswer answer_why(const LiveSession& session, const WhyRequest& request) {
-  const LayerAttention& layer = session.layer(request.place);
+  const LayerAttention& layer = scored_layer("why", session, request.place);
   return {why(session.session(), session.model(), request.place, request.query, request.key),
           HeadRows(layer, request.place.head).kv_head()};
 }
@@ -39,19 +55,19 @@ TrialAnswer answer_trial(const LiveSession& session, const Edits& edits, const W
 }
 
 AnatomyAnswer answer_anatomy(const LiveSession& session, const WhyRequest& window) {
-  session.layer(window.place);
+  scored_layer("anatomy", session, window.place);
   return {anatomy(session.session(), session.model(), window.place, window.query, window.key)};
 }
 
 DimensionsAnswer answer_dimensions(const LiveSession& session, const DimensionsRequest& request,
                                    Cancel& cancel) {
-  session.layer(request.place);
+  scored_layer("dimensions", session, request.place);
   return {dimensions(session.session(), request, cancel)};
 }
 
 GeometryAnswer answer_geometry(const LiveSession& session, const GeometryRequest& request,
                                Cancel& cancel) {
-  session.layer(request.place);
+  scored_layer("geometry", session, request.place);
   return {geometry(session.session(), session.model(), request, cancel)};
 }
 

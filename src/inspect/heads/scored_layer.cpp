@@ -60,6 +60,7 @@ ScoredLayer scored_layer(const Session& session, Stack stack, int layer) {
   const LayerAttention& attention = session.at({stack, layer, 0});
   ScoredLayer scored{.rows = queries.size()};
   if (attention.write_lengths.given()) scored.write_lengths = attention.write_lengths;
+  scored.has_values = attention.v.dim(3) > 0;
   if (is_square) scored.kinds = kinds_of(keys);
   std::int32_t word = -1;
   const std::vector<std::int64_t> words = token_units(keys, tokenizer).words;

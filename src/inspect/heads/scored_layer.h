@@ -17,6 +17,7 @@ struct ScoredLayer {
   std::vector<std::int32_t> source = {};      // of a cross-attention: keys that are not special
   std::vector<std::int32_t> delimiters = {};  // keys past the first that are special, or no words
   ConstView write_lengths = {};               // LayerAttention's; not given: |v| stands in
+  bool has_values = true;                     // otherwise nothing is known of what it carries
 };
 
 /// Whether the token holds a letter, a number, a mark or a part of a character, and is not special.

@@ -266,6 +266,7 @@ std::vector<HeadScores> swept(const LayerAttention& layer, const Place& first,
 std::vector<HeadScores> score_heads(const LayerAttention& layer, int index, Stack stack) {
   ScoredLayer known;
   if (layer.write_lengths.given()) known.write_lengths = layer.write_lengths;
+  known.has_values = layer.v.dim(3) > 0;
   return swept(layer, {stack, index, 0}, known);
 }
 

@@ -62,7 +62,7 @@ void ValueScores::merge(State& state, const ObservedRows& rows) {
 }  // namespace
 
 ScoreObserverPointer value_scores(const ScoredLayer& layer) {
-  return std::make_unique<ValueScores>(layer.write_lengths);
+  return layer.has_values ? std::make_unique<ValueScores>(layer.write_lengths) : nullptr;
 }
 
 }  // namespace heed

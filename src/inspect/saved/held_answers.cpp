@@ -114,6 +114,7 @@ Answers flow_answers(const LiveSession& live, const ViewAddress& view) {
   if (view.key) flow.key = *view.key + (stack == Stack::kCross ? size.queries : 0);
   if (flow.key && *flow.key == flow.position) flow.key.reset();
   for (const FlowBy by : {FlowBy::kRollout, FlowBy::kEffect}) {
+    if (by == FlowBy::kEffect && live.model() == nullptr) return held;
     const FlowAnswer answer = answer_flow(live, flow, by, kNever);
     held[fmt::format("{}/flow?position={}&by={}", name, flow.position, answer.by)] =
         to_json(answer);
@@ -282,10 +283,10 @@ Answers anatomy_answers(const LiveSession& live, const ViewAddress& view) {
 }  // namespace
 
 Answers held_answers(LiveSession& session, const ViewAddress& view) {
-  if (session.model() == nullptr) return {};
-  if (view.view == "look") return look_answers(session, view);
   if (view.view == "heads") return heads_answers(session, view);
   if (view.view == "flow") return flow_answers(session, view);
+  if (session.model() == nullptr) return {};
+  if (view.view == "look") return look_answers(session, view);
   if (view.view == "why") return why_answers(session, view);
   if (view.view == "anatomy") return anatomy_answers(session, view);
   if (view.view != "words" || session.session().streams.empty()) return {};

@@ -11,7 +11,7 @@
 namespace heed {
 
 /// By the question as the page's path has it: JSON, lines of JSON of a branch, base64 of numbers.
-/// Empty where the session has no model, or the view is another one.
+/// Empty where the view is another one. Without a model it holds heads, and flows by rollout.
 std::map<std::string, std::string> held_answers(LiveSession& session, const ViewAddress& view);
 
 }  // namespace heed

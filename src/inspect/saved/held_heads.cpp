@@ -10,11 +10,14 @@
 #include "attention/api/checked.h"
 #include "heed/error.h"
 #include "inspect/map/tiles.h"
+#include "inspect/saved/held_weights.h"
 #include "inspect/session/visible_keys.h"
 #include "text/pipeline/base64.h"
 
 namespace heed {
 namespace {
+
+constexpr std::int64_t kFewest = 8;  // weights of a row: as many as Look draws arcs
 
 static_assert(std::endian::native == std::endian::little, "files are little-endian");
 
@@ -34,17 +37,17 @@ std::string packed_head(const Tensor& tensor, std::int64_t head) {
   return packed(tensor.data<float>() + head * count, static_cast<std::size_t>(count));
 }
 
-void require_plain(const LayerAttention& layer, int index) {
+// The runs of keys over which each head's weights are e^(scale q.k - lse); none where they are more
+// than that.
+std::optional<VisibleKeys> scored_runs(const LayerAttention& layer) {
   const Scores& scores = layer.scores;
-  const bool plain = scores.similarity == Similarity::kDot && scores.softcap == 0 &&
-                     !scores.bias.given() && !scores.alibi.given() && !scores.sink.given() &&
-                     scores.normaliser == Normaliser::kSoftmax;
-  if (!plain)
-    fail({.code = ErrorCode::kUnsupported,
-          .op = "html",
-          .argument = fmt::format("layer {}", index),
-          .found = "scored by more than scale * q.k",
-          .hint = "a file cannot compute such scores again"});
+  const bool is_plain = scores.similarity == Similarity::kDot && scores.softcap == 0 &&
+                        !scores.bias.given() && !scores.alibi.given() && !scores.sink.given() &&
+                        scores.normaliser == Normaliser::kSoftmax;
+  std::optional<VisibleKeys> runs = is_plain ? visible_keys(layer, 0) : std::nullopt;
+  for (int head = 1; runs && layer.mask.rule() != nullptr && head < layer.q.dim(1); ++head)
+    if (visible_keys(layer, head) != runs) runs.reset();
+  return runs;
 }
 
 std::string packed_lse(const LayerAttention& layer, int head) {
@@ -65,47 +68,92 @@ std::string overview(const LiveSession& session, const Place& place) {
   return encode_base64(encode_cells(matrix_cells(layer, cells, never), /*bytes=*/true));
 }
 
-HeldHeadAnswer hold_head(const LiveSession& session, const Place& place, int sharing) {
-  const LayerAttention& layer = session.layer(place);
+// Its statistics alone.
+HeldHeadAnswer held_head(const LiveSession& session, const Place& place) {
   const LayerHeads scored = session.heads(place.stack, place.layer);
   const Margins& margins = scored->at(static_cast<std::size_t>(place.head)).margins;
-  HeldHeadAnswer held{
-      .head = place.head,
-      .group = place.head / sharing,
-      .scale = resolved_scale(layer.args()).at(static_cast<std::size_t>(place.head)),
-      .q = packed_head(layer.q, place.head),
-      .lse = packed_lse(layer, place.head),
-      .received = packed(margins.received),
-      .keys_in_use = packed(margins.keys_in_use),
-      .row_sum_error = margins.row_sum_error};
-  if (layer.size().longer() > kTile) held.overview = overview(session, place);
-  return held;
+  return {.head = place.head,
+          .received = packed(margins.received),
+          .keys_in_use = packed(margins.keys_in_use),
+          .row_sum_error = margins.row_sum_error};
 }
 
+void hold_scored(const LiveSession& session, const Place& place, int group, HeldLayerAnswer& held) {
+  const LayerAttention& layer = session.layer(place);
+  HeldHeadAnswer head = held_head(session, place);
+  head.group = group;
+  head.scale = resolved_scale(layer.args()).at(static_cast<std::size_t>(place.head));
+  head.q = packed_head(layer.q, place.head);
+  head.lse = packed_lse(layer, place.head);
+  if (layer.size().longer() > kTile) head.overview = overview(session, place);
+  held.keys.emplace(std::to_string(group), packed_head(layer.k, group));
+  held.heads.push_back(std::move(head));
+}
+
+// How many weights of a row are listed, where a head is held by them: of heads in view all, where
+// that is not much; of the others what a file of some megabytes has room for.
+class ListedWeights {
+ public:
+  ListedWeights(const LiveSession& session, const std::vector<HeldStackAnswer>& held,
+                std::span<const Place> in_view, std::int64_t bytes) {
+    constexpr std::int64_t kWholeBytes = std::int64_t{1} << 19;
+    std::int64_t rows = 0, keys = 0, whole = 0;
+    for (const HeldStackAnswer& stack : held) {
+      const MatrixSize size = session.size(stack.stack);
+      for (const std::vector<int>& heads : stack.layers) {
+        rows += std::ssize(heads) * size.queries;
+        keys += std::ssize(heads) * size.keys;
+      }
+    }
+    for (const Place& place : in_view) {
+      const MatrixSize size = session.size(place.stack);
+      whole += size.queries * size.keys * kEntryBytes;
+    }
+    if (whole <= kWholeBytes) whole_.assign(in_view.begin(), in_view.end());
+    // 12 x 12 heads of 256 tokens make a file below 4 MB.
+    const std::int64_t room =
+        bytes * 3 / 10 - rows * (kRowBytes + 4) - keys * 4 - std::min(whole, kWholeBytes);
+    each_ = std::max(kFewest, room / std::max<std::int64_t>(rows * kEntryBytes, 1));
+  }
+
+  std::int64_t of(const Place& place) const {
+    return std::ranges::find(whole_, place) == whole_.end() ? each_ : -1;
+  }
+
+ private:
+  std::vector<Place> whole_;
+  std::int64_t each_ = kFewest;
+};
+
 HeldLayerAnswer hold_layer(const LiveSession& session, const StackShape& stack, int index,
-                           const std::vector<int>& heads) {
+                           const std::vector<int>& heads, const ListedWeights& listed) {
   const LayerAttention& layer = session.layer({stack.stack, index, 0});
-  require_plain(layer, index);
-  const VisibleKeys visible = visible_keys(layer, heads.front());
-  const int sharing = stack.heads / stack.kv_heads;
-  HeldLayerAnswer held{.stack = stack.stack,
-                       .layer = index,
-                       .dim = layer.q.dim(3),
-                       .begins = packed(visible.begins),
-                       .ends = packed(visible.ends)};
+  HeldLayerAnswer held{.stack = stack.stack, .layer = index, .dim = layer.q.dim(3)};
+  const std::optional<VisibleKeys> runs = scored_runs(layer);
+  if (runs) {
+    held.begins = packed(runs->begins);
+    held.ends = packed(runs->ends);
+  }
   for (const int head : heads) {
-    const int group = head / sharing;
-    held.keys.emplace(std::to_string(group), packed_head(layer.k, group));
-    held.heads.push_back(hold_head(session, {stack.stack, index, head}, sharing));
+    const Place place = {stack.stack, index, head};
+    if (runs) {
+      hold_scored(session, place, head / (stack.heads / stack.kv_heads), held);
+      continue;
+    }
+    held.heads.push_back(held_head(session, place));
+    held.heads.back().weights = held_weights(layer, head, listed.of(place));
   }
   return held;
 }
 
 // What one layer costs, before base64.
-std::int64_t bytes_of(const Session& session, const StackShape& stack) {
+std::int64_t bytes_of(const Session& session, const StackShape& stack, std::size_t index) {
   const std::int64_t queries = std::ssize(session.queries(stack.stack));
   const std::int64_t keys = std::ssize(session.keys(stack.stack));
   const std::vector<LayerAttention>& layers = session.at(stack.stack).layers;
+  if (!layers.empty() && !scored_runs(layers.at(index)))
+    return stack.heads *
+           (queries * (4 + kRowBytes + kEntryBytes * std::min(kFewest, keys)) + keys * 4);
   // A shape does not know it where the session is of arrays.
   const std::int64_t dim =
       !layers.empty() && layers[0].q.given() ? layers[0].q.dim(3) : stack.head_dim;
@@ -129,17 +177,15 @@ class Runs {
  public:
   Runs(VisibleKeys& keys, std::int64_t first) : keys_(keys), first_(first) {}
 
-  void pass(std::int64_t key, std::uint64_t word) {
-    if ((word & ended_) != 0)
-      fail({.code = ErrorCode::kUnsupported,
-            .op = "html",
-            .found = "a query sees keys with others between",
-            .hint = "a file holds one run of keys a query"});
+  // Whether each row's keys are one run so far.
+  bool pass(std::int64_t key, std::uint64_t word) {
+    if ((word & ended_) != 0) return false;
     const std::uint64_t ending = begun_ & ~word & ~ended_;
     note(word & ~begun_, keys_.begins, key);
     note(ending, keys_.ends, key);
     ended_ |= ending;
     begun_ |= word;
+    return true;
   }
 
   // Rows that see nothing end where they begin.
@@ -169,7 +215,8 @@ std::vector<HeldStackAnswer> choose_held(const Session& session, const ViewAddre
   std::int64_t all_bytes = 0;
   std::vector<HeldStackAnswer> held;
   for (const StackShape& shape : shapes) {
-    all_bytes += shape.layers * bytes_of(session, shape);
+    for (int layer = 0; layer < shape.layers; ++layer)
+      all_bytes += bytes_of(session, shape, static_cast<std::size_t>(layer));
     held.push_back({shape.stack, {static_cast<std::size_t>(shape.layers), all_heads(shape)}});
   }
   if (all_bytes <= bytes) return held;
@@ -182,11 +229,12 @@ std::vector<HeldStackAnswer> choose_held(const Session& session, const ViewAddre
   }
   const Place first = place_of(view.places.front(), shapes);
   const StackShape& shape = session.at(first.stack).shape;
-  if (bytes_of(session, shape) <= bytes) layer_of(held, first) = all_heads(shape);
+  if (bytes_of(session, shape, static_cast<std::size_t>(first.layer)) <= bytes)
+    layer_of(held, first) = all_heads(shape);
   return held;
 }
 
-VisibleKeys visible_keys(const LayerAttention& layer, int head) {
+std::optional<VisibleKeys> visible_keys(const LayerAttention& layer, int head) {
   const auto size = static_cast<std::size_t>(layer.queries());
   VisibleKeys keys{std::vector<std::int32_t>(size, 0),
                    std::vector<std::int32_t>(size, static_cast<std::int32_t>(layer.keys()))};
@@ -196,20 +244,22 @@ VisibleKeys visible_keys(const LayerAttention& layer, int head) {
     visible_bits(layer, head, {first, last, 0, layer.keys()}, by_key.data());
     Runs runs(keys, first);
     for (std::size_t key = 0; key < by_key.size(); ++key)
-      runs.pass(static_cast<std::int64_t>(key), by_key[key]);
+      if (!runs.pass(static_cast<std::int64_t>(key), by_key[key])) return {};
     runs.finish(last - first);
   }
   return keys;
 }
 
 std::vector<HeldLayerAnswer> hold(const LiveSession& session,
-                                  const std::vector<HeldStackAnswer>& held) {
+                                  const std::vector<HeldStackAnswer>& held,
+                                  std::span<const Place> in_view, std::int64_t bytes) {
+  const ListedWeights listed(session, held, in_view, bytes);
   std::vector<HeldLayerAnswer> layers;
   for (const HeldStackAnswer& stack : held) {
     const StackShape& shape = session.session().at(stack.stack).shape;
     for (int layer = 0; layer < shape.layers; ++layer) {
       const std::vector<int>& heads = stack.layers[static_cast<std::size_t>(layer)];
-      if (!heads.empty()) layers.push_back(hold_layer(session, shape, layer, heads));
+      if (!heads.empty()) layers.push_back(hold_layer(session, shape, layer, heads, listed));
     }
   }
   return layers;

@@ -66,6 +66,17 @@ ViewAddress with_compared(ViewAddress view) {
   return view;
 }
 
+// A file holds the head that is compared, or the same text under edits, and nothing else.
+void require_other_side(const ViewAddress& view, const LiveSession* edited) {
+  const auto versus = view.versus.empty() ? std::nullopt : read_versus(view.versus);
+  if (!versus || versus->head || edited != nullptr) return;
+  fail({.code = ErrorCode::kUnsupported,
+        .op = "html",
+        .argument = "vs",
+        .found = view.versus,
+        .expected = "a head, or edits of a session that has a model: a file can show no other"});
+}
+
 void require_scored(const LiveSession& session) {
   if (!session.progress().scored)
     fail({.code = ErrorCode::kFailed,
@@ -81,15 +92,16 @@ std::vector<NextAnswer> next_words(const LiveSession& session, Stack stack) {
   return next;
 }
 
-HeldSessionAnswer held_session(const LiveSession& session, Stack stack,
-                               const std::vector<HeldStackAnswer>& held,
+HeldSessionAnswer held_session(const LiveSession& session, const std::vector<Place>& in_view,
+                               const std::vector<HeldStackAnswer>& held, std::int64_t bytes,
                                const std::optional<ChosenHead>& chosen = {}) {
   require_scored(session);
+  const Stack stack = in_view.front().stack;
   return {.session = answer_session(session),
           .chosen = answer_chosen(chosen ? *chosen : session.chosen(stack)),
           .scores = all_scores(session),
           .next = next_words(session, stack),
-          .held = hold(session, held),
+          .held = hold(session, held, in_view, bytes),
           .atlas = held_atlas(session, held)};
 }
 
@@ -103,16 +115,20 @@ std::string versus_of(const Edits& edits) {
 
 SnapshotAnswer snapshot(LiveSession& session, ViewAddress view, std::int64_t bytes,
                         const LiveSession* edited, const std::optional<ChosenHead>& chosen) {
+  require_other_side(view, edited);
   if (edited != nullptr) view.versus = versus_of(edited->input.edits);
-  const Stack stack = place_of(view.places.front(), session.shapes()).stack;
-  const auto held =
-      choose_held(session.session(), with_compared(view), edited == nullptr ? bytes : bytes / 2);
+  if (edited != nullptr) bytes /= 2;
+  const ViewAddress compared = with_compared(view);
+  std::vector<Place> in_view;
+  for (const ViewPlace& place : compared.places)
+    in_view.push_back(place_of(place, session.shapes()));
+  const auto held = choose_held(session.session(), compared, bytes);
   SnapshotAnswer answer{.about = about(session, held),
                         .view = format_view(view),
-                        .own = held_session(session, stack, held, chosen),
+                        .own = held_session(session, in_view, held, bytes, chosen),
                         .answers = held_answers(session, view)};
   if (!answer.answers.empty()) answer.about.models.front().held_view = view.view;
-  if (edited != nullptr) answer.edited = held_session(*edited, stack, held);
+  if (edited != nullptr) answer.edited = held_session(*edited, in_view, held, bytes);
   return answer;
 }
 

@@ -13,6 +13,26 @@
 
 namespace heed {
 
+/// A head by its weights: the largest of each row, in the order of the keys.
+struct HeldWeightsAnswer {
+  static constexpr const char* kName = "HeldWeights";
+  std::optional<std::int64_t> largest = {};  // how many are listed per row; none: all
+  std::string counts = {}, begins = {},
+              ends = {};              // u16 a row; the keys it sees with those unlisted
+  std::string rests = {};             // f32 a row: the sum of those unlisted
+  std::string keys = {}, codes = {};  // u16 an entry
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("largest", largest);
+    field("counts", counts);
+    field("begins", begins);
+    field("ends", ends);
+    field("rests", rests);
+    field("keys", keys);
+    field("codes", codes);
+  }
+};
+
 struct HeldHeadAnswer {
   static constexpr const char* kName = "HeldHead";
   int head = 0, group = 0;
@@ -20,6 +40,7 @@ struct HeldHeadAnswer {
   std::string q = {}, lse = {}, received = {}, keys_in_use = {};  // base64 of little-endian numbers
   double row_sum_error = 0;
   std::optional<std::string> overview = {};  // the whole matrix in one tile, where it is larger
+  std::optional<HeldWeightsAnswer> weights = {};  // in place of scale, q and lse
   template <typename Fields>
   void describe(Fields& field) const {
     field("head", head);
@@ -31,6 +52,7 @@ struct HeldHeadAnswer {
     field("keys_in_use", keys_in_use);
     field("row_sum_error", row_sum_error);
     field("overview", overview);
+    field("weights", weights);
   }
 };
 

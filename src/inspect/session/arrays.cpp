@@ -11,6 +11,8 @@
 namespace heed {
 namespace {
 
+constexpr const char* kOnlyWeights = "weights";  // ModelInfo::family
+
 // "cross layer 1"
 std::string place_of(Stack stack, std::size_t layer) {
   return fmt::format("{} layer {}", stack_name(stack), layer);
@@ -119,17 +121,29 @@ void check_layers(const Session& session) {
     }
 }
 
-// The stack whose rows are the tokens, and whose columns the key tokens.
-const SessionStack& outer_stack(const Session& session) {
-  for (const SessionStack& stack : session.stacks)
-    if (stack.shape.stack == Stack::kCross) return stack;
-  return session.stacks.front();
+// The layer whose queries are the tokens, or whose keys are the key tokens: of the cross-attention,
+// else of the stack on that side.
+const LayerAttention& side_of(const Session& session, Stack side) {
+  const LayerAttention* found = nullptr;
+  for (const SessionStack& stack : session.stacks) {
+    if (stack.shape.stack == Stack::kCross) return stack.layers[0];
+    if (found == nullptr || stack.shape.stack == side) found = stack.layers.data();
+  }
+  return *found;
 }
 
-ModelInfo info_of(const SessionStack& stack) {
+void split_at(std::int64_t split, std::vector<SessionToken>& tokens) {
+  if (split <= 0 || split >= std::ssize(tokens))
+    fail("session", "split", fmt::format("{}", split),
+         fmt::format("1 to {}: the first token of the second text", std::ssize(tokens) - 1));
+  for (std::int64_t at = split; at < std::ssize(tokens); ++at)
+    tokens[static_cast<std::size_t>(at)].text = 1;
+}
+
+ModelInfo info_of(const SessionStack& stack, bool only_weights) {
   ModelInfo info;
-  info.family = "arrays";
-  info.title = "arrays";
+  info.family = only_weights ? kOnlyWeights : "arrays";
+  info.title = info.family;
   info.layers = stack.shape.layers;
   info.heads = stack.shape.heads;
   info.kv_heads = stack.shape.kv_heads;
@@ -147,18 +161,23 @@ Session open_session(const SessionArrays& arrays) {
   Session session;
   session.model = arrays.name;
   for (const StackArrays& stack : arrays.stacks) session.stacks.push_back(stack_of(stack));
-  const SessionStack& outer = outer_stack(session);
-  const std::int64_t queries = outer.layers[0].queries(), keys = outer.layers[0].keys();
+  const std::int64_t queries = side_of(session, Stack::kDecoder).queries();
+  const std::int64_t keys = side_of(session, Stack::kEncoder).keys();
   check_names("tokens", arrays.tokens, queries);
   check_names("key_tokens", arrays.key_tokens, keys);
   session.tokens = tokens_of(arrays.tokens, queries);
   if (keys != queries || !arrays.key_tokens.empty())
     session.key_tokens = tokens_of(arrays.key_tokens, keys);
-  session.info = info_of(outer);
+  if (arrays.split) split_at(*arrays.split, session.tokens);
+  session.split = arrays.split;
+  session.info = info_of(session.stacks.front(), arrays.only_weights);
   check_layers(session);
   for (SessionStack& stack : session.stacks)  // once, and not for each cell that is asked for
-    for (LayerAttention& layer : stack.layers) layer.write_lengths = lengths_carried(layer);
+    for (LayerAttention& layer : stack.layers)
+      if (layer.v.dim(3) > 0) layer.write_lengths = lengths_carried(layer);
   return session;
 }
+
+bool has_only_weights(const Session& session) { return session.info.family == kOnlyWeights; }
 
 }  // namespace heed

@@ -43,6 +43,12 @@ LayerAttention carried(const LayerAttention& layer) {
           .argument = "carried",
           .found = "asked for",
           .expected = "weights of a softmax: no others are shares of a row"});
+  if (layer.v.dim(3) == 0)
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "session",
+          .argument = "carried",
+          .found = "asked for",
+          .expected = "values: this session has none"});
   LayerAttention shares = shared(layer);
   const Tensor logs = logarithms(lengths_carried(layer));
   shares.bias = layer.scores.bias.given() ? added(layer, logs) : logs.share();

@@ -1,10 +1,16 @@
 // Stands in a document beside saved pages in frames, which cannot see it: tells each of them whether the
 // document is light or dark, when it asks and whenever that changes. Outputs bring it as often as there are
-// any; the first one does it for all.
+// any; the first one does it for all. Each closes the table that stands open where no script runs.
 import {kAsk} from '../snapshot/frame';
 import {followTheme, hostTheme} from './theme';
 
 const kMark = 'heedFrames';
+
+for (const table of document.querySelectorAll<HTMLDetailsElement>('details[data-heed-table]')) {
+  table.open = false;
+  table.querySelector('p')?.remove();
+  delete table.dataset.heedTable;
+}
 
 if (!(kMark in document.documentElement.dataset)) {
   document.documentElement.dataset[kMark] = '';

@@ -3,7 +3,7 @@ import type {Edge, Line} from '../arcs';
 import {latest, Slot} from '../data/slot';
 import {html} from '../dom';
 import {weight} from '../format';
-import {answersRuns, isSaved} from '../held';
+import {answersRuns, hasOnlyWeights, isSaved} from '../held';
 import type {MakePanel, Panel} from '../panel';
 import {focus, largestName, primary, unitsOf} from '../panel';
 import {isolated, phrase, plain} from '../tokens';
@@ -117,7 +117,7 @@ export const nextPanel: MakePanel = (container, page): Panel => {
   const showEdges = (position: number) => {
     const isListed = focus(page) !== null && store.now.places.length === 1 && store.now.pair === null;
     const found = latest(line.show(isListed ? null : api.line(primary(store.now), position, position + 1, false)));
-    if (isListed) show('', [position], () => 'click an edge or a cell: why its weight is what it is', () => []);
+    if (isListed) show('', [position], () => hasOnlyWeights(api.model) ? 'weights alone: without q and k there is no Why' : 'click an edge or a cell: why its weight is what it is', () => []);
     else show(api.isDifference ? largestName(api) : 'Largest edges', [found], () => afterText(found!.edges[0]?.query ?? position), () => edgeRows(found!.edges, side));
   };
   const update = () => {

@@ -49,8 +49,8 @@ export const whyShort: MakePanel = (container, page): Panel => {
       row('short summed', 'score', html('b', {}, scored(of.score))), row('short', quiet('row log-sum-exp'), scored(-of.lse)),
       row('short summed', html('span', {}, 'weight, exp of ', scored(of.score - of.lse)), html('b', {}, weight(of.weight))),
       ...runner && other ? [row('short', quiet(`runner-up, ${isolated(plain(runner))} ${of.runner_up}`), weight(other.weight))] : [],
-      note('by dimension, against the mean key'), columns(of),
       ...typeof without === 'string' ? [note(without)] : after(of.query, without),
+      html('div', {class: 'if-room'}, note('by dimension, against the mean key'), columns(of)),
     ];
   };
   /** The text without the edge, or why there is no number yet. */
@@ -74,7 +74,11 @@ export const whyShort: MakePanel = (container, page): Panel => {
     const found = latest(asked);
     const without = tried(place, path);
     about.replaceChildren(plain(side.queries[query]!), ' \u2192 ', html('b', {class: 'accent'}, isolated(plain(side.keys[key]!))), ` ${key}`);
-    if (found && found.visible) block.show([found, without], () => rows(found, without));
+    if (asked?.state === 'error') block.show([asked.error], () => [note(asked.error.message)]);
+    else if (found && found.visible) block.show([found, without], () => rows(found, without));
+    const around = container.parentElement!;  // it scrolls: bars that would be cut are left to Why
+    container.classList.remove('tight');
+    container.classList.toggle('tight', around.scrollHeight > around.clientHeight);
   };
   return {
     update, destroy: () => {

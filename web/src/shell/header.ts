@@ -2,7 +2,7 @@
 import {button, html} from '../dom';
 import {count, shapeOf} from '../format';
 import {graphemes} from '../graphemes';
-import {isSaved} from '../held';
+import {hasOnlyWeights, isSaved, lackOf} from '../held';
 import {languageOf} from '../language';
 import type {SelectionStore} from '../store';
 import type {About, SessionApi, Token} from '../transport/api';
@@ -59,7 +59,8 @@ export function makeHeader(
   const keys = button({class: 'header-keys', 'aria-label': 'Keys and settings', 'data-unsaved': true},
     () => dialog.showModal(), html('span', {class: 'wide'}, 'Keys ?'), html('span', {class: 'slim'}, '\u22ef'));
   const views = kViews.filter(({needs}) => needs(model));
-  const nav = makeViewsNav(views, store);
+  const nav = makeViewsNav(kViews.filter((view) => views.includes(view) || (view.ofScores && hasOnlyWeights(model))),
+    store, (view) => views.includes(view) ? null : lackOf(model, view));
   const element = html('header', {class: 'header'},
     html('span', {class: 'wordmark'}, 'heed'),
     button({class: 'model', title: isSaved(model) ? null : 'another model or text', disabled: isSaved(model)}, edit,

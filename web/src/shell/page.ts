@@ -5,7 +5,7 @@ import {Comparison} from '../comparison';
 import {html} from '../dom';
 import {deliver} from '../export/deliver';
 import {fit, misfit} from '../fit';
-import {firstHeld, heldOf, isSaved, missing} from '../held';
+import {firstHeld, heldOf, lackOf, missing} from '../held';
 import type {Selection} from '../selection';
 import {kNothing} from '../selection';
 import {lastWord} from '../side';
@@ -258,7 +258,7 @@ export class PageShell implements Mounted, Showing {
     const fitting = fit(isShown ? selection : {...selection, view: kNothing.view}, api.size);
     const all = api.side(fitting.places[0]!.stack);
     const lost = missing(all, fitting);
-    const said = [...wrong, ...misfit(selection, api.size), ...isShown ? [] : [`${isSaved(api.model) ? 'This file' : api.model.name} has nothing to show in ${viewOf(view).label}.`], ...(lost === null ? [] : [lost])];
+    const said = [...wrong, ...misfit(selection, api.size), ...isShown ? [] : [lackOf(api.model, viewOf(view))], ...(lost === null ? [] : [lost])];
     if (said.length > 0) this.notice.remark(said.join(' '));
     if (lost === null) return fitting;
     const held = heldOf(all, fitting);

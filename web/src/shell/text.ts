@@ -45,6 +45,7 @@ class TextPanel implements Panel {
   private readonly direction: ReturnType<typeof choice<'from' | 'to'>>;
   private readonly unit: ReturnType<typeof choice<Unit>>;
   private readonly what = html('span', {class: 'quiet'});
+  private readonly part = html('span', {class: 'quiet in-sight', 'data-unsaved': true});
   private readonly switches: HTMLElement;
   private readonly isBytes: boolean;
   private readonly line = new Slot<Line>('text', () => this.update());
@@ -64,12 +65,15 @@ class TextPanel implements Panel {
     this.direction = choice('Direction', [{name: 'from', label: 'from'}, {name: 'to', label: 'to'}],
       (name) => store.set({to: name === 'to'}));
     this.unit = choice('Unit', kUnits.filter((name) => name !== 'character' || side.units.characters).map((name) => ({name, label: name})), (name) => store.set({unit: name}));
-    this.switches = html('div', {class: 'switches'}, this.what, this.direction.element, this.unit.element);
+    this.switches = html('div', {class: 'switches'}, this.part, this.what, this.direction.element, this.unit.element);
     this.isBytes = areMostlyBytes(side.queries);
     this.view = new TextView(page, (index) => this.markOf(index));
     if (this.isBytes) this.switches.prepend(html('p', {class: 'quiet bytes'}, bytesRemark(api.model.name)));
     container.append(this.view.scroller, this.switches, ...this.borders.map(({element}) => element));
-    this.view.scroller.addEventListener('scroll', () => this.pointBeyond(), {passive: true});
+    this.view.scroller.addEventListener('scroll', () => {
+      this.pointBeyond();
+      this.sayInSight();
+    }, {passive: true});
     listenToText(this.view, side.queries.length, store);
     this.view.makeStop(store.now.query ?? 0);
     this.resized.observe(container);
@@ -91,15 +95,25 @@ class TextPanel implements Panel {
     const {stage} = this.page;
     this.placedIn = stage.viewHeight;
     const lines = Math.max(kLeastLines, Math.min(kMostLines, Math.floor((stage.viewHeight - kWithoutText) / kLineShare)));
-    this.view.scroller.style.maxHeight = stage.isNarrow ? '' : `${lines * kLine + kUnderLines}px`;
+    const limit = (count: number) => { this.view.scroller.style.maxHeight = stage.isNarrow ? '' : `${count * kLine + kUnderLines}px`; };
+    limit(lines);
     if (this.view.layOut()) this.bringIntoSight();
     const free = this.view.paragraph.clientWidth - this.view.lastWidth;
     // Whatever is named: a name that finds no room is cut, as nothing may move when another is.
     const names = Math.floor(free - kWhat - kGaps - this.unit.element.getBoundingClientRect().width);
-    const isBeside = !this.isBytes && !this.page.stage.isNarrow && !this.view.overflows && names >= kLeastNames;
+    const hasRoom = !this.isBytes && !stage.isNarrow && names >= kLeastNames;
+    if (hasRoom && this.view.lineCount === lines + 1) limit(lines + 1);  // the switches beside the last line leave the room of one
+    const isBeside = hasRoom && !this.view.overflows;
     this.container.classList.toggle('beside', isBeside);
     this.container.classList.toggle('scrolls', this.view.overflows);
     this.direction.element.style.maxWidth = isBeside ? `${names}px` : '';
+    this.sayInSight();
+  }
+
+  /** A text that is cut says so. */
+  private sayInSight(): void {
+    const {first, end} = this.view.inSight;
+    say(this.part, this.view.overflows ? `tokens ${first} to ${end - 1} of ${this.page.side.queries.length.toLocaleString('en')}, scroll for the rest` : '');
   }
 
   private markOf(index: number): Mark {

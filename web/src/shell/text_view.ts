@@ -69,6 +69,8 @@ export class TextView {
     this.forget();
   }
 
+  get lineCount(): number { return this.lines.length; }
+
   get lastWidth(): number { return this.lines.at(-1)?.width ?? 0; }
 
   /** By its lines alone: a number under the last one must not move anything. */

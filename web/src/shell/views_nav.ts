@@ -8,10 +8,11 @@ export interface ViewsNav {
   show(on: boolean): void;
 }
 
-export function makeViewsNav(views: readonly View[], store: SelectionStore): ViewsNav {
-  const options = views.map(({name, label}) => button({class: 'option', 'data-view': name},
-    () => store.set({view: name}), label));
-  const select = html('select', {'aria-label': 'View'}, ...views.map(({name, label}) => html('option', {value: name}, label)));
+/** `lack`: why a view cannot be chosen; null where it can. */
+export function makeViewsNav(views: readonly View[], store: SelectionStore, lack: (view: View) => string | null): ViewsNav {
+  const options = views.map((view) => button({class: 'option', 'data-view': view.name, disabled: lack(view) !== null, title: lack(view)},
+    () => store.set({view: view.name}), view.label));
+  const select = html('select', {'aria-label': 'View'}, ...views.map((view) => html('option', {value: view.name, disabled: lack(view) !== null}, view.label)));
   const name = html('span', {});
   const label = html('span', {'aria-hidden': true}, name, ' ', html('span', {class: 'quiet'}, '\u25be'));
   const menu = html('div', {class: 'views-menu'}, select, label);

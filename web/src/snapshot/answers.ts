@@ -188,9 +188,9 @@ export class SnapshotTransport implements Transport {
   }
 
   private marginals({place}: Asked): object {
-    const {received, keysInUse, rowSumError} = this.head(place);
+    const {received, keysInUse, rowSumError, largest} = this.head(place);
     return {
-      ...place, received: Array.from(received), keys_in_use: Array.from(keysInUse), row_sum_error: rowSumError,
+      ...place, received: Array.from(received), keys_in_use: Array.from(keysInUse), row_sum_error: rowSumError, largest,
     };
   }
 

@@ -5,6 +5,17 @@ import type {Place} from '../selection';
 /** Numbers as little-endian bytes in base64. */
 type Packed = string;
 
+/** The largest weights of each row, in the order of the keys; the others of a run share what is left. */
+interface PackedWeights {
+  largest?: number;    // how many are listed per row; none: all
+  counts: Packed;      // u16 [queries]: how many
+  begins: Packed;      // u16 [queries]: the run of keys, where some are not listed
+  ends: Packed;
+  rests: Packed;       // f32 [queries]: the sum of those
+  keys: Packed;        // u16, one an entry
+  codes: Packed;       // u16: 0 below 2^-24, 65535 is 1, by the logarithm
+}
+
 interface PackedHead {
   head: number;
   group: number;       // the kv head that it reads
@@ -15,6 +26,7 @@ interface PackedHead {
   keys_in_use: Packed; // f32 [queries]
   row_sum_error: number;
   overview?: Packed;   // the tile of zoom 0, where it pools: u8
+  weights?: PackedWeights;  // in place of scale, q and lse
 }
 
 interface PackedLayer {
@@ -53,17 +65,15 @@ export interface Snapshot extends HeldSession {
   edited?: HeldSession;  // what the view compares it with
 }
 
+/** The weights of a row from key `begin` to key `end`: none where the mask hides the key. */
+export type RowWeights = (query: number, begin: number, end: number, visit: (key: number, weight: number) => void) => void;
+
 /** One head, unpacked. */
 export interface HeldHead {
   queries: number;     // how many
   keys: number;
-  dim: number;
-  scale: number;
-  q: Float32Array;
-  k: Float32Array;
-  lse: Float64Array;
-  begins: Int32Array;
-  ends: Int32Array;
+  weights: RowWeights;
+  largest?: number;    // how many weights per row are exact; the others are their mean
   received: Float32Array;
   keysInUse: Float32Array;
   rowSumError: number;
@@ -75,6 +85,42 @@ export function bytesOf(packed: Packed): ArrayBuffer {
   const result = new Uint8Array(text.length);
   for (let at = 0; at < text.length; ++at) result[at] = text.charCodeAt(at);
   return result.buffer;
+}
+
+/** e^(scale q.k - lse), as the server computes it. */
+function scoredWeights(of: PackedLayer, packed: PackedHead): RowWeights {
+  const {dim} = of;
+  const {scale} = packed;
+  const [q, k] = [new Float32Array(bytesOf(packed.q)), new Float32Array(bytesOf(of.keys[packed.group]!))];
+  const lse = new Float64Array(bytesOf(packed.lse));
+  const [begins, ends] = [new Int32Array(bytesOf(of.begins)), new Int32Array(bytesOf(of.ends))];
+  return (query, begin, end, visit) => {
+    const last = Math.min(end, ends[query]!);
+    for (let key = Math.max(begin, begins[query]!); key < last; ++key) {
+      let sum = 0;
+      for (let at = 0, i = query * dim, j = key * dim; at < dim; ++at) sum += q[i + at]! * k[j + at]!;
+      visit(key, Math.exp(scale * sum - lse[query]!));
+    }
+  };
+}
+
+function listedWeights(packed: PackedWeights): RowWeights {
+  const [counts, begins, ends, keys, codes] = [packed.counts, packed.begins, packed.ends, packed.keys, packed.codes].map((each) => new Uint16Array(bytesOf(each))) as Uint16Array[] as [Uint16Array, Uint16Array, Uint16Array, Uint16Array, Uint16Array];
+  const rests = new Float32Array(bytesOf(packed.rests));
+  const firsts = new Uint32Array(counts.length + 1);
+  counts.forEach((count, row) => { firsts[row + 1] = firsts[row]! + count; });
+  const weightAt = (at: number) => codes[at] === 0 ? 0 : 2 ** (24 * (codes[at]! / 65535 - 1));
+  return (query, begin, end, visit) => {
+    let [at, last] = [firsts[query]!, firsts[query + 1]!];
+    const mean = rests[query]! / (ends[query]! - begins[query]! - (last - at));
+    while (at < last && keys[at]! < begin) ++at;
+    if (ends[query] === 0) {  // all are listed
+      for (; at < last && keys[at]! < end; ++at) visit(keys[at]!, weightAt(at));
+      return;
+    }
+    const stop = Math.min(end, ends[query]!);
+    for (let key = Math.max(begin, begins[query]!); key < stop; ++key) visit(key, at < last && keys[at] === key ? weightAt(at++) : mean);
+  };
 }
 
 /** The heads of a file; each is unpacked when it is first asked for. */
@@ -92,10 +138,7 @@ export class HeldHeads {
     if (!of || !packed) return null;
     const {queries, keys} = this.snapshot.session.attentions.find((each) => each.stack === stack)!;
     const found: HeldHead = {
-      queries, keys, dim: of.dim, scale: packed.scale,
-      q: new Float32Array(bytesOf(packed.q)), k: new Float32Array(bytesOf(of.keys[packed.group]!)),
-      lse: new Float64Array(bytesOf(packed.lse)),
-      begins: new Int32Array(bytesOf(of.begins)), ends: new Int32Array(bytesOf(of.ends)),
+      queries, keys, weights: packed.weights ? listedWeights(packed.weights) : scoredWeights(of, packed), largest: packed.weights?.largest,
       received: new Float32Array(bytesOf(packed.received)), keysInUse: new Float32Array(bytesOf(packed.keys_in_use)),
       rowSumError: packed.row_sum_error,
       overview: packed.overview === undefined ? null : new Uint8Array(bytesOf(packed.overview)),

@@ -1,6 +1,6 @@
 // Tiles of the matrix at every zoom: the largest weight of each cell.
 import type {HeldHead} from './file';
-import {byteOf, weightOf} from './weights';
+import {byteOf} from './weights';
 
 const kTile = 256;
 const kSliceMilliseconds = 8;  // then the page may draw
@@ -27,12 +27,10 @@ export async function tile(head: HeldHead, {z, y, x}: TileOf, signal?: AbortSign
   let begun = performance.now();
   for (let query = y * extent; query < rowEnd; ++query) {
     const row = Math.floor((query - y * extent) / block) * width;
-    const end = Math.min(keyEnd, head.ends[query]!);
-    for (let key = Math.max(x * extent, head.begins[query]!); key < end; ++key) {
+    head.weights(query, x * extent, keyEnd, (key, weight) => {
       const at = row + Math.floor((key - x * extent) / block);
-      const weight = weightOf(head, query, key);
       if (!(cells[at]! >= weight)) cells[at] = weight;  // NaN is less than all
-    }
+    });
     if (performance.now() - begun < kSliceMilliseconds) continue;
     await new Promise((resolve) => setTimeout(resolve));
     signal?.throwIfAborted();

@@ -1,28 +1,17 @@
-// Weights from what a head keeps: e^(score - lse), as the server computes them.
+// Lines of weights, from what a head keeps.
 import type {HeldHead} from './file';
-
-/** NaN where the mask hides the key. */
-export function weightOf(head: HeldHead, query: number, key: number): number {
-  if (key < head.begins[query]! || key >= head.ends[query]!) return NaN;
-  const {q, k, dim} = head;
-  let sum = 0;
-  for (let at = 0, i = query * dim, j = key * dim; at < dim; ++at) sum += q[i + at]! * k[j + at]!;
-  return Math.exp(head.scale * sum - head.lse[query]!);
-}
 
 /** The mean of rows (of the queries [begin, end)), or the sum of columns; NaN where all are hidden. */
 export function line(head: HeldHead, begin: number, end: number, to: boolean): Float32Array {
   const length = to ? head.queries : head.keys;
   const sums = new Float64Array(length);
   const seen = new Uint8Array(length);
-  for (let own = begin; own < end; ++own) {
-    for (let other = 0; other < length; ++other) {
-      const weight = to ? weightOf(head, other, own) : weightOf(head, own, other);
-      if (Number.isNaN(weight)) continue;
-      sums[other]! += weight;
-      seen[other] = 1;
-    }
-  }
+  const add = (at: number, weight: number) => {
+    sums[at]! += weight;
+    seen[at] = 1;
+  };
+  if (to) for (let query = 0; query < length; ++query) head.weights(query, begin, end, (_, weight) => add(query, weight));
+  else for (let query = begin; query < end; ++query) head.weights(query, 0, length, add);
   const count = to ? 1 : end - begin;
   return Float32Array.from(sums, (sum, at) => seen[at] ? sum / count : NaN);
 }

@@ -3,7 +3,7 @@ import type {Anatomy} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {choice, html} from '../dom';
 import {scored, shortWeight, weight} from '../format';
-import {isSaved} from '../held';
+import {hasOnlyWeights, isSaved} from '../held';
 import type {Page} from '../panel';
 import {headName, primary} from '../panel';
 import {cells, dots, lastRow, picture} from '../panels/anatomy_parts';
@@ -180,7 +180,8 @@ export const anatomy: View = {
   name: 'anatomy',
   label: 'Anatomy',
   key: '5',
-  needs: ({held, held_view: view}) => held === undefined || view === 'anatomy',
+  ofScores: true,
+  needs: (model) => (!isSaved(model) || model.held_view === 'anatomy') && !hasOnlyWeights(model),
   parts: [],
   keys: [['click', 'a dot picks row and column, a second one opens Why'], ['\u2191 \u2193 \u2190 \u2192', 'move the cell'], ['Space', 'next step; the others fade']],
   footKeys: [['click', 'a dot picks row and column'], ['\u2191 \u2193 \u2190 \u2192', 'move'], ['Space', 'next step']],

@@ -20,6 +20,7 @@ export interface View {
   key: string;
   differs?: boolean;  // whether it draws the difference of what is compared
   fits?: (page: Page) => boolean;  // whether it ends with the window: what is longer scrolls within; default: it may be longer
+  ofScores?: boolean;  // takes scores apart, of which weights alone have none
   needs: (model: ModelInfo) => boolean;  // whether a model has what the view shows
   parts: readonly Part[];
   keys: readonly KeyText[];

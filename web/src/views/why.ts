@@ -3,7 +3,7 @@ import type {Dimensions, Effect, Geometry, Origins, Trial, Why} from '../answers
 import {latest, Slot} from '../data/slot';
 import {button, html} from '../dom';
 import {count, largeWeight} from '../format';
-import {isSaved} from '../held';
+import {hasOnlyWeights, isSaved} from '../held';
 import type {Page} from '../panel';
 import {primary} from '../panel';
 import {headText} from '../selection';
@@ -196,7 +196,8 @@ export const why: View = {
   name: 'why',
   label: 'Why',
   key: '4',
-  needs: ({held, held_view: view}) => held === undefined || view === 'why',  // a saved page holds no model to ask
+  ofScores: true,
+  needs: (model) => (!isSaved(model) || model.held_view === 'why') && !hasOnlyWeights(model),  // a saved page holds no model to ask
   fits: ({stage}) => !stage.isTwo,
   parts: [],
   keys: [['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean key, runner-up'], ['r', 'removes the edge: the text is run without it']],

@@ -25,6 +25,15 @@ function misfits(page) {
   });
 }
 
+/** A text of more lines than its box has says which tokens are in sight, and no other does. */
+function saysWhatIsCut(page) {
+  return page.evaluate(() => {
+    const [box, text] = [document.querySelector('.scroller'), document.querySelector('.scroller > *')];
+    const isCut = text.clientHeight > box.clientHeight;
+    return isCut === /^tokens \d+ to \d+ of \d+/.test(document.querySelector('.in-sight').textContent);
+  });
+}
+
 for (const [width, height] of kSizes) {
   for (const [name, text] of Object.entries({short: kShort, usual: kText, long: kLong})) {
     test(`Look ends with its window: ${width} x ${height}, ${name} text`, async () => {
@@ -36,9 +45,11 @@ for (const [width, height] of kSizes) {
       assert.ok(lines < 6.5, `${lines} lines`);
       const [matrix, side] = [await page.locator('.matrix-part').boundingBox(), await page.locator('.side').boundingBox()];
       assert.ok(side.x >= matrix.x + matrix.width && Math.abs(side.y - matrix.y) < 1, 'the side stands beside the matrix');
+      await soon.equal(() => saysWhatIsCut(page), true);
       await page.locator('.key').first().click();
       await quiet(page);
       await soon.deepEqual(() => misfits(page), []);
+      await soon.equal(() => page.locator('.side').evaluate((part) => part.scrollHeight <= part.clientHeight), true);
     });
   }
   for (const view of ['grid', 'why', 'words']) {

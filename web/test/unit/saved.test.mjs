@@ -22,7 +22,8 @@ async function load(name) {
 
 const {SnapshotTransport} = await load('answers');
 const {tile, encode, zoomLevels} = await load('tiles');
-const {byteOf, weightOf} = await load('weights');
+const {HeldHeads} = await load('file');
+const {byteOf} = await load('weights');
 
 const folder = mkdtempSync(join(tmpdir(), 'heed-saved-'));
 let child, saved, path, get;
@@ -125,20 +126,14 @@ test('all is told at once', async () => {
 
 /** A head of a long text, whose numbers are made up. */
 function longHead(length) {
-  const dim = 4;
   let state = 1;
   const next = () => (state = state * 48271 % 2147483647) / 2147483647 - 0.5;
-  const numbers = () => Float32Array.from({length: length * dim}, next);
-  const head = {
-    queries: length, keys: length, dim, scale: 2, q: numbers(), k: numbers(), lse: new Float64Array(length),
-    begins: new Int32Array(length), ends: Int32Array.from({length}, (_, at) => at + 1),
+  const numbers = Array.from({length: length * (length + 1) / 2}, () => next() + 0.5);
+  const weightOf = (query, key) => numbers[query * (query + 1) / 2 + key];
+  const weights = (query, begin, end, visit) => {
+    for (let key = begin; key < Math.min(end, query + 1); ++key) visit(key, weightOf(query, key));
   };
-  for (let query = 0; query < length; ++query) {
-    let sum = 0;
-    for (let key = 0; key <= query; ++key) sum += weightOf(head, query, key);
-    head.lse[query] = Math.log(sum);
-  }
-  return head;
+  return {queries: length, keys: length, weights, weightOf};
 }
 
 test('a coarse tile holds the largest weight of each cell, ragged edges too', async () => {
@@ -149,10 +144,32 @@ test('a coarse tile holds the largest weight of each cell, ragged edges too', as
   for (const [y, x] of [[0, 0], [10, 255], [44, 3]]) {
     let most = 0;
     for (let query = 512 + 2 * y; query < Math.min(601, 514 + 2 * y); ++query) {
-      for (let key = 2 * x; key < 2 * x + 2; ++key) most = Math.max(most, weightOf(head, query, key));
+      for (let key = 2 * x; key < 2 * x + 2; ++key) most = Math.max(most, head.weightOf(query, key));
     }
     assert.equal(found[y * 256 + x], Math.fround(most));
   }
+});
+
+test('a row has its largest weights, and the mean of those that are not listed', () => {
+  const packed = (...numbers) => Buffer.from(Uint16Array.from(numbers).buffer).toString('base64');
+  const weights = {
+    largest: 1, counts: packed(2, 1), begins: packed(0, 1), ends: packed(0, 4),
+    rests: Buffer.from(Float32Array.of(0, 0.25).buffer).toString('base64'),
+    keys: packed(1, 3, 2), codes: packed(65535 - 2730.625 * 1, 65535, 0),
+  };
+  const none = packed();
+  const held = new HeldHeads({
+    session: {attentions: [{stack: 'self', queries: 2, keys: 5}]},
+    held: [{stack: 'self', layer: 0, heads: [{head: 0, received: none, keys_in_use: none, row_sum_error: 0, weights}]}],
+  }).find({stack: 'self', layer: 0, head: 0});
+  const row = (query, begin = 0, end = 5) => {
+    const seen = {};
+    held.weights(query, begin, end, (key, weight) => { seen[key] = Math.round(weight * 1000) / 1000; });
+    return seen;
+  };
+  assert.deepEqual(row(0), {1: 0.5, 3: 1});
+  assert.deepEqual(row(1), {1: 0.125, 2: 0, 3: 0.125});
+  assert.deepEqual([row(0, 2), row(1, 0, 2), row(1, 3)], [{3: 1}, {1: 0.125}, {3: 0.125}]);
 });
 
 test('a tile behind the mask is all masked', async () => {

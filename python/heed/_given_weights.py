@@ -1,0 +1,129 @@
+"""Sessions of attention weights computed elsewhere, without q and k.
+
+A layer is kept as an attention whose bias is the logarithm of the weights and whose q and k are 0,
+so that everything that reads weights reads these: e^(ln w) is w within 1.3e-6 of itself.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _masks
+from ._checks import whole, whole_if_given
+from ._seen import Seen
+from ._session_arrays import as_array, opened
+from .errors import OutOfRange, made, refused
+
+if TYPE_CHECKING:
+    from ._session import Session
+
+_ROUNDED = 1e-2  # in bfloat16
+
+
+def of_weights(
+    kind: type[Session],
+    weights: Any,
+    tokens: Any = None,
+    *,
+    key_tokens: Any = None,
+    stack: str = "self",
+    name: str = "weights",
+    sequence: int | None = None,
+    sentence_b_start: int | None = None,
+) -> Session:
+    """As :meth:`Session.from_weights` says."""
+    stacks = weights if isinstance(weights, Mapping) else {stack: weights}
+    seen = {each: _layers(layers, each, sequence) for each, layers in stacks.items()}
+    split = whole_if_given("session", "sentence_b_start", sentence_b_start)
+    return opened(kind, seen, tokens, key_tokens, name, None, split=split, only_weights=True)
+
+
+def _layers(given: Any, stack: str, sequence: int | None) -> list[Seen]:
+    """One a layer; a layer without attention is one in which nothing is seen."""
+    argument = "weights" if stack == "self" else f"weights[{stack!r}]"
+    if not isinstance(given, (list, tuple)):
+        given = [given] if getattr(given, "ndim", 5) < 5 else list(given)
+    layers = [
+        None if each is None else _of_sequence(each, f"{argument}[{at}]", sequence)
+        for at, each in enumerate(given)
+    ]
+    shapes = [each.shape for each in layers if each is not None]
+    if not shapes:
+        raise refused("session", argument, "without a layer of weights", "at least one")
+    for at, each in enumerate(layers):
+        if each is not None and each.shape != shapes[0]:
+            raise refused("session", f"{argument}[{at}].shape", list(each.shape),
+                          f"{list(shapes[0])}, as of the others")  # fmt: skip
+        if each is not None:
+            _check(each, f"{argument}[{at}]")
+    return [_seen(each, shapes[0]) for each in layers]
+
+
+def _of_sequence(given: Any, argument: str, sequence: int | None) -> np.ndarray:
+    """[H, Tq, Tk] of one sequence."""
+    array = as_array(given, argument)
+    if array.ndim not in (3, 4):
+        raise refused("session", f"{argument}.shape", list(array.shape),
+                      "[B, H, Tq, Tk] or [H, Tq, Tk], one array for each layer")  # fmt: skip
+    if array.ndim == 3:
+        array = array[None]
+    if sequence is None and len(array) != 1:
+        raise refused("session", f"{argument}.shape", list(array.shape),
+                      "a batch of 1, or sequence= beside it")  # fmt: skip
+    at = 0 if sequence is None else whole("session", "sequence", sequence)
+    if not 0 <= at < len(array):
+        raise made(OutOfRange, op="session", argument="sequence", found=str(at),
+                   expected=f"0 to {len(array) - 1}")  # fmt: skip
+    return array[at]
+
+
+def _check(weights: np.ndarray, argument: str) -> None:
+    """Every weight is from 0 to 1; rows that do not sum to 1 are told."""
+    if weights.size == 0:
+        raise refused("session", f"{argument}.shape", list(weights.shape), "nothing empty")
+    wrong = ~((weights >= 0) & (weights <= 1 + _ROUNDED))
+    if wrong.any():
+        head, query, key = np.argwhere(wrong)[0]
+        found = f"{weights[head, query, key]:.6g} at head {head}, query {query}, key {key}"
+        raise refused("session", argument, found,
+                      "0 to 1 (weights before dropout: model.eval(); not scores)")  # fmt: skip
+    sums = weights.sum(-1, dtype=np.float64)
+    seen = sums[sums > 0]
+    if np.abs(seen - 1).max(initial=0) > _ROUNDED:
+        warnings.warn(
+            f"session: rows of {argument} sum to {seen.min():.3g} to {seen.max():.3g} and not "
+            "to 1; they are shown as they are",
+            stacklevel=6,
+        )
+
+
+def _seen(weights: np.ndarray | None, shape: tuple[int, ...]) -> Seen:
+    """The attention that has these weights: those that are 0 are hidden."""
+    heads, queries, keys = shape
+    q = np.zeros((1, heads, queries, 1), np.float32)
+    k = np.zeros((1, heads, keys, 1), np.float32)
+    # A sum of 1 for every row: weights keep their own.
+    lse = np.zeros((1, heads, queries), np.float32)
+    if weights is None:
+        nothing = _masks.keep(np.zeros((1, 1, 1, keys), bool))
+        return Seen.of(q, k, lse=lse, mask=nothing)
+    with np.errstate(divide="ignore"):
+        bias = np.log(weights[None]).astype(np.float32, copy=False)
+    return Seen.of(q, k, lse=lse, bias=bias, mask=_mask(weights > 0))
+
+
+def _mask(visible: np.ndarray) -> Any:
+    """The mask that hides what is not visible, as a rule where it is one."""
+    if visible.all():
+        return None
+    first = visible[0]
+    if (visible != first).any():
+        return _masks.keep(visible[None])
+    is_square = first.shape[0] == first.shape[1]
+    if is_square and (first == np.tril(np.ones_like(first))).all():
+        return _masks.causal()
+    return _masks.keep(first[None, None])

@@ -1,0 +1,145 @@
+"""Plots of a session by matplotlib, where it is installed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._answers import Token
+from ._session_questions import Who, answer
+from .errors import NotFound, Unsupported, made
+
+if TYPE_CHECKING:
+    from ._session import Session
+
+_NAMED = 64  # tokens that an axis names
+_CELLS = 1024  # of a longer text a cell is the largest weight of several
+_NUMBERED = 16  # heads of a layer up to which cells have their numbers
+_CALLED = 5  # largest weights that a long row names
+_COLOURS = "cividis"
+
+
+def plot(
+    session: Session, layer: int | None, head: int | None, ax: Any, stack: str | None,
+    settings: dict[str, Any],
+) -> Any:  # fmt: skip
+    """As :meth:`Session.plot` says."""
+    place = _place(session, layer, head, stack)
+    of = session.stack(stack)
+    ax = _axes(ax, _inches(of.keys), 0.85 * _inches(of.queries))
+    cells = _cells(session, *place, stack)
+    extent = (-0.5, of.keys - 0.5, of.queries - 0.5, -0.5)
+    shown = {"cmap": _COLOURS, "vmin": 0, "interpolation": "nearest", "aspect": "equal", **settings}
+    image = ax.imshow(np.where(cells > 0, cells, np.nan), extent=extent, **shown)
+    _name(ax.xaxis, of.key_tokens, rotation=90)
+    _name(ax.yaxis, of.query_tokens)
+    ax.set(xlabel="key", ylabel="query", title=_title(session, place, stack))
+    ax.figure.colorbar(image, ax=ax, label="weight", fraction=0.046, pad=0.04)
+    return ax
+
+
+def plot_heads(
+    session: Session, score: str, ax: Any, stack: str | None, settings: dict[str, Any]
+) -> Any:
+    """As :meth:`Session.plot_heads` says."""
+    of = session.stack(stack)
+    rows = [row for row in session._head_rows() if row["stack"] == of.name]
+    if score not in rows[0] or score in ("stack", "layer", "head"):
+        names = [name for name in rows[0] if name not in ("stack", "layer", "head")]
+        raise made(NotFound, op="plot_heads", argument="score", found=repr(score),
+                   expected=f"one of {', '.join(names)}")  # fmt: skip
+    ax = _axes(ax)
+    numbers = np.full((of.layers, of.heads), np.nan)
+    for row in rows:
+        value = row.get(score)
+        numbers[row["layer"], row["head"]] = np.nan if value is None else value
+    image = ax.imshow(numbers, **{"cmap": _COLOURS, "aspect": "equal", **settings})
+    if max(numbers.shape) <= _NUMBERED:
+        _number(ax, image, numbers)
+    ax.set(xlabel="head", ylabel="layer", title=f"{score}, {session.model_name}")
+    for axis, count in ((ax.xaxis, of.heads), (ax.yaxis, of.layers)):
+        axis.set_ticks(range(0, count, 1 + count // 33))
+    ax.figure.colorbar(image, ax=ax, label=score, fraction=0.046, pad=0.04)
+    return ax
+
+
+def plot_row(
+    session: Session, who: Who, layer: int | None, head: int | None, ax: Any, stack: str | None,
+    settings: dict[str, Any],
+) -> Any:  # fmt: skip
+    """As :meth:`Session.plot_row` says."""
+    of = session.stack(stack)
+    query = session.find(who, stack=stack, argument="who")[-1]
+    place = _place(session, layer, head, stack, who)
+    weights = of.weights[(*place, query)]
+    ax = _axes(ax, _inches(of.keys))
+    ax.bar(range(of.keys), weights, **{"width": 0.8 if of.keys <= _NAMED else 1.0, **settings})
+    ax.margins(x=0.01)
+    _name(ax.xaxis, of.key_tokens, rotation=90)
+    if of.keys > _NAMED:
+        for key in np.argsort(-weights)[:_CALLED]:
+            ax.annotate(f"{_text(of.key_tokens[key])} {key}", (key, weights[key]), xytext=(0, 2),
+                        textcoords="offset points", ha="center", va="bottom")  # fmt: skip
+    name = f"“{_text(of.query_tokens[query])}” ({query})"
+    ax.set(ylabel="weight", title=f"{_title(session, place, stack)}: what {name} attends to")
+    return ax
+
+
+def _inches(tokens: int) -> float:
+    """A side along which that many tokens have their names."""
+    return min(max(6.4, 0.2 * tokens), 13) if tokens <= _NAMED else 6.4
+
+
+def _axes(given: Any, width: float = 6.4, height: float = 4.8) -> Any:
+    if given is not None:
+        return given
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise made(Unsupported, op="plot", found="matplotlib is not installed",
+                   hint="pip install matplotlib") from None  # fmt: skip
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def _place(
+    session: Session, layer: int | None, head: int | None, stack: str | None, who: Who | None = None
+) -> tuple[int, int]:
+    """Layer and head, chosen by heed where they are not named."""
+    found = answer(session, layer, head, stack, who, None, 1)
+    return found["layer"], found["head"]
+
+
+def _cells(session: Session, layer: int, head: int, stack: str | None) -> np.ndarray:
+    of = session.stack(stack)
+    if max(of.queries, of.keys) <= _CELLS:
+        return of.weights[layer, head]
+    height, width = min(of.queries, _CELLS), min(of.keys, _CELLS)
+    return of.attention(layer).heatmap(height, width, heads=(head, head + 1))[0, 0]
+
+
+def _title(session: Session, place: tuple[int, int], stack: str | None) -> str:
+    layer, head = place
+    name = f"L{layer}.H{head}"
+    return name if len(session.stacks) == 1 else f"{session.stack(stack).name} {name}"
+
+
+def _text(token: Token) -> str:
+    """What matplotlib writes; a dollar sign would begin a formula."""
+    return (token.text.strip(" ▁").replace("\n", "⏎") or "·").replace("$", r"\$")
+
+
+def _name(axis: Any, tokens: list[Token], rotation: int = 0) -> None:
+    if len(tokens) > _NAMED:
+        return
+    axis.set_ticks(range(len(tokens)), [_text(token) for token in tokens], rotation=rotation)
+
+
+def _number(ax: Any, image: Any, numbers: np.ndarray) -> None:
+    for (layer, head), value in np.ndenumerate(numbers):
+        if np.isnan(value):
+            continue
+        red, green, blue, _ = image.cmap(image.norm(value))
+        is_light = 0.3 * red + 0.59 * green + 0.11 * blue > 0.5
+        ax.text(head, layer, f"{value:.2f}", ha="center", va="center", fontsize="x-small",
+                color="black" if is_light else "white")  # fmt: skip

@@ -1,0 +1,436 @@
+"""`edit`: changes attention while a model runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from .._checks import kind_of, whole
+from .._masks import Mask
+from ..errors import Error, InvalidArgument, NotFound, OutOfRange, WrongType, made
+from . import _pieces
+from ._arguments import Arguments
+from ._calls import Call
+from ._edits import Applied, Edit
+from ._following import Following
+from ._interface import beside
+from ._models import is_attention, unwrapped
+from ._seen_model import SeenModel
+from ._stacks import Place, names_of, place_of
+
+
+@contextmanager
+def edit(model: PreTrainedModel, tokenizer: Any = None) -> Iterator[Edits]:
+    """Changes ``model``'s attention inside the ``with``, as the methods of :class:`Edits` say.
+
+    The model's own attention function computes; the heads that are edited are computed again.
+    Edits apply in the order in which they are given, to every pass of this thread, to generation
+    with its cache too. A :func:`watch` around or inside sees the edited attention.
+
+    Raises
+    ------
+    ValueError, IndexError, LookupError
+        before a pass for an edit that cannot apply, and at the end of the ``with`` for one that
+        never did
+    """
+    inner = unwrapped(model, "edit")
+    _pieces.check(tokenizer, "edit")
+    with ExitStack() as inside:
+        edits = Edits(inner, tokenizer)
+        inside.callback(edits.remove_hooks)
+        inside.enter_context(beside(edits))
+        if inner is not model:
+            inside.enter_context(torch.compiler.set_stance("force_eager"))
+        yield edits
+        edits.check_everything_applied()
+
+
+class Edits(Following):
+    """The edits of one ``with``.
+
+    ``layers`` are numbers, as in ``SeenModel.stacks``, or None for all. ``heads`` are numbers, None
+    for all, or pairs ``(layer, head)`` in place of ``layers``. ``who`` are queries and ``to`` keys:
+    a word of the text, its position, or a list of these; None for all. A word that occurs several
+    times stands for all of these. Of a model with several stacks ``stack`` names one.
+    """
+
+    order = 1
+
+    def __init__(self, model: PreTrainedModel, tokenizer: Any):
+        super().__init__(model)
+        self._model, self._tokenizer = model, tokenizer
+        self._edits: list[Edit] = []
+        self._passes = 0
+        self._stacks = _stacks_of(model, self.modules)
+
+    # --- the edits -------------------------------------------------------------------------------
+
+    def ablate(self, layer: Any, heads: Any = None, *, stack: str | None = None) -> None:
+        """The output of the heads is 0."""
+        self._add("ablate", layer, heads, stack)
+
+    def remove(
+        self, who: Any = None, to: Any = None, layers: Any = None, heads: Any = None, *,
+        stack: str | None = None,
+    ) -> None:  # fmt: skip
+        """Attention knockout: the queries ``who`` do not see the keys ``to``."""
+        self._add("remove", layers, heads, stack, who=who, to=to)
+
+    def temperature(
+        self, layer: Any, head: Any = None, factor: float = 1.0, *, stack: str | None = None
+    ) -> None:
+        """Scores are multiplied by ``factor``: above 1 weights are sharper, below 1 flatter."""
+        self._add("temperature", layer, head, stack, value=_number("temperature", "factor", factor))
+
+    def steer(
+        self, words: Any = None, by: float = 1.0, heads: Any = None, layers: Any = None, *,
+        who: Any = None, stack: str | None = None,
+    ) -> None:  # fmt: skip
+        """``by`` is added to the scores of the keys ``words``, in nats."""
+        by = _number("steer", "by", by)
+        self._add("steer", layers, heads, stack, who=who, to=words, value=by)
+
+    def mask(
+        self, mask: Any, layers: Any = None, heads: Any = None, *, stack: str | None = None
+    ) -> None:
+        """Hides pairs too: a ``heed.Mask``, an array of bool that is true where a query may attend,
+        or a floating array that is added to the scores; [Tq, Tk] with or without batch and heads."""
+        if not isinstance(mask, Mask):
+            mask = _array(mask)
+        self._add("mask", layers, heads, stack, value=mask)
+
+    def freeze(
+        self, seen: SeenModel, layers: Any = None, heads: Any = None, *, who: Any = None,
+        stack: str | None = None, text: int = -1,
+    ) -> None:  # fmt: skip
+        """The weights are those of another run. Queries behind the end of that run are free."""
+        self._add("freeze", layers, heads, stack, who=who, value=_run_of("freeze", seen, text))
+
+    def patch(
+        self, seen: SeenModel, layer: Any, head: Any = None, what: str = "output", *,
+        who: Any = None, stack: str | None = None, text: int = -1,
+    ) -> None:  # fmt: skip
+        """The output of a head is that of another run (activation patching)."""
+        if what != "output":
+            raise made(InvalidArgument, op="patch", argument="what", found=repr(what),
+                       expected='"output"')  # fmt: skip
+        self._add("patch", layer, head, stack, who=who, value=_run_of("patch", seen, text))
+
+    def __repr__(self) -> str:
+        return f"<heed.transformers.Edits of {self.model_name}: {', '.join(map(str, self._edits))}>"
+
+    # --- what cannot apply -----------------------------------------------------------------------
+
+    def _add(self, name: str, layers: Any, heads: Any, stack: str | None, **values: Any) -> None:
+        place, known = self._stack(name, stack)
+        places, of_all = _places(name, layers, heads)
+        new = Edit(name, places, of_all, place.path, **values)
+        for layer in places or {}:
+            self._check_layer(name, layer, known)
+        for layer, module in known.items():
+            if (count := _heads_of(module)) is not None:
+                new.heads_at(layer, count)
+        for argument in ("who", "to"):
+            _check_words(name, argument, getattr(new, argument), self._tokenizer)
+        if name in ("freeze", "patch"):
+            for layer in places or {}:
+                _layer_of_run(new, layer)
+        self._edits.append(new)
+
+    def _stack(self, name: str, stack: str | None) -> tuple[Place, dict[int, nn.Module]]:
+        names = [f'"{each}"' for each in self._stacks]
+        if stack is None and len(self._stacks) == 1:
+            return next(iter(self._stacks.values()))
+        if stack not in self._stacks:
+            found = "None" if stack is None else f'"{stack}"'
+            raise made(NotFound, op=name, argument="stack", found=found,
+                       expected="one of " + ", ".join(names))  # fmt: skip
+        return self._stacks[stack]
+
+    def _check_layer(self, name: str, layer: int, known: dict[int, nn.Module]) -> None:
+        total = _total_layers(self._model)
+        if layer in known or (len(known) == 1 and 0 <= layer < total):  # a shared layer runs often
+            return
+        expected = "one of " + ", ".join(map(str, sorted(known)))
+        raise made(OutOfRange, op=name, argument="layer", found=str(layer), expected=expected)
+
+    def check_everything_applied(self) -> None:
+        for each in self._edits:
+            if not each.was_applied:
+                found = "no pass of the model" if self._passes == 0 else "nothing that it concerns"
+                raise made(
+                    InvalidArgument, op="edit", argument=str(each), found=found,
+                    expected="a pass inside of the `with` that it changes",
+                )  # fmt: skip
+
+    # --- a pass ----------------------------------------------------------------------------------
+
+    def begun(self, prefix: str, ids: Tensor | None, settings: dict[str, Any]) -> None:
+        self._passes += 1
+        if ids is None or _has_past(settings):
+            return
+        is_pair = bool(getattr(self._model.config, "is_encoder_decoder", False))
+        role = _role(prefix, is_pair)
+        self._resolve(role, ids)
+        target = settings.get("decoder_input_ids")
+        if role == "encoder" and isinstance(target, Tensor):
+            self._resolve("decoder", target)
+
+    def _resolve(self, role: str, ids: Tensor) -> None:
+        """Finds the words of a text that begins."""
+        for each in self._edits:
+            for argument in ("who", "to"):
+                given = getattr(each, argument)
+                if given is not None and role == self._role_of(each, argument):
+                    finder = _Finder(each.name, argument, self._tokenizer)
+                    each.found[argument] = finder.places(given, ids)
+            if each.name in ("freeze", "patch") and role == self._role_of(each, "who"):
+                _check_lengths(each, ids.shape[1])
+
+    def _role_of(self, edit: Edit, argument: str) -> str:
+        """The text that the queries or the keys of an edit's stack are of."""
+        kind = next(place.kind for place, _ in self._stacks.values() if place.path == edit.path)
+        if not getattr(self._model.config, "is_encoder_decoder", False):
+            return "self"
+        if kind == "cross":
+            return "decoder" if argument == "who" else "encoder"
+        return kind
+
+    def called(self, module: nn.Module, compute: Callable[..., Any], given: Arguments) -> Any:
+        name, layer = self.layers.of(module)
+        call = Call.of(given, given.query)
+        place = self.located(module, name, call)
+        heads = call.q.shape[1]
+        for each in self._edits:
+            if each.path != place.path or not (chosen := each.heads_at(layer, heads)):
+                continue
+            for argument, positions in (("who", call.queries), ("to", call.keys)):
+                self._resolve_numbers(each, argument, positions)
+            has_run = each.name in ("freeze", "patch")
+            run = _layer_of_run(each, layer) if has_run else None
+            given.edits.append(Applied(each, chosen, run))
+        return compute(given)
+
+    def _resolve_numbers(self, edit: Edit, argument: str, positions: range) -> None:
+        """Positions of a text without ids."""
+        given = getattr(edit, argument)
+        if given is not None and argument not in edit.found:
+            finder = _Finder(edit.name, argument, None)
+            edit.found[argument] = finder.places(given, torch.zeros(1, positions.stop))
+
+
+# --- words and positions --------------------------------------------------------------------------
+
+
+class _Finder:
+    """Finds words and positions in token ids."""
+
+    def __init__(self, op: str, argument: str, tokenizer: Any):
+        self._op, self._argument, self._tokenizer = op, argument, tokenizer
+
+    def places(self, given: Any, ids: Tensor) -> Tensor:
+        """[B, T] of bool."""
+        found = torch.zeros(ids.shape, dtype=torch.bool)
+        for each in _listed(given):
+            if isinstance(each, str):
+                for sequence, of_one in enumerate(ids.tolist()):
+                    found[sequence, self._word(each, of_one, sequence)] = True
+            else:
+                found[:, self._position(each, ids.shape[1])] = True
+        return found
+
+    def _position(self, given: Any, count: int) -> int:
+        at = whole(self._op, self._argument, given)
+        if not -count <= at < count:
+            raise made(OutOfRange, op=self._op, argument=self._argument, found=str(at),
+                       expected=f"{-count} to {count - 1}, a token of the text")  # fmt: skip
+        return at
+
+    def _word(self, word: str, ids: list[int], sequence: int) -> list[int]:
+        """The tokens of every place where the word stands."""
+        if self._tokenizer is None:
+            raise made(InvalidArgument, op=self._op, argument=self._argument, found=repr(word),
+                       expected="positions, since this text has no tokens")  # fmt: skip
+        text, ends = "", []
+        for piece in _pieces.pieces(self._tokenizer, ids):
+            text += piece.decode(errors="replace")
+            ends.append(len(text))
+        tokens = []
+        for match in re.finditer(rf"(?<!\w){re.escape(word.strip())}(?!\w)", text):
+            begins = [0, *ends[:-1]]
+            tokens += [
+                at for at, (begin, end) in enumerate(zip(begins, ends))
+                if begin < match.end() and end > match.start()
+            ]  # fmt: skip
+        if not tokens:
+            where = f" of sequence {sequence}" if sequence else ""
+            raise made(NotFound, op=self._op, argument=self._argument, found=repr(word),
+                       expected=f"a word of the text{where}: {text.strip()[:200]!r}")  # fmt: skip
+        return tokens
+
+
+def _listed(given: Any) -> list[Any]:
+    if isinstance(given, (list, tuple, set, range, np.ndarray, Tensor)):
+        return [each.item() if isinstance(each, (np.generic, Tensor)) else each for each in given]
+    return [given]
+
+
+def _check_words(op: str, argument: str, given: Any, tokenizer: Any) -> None:
+    for each in [] if given is None else _listed(given):
+        if isinstance(each, str):
+            if tokenizer is None:
+                raise made(
+                    InvalidArgument, op=op, argument=argument, found=repr(each),
+                    expected="a position, or edit(model, tokenizer) to find words",
+                )  # fmt: skip
+            if not each.strip():
+                raise made(InvalidArgument, op=op, argument=argument, found=repr(each),
+                           expected="a word")  # fmt: skip
+        else:
+            whole(op, argument, each)
+    if given is not None and not _listed(given):
+        raise made(InvalidArgument, op=op, argument=argument, found="empty",
+                   expected="words or positions, or None for all")  # fmt: skip
+
+
+def _role(prefix: str, is_pair: bool) -> str:
+    if not is_pair:
+        return "self"
+    return "decoder" if "decoder" in prefix.split(".")[-1] else "encoder"
+
+
+def _has_past(settings: dict[str, Any]) -> bool:
+    cache = settings.get("past_key_values")
+    length = getattr(cache, "get_seq_length", lambda: 0)()
+    return int(length) > 0
+
+
+# --- layers and heads -----------------------------------------------------------------------------
+
+
+def _places(name: str, layers: Any, heads: Any) -> tuple[dict | None, list[int] | None]:
+    """The heads of each layer, or None for all layers and their heads."""
+    chosen = None if heads is None else _listed(heads)
+    if chosen is not None and not chosen:
+        raise made(InvalidArgument, op=name, argument="heads", found="empty",
+                   expected="numbers, or None for all")  # fmt: skip
+    if chosen is not None and all(isinstance(each, (tuple, list)) for each in chosen):
+        if layers is not None:
+            raise made(InvalidArgument, op=name, argument="layers", found="given beside pairs",
+                       expected="None, since each head has its layer")  # fmt: skip
+        places: dict[int, list[int] | None] = {}
+        for layer, head in chosen:
+            of_layer = places.setdefault(whole(name, "heads", layer), [])
+            of_layer.append(whole(name, "heads", head))
+        return places, None
+    chosen = None if chosen is None else sorted({whole(name, "heads", each) for each in chosen})
+    if layers is None:
+        return None, chosen
+    numbers = [whole(name, "layer", each) for each in _listed(layers)]
+    if not numbers:
+        raise made(InvalidArgument, op=name, argument="layers", found="empty",
+                   expected="numbers, or None for all")  # fmt: skip
+    return dict.fromkeys(numbers, chosen), None
+
+
+def _stacks_of(
+    model: PreTrainedModel, modules: dict[nn.Module, list[str]]
+) -> dict[str, tuple[Place, dict[int, nn.Module]]]:
+    """The layers of each stack by their names, as they are before the model runs."""
+    from ._layers import is_inside, Layers
+
+    layers = Layers(model)
+    attending = {m: names for m, names in modules.items() if is_attention(m)}
+    every = [name for names in attending.values() for name in names]
+    found: dict[Place, dict[int, nn.Module]] = {}
+    for module, names in attending.items():
+        if any(other != names[0] and is_inside(other, names[0]) for other in every):
+            continue
+        causal = getattr(module, "is_causal", None)
+        causal = model.can_generate() if causal is None else bool(causal)
+        place = place_of(names[0], module, causal)
+        for name in names:
+            found.setdefault(place, {})[layers.number(name)] = module
+    return {name: (place, found[place]) for name, place in names_of(list(found)).items()}
+
+
+def _heads_of(module: nn.Module) -> int | None:
+    for name in ("num_attention_heads", "num_heads", "n_heads", "num_attn_heads", "n_head"):
+        for owner in (module, getattr(module, "config", None)):
+            if isinstance(count := getattr(owner, name, None), int):
+                return count
+    return None
+
+
+def _total_layers(model: PreTrainedModel) -> int:
+    config = model.config
+    configs = [config, *(getattr(config, name, None) for name in config.sub_configs)]
+    names = ("num_hidden_layers", "encoder_layers", "decoder_layers", "num_layers")
+    counts = (getattr(each, name, None) for each in configs for name in names)
+    return max((count for count in counts if isinstance(count, int)), default=0)
+
+
+# --- other runs -----------------------------------------------------------------------------------
+
+
+def _run_of(op: str, seen: Any, text: int) -> tuple[SeenModel, int]:
+    if not isinstance(seen, SeenModel):
+        raise made(WrongType, op=op, argument="seen", found=kind_of(seen),
+                   expected="what heed.transformers.watch yields")  # fmt: skip
+    seen.check_ran()
+    return seen, text
+
+
+def _layer_of_run(edit: Edit, layer: int) -> Any:
+    seen, text = edit.value
+    try:
+        return seen.run_at(edit.path, layer, text)
+    except Error as error:
+        raise made(type(error), op=edit.name, argument=f"seen, {error.argument}",
+                   found=error.found, expected=error.expected) from None  # fmt: skip
+
+
+def _check_lengths(edit: Edit, count: int) -> None:
+    seen, text = edit.value
+    layer = next(iter(edit.places or {}), None)
+    known = len(seen.run_at(edit.path, layer, text).queries)
+    if count > known:
+        raise made(InvalidArgument, op=edit.name, argument="seen", found=f"a run of {known} tokens",
+                   expected=f"{count}, as this text has")  # fmt: skip
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def _number(op: str, argument: str, given: Any) -> float:
+    try:
+        number = float(given)
+    except (TypeError, ValueError):
+        raise made(WrongType, op=op, argument=argument, found=kind_of(given),
+                   expected="a number") from None  # fmt: skip
+    if not np.isfinite(number):
+        raise made(InvalidArgument, op=op, argument=argument, found=str(number),
+                   expected="a finite number")  # fmt: skip
+    return number
+
+
+def _array(mask: Any) -> Tensor:
+    try:
+        array = torch.as_tensor(mask)
+    except (TypeError, ValueError, RuntimeError):
+        raise made(WrongType, op="mask", argument="mask", found=kind_of(mask),
+                   expected="a heed.Mask or an array") from None  # fmt: skip
+    if array.dtype != torch.bool and not array.is_floating_point():
+        raise made(WrongType, op="mask", argument="mask", found=f"an array of {array.dtype}",
+                   expected="bool, or floating numbers that are added")  # fmt: skip
+    if not 2 <= array.dim() <= 4:
+        raise made(InvalidArgument, op="mask", argument="mask", found=f"{array.dim()} axes",
+                   expected="[Tq, Tk], [H, Tq, Tk] or [B, H, Tq, Tk]")  # fmt: skip
+    return array

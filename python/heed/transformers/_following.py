@@ -1,0 +1,121 @@
+"""Follows a model through its passes: which layer, stack, positions and tokens each call has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from ._calls import Call
+from ._interface import is_active
+from ._layers import Layers, is_inside
+from ._models import is_attention
+from ._pattern import Pattern
+from ._rules import CAUSAL
+from ._stacks import Place, place_of
+
+
+class Following:
+    """What a watch and a set of edits share."""
+
+    def __init__(self, model: PreTrainedModel):
+        self.model_name = type(model).__name__
+        self.layers = Layers(model)
+        self.modules = self.layers.names
+        self.offsets: dict[tuple[int, int], tuple[int, int]] = {}
+        self.is_overwritten = False
+        """Whether k and v are memory of a cache that the model will write to."""
+        self.ran: set[str] = set()
+        self._given: dict[str, Tensor | None] = {}
+        self._queries: dict[str, range] = {}
+        self._hooks = list(self._hooked(model))
+
+    def remove_hooks(self) -> None:
+        for hook in self._hooks:
+            hook.remove()
+
+    def located(self, module: nn.Module, name: str, call: Call) -> Place:
+        """Where the call of a module stands. Gives the call its positions and ids."""
+        place = place_of(name, module, _is_causal(module, call))
+        if place.kind == "cross":  # its queries are those of the self-attention beside it
+            call.is_cross = True
+            if len(call.queries) == 1 and call.rule is CAUSAL:
+                call.mask = None
+            at = self._queries.get(_block(name), range(0))
+            call.queries = at if len(at) == call.q.shape[2] else range(call.q.shape[2])
+        else:
+            self._queries[_block(name)] = call.queries
+        call.ids = self._ids_of(name, call)
+        return place
+
+    def begun(self, prefix: str, ids: Tensor | None, settings: dict[str, Any]) -> None:
+        """A model, or one inside of it, begins a pass."""
+
+    def _ids_of(self, name: str, call: Call) -> Tensor | None:
+        """What the nearest model around a module was given, where it has one id a query."""
+        around = [prefix for prefix in self._given if is_inside(name, prefix)]
+        for prefix in sorted(around, key=len, reverse=True):
+            ids = self._given[prefix]
+            if ids is None:  # it was given pictures, sound or states
+                return None
+            if ids.shape[1] == call.q.shape[2]:
+                return ids
+        return None
+
+    # --- hooks -----------------------------------------------------------------------------------
+
+    def _hooked(self, model: PreTrainedModel) -> Iterator[Any]:
+        for module in self.modules:
+            if module is model or isinstance(module, PreTrainedModel):
+                begins = _Hook(self, self._begins)
+                yield module.register_forward_pre_hook(begins, with_kwargs=True)
+            elif is_attention(module):
+                yield module.register_forward_pre_hook(_Hook(self, self._attends))
+
+    def _begins(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        prefix = self.modules[module][0]
+        self.layers.begin(prefix)
+        if prefix == "":
+            self.offsets.clear()
+            cache = kwargs.get("past_key_values")
+            self.is_overwritten = bool(getattr(cache, "is_compileable", False))
+        self._given.pop(prefix, None)
+        ids = kwargs.get("input_ids", args[0] if args else None)
+        if isinstance(ids, Tensor) and ids.dim() == 2 and not ids.is_floating_point():
+            self._given[prefix] = ids
+        elif prefix and kwargs.get("inputs_embeds") is None:
+            self._given[prefix] = None
+        self.begun(prefix, self._given.get(prefix), kwargs)
+
+    def _attends(self, module: nn.Module, args: tuple[Any, ...]) -> None:
+        self.ran.add(self.modules[module][0])
+        self.layers.run(module)
+
+
+class _Hook:
+    """A hook for one thread, which a copy of the model does not have."""
+
+    def __init__(self, owner: Any, function: Callable[..., None] | None):
+        self._owner, self._function = owner, function
+
+    def __call__(self, *given: Any) -> None:
+        if self._function is not None and is_active(self._owner):
+            self._function(*given)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Hook:
+        return _Hook(None, None)
+
+
+def _block(name: str) -> str:
+    """The layer around an attention module: "model.decoder.layers.3"."""
+    return re.match(r"(.*?\.\d+(?=\.))?", name)[0]
+
+
+def _is_causal(module: nn.Module, call: Call) -> bool:
+    own = getattr(module, "is_causal", None)
+    if own is None:
+        return isinstance(call.mask, Pattern) and call.mask.is_causal
+    return bool(own)

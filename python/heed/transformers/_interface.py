@@ -1,0 +1,186 @@
+"""Stands between the models of transformers and the attention functions that they call.
+
+While a model is watched or edited, what `ALL_ATTENTION_FUNCTIONS` hands out is wrapped. The
+function that the model uses still computes.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface
+
+from ._arguments import Arguments
+from ._edits import edited
+from ._pattern import Pattern, pattern_of
+from ._pattern import mask as heed_mask
+
+
+class Bystander(Protocol):
+    """A watch or a set of edits: what wants to know of the calls of one model."""
+
+    order: int
+    """0 for what sees the edited call, 1 for what edits it."""
+    modules: Any
+    """Contains the modules of its model."""
+    offsets: dict[tuple[int, int], tuple[int, int]]
+    """Of the masks of this pass, by their lengths [Tq, Tk]: the positions of query 0 and key 0."""
+
+    def called(self, module: nn.Module, compute: Callable[..., Any], arguments: Arguments) -> Any:
+        """Returns what the attention function returns; ``compute(arguments)`` calls it."""
+
+
+_active: ContextVar[tuple[Bystander, ...]] = ContextVar("heed bystanders", default=())
+_kept: ContextVar[list[Tensor] | None] = ContextVar("heed sums", default=None)
+_lock = threading.Lock()
+_open = 0
+_OWN = "_heed_pattern"  # the attribute of a mask that has the pattern it was made from
+
+
+@contextmanager
+def beside(bystander: Bystander) -> Iterator[None]:
+    """Inside, this thread's calls of the bystander's model go through it."""
+    _install()
+    token = _active.set((*_active.get(), bystander))
+    try:
+        yield
+    finally:
+        _active.reset(token)
+        _remove()
+
+
+def is_active(bystander: Bystander) -> bool:
+    return bystander in _active.get()
+
+
+def bystanders(module: nn.Module) -> list[Bystander]:
+    """Those of this thread whose model has the module, the outermost first."""
+    active = _active.get()
+    return [each for each in active if module in each.modules] if active else []
+
+
+# --- what is put in place -------------------------------------------------------------------------
+
+_theirs = AttentionInterface.__getitem__, AttentionInterface.get_interface
+_their_masks = AttentionMaskInterface.__getitem__
+
+
+def _install() -> None:
+    global _open
+    with _lock:
+        _open += 1
+        if _open == 1:
+            AttentionInterface.__getitem__ = _function
+            AttentionInterface.get_interface = _function_or
+            AttentionMaskInterface.__getitem__ = _mask_function
+
+
+def _remove() -> None:
+    global _open
+    with _lock:
+        _open -= 1
+        if _open == 0:  # all three are inherited but get_interface
+            del AttentionInterface.__getitem__, AttentionMaskInterface.__getitem__
+            AttentionInterface.get_interface = _theirs[1]
+
+
+def _function(self: AttentionInterface, name: str) -> Callable[..., Any]:
+    return _between(_theirs[0](self, name), name)
+
+
+def _function_or(self: AttentionInterface, name: str, default: Any) -> Callable[..., Any]:
+    found = _theirs[1](self, name, default)
+    return _between(found, "eager") if found is default and callable(found) else found
+
+
+def _between(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The function, with the bystanders of the module that calls it around it."""
+    if not _active.get():
+        return function
+
+    @functools.wraps(function)
+    def called(
+        module: nn.Module, query: Tensor, key: Tensor, value: Tensor,
+        attention_mask: Any = None, *others: Any, **settings: Any,
+    ) -> Any:  # fmt: skip
+        def compute(arguments: Arguments) -> Any:
+            with _keeping(arguments.kept):
+                answer = function(module, query, key, value, attention_mask, *others, **settings)
+            return edited(arguments, answer) if arguments.edits else answer
+
+        around = sorted(bystanders(module), key=lambda each: each.order)
+        step: Callable[[Arguments], Any] = compute
+        for bystander in reversed(around):
+            step = functools.partial(bystander.called, module, step)
+        return step(
+            Arguments(module, function, name, query, key, value, attention_mask, settings,
+                      _pattern(attention_mask), _offsets(around, query, key))
+        )  # fmt: skip
+
+    return called
+
+
+@contextmanager
+def _keeping(sums: list[Tensor]) -> Iterator[None]:
+    token = _kept.set(sums)
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+
+
+def kept() -> list[Tensor] | None:
+    """Where heed's own attention puts its log-sum-exp; None where no bystander wants it."""
+    return _kept.get()
+
+
+# --- masks ----------------------------------------------------------------------------------------
+
+
+def _mask_function(self: AttentionMaskInterface, name: str) -> Callable[..., Any]:
+    function = _their_masks(self, name)
+    if not _active.get() or function is heed_mask:
+        return function
+
+    @functools.wraps(function)
+    def made(*sizes: Any, **settings: Any) -> Any:
+        found = function(*sizes, **settings)
+        names = ("batch_size", "q_length", "kv_length", "q_offset", "kv_offset")
+        pattern = pattern_of(**{**settings, **dict(zip(names, sizes))})
+        _remember(found, pattern, settings)
+        return found
+
+    return made
+
+
+def _remember(mask: Any, pattern: Pattern | None, settings: dict[str, Any]) -> None:
+    queries, keys = settings.get("q_length"), settings.get("kv_length")
+    if queries is not None and keys is not None:
+        first = int(settings.get("q_offset", 0)), int(settings.get("kv_offset", 0))
+        for each in _active.get():
+            each.offsets[queries, keys] = first
+    if pattern is not None and mask is not None and getattr(mask, "ndim", 4) == 4:
+        setattr(mask, _OWN, (pattern, _version(mask)))
+
+
+def _pattern(mask: Any) -> Pattern | None:
+    """What the mask was made from, unless the model has written to it."""
+    if isinstance(mask, Pattern):
+        return mask
+    pattern, version = getattr(mask, _OWN, (None, None))
+    return pattern if version == _version(mask) else None
+
+
+def _version(mask: Any) -> int:
+    return mask._version if isinstance(mask, Tensor) and not mask.is_inference() else 0
+
+
+def _offsets(around: list[Bystander], query: Tensor, key: Tensor) -> tuple[int, int] | None:
+    lengths = query.shape[2], key.shape[2]
+    return next((each.offsets[lengths] for each in around if lengths in each.offsets), None)

@@ -1,0 +1,48 @@
+"""The models of transformers, and which of their modules attend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import nn
+from transformers import PreTrainedModel
+
+from .._checks import kind_of
+from ..errors import Unsupported, WrongType, made
+
+_WRAPPERS = ("_orig_mod", "module", "base_model", "model")
+"""Attributes by which torch.compile, DataParallel, PEFT and pipelines hold the model."""
+
+
+def unwrapped(model: Any, op: str) -> PreTrainedModel:
+    """The model of transformers inside of what was given."""
+    inner = model
+    while not isinstance(inner, PreTrainedModel):
+        held = [getattr(inner, name, None) for name in _WRAPPERS]
+        following = next((each for each in held if isinstance(each, nn.Module)), None)
+        if following is None:
+            raise made(
+                WrongType, op=op, argument="model", found=kind_of(model),
+                expected="a model of transformers",
+            )  # fmt: skip
+        inner = following
+    if not inner._can_set_attn_implementation():
+        names = [name for name, module in inner.named_modules() if is_attention(module)]
+        raise refused(op, type(inner).__name__, names)
+    return inner
+
+
+def refused(op: str, model: str, names: list[str]) -> Exception:
+    return made(
+        Unsupported, op=op, argument="model", found=f"a {model}",
+        expected="a model whose attention goes through transformers' AttentionInterface",
+        hint=f"these layers do not: {listed(names)}",
+    )  # fmt: skip
+
+
+def is_attention(module: nn.Module) -> bool:
+    return "Attention" in type(module).__name__
+
+
+def listed(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,0 +1,125 @@
+"""`heed.transformers.watch` beside eager, on every architecture and each implementation.
+
+A few run always; all of them with `pytest -m slow test_watch_architectures.py` (four minutes).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import peer
+
+torch = peer("torch")
+transformers = peer("transformers")
+
+from architectures import ALL, MORE, SWIN, TWO_IMAGES, WITH_IMAGES  # noqa: E402
+from test_transformers import assert_close, attentions_of, result  # noqa: E402
+from watched import close, rows_of  # noqa: E402
+
+from heed.transformers import watch  # noqa: E402
+
+EVERY = ALL | MORE | WITH_IMAGES
+ALWAYS = {"llama", "gpt_oss", "t5", "zamba2", "qwen2_5_vl", "mllama"}
+NO_SDPA = {"gemma2", "gpt_oss"}
+CASES = [
+    pytest.param(name, each, marks=() if name in ALWAYS else pytest.mark.slow)
+    for name in EVERY
+    for each in ("sdpa", "eager", "heed")
+    if not (each == "sdpa" and name in NO_SDPA)
+]
+
+
+@pytest.mark.parametrize("name, implementation", CASES)
+def test_weights_are_eagers_and_the_output_is_the_models_own(name, implementation):
+    inputs = EVERY[name].inputs()
+    model = EVERY[name].made(implementation)
+    with torch.no_grad():
+        wanted = EVERY[name].made().eval()(**inputs, output_attentions=True)
+        alone = model(**inputs)
+        with watch(model) as seen:
+            found = model(**inputs)
+    assert torch.equal(result(found), result(alone))
+    assert_close(result(found), result(wanted), 1e-4)
+    for stack, layers in seen.stacks.items():
+        for layer in layers:
+            assert seen.attention(layer, stack).weights[0, 0, -1].sum() > 0  # as what ran
+    for stack, attentions in attentions_of(wanted).items():
+        if stack is None and len(seen.stacks) > 1:
+            stack = "decoder" if "decoder" in seen.stacks else "language_model"
+        layers = range(len(attentions))
+        if name in MORE or name == "mllama":  # those without attention give None, or are left out
+            attentions = [each for each in attentions if each is not None]
+            layers = seen.stacks[stack or next(iter(seen.stacks))]
+            if name == "mllama":
+                attentions = [each for each in attentions if each.shape[2] == each.shape[3]]
+        for layer, weights in zip(layers, attentions, strict=True):
+            assert_close(seen.attention(layer, stack).weights, weights, 1e-5)
+
+
+@pytest.mark.parametrize(
+    "name, stacks",
+    [
+        ("jamba", {"decoder": [1, 3, 5]}),
+        ("zamba2", {"decoder": [2, 4]}),  # one module, twice
+        ("mllama", {"transformer": [0, 1], "global_transformer": [0], "decoder": [0, 2, 4], "cross": [1, 3]}),
+    ],
+)  # fmt: skip
+def test_layers_have_the_models_own_numbers(name, stacks):
+    model = EVERY[name].made("sdpa")
+    with watch(model) as seen, torch.no_grad():
+        model(**EVERY[name].inputs())
+    assert seen.stacks == stacks
+    rows = rows_of(seen.heads())
+    assert {(row["stack"], row["layer"]) for row in rows} == {
+        (stack, layer) for stack, layers in stacks.items() for layer in layers
+    }
+
+
+def test_each_image_is_a_text_of_its_layer():
+    model = WITH_IMAGES["qwen2_vl"].made("sdpa")
+    with watch(model) as seen, torch.no_grad():
+        model(**TWO_IMAGES())
+    assert seen.stacks == {"encoder": [0, 1], "decoder": [0, 1]}
+    assert [seen.attention(1, "encoder", text=at).shape[2] for at in (0, 1)] == [16, 24]
+    assert seen.tokens("encoder") is None and len(seen.tokens("decoder")[0]) == 24
+
+
+def test_patches_have_no_words():
+    """CLIP's picture and its text may have as many tokens."""
+    inputs = EVERY["clip"].inputs(length=17)
+    model = EVERY["clip"].made("sdpa")
+    with watch(model) as seen, torch.no_grad():
+        model(**inputs)
+    assert seen.attention(0, "vision_model").shape == seen.attention(0, "text_model").shape
+    assert seen.tokens("vision_model") is None
+    assert seen.tokens("text_model") == inputs["input_ids"].tolist()
+
+
+def test_layers_of_several_shapes_are_looked_at_one_by_one():
+    model = SWIN.made("sdpa")
+    with watch(model) as seen, torch.no_grad():
+        model(**SWIN.inputs())
+    assert seen.stacks == {"encoder": [0, 1, 2]}
+    assert [seen.attention(layer).shape[1] for layer in range(3)] == [2, 2, 4]
+    with pytest.raises(ValueError, match=r"layer is None, and layers of .* expected one of 0, 1, 2"):
+        seen.look()
+    assert seen.look(layer=2).stacks["self"].heads == 4
+
+
+def test_frames_are_keys():
+    whisper = EVERY["whisper"]
+    model = whisper.made("sdpa")
+    with watch(model) as seen, torch.no_grad():
+        model(**whisper.inputs())
+    session = seen.look()
+    assert session.stacks["cross"].keys == len(session.key_tokens) == 16
+    assert [token.text.strip() for token in session.key_tokens][:2] == ["#0", "#1"]
+    assert len(session.tokens) == 11
+
+
+def test_a_page_of_a_hybrid_names_its_layers():
+    model = MORE["jamba"].made("sdpa")
+    with watch(model) as seen, torch.no_grad():
+        model(**MORE["jamba"].inputs())
+    assert seen.look().model_name == "JambaForCausalLM, its layers 1, 3, 5"
+    assert close(seen.look(layer=3).weights[0, 1], np.asarray(seen.attention(3).weights[0, 1]))
