@@ -44,13 +44,12 @@ class Probe:
 
     def table(self) -> Any:
         """A row a head: a pandas DataFrame where pandas is installed, else a small table."""
-        layers, heads, _ = self.scores.shape
         return table_of(
             [
-                {"layer": layer, "head": head, **dict(zip(NAMES, self.scores[layer, head].tolist()))}
-                for layer in range(layers)
-                for head in range(heads)
-                if not np.isnan(self.scores[layer, head, 0])
+                {"layer": layer, "head": head, **dict(zip(NAMES, scores.tolist()))}
+                for layer, of_heads in enumerate(self.scores)
+                for head, scores in enumerate(of_heads)
+                if not np.isnan(scores[0])
             ]
         )
 

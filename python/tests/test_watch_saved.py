@@ -95,6 +95,9 @@ def test_a_file_of_something_else_is_refused(tmp_path):
     save_file({"q": torch.zeros(2)}, file)
     with pytest.raises(ValueError, match="path is .*, expected a file that SeenModel.save wrote"):
         SeenModel.load(file)
+    save_file({}, file, metadata={"heed": '{"is": "system", "of": ["ls"]}'})
+    with pytest.raises(ValueError, match="path is .*system.*, expected a file that SeenModel.save"):
+        SeenModel.load(file)
     file.write_bytes(b"nothing of the kind")
     with pytest.raises(ValueError, match="path is .*, expected a file that SeenModel.save wrote"):
         SeenModel.load(file)

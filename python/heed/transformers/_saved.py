@@ -1,4 +1,4 @@
-"""Files of what a watch saw: tensors in safetensors, and the rest as JSON in the file's metadata."""
+"""Files of what a watch saw: tensors in safetensors, the rest as JSON in the file's metadata."""
 
 from __future__ import annotations
 
@@ -41,14 +41,10 @@ def write(state: Any, path: Path) -> None:
 def read(path: Path) -> Any:
     try:
         with safe_open(path, "pt") as file:
-            described = (file.metadata() or {}).get("heed")
-            if described is None:
-                raise made(InvalidArgument, op="load", argument="path", found=f"{path}",
-                           expected="a file that SeenModel.save wrote")  # fmt: skip
-            return _made(json.loads(described), file.get_tensor)
-    except SafetensorError as error:
+            return _made(json.loads(file.metadata()["heed"]), file.get_tensor)
+    except (SafetensorError, KeyError, TypeError) as error:
         raise made(InvalidArgument, op="load", argument="path", found=f"{path} ({error})",
-                   expected="a file that SeenModel.save wrote") from None  # fmt: skip
+                   expected="a file that SeenModel.save wrote") from error  # fmt: skip
 
 
 class _Writer:
@@ -83,7 +79,8 @@ class _Writer:
             parts = [self.described(each) for each in value]
             return {"is": "tuple", "of": parts} if isinstance(value, tuple) else parts
         if isinstance(value, dict):
-            return {"is": "dict", "of": [[self.described(each) for each in i] for i in value.items()]}
+            pairs = [[self.described(each) for each in item] for item in value.items()]
+            return {"is": "dict", "of": pairs}
         if _KINDS.get(type(value).__name__) is type(value):
             names = [each.name for each in dataclasses.fields(value) if each.init]
             parts = {name: self.described(getattr(value, name)) for name in names}
@@ -111,8 +108,9 @@ def _made(described: Any, tensor: Callable[[str], Tensor]) -> Any:
     if kind in _KINDS:
         return _KINDS[kind](**{name: _made(each, tensor) for name, each in parts.items()})
     made_of = [_made(each, tensor) for each in parts]
-    makers = {"Pattern": Pattern, "range": range, "Mask": _mask_of, "Run": Run.of}
-    return makers[kind](*made_of) if kind in makers else {"tuple": tuple, "dict": dict}[kind](made_of)
+    if kind in ("tuple", "dict"):
+        return {"tuple": tuple, "dict": dict}[kind](made_of)
+    return {"Pattern": Pattern, "range": range, "Mask": _mask_of, "Run": Run.of}[kind](*made_of)
 
 
 def _mask_of(function: str, arguments: tuple[Any, ...]) -> _masks.Mask:
