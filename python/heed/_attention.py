@@ -8,7 +8,7 @@ from . import _core
 from ._checks import flag
 from ._libraries import library_of
 from ._plan import Plan
-from ._seen import Seen
+from ._seen import Given, Seen
 
 
 def attention(
@@ -117,7 +117,10 @@ def attention(
         core = _core.attend_into(asked, out, seen)
     if target is not None:
         out = target.copy_(out)
-    return (out, Seen(core, library)) if seen else out
+    if not seen:
+        return out
+    given = {name: each for name, each in zip(_core.SETTINGS, settings) if each is not None}
+    return out, Seen(core, library, Given(q, k, v, given))
 
 
 def explain(q: Any, k: Any, v: Any, *, backward: Any = None, **settings: Any) -> Plan:

@@ -24,6 +24,11 @@ class NumPy:
         return False
 
     @staticmethod
+    def alone(array: Any) -> Any:
+        """The array without the rest of the memory that it is a view of, for pickle."""
+        return array
+
+    @staticmethod
     def taken(array: Any) -> Any:
         if _core.is_bfloat16(array):
             import ml_dtypes
@@ -50,6 +55,11 @@ class Torch:
         return hasattr(array, "is_neg") and array.is_neg()
 
     @staticmethod
+    def alone(array: Any) -> Any:
+        array = array.detach()
+        return array if array.untyped_storage().nbytes() == array.nbytes else array.clone()
+
+    @staticmethod
     def taken(array: Any) -> Any:
         return sys.modules["torch"].from_dlpack(array)
 
@@ -58,6 +68,7 @@ class ArrayApi:
     """A library of the array API standard, such as JAX; its arrays are not written to."""
 
     is_negated = staticmethod(NumPy.is_negated)
+    alone = staticmethod(NumPy.alone)
 
     def __init__(self, namespace: Any):
         self._namespace = namespace

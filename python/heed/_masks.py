@@ -21,7 +21,7 @@ def causal() -> Mask:
     The last query stands where the last key does; with ``attention(..., q_offset=0)`` the first
     ones stand together, as with PyTorch's ``is_causal``.
     """
-    return _core.causal()
+    return _remembered(_core.causal(), causal)
 
 
 def band(left: int, right: int) -> Mask:
@@ -29,7 +29,8 @@ def band(left: int, right: int) -> Mask:
 
     ``band(255, 0)`` is a causal sliding window of 256 keys.
     """
-    return _core.band(whole("band", "left", left), whole("band", "right", right))
+    left, right = whole("band", "left", left), whole("band", "right", right)
+    return _remembered(_core.band(left, right), band, left, right)
 
 
 def prefix(lengths: Any) -> Mask:
@@ -37,7 +38,7 @@ def prefix(lengths: Any) -> Mask:
 
     ``causal() | prefix(n)`` is the mask of a prefix language model.
     """
-    return _core.prefix(lengths)
+    return _remembered(_core.prefix(lengths), prefix, lengths)
 
 
 def segments(query_ids: Any, key_ids: Any = None) -> Mask:
@@ -45,7 +46,8 @@ def segments(query_ids: Any, key_ids: Any = None) -> Mask:
 
     ``key_ids`` are those of the keys where they are not the same tokens as the queries.
     """
-    return _core.segments(_ids(query_ids), _ids(key_ids))
+    mask = _core.segments(_ids(query_ids), _ids(key_ids))
+    return _remembered(mask, segments, query_ids, key_ids)
 
 
 def keep(array: Any) -> Mask:
@@ -54,18 +56,20 @@ def keep(array: Any) -> Mask:
     The array is not copied: what is written to it later changes the mask. A floating array is
     refused, since values that are added are a ``bias``.
     """
-    return _core.keep(array)
+    return _remembered(_core.keep(array), keep, array)
 
 
 def blocks(layout: Any, rows: int = 64, keys: int = 64) -> Mask:
     """Pairs whose block is true in ``layout``, [..., ceil(Tq / rows), ceil(Tk / keys)] of bool."""
-    return _core.blocks(layout, whole("blocks", "rows", rows), whole("blocks", "keys", keys))
+    rows, keys = whole("blocks", "rows", rows), whole("blocks", "keys", keys)
+    return _remembered(_core.blocks(layout, rows, keys), blocks, layout, rows, keys)
 
 
 def edges(row_starts: Any, columns: Any) -> Mask:
     """The edges of a graph in compressed sparse rows: query i sees
     ``columns[row_starts[i]:row_starts[i + 1]]``, which rise. Both int32 or int64."""
-    return _core.edges(_ids(row_starts), _ids(columns))
+    mask = _core.edges(_ids(row_starts), _ids(columns))
+    return _remembered(mask, edges, row_starts, columns)
 
 
 def _ids(given: Any) -> Any:
@@ -105,4 +109,10 @@ def custom(function: Callable[..., Any], name: str = "custom") -> Mask:
             )  # fmt: skip
         return np.ascontiguousarray(np.broadcast_to(seen.astype(bool), (rows.size, keys.size)))
 
-    return _core.custom(tile, name)
+    return _remembered(_core.custom(tile, name), custom, function, name)
+
+
+def _remembered(mask: Mask, function: Callable[..., Mask], *arguments: Any) -> Mask:
+    """The mask, which pickle makes again by calling the function."""
+    mask._made = function, arguments
+    return mask

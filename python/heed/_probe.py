@@ -10,7 +10,7 @@ import numpy as np
 
 from ._checks import whole
 from ._models import Model, load
-from ._scored import is_of_torch, positions_of, read
+from ._scored import inner_model, is_of_torch, positions_of, read
 from ._tables import table_of
 from .errors import refused
 
@@ -29,8 +29,8 @@ class Probe:
     """After how many tokens the sequences repeat."""
     sequences: int
     scores: np.ndarray
-    """[layers, heads, 4] float64, in the order "previous", "sink", "duplicate", "induction". NaN for
-    layers without attention."""
+    """[layers, heads, 4] float64, in the order "previous", "sink", "duplicate", "induction"; NaN
+    for layers without attention."""
     loss_first: float | None
     """Nats per token of the tokens that nothing announces; None where the model writes no text."""
     loss_repeated: float | None
@@ -44,13 +44,12 @@ class Probe:
 
     def table(self) -> Any:
         """A row a head: a pandas DataFrame where pandas is installed, else a small table."""
-        layers, heads, _ = self.scores.shape
         return table_of(
             [
-                {"layer": layer, "head": head, **dict(zip(NAMES, self.scores[layer, head].tolist()))}
-                for layer in range(layers)
-                for head in range(heads)
-                if not np.isnan(self.scores[layer, head, 0])
+                {"layer": layer, "head": head, **dict(zip(NAMES, scores.tolist()))}
+                for layer, of_heads in enumerate(self.scores)
+                for head, scores in enumerate(of_heads)
+                if not np.isnan(scores[0])
             ]
         )
 
@@ -104,9 +103,10 @@ def probe(
 
 
 def _probe_of_transformers(model: Any, sequences: int, period: int, seed: int) -> Probe:
-    period = _period_for(model, period)
+    inner = inner_model(model)
+    period = _period_for(inner, period)
     random = np.random.default_rng(seed)
-    once = random.choice(_plain_tokens(model), (sequences, period))
+    once = random.choice(_plain_tokens(inner), (sequences, period))
     found = [_of_sequence(model, ids) for ids in np.concatenate([once, once], 1)]
     scores, losses = (np.mean(each, 0) for each in zip(*found))
     known = [None if np.isnan(loss) else float(loss) for loss in losses]
@@ -135,7 +135,7 @@ def _of_sequence(model: Any, ids: np.ndarray) -> tuple[np.ndarray, tuple[float, 
     """The scores [layers, heads, 4] and the two losses on one sequence."""
     import torch
 
-    given = torch.from_numpy(ids)[None].to(model.device)
+    given = torch.from_numpy(ids)[None].to(inner_model(model).device)
     seen, output = read(model, {"input_ids": given}, writes=False)
     if len(seen.stacks) != 1:
         found = f"with the stacks {', '.join(seen.stacks)}"

@@ -16,6 +16,9 @@ from ._texts import checked
 from .errors import Unsupported, WrongType, made, refused
 
 if TYPE_CHECKING:
+    from torch import nn
+    from transformers import PreTrainedModel
+
     from .transformers import SeenModel
 
 Reference = tuple[Any, ...]
@@ -75,14 +78,11 @@ class TransformersModel:
     """A model of transformers, which is watched."""
 
     def __init__(self, model: Any, tokenizer: Any):
-        from .transformers import watch
-
         if tokenizer is None:
             raise made(WrongType, op="heads", argument="tokenizer", found="None",
                        expected="the tokenizer of the model")  # fmt: skip
-        with watch(model, tokenizer):  # refuses what it cannot watch
-            pass
         self._model = model
+        self._inner = inner_model(model)
         self._tokenizer = tokenizer
 
     @classmethod
@@ -93,14 +93,14 @@ class TransformersModel:
 
     def session(self, text: str) -> Session:
         text = checked(text, "text")
-        lengths = positions_of(self._model), getattr(self._tokenizer, "model_max_length", None)
+        lengths = positions_of(self._inner), getattr(self._tokenizer, "model_max_length", None)
         most = min((each for each in lengths if each and each < _UNKNOWN), default=None)
         cut = {"truncation": True, "max_length": most} if most else {}
         given = self._tokenizer(text, return_tensors="pt", **cut)
         special = getattr(self._tokenizer, "all_special_ids", ())
         if set(given["input_ids"][0].tolist()) <= set(special):
             raise _empty(text)
-        seen, _ = read(self._model, given.to(self._model.device), self._tokenizer)
+        seen, _ = read(self._model, given.to(self._inner.device), self._tokenizer)
         return seen.look()
 
     @contextmanager
@@ -123,7 +123,7 @@ class TransformersModel:
 def read(
     model: Any, given: Any, tokenizer: Any = None, *, writes: bool = True
 ) -> tuple[SeenModel, Any]:
-    """What a model of transformers attends to without dropout, and its output.
+    """Watches a pass of a model of transformers without dropout; returns the output too.
 
     An encoder-decoder writes greedily; only its encoder runs where it cannot write or ``writes``
     is False.
@@ -132,20 +132,28 @@ def read(
 
     from .transformers import watch
 
+    inner = inner_model(model)
     training = [module for module in model.modules() if module.training]
     model.eval()
     try:
         with watch(model, tokenizer) as seen, torch.no_grad():
-            if not model.config.is_encoder_decoder:
+            if not inner.config.is_encoder_decoder:
                 output = model(**given)
-            elif writes and model.can_generate():
-                output = model.generate(**given, do_sample=False, num_beams=1)
+            elif writes and inner.can_generate():
+                output = inner.generate(**given, do_sample=False, num_beams=1)
             else:
-                output = model.get_encoder()(**given)
+                output = inner.get_encoder()(**given)
     finally:
         for module in training:
             module.training = True
     return seen, output
+
+
+def inner_model(model: nn.Module) -> PreTrainedModel:
+    """The model of transformers inside of a compiled model, ``DataParallel`` or PEFT."""
+    from .transformers._models import unwrapped
+
+    return unwrapped(model, "heads")
 
 
 def positions_of(model: Any) -> int | None:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _core
-from ._checks import kind_of
+from ._checks import kind_of, whole
 from ._libraries import library_of
 from ._weights import Weights
-from .errors import InvalidArgument, WrongType, made, refused
+from .errors import InvalidArgument, OutOfRange, Unsupported, WrongType, made, refused
 
 _EVERYTHING = (0, -1)
+
+
+class Given(NamedTuple):
+    """The arguments of an attention."""
+
+    q: Any
+    k: Any
+    v: Any
+    settings: dict[str, Any]
 
 
 class Seen:
@@ -28,13 +37,13 @@ class Seen:
     """
 
     def __init__(
-        self, core: _core.Seen, library: Any, asked: _core.Problem | None = None,
-        has_values: bool = True,
+        self, core: _core.Seen, library: Any, given: Given | None = None,
+        asked: _core.Problem | None = None,
     ):  # fmt: skip
         self._core = core
         self._library = library
+        self._given = given  # None for a session of a model
         self._asked = asked  # what was given without its output
-        self._has_values = has_values
 
     @classmethod
     def of(
@@ -45,10 +54,58 @@ class Seen:
         Without ``lse`` it is computed here. Without ``v`` nothing that depends on values can be
         asked (``value_norm``, ``backward``).
         """
-        library = library_of(q)
         asked = _core.Problem(q, k, k[..., :0] if v is None else v, settings)
         core = _core.Seen(asked, lse, lse_low)
-        return cls(core, library, None if v is None else asked, has_values=v is not None)
+        given = Given(q, k, v, settings)
+        return cls(core, library_of(q), given, None if v is None else asked)
+
+    # --- what was given --------------------------------------------------------------------------
+
+    @property
+    def q(self) -> Any:
+        """The queries, [B, H, Tq, D]: the caller's array."""
+        return self._arrays("q").q
+
+    @property
+    def k(self) -> Any:
+        """The keys, [B, G, Tk, D]: the caller's array."""
+        return self._arrays("k").k
+
+    @property
+    def v(self) -> Any:
+        """The values, [B, G, Tk, Dv]: the caller's array; None where there were none."""
+        return self._arrays("v").v
+
+    def head_output(self, head: int) -> Any:
+        """The values that one head adds up, [B, Tq, Dv], before the output projection."""
+        heads = self.shape[1]
+        number = whole("head_output", "head", head)
+        if not -heads <= number < heads:
+            raise made(OutOfRange, op="head_output", argument="head", found=str(number),
+                       expected=f"{-heads} to {heads - 1}")  # fmt: skip
+        return self._output[..., number % heads, :, :]
+
+    @cached_property
+    def _output(self) -> Any:
+        from ._attention import attention
+
+        given = self._arrays("head_output")
+        self._need_values("head_output")
+        return attention(given.q, given.k, given.v, **given.settings)
+
+    def _arrays(self, op: str) -> Given:
+        if self._given is None:
+            raise made(Unsupported, op=op, found="the attention of a session",
+                       expected="one of arrays, or of a model that is watched")  # fmt: skip
+        return self._given
+
+    def __reduce__(self) -> Any:
+        given = self._arrays("pickle")
+        q, k, v, lse, lse_low = (
+            each if each is None else self._library.alone(each)
+            for each in (given.q, given.k, given.v, self.lse, self.lse_low)
+        )
+        return _again, (q, k, v, lse, lse_low, given.settings)
 
     # --- the matrix ------------------------------------------------------------------------------
 
@@ -205,7 +262,7 @@ class Seen:
         return f"<heed.Seen of batch {batch}, {heads} heads, {queries} queries, {keys} keys>"
 
     def _need_values(self, op: str) -> None:
-        if not self._has_values:
+        if self._given is not None and self._given.v is None:
             raise made(InvalidArgument, op=op, argument="v",
                        expected="the values, as Seen.of(q, k, v) has them")  # fmt: skip
 
@@ -218,6 +275,10 @@ class Seen:
         if isinstance(answer, tuple):
             return tuple(self._library.taken(each) for each in answer)
         return self._library.taken(answer)
+
+
+def _again(q: Any, k: Any, v: Any, lse: Any, lse_low: Any, settings: dict[str, Any]) -> Seen:
+    return Seen.of(q, k, v, lse=lse, lse_low=lse_low, **settings)
 
 
 _PART = ("batches", "heads", "rows", "keys")

@@ -19,7 +19,7 @@ from ._session_files import save, viewed
 from ._session_questions import Who, answer, find, question
 from ._session_stack import SessionStack
 from ._tables import table_of
-from .errors import NotFound, made
+from .errors import NotFound, Unsupported, made
 
 if TYPE_CHECKING:
     from ._models import Model
@@ -45,6 +45,13 @@ class Session:
         self._address = ""  # where the page opens; empty: where heed would look first
         self.model = model
         """None where the session is of arrays."""
+        self._made: tuple[Any, ...] | None = None  # what a session of arrays was made of
+
+    def __reduce__(self) -> Any:
+        if self._made is None:
+            raise made(Unsupported, op="pickle", found="a session of a model",
+                       expected="a session of arrays", hint="keep the text, and look again")  # fmt: skip
+        return _session_arrays.opened, (type(self), *self._made)
 
     @classmethod
     def from_arrays(cls, q: Any, k: Any, v: Any = None, **settings: Any) -> Session:

@@ -115,18 +115,20 @@ def opened(
     key_tokens: Any,
     name: str,
     sequence: int | None,
-    *,
     split: int | None = None,
     only_weights: bool = False,
 ) -> Session:
     """A session of the layers of each stack."""
+    tokens, key_tokens = (each if each is None else list(each) for each in (tokens, key_tokens))
     cores = [(stack, [layer._core for layer in layers]) for stack, layers in stacks.items()]
     core = _core.open_arrays(
         checked(name, "name", "session"), _names(tokens, "tokens"),
         _names(key_tokens, "key_tokens"), cores, whole_if_given("session", "sequence", sequence),
         split, only_weights,
     )  # fmt: skip
-    return kind(core)
+    session = kind(core)
+    session._made = stacks, tokens, key_tokens, name, sequence, split, only_weights
+    return session
 
 
 def _names(tokens: Any, argument: str) -> list[bytes]:

@@ -21,8 +21,11 @@ def quantile(confidence: float, freedom: int) -> float:
 
 
 def _inside(t: float, freedom: int) -> float:
-    """P(|T| < t). With t = sqrt(freedom) tan(a) the density is proportional to cos(a)^(freedom - 1),
-    which is smooth on a finite range: 64 points give 8 digits or more."""
+    """P(|T| < t).
+
+    With t = sqrt(freedom) tan(a) the density is proportional to cos(a)^(freedom - 1), which is
+    smooth on a finite range: 64 points give 8 digits or more.
+    """
     angle = math.atan(t / math.sqrt(freedom))
     log_factor = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)
     values = np.cos(angle * (_NODES + 1) / 2) ** (freedom - 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,9 @@ KINDS = {"weights": 0, "scores": 1, "before_softcap": 2, "before_bias": 3, "befo
 
 Axes = tuple[str, str, str, str]
 _AXES: Axes = ("batch", "head", "query", "key")
+Axis = int | tuple[int, ...] | None
+_PART = 2**22
+"""Weights that are computed at a time where all of them are reduced: 16 MiB."""
 
 
 class Weights:
@@ -23,7 +27,8 @@ class Weights:
 
     Indices are NumPy's: ``weights[0, 3, 100:110]``, ``weights[..., -1, :]``,
     ``weights[0, [1, 4], 17]``. Memory and time are those of the smallest rows and columns that hold
-    the answer. ``numpy.asarray(weights)`` computes everything.
+    the answer. ``numpy.asarray(weights)`` computes everything, and so does a comparison such as
+    ``weights > 0.5``; ``max`` and ``mean`` compute everything in parts.
     """
 
     dtype = np.dtype(np.float32)
@@ -60,6 +65,55 @@ class Weights:
         answer = self._library.taken(self._select(selected))
         return answer[within]
 
+    def max(self, axis: Axis = None) -> Any:
+        """The largest, of everything or along ``axis`` as NumPy's ``max`` takes it."""
+        return self._reduced(axis, np.maximum, -np.inf)
+
+    def mean(self, axis: Axis = None) -> Any:
+        """The mean, of everything or along ``axis`` as NumPy's ``mean`` takes it."""
+        return self._reduced(axis, np.add, 0)
+
+    def _reduced(self, axis: Axis, join: np.ufunc, start: float) -> Any:
+        """The mean where ``join`` adds. Computed in parts, whose memory is linear in the length."""
+        axes, _ = _chosen(range(self.ndim) if axis is None else np.array(axis), self.ndim, "axis")
+        kept = tuple(1 if each in axes else extent for each, extent in enumerate(self.shape))
+        found = np.full(kept, start, np.float64)
+        batches, heads, queries, keys = self.shape
+        rows = max(1, _PART // max(1, heads * keys))
+        for batch in range(batches):
+            for begin in range(0, queries, rows):
+                of_queries = range(queries)[begin : begin + rows]
+                part = range(batch, batch + 1), range(heads), of_queries, range(keys)
+                weights = np.asarray(self._select([list(each) for each in part]), np.float64)
+                at = tuple(
+                    slice(None) if each in axes else slice(of.start, of.stop)
+                    for each, of in enumerate(part)
+                )
+                found[at] = join(found[at], join.reduce(weights, tuple(axes), keepdims=True))
+        if join is np.add:
+            found /= math.prod(self.shape[each] for each in axes)
+        return self._library.taken(found.squeeze(tuple(axes)).astype(self.dtype))[()]
+
+    def __lt__(self, other: Any) -> Any:
+        return self[...] < _computed(other)
+
+    def __le__(self, other: Any) -> Any:
+        return self[...] <= _computed(other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self[...] > _computed(other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self[...] >= _computed(other)
+
+    def __eq__(self, other: Any) -> Any:
+        return self[...] == _computed(other)
+
+    def __ne__(self, other: Any) -> Any:
+        return self[...] != _computed(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         if copy is False:
             raise ValueError("weights are computed: there is no array to share without a copy")
@@ -68,6 +122,10 @@ class Weights:
 
     def __repr__(self) -> str:
         return f"<weights {list(self.shape)}, computed where they are indexed>"
+
+
+def _computed(other: Any) -> Any:
+    return other[...] if isinstance(other, Weights) else other
 
 
 def _selection(

@@ -100,7 +100,8 @@ class CorpusScores:
         low, high = self.mean - half, self.mean + half
         for column, name in enumerate(self.names):
             if name.removesuffix("_adjusted") in _WITHIN_1:
-                low[:, column], high[:, column] = low[:, column].clip(0), high[:, column].clip(max=1)
+                low[:, column] = low[:, column].clip(min=0)
+                high[:, column] = high[:, column].clip(max=1)
         return low, high
 
     def roles(

@@ -85,22 +85,29 @@ nb::object to_array(const HeldMask& held, const std::array<std::int64_t, 4>& sha
 
 namespace {
 
+using Operand = nb::handle_t<HeldMask>;
+
+// The mask of two, with what pickle calls to make it again.
+nb::object joined(const char* function, Operand a, Operand b) {
+  const auto& left = nb::cast<const HeldMask&>(a);
+  const auto& right = nb::cast<const HeldMask&>(b);
+  const bool both_see = function[0] == 'a';
+  nb::object made = nb::cast(
+      HeldMask{both_see ? left.mask & right.mask : left.mask | right.mask, both(left, right)});
+  made.attr("_made") =
+      nb::make_tuple(nb::module_::import_("operator").attr(function), nb::make_tuple(a, b));
+  return made;
+}
+
 void bind_class(nb::module_& module) {
-  nb::class_<HeldMask>(module, "Mask",
+  nb::class_<HeldMask>(module, "Mask", nb::dynamic_attr(),
                        "Who may attend to whom: causal(), band(), keep() and the others make one. "
                        "`a & b` is visible where both are, `a | b` where one of them is.")
       .def(
-          "__and__",
-          [](const HeldMask& a, const HeldMask& b) {
-            return HeldMask{a.mask & b.mask, both(a, b)};
-          },
-          nb::is_operator())
+          "__and__", [](Operand a, Operand b) { return joined("and_", a, b); }, nb::is_operator())
       .def(
-          "__or__",
-          [](const HeldMask& a, const HeldMask& b) {
-            return HeldMask{a.mask | b.mask, both(a, b)};
-          },
-          nb::is_operator())
+          "__or__", [](Operand a, Operand b) { return joined("or_", a, b); }, nb::is_operator())
+      .def("__reduce__", [](Operand mask) { return mask.attr("_made"); })
       .def("__repr__", [](const HeldMask& held) { return held.mask.describe(); })
       .def("to_array", &to_array, nb::arg("shape"), nb::arg("q_offset") = nb::none(),
            nb::arg("key_offset") = 0,

@@ -158,6 +158,14 @@ def test_the_probe_of_an_encoder():
     assert len(found.table()) == 4
 
 
+def test_a_model_inside_of_another(llama, wanted):
+    model, tokenizer = llama
+    outer = torch.nn.DataParallel(model)
+    found = heed.heads.score(outer, TEXTS, tokenizer=tokenizer)
+    np.testing.assert_array_equal(found.sum, wanted.sum)
+    assert heed.heads.probe(outer, sequences=1, period=4).scores.shape == (6, 6, 4)
+
+
 def test_bad_input(llama):
     model, tokenizer = llama
     with pytest.raises(TypeError, match="tokenizer is None, expected the tokenizer of the model"):

@@ -26,6 +26,12 @@ class Run:
         self.calls = [call]
         self.first = call
 
+    @classmethod
+    def of(cls, calls: list[Call]) -> Run:
+        run = cls(calls[0])
+        run.calls = calls
+        return run
+
     @property
     def queries(self) -> range:
         return range(self.first.queries.start, self.calls[-1].queries.stop)
@@ -141,8 +147,7 @@ class Run:
 
     def of_one(self, sequence: int) -> Run:
         """One sequence of the batch, without copies."""
-        run = Run(self.first.of_one(sequence))
-        run.calls = [run.first, *(call.of_one(sequence) for call in self.calls[1:])]
+        run = Run.of([call.of_one(sequence) for call in self.calls])
         one = slice(sequence, sequence + 1)
         run.sums = self.sums[:, one]
         run.dense = None if self.dense is None else tuple(each[one] for each in self.dense)
@@ -236,7 +241,8 @@ class Run:
             if not applied.edit.is_of_scores:  # the weights are as they are, and the output is not
                 difference[:, applied.heads] = 0
         difference = difference.amax().item()
-        largest = max(call.v.float().abs().amax().item() for call in self.calls)
+        known = [call.v for call in self.calls if call.v.numel()]  # a cache adds no key of a source
+        largest = max((v.float().abs().amax().item() for v in known), default=0)
         if difference > _TOLERANCE[wanted.dtype] * max(largest, 1e-3):
             raise made(
                 Unsupported, op="seen", argument=f'the attention function "{self.first.function}"',

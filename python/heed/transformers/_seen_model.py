@@ -10,6 +10,7 @@ from ..errors import InvalidArgument, NotFound, OutOfRange, made
 from ._calls import Call
 from ._pieces import pieces
 from ._runs import Run
+from ._saved import Path, read, write
 from ._scores import scores_of
 from ._stacks import Place, names_of
 
@@ -101,6 +102,25 @@ class SeenModel:
         if "encoder" in names and of_keys is None:
             of_keys = [f" #{at}" for at in range(seen["encoder"][0].shape[2])]
         return Session.from_seen(seen, tokens=tokens, key_tokens=of_keys, name=self._title(names, layer))
+
+    def save(self, path: Path) -> None:
+        """Writes everything that is kept, but not the tokenizer, to a file of safetensors."""
+        runs = [
+            (place, layer, [run.calls for run in runs])
+            for place, layers in self._runs.items()
+            for layer, runs in layers.items()
+        ]
+        write({"model": self._model, "silent": self.silent, "runs": runs}, path)
+
+    @classmethod
+    def load(cls, path: Path, tokenizer: Any = None) -> SeenModel:
+        """Reads a file of :meth:`save`, onto the CPU. No code of the file runs."""
+        state = read(path)
+        seen = cls(state["model"], tokenizer)
+        seen.silent = state["silent"]
+        for place, layer, runs in state["runs"]:
+            seen._runs.setdefault(place, {})[layer] = [Run.of(calls) for calls in runs]
+        return seen
 
     @property
     def nbytes(self) -> int:
