@@ -44,6 +44,7 @@ void get_export(Api& api, const Parameters& parameters, httplib::Response& respo
   const ViewAddress view = view_of(parameters, *session);
   require_ready(*session);
   const auto edits = compared_edits(view);
+  check_other_side(view, edits.has_value());
   const SessionPointer edited = edits ? api.sessions.derive(session, *edits).session : nullptr;
   response.set_header("Content-Disposition", "attachment; filename=\"heed.html\"");
   send_long(api, parameters, response,

@@ -147,7 +147,7 @@ TEST(ArraySession, ScoresOfWeightsAloneHaveNoParts) {
   const LiveSession live("weights", {}, open_session(weights.arrays()));
   EXPECT_TRUE(has_only_weights(live.session()));
   EXPECT_FALSE(has_only_weights(open_session(Arrays().cross())));
-  EXPECT_EQ(look_cell(live.layer({}), 0, 1, 1).weight, 0.75);
+  EXPECT_NEAR(look_cell(live.layer({}), 0, 1, 1).weight, 0.75, 1e-6);
   Cancel cancel;
   const auto said = [](const char* op) {
     return std::string(op) +
@@ -161,7 +161,8 @@ TEST(ArraySession, ScoresOfWeightsAloneHaveNoParts) {
 }
 
 TEST(ArraySession, WithoutValuesNothingIsSaidOfWhatTheyCarry) {
-  const Session session = open_session(Weights().arrays());
+  const Weights weights;
+  const Session session = open_session(weights.arrays());
   const HeadScores scores = score_heads(session, Stack::kSelf, 0).at(0);
   EXPECT_TRUE(std::isnan(scores.of("value_weighted")));
   EXPECT_TRUE(std::isnan(scores.of("value_sink")));

@@ -275,6 +275,8 @@ TEST(Export, RefusesAViewThatDoesNotFit) {
   test::expect_error(client.Get(path + "?format=html&view=look/L7.H0"), 404, "not_found");
   test::expect_error(client.Get(path + "?format=html&view=map/L0.H0"), 400, "bad_request");
   test::expect_error(client.Get(path + "?format=pdf&view=look/L0.H0"), 400, "bad_request");
+  test::expect_error(client.Get(path + "?format=html&view=look/L0.H0/vs%3Dtext:other"), 400,
+                     "bad_request");
 }
 
 TEST(Export, APictureIsTakenOnceWhereItWasOrdered) {

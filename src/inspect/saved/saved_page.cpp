@@ -66,17 +66,6 @@ ViewAddress with_compared(ViewAddress view) {
   return view;
 }
 
-// A file holds the head that is compared, or the same text under edits, and nothing else.
-void require_other_side(const ViewAddress& view, const LiveSession* edited) {
-  const auto versus = view.versus.empty() ? std::nullopt : read_versus(view.versus);
-  if (!versus || versus->head || edited != nullptr) return;
-  fail({.code = ErrorCode::kUnsupported,
-        .op = "html",
-        .argument = "vs",
-        .found = view.versus,
-        .expected = "a head, or edits of a session that has a model: a file can show no other"});
-}
-
 void require_scored(const LiveSession& session) {
   if (!session.progress().scored)
     fail({.code = ErrorCode::kFailed,
@@ -115,7 +104,7 @@ std::string versus_of(const Edits& edits) {
 
 SnapshotAnswer snapshot(LiveSession& session, ViewAddress view, std::int64_t bytes,
                         const LiveSession* edited, const std::optional<ChosenHead>& chosen) {
-  require_other_side(view, edited);
+  check_other_side(view, edited != nullptr);
   if (edited != nullptr) view.versus = versus_of(edited->input.edits);
   if (edited != nullptr) bytes /= 2;
   const ViewAddress compared = with_compared(view);
@@ -151,6 +140,16 @@ std::optional<Edits> compared_edits(const ViewAddress& view) {
   const auto versus = view.versus.empty() ? std::nullopt : read_versus(view.versus);
   if (!versus || versus->head || versus->text || versus->model) return {};
   return versus->edits;
+}
+
+void check_other_side(const ViewAddress& view, bool has_edited) {
+  const auto versus = view.versus.empty() ? std::nullopt : read_versus(view.versus);
+  if (!versus || versus->head || has_edited) return;
+  fail({.code = ErrorCode::kUnsupported,
+        .op = "html",
+        .argument = "vs",
+        .found = view.versus,
+        .expected = "a head, or edits of a session that has a model: a file can show no other"});
 }
 
 std::shared_ptr<LiveSession> edited_side(const LiveSession& live, const LoadedModel& model,

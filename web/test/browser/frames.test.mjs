@@ -53,3 +53,10 @@ test('a white document on a dark system stays light, and one that follows the sy
 test('where no script may run it is as the system is', async () => {
   await expectTheme(await opened('alone', documentation, output.repeat(2), 'dark'), 'system');
 });
+
+test('the table that shows where no script may run is closed by the script', async () => {
+  const table = '<details open data-heed-table><summary>as text</summary><p>not trusted</p><pre>rows</pre></details>';
+  const shown = async (name, body) => (await opened(name, '', body, 'light')).$$eval('details', (all) => all.map((each) => [each.open, each.textContent]));
+  assert.deepEqual(await shown('trusted', `${table}<script>${script}</script>`.repeat(2)), Array(2).fill([false, 'as textrows']));
+  assert.deepEqual(await shown('untrusted', table), [[true, 'as textnot trustedrows']]);
+});
