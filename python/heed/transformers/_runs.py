@@ -176,8 +176,8 @@ class Run:
         return sum(call.nbytes for call in self.calls)
 
     def _part(self, rows: range, columns: range) -> Seen:
+        lse, lse_low = _cut(self.sums, 3, rows).contiguous()  # first: it finds out about the mask
         q, k, v, settings = self._problem(rows, columns)
-        lse, lse_low = _cut(self.sums, 3, rows).contiguous()
         if self.dense is not None:
             scores = _cut(_cut(self.dense[0], 2, rows), 3, columns)
             q, k = (each[..., :1] * 0 for each in (q.to(lse), k.to(lse)))
