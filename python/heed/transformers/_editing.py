@@ -207,6 +207,7 @@ class Edits(Following):
         name, layer = self.layers.of(module)
         call = Call.of(given, given.query)
         place = self.located(module, name, call)
+        given.located = call
         heads = call.q.shape[1]
         for each in self._edits:
             if each.path != place.path or not (chosen := each.heads_at(layer, heads)):
