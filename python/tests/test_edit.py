@@ -338,7 +338,7 @@ def test_patching_sweeps_the_heads(llama, ids):
         (lambda e: e.freeze(None), TypeError, "freeze: seen is a NoneType"),
         (lambda e: e.ablate(0, 0, stack="cross"), LookupError, 'ablate: stack is "cross"'),
         (lambda e: e.mask(torch.ones(3, 3, dtype=torch.bool)), ValueError, "mask: mask is 3 x 3"),
-        (lambda e: e.remove(who=2, to=7), ValueError, "nothing that it concerns"),
+        (lambda e: e.remove(who=2, to=7), ValueError, "never applied, since nothing was as it says"),
     ],
 )  # fmt: skip
 def test_what_cannot_apply_is_said(llama, ids, make, kind, line):
@@ -350,7 +350,7 @@ def test_what_cannot_apply_is_said(llama, ids, make, kind, line):
 
 
 def test_an_edit_without_a_pass_is_said(llama):
-    with pytest.raises(ValueError, match=r"ablate\(.*\) is no pass of the model"):
+    with pytest.raises(ValueError, match=r"ablate\(.*\) is never applied, since the model did not run"):
         with edit(llama) as e:
             e.ablate(0)
 

@@ -239,10 +239,10 @@ class Run:
         largest = max(call.v.float().abs().amax().item() for call in self.calls)
         if difference > _TOLERANCE[wanted.dtype] * max(largest, 1e-3):
             raise made(
-                Unsupported, op="seen", argument=f'the attention function "{self.first.function}"',
-                found=f"an output that differs from softmax(q k) v by {difference:.2g}",
-                expected="attention of its arguments, or weights that it returns",
-                hint="a function of yours that returns its weights is shown with these",
+                Unsupported, op="seen",
+                argument=f'the output of the attention function "{self.first.function}"',
+                found=f"{difference:.2g} away from softmax(q k) v",
+                expected="equal to it, or returned with its weights, which are shown then",
             )  # fmt: skip
 
 
