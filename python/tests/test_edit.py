@@ -13,10 +13,10 @@ transformers = peer("transformers")
 
 from architectures import ALL, DECODERS, IMAGE, MORE, WITH_IMAGES  # noqa: E402
 from test_transformers import result  # noqa: E402
-from watched import close  # noqa: E402
+from watched import close, rows_of  # noqa: E402
 
 import heed  # noqa: E402
-from heed.transformers import edit, watch  # noqa: E402
+from heed.transformers import edit, patching, watch  # noqa: E402
 
 transformers.logging.set_verbosity_error()
 
@@ -87,8 +87,8 @@ EDITS = {
         {"out": changed(HEAD, torch.zeros_like)},
     ),
     "remove": (
-        lambda e, stack: e.remove(who=[4, 5], to=2, layers=1, heads=2, stack=stack),
-        {"scores": changed((slice(None), 2, slice(4, 6), 2), lambda z: z - 1e9)},
+        lambda e, stack: e.remove(who=[0, 5], to=2, layers=1, heads=2, stack=stack),
+        {"scores": changed((slice(None), 2, [0, 5], 2), lambda z: z - 1e9)},
     ),
     "temperature": (
         lambda e, stack: e.temperature(1, [1, 3], 1.7, stack=stack),
@@ -134,7 +134,7 @@ def test_an_edit_is_what_it_is_by_hand(name, kind, implementation):
     stack = PLACES[name][0] or next(iter(seen.stacks))
     weights = np.asarray(seen.attention(1, stack).weights)
     if kind == "remove":
-        assert (weights[:, 2, 4:6, 2] == 0).all()
+        assert (weights[:, 2, [0, 5], 2] == 0).all()
     total = weights.sum(-1)
     assert name == "gpt_oss" or abs(total[total > 0] - 1).max() < 1e-5
 
@@ -295,6 +295,34 @@ def test_image_tokens_are_positions():
     assert weights[..., 10:, image].max() == 0 < weights[..., :10, image].max()
 
 
+def test_patching_sweeps_the_heads(llama, ids):
+    done = []
+    clean, corrupted = {"input_ids": ids[:1]}, {"input_ids": ids[1:]}
+
+    def metric(output):
+        return output.logits[0, -1, 7] - output.logits[0, -1, 8]
+
+    table = rows_of(
+        patching(llama, clean, corrupted, metric, progress=lambda *given: done.append(given))
+    )
+    assert done[-1] == (8, 8) and len(table) == 8
+    assert [abs(row["effect"]) for row in table] == sorted(
+        (abs(row["effect"]) for row in table), reverse=True
+    )
+    with torch.no_grad():
+        best, worst = (float(metric(llama(**each))) for each in (clean, corrupted))
+        with watch(llama) as seen:
+            llama(**clean)
+        with edit(llama) as e:
+            e.patch(seen, 1, 2)
+            found = float(metric(llama(**corrupted)))
+    row = next(row for row in table if (row["layer"], row["head"]) == (1, 2))
+    assert row["metric"] == pytest.approx(found, abs=1e-6)
+    assert row["effect"] == pytest.approx((found - worst) / (best - worst), abs=1e-5)
+    with pytest.raises(TypeError, match="patching: clean is a str, expected a dict"):
+        patching(llama, "a text", corrupted, metric)
+
+
 # --- what cannot apply
 
 
@@ -310,7 +338,7 @@ def test_image_tokens_are_positions():
         (lambda e: e.freeze(None), TypeError, "freeze: seen is a NoneType"),
         (lambda e: e.ablate(0, 0, stack="cross"), LookupError, 'ablate: stack is "cross"'),
         (lambda e: e.mask(torch.ones(3, 3, dtype=torch.bool)), ValueError, "mask: mask is 3 x 3"),
-        (lambda e: e.remove(who=2, to=7), ValueError, "nothing that it concerns"),
+        (lambda e: e.remove(who=2, to=7), ValueError, "never applied, since nothing was as it says"),
     ],
 )  # fmt: skip
 def test_what_cannot_apply_is_said(llama, ids, make, kind, line):
@@ -322,7 +350,7 @@ def test_what_cannot_apply_is_said(llama, ids, make, kind, line):
 
 
 def test_an_edit_without_a_pass_is_said(llama):
-    with pytest.raises(ValueError, match=r"ablate\(.*\) is no pass of the model"):
+    with pytest.raises(ValueError, match=r"ablate\(.*\) is never applied, since the model did not run"):
         with edit(llama) as e:
             e.ablate(0)
 

@@ -17,17 +17,20 @@ be asked for, at any length:
     with heed.transformers.edit(model, tokenizer) as e:
         e.ablate(5, heads=[3])
         model(**tokenizer("The cat sat on the mat.", return_tensors="pt"))
+
+:func:`patching` sweeps the heads between two texts.
 """
 
 from transformers import AttentionInterface, AttentionMaskInterface
 
 from ._attention import attention
 from ._editing import Edits, edit
+from ._patching import patching
 from ._pattern import Pattern, mask
 from ._seen_model import SeenModel
 from ._watching import watch
 
-__all__ = ["Edits", "Pattern", "SeenModel", "attention", "edit", "mask", "watch"]
+__all__ = ["Edits", "Pattern", "SeenModel", "attention", "edit", "mask", "patching", "watch"]
 
 AttentionInterface.register("heed", attention)
 AttentionMaskInterface.register("heed", mask)

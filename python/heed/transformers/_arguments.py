@@ -40,7 +40,9 @@ class Arguments:
     kept: list[Tensor] = field(default_factory=list)
     """Gets the log-sum-exp of a function that has it."""
     edits: list[Any] = field(default_factory=list)
-    """The edits that changed this call."""
+    """The edits that change this call."""
+    located: Any = None
+    """The `Call` that they change, with its positions."""
 
     @property
     def lengths(self) -> tuple[int, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -19,6 +18,7 @@ from . import _pieces
 from ._arguments import Arguments
 from ._calls import Call
 from ._edits import Applied, Edit
+from ._finding import Finder, check_words, listed
 from ._following import Following
 from ._interface import beside
 from ._models import is_attention, unwrapped
@@ -138,7 +138,7 @@ class Edits(Following):
             if (count := _heads_of(module)) is not None:
                 new.heads_at(layer, count)
         for argument in ("who", "to"):
-            _check_words(name, argument, getattr(new, argument), self._tokenizer)
+            check_words(name, argument, getattr(new, argument), self._tokenizer)
         if name in ("freeze", "patch"):
             for layer in places or {}:
                 _layer_of_run(new, layer)
@@ -164,9 +164,10 @@ class Edits(Following):
     def check_everything_applied(self) -> None:
         for each in self._edits:
             if not each.was_applied:
-                found = "no pass of the model" if self._passes == 0 else "nothing that it concerns"
+                why = "the model did not run" if self._passes == 0 else "nothing was as it says"
                 raise made(
-                    InvalidArgument, op="edit", argument=str(each), found=found,
+                    InvalidArgument, op="edit", argument=str(each),
+                    found=f"never applied, since {why}",
                     expected="a pass inside of the `with` that it changes",
                 )  # fmt: skip
 
@@ -189,7 +190,7 @@ class Edits(Following):
             for argument in ("who", "to"):
                 given = getattr(each, argument)
                 if given is not None and role == self._role_of(each, argument):
-                    finder = _Finder(each.name, argument, self._tokenizer)
+                    finder = Finder(each.name, argument, self._tokenizer)
                     each.found[argument] = finder.places(given, ids)
             if each.name in ("freeze", "patch") and role == self._role_of(each, "who"):
                 _check_lengths(each, ids.shape[1])
@@ -207,6 +208,7 @@ class Edits(Following):
         name, layer = self.layers.of(module)
         call = Call.of(given, given.query)
         place = self.located(module, name, call)
+        given.located = call
         heads = call.q.shape[1]
         for each in self._edits:
             if each.path != place.path or not (chosen := each.heads_at(layer, heads)):
@@ -222,82 +224,8 @@ class Edits(Following):
         """Positions of a text without ids."""
         given = getattr(edit, argument)
         if given is not None and argument not in edit.found:
-            finder = _Finder(edit.name, argument, None)
+            finder = Finder(edit.name, argument, None)
             edit.found[argument] = finder.places(given, torch.zeros(1, positions.stop))
-
-
-# --- words and positions --------------------------------------------------------------------------
-
-
-class _Finder:
-    """Finds words and positions in token ids."""
-
-    def __init__(self, op: str, argument: str, tokenizer: Any):
-        self._op, self._argument, self._tokenizer = op, argument, tokenizer
-
-    def places(self, given: Any, ids: Tensor) -> Tensor:
-        """[B, T] of bool."""
-        found = torch.zeros(ids.shape, dtype=torch.bool)
-        for each in _listed(given):
-            if isinstance(each, str):
-                for sequence, of_one in enumerate(ids.tolist()):
-                    found[sequence, self._word(each, of_one, sequence)] = True
-            else:
-                found[:, self._position(each, ids.shape[1])] = True
-        return found
-
-    def _position(self, given: Any, count: int) -> int:
-        at = whole(self._op, self._argument, given)
-        if not -count <= at < count:
-            raise made(OutOfRange, op=self._op, argument=self._argument, found=str(at),
-                       expected=f"{-count} to {count - 1}, a token of the text")  # fmt: skip
-        return at
-
-    def _word(self, word: str, ids: list[int], sequence: int) -> list[int]:
-        """The tokens of every place where the word stands."""
-        if self._tokenizer is None:
-            raise made(InvalidArgument, op=self._op, argument=self._argument, found=repr(word),
-                       expected="positions, since this text has no tokens")  # fmt: skip
-        text, ends = "", []
-        for piece in _pieces.pieces(self._tokenizer, ids):
-            text += piece.decode(errors="replace")
-            ends.append(len(text))
-        tokens = []
-        for match in re.finditer(rf"(?<!\w){re.escape(word.strip())}(?!\w)", text):
-            begins = [0, *ends[:-1]]
-            tokens += [
-                at for at, (begin, end) in enumerate(zip(begins, ends))
-                if begin < match.end() and end > match.start()
-            ]  # fmt: skip
-        if not tokens:
-            where = f" of sequence {sequence}" if sequence else ""
-            raise made(NotFound, op=self._op, argument=self._argument, found=repr(word),
-                       expected=f"a word of the text{where}: {text.strip()[:200]!r}")  # fmt: skip
-        return tokens
-
-
-def _listed(given: Any) -> list[Any]:
-    if isinstance(given, (list, tuple, set, range, np.ndarray, Tensor)):
-        return [each.item() if isinstance(each, (np.generic, Tensor)) else each for each in given]
-    return [given]
-
-
-def _check_words(op: str, argument: str, given: Any, tokenizer: Any) -> None:
-    for each in [] if given is None else _listed(given):
-        if isinstance(each, str):
-            if tokenizer is None:
-                raise made(
-                    InvalidArgument, op=op, argument=argument, found=repr(each),
-                    expected="a position, or edit(model, tokenizer) to find words",
-                )  # fmt: skip
-            if not each.strip():
-                raise made(InvalidArgument, op=op, argument=argument, found=repr(each),
-                           expected="a word")  # fmt: skip
-        else:
-            whole(op, argument, each)
-    if given is not None and not _listed(given):
-        raise made(InvalidArgument, op=op, argument=argument, found="empty",
-                   expected="words or positions, or None for all")  # fmt: skip
 
 
 def _role(prefix: str, is_pair: bool) -> str:
@@ -317,7 +245,7 @@ def _has_past(settings: dict[str, Any]) -> bool:
 
 def _places(name: str, layers: Any, heads: Any) -> tuple[dict | None, list[int] | None]:
     """The heads of each layer, or None for all layers and their heads."""
-    chosen = None if heads is None else _listed(heads)
+    chosen = None if heads is None else listed(heads)
     if chosen is not None and not chosen:
         raise made(InvalidArgument, op=name, argument="heads", found="empty",
                    expected="numbers, or None for all")  # fmt: skip
@@ -333,7 +261,7 @@ def _places(name: str, layers: Any, heads: Any) -> tuple[dict | None, list[int] 
     chosen = None if chosen is None else sorted({whole(name, "heads", each) for each in chosen})
     if layers is None:
         return None, chosen
-    numbers = [whole(name, "layer", each) for each in _listed(layers)]
+    numbers = [whole(name, "layer", each) for each in listed(layers)]
     if not numbers:
         raise made(InvalidArgument, op=name, argument="layers", found="empty",
                    expected="numbers, or None for all")  # fmt: skip

@@ -250,7 +250,7 @@ def apply(block: Block, edits: list[Applied]) -> None:
 def edited(given: Arguments, answer: Any) -> Any:
     """The answer of an attention function with the edits of the call in it."""
     out, *others = answer if isinstance(answer, tuple) else (answer,)
-    call = Call.of(given, out).resolved()
+    call = given.located.resolved()
     out = out.clone()  # [B, Tq, H, D]
     weights = others[0].clone() if others and isinstance(others[0], Tensor) else None
     of_scores = [each for each in given.edits if each.edit.is_of_scores]

@@ -181,8 +181,8 @@ class Run:
         return sum(call.nbytes for call in self.calls)
 
     def _part(self, rows: range, columns: range) -> Seen:
+        lse, lse_low = _cut(self.sums, 3, rows).contiguous()  # first: it finds out about the mask
         q, k, v, settings = self._problem(rows, columns)
-        lse, lse_low = _cut(self.sums, 3, rows).contiguous()
         if self.dense is not None:
             scores = _cut(_cut(self.dense[0], 2, rows), 3, columns)
             q, k = (each[..., :1] * 0 for each in (q.to(lse), k.to(lse)))
@@ -245,10 +245,10 @@ class Run:
         largest = max((v.float().abs().amax().item() for v in known), default=0)
         if difference > _TOLERANCE[wanted.dtype] * max(largest, 1e-3):
             raise made(
-                Unsupported, op="seen", argument=f'the attention function "{self.first.function}"',
-                found=f"an output that differs from softmax(q k) v by {difference:.2g}",
-                expected="attention of its arguments, or weights that it returns",
-                hint="a function of yours that returns its weights is shown with these",
+                Unsupported, op="seen",
+                argument=f'the output of the attention function "{self.first.function}"',
+                found=f"{difference:.2g} away from softmax(q k) v",
+                expected="equal to it, or returned with its weights, which are shown then",
             )  # fmt: skip
 
 

@@ -187,6 +187,13 @@ class SeenModel:
         ids = self._run(min(self._runs[self._place(stack)]), stack, text).ids
         return None if ids is None else ids.tolist()
 
+    def places(self, stack: str | None, layers: Any = None) -> list[tuple[int, int]]:
+        """Every (layer, head) of a stack."""
+        known = self._runs[self._place(stack)]
+        chosen = sorted(known) if layers is None else list(layers)
+        counts = [(layer, self._run(layer, stack, -1).first.q.shape[1]) for layer in chosen]
+        return [(layer, head) for layer, count in counts for head in range(count)]
+
     def run_at(self, path: str, layer: int | None, text: int) -> Run:
         """One layer of the stack whose modules have a path; its first where ``layer`` is None."""
         named = {place.path: name for name, place in self._places().items()}

@@ -1,0 +1,85 @@
+"""Words and positions in token ids."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .._checks import whole
+from ..errors import InvalidArgument, NotFound, OutOfRange, made
+from . import _pieces
+
+
+class Finder:
+    """Finds words and positions in token ids."""
+
+    def __init__(self, op: str, argument: str, tokenizer: Any):
+        self._op, self._argument, self._tokenizer = op, argument, tokenizer
+
+    def places(self, given: Any, ids: Tensor) -> Tensor:
+        """[B, T] of bool."""
+        found = torch.zeros(ids.shape, dtype=torch.bool)
+        for each in listed(given):
+            if isinstance(each, str):
+                for sequence, of_one in enumerate(ids.tolist()):
+                    found[sequence, self._word(each, of_one, sequence)] = True
+            else:
+                found[:, self._position(each, ids.shape[1])] = True
+        return found
+
+    def _position(self, given: Any, count: int) -> int:
+        at = whole(self._op, self._argument, given)
+        if not -count <= at < count:
+            raise made(OutOfRange, op=self._op, argument=self._argument, found=str(at),
+                       expected=f"{-count} to {count - 1}, a token of the text")  # fmt: skip
+        return at
+
+    def _word(self, word: str, ids: list[int], sequence: int) -> list[int]:
+        """The tokens of every place where the word stands."""
+        if self._tokenizer is None:
+            raise made(InvalidArgument, op=self._op, argument=self._argument, found=repr(word),
+                       expected="positions, since this text has no tokens")  # fmt: skip
+        text, ends = "", []
+        for piece in _pieces.pieces(self._tokenizer, ids):
+            text += piece.decode(errors="replace")
+            ends.append(len(text))
+        tokens = []
+        for match in re.finditer(rf"(?<!\w){re.escape(word.strip())}(?!\w)", text):
+            begins = [0, *ends[:-1]]
+            tokens += [
+                at for at, (begin, end) in enumerate(zip(begins, ends))
+                if begin < match.end() and end > match.start()
+            ]  # fmt: skip
+        if not tokens:
+            where = f" of sequence {sequence}" if sequence else ""
+            raise made(NotFound, op=self._op, argument=self._argument, found=repr(word),
+                       expected=f"a word of the text{where}: {text.strip()[:200]!r}")  # fmt: skip
+        return tokens
+
+
+def listed(given: Any) -> list[Any]:
+    if isinstance(given, (list, tuple, set, range, np.ndarray, Tensor)):
+        return [each.item() if isinstance(each, (np.generic, Tensor)) else each for each in given]
+    return [given]
+
+
+def check_words(op: str, argument: str, given: Any, tokenizer: Any) -> None:
+    for each in [] if given is None else listed(given):
+        if isinstance(each, str):
+            if tokenizer is None:
+                raise made(
+                    InvalidArgument, op=op, argument=argument, found=repr(each),
+                    expected="a position, or edit(model, tokenizer) to find words",
+                )  # fmt: skip
+            if not each.strip():
+                raise made(InvalidArgument, op=op, argument=argument, found=repr(each),
+                           expected="a word")  # fmt: skip
+        else:
+            whole(op, argument, each)
+    if given is not None and not listed(given):
+        raise made(InvalidArgument, op=op, argument=argument, found="empty",
+                   expected="words or positions, or None for all")  # fmt: skip

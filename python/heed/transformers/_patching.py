@@ -1,0 +1,71 @@
+"""`patching`: what the output of each head of one run changes in another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel
+
+from .._checks import kind_of
+from .._tables import table_of
+from ..errors import InvalidArgument, WrongType, made
+from ._editing import edit
+from ._watching import watch
+
+
+def patching(
+    model: PreTrainedModel, clean: Any, corrupted: Any, metric: Callable[[Any], Any], *,
+    tokenizer: Any = None, layers: Iterable[int] | None = None, stack: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Any:  # fmt: skip
+    """Activation patching: runs ``corrupted`` once for each head, with that head's output of the
+    run on ``clean``.
+
+    Parameters
+    ----------
+    clean, corrupted : what the model is called with, a dict each, of as many tokens; or texts,
+        where a ``tokenizer`` is given
+    metric : a number of the model's output, such as the difference of two logits
+    progress : called as ``progress(done, of)``
+
+    Returns
+    -------
+    A row a head (a pandas.DataFrame where pandas is there, else a small table): ``layer``,
+    ``head``, the ``metric`` and the ``effect``, which is 0 where the metric is as in ``corrupted``
+    and 1 where it is as in ``clean``. The largest effects come first.
+    """
+    given = {name: _inputs(name, each, tokenizer) for name, each in
+             (("clean", clean), ("corrupted", corrupted))}  # fmt: skip
+    with torch.no_grad():
+        with watch(model) as seen:
+            best = float(metric(model(**given["clean"])))
+        worst = float(metric(model(**given["corrupted"])))
+        if best == worst:
+            raise made(
+                InvalidArgument, op="patching", argument="metric",
+                found=f"{best:g} for clean and corrupted", expected="different numbers",
+            )  # fmt: skip
+        places = seen.places(stack, layers)
+        rows = []
+        for done, (layer, head) in enumerate(places, 1):
+            with edit(model) as edits:
+                edits.patch(seen, layer, head, stack=stack)
+                found = float(metric(model(**given["corrupted"])))
+            effect = (found - worst) / (best - worst)
+            rows.append({"layer": layer, "head": head, "metric": found, "effect": effect})
+            if progress is not None:
+                progress(done, len(places))
+    return table_of(sorted(rows, key=lambda row: -abs(row["effect"])))
+
+
+def _inputs(name: str, given: Any, tokenizer: Any) -> dict[str, Any]:
+    if isinstance(given, str) and tokenizer is not None:
+        given = tokenizer(given, return_tensors="pt")
+    if not isinstance(given, Mapping):
+        raise made(
+            WrongType, op="patching", argument=name, found=kind_of(given),
+            expected="a dict of the model's arguments, or a text and tokenizer=",
+        )  # fmt: skip
+    return dict(given)
