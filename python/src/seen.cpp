@@ -14,6 +14,7 @@
 #include "computing.h"
 #include "gradients.h"
 #include "heed/observe.h"
+#include "heed/observers.h"
 
 namespace heed::python {
 namespace {
