@@ -75,11 +75,20 @@ def of_seen(
                 raise made(WrongType, op="session", argument=f"stacks[{stack!r}]",
                            found=kind_of(layer), expected="heed.Seen")  # fmt: skip
         cores.append((stack, [layer._core for layer in layers]))
+    if tokens is not None and key_tokens is None:
+        tokens = list(tokens)
+        key_tokens = _numbered_keys(stacks, len(tokens))
     core = _core.open_arrays(
         checked(name, "name", "session"), _names(tokens, "tokens"),
         _names(key_tokens, "key_tokens"), cores, whole_if_given("session", "sequence", sequence),
     )  # fmt: skip
     return kind(core)
+
+
+def _numbered_keys(stacks: Mapping[str, Any], queries: int) -> list[str] | None:
+    """Names of keys that are other tokens than the queries, and have no names."""
+    keys = {layer.shape[3] for layers in stacks.values() for layer in layers}
+    return None if keys == {queries} or len(keys) != 1 else [f" #{at}" for at in range(keys.pop())]
 
 
 def _names(tokens: Any, argument: str) -> list[bytes]:

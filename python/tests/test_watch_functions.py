@@ -106,6 +106,15 @@ def test_masks_as_flash_attention_has_them(name, padded):
     assert len(seen.heads()) == 8
 
 
+@pytest.mark.slow
+def test_flex_attention(ids):
+    model = DECODERS["llama"].made("flex_attention")
+    with watch(model) as seen, torch.no_grad():
+        model(ids)
+    wanted = weights_of(DECODERS["llama"].made(), 1, input_ids=ids)
+    assert close(seen.attention(1).weights, wanted)
+
+
 @pytest.mark.parametrize("name", ["llama", "mistral"])
 def test_a_generation_of_sdpa_is_one_text(name):
     model = DECODERS[name].made("sdpa")
