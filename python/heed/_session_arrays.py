@@ -121,6 +121,8 @@ def opened(
     """A session of the layers of each stack."""
     tokens, key_tokens = (each if each is None else list(each) for each in (tokens, key_tokens))
     cores = [(stack, [layer._core for layer in layers]) for stack, layers in stacks.items()]
+    if tokens is not None and key_tokens is None:
+        key_tokens = _numbered_keys(stacks, len(tokens))
     core = _core.open_arrays(
         checked(name, "name", "session"), _names(tokens, "tokens"),
         _names(key_tokens, "key_tokens"), cores, whole_if_given("session", "sequence", sequence),
@@ -129,6 +131,12 @@ def opened(
     session = kind(core)
     session._made = stacks, tokens, key_tokens, name, sequence, split, only_weights
     return session
+
+
+def _numbered_keys(stacks: Mapping[str, Any], queries: int) -> list[str] | None:
+    """Names of keys that are other tokens than the queries, and have no names."""
+    keys = {layer.shape[3] for layers in stacks.values() for layer in layers}
+    return None if keys == {queries} or len(keys) != 1 else [f" #{at}" for at in range(keys.pop())]
 
 
 def _names(tokens: Any, argument: str) -> list[bytes]:

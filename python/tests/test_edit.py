@@ -236,7 +236,9 @@ def test_heads_that_are_not_edited_keep_their_bits(ids):
 )  # fmt: skip
 def test_a_mask(ids, mask):
     far = torch.ones(11, 11).tril(-4) == 1
-    wanted = run(ByHand("llama", scores=lambda z: z.masked_fill(far, -1e9)).model, {"input_ids": ids})
+    wanted = run(
+        ByHand("llama", scores=lambda z: z.masked_fill(far, -1e9)).model, {"input_ids": ids}
+    )
     model = DECODERS["llama"].made("sdpa")
     with edit(model) as e:
         e.mask(mask, layers=1)
@@ -350,7 +352,9 @@ def test_what_cannot_apply_is_said(llama, ids, make, kind, line):
 
 
 def test_an_edit_without_a_pass_is_said(llama):
-    with pytest.raises(ValueError, match=r"ablate\(.*\) is never applied, since the model did not run"):
+    with pytest.raises(
+        ValueError, match=r"ablate\(.*\) is never applied, since the model did not run"
+    ):
         with edit(llama) as e:
             e.ablate(0)
 

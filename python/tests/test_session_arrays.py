@@ -102,3 +102,11 @@ def test_a_sequence_that_a_batch_has_not():
         heed.Session.from_seen([seen], sequence=-1)
     with pytest.raises(ValueError, match="layer 0: q is"):
         heed.Session.from_seen([seen])
+
+
+def test_keys_without_names_are_numbered(rng):
+    q, k = (rng.normal(size=(1, 2, length, 8)).astype(np.float32) for length in (5, 7))
+    session = heed.Session.from_arrays(q, k, tokens=list("abcde"))
+    assert [token.text for token in session.tokens] == list("abcde")
+    assert [token.text.strip() for token in session.key_tokens] == [f"#{at}" for at in range(7)]
+    assert session.weights.shape == (1, 2, 5, 7)

@@ -101,7 +101,9 @@ def test_layers_of_several_shapes_are_looked_at_one_by_one():
         model(**SWIN.inputs())
     assert seen.stacks == {"encoder": [0, 1, 2]}
     assert [seen.attention(layer).shape[1] for layer in range(3)] == [2, 2, 4]
-    with pytest.raises(ValueError, match=r"layer is None, and layers of .* expected one of 0, 1, 2"):
+    with pytest.raises(
+        ValueError, match=r"layer is None, and layers of .* expected one of 0, 1, 2"
+    ):
         seen.look()
     assert seen.look(layer=2).stacks["self"].heads == 4
 

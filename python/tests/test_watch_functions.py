@@ -11,7 +11,7 @@ from conftest import peer
 torch = peer("torch")
 transformers = peer("transformers")
 
-from architectures import DECODERS  # noqa: E402
+from architectures import DECODERS, PAIRS  # noqa: E402
 from watched import close, weights_of  # noqa: E402
 
 from heed.transformers import watch  # noqa: E402
@@ -63,7 +63,9 @@ def test_a_function_without_a_mask_is_seen_as_it_computes(llama, ids, hides):
 
     def own(module, q, k, v, mask, scaling=None, **_):
         k, v = (each.repeat_interleave(q.shape[1] // each.shape[1], 1) for each in (k, v))
-        out = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=hides, scale=scaling)
+        out = torch.nn.functional.scaled_dot_product_attention(
+            q, k, v, is_causal=hides, scale=scaling
+        )
         return out.transpose(1, 2), None
 
     llama.set_attn_implementation(registered(own, f"own {hides}", mask=None))
@@ -104,6 +106,15 @@ def test_masks_as_flash_attention_has_them(name, padded):
     assert len(seen.heads()) == 8
 
 
+@pytest.mark.slow
+def test_flex_attention(ids):
+    model = DECODERS["llama"].made("flex_attention")
+    with watch(model) as seen, torch.no_grad():
+        model(ids)
+    wanted = weights_of(DECODERS["llama"].made(), 1, input_ids=ids)
+    assert close(seen.attention(1).weights, wanted)
+
+
 @pytest.mark.parametrize("name", ["llama", "mistral"])
 def test_a_generation_of_sdpa_is_one_text(name):
     model = DECODERS[name].made("sdpa")
@@ -114,11 +125,28 @@ def test_a_generation_of_sdpa_is_one_text(name):
     assert close(seen.attention(1).weights, wanted)
 
 
+def test_a_translation_of_sdpa_grows_its_stacks():
+    inputs = PAIRS["marian"].inputs()
+    inputs.pop("decoder_input_ids")
+    model = PAIRS["marian"].made("sdpa")
+    with watch(model) as seen, torch.no_grad():
+        found = model.generate(**inputs, max_new_tokens=5, min_new_tokens=5, do_sample=False)
+    with torch.no_grad():
+        wanted = PAIRS["marian"].made()(
+            **inputs, decoder_input_ids=found[:, :-1], output_attentions=True
+        )
+    for stack in ("encoder", "decoder", "cross"):
+        weights = wanted[f"{stack}_attentions"][1].numpy()
+        assert close(seen.attention(1, stack).weights, weights)
+
+
 def test_a_scale_for_each_head(ids):
     def scaled(module, q, k, v, mask, scaling=None, **others):
         scales = torch.tensor([0.1, 0.2, 0.3, 0.4])
         name = "heed" if module.config._attn_implementation == "scaled" else "sdpa"
-        return transformers.AttentionInterface()[name](module, q, k, v, mask, scaling=scales, **others)
+        return transformers.AttentionInterface()[name](
+            module, q, k, v, mask, scaling=scales, **others
+        )
 
     model = DECODERS["llama"].made()
     model.set_attn_implementation(registered(scaled, "scaled", masking.sdpa_mask))
@@ -206,7 +234,9 @@ def test_the_last_layer_is_minus_one(llama, ids):
 def test_a_sequence_that_is_not_there_is_said(llama, ids):
     with watch(llama) as seen, torch.no_grad():
         llama(ids[:1])
-    with pytest.raises(IndexError, match="look: sequence is 3, expected 0, the only one of the batch"):
+    with pytest.raises(
+        IndexError, match="look: sequence is 3, expected 0, the only one of the batch"
+    ):
         seen.look(3)
 
 

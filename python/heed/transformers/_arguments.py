@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from .._masks import causal
@@ -17,7 +16,15 @@ OF_NONE: dict[bool, dict[str, Any]] = {False: {}, True: {"mask": causal(), "q_of
 """What no mask says: nothing is hidden; or causal, where the first query and the first key stand
 together, as PyTorch has it."""
 
-KNOWN = ("eager", "sdpa", "heed", "flex_attention", "flash_attention_2", "flash_attention_3", "flash_attention_4")
+KNOWN = (
+    "eager",
+    "sdpa",
+    "heed",
+    "flex_attention",
+    "flash_attention_2",
+    "flash_attention_3",
+    "flash_attention_4",
+)
 
 
 @dataclass

@@ -11,7 +11,8 @@ from .. import _core
 from .._torch_attention import attend, grad_enabled, is_direct, requires_gradient
 from ..errors import Error, Unsupported, made, renamed
 from ..torch import autocast, hidden_or_added, is_autocast_enabled
-from ._arguments import OF_NONE, is_causal as hides
+from ._arguments import OF_NONE
+from ._arguments import is_causal as hides
 from ._interface import kept
 from ._pattern import Pattern
 
@@ -48,7 +49,7 @@ def attention(
         _refuse(others)
     if is_autocast_enabled("cpu"):
         query, key, value = autocast(query, key, value)
-    if isinstance(scaling, Tensor):  # one number per head, perhaps trained
+    if type(scaling) is Tensor:  # one number per head (isinstance asks a metaclass)
         query, scaling = query * scaling.reshape(1, -1, 1, 1), 1.0
     keeping = kept()
     is_plain = position_bias is None is s_aux and not (softcap or dropout or keeping is not None)
@@ -64,7 +65,16 @@ def attention(
                 return out, None
     settings = {"scale": scaling, "softcap": softcap, "dropout": dropout}
     return _attend(
-        module, query, key, value, attention_mask, is_causal, position_bias, s_aux, settings, keeping
+        module,
+        query,
+        key,
+        value,
+        attention_mask,
+        is_causal,
+        position_bias,
+        s_aux,
+        settings,
+        keeping,
     )
 
 

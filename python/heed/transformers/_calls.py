@@ -12,7 +12,6 @@ from torch import Tensor
 from ..torch import hidden_or_added
 from ._arguments import KNOWN, Arguments
 from ._pattern import Pattern
-from ._rules import EVERYTHING
 
 _BY_SEQUENCE = ("q", "k", "v", "out", "bias", "weights", "ids")
 
@@ -167,7 +166,7 @@ def _positions(
 
 
 def placed(rows: Tensor, first: int, width: int, height: int, fill: float = 0) -> Tensor:
-    """Rows whose column 0 stands at ``first``, in rows of ``width``; ``fill`` elsewhere. Of rank 4."""
+    """Rows whose column 0 is at ``first``, in rows of ``width``, of rank 4; ``fill`` elsewhere."""
     rows = rows[..., max(-first, 0) : width - first]
     first = max(first, 0)
     ends = (first, width - first - rows.shape[-1])

@@ -100,8 +100,9 @@ class Edits(Following):
     def mask(
         self, mask: Any, layers: Any = None, heads: Any = None, *, stack: str | None = None
     ) -> None:
-        """Hides pairs too: a ``heed.Mask``, an array of bool that is true where a query may attend,
-        or a floating array that is added to the scores; [Tq, Tk] with or without batch and heads."""
+        """Hides pairs too: a ``heed.Mask``, an array of bool that is true where a query may
+        attend, or a floating array that is added to the scores; [Tq, Tk], [H, Tq, Tk] or
+        [B, H, Tq, Tk]."""
         if not isinstance(mask, Mask):
             mask = _array(mask)
         self._add("mask", layers, heads, stack, value=mask)
@@ -272,7 +273,7 @@ def _stacks_of(
     model: PreTrainedModel, modules: dict[nn.Module, list[str]]
 ) -> dict[str, tuple[Place, dict[int, nn.Module]]]:
     """The layers of each stack by their names, as they are before the model runs."""
-    from ._layers import is_inside, Layers
+    from ._layers import Layers, is_inside
 
     layers = Layers(model)
     attending = {m: names for m, names in modules.items() if is_attention(m)}

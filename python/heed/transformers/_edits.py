@@ -63,7 +63,9 @@ class Edit:
     def __str__(self) -> str:
         places = f"heads={self.heads}" if self.places is None else f"{self.places}"
         words = "".join(
-            f", {n}={each!r}" for n, each in (("who", self.who), ("to", self.to)) if each is not None
+            f", {n}={each!r}"
+            for n, each in (("who", self.who), ("to", self.to))
+            if each is not None
         )
         return f"{self.name}({places}{words})"
 

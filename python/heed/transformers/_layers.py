@@ -1,4 +1,4 @@
-"""Which layer of which stack each call of an attention function belongs to, by the modules' names."""
+"""Which layer each call of an attention function belongs to, by the modules' names."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def is_inside(name: str, prefix: str) -> bool:
 
 
 def _numbered(names: list[str]) -> list[tuple[str, int]]:
-    """Names that differ in their numbers alone, with the number that tells them apart; where several
-    do (stages of blocks), with their place."""
+    """Names that differ in their numbers alone, with the number that tells them apart; with their
+    place where several numbers do (stages of blocks)."""
     numbers = [[int(part) for part in name.split(".") if part.isdigit()] for name in names]
     differ = [at for at, column in enumerate(zip(*numbers)) if len(set(column)) > 1]
     if len(differ) == 1:

@@ -82,7 +82,11 @@ class Pattern(Tensor):
         return self._made
 
     def _computed(self) -> Tensor:
-        mask = _masks.band(-1, -1) if self.rule is EVERYTHING else self.rule.mask(self.queries, self.keys)
+        mask = (
+            _masks.band(-1, -1)
+            if self.rule is EVERYTHING
+            else self.rule.mask(self.queries, self.keys)
+        )
         visible = torch.from_numpy(
             mask.to_array(tuple(self.shape), self.queries.start, self.keys.start)
         )

@@ -99,8 +99,8 @@ class Run:
 
     @cached_property
     def sums(self) -> Tensor:
-        """[2, B, H, Tq] on the host, the log-sum-exp and its rounding error: what the function gave,
-        or else computed here, where the output is compared with what the function returned."""
+        """[2, B, H, Tq] on the host, the log-sum-exp and its rounding error: what the function
+        gave, or else computed here, and then the output is compared with the function's."""
         if all(call.sums is not None for call in self.calls):
             sums = [call.sums.to("cpu") for call in self.calls]
             return sums[0] if len(sums) == 1 else torch.cat(sums, 3)
@@ -190,7 +190,9 @@ class Run:
             return Seen.of(q, k, v.to(lse), lse=lse, lse_low=lse_low, bias=scores, **places)
         return Seen.of(q, k, v, lse=lse, lse_low=lse_low, **settings)
 
-    def _problem(self, rows: range, columns: range) -> tuple[Tensor, Tensor, Tensor, dict[str, Any]]:
+    def _problem(
+        self, rows: range, columns: range
+    ) -> tuple[Tensor, Tensor, Tensor, dict[str, Any]]:
         """q, k, v and the settings of `heed.attention` on the host, of some rows and columns."""
         calls = [call.to("cpu").resolved() for call in self.calls]
         q = _cut(_joined(calls, "q"), 2, rows)

@@ -101,7 +101,9 @@ class SeenModel:
         of_keys = self._words(sequence, "encoder", text, layer) if "encoder" in names else None
         if "encoder" in names and of_keys is None:
             of_keys = [f" #{at}" for at in range(seen["encoder"][0].shape[2])]
-        return Session.from_seen(seen, tokens=tokens, key_tokens=of_keys, name=self._title(names, layer))
+        return Session.from_seen(
+            seen, tokens=tokens, key_tokens=of_keys, name=self._title(names, layer)
+        )
 
     def save(self, path: Path) -> None:
         """Writes everything that is kept, but not the tokenizer, to a file of safetensors."""
@@ -136,9 +138,7 @@ class SeenModel:
         silent = f", {len(self.silent)} layers not seen" if self.silent else ""
         return f"<heed.transformers.SeenModel of {self._model}: {stacks or 'nothing ran'}{silent}>"
 
-    def _layers(
-        self, sequence: int, stack: str | None, text: int, layer: int | None
-    ) -> list[Seen]:
+    def _layers(self, sequence: int, stack: str | None, text: int, layer: int | None) -> list[Seen]:
         layers = sorted(self._runs[self._place(stack)]) if layer is None else [layer]
         found = [self._one(sequence, each, stack, text).without_padding for each in layers]
         shapes = {each.shape[1:] for each in found}
@@ -146,7 +146,7 @@ class SeenModel:
             sizes = " and ".join(str(list(each)) for each in sorted(shapes))
             raise made(
                 InvalidArgument, op="look", argument="layer", found=f"None, and layers of {sizes}",
-                expected=f"one of {', '.join(map(str, layers))}, since one page has layers of one shape",
+                expected=f"one of {', '.join(map(str, layers))}: a page has layers of one shape",
             )  # fmt: skip
         return found
 
@@ -248,7 +248,11 @@ class SeenModel:
         if layer not in layers:
             known = ", ".join(map(str, sorted(layers)))
             raise made(
-                OutOfRange, op="seen", argument="layer", found=str(layer), expected=f"one of {known}"
+                OutOfRange,
+                op="seen",
+                argument="layer",
+                found=str(layer),
+                expected=f"one of {known}",
             )
         runs = layers[layer]
         if not -len(runs) <= text < len(runs):

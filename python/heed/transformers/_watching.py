@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
-from .._checks import kind_of, whole
+from .._checks import whole
 from ..errors import InvalidArgument, OutOfRange, made
 from . import _pieces
 from ._arguments import Arguments
