@@ -28,6 +28,7 @@
 #include "heed/io/npy.h"
 #include "heed/io/safetensors.h"
 #include "heed/mask.h"
+#include "heed/models/chat.h"
 #include "heed/models/classifier.h"
 #include "heed/models/model.h"
 #include "heed/models/registry.h"

@@ -124,7 +124,7 @@ class Generation(Iterator[GeneratedToken]):
 
 def generate(model: Model, prompt: Any, given: dict[str, Any]) -> Generation:
     """As :meth:`Model.generate` says."""
-    prompts, single = _prompts(prompt)
+    prompts, single = _prompts(model, prompt)
     settings = _settings(given)
     try:
         core = _core.Generation(model._core, prompts, settings)
@@ -137,19 +137,23 @@ def generate(model: Model, prompt: Any, given: dict[str, Any]) -> Generation:
     return Generation(core, single)
 
 
-def _prompts(prompt: Any) -> tuple[list[Any], bool]:
+def _prompts(model: Model, prompt: Any) -> tuple[list[Any], bool]:
     """A list of prompts, and whether one alone was given."""
     is_list = isinstance(prompt, (list, tuple))
     if not is_list or not any(isinstance(each, (str, list, tuple)) for each in prompt):
-        return [_prompt(prompt)], True
-    return [_prompt(each) for each in prompt], False
+        return [_prompt(model, prompt)], True
+    return [_prompt(model, each) for each in prompt], False
 
 
-def _prompt(given: Any) -> Any:
+def _prompt(model: Model, given: Any) -> Any:
     """A text, or what the extension reads ids from."""
+    if isinstance(given, (list, tuple)) and given and isinstance(given[0], dict):
+        text = model.chat_text(list(given))
+        assert model.tokenizer is not None  # without one there is no chat
+        return model.tokenizer.encode(text, special=False).ids
     if given is None or isinstance(given, Number):
         raise made(WrongType, op="generate", argument="prompt", found=kind_of(given),
-                   expected="a str, or a list of ids")  # fmt: skip
+                   expected="a str, a list of ids, or a list of messages")  # fmt: skip
     return checked(given, "prompt", "generate") if isinstance(given, str) else given
 
 

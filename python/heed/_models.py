@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from os import PathLike
@@ -155,6 +156,33 @@ class Model:
         """
         return open_session(self, text, pair, target, ids, cut, logits, hidden)
 
+    def chat_text(self, messages: list[dict[str, Any]], *, add_generation_prompt: bool = True,
+                  template: str | None = None, **variables: Any) -> str:  # fmt: skip
+        """The text that the model's chat template makes of messages.
+
+        Its special tokens are a part of it, so encode it with ``special=False``. :meth:`generate`
+        takes the messages themselves.
+
+        Parameters
+        ----------
+        messages : the conversation, [{"role": "user", "content": "Why?"}]
+        add_generation_prompt : whether the beginning of the answer is added
+        template : a Jinja template in place of the model's own
+        variables : what else the template reads: tools=, enable_thinking=
+
+        Raises
+        ------
+        LookupError
+            where the model has no template: it names what was sought
+        ValueError
+            where the template refuses the messages, or asks for what heed does not have: it names
+            file and line
+        """
+        given = {
+            "messages": messages, "add_generation_prompt": add_generation_prompt, **variables
+        }  # fmt: skip
+        return self._core.chat_text(json.dumps(given), template or "")
+
     def generate(self, prompt: Any, **settings: Any) -> Generation:
         """Continues a prompt, or answers it where the model is an encoder-decoder: an iterator of
         tokens. Leaving the loop ends the work.
@@ -166,7 +194,8 @@ class Model:
 
         Parameters
         ----------
-        prompt : a text, or token ids; or a list of them, which are written side by side
+        prompt : a text, token ids, or a chat ([{"role": "user", "content": "Why?"}], which the
+            model's template writes); or a list of them, which are written side by side
         n : 200; tokens at most, of each prompt
         temperature : 0.8; 0 takes the likeliest token each time
         top_k, top_p, min_p : only the most probable tokens, as many (at least 1), or with so much

@@ -13,6 +13,7 @@
 #include "errors.h"
 #include "heed/dtype.h"
 #include "heed/inspect/head_probe.h"
+#include "heed/models/chat.h"
 #include "inspect/answers/json_text.h"
 
 namespace heed::python {
@@ -112,6 +113,11 @@ nb::tuple probe(const HeldModel& held, int sequences, std::int64_t period, std::
                         found.loss_repeated);
 }
 
+std::string chat(const HeldModel& held, const std::string& variables,
+                 const std::string& chat_template) {
+  return chat_text(*held.loaded, variables, chat_template);
+}
+
 nb::list found_models() {
   nb::list list;
   for (const FoundModel& model : list_models())
@@ -161,6 +167,7 @@ void bind_model(nb::module_& module) {
                    [](const HeldModel& held) { return held.loaded->tokenizer != nullptr; })
       .def_prop_ro("info", &info_of)
       .def("probe", &probe, nb::arg("sequences"), nb::arg("period"), nb::arg("seed"))
+      .def("chat_text", &chat, nb::arg("variables"), nb::arg("chat_template"))
       .def("logits", &logits, nb::arg("ids"), nb::arg("source").none());
 }
 

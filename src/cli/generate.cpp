@@ -7,11 +7,13 @@
 #include <filesystem>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/formats/json.h"
 #include "base/number_of.h"
 #include "cli/command.h"
 #include "cli/generate_options.h"
+#include "cli/generate_prompts.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
@@ -73,8 +75,7 @@ Json as_json(const Tokenizer* tokenizer, const GeneratedToken& token) {
   return json;
 }
 
-std::string as_json(const GenerateArgs& args, const std::string& prompt,
-                    const Generated& generated) {
+Json as_json(const GenerateArgs& args, const std::string& prompt, const Generated& generated) {
   Json tokens = Json::array();
   for (const GeneratedToken& token : generated.tokens) tokens.push(as_json(args.tokenizer, token));
   Json json = {{"prompt", prompt},
@@ -82,110 +83,99 @@ std::string as_json(const GenerateArgs& args, const std::string& prompt,
                {"tokens", std::move(tokens)},
                {"stopped", name(generated.stopped)}};
   if (args.beams > 1) json.set("score", generated.score);
-  return json.dump(2) + "\n";
+  return json;
 }
 
-// The prompt's text; ids without a tokenizer have none.
-std::string read_ids(const LoadedModel& model, const GenerateOptions& options, GenerateArgs& args) {
-  args.prompts = {options.ids};
-  if (!model.tokenizer) return "";
-  const std::int64_t vocabulary = model.model->info().vocabulary;
-  for (const TokenId id : options.ids)
-    if (id < 0 || id >= vocabulary)
-      fail({.argument = "--ids",
-            .found = id,
-            .expected = fmt::format("0 to {} (the vocabulary)", vocabulary - 1)});
-  return readable(model.tokenizer->decode(options.ids, /*skip_special=*/true));
-}
-
-std::string read_text_prompt(const LoadedModel& model, const GenerateOptions& options,
-                             const std::string& prompt, GenerateArgs& args) {
-  if (!options.ids.empty()) return read_ids(model, options, args);
-  if (!model.tokenizer)
-    fail({.found = model.name + " has no tokenizer",
-          .expected = "a model that reads text, or --ids"});
-  args.prompts = {prompt_of(*model.model, *model.tokenizer, prompt)};
-  tell_of_lost_text("generate", "prompt", *model.tokenizer, prompt,
-                    model.tokenizer->encode(prompt, /*add_special=*/false));
-  return prompt;
-}
-
-// A decoder goes on from the prompt; an encoder-decoder reads it and begins anew.
-std::string read_prompt(const LoadedModel& model, const GenerateOptions& options,
-                        const std::string& prompt, GenerateArgs& args) {
-  args.tokenizer = model.writing_tokenizer();
-  std::string text = read_text_prompt(model, options, prompt, args);
-  if (!model.model->info().reads_source()) return text;
-  args.sources = std::move(args.prompts);
-  args.prompts = {{static_cast<TokenId>(model.model->info().first_token)}};
-  return text;
-}
-
-Generated generate_aloud(const LoadedModel& model, const GenerateOptions& options,
-                         const std::string& prompt) {
+std::vector<Generated> generate_aloud(const LoadedModel& model, const GenerateOptions& options,
+                                      const std::vector<std::string>& shown) {
   std::unique_ptr<Listener> listener;
-  if (options.json)
-    listener = std::make_unique<QuietWriter>(options.args.most_tokens);
+  const std::int64_t count = std::ssize(options.args.prompts);
+  if (options.json || count > 1)
+    listener = std::make_unique<QuietWriter>(options.args.most_tokens * count);
   else
-    listener = std::make_unique<Writer>(options.args.sources.empty() ? prompt : "");
+    listener = std::make_unique<Writer>(shown.front());
   try {
-    return generate(*model.model, options.args, *listener).front();
+    return generate(*model.model, options.args, *listener);
   } catch (...) {
     listener->end_line();
     throw;
   }
 }
 
-// What is printed behind the text that came piece by piece; without a tokenizer all there is.
-std::string last_words(const GenerateOptions& options, const std::string& prompt,
-                       const Generated& generated) {
-  if (options.json) return as_json(options.args, prompt, generated);
-  if (options.args.tokenizer != nullptr) return "\n";
+std::string ids_text(const Generated& generated) {
   std::vector<TokenId> ids;
   for (const GeneratedToken& token : generated.tokens) ids.push_back(token.id);
   return fmt::format("{}\n", fmt::join(ids, ","));
 }
 
+// What is printed behind the text that came piece by piece. Of several prompts, and without a
+// tokenizer, that is all there is.
+std::string last_words(const GenerateOptions& options, const Prompts& prompts,
+                       const std::vector<Generated>& texts) {
+  if (options.json) {
+    std::vector<Json> all;
+    for (std::size_t row = 0; row < texts.size(); ++row)
+      all.push_back(as_json(options.args, prompts.texts[row], texts[row]));
+    return (all.size() == 1 ? all.front() : Json(all)).dump(2) + "\n";
+  }
+  if (texts.size() == 1) return options.args.tokenizer != nullptr ? "\n" : ids_text(texts[0]);
+  std::string words;
+  for (std::size_t row = 0; row < texts.size(); ++row)
+    words += fmt::format("{}{}{}\n", row == 0 ? "" : "\n", prompts.shown[row], texts[row].text);
+  return words;
+}
+
 // Where the text became longer than the model can see.
-void tell_of_positions(const ModelInfo& info, const GenerateArgs& args,
+void tell_of_positions(const ModelInfo& info, const GenerateArgs& args, std::size_t row,
                        const Generated& generated) {
   const std::string count = number_of(generated.tokens.size(), "token");
   if (generated.stopped == Stopped::kPositions)
     tell("heed generate: stopped after {}: the model holds at most {} (block)\n", count,
          info.positions);
   // The last token is written, not read.
-  else if (std::ssize(args.prompts[0]) + std::ssize(generated.tokens) - 1 > info.positions)
+  else if (std::ssize(args.prompts[row]) + std::ssize(generated.tokens) - 1 > info.positions)
     tell(
         "heed generate: the model holds at most {} (block): later tokens follow from the "
         "last {} alone (--no-crop stops there)\n",
         info.positions, info.positions);
 }
 
-int run(GenerateOptions options, const Given& given) {
-  check(given, options);
-  const std::filesystem::path folder = find_model(options.model);
-  const GenerationConfig config = follow_folder(folder, given, options);
-  const std::string given_prompt =
-      options.ids.empty() ? given_text(options.prompt, options.file) : "";
-  const LoadedModel model = load_model(
-      folder, {.needs_tokenizers = options.ids.empty(), .packed = true, .dtype = options.dtype});
-  tell_of_lost_tokenizer("generate", model);
-  check(config, model.model->info(), model.writing_tokenizer());
+void check_stop(const Given& given, const LoadedModel& model) {
   if (given.has("--stop") && model.writing_tokenizer() == nullptr)
     fail({.argument = "--stop",
           .found = "given",
           .expected = "none, as " + model.name + " has no tokenizer"});
+}
+
+void fail_if_interrupted(const std::vector<Generated>& texts) {
+  std::size_t tokens = 0;
+  for (const Generated& text : texts) tokens += text.tokens.size();
+  for (const Generated& text : texts)
+    if (text.stopped == Stopped::kInterrupted)
+      fail({.code = ErrorCode::kInterrupted,
+            .found = fmt::format("interrupted after {}", number_of(tokens, "token"))});
+}
+
+int run(GenerateOptions options, const Given& given) {
+  check(given, options);
+  const std::filesystem::path folder = find_model(options.model);
+  const GenerationConfig config = follow_folder(folder, given, options);
+  if (options.ids.empty()) read_inputs(options);
+  const LoadedModel model = load_model(
+      folder, {.needs_tokenizers = options.ids.empty(), .packed = true, .dtype = options.dtype});
+  tell_of_lost_tokenizer("generate", model);
+  check(config, model.model->info(), model.writing_tokenizer());
+  check_stop(given, model);
   if (given.has("--beams")) options.args.sampling.temperature = 0;  // one beam is greedy
-  const std::string prompt = read_prompt(model, options, given_prompt, options.args);
+  options.args.tokenizer = model.writing_tokenizer();
+  const Prompts prompts = read_prompts(model, options, given.has("--system"));
   options.args.crop = !options.no_crop && options.args.beams == 1;
   const InterruptScope scope;
-  const Generated generated = generate_aloud(model, options, prompt);
-  print(last_words(options, prompt, generated));
-  if (!options.json) tell_of_positions(model.model->info(), options.args, generated);
-  if (generated.stopped == Stopped::kInterrupted)
-    fail({.code = ErrorCode::kInterrupted,
-          .found =
-              fmt::format("interrupted after {}", number_of(generated.tokens.size(), "token"))});
+  const std::vector<Generated> texts = generate_aloud(model, options, prompts.shown);
+  print(last_words(options, prompts, texts));
+  for (std::size_t row = 0; row < texts.size() && !options.json; ++row)
+    tell_of_positions(model.model->info(), options.args, row, texts[row]);
+  fail_if_interrupted(texts);
   return 0;
 }
 
@@ -202,7 +192,9 @@ Command generate_command() {
           "  heed generate \"Once upon a time\"\n"
           "  heed generate \"Once upon a time\" -n 50 --temperature 0 --json\n"
           "  heed generate --file story.txt --top-p 0.9 --seed 7 --stop \"The end\"\n"
-          "  heed generate \"Once upon a time\" -n 50 --beams 4",
+          "  heed generate \"Once upon a time\" -n 50 --beams 4\n"
+          "  heed generate \"Once upon a time\" \"The king had\" -n 50\n"
+          "  heed generate --model ollama:llama3.2:1b --chat \"Why is the sky blue?\"",
           declare_generate};
 }
 

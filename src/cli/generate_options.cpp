@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -142,10 +143,11 @@ void add_answer(OptionList& list, GenerateOptions& options) {
 void add_prompt(OptionList& list, GenerateOptions& options) {
   add(list,
       {{.name = "PROMPT",
-        .to = &options.prompt,
+        .to = &options.prompts,
         .type = "TEXT",
+        .list = List::kInARow,
         .help = "the beginning of the text; \"\" starts from the model's first token, - reads it "
-                "from stdin"},
+                "from stdin; several are written side by side"},
        {.name = "--file",
         .to = &options.file,
         .type = "FILE",
@@ -154,6 +156,15 @@ void add_prompt(OptionList& list, GenerateOptions& options) {
         .to = &options.ids,
         .type = "5,3,9",
         .help = "token ids instead of a text (heed tokenize prints them)"},
+       {.name = "--chat",
+        .to = &options.chat,
+        .help = "the prompt is a user's message: the model's chat template writes it and the "
+                "beginning of the answer, which alone is printed"},
+       {.name = "--system",
+        .to = &options.system,
+        .type = "TEXT",
+        .needs = "--chat",
+        .help = "the system's message before it"},
        model_option(options.model),
        {.name = "-n",
         .to = &options.args.most_tokens,
@@ -178,6 +189,9 @@ void check(const Given& given, const GenerateOptions& options) {
   if (inputs != 1)
     fail({.found = inputs == 0 ? "no prompt is given" : "several prompts are given",
           .expected = "one of PROMPT, --file and --ids"});
+  if (std::ranges::count(options.prompts, "-") > 1)
+    fail({.argument = "PROMPT", .found = "several times \"-\"", .expected = "standard input once"});
+  given.require_beside("--chat", options.ids.empty(), "PROMPT or --file");
   if (options.args.most_tokens < 1)
     fail({.argument = "-n", .found = options.args.most_tokens, .expected = "at least 1"});
   if (options.top_k && *options.top_k < 1)

@@ -14,9 +14,12 @@
 namespace heed::cli {
 
 struct GenerateOptions {
-  std::string prompt, file;
+  std::vector<std::string> prompts;
+  std::string file;
   std::vector<TokenId> ids;
   std::string model;
+  bool chat = false;
+  std::string system;  // with `chat`: the message before the user's
   GenerateArgs args;
   std::optional<std::int64_t> top_k;
   std::optional<DType> dtype;  // else the file's

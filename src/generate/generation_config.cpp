@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "generate/rules.h"
 #include "heed/error.h"
+#include "models/adapter.h"
 #include "models/config.h"
 
 namespace heed {
@@ -166,8 +167,8 @@ void follow_sampling(const GenerationConfig& config, Sampling& sampling) {
 GenerationConfig read_generation_config(const std::filesystem::path& folder) {
   GenerationConfig read;
   if (folder.empty()) return read;
-  std::filesystem::path file = folder / "generation_config.json";
-  if (!std::filesystem::exists(file)) file = folder / "config.json";  // as before there was one
+  std::filesystem::path file = model_file(folder, "generation_config.json");
+  if (!std::filesystem::exists(file)) file = model_file(folder, "config.json");  // as before there was one
   if (!std::filesystem::exists(file)) return read;                    // load_model says so
   const Config config = Config::parse(read_file(file), file.string(), "a JSON object");
   read.file = file;

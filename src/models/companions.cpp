@@ -18,6 +18,7 @@ constexpr std::string_view kCompanions[] = {"1_Pooling/config.json",
                                             "tokenizer_config.json",
                                             "special_tokens_map.json",
                                             "generation_config.json",
+                                            "chat_template.jinja",
                                             "card.md",
                                             "README.md",
                                             "LICENSE"};

@@ -13,6 +13,8 @@
 #include "heed/io/safetensors.h"
 #include "heed/models/classifier.h"
 #include "io/atomic_file.h"
+#include "models/adapter.h"
+#include "models/chat_template.h"
 #include "models/classifier.h"
 #include "models/companions.h"
 #include "models/family.h"
@@ -79,23 +81,31 @@ Config read_config(const fs::path& folder) {
   return config;
 }
 
-// The files of a model: a folder in the hub's layout, or one GGUF file.
+// The files of a model: a folder in the hub's layout, or one GGUF file; of an adapter its base's.
 struct ModelSource {
   fs::path path;
+  fs::path base;                          // of no adapter the same
   std::shared_ptr<const GgufModel> gguf;  // null: a folder
   Config config;
 
   explicit ModelSource(const fs::path& from)
       : path(from),
-        gguf(is_gguf(from) ? GgufModel::open(from) : nullptr),
-        config(gguf ? Config::parse(gguf->config_json(), from.string()) : read_config(from)) {}
+        base(base_model(from)),
+        gguf(is_gguf(base) ? GgufModel::open(base) : nullptr),
+        config(gguf ? Config::parse(gguf->config_json(), base.string()) : read_config(base)) {}
 
-  Weights weights() const { return gguf ? Weights::of(gguf) : Weights::open(path); }
+  Weights weights() const {
+    Weights own = gguf ? Weights::of(gguf) : Weights::open(base);
+    return path == base ? std::move(own)
+                        : adapted(std::move(own), path, config.with(Json::object()));
+  }
   std::unique_ptr<Tokenizer> tokenizer() const {
-    return gguf ? read_stored_vocabulary(gguf->vocabulary()) : load_tokenizer(path);
+    if (path != base)
+      if (std::unique_ptr<Tokenizer> own = load_tokenizer(path)) return own;
+    return gguf ? read_stored_vocabulary(gguf->vocabulary()) : load_tokenizer(base);
   }
   std::unique_ptr<Tokenizer> target_tokenizer() const {
-    return gguf ? nullptr : load_target_tokenizer(path);
+    return gguf ? nullptr : load_target_tokenizer(base);
   }
 };
 
@@ -105,10 +115,8 @@ void require_model_folder(const fs::path& folder) {
   };
   if (is_gguf(folder)) return;
   if (!fs::is_directory(folder)) refuse(ErrorCode::kNotFound, "no such folder", "");
+  if (is_adapter(folder)) return require_model_folder(base_model(folder));
   if (fs::exists(folder / "config.json")) return;
-  if (fs::exists(folder / "adapter_config.json"))
-    refuse(ErrorCode::kUnsupported, "holds an adapter (adapter_config.json), not a whole model",
-           "one whose weights the adapter was merged into (peft's merge_and_unload)");
   if (const auto files = gguf_files(folder); !files.empty())
     fail({.file = folder.string(),
           .found = fmt::format("holds {}", number_of(files.size(), "GGUF file")),
@@ -153,8 +161,9 @@ LoadedModel load_model(const fs::path& folder, const LoadOptions& options) {
 }
 
 std::unique_ptr<Tokenizer> load_model_tokenizer(const fs::path& path) {
-  return is_gguf(path) ? read_stored_vocabulary(GgufModel::open(path)->vocabulary())
-                       : load_tokenizer(path);
+  if (is_gguf(path)) return read_stored_vocabulary(GgufModel::open(path)->vocabulary());
+  std::unique_ptr<Tokenizer> own = load_tokenizer(path);
+  return own || !is_adapter(path) ? std::move(own) : load_model_tokenizer(base_model(path));
 }
 
 std::string why_not_loaded(const fs::path& folder) {
@@ -248,7 +257,12 @@ void save_model(const fs::path& folder, const LoadedModel& model, DType dtype) {
   save_model(folder, *model.model, model.tokenizer.get(), dtype);
   if (model.target_tokenizer)
     write_file(folder / "tokenizer_target.json", model.target_tokenizer->to_json());
-  copy_companions(model.folder, folder);
+  copy_companions(base_model(model.folder), folder);
+  if (is_adapter(model.folder)) copy_companions(model.folder, folder);
+  // A GGUF file has its template inside.
+  if (const fs::path base = base_model(model.folder); is_gguf(base))
+    if (const auto chat = find_chat_template(base, /*has_tools=*/false))
+      write_file(folder / "chat_template.jinja", chat->source);
 }
 
 }  // namespace heed

@@ -120,7 +120,8 @@ std::string hub_name(const std::string& folder) {
 // by its own name; a GGUF file is itself. None of anything else.
 std::vector<FoundModel> models_at(const std::string& name, const fs::path& path) {
   std::error_code ignored;
-  if (is_gguf_name(path) || fs::exists(path / "config.json", ignored))
+  if (is_gguf_name(path) || fs::exists(path / "config.json", ignored) ||
+      fs::exists(path / "adapter_config.json", ignored))
     return {{.name = name, .folder = path}};
   if (fs::exists(path / "run.json", ignored) && fs::exists(path / "model/config.json", ignored))
     return {{.name = name, .folder = path / "model"}};

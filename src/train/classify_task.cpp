@@ -143,8 +143,7 @@ TrainingShape ClassifyTask::shape() const {
 }
 
 void ClassifyTask::make(std::int64_t index, Example& example) const {
-  Random random = random_for(RandomUse::kRows, static_cast<std::uint64_t>(config_.seed), index);
-  example = examples_[random.below(static_cast<std::uint64_t>(training_))];
+  example = examples_[row_of(config_, index, training_)];
 }
 
 std::int64_t ClassifyTask::validation_examples() const { return std::ssize(examples_) - training_; }

@@ -19,6 +19,7 @@ class ClassifyTask : public Task {
   const TaskData& data() const override { return data_; }
   TrainingShape shape() const override;
   void make(std::int64_t index, Example& example) const override;
+  std::int64_t epoch_examples() const override { return training_; }
   std::int64_t validation_examples() const override;
   void make_validation(std::int64_t index, std::int64_t count, Example& example) const override;
   std::int64_t tokens_an_example() const override { return tokens_; }

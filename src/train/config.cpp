@@ -31,6 +31,8 @@ constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
     {"max_iters", "steps"},
     {"max_steps", "steps"},
     {"iters", "steps"},
+    {"num_train_epochs", "epochs"},
+    {"num_epochs", "epochs"},
     {"batch_size", "batch"},
     {"warmup_iters", "warmup"},
     {"warmup_steps", "warmup"},

@@ -100,6 +100,27 @@ void check_task_keys(const TrainConfig& c) {
   one_of(c.label, {"token", "text"}, "label");
 }
 
+// Keys that would be without effect beside each other.
+void check_epochs(const TrainConfig& c) {
+  at_least(c.epochs, 0, "epochs");
+  if (c.epochs == 0) return;
+  const TrainConfig usual;
+  if (c.steps != usual.steps) refuse("steps", c.steps, "none beside epochs, which decide them");
+  if (!c.generate.empty()) refuse("epochs", c.epochs, "0: what is generated has no end");
+  if (c.repeats != 0 || c.random_repeats != 0)
+    refuse("epochs", c.epochs, "0: repeats stand in the place of examples");
+}
+
+void check_validation_data(const TrainConfig& c) {
+  if (c.validation_data.empty()) return;
+  const TrainConfig usual;
+  const bool reads_text = c.generate.empty() && (c.task == "lm" || c.task == "mlm");
+  if (!reads_text)
+    refuse("validation_data", "given", "none: it is of the tasks lm and mlm on texts");
+  if (c.validation != usual.validation)
+    refuse("validation", c.validation, "none beside validation_data, which takes its place");
+}
+
 void check_least(const TrainConfig& c) {
   at_least(c.steps, 1, "steps");
   at_least(c.batch, 1, "batch");
@@ -179,6 +200,8 @@ void check(const TrainConfig& config) {
   one_of(config.task, {"lm", "mlm", "seq2seq", "classify"}, "task");
   check_data(config);
   check_task_keys(config);
+  check_epochs(config);
+  check_validation_data(config);
   one_of(config.dtype, {"f32", "f16", "bf16"}, "dtype");
   one_of(config.precision, {"f32", "bf16"}, "precision");
   one_of(config.recompute, {"none", "attention", "block"}, "recompute");

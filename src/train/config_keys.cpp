@@ -28,6 +28,8 @@ constexpr std::array kKeys = {
     TrainKey{"add_bos_token", &C::add_bos_token,
              "lm: begin each sequence with the tokenizer's first token, as in <s>"},
     TrainKey{"validation", &C::validation, "share at the end of each file kept for validation"},
+    TrainKey{"validation_data", &C::validation_data,
+             "lm and mlm: text files to validate on; all of data is then for training"},
     TrainKey{"tokenizer", &C::tokenizer, "characters, byte-bpe, word-piece, or a file"},
     TrainKey{"target_tokenizer", &C::target_tokenizer,
              "seq2seq: the tokenizer of the targets; without it both share one"},
@@ -49,6 +51,9 @@ constexpr std::array kKeys = {
     TrainKey{"recompute", &C::recompute,
              "none, attention or block: activations to recompute instead of keeping them", false},
     TrainKey{"steps", &C::steps, "updates"},
+    TrainKey{"epochs", &C::epochs,
+             "take every example once this many times, shuffled, instead of a number of steps; "
+             "0: draw examples at random"},
     TrainKey{"batch", &C::batch, "sequences in one pass"},
     TrainKey{"accumulate", &C::accumulate, "passes in one step"},
     TrainKey{"repeats", &C::repeats, "share of the sequences that repeat themselves"},

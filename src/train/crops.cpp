@@ -1,6 +1,9 @@
 #include "train/crops.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
+
 namespace heed {
 Random random_for(RandomUse use, std::uint64_t seed, std::int64_t index, std::uint64_t words) {
   return Random(seed, static_cast<std::uint32_t>(use), words * static_cast<std::uint64_t>(index));
@@ -26,6 +29,41 @@ std::int64_t random_crop(std::uint64_t seed, std::int64_t index, std::int64_t to
                          std::int64_t block) {
   Random random = random_for(RandomUse::kCrops, seed, index);
   return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(token_count - block)));
+}
+
+namespace {
+
+// The halves of a number change each other (Luby and Rackoff 1988): an order without a table.
+std::uint64_t mixed(std::uint64_t value, int half, std::span<const std::uint32_t> keys) {
+  const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
+  std::uint64_t left = value >> half, right = value & mask;
+  for (const std::uint32_t key : keys) {
+    std::uint64_t hash = (right ^ key) * 0x9E3779B97F4A7C15U;
+    hash ^= hash >> 29;
+    hash *= 0xBF58476D1CE4E5B9U;
+    left = std::exchange(right, left ^ ((hash >> 32) & mask));
+  }
+  return left << half | right;
+}
+
+}  // namespace
+
+std::int64_t shuffled(std::uint64_t seed, std::int64_t index, std::int64_t count) {
+  Random random = random_for(RandomUse::kEpochs, seed, index / count, 8);
+  std::array<std::uint32_t, 6> keys = {};
+  for (std::uint32_t& key : keys) key = random.next_u32();
+  int half = 1;
+  while (half < 31 && std::int64_t{1} << 2 * half < count) ++half;
+  auto value = static_cast<std::uint64_t>(index % count);
+  do value = mixed(value, half, keys);  // what is beyond the last example is mixed on
+  while (value >= static_cast<std::uint64_t>(count));
+  return static_cast<std::int64_t>(value);
+}
+
+std::size_t row_of(const TrainConfig& config, std::int64_t index, std::int64_t count) {
+  const auto seed = static_cast<std::uint64_t>(config.seed);
+  if (config.epochs > 0) return static_cast<std::size_t>(shuffled(seed, index, count));
+  return random_for(RandomUse::kRows, seed, index).below(static_cast<std::uint64_t>(count));
 }
 
 std::int64_t even_crop(std::int64_t index, std::int64_t count, std::int64_t token_count,

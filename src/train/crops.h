@@ -7,6 +7,7 @@
 
 #include "base/philox.h"
 #include "heed/text/tokenizer.h"
+#include "heed/train/config.h"
 #include "train/example.h"
 
 namespace heed {
@@ -24,6 +25,7 @@ enum class RandomUse : std::uint32_t {
   kStories = 9,
   kRandomRepeats = 10,
   kRandomTokens = 11,
+  kEpochs = 12,
 };
 
 /// More numbers than one example draws.
@@ -44,6 +46,13 @@ void repeated_crop(std::span<const TokenId> tokens, std::int64_t begin, std::int
 /// resumed run, or one with another cut into passes, sees the same crops.
 std::int64_t random_crop(std::uint64_t seed, std::int64_t index, std::int64_t token_count,
                          std::int64_t block);
+
+/// Which of `count` examples is number `index` of a run that takes each once an epoch: of each
+/// epoch another order, a function of seed and index alone.
+std::int64_t shuffled(std::uint64_t seed, std::int64_t index, std::int64_t count);
+
+/// Row `index` of a run over a table: drawn, or each once an epoch.
+std::size_t row_of(const TrainConfig& config, std::int64_t index, std::int64_t count);
 
 /// Crop `index` of `count`, spread evenly from the first token to the last.
 std::int64_t even_crop(std::int64_t index, std::int64_t count, std::int64_t token_count,

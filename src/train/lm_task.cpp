@@ -60,7 +60,9 @@ void LmTask::make_random(std::int64_t index, std::int64_t period, Example& examp
 
 void LmTask::make_piece(std::int64_t index, Example& example) const {
   const auto seed = static_cast<std::uint64_t>(config_.seed);
-  const std::int64_t begin = random_crop(seed, index, std::ssize(data_.train), length());
+  const std::int64_t begin = config_.epochs > 0
+                                 ? shuffled(seed, index, epoch_examples()) * length()
+                                 : random_crop(seed, index, std::ssize(data_.train), length());
   if (const auto period = repeat_period(seed, index, config_.repeats, length()))
     repeated_crop(data_.train, begin, length(), *period, example);
   else
@@ -81,6 +83,8 @@ void LmTask::make(std::int64_t index, Example& example) const {
     make_piece(index, example);
   put_first(example);
 }
+
+std::int64_t LmTask::epoch_examples() const { return (std::ssize(data_.train) - 1) / length(); }
 
 std::int64_t LmTask::validation_examples() const {
   return config_.validation == 0 ? 0 : (std::ssize(data_.validation) - 1) / length();  // disjoint

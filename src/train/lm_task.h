@@ -17,6 +17,7 @@ class LmTask : public Task {
   TrainingShape shape() const override;
   void make(std::int64_t index, Example& example) const override;
   std::int64_t counted(std::int64_t index) const override;
+  std::int64_t epoch_examples() const override;
   std::int64_t validation_examples() const override;
   void make_validation(std::int64_t index, std::int64_t count, Example& example) const override;
   std::int64_t tokens_an_example() const override { return config_.block; }

@@ -148,10 +148,16 @@ void MlmTask::mask(Random& random, Example& example) const {
 
 void MlmTask::make(std::int64_t index, Example& example) const {
   const auto seed = static_cast<std::uint64_t>(config_.seed);
-  const std::int64_t begin = random_crop(seed, index, std::ssize(data_.train), text_tokens());
+  const std::int64_t begin = config_.epochs > 0
+                                 ? shuffled(seed, index, epoch_examples()) * text_tokens()
+                                 : random_crop(seed, index, std::ssize(data_.train), text_tokens());
   Random random = random_for(RandomUse::kMasks, seed, index, kWordsOfExample);
   frame(data_.train, begin, random, example);
   mask(random, example);
+}
+
+std::int64_t MlmTask::epoch_examples() const {
+  return (std::ssize(data_.train) - 1) / text_tokens();
 }
 
 std::int64_t MlmTask::validation_examples() const {

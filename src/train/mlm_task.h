@@ -22,6 +22,7 @@ class MlmTask : public Task {
   const TaskData& data() const override { return data_; }
   TrainingShape shape() const override;
   void make(std::int64_t index, Example& example) const override;
+  std::int64_t epoch_examples() const override;
   std::int64_t validation_examples() const override;
   void make_validation(std::int64_t index, std::int64_t count, Example& example) const override;
   std::int64_t tokens_an_example() const override { return config_.block; }

@@ -130,8 +130,7 @@ TrainingShape Seq2seqTask::shape() const {
 }
 
 const TokenPair& Seq2seqTask::pair_of(std::int64_t index) const {
-  Random random = random_for(RandomUse::kRows, static_cast<std::uint64_t>(config_.seed), index);
-  return pairs_[random.below(static_cast<std::uint64_t>(training_))];
+  return pairs_[row_of(config_, index, training_)];
 }
 
 void Seq2seqTask::make(std::int64_t index, Example& example) const {

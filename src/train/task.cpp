@@ -23,13 +23,31 @@ std::int64_t Task::counted(std::int64_t index) const {
   return example.counted();
 }
 
-std::unique_ptr<Task> make_task(const TrainConfig& config) {
+namespace {
+
+constexpr std::int64_t kMostEpochExamples = std::int64_t{1} << 40;
+
+std::unique_ptr<Task> task_of(const TrainConfig& config) {
   if (!config.generate.empty()) return make_generated_task(config);
   if (config.task == "seq2seq") return std::make_unique<Seq2seqTask>(config);
   if (config.task == "classify") return std::make_unique<ClassifyTask>(config);
   TextData data = load_text_data(config);
   if (config.task == "mlm") return std::make_unique<MlmTask>(config, std::move(data));
   return std::make_unique<LmTask>(config, std::move(data));
+}
+
+}  // namespace
+
+std::unique_ptr<Task> make_task(TrainConfig& config) {
+  std::unique_ptr<Task> task = task_of(config);
+  if (config.epochs == 0) return task;
+  const std::int64_t a_step = config.batch * config.accumulate, examples = task->epoch_examples();
+  if (config.epochs > kMostEpochExamples / examples)
+    fail("train", "epochs", config.epochs,
+         fmt::format("at most {} of {}", kMostEpochExamples / examples,
+                     number_of(examples, "example")));
+  config.steps = (config.epochs * examples + a_step - 1) / a_step;
+  return task;
 }
 
 namespace {

@@ -40,6 +40,8 @@ class Task {
   virtual void make(std::int64_t index, Example& example) const = 0;
   /// Targets that `make` asks for; the default makes the example.
   virtual std::int64_t counted(std::int64_t index) const;
+  /// Examples that an epoch takes once each; 0: there is no end of them.
+  virtual std::int64_t epoch_examples() const { return 0; }
   /// Examples for validation; 0: there is no such part.
   virtual std::int64_t validation_examples() const = 0;
   /// Number `index` of `count` examples for validation, the same each time.
@@ -52,8 +54,9 @@ class Task {
   virtual bool has_accuracy() const { return true; }
 };
 
-/// As the configuration says; reads its data. Errors name the key.
-std::unique_ptr<Task> make_task(const TrainConfig& config);
+/// As the configuration says; reads its data. Errors name the key. The configuration must outlive
+/// it, and gets the steps that its `epochs` take.
+std::unique_ptr<Task> make_task(TrainConfig& config);
 
 /// As `generate`, `generate_length` and `task` say. The configuration must outlive it.
 std::unique_ptr<Task> make_generated_task(const TrainConfig& config);

@@ -142,6 +142,14 @@ void add_stories(const TrainConfig& config, TextHalves& texts, TextData& data) {
   file.bytes = std::ssize(texts.train.back());
 }
 
+void add_validation(const TrainConfig& config, TextHalves& texts, TextData& data) {
+  for (const std::filesystem::path& path : list_text_files(config.validation_data)) {
+    const std::string text = read_text(path);
+    data.files.push_back({path.string(), std::ssize(text)});
+    texts.validation.push_back(config.rejoin_lines ? rejoin_lines(text) : text);
+  }
+}
+
 // Characters see the whole text, so that validation has no unknown one; pieces are learned from the
 // training part alone.
 std::string learned_text(const TrainConfig& config, const TextHalves& texts) {
@@ -246,11 +254,13 @@ TextData load_text_data(const TrainConfig& config) {
     std::string text = read_text(path);
     data.files.push_back({path.string(), std::ssize(text)});
     if (config.rejoin_lines) text = rejoin_lines(text);
-    const std::size_t cut = validation_begin(text, config.validation);
+    const double share = config.validation_data.empty() ? config.validation : 0;
+    const std::size_t cut = validation_begin(text, share);
     texts.validation.push_back(text.substr(cut));
     text.resize(cut);
     texts.train.push_back(std::move(text));
   }
+  add_validation(config, texts, data);
   if (config.stories > 0) add_stories(config, texts, data);
   data.tokenizer = make_tokenizer(config, config.tokenizer, learned_text(config, texts));
   if (config.add_bos_token) data.first = first_token_of(*data.tokenizer);
@@ -267,10 +277,12 @@ TextData load_text_data(const TrainConfig& config) {
 }
 
 std::string stream_sizes(const TrainConfig& config, const TextData& data) {
-  return fmt::format(
-      "{} for training, {} for validation (the last {:g} % of each "
-      "file).\n",
-      number_of(data.train.size(), "token"), data.validation.size(), 100 * config.validation);
+  const std::string from =
+      config.validation_data.empty()
+          ? fmt::format("the last {:g} % of each file", 100 * config.validation)
+          : "files of their own";
+  return fmt::format("{} for training, {} for validation ({}).\n",
+                     number_of(data.train.size(), "token"), data.validation.size(), from);
 }
 
 }  // namespace heed

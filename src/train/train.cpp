@@ -59,7 +59,7 @@ std::optional<RunFolder::Found> find_checkpoint(const TrainArgs& args, const Run
   } else if (args.resume) {
     listener.note(fmt::format("{} holds no run yet: begins one", folder.path().string()));
   }
-  if (args.config.warmup >= args.config.steps)
+  if (args.config.epochs == 0 && args.config.warmup >= args.config.steps)
     listener.note(fmt::format("warmup ({}) is not below steps ({}): the learning rate never falls",
                               args.config.warmup, args.config.steps));
   if (args.config.precision == "bf16" && !bf16_pays())

@@ -48,7 +48,7 @@ Training::Training(const TrainArgs& args, const Peers& peers, const RunFolder* f
   state_.cpu = cpu_name();
   state_.threads = thread_count();
   state_.ranks = peers_.count();
-  state_.config = to_json(config_);
+  state_.config = to_json(args.config);
 }
 
 void Training::require_alike() const {

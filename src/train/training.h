@@ -54,7 +54,7 @@ class Training {
   [[noreturn]] void stop();
   TrainResult finish();
 
-  const TrainConfig& config_;
+  TrainConfig config_;  // with the steps that epochs take
   const std::atomic<bool>* stopped_;
   std::filesystem::path folder_;
   Peers peers_;

@@ -411,9 +411,9 @@ TEST(Folder, AdaptersAndGgufAreNamedAsWhatTheyAre) {
                         (scratch / "model.gguf").string());
   write_file(scratch / "adapter_config.json", "{}");
   EXPECT_HEED_ERROR(load_model(scratch.folder()), ErrorCode::kUnsupported,
-                    scratch.folder().string() +
-                        ": holds an adapter (adapter_config.json), not a whole model, expected one "
-                        "whose weights the adapter was merged into (peft's merge_and_unload)");
+                    (scratch / "adapter_config.json").string() +
+                        ": peft_type is not given, expected LORA, the one kind of adapter that "
+                        "heed applies");
 }
 
 }  // namespace

@@ -51,8 +51,8 @@ TEST(TrainConfig, AnUnknownKeyIsAnErrorThatNamesTheNearest) {
                     "c.json: line 1, column 16: unknown key \"learn_rate\"; the nearest known one "
                     "is \"learning_rate\"");
   EXPECT_HEED_ERROR(
-      parse_train_config(R"({"num_train_epochs": 1})", "c.json"), ErrorCode::kInvalidArgument,
-      "c.json: line 1, column 22: unknown key \"num_train_epochs\"; heed train --help "
+      parse_train_config(R"({"save_total_limit": 1})", "c.json"), ErrorCode::kInvalidArgument,
+      "c.json: line 1, column 22: unknown key \"save_total_limit\"; heed train --help "
       "lists the keys, as options");
 }
 

@@ -31,6 +31,30 @@ TEST(Crops, RandomOnesDependOnTheSeed) {
   EXPECT_LE(same, 1);
 }
 
+TEST(Shuffled, TakesEachExampleOnceAnEpoch) {
+  for (const std::int64_t count : {1, 2, 3, 5, 16, 17, 1000}) {
+    for (std::int64_t epoch = 0; epoch < 3; ++epoch) {
+      std::vector<bool> taken(static_cast<std::size_t>(count));
+      for (std::int64_t i = 0; i < count; ++i)
+        taken.at(static_cast<std::size_t>(shuffled(7, epoch * count + i, count))) = true;
+      EXPECT_EQ(std::ranges::count(taken, true), count);
+    }
+  }
+}
+
+TEST(Shuffled, HasAnotherOrderInEachEpochAndOfEachSeed) {
+  constexpr std::int64_t kCount = 1000;
+  int rising = 0, same_epoch = 0, same_seed = 0;
+  for (std::int64_t i = 0; i < kCount; ++i) {
+    rising += static_cast<int>(shuffled(7, i, kCount) == i);
+    same_epoch += static_cast<int>(shuffled(7, i, kCount) == shuffled(7, kCount + i, kCount));
+    same_seed += static_cast<int>(shuffled(7, i, kCount) == shuffled(8, i, kCount));
+  }
+  EXPECT_LT(rising, 10);
+  EXPECT_LT(same_epoch, 10);
+  EXPECT_LT(same_seed, 10);
+}
+
 TEST(Crops, EvenOnesGoFromTheFirstTokenToTheLast) {
   EXPECT_EQ(even_crop(0, 3, 21, 4), 0);
   EXPECT_EQ(even_crop(1, 3, 21, 4), 8);

@@ -50,6 +50,10 @@ void add_look_input(OptionList& list, LookInput& input) {
         .to = &input.target,
         .help = "the text that an encoder-decoder is made to write (default: what it writes by "
                 "itself)"},
+       {.name = "--chat",
+        .to = &input.chat,
+        .help = "the text is a user's message: look at the chat that the model's template makes "
+                "of it"},
        {.name = "--cut",
         .to = &input.cut,
         .words = {"first", "last"},

@@ -18,6 +18,7 @@ struct LookInput {
   std::string target;  // what an encoder-decoder writes
   bool has_pair = false;
   bool has_target = false;
+  bool chat = false;  // the text is a user's message
   std::vector<TokenId> ids;
   std::string cut;  // "first" or "last" tokens; empty: all of them
 };

@@ -18,6 +18,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
+#include "heed/models/chat.h"
 #include "tensor/dtype_named.h"
 
 namespace heed::cli {
@@ -180,6 +181,12 @@ ModelKind unnamed_kind(const LookOptions& options) {
   return kind_that_reads(input.text, input.has_pair, input.has_target, stack);
 }
 
+// From here on the chat is its tokens, which the tokenizer must not frame again.
+void read_chat(LookInput& input, const LoadedModel& model) {
+  const std::string text = chat_of("look", model, {}, given_text(input.text, input.file));
+  input.ids = encode_chat(model, text).ids;
+}
+
 int run(const Given& given, LookOptions options) {
   const std::string second = take_link(options);
   check(given, options);
@@ -192,6 +199,7 @@ int run(const Given& given, LookOptions options) {
   const StackShape stack = options.stack_of(model.name, model.model->info());
   if (options.layer) check_layer("look", model.name, stack, *options.layer);
   if (options.head) check_head("look", model.name, stack, *options.head);
+  if (options.input.chat) read_chat(options.input, model);
   if (options.is_page()) return write_page_file(options, model);
   if (options.heads) {
     write_heads(options, model, stack, ranking_filter(*options.heads, model.name, stack));

@@ -67,8 +67,13 @@ void check_effects(const Given& given, const LookOptions& options) {
     given.require_beside(option, lists, "--format text, json or tsv");
   for (const char* option : {"--layer", "--head"})
     given.require_beside(option, options.what == "weights", "--what weights");
-  for (const char* option : {"--cut", "--pair", "--target"})
+  for (const char* option : {"--cut", "--pair", "--target", "--chat"})
     given.require_beside(option, options.input.ids.empty(), "TEXT or --file");
+  for (const char* option : {"--cut", "--pair", "--target"})
+    if (options.input.chat && given.has(option))
+      fail({.found = fmt::format("{} cannot be used with --chat", option)});
+  if (options.input.chat && options.is_page())
+    fail({.found = fmt::format("--chat cannot be used with --format {}", options.format)});
   given.require_beside("--color", options.format == "text", "--format text");
   given.require_beside("--what", options.is_array(), "--format npy");
   given.require_beside("--units", options.format == "text", "--format text");

@@ -14,6 +14,7 @@
 #include "base/reworded.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
+#include "heed/models/chat.h"
 #include "heed/text/tokenizer.h"
 #include "text/unicode/properties.h"
 #include "text/utf8.h"
@@ -147,6 +148,22 @@ bool tell_of_dropped_letters(std::string_view command, std::string_view name, st
 void tell_of_lost_tokenizer(std::string_view command, const LoadedModel& model) {
   if (!model.tokenizer_error.empty())
     tell("heed {}: without its tokenizer: {}\n", command, displayable(model.tokenizer_error));
+}
+
+std::string chat_of(std::string_view command, const LoadedModel& model,
+                    const std::optional<std::string>& system, const std::string& message) {
+  std::vector<ChatMessage> messages;
+  if (system) messages.push_back({"system", *system});
+  messages.push_back({"user", message});
+  std::string text = chat_text(model, messages);
+  std::vector<std::string> special;
+  for (const TokenId id : encode_chat(model, text).ids)
+    if (model.tokenizer->is_special(id)) special.push_back(displayable(model.tokenizer->piece(id)));
+  if (special.empty())
+    tell("heed {}: the chat template added no special token\n", command);
+  else
+    tell("heed {}: special tokens of the chat: {}\n", command, fmt::join(special, " "));
+  return text;
 }
 
 std::string readable(std::string_view bytes) {

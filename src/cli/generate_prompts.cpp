@@ -1,0 +1,81 @@
+#include "cli/generate_prompts.h"
+
+#include <optional>
+#include <utility>
+
+#include "cli/options/text_input.h"
+#include "heed/error.h"
+#include "heed/models/chat.h"
+#include "models/model_tokenizer.h"
+
+namespace heed::cli {
+
+namespace {
+
+// The prompt's text; ids without a tokenizer have none.
+std::string read_ids(const LoadedModel& model, const GenerateOptions& options, GenerateArgs& args) {
+  args.prompts = {options.ids};
+  if (!model.tokenizer) return "";
+  const std::int64_t vocabulary = model.model->info().vocabulary;
+  for (const TokenId id : options.ids)
+    if (id < 0 || id >= vocabulary)
+      fail({.argument = "--ids",
+            .found = id,
+            .expected = fmt::format("0 to {} (the vocabulary)", vocabulary - 1)});
+  return readable(model.tokenizer->decode(options.ids, /*skip_special=*/true));
+}
+
+std::vector<TokenId> chat_ids(const LoadedModel& model, const std::string& text) {
+  std::vector<TokenId> ids = encode_chat(model, text).ids;
+  const ModelInfo& info = model.model->info();
+  require_in_vocabulary("generate", *model.tokenizer, ids,
+                        info.reads_source() ? info.source_vocabulary : info.vocabulary);
+  if (ids.empty())
+    fail({.argument = "--chat", .found = "a template that writes nothing", .expected = "a text"});
+  return ids;
+}
+
+Prompts read_texts(const LoadedModel& model, const GenerateOptions& options, bool has_system,
+                   GenerateArgs& args) {
+  Prompts prompts;
+  if (!model.tokenizer)
+    fail({.found = model.name + " has no tokenizer",
+          .expected = "a model that reads text, or --ids"});
+  const std::optional<std::string> system =
+      has_system ? std::optional(options.system) : std::nullopt;
+  for (const std::string& prompt : options.prompts) {
+    const std::string text = options.chat ? chat_of("generate", model, system, prompt) : prompt;
+    args.prompts.push_back(options.chat ? chat_ids(model, text)
+                                        : prompt_of(*model.model, *model.tokenizer, text));
+    tell_of_lost_text("generate", "prompt", *model.tokenizer, text,
+                      model.tokenizer->encode(text, /*add_special=*/false));
+    prompts.shown.push_back(options.chat ? "" : text);
+    prompts.texts.push_back(text);
+  }
+  return prompts;
+}
+
+}  // namespace
+
+void read_inputs(GenerateOptions& options) {
+  if (!options.file.empty()) options.prompts = {""};
+  for (std::string& prompt : options.prompts) prompt = given_text(prompt, options.file);
+}
+
+// A decoder goes on from the prompt; an encoder-decoder reads it and begins anew.
+Prompts read_prompts(const LoadedModel& model, GenerateOptions& options, bool has_system) {
+  GenerateArgs& args = options.args;
+  Prompts prompts;
+  if (options.ids.empty())
+    prompts = read_texts(model, options, has_system, args);
+  else
+    prompts.shown = prompts.texts = {read_ids(model, options, args)};
+  const ModelInfo& info = model.model->info();
+  if (!info.reads_source()) return prompts;
+  args.sources = std::move(args.prompts);
+  args.prompts.assign(args.sources.size(), {static_cast<TokenId>(info.first_token)});
+  prompts.shown.assign(args.sources.size(), "");
+  return prompts;
+}
+
+}  // namespace heed::cli

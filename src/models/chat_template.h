@@ -1,0 +1,24 @@
+// The chat template that comes with a model.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/formats/json.h"
+
+namespace heed {
+
+struct ChatTemplate {
+  std::string source;
+  std::string file;  // where it stands, for errors
+};
+
+/// Of a model's folder or GGUF file. `has_tools`: of a list the template "tool_use" comes first.
+/// None where the model has none.
+std::optional<ChatTemplate> find_chat_template(const std::filesystem::path& model, bool has_tools);
+
+/// {"bos_token": "<s>", ...}: the special tokens that the model's files name.
+Json named_special_tokens(const std::filesystem::path& model);
+
+}  // namespace heed

@@ -1,0 +1,33 @@
+// The filters, tests, methods and functions that templates have.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "text/jinja/value.h"
+
+namespace heed::jinja {
+
+/// Fails where there is no such filter or test, or its arguments are wrong.
+Value filtered(std::string_view filter, const Value& value, const Arguments& arguments);
+bool passes(std::string_view test, const Value& value, const Arguments& arguments);
+
+/// `value.name`: a method, or a member of a dictionary or a namespace; undefined where there is
+/// neither.
+Value member(const Value& value, const std::string& name);
+/// `value[key]`.
+Value item(const Value& value, const Value& key);
+/// value[first:last:step]; each may be none.
+Value slice(const Value& value, const Value& first, const Value& last, const Value& step);
+
+/// A method of a text, a list or a dictionary; undefined where it has none of that name.
+Value method(const Value& value, const std::string& name);
+
+/// range, dict, namespace, raise_exception and strftime_now; undefined else.
+Value global(const std::string& name);
+
+/// a + b and so on.
+Value computed(std::string_view sign, const Value& a, const Value& b);
+Value negated(const Value& value);
+
+}  // namespace heed::jinja

@@ -1,0 +1,226 @@
+// The methods of texts, lists and dictionaries.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "text/jinja/functions.h"
+#include "text/jinja/texts.h"
+#include "text/unicode/properties.h"
+#include "text/utf8.h"
+
+namespace heed::jinja {
+namespace {
+
+template <typename Own>
+using Method = Value (*)(const Own&, const Arguments&);
+
+template <Side Where>
+Value strip(const std::string& text, const Arguments& given) {
+  given.require(1, {});
+  std::optional<std::string> chars;
+  if (!given.positional.empty() && !given.positional[0].is_none()) chars = given.text(0, "chars");
+  return stripped(text, chars, Where);
+}
+
+template <std::string (*Change)(std::string_view)>
+Value changed(const std::string& text, const Arguments& given) {
+  given.require(0, {});
+  return Change(text);
+}
+
+Value list_of(const std::vector<std::string>& texts) {
+  return List{.items = Values(texts.begin(), texts.end())};
+}
+
+template <bool FromRight>
+Value split_method(const std::string& text, const Arguments& given) {
+  given.require(2, {"sep", "maxsplit"});
+  const Value* separator = given.find(0, "sep");
+  const bool by_blanks = separator == nullptr || separator->is_none();
+  const std::string own = by_blanks ? "" : given.text(0, "sep");
+  if (!by_blanks && own.empty()) refuse("an empty separator", "a text");
+  return list_of(split(text, own, given.integer(1, "maxsplit", -1), FromRight));
+}
+
+Value splitlines(const std::string& text, const Arguments& given) {
+  given.require(0, {});
+  return list_of(lines_of(text));
+}
+
+// With one text or a tuple of them.
+template <bool AtEnd>
+Value has_end(const std::string& text, const Arguments& given) {
+  given.require(1, {});
+  const auto has = [&](const Value& part) {
+    if (part.text() == nullptr)
+      refuse(fmt::format("a text that begins or ends with {}", part.type()), "with a text");
+    return AtEnd ? text.ends_with(*part.text()) : text.starts_with(*part.text());
+  };
+  if (given.positional.empty()) refuse("no argument", "a text");
+  const List* several = given.positional[0].list();
+  return several == nullptr ? has(given.positional[0]) : std::ranges::any_of(several->items, has);
+}
+
+Value replace(const std::string& text, const Arguments& given) {
+  given.require(3, {"count"});
+  const std::int64_t count = given.integer(2, "count", -1);
+  return replaced(text, given.text(0, "old"), given.text(1, "new"), count);
+}
+
+// In characters, as Python counts.
+template <bool FromRight>
+Value find_method(const std::string& text, const Arguments& given) {
+  given.require(1, {});
+  const std::string part = given.text(0, "sub");
+  const std::size_t found = FromRight ? text.rfind(part) : text.find(part);
+  return found == std::string::npos ? Value(std::int64_t{-1})
+                                    : Value(length_of(text.substr(0, found)));
+}
+
+Value count_method(const std::string& text, const Arguments& given) {
+  given.require(1, {});
+  const std::string part = given.text(0, "sub");
+  if (part.empty()) return length_of(text) + 1;
+  return std::ssize(split(text, part, -1, /*from_right=*/false)) - 1;
+}
+
+Value join(const std::string& text, const Arguments& given) {
+  given.require(1, {});
+  if (given.positional.empty()) refuse("no argument", "a list of texts");
+  for (const Value& each : items_of(given.positional[0]))
+    if (each.text() == nullptr) refuse(fmt::format("{} is joined", each.type()), "texts");
+  return filtered("join", given.positional[0], {.positional = {Value(text)}});
+}
+
+template <bool AtEnd>
+Value remove(const std::string& text, const Arguments& given) {
+  given.require(1, {});
+  const std::string part = given.text(0, "prefix");
+  if (AtEnd) return text.ends_with(part) ? text.substr(0, text.size() - part.size()) : text;
+  return text.starts_with(part) ? text.substr(part.size()) : text;
+}
+
+template <bool (*Is)(char32_t)>
+Value all_are(const std::string& text, const Arguments& given) {
+  given.require(0, {});
+  return !text.empty() && std::ranges::all_of(characters_of(text), [](const std::string& each) {
+    return Is(character_at(each, 0).code);
+  });
+}
+
+bool is_digit(char32_t code) { return general_category(code) == 9; }
+bool is_letter_or_digit(char32_t code) { return is_letter(code) || is_number(code); }
+
+constexpr std::pair<std::string_view, Method<std::string>> kOfTexts[] = {
+    {"strip", strip<Side::kBoth>},
+    {"lstrip", strip<Side::kLeft>},
+    {"rstrip", strip<Side::kRight>},
+    {"upper", changed<upper>},
+    {"lower", changed<lower>},
+    {"capitalize", changed<capitalized>},
+    {"title", changed<titled>},
+    {"split", split_method<false>},
+    {"rsplit", split_method<true>},
+    {"splitlines", splitlines},
+    {"startswith", has_end<false>},
+    {"endswith", has_end<true>},
+    {"replace", replace},
+    {"find", find_method<false>},
+    {"rfind", find_method<true>},
+    {"count", count_method},
+    {"join", join},
+    {"removeprefix", remove<false>},
+    {"removesuffix", remove<true>},
+    {"isdigit", all_are<is_digit>},
+    {"isalpha", all_are<is_letter>},
+    {"isalnum", all_are<is_letter_or_digit>},
+    {"isspace", all_are<is_python_space>}};
+
+Value get(const Mapping& dict, const Arguments& given) {
+  given.require(2, {});
+  if (given.positional.empty()) refuse("no argument", "a key");
+  const std::string* key = given.positional[0].text();
+  const Value* found = key == nullptr ? nullptr : find(dict.members, *key);
+  if (found != nullptr) return *found;
+  return given.positional.size() > 1 ? given.positional[1] : Value(nullptr);
+}
+
+Value items(const Mapping& dict, const Arguments& given) {
+  given.require(0, {});
+  List all;
+  for (const auto& [name, member] : dict.members)
+    all.items.push_back(List{{name, member}, Sequence::kTuple});
+  return all;
+}
+
+template <bool Keys>
+Value parts(const Mapping& dict, const Arguments& given) {
+  given.require(0, {});
+  List all;
+  for (const auto& [name, member] : dict.members) all.items.push_back(Keys ? Value(name) : member);
+  return all;
+}
+
+constexpr std::pair<std::string_view, Method<Mapping>> kOfDicts[] = {
+    {"get", get}, {"items", items}, {"keys", parts<true>}, {"values", parts<false>}};
+
+Value index(const List& list, const Arguments& given) {
+  given.require(1, {});
+  if (given.positional.empty()) refuse("no argument", "an item");
+  const auto found = std::ranges::find_if(
+      list.items, [&](const Value& each) { return equal(each, given.positional[0]); });
+  if (found == list.items.end()) refuse("an item that is not in the list", "one that is");
+  return static_cast<std::int64_t>(found - list.items.begin());
+}
+
+Value count(const List& list, const Arguments& given) {
+  given.require(1, {});
+  if (given.positional.empty()) refuse("no argument", "an item");
+  return static_cast<std::int64_t>(std::ranges::count_if(
+      list.items, [&](const Value& each) { return equal(each, given.positional[0]); }));
+}
+
+constexpr std::pair<std::string_view, Method<List>> kOfLists[] = {{"index", index},
+                                                                  {"count", count}};
+
+// What Python's objects have beside these: such a name is no member of the value.
+constexpr std::string_view kOthersOfTexts[] = {
+    "format",     "format_map", "encode",     "center",       "ljust",       "rjust",
+    "zfill",      "casefold",   "expandtabs", "index",        "rindex",      "partition",
+    "rpartition", "swapcase",   "translate",  "isupper",      "islower",     "istitle",
+    "isnumeric",  "isdecimal",  "isascii",    "isidentifier", "isprintable", "maketrans"};
+constexpr std::string_view kOthersOfDicts[] = {"copy",       "clear",  "pop",     "popitem",
+                                               "setdefault", "update", "fromkeys"};
+constexpr std::string_view kOthersOfLists[] = {"append",  "extend", "insert", "pop", "remove",
+                                               "reverse", "sort",   "clear",  "copy"};
+
+template <auto Access, typename Known, typename Others>
+Value bound_method(const Value& value, const std::string& name, const Known& known,
+                   const Others& others) {
+  for (const auto& [method_name, call] : known)
+    if (method_name == name)
+      return Function{name, [value, call = call](const Arguments& given) {
+                        return call(*(value.*Access)(), given);
+                      }};
+  if (std::ranges::find(others, name) == std::end(others)) return {};
+  return Function{name, [name, type = value.type()](const Arguments&) -> Value {
+                    not_served(fmt::format("a method of {}", type), name);
+                  }};
+}
+
+}  // namespace
+
+Value method(const Value& value, const std::string& name) {
+  if (value.text() != nullptr)
+    return bound_method<&Value::text>(value, name, kOfTexts, kOthersOfTexts);
+  if (value.dict() != nullptr)
+    return bound_method<&Value::dict>(value, name, kOfDicts, kOthersOfDicts);
+  const List* list = value.list();
+  if (list == nullptr || list->kind == Sequence::kGenerator) return {};
+  return bound_method<&Value::list>(value, name, kOfLists, kOthersOfLists);
+}
+
+}  // namespace heed::jinja

@@ -1,0 +1,56 @@
+// The tokens of a template, one after the other.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "text/jinja/tokens.h"
+
+namespace heed::jinja {
+
+class TokenStream {
+ public:
+  explicit TokenStream(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
+
+  const Token& now() const { return tokens_[at_]; }
+  const Token& next() const { return tokens_[at_ + (now().kind == TokenKind::kEnd ? 0 : 1)]; }
+  Token take() { return now().kind == TokenKind::kEnd ? now() : tokens_[at_++]; }
+
+  bool is(TokenKind kind) const { return now().kind == kind; }
+  bool is(TokenKind kind, std::string_view text) const { return is(kind) && now().text == text; }
+  bool is_operator(std::string_view text) const { return is(TokenKind::kOperator, text); }
+  bool is_name(std::string_view text) const { return is(TokenKind::kName, text); }
+
+  bool skip_operator(std::string_view text) { return is_operator(text) && (++at_, true); }
+  bool skip_name(std::string_view text) { return is_name(text) && (++at_, true); }
+
+  Token expect(TokenKind kind, std::string_view what) {
+    if (!is(kind)) refuse(what);
+    return take();
+  }
+  void expect_operator(std::string_view text) {
+    if (!skip_operator(text)) refuse(fmt::format("'{}'", text));
+  }
+
+  [[noreturn]] void refuse(std::string_view expected) const {
+    const bool has_text = !now().text.empty();
+    refuse_in_line(now().line, has_text ? fmt::format("'{}'", now().text) : name_of(now().kind),
+                   expected);
+  }
+
+ private:
+  static std::string name_of(TokenKind kind) {
+    return kind == TokenKind::kBlockEnd    ? "'%}'"
+           : kind == TokenKind::kOutputEnd ? "'}}'"
+           : kind == TokenKind::kString    ? "an empty text"
+                                           : "the end of the template";
+  }
+
+  std::vector<Token> tokens_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace heed::jinja
