@@ -1,4 +1,4 @@
-"""What a model hands to its attention function, and what the function makes of it."""
+"""The arguments of a call of an attention function, and how the function reads them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from ._pattern import Pattern
 from ._rules import CAUSAL, EVERYTHING, Band
 
 OF_NONE: dict[bool, dict[str, Any]] = {False: {}, True: {"mask": causal(), "q_offset": 0}}
-"""What no mask says: nothing is hidden; or causal, where the first query and the first key stand
-together, as PyTorch has it."""
+"""A call without a mask hides nothing; or it is causal, and query 0 sees key 0 alone, as in PyTorch."""
 
 KNOWN = (
     "eager",
@@ -41,7 +40,7 @@ class Arguments:
     mask: Any
     settings: dict[str, Any]
     pattern: Pattern | None
-    """What the mask was made from, where that is known."""
+    """The rules that made the mask, where they are known."""
     offsets: tuple[int, int] | None
     """The positions of query 0 and key 0, where they are known without a pattern."""
     kept: list[Tensor] = field(default_factory=list)
@@ -83,7 +82,7 @@ class Arguments:
         return mask if mask.dim() == 4 else mask.expand(*(1,) * (4 - mask.dim()), *mask.shape)
 
     def _of_lengths(self, padding: Tensor | None) -> Pattern | None:
-        """Of no mask, or one a key, as flash attention has it."""
+        """The pattern of no mask, or of one flag for each key, as flash attention takes it."""
         queries, keys = self.lengths
         batch = self.key.shape[0]
         is_flash = "flash" in self.name
@@ -102,7 +101,7 @@ class Arguments:
         return Pattern(batch, *places, rule, padding)
 
     def _of_blocks(self) -> Tensor:
-        """Of FlexAttention's block mask."""
+        """The pattern of FlexAttention's block mask."""
         from torch.nn.attention.flex_attention import create_mask
 
         queries, keys = self.lengths

@@ -18,7 +18,7 @@ _BY_SEQUENCE = ("q", "k", "v", "out", "bias", "weights", "ids")
 
 @dataclass
 class Call:
-    """One call, linear in the length but for a bias, a mask or weights that exist as tensors.
+    """One call, linear in the length except a bias, a mask or weights that exist as tensors.
 
     Tensors stay where the model computed them.
     """

@@ -29,7 +29,7 @@ _ROWS = 128
 
 @dataclass
 class Edit:
-    """What is changed in some heads of some layers."""
+    """One change of some heads of some layers."""
 
     name: str
     places: dict[int, list[int] | None] | None
@@ -111,7 +111,7 @@ class Block:
 
 
 def _at(places: Tensor | None, positions: range) -> Tensor:
-    """[B or 1, len(positions)] of bool; positions behind those that are known are none of them."""
+    """[B or 1, len(positions)] of bool; False for positions after the known ones."""
     if places is None:
         return torch.ones(1, len(positions), dtype=torch.bool)
     known = places[:, max(positions.start, 0) : positions.stop]

@@ -19,7 +19,7 @@ from ._stacks import Place, place_of
 
 
 class Following:
-    """What a watch and a set of edits share."""
+    """The common part of a watch and a set of edits."""
 
     def __init__(self, model: PreTrainedModel):
         self.model_name = type(model).__name__
@@ -55,7 +55,7 @@ class Following:
         """A model, or one inside of it, begins a pass."""
 
     def _ids_of(self, name: str, call: Call) -> Tensor | None:
-        """What the nearest model around a module was given, where it has one id a query."""
+        """The token ids of the nearest model around a module, where it has one id for each query."""
         around = [prefix for prefix in self._given if is_inside(name, prefix)]
         for prefix in sorted(around, key=len, reverse=True):
             ids = self._given[prefix]

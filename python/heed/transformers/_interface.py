@@ -30,7 +30,7 @@ class Bystander(Protocol):
     modules: Any
     """Contains the modules of its model."""
     offsets: dict[tuple[int, int], tuple[int, int]]
-    """Of the masks of this pass, by their lengths [Tq, Tk]: the positions of query 0 and key 0."""
+    """The positions of query 0 and key 0 for each mask of this pass, by its lengths [Tq, Tk]."""
 
     def called(self, module: nn.Module, compute: Callable[..., Any], arguments: Arguments) -> Any:
         """Returns what the attention function returns; ``compute(arguments)`` calls it."""
@@ -170,7 +170,7 @@ def _remember(mask: Any, pattern: Pattern | None, settings: dict[str, Any]) -> N
 
 
 def _pattern(mask: Any) -> Pattern | None:
-    """What the mask was made from, unless the model has written to it."""
+    """The rules that made the mask, unless the model has written to it."""
     if isinstance(mask, Pattern):
         return mask
     pattern, version = getattr(mask, _OWN, (None, None))

@@ -257,7 +257,7 @@ class Run:
 _TOLERANCE = {
     torch.float64: 1e-4, torch.float32: 1e-3, torch.float16: 0.01, torch.bfloat16: 0.05,
 }  # fmt: skip
-"""Of the largest value: several times what an implementation of each type rounds."""
+"""A share of the largest value: several times the rounding of an implementation in each type."""
 
 
 def _joined(calls: list[Call], name: str) -> Tensor:
