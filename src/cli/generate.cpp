@@ -193,8 +193,7 @@ Command generate_command() {
           "  heed generate \"Once upon a time\" -n 50 --temperature 0 --json\n"
           "  heed generate --file story.txt --top-p 0.9 --seed 7 --stop \"The end\"\n"
           "  heed generate \"Once upon a time\" -n 50 --beams 4\n"
-          "  heed generate \"Once upon a time\" \"The king had\" -n 50\n"
-          "  heed generate --model ollama:llama3.2:1b --chat \"Why is the sky blue?\"",
+          "  heed generate \"Once upon a time\" \"The king had\" -n 50",
           declare_generate};
 }
 

@@ -156,15 +156,6 @@ void add_prompt(OptionList& list, GenerateOptions& options) {
         .to = &options.ids,
         .type = "5,3,9",
         .help = "token ids instead of a text (heed tokenize prints them)"},
-       {.name = "--chat",
-        .to = &options.chat,
-        .help = "the prompt is a user's message: the model's chat template writes it and the "
-                "beginning of the answer, which alone is printed"},
-       {.name = "--system",
-        .to = &options.system,
-        .type = "TEXT",
-        .needs = "--chat",
-        .help = "the system's message before it"},
        model_option(options.model),
        {.name = "-n",
         .to = &options.args.most_tokens,
@@ -172,10 +163,23 @@ void add_prompt(OptionList& list, GenerateOptions& options) {
         .help = "tokens to write at most (default 200)"}});
 }
 
+void add_chat(OptionList& list, GenerateOptions& options) {
+  add(list, {{.name = "--chat",
+              .to = &options.chat,
+              .help = "the prompt is a user's message: the model's chat template writes it and the "
+                      "beginning of the answer, which alone is printed"},
+             {.name = "--system",
+              .to = &options.system,
+              .type = "TEXT",
+              .needs = "--chat",
+              .help = "the system's message before it"}});
+}
+
 }  // namespace
 
 void add_generate_options(OptionList& list, GenerateOptions& options) {
   add_prompt(list, options);
+  add_chat(list, options);
   add_sampling(list, options.args, options.top_k);
   add_repetition(list, options.args);
   add_beams(list, options.args);

@@ -27,10 +27,10 @@ bool is_there(const fs::path& file) {
   return fs::exists(file, ignored);
 }
 
-// What an adapter does to one tensor of its base.
+// The change of one tensor of the base.
 struct Change {
   std::string a = {}, b = {};  // names of the two matrices
-  std::string whole = {};      // the tensor that stands in the place of the base's
+  std::string whole = {};      // the tensor that replaces the base's
   double scale = 0;
   bool transposed = false;  // W is [inputs, outputs], as A B are
 };

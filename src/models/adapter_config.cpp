@@ -13,7 +13,7 @@
 namespace heed {
 namespace {
 
-// What is read, and what says nothing about the weights of the finished adapter.
+// Keys that heed reads, and keys that say nothing about the weights of a finished adapter.
 constexpr std::string_view kKnown[] = {"peft_type",
                                        "base_model_name_or_path",
                                        "lora_alpha",

@@ -18,7 +18,7 @@ struct AdapterConfig {
   std::vector<std::pair<std::string, double>> alphas = {};  // of modules whose names end so
   std::string base = {};
 
-  /// Of a module of this name whose matrices have the rank r.
+  /// The factor of B A in a module of this name whose matrices have the rank r.
   double scale(std::string_view module, std::int64_t r) const;
 };
 

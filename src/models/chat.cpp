@@ -34,7 +34,7 @@ void add_missing_tokens(const LoadedModel& model, Json& tokens) {
   add("eos_token", info.end_tokens.empty() ? -1 : info.end_tokens.front());
 }
 
-// A token without a name is none of the variables.
+// Leaves out tokens that the files set to null.
 Json variables_of(const LoadedModel& model, const Json& given) {
   Json tokens = named_special_tokens(model.folder);
   add_missing_tokens(model, tokens);

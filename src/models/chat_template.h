@@ -14,7 +14,7 @@ struct ChatTemplate {
   std::string file;  // where it stands, for errors
 };
 
-/// Of a model's folder or GGUF file. `has_tools`: of a list the template "tool_use" comes first.
+/// Finds the template of a model's folder or GGUF file. `has_tools`: prefers "tool_use" in a list.
 /// None where the model has none.
 std::optional<ChatTemplate> find_chat_template(const std::filesystem::path& model, bool has_tools);
 

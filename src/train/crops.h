@@ -47,8 +47,8 @@ void repeated_crop(std::span<const TokenId> tokens, std::int64_t begin, std::int
 std::int64_t random_crop(std::uint64_t seed, std::int64_t index, std::int64_t token_count,
                          std::int64_t block);
 
-/// Which of `count` examples is number `index` of a run that takes each once an epoch: of each
-/// epoch another order, a function of seed and index alone.
+/// The example that a run takes at `index` if it takes each of `count` once an epoch. Each epoch
+/// has its own order, a function of seed and index alone.
 std::int64_t shuffled(std::uint64_t seed, std::int64_t index, std::int64_t count);
 
 /// Row `index` of a run over a table: drawn, or each once an epoch.

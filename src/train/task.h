@@ -40,7 +40,7 @@ class Task {
   virtual void make(std::int64_t index, Example& example) const = 0;
   /// Targets that `make` asks for; the default makes the example.
   virtual std::int64_t counted(std::int64_t index) const;
-  /// Examples that an epoch takes once each; 0: there is no end of them.
+  /// Examples that an epoch takes once each; 0: endless.
   virtual std::int64_t epoch_examples() const { return 0; }
   /// Examples for validation; 0: there is no such part.
   virtual std::int64_t validation_examples() const = 0;

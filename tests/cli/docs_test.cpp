@@ -71,7 +71,7 @@ bool command_runs_here(const std::string& command) {
   return std::ranges::none_of(
       std::vector<std::string>{"--format svg", "--format png", "input.txt", "novels/",
                                "runs/shakespeare", "runs/one-head", "runs/bigram", "train.en",
-                               "reviews.tsv", "heed serve", "heed bench", "heed check"},
+                               "reviews.tsv", "heed serve", "heed bench", "heed check", "--chat"},
       [&](const std::string& part) { return command.find(part) != std::string::npos; });
 }
 

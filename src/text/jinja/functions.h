@@ -8,7 +8,7 @@
 
 namespace heed::jinja {
 
-/// Fails where there is no such filter or test, or its arguments are wrong.
+/// Fails if the filter or test is unknown, or its arguments are wrong.
 Value filtered(std::string_view filter, const Value& value, const Arguments& arguments);
 bool passes(std::string_view test, const Value& value, const Arguments& arguments);
 

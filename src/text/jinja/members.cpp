@@ -1,4 +1,4 @@
-// What stands behind a value: .name, [key], [first:last].
+// Access to a part of a value: .name, [key], [first:last].
 #include <fmt/format.h>
 
 #include <algorithm>

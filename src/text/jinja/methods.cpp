@@ -186,7 +186,7 @@ Value count(const List& list, const Arguments& given) {
 constexpr std::pair<std::string_view, Method<List>> kOfLists[] = {{"index", index},
                                                                   {"count", count}};
 
-// What Python's objects have beside these: such a name is no member of the value.
+// Python's other methods: a call is refused by name, and the name never means a member.
 constexpr std::string_view kOthersOfTexts[] = {
     "format",     "format_map", "encode",     "center",       "ljust",       "rjust",
     "zfill",      "casefold",   "expandtabs", "index",        "rindex",      "partition",

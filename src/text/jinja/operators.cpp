@@ -69,6 +69,7 @@ Value repeated(const Value& value, std::int64_t times) {
   if (times > 0 && each > (std::int64_t{1} << 40) / times) require_size(std::int64_t{1} << 40);
   require_size(each * times);
   if (const std::string* text = value.text()) {
+    if (text->size() == 1) return std::string(static_cast<std::size_t>(times), text->front());
     std::string out;
     for (std::int64_t i = 0; i < times; ++i) out += *text;
     return out;

@@ -8,7 +8,7 @@
 
 namespace heed::jinja {
 
-// The stack of this thread bounds how deep parentheses may stand in each other.
+// Counts nested parentheses, since the parser recurses.
 class ExpressionParser::Level {
  public:
   explicit Level(ExpressionParser& parser) : parser_(parser) {

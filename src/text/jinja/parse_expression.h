@@ -18,7 +18,7 @@ class ExpressionParser {
   ExpressionPtr filters(ExpressionPtr value);
 
  private:
-  class Level;  // counts how deep expressions stand in each other
+  class Level;  // counts nested expressions
 
   ExpressionPtr both();
   ExpressionPtr negation();

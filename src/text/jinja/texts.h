@@ -17,7 +17,7 @@ std::string upper(std::string_view text);
 std::string lower(std::string_view text);
 /// The first character in upper case and the others in lower case.
 std::string capitalized(std::string_view text);
-/// As `str.title`: a letter behind what is none is in upper case.
+/// As `str.title`: each first letter of a run of letters is in upper case.
 std::string titled(std::string_view text);
 /// As Jinja's filter `title`: words begin behind white space, "-" and opening brackets.
 std::string titled_words(std::string_view text);

@@ -19,7 +19,7 @@ class Value;
 using Values = std::vector<Value>;
 using Members = std::vector<std::pair<std::string, Value>>;
 
-/// What a missing name or member is: nothing when it is printed, an error when it is used.
+/// A missing name or member: prints nothing, and fails when it is used.
 struct Undefined {
   std::string name;  // "messages[0].content"; empty: an item of no name
 };
@@ -100,7 +100,7 @@ class Value {
       value_;
 };
 
-/// What a call, a filter or a test is given.
+/// The arguments of a call, a filter or a test.
 struct Arguments {
   Values positional = {};
   Members named = {};
