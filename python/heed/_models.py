@@ -172,7 +172,7 @@ class Model:
 
         Raises
         ------
-        LookupError
+        FileNotFoundError
             where the model has no template: it names what was sought
         ValueError
             where the template refuses the messages, or asks for what heed does not have: it names

@@ -233,3 +233,41 @@ def test_ctrl_c_ends_a_generation(tales):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+CHAT = (
+    "{{ '<s>' }}{% for m in messages %}{{ m.role }}: {{ m.content | trim }}\n{% endfor %}"
+    "{% if add_generation_prompt %}assistant:{% endif %}"
+)
+
+
+@pytest.fixture(scope="module")
+def chatty(tmp_path_factory):
+    """The built-in model with a chat template."""
+    folder = tmp_path_factory.mktemp("models") / "chatty"
+    shutil.copytree(next(each.folder for each in heed.models() if each.name == "tales"), folder)
+    (folder / "chat_template.jinja").write_text(CHAT)
+    return heed.load(folder)
+
+
+def test_a_chat_is_the_text_of_its_template(chatty):
+    messages = [{"role": "user", "content": " Who is the king? "}]
+    text = chatty.chat_text(messages)
+    assert text == "<s>user: Who is the king?\nassistant:"
+    unanswered = chatty.chat_text(messages, add_generation_prompt=False)
+    assert unanswered == text.removesuffix("assistant:")
+    assert chatty.chat_text(messages, template="{{ messages | length }}") == "1"
+    ids = chatty.tokenizer.encode(text, special=False).ids
+    written = chatty.generate(messages, n=8, seed=1)
+    written.run()
+    of_ids = chatty.generate(ids, n=8, seed=1)
+    of_ids.run()
+    assert written.text == of_ids.text
+    both = chatty.generate([messages, messages], n=4, temperature=0)
+    both.run()
+    assert len(both.texts) == 2 and both.texts[0] == both.texts[1]
+
+
+def test_a_model_without_a_chat_template_says_so(tales):
+    with pytest.raises(FileNotFoundError, match="has no chat template, expected chat_template.jinja"):
+        tales.chat_text([{"role": "user", "content": "Why?"}])
