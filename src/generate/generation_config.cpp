@@ -168,8 +168,9 @@ GenerationConfig read_generation_config(const std::filesystem::path& folder) {
   GenerationConfig read;
   if (folder.empty()) return read;
   std::filesystem::path file = model_file(folder, "generation_config.json");
-  if (!std::filesystem::exists(file)) file = model_file(folder, "config.json");  // as before there was one
-  if (!std::filesystem::exists(file)) return read;                    // load_model says so
+  if (!std::filesystem::exists(file))
+    file = model_file(folder, "config.json");       // as before there was one
+  if (!std::filesystem::exists(file)) return read;  // load_model says so
   const Config config = Config::parse(read_file(file), file.string(), "a JSON object");
   read.file = file;
   read.source = std::make_shared<const Config>(config);

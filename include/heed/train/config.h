@@ -26,9 +26,9 @@ struct TrainConfig {
   bool add_bos_token = false;        // lm: each sequence begins with the tokenizer's first token
   double validation = 0.1;           // the last part of each file; 0: none
   std::vector<std::string> validation_data;  // files in place of that part
-  std::string tokenizer = "characters";  // or "byte-bpe", "word-piece", a tokenizer's file
-  std::string target_tokenizer;          // seq2seq: of the targets; "": one for both
-  std::int64_t vocabulary = 4096;        // of a byte-bpe or word-piece
+  std::string tokenizer = "characters";      // or "byte-bpe", "word-piece", a tokenizer's file
+  std::string target_tokenizer;              // seq2seq: of the targets; "": one for both
+  std::int64_t vocabulary = 4096;            // of a byte-bpe or word-piece
 
   std::int64_t layers = 4;
   std::int64_t heads = 4;
@@ -44,12 +44,12 @@ struct TrainConfig {
   std::string recompute = "none";  // activations that backward makes again: "attention", "block"
 
   std::int64_t steps = 2000;
-  std::int64_t epochs = 0;  // each example once in each, in place of steps; 0: drawn at random
-  std::int64_t batch = 12;            // sequences in one pass
-  std::int64_t accumulate = 1;        // passes in one step; the gradient is their mean
-  double repeats = 0;                 // share of the sequences that repeat themselves
-  double random_repeats = 0;          // and of those of random tokens that do
-  double label_smoothing = 0;         // share of each target that all classes have alike
+  std::int64_t epochs = 0;      // each example once in each, in place of steps; 0: drawn at random
+  std::int64_t batch = 12;      // sequences in one pass
+  std::int64_t accumulate = 1;  // passes in one step; the gradient is their mean
+  double repeats = 0;           // share of the sequences that repeat themselves
+  double random_repeats = 0;    // and of those of random tokens that do
+  double label_smoothing = 0;   // share of each target that all classes have alike
   std::string schedule = "cosine";    // or "linear", "inverse-sqrt", "constant"
   double learning_rate = 1e-3;        // after the warm-up
   double final_learning_rate = 1e-4;  // what the schedule comes down to at the last step
