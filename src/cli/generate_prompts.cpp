@@ -1,5 +1,7 @@
 #include "cli/generate_prompts.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <utility>
 
