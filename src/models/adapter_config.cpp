@@ -14,33 +14,33 @@ namespace heed {
 namespace {
 
 // Keys that heed reads, and keys that say nothing about the weights of a finished adapter.
-constexpr std::string_view kKnown[] = {"peft_type",
-                                       "base_model_name_or_path",
-                                       "lora_alpha",
-                                       "r",
-                                       "use_rslora",
-                                       "fan_in_fan_out",
-                                       "alpha_pattern",
-                                       "rank_pattern",
-                                       "bias",
-                                       "modules_to_save",
-                                       "init_lora_weights",
-                                       "target_modules",
-                                       "exclude_modules",
-                                       "layers_to_transform",
-                                       "layers_pattern",
-                                       "task_type",
-                                       "inference_mode",
-                                       "revision",
-                                       "auto_mapping",
-                                       "peft_version",
-                                       "lora_dropout",
-                                       "loftq_config",
-                                       "eva_config",
-                                       "runtime_config",
-                                       "ensure_weight_tying",
-                                       "qalora_group_size",
-                                       "megatron_core"};
+constexpr std::string_view kKnownKeys[] = {"peft_type",
+                                           "base_model_name_or_path",
+                                           "lora_alpha",
+                                           "r",
+                                           "use_rslora",
+                                           "fan_in_fan_out",
+                                           "alpha_pattern",
+                                           "rank_pattern",
+                                           "bias",
+                                           "modules_to_save",
+                                           "init_lora_weights",
+                                           "target_modules",
+                                           "exclude_modules",
+                                           "layers_to_transform",
+                                           "layers_pattern",
+                                           "task_type",
+                                           "inference_mode",
+                                           "revision",
+                                           "auto_mapping",
+                                           "peft_version",
+                                           "lora_dropout",
+                                           "loftq_config",
+                                           "eva_config",
+                                           "runtime_config",
+                                           "ensure_weight_tying",
+                                           "qalora_group_size",
+                                           "megatron_core"};
 
 bool is_off(const Json& value) {
   return value.is_null() || value == Json(false) ||
@@ -65,7 +65,7 @@ void require_lora(const JsonText& config) {
     refuse(root["init_lora_weights"], "init_lora_weights",
            "true, false, gaussian, eva or orthogonal, which leave the base's weights as they are");
   for (const auto& [key, value] : root.members())
-    if (std::ranges::find(kKnown, key) == std::end(kKnown) && !is_off(value))
+    if (std::ranges::find(kKnownKeys, key) == std::end(kKnownKeys) && !is_off(value))
       refuse(value, key, "null or false: heed's LoRA does not have it");
 }
 
