@@ -9,7 +9,6 @@
 #include <span>
 
 #include "attention/api/checked.h"
-#include "heed/error.h"
 #include "inspect/map/tiles.h"
 #include "inspect/saved/held_weights.h"
 #include "inspect/session/visible_keys.h"
