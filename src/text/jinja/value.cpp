@@ -28,6 +28,8 @@ void require_bounded(Nesting nesting) {
 
 }  // namespace
 
+Value::Value(Function function) : value_(std::make_shared<const Function>(std::move(function))) {}
+
 Value::Value(List list) {
   for (const Value& item : list.items) list.nesting = around(list.nesting, item);
   require_bounded(list.nesting);

@@ -35,27 +35,11 @@ struct Nesting {
 /// A generator is what filters such as `map` give: it is true even if it has no items.
 enum class Sequence : std::uint8_t { kList, kTuple, kGenerator };
 
-struct List {
-  Values items = {};
-  Sequence kind = Sequence::kList;
-  Nesting nesting = {};  // set when it becomes a value
-};
-
 enum class Kind : std::uint8_t { kDict, kNamespace, kLoop };
 
-struct Mapping {
-  Members members = {};  // in the order in which they were set
-  Kind kind = Kind::kDict;
-  Nesting nesting = {};  // of a dictionary
-};
-
-struct Arguments;
-
-/// A macro, a method that is bound to its object, or a function of the environment.
-struct Function {
-  std::string name;
-  std::function<Value(const Arguments&)> call;
-};
+struct List;
+struct Mapping;
+struct Function;
 
 class Value {
  public:
@@ -69,7 +53,7 @@ class Value {
   Value(const char* text) : value_(std::string(text)) {}
   Value(List list);
   Value(Mapping mapping);
-  Value(Function function) : value_(std::make_shared<const Function>(std::move(function))) {}
+  Value(Function function);
   static Value of(const Json& json);
 
   bool is_undefined() const { return std::holds_alternative<Undefined>(value_); }
@@ -98,6 +82,26 @@ class Value {
                std::shared_ptr<const List>, std::shared_ptr<Mapping>,
                std::shared_ptr<const Function>>
       value_;
+};
+
+struct List {
+  Values items = {};
+  Sequence kind = Sequence::kList;
+  Nesting nesting = {};  // set when it becomes a value
+};
+
+struct Mapping {
+  Members members = {};  // in the order in which they were set
+  Kind kind = Kind::kDict;
+  Nesting nesting = {};  // of a dictionary
+};
+
+struct Arguments;
+
+/// A macro, a method that is bound to its object, or a function of the environment.
+struct Function {
+  std::string name;
+  std::function<Value(const Arguments&)> call;
 };
 
 /// The arguments of a call, a filter or a test.
