@@ -12,7 +12,6 @@
 #include "heed/io/safetensors.h"
 #include "heed/models/registry.h"
 #include "heed/nn/run.h"
-#include "support/expect_error.h"
 #include "support/places.h"
 #include "support/scratch.h"
 
