@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/file.h"
+#include "heed/error.h"
 #include "heed/io/safetensors.h"
 #include "heed/models/registry.h"
 #include "heed/nn/run.h"
