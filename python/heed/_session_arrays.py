@@ -71,13 +71,17 @@ def _warn_of_weights(q: Any) -> None:
     first = q[0] if isinstance(q, (list, tuple)) and q else q
     if getattr(first, "ndim", 0) < 2 or first.shape[-1] < 2:
         return
-    rows = as_array(first, "q")
-    if rows.size and (rows >= 0).all() and np.abs(rows.sum(-1) - 1).max() < 1e-2:
+    if _are_weights(first[..., :8, :]) and _are_weights(first):  # the most have no such rows
         warnings.warn(
             "session: the rows of q sum to 1, as attention weights do; "
             "heed.Session.from_weights takes weights",
             stacklevel=4,
         )
+
+
+def _are_weights(q: Any) -> bool:
+    rows = as_array(q, "q")
+    return bool(rows.size and (rows >= 0).all() and np.abs(rows.sum(-1) - 1).max() < 1e-2)
 
 
 def as_array(given: Any, argument: str) -> np.ndarray:

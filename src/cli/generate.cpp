@@ -108,8 +108,8 @@ std::string ids_text(const Generated& generated) {
   return fmt::format("{}\n", fmt::join(ids, ","));
 }
 
-// What is printed behind the text that came piece by piece. Of several prompts, and without a
-// tokenizer, that is all there is.
+// The end of the output: of one prompt its text has come piece by piece, of several prompts or
+// without a tokenizer it comes here.
 std::string last_words(const GenerateOptions& options, const Prompts& prompts,
                        const std::vector<Generated>& texts) {
   if (options.json) {

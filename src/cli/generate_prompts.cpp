@@ -7,7 +7,6 @@
 
 #include "cli/options/text_input.h"
 #include "heed/error.h"
-#include "heed/models/chat.h"
 #include "models/model_tokenizer.h"
 
 namespace heed::cli {
@@ -27,14 +26,12 @@ std::string read_ids(const LoadedModel& model, const GenerateOptions& options, G
   return readable(model.tokenizer->decode(options.ids, /*skip_special=*/true));
 }
 
-std::vector<TokenId> chat_ids(const LoadedModel& model, const std::string& text) {
-  std::vector<TokenId> ids = encode_chat(model, text).ids;
+void check_chat(const LoadedModel& model, const std::vector<TokenId>& ids) {
   const ModelInfo& info = model.model->info();
   require_in_vocabulary("generate", *model.tokenizer, ids,
                         info.reads_source() ? info.source_vocabulary : info.vocabulary);
   if (ids.empty())
     fail({.argument = "--chat", .found = "a template that writes nothing", .expected = "a text"});
-  return ids;
 }
 
 Prompts read_texts(const LoadedModel& model, const GenerateOptions& options, bool has_system,
@@ -46,13 +43,18 @@ Prompts read_texts(const LoadedModel& model, const GenerateOptions& options, boo
   const std::optional<std::string> system =
       has_system ? std::optional(options.system) : std::nullopt;
   for (const std::string& prompt : options.prompts) {
-    const std::string text = options.chat ? chat_of("generate", model, system, prompt) : prompt;
-    args.prompts.push_back(options.chat ? chat_ids(model, text)
-                                        : prompt_of(*model.model, *model.tokenizer, text));
-    tell_of_lost_text("generate", "prompt", *model.tokenizer, text,
-                      model.tokenizer->encode(text, /*add_special=*/false));
-    prompts.shown.push_back(options.chat ? "" : text);
-    prompts.texts.push_back(text);
+    WrittenChat read;
+    if (options.chat) {
+      read = chat_of("generate", model, system, prompt);
+      check_chat(model, read.encoding.ids);
+      args.prompts.push_back(read.encoding.ids);
+    } else {
+      args.prompts.push_back(prompt_of(*model.model, *model.tokenizer, prompt));
+      read = {prompt, model.tokenizer->encode(prompt, /*add_special=*/false)};
+    }
+    tell_of_lost_text("generate", "prompt", *model.tokenizer, read.text, read.encoding);
+    prompts.shown.push_back(options.chat ? "" : read.text);
+    prompts.texts.push_back(read.text);
   }
   return prompts;
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from ._calls import Call
 from ._edits import Applied, Edit
 from ._finding import Finder, check_words, listed
 from ._following import Following
-from ._interface import beside
 from ._models import is_attention, unwrapped
 from ._seen_model import SeenModel
 from ._stacks import Place, names_of, place_of
@@ -42,12 +41,8 @@ def edit(model: PreTrainedModel, tokenizer: Any = None) -> Iterator[Edits]:
     """
     inner = unwrapped(model, "edit")
     _pieces.check(tokenizer, "edit")
-    with ExitStack() as inside:
-        edits = Edits(inner, tokenizer)
-        inside.callback(edits.remove_hooks)
-        inside.enter_context(beside(edits))
-        if inner is not model:
-            inside.enter_context(torch.compiler.set_stance("force_eager"))
+    edits = Edits(inner, tokenizer)
+    with edits.attached(is_wrapped=inner is not model):
         yield edits
         edits.check_everything_applied()
 

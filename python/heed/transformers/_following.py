@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from ._calls import Call
-from ._interface import is_active
+from ._interface import beside, is_active
 from ._layers import Layers, is_inside
 from ._models import is_attention
 from ._pattern import Pattern
@@ -33,7 +35,18 @@ class Following:
         self._queries: dict[str, range] = {}
         self._hooks = list(self._hooked(model))
 
-    def remove_hooks(self) -> None:
+    @contextmanager
+    def attached(self, *, is_wrapped: bool) -> Iterator[None]:
+        """Inside, the model's calls of this thread come here. A model that ``is_wrapped`` may be
+        compiled, and what was compiled before would not call: it runs uncompiled."""
+        with ExitStack() as inside:
+            inside.callback(self._remove_hooks)
+            inside.enter_context(beside(self))
+            if is_wrapped:
+                inside.enter_context(torch.compiler.set_stance("force_eager"))
+            yield
+
+    def _remove_hooks(self) -> None:
         for hook in self._hooks:
             hook.remove()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -17,7 +17,6 @@ from . import _pieces
 from ._arguments import Arguments
 from ._calls import Call
 from ._following import Following
-from ._interface import beside
 from ._layers import is_inside
 from ._models import listed, refused, unwrapped
 from ._seen_model import SeenModel
@@ -61,12 +60,8 @@ def watch(
                    expected="the numbers of layers, or None for all")  # fmt: skip
     device = None if keep is None else _device(keep)
     seen = SeenModel(type(inner).__name__, tokenizer)
-    with ExitStack() as inside:
-        watching = Watch(inner, seen, chosen, device)
-        inside.callback(watching.remove_hooks)
-        inside.enter_context(beside(watching))
-        if inner is not model:  # code that was compiled before knows of no watch
-            inside.enter_context(torch.compiler.set_stance("force_eager"))
+    watching = Watch(inner, seen, chosen, device)
+    with watching.attached(is_wrapped=inner is not model):
         yield seen
         watching.check_everything_called()
 

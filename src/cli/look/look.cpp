@@ -18,7 +18,6 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
-#include "heed/models/chat.h"
 #include "tensor/dtype_named.h"
 
 namespace heed::cli {
@@ -183,8 +182,7 @@ ModelKind unnamed_kind(const LookOptions& options) {
 
 // From here on the chat is its tokens, which the tokenizer must not frame again.
 void read_chat(LookInput& input, const LoadedModel& model) {
-  const std::string text = chat_of("look", model, {}, given_text(input.text, input.file));
-  input.ids = encode_chat(model, text).ids;
+  input.ids = chat_of("look", model, {}, given_text(input.text, input.file)).encoding.ids;
 }
 
 int run(const Given& given, LookOptions options) {

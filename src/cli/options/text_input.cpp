@@ -150,20 +150,22 @@ void tell_of_lost_tokenizer(std::string_view command, const LoadedModel& model) 
     tell("heed {}: without its tokenizer: {}\n", command, displayable(model.tokenizer_error));
 }
 
-std::string chat_of(std::string_view command, const LoadedModel& model,
+WrittenChat chat_of(std::string_view command, const LoadedModel& model,
                     const std::optional<std::string>& system, const std::string& message) {
   std::vector<ChatMessage> messages;
   if (system) messages.push_back({"system", *system});
   messages.push_back({"user", message});
-  std::string text = chat_text(model, messages);
+  WrittenChat chat;
+  chat.text = chat_text(model, messages);
+  chat.encoding = encode_chat(model, chat.text);
   std::vector<std::string> special;
-  for (const TokenId id : encode_chat(model, text).ids)
+  for (const TokenId id : chat.encoding.ids)
     if (model.tokenizer->is_special(id)) special.push_back(displayable(model.tokenizer->piece(id)));
   if (special.empty())
     tell("heed {}: the chat template added no special token\n", command);
   else
     tell("heed {}: special tokens of the chat: {}\n", command, fmt::join(special, " "));
-  return text;
+  return chat;
 }
 
 std::string readable(std::string_view bytes) {

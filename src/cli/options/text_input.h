@@ -36,8 +36,13 @@ bool tell_of_dropped_letters(std::string_view command, std::string_view name, st
 /// Says on stderr why tokens are shown as ids, where the tokenizer could not be read.
 void tell_of_lost_tokenizer(std::string_view command, const LoadedModel& model);
 
-/// The text of a chat with one message, and on stderr the special tokens that it has.
-std::string chat_of(std::string_view command, const LoadedModel& model,
+struct WrittenChat {
+  std::string text;
+  Encoding encoding;
+};
+
+/// A chat with one message, and on stderr the special tokens that it has.
+WrittenChat chat_of(std::string_view command, const LoadedModel& model,
                     const std::optional<std::string>& system, const std::string& message);
 
 /// A token's bytes where they are valid UTF-8, else with <0xE3> forms: what JSON can hold.

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
 
+#include "base/read_number.h"
 #include "text/jinja/functions.h"
 #include "text/jinja/texts.h"
 
@@ -76,14 +76,9 @@ Value whole(const Value& value, const Arguments& given) {
   } else if (value.text() != nullptr) {
     const std::string text = stripped(*value.text(), {}, Side::kBoth);
     const std::string_view digits = std::string_view(text).substr(text.starts_with('+') ? 1 : 0);
-    const char* const end = digits.data() + digits.size();
     std::int64_t integer = 0;
-    if (const auto [at, error] = std::from_chars(digits.data(), end, integer);
-        error == std::errc() && at == end)
-      return integer;
-    if (const auto [at, error] = std::from_chars(digits.data(), end, number);
-        error != std::errc() || at != end)
-      return otherwise;
+    if (read_number(digits, integer)) return integer;
+    if (!read_number(digits, number)) return otherwise;
   } else {
     return otherwise;
   }
@@ -98,10 +93,8 @@ Value real(const Value& value, const Arguments& given) {
   if (value.is_number()) return value.number();
   const std::string text = value.text() == nullptr ? "" : stripped(*value.text(), {}, Side::kBoth);
   double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] =
-      std::from_chars(text.data() + (text.starts_with('+') ? 1 : 0), end, number);
-  if (!text.empty() && error == std::errc() && at == end) return number;
+  if (read_number(std::string_view(text).substr(text.starts_with('+') ? 1 : 0), number))
+    return number;
   return other == nullptr ? Value(0.0) : *other;
 }
 
@@ -126,10 +119,13 @@ Value items_filter(const Value& value, const Arguments& given) {
   if (value.is_undefined()) return List{{}, Sequence::kGenerator};
   const Mapping* dict = value.dict();
   if (dict == nullptr) refuse(fmt::format("the items of {}", value.type()), "of a dictionary");
-  List all = {.kind = Sequence::kGenerator};
-  for (const auto& [name, member] : dict->members)
-    all.items.push_back(List{{name, member}, Sequence::kTuple});
-  return all;
+  return List{pairs_of(*dict), Sequence::kGenerator};
+}
+
+// What a level is indented by: a text, or this many blanks.
+std::string blanks_of(const Value* given, std::int64_t width) {
+  if (given != nullptr && given->text() != nullptr) return *given->text();
+  return std::string(static_cast<std::size_t>(std::max<std::int64_t>(width, 0)), ' ');
 }
 
 Value to_json_filter(const Value& value, const Arguments& given) {
@@ -140,10 +136,7 @@ Value to_json_filter(const Value& value, const Arguments& given) {
     style.item_separator = ",";
     const std::int64_t width = indent->text() != nullptr ? 0 : given.integer(1, "indent", 0);
     if (width > 100) refuse(fmt::format("indent is {}", width), "at most 100");
-    style.indent =
-        indent->text() != nullptr
-            ? *indent->text()
-            : std::string(static_cast<std::size_t>(std::max<std::int64_t>(width, 0)), ' ');
+    style.indent = blanks_of(indent, width);
   }
   if (const Value* pair = given.find(2, "separators"); pair != nullptr && !pair->is_none()) {
     const Values both = items_of(*pair);
@@ -161,9 +154,7 @@ Value indent(const Value& value, const Arguments& given) {
   const bool is_text = width != nullptr && width->text() != nullptr;
   const std::int64_t count = is_text ? 0 : given.integer(0, "width", 4);
   require_size(count);
-  const std::string blanks =
-      is_text ? *width->text()
-              : std::string(static_cast<std::size_t>(std::max<std::int64_t>(count, 0)), ' ');
+  const std::string blanks = blanks_of(width, count);
   const bool fills_blank = given.flag(2, "blank");
   std::string out = given.flag(1, "first") ? blanks : "";
   bool is_first = true;
@@ -183,9 +174,7 @@ Value attribute(Value value, const Value& path, const Value* otherwise = nullptr
   if (path.text() == nullptr) refuse(fmt::format("attribute is {}", path.type()), "a name");
   for (const std::string& name : split(*path.text(), ".", -1, /*from_right=*/false)) {
     std::int64_t index = 0;
-    const char* const end = name.data() + name.size();
-    const bool is_index = std::from_chars(name.data(), end, index).ptr == end && !name.empty();
-    value = is_index ? item(value, Value(index)) : item(value, Value(name));
+    value = item(value, read_number(name, index) ? Value(index) : Value(name));
     if (value.is_undefined() && otherwise != nullptr) value = *otherwise;
   }
   return value;

@@ -28,21 +28,16 @@ Value range(const Arguments& given) {
   return all;
 }
 
-Value mapping(const Arguments& given, Kind kind) {
-  given.require(1, {});
+Value with_members(const Arguments& given, Kind kind) {
   Mapping made = {.kind = kind};
+  if (given.positional.size() > 1)
+    refuse(fmt::format("{} arguments", given.positional.size()), "at most 1");
   if (!given.positional.empty()) {
     const Mapping* from = given.positional[0].dict();
     if (from == nullptr)
       refuse(fmt::format("dict of {}", given.positional[0].type()), "of a dictionary");
     made.members = from->members;
   }
-  return made;
-}
-
-Value with_members(const Arguments& given, Kind kind) {
-  Mapping made = *mapping({.positional = given.positional}, kind).mapping();
-  made.nesting = {};
   for (const auto& [name, value] : given.named) {
     if (kind == Kind::kNamespace && value.nesting().has_object)
       refuse("a namespace in a namespace", "another value");

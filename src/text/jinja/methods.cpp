@@ -150,10 +150,7 @@ Value get(const Mapping& dict, const Arguments& given) {
 
 Value items(const Mapping& dict, const Arguments& given) {
   given.require(0, {});
-  List all;
-  for (const auto& [name, member] : dict.members)
-    all.items.push_back(List{{name, member}, Sequence::kTuple});
-  return all;
+  return List{pairs_of(dict)};
 }
 
 template <bool Keys>

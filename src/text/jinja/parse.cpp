@@ -27,9 +27,7 @@ class Parser {
     constexpr int kMost = 100;  // each elif is one more
     if (++depth_ > kMost) tokens_.refuse("blocks of at most 100 levels");
     std::vector<Statement> statements;
-    while (!at_end(ends))
-      if (std::vector<Statement> more = statement(); !more.empty())
-        statements.push_back(std::move(more.front()));
+    while (!at_end(ends)) statements.push_back(statement());
     --depth_;
     return statements;
   }
@@ -45,10 +43,8 @@ class Parser {
     return true;
   }
 
-  // None or one.
-  std::vector<Statement> statement() {
-    std::vector<Statement> made(1);
-    Statement& own = made.front();
+  Statement statement() {
+    Statement own;
     own.line = tokens_.now().line;
     if (tokens_.is(TokenKind::kText)) {
       own.text = tokens_.take().text;
@@ -61,7 +57,7 @@ class Parser {
       tokens_.take();
       block(own);
     }
-    return made;
+    return own;
   }
 
   void end_block() { tokens_.expect(TokenKind::kBlockEnd, "'%}'"); }
@@ -166,15 +162,13 @@ class Parser {
   void read_macro(Statement& own) {
     own.action = Action::kMacro;
     own.text = tokens_.expect(TokenKind::kName, "the macro's name").text;
-    tokens_.expect_operator("(");
-    while (!tokens_.skip_operator(")")) {
+    tokens_.read_between("(", ")", [&] {
       own.names.push_back(tokens_.expect(TokenKind::kName, "a parameter's name").text);
       if (tokens_.skip_operator("="))
         own.defaults.push_back(expressions_.expression());
       else if (!own.defaults.empty())
         tokens_.refuse("a default, as of the parameter before it");
-      if (!tokens_.is_operator(")")) tokens_.expect_operator(",");
-    }
+    });
     end_block();
     const bool was_in_loop = std::exchange(in_loop_, false);
     own.body = body({"endmacro"});

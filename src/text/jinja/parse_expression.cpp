@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <utility>
+
+#include "base/read_number.h"
 
 namespace heed::jinja {
 
@@ -154,8 +155,7 @@ ExpressionPtr ExpressionParser::primary() {
       ExpressionPtr value = made(Form::kConstant);
       const Token token = tokens_.take();
       std::int64_t number = 0;
-      const char* const end = token.text.data() + token.text.size();
-      if (std::from_chars(token.text.data(), end, number).ec != std::errc())
+      if (!read_number(token.text, number))
         refuse_in_line(token.line, token.text, "a number below 2^63");
       value->constant = number;
       return value;
@@ -223,23 +223,17 @@ ExpressionPtr ExpressionParser::tuple(bool has_condition) {
 
 ExpressionPtr ExpressionParser::list() {
   ExpressionPtr value = made(Form::kList);
-  tokens_.expect_operator("[");
-  while (!tokens_.skip_operator("]")) {
-    put(*value, expression());
-    if (!tokens_.is_operator("]")) tokens_.expect_operator(",");
-  }
+  tokens_.read_between("[", "]", [&] { put(*value, expression()); });
   return value;
 }
 
 ExpressionPtr ExpressionParser::dictionary() {
   ExpressionPtr value = made(Form::kDict);
-  tokens_.expect_operator("{");
-  while (!tokens_.skip_operator("}")) {
+  tokens_.read_between("{", "}", [&] {
     put(*value, expression());
     tokens_.expect_operator(":");
     put(*value, expression());
-    if (!tokens_.is_operator("}")) tokens_.expect_operator(",");
-  }
+  });
   return value;
 }
 
@@ -288,8 +282,7 @@ ExpressionPtr ExpressionParser::call(ExpressionPtr value) {
 }
 
 void ExpressionParser::arguments(Expression& call) {
-  tokens_.expect_operator("(");
-  while (!tokens_.skip_operator(")")) {
+  tokens_.read_between("(", ")", [&] {
     if (tokens_.is_operator("*") || tokens_.is_operator("**"))
       refuse_in_line(tokens_.now().line, "arguments from a list (*)", "each by itself",
                      ErrorCode::kUnsupported);
@@ -306,8 +299,7 @@ void ExpressionParser::arguments(Expression& call) {
     } else {
       tokens_.refuse("an argument with its name, as those before it");
     }
-    if (!tokens_.is_operator(")")) tokens_.expect_operator(",");
-  }
+  });
 }
 
 ExpressionPtr ExpressionParser::filters(ExpressionPtr value) {

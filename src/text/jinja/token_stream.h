@@ -35,6 +35,16 @@ class TokenStream {
     if (!skip_operator(text)) refuse(fmt::format("'{}'", text));
   }
 
+  /// Reads items with commas between them, and perhaps one behind the last, in brackets.
+  template <typename ReadItem>
+  void read_between(std::string_view open, std::string_view close, const ReadItem& read_item) {
+    expect_operator(open);
+    while (!skip_operator(close)) {
+      read_item();
+      if (!is_operator(close)) expect_operator(",");
+    }
+  }
+
   [[noreturn]] void refuse(std::string_view expected) const {
     const bool has_text = !now().text.empty();
     refuse_in_line(now().line, has_text ? fmt::format("'{}'", now().text) : name_of(now().kind),

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <initializer_list>
 
-#include "text/utf8.h"
+#include "text/jinja/texts.h"
 
 namespace heed::jinja {
 
@@ -223,20 +223,23 @@ bool contains(const Value& container, const Value& item) {
 Values items_of(const Value& value) {
   if (value.is_undefined()) return {};
   if (const List* list = value.list()) return list->items;
-  Values items;
   if (const std::string* text = value.text()) {
-    for (std::size_t at = 0; at < text->size();) {
-      const std::size_t bytes = std::max<std::size_t>(character_at(*text, at).bytes, 1);
-      items.emplace_back(text->substr(at, bytes));
-      at += bytes;
-    }
-    return items;
+    const std::vector<std::string> characters = characters_of(*text);
+    return Values(characters.begin(), characters.end());
   }
+  Values items;
   if (const Mapping* dict = value.dict()) {
     for (const auto& [name, member] : dict->members) items.emplace_back(name);
     return items;
   }
   refuse(fmt::format("{} is walked through", value.type()), "a list, a dictionary or a text");
+}
+
+Values pairs_of(const Mapping& mapping) {
+  Values pairs;
+  for (const auto& [name, member] : mapping.members)
+    pairs.push_back(List{{name, member}, Sequence::kTuple});
+  return pairs;
 }
 
 std::int64_t length_of(const Value& value) {

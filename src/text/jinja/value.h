@@ -139,6 +139,8 @@ bool contains(const Value& container, const Value& item);
 /// The items of a list, keys of a dictionary, characters of a text; fails on what has none.
 Values items_of(const Value& value);
 std::int64_t length_of(const Value& value);
+/// A tuple of name and value for each member.
+Values pairs_of(const Mapping& mapping);
 
 struct JsonStyle {
   bool ascii = false;
