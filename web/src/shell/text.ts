@@ -44,7 +44,7 @@ class TextPanel implements Panel {
   private readonly view: TextView;
   private readonly direction: ReturnType<typeof choice<'from' | 'to'>>;
   private readonly unit: ReturnType<typeof choice<Unit>>;
-  private readonly what = html('span', {class: 'quiet'});
+  private readonly what = html('span', {class: 'quiet shaded-by'});
   private readonly part = html('span', {class: 'quiet in-sight', 'data-unsaved': true});
   private readonly switches: HTMLElement;
   private readonly isBytes: boolean;

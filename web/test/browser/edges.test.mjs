@@ -283,7 +283,7 @@ for (const unit of ['word', 'sentence']) {
     assert.ok(queries.every((first) => starts.includes(first)));
     const rows = span.length === 1 ? 'largest edges, up to 90 % of the row' : `mean of ${span.length} rows, up to 90 % of it`;
     await soon.equal(() => page.locator('.edges .heading .quiet').textContent(), `head L1.H3, ${rows}`);
-    await soon.equal(() => page.locator('.switches > .quiet').textContent(), `shaded by ${unit}`);
+    await soon.equal(() => page.locator('.shaded-by').textContent(), `shaded by ${unit}`);
     await page.locator('.key').first().click();
     await soon.equal(() => hash(page), `#look/L1.H3/i=60/j=${shown[0][0]}/units=${unit}`);
   });

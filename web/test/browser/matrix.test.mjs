@@ -294,7 +294,7 @@ test('the legend names what the cells are', async () => {
 
 test('text and margin say that shares are shown, and weights again', async () => {
   const page = await blank();
-  const labels = () => page.evaluate(() => ['.switches > .quiet', '.received-line .quiet', 'canvas.received']
+  const labels = () => page.evaluate(() => ['.shaded-by', '.received-line .quiet', 'canvas.received']
     .map((name) => document.querySelector(name)).map((each) => each.ariaLabel ?? each.textContent));
   await page.goto(`${state.server.address}#look/L1.H3/i=60/j=20/of=carried`);
   await page.waitForFunction(() => document.querySelector('.legend .quiet')?.textContent === 'carried');
