@@ -7,11 +7,10 @@
 #include <utility>
 
 #include "attention/api/checked.h"
-#include "bench/case_name.h"
+#include "bench/attention_cases.h"
 #include "bench/choose_cases.h"
 #include "bench/machine_limits.h"
-#include "bench/peak_memory.h"
-#include "bench/repeat.h"
+#include "bench/measure.h"
 #include "heed/attention.h"
 #include "heed/threads.h"
 

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "bench/case_name.h"
-
 namespace heed {
 namespace {
 

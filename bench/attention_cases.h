@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/philox.h"
 #include "heed/attention.h"
 #include "heed/mask.h"
+#include "heed/tensor.h"
 
 namespace heed {
 
@@ -90,5 +93,30 @@ class AttentionInputs {
 };
 
 std::vector<AttentionCase> attention_cases();
+
+/// "none", "band", "band & keep", ...
+std::string_view name(CaseMask mask);
+std::string_view name(Similarity similarity);
+
+/// Type, extents, mask, layout, scores and keys, as tests and benchmarks print them.
+std::string case_name(const AttentionCase& problem);
+
+/// Keys with the memory that they look at.
+struct HeldKeys {
+  std::vector<Tensor> memory;
+  Keys keys;
+};
+
+/// k [B, G, Tk, D] and v [B, G, Tk, Dv] in the case's type and form.
+HeldKeys held_keys(const AttentionCase& problem, const Tensor& k, const Tensor& v);
+
+/// Mean 0, standard deviation `spread`; another `stream` gives others.
+inline Tensor normal(const Shape& shape, DType dtype, double spread, std::uint32_t stream) {
+  Random random(2024, stream);
+  Tensor tensor = Tensor::empty(shape, DType::kF64);
+  for (std::int64_t i = 0; i < tensor.element_count(); ++i)
+    tensor.data<double>()[i] = spread * random.normal();
+  return Tensor::converted(tensor, dtype);
+}
 
 }  // namespace heed

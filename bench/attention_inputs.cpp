@@ -8,8 +8,6 @@
 #include "attention/api/checked.h"
 #include "base/philox.h"
 #include "bench/attention_cases.h"
-#include "bench/case_keys.h"
-#include "bench/normal.h"
 #include "heed/mask.h"
 
 namespace heed {

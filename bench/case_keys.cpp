@@ -1,7 +1,6 @@
-#include "bench/case_keys.h"
-
 #include <cstring>
 
+#include "bench/attention_cases.h"
 #include "heed/attention.h"
 
 namespace heed {

@@ -1,8 +1,7 @@
-#include "bench/case_name.h"
-
 #include <fmt/format.h>
 
 #include "attention/api/checked.h"
+#include "bench/attention_cases.h"
 
 namespace heed {
 namespace {

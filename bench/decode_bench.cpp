@@ -7,10 +7,10 @@
 #include <map>
 #include <utility>
 
+#include "bench/attention_cases.h"
 #include "bench/choose_cases.h"
 #include "bench/machine_limits.h"
-#include "bench/normal.h"
-#include "bench/repeat.h"
+#include "bench/measure.h"
 #include "heed/attention.h"
 #include "heed/mask.h"
 #include "heed/threads.h"

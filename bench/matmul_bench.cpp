@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstddef>
 
+#include "bench/attention_cases.h"
 #include "bench/machine_limits.h"
-#include "bench/normal.h"
-#include "bench/repeat.h"
+#include "bench/measure.h"
 #include "heed/threads.h"
 #include "ops/kernels/matmul.h"
 #include "ops/matmul.h"

@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "base/philox.h"
-#include "base/reworded.h"
+#include "base/wording.h"
 #include "bench/choose_cases.h"
 #include "bench/machine_limits.h"
-#include "bench/repeat.h"
+#include "bench/measure.h"
 #include "generate/forward.h"
 #include "heed/error.h"
 #include "heed/threads.h"

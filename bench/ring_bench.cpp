@@ -5,11 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "bench/normal.h"
-#include "bench/peak_memory.h"
-#include "bench/repeat.h"
+#include "bench/attention_cases.h"
+#include "bench/measure.h"
 #include "heed/mask.h"
-#include "tensor/strided_copy.h"
+#include "tensor/views.h"
 
 namespace heed {
 namespace {

@@ -16,7 +16,6 @@
 
 #include "base/formats/json.h"
 #include "base/philox.h"
-#include "bench/server_inputs.h"
 #include "heed/error.h"
 #include "inspect/answers/live_session.h"
 #include "inspect/map/tiles.h"

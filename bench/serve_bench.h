@@ -6,6 +6,9 @@
 #include <string>
 
 #include "heed/models/registry.h"
+#include "heed/tensor.h"
+#include "heed/text/tokenizer.h"
+#include "inspect/answers/live_session.h"
 
 namespace heed {
 
@@ -25,5 +28,16 @@ void time_server(const LoadedModel& model, std::int64_t tokens,
 /// The same over random q, k and v of one causal layer, without a model.
 void time_arrays(std::int64_t heads, std::int64_t tokens,
                  const std::function<void(const ServerFigure&)>& done);
+
+/// Words of a small list in random order, cut where `tokens` tokens end.
+std::string random_text(const Tokenizer& tokenizer, std::int64_t tokens);
+
+/// q, k and v of one causal layer, heads of 64.
+struct RandomArrays {
+  RandomArrays(std::int64_t heads, std::int64_t tokens);
+  SessionPointer opened() const;
+
+  Tensor q, k, v;
+};
 
 }  // namespace heed

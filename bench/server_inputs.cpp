@@ -1,9 +1,8 @@
-#include "bench/server_inputs.h"
-
 #include <iterator>
 
 #include "base/philox.h"
-#include "bench/normal.h"
+#include "bench/attention_cases.h"
+#include "bench/serve_bench.h"
 #include "heed/inspect/arrays.h"
 #include "heed/mask.h"
 

@@ -1,6 +1,6 @@
 #include "bench/tokenize_bench.h"
 
-#include "bench/repeat.h"
+#include "bench/measure.h"
 
 namespace heed {
 

@@ -7,7 +7,7 @@
 
 #include "base/philox.h"
 #include "bench/machine_limits.h"
-#include "bench/repeat.h"
+#include "bench/measure.h"
 #include "heed/models/registry.h"
 #include "heed/threads.h"
 #include "tensor/memory.h"

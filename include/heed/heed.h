@@ -44,7 +44,6 @@
 #include "heed/ops/linear_attention.h"
 #include "heed/ops/message_passing.h"
 #include "heed/ops/norm.h"
-#include "heed/ops/rms_norm.h"
 #include "heed/ops/rope.h"
 #include "heed/ops/softmax.h"
 #include "heed/ranks/open_ranks.h"

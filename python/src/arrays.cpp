@@ -9,9 +9,6 @@
 
 #include "dlpack.h"
 #include "errors.h"
-#include "from_buffer.h"
-#include "from_dlpack.h"
-#include "torch_tensors.h"
 
 namespace heed::python {
 namespace {

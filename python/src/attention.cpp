@@ -1,13 +1,11 @@
-#include "attention.h"
-
 #include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 
 #include "arrays.h"
+#include "bind.h"
 #include "computing.h"
-#include "gradients.h"
 #include "problem.h"
 #include "seen.h"
 

@@ -9,12 +9,10 @@
 #include <utility>
 
 #include "arrays.h"
-#include "attention.h"
-#include "base/serial.h"
+#include "base/parallel.h"
+#include "bind.h"
 #include "computing.h"
-#include "gradients.h"
 #include "problem.h"
-#include "torch_tensors.h"
 
 namespace heed::python {
 namespace {

@@ -1,11 +1,10 @@
-#include "custom_mask.h"
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "arrays.h"
+#include "masks.h"
 
 namespace heed::python {
 namespace {

@@ -1,5 +1,3 @@
-#include "from_buffer.h"
-
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -8,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/number_of.h"
+#include "arrays.h"
+#include "base/wording.h"
 #include "errors.h"
 
 namespace heed::python {

@@ -1,5 +1,3 @@
-#include "from_dlpack.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,10 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "arrays.h"
 #include "computing.h"
 #include "dlpack.h"
 #include "errors.h"
-#include "torch_tensors.h"
 
 namespace heed::python {
 namespace {

@@ -1,6 +1,4 @@
 // Generation, token by token.
-#include "generation.h"
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -13,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "bind.h"
 #include "computing.h"
 #include "errors.h"
 #include "heed/generate/generation_config.h"

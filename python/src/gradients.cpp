@@ -1,5 +1,3 @@
-#include "gradients.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "arrays.h"
 #include "heed/error.h"
+#include "problem.h"
 
 namespace heed::python {
 namespace {

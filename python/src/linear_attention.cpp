@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "arrays.h"
+#include "bind.h"
 #include "computing.h"
 #include "heed/error.h"
-#include "operators.h"
 #include "settings.h"
 
 namespace heed::python {

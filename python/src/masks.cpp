@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "computing.h"
-#include "custom_mask.h"
 #include "heed/mask.h"
 
 namespace heed::python {

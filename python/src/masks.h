@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string>
 #include <vector>
 
 #include "arrays.h"
@@ -17,5 +18,9 @@ struct HeldMask {
 };
 
 void bind_masks(nb::module_& module);
+
+/// `tile(batch, head, row_begin, row_end, key_begin, key_end)` gives a row-major array of bool,
+/// [rows, keys]. It is called with the GIL, from any thread.
+Mask custom_mask(nanobind::callable tile, std::string name);
 
 }  // namespace heed::python

@@ -14,7 +14,7 @@
 #include "heed/dtype.h"
 #include "heed/inspect/head_probe.h"
 #include "heed/models/chat.h"
-#include "inspect/answers/json_text.h"
+#include "inspect/answers/fields.h"
 
 namespace heed::python {
 namespace {

@@ -2,18 +2,15 @@
 #include <nanobind/nanobind.h>
 
 #include "arrays.h"
-#include "attention.h"
 #include "base/parallel.h"
+#include "bind.h"
 #include "computing.h"
 #include "errors.h"
-#include "generation.h"
 #include "heed/threads.h"
 #include "heed/version.h"
 #include "masks.h"
 #include "model.h"
-#include "operators.h"
 #include "problem.h"
-#include "program.h"
 #include "seen.h"
 #include "session.h"
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "arrays.h"
+#include "bind.h"
 #include "computing.h"
 #include "heed/ops/hopfield.h"
 #include "heed/ops/message_passing.h"
-#include "operators.h"
 
 namespace heed::python {
 namespace {

@@ -1,11 +1,10 @@
-#include "one_sequence.h"
-
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "heed/error.h"
+#include "problem.h"
 
 namespace heed::python {
 namespace {

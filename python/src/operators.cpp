@@ -1,6 +1,4 @@
 // RoPE, norms and the softmax, each with its gradient.
-#include "operators.h"
-
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -8,10 +6,10 @@
 #include <utility>
 
 #include "arrays.h"
+#include "bind.h"
 #include "computing.h"
 #include "heed/error.h"
 #include "heed/ops/norm.h"
-#include "heed/ops/rms_norm.h"
 #include "heed/ops/rope.h"
 #include "heed/ops/softmax.h"
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "arrays.h"
+#include "bind.h"
 #include "computing.h"
 #include "heed/attention.h"
-#include "operators.h"
 
 namespace heed::python {
 namespace {

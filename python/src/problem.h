@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,5 +34,17 @@ void read_arrays(Problem& problem, const nb::object& q, const nb::object& k, con
 std::optional<Shape> out_shape(const Problem& problem);
 
 void bind_problem(nb::module_& module);
+
+/// The problem of one sequence of `args`' batch. Nothing is copied: its mask asks that of `args`.
+AttentionArgs one_sequence(const AttentionArgs& args, std::int64_t sequence);
+
+/// [B, H, Tq] of the same; none where there is none.
+ConstView one_sequence(const ConstView& array, std::int64_t sequence);
+
+/// `of` names arguments of attention: "q", "k", "v", "bias", "sink", "alibi", "scale".
+AttentionGradRequest gradient_request(const nanobind::tuple& of);
+
+/// The gradients, in the order of `of`.
+nanobind::tuple exported(AttentionGrads gradients, const nanobind::tuple& of);
 
 }  // namespace heed::python

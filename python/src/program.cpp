@@ -1,13 +1,13 @@
 // The program `heed` in the interpreter's process: what the package's command runs, so that a wheel
 // carries the engine once.
-#include "program.h"
+#include "cli/program.h"
 
 #include <clocale>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "cli/program.h"
+#include "bind.h"
 
 namespace heed::python {
 namespace {

@@ -12,9 +12,9 @@
 #include "arrays.h"
 #include "attention/api/without_values.h"
 #include "computing.h"
-#include "gradients.h"
 #include "heed/observe.h"
 #include "heed/observers.h"
+#include "problem.h"
 
 namespace heed::python {
 namespace {

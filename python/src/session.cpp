@@ -12,7 +12,7 @@
 #include "arrays.h"
 #include "computing.h"
 #include "errors.h"
-#include "inspect/session/shorten.h"
+#include "inspect/session/texts.h"
 #include "seen.h"
 
 namespace heed::python {

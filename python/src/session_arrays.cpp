@@ -16,7 +16,7 @@
 #include "computing.h"
 #include "errors.h"
 #include "heed/inspect/arrays.h"
-#include "one_sequence.h"
+#include "problem.h"
 #include "seen.h"
 #include "session.h"
 

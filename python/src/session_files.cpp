@@ -8,13 +8,13 @@
 #include <string>
 #include <utility>
 
-#include "base/reworded.h"
+#include "base/wording.h"
 #include "cli/look/browser.h"
 #include "cli/look/view.h"
 #include "computing.h"
 #include "heed/error.h"
 #include "inspect/saved/saved_page.h"
-#include "inspect/session/shared.h"
+#include "inspect/session/visible_keys.h"
 #include "io/atomic_file.h"
 #include "serve/page_sources.h"
 #include "session.h"

@@ -17,7 +17,7 @@
 #include "heed/error.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/look.h"
-#include "inspect/rows/find_word.h"
+#include "inspect/rows/words.h"
 #include "session.h"
 
 namespace heed::python {

@@ -1,9 +1,8 @@
-#include "torch_tensors.h"
-
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "arrays.h"
 #include "errors.h"
 
 namespace heed::python {

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "base/reworded.h"
+#include "base/wording.h"
+#include "bind.h"
 #include "computing.h"
-#include "generation.h"
 #include "heed/error.h"
 #include "heed/train/train.h"
 

@@ -7,7 +7,7 @@
 
 #include "attention/reference/attention.h"
 #include "attention/sweep/attention.h"
-#include "base/isa.h"
+#include "base/machine.h"
 #include "heed/error.h"
 
 namespace heed {

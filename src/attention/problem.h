@@ -184,7 +184,16 @@ inline std::int64_t lse_count(const AttentionProblem& problem) {
 }
 
 /// Memory for `columns` numbers a query row, laid out as lse is: the accumulator's type.
-Output query_rows(const AttentionProblem& problem, std::int64_t columns, void* memory);
+inline Output query_rows(const AttentionProblem& problem, std::int64_t columns, void* memory) {
+  const bool packed = problem.packed_queries > 0;
+  const std::int64_t rows = packed ? problem.packed_queries : problem.query_length;
+  return {.data = memory,
+          .batch = packed ? 0 : problem.heads * rows * columns,
+          .head = rows * columns,
+          .row = columns,
+          .column = 1,
+          .dtype = accumulator(problem)};
+}
 
 /// Rows of the array that (batch) owns: past its query_length they are padding.
 inline std::int64_t query_room(const AttentionProblem& problem, std::int64_t batch) {

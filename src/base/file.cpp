@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <system_error>
 #include <utility>
 
-#include "base/lfs_pointer.h"
-#include "base/memory_there.h"
-#include "base/number_of.h"
+#include "base/machine.h"
+#include "base/wording.h"
 #include "heed/error.h"
 
 namespace heed {
@@ -147,6 +147,18 @@ std::string read_file(const std::filesystem::path& path, std::int64_t most) {
   }
   refuse_lfs_pointer(path.string(), text);
   return text;
+}
+
+void refuse_lfs_pointer(const std::string& path, std::string_view bytes) {
+  constexpr std::size_t kLongest = 1024;  // as its specification has it
+  if (bytes.size() > kLongest || !bytes.starts_with("version https://git-lfs.github.com/spec/"))
+    return;
+  const std::size_t slash = path.rfind('/');
+  fail({.code = ErrorCode::kUnsupported,
+        .file = path,
+        .found = "a pointer of Git LFS, not the file itself",
+        .hint = fmt::format("fetch it: git -C {} lfs pull",
+                            slash == std::string::npos ? "." : path.substr(0, slash))});
 }
 
 }  // namespace heed

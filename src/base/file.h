@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace heed {
 
@@ -64,5 +65,9 @@ std::int64_t most_data_bytes();
 /// The whole content of a file; the errors of InputFile otherwise, kUnsupported where it has more
 /// than `most` bytes or is a pointer of Git LFS.
 std::string read_file(const std::filesystem::path& path, std::int64_t most = kMostConfigBytes);
+
+/// kUnsupported, with the command that fetches the file, where `bytes`, the content of `path`, are
+/// such a note.
+void refuse_lfs_pointer(const std::string& path, std::string_view bytes);
 
 }  // namespace heed

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <numbers>
 
 namespace heed {
 
@@ -53,7 +55,10 @@ class Random {
     return (((word << 32) | next_u32()) >> 11) % bound;
   }
   /// Standard normal (Box-Muller, the cosine branch).
-  double normal();
+  double normal() {
+    const double radius = std::sqrt(-2.0 * std::log((next_u32() + 0.5) * 0x1p-32));
+    return radius * std::cos(2.0 * std::numbers::pi * (next_u32() * 0x1p-32));
+  }
 
   std::uint64_t position() const { return position_; }
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/float_mode.h"
-#include "base/urgent.h"
+#include "base/parallel.h"
 
 namespace heed {
 namespace {

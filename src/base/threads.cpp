@@ -15,12 +15,10 @@
 #include <thread>
 #include <utility>
 
-#include "base/isa.h"
+#include "base/machine.h"
 #include "base/parallel.h"
-#include "base/serial.h"
 #include "base/stop.h"
 #include "base/thread_pool.h"
-#include "base/urgent.h"
 #include "heed/error.h"
 
 namespace heed {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <span>
 
-#include "tensor/shape_text.h"
+#include "tensor/text.h"
 
 namespace heed::c {
 namespace {

@@ -5,9 +5,8 @@
 #include <span>
 #include <string_view>
 
-#include "c/answer.h"
+#include "c/problem.h"
 #include "heed/attention.h"
-#include "heed/c/gradients.h"
 
 namespace heed::c {
 

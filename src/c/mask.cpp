@@ -1,11 +1,11 @@
-#include "c/mask.h"
+#include "heed/mask.h"
 
 #include <memory>
 #include <string_view>
 
 #include "c/given.h"
 #include "c/guard.h"
-#include "heed/mask.h"
+#include "c/problem.h"
 
 namespace heed::c {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <utility>
 
-#include "base/reworded.h"
+#include "base/wording.h"
 #include "c/given.h"
 #include "heed/observers.h"
-#include "tensor/strided_copy.h"
+#include "tensor/views.h"
 
 namespace heed::c {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "c/answer.h"
+#include "c/problem.h"
 #include "heed/c/observe.h"
 #include "heed/observe.h"
 #include "heed/tensor.h"

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "c/given.h"
-#include "c/mask.h"  // IWYU pragma: keep
+#include "heed/error.h"
 
 namespace heed::c {
 namespace {
@@ -74,6 +74,18 @@ AttendedView attended_view(std::string_view op, std::string_view argument,
 AttendedConstView attended_const_view(std::string_view op, const heed_attended* given) {
   const AttendedView view = attended_view(op, "attended", given);
   return {.out = view.out, .lse = view.lse, .lse_low = view.lse_low, .out_low = view.out_low};
+}
+
+void check_memory(std::string_view op, const Place& place, std::span<const Operand> taken) {
+  require_memory(op, place.operand());
+  require_apart(op, place.operand(), taken);
+}
+
+void check_fits(std::string_view op, const Place& place, const Shape& shape, DType dtype) {
+  if (place.into.dtype() != dtype)
+    fail(op, place.name, heed::name(place.into.dtype()), heed::name(dtype));
+  if (place.into.shape() != shape)
+    fail(op, place.name + ".shape", to_string(place.into.shape()), to_string(shape));
 }
 
 }  // namespace heed::c

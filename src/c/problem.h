@@ -1,10 +1,17 @@
 // The C structs of attention as the operators take them.
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "heed/attention.h"
 #include "heed/c/attention.h"
+#include "heed/c/mask.h"
+#include "heed/mask.h"
+#include "heed/tensor.h"
+#include "tensor/operand.h"
 
 namespace heed::c {
 
@@ -14,5 +21,26 @@ AttentionArgs attention_args(std::string_view op, const heed_attention_args* giv
 AttendedView attended_view(std::string_view op, std::string_view argument,
                            const heed_attended* given);
 AttendedConstView attended_const_view(std::string_view op, const heed_attended* given);
+
+}  // namespace heed::c
+
+// NOLINTNEXTLINE(readability-identifier-naming): the name that C sees
+struct heed_mask {
+  heed::Mask mask;
+};
+
+namespace heed::c {
+
+/// Where a result goes, and its name in messages.
+struct Place {
+  std::string name;
+  View into = {};
+
+  Operand operand() const { return {name, into}; }
+};
+
+/// Checks that there is memory, and that it overlaps neither itself nor `taken`.
+void check_memory(std::string_view op, const Place& place, std::span<const Operand> taken);
+void check_fits(std::string_view op, const Place& place, const Shape& shape, DType dtype);
 
 }  // namespace heed::c

@@ -17,7 +17,7 @@
 #include "heed/text/tokenizer.h"
 #include "inspect/golden/golden_check.h"
 #include "onnx/node_tests.h"
-#include "tensor/dtype_named.h"
+#include "tensor/text.h"
 
 namespace heed::cli {
 namespace {

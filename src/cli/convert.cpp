@@ -17,9 +17,9 @@
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 #include "heed/models/registry.h"
-#include "models/companions.h"
 #include "models/gguf_save.h"
-#include "tensor/dtype_named.h"
+#include "models/search_path.h"
+#include "tensor/text.h"
 
 namespace heed::cli {
 namespace {

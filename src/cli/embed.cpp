@@ -10,7 +10,7 @@
 #include <sstream>
 #include <utility>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "cli/command.h"
 #include "cli/look/files.h"
 #include "cli/options/file_format.h"
@@ -19,7 +19,7 @@
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
 #include "heed/models/sentence.h"
-#include "inspect/answers/json_text.h"
+#include "inspect/answers/fields.h"
 #include "text/utf8.h"
 
 namespace heed::cli {

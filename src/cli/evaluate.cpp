@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/formats/json.h"
-#include "base/reworded.h"
+#include "base/wording.h"
 #include "cli/command.h"
 #include "cli/options/file_format.h"
 #include "cli/options/text_input.h"
@@ -19,7 +19,7 @@
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
 #include "heed/models/registry.h"
-#include "tensor/dtype_named.h"
+#include "tensor/text.h"
 
 namespace heed::cli {
 namespace {

@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "base/formats/json.h"
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "cli/command.h"
 #include "cli/generate_options.h"
-#include "cli/generate_prompts.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"

@@ -11,7 +11,7 @@
 #include "cli/options/file_format.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
-#include "tensor/dtype_named.h"
+#include "tensor/text.h"
 
 namespace heed::cli {
 namespace {

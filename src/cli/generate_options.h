@@ -10,6 +10,7 @@
 #include "cli/options/arguments.h"
 #include "heed/generate/generate.h"
 #include "heed/generate/generation_config.h"
+#include "heed/models/registry.h"
 
 namespace heed::cli {
 
@@ -37,5 +38,18 @@ void check(const Given& given, const GenerateOptions& options);
 /// refused.
 GenerationConfig follow_folder(const std::filesystem::path& folder, const Given& given,
                                GenerateOptions& options);
+
+/// One of each a prompt.
+struct Prompts {
+  std::vector<std::string> texts;  // what the model reads
+  std::vector<std::string> shown;  // what is printed before the answer; none of a chat or a source
+};
+
+/// Reads the file and standard input into `options.prompts`.
+void read_inputs(GenerateOptions& options);
+
+/// Sets the prompts of `options.args`, or its sources, and says on stderr what the tokenizer loses
+/// and which special tokens a chat template has added.
+Prompts read_prompts(const LoadedModel& model, GenerateOptions& options, bool has_system);
 
 }  // namespace heed::cli

@@ -1,10 +1,9 @@
-#include "cli/generate_prompts.h"
-
 #include <fmt/format.h>
 
 #include <optional>
 #include <utility>
 
+#include "cli/generate_options.h"
 #include "cli/options/text_input.h"
 #include "heed/error.h"
 #include "models/model_tokenizer.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/formats/json.h"
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "cli/command.h"
 #include "cli/look/heads_table.h"
 #include "cli/options/file_format.h"

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/edit_distance.h"
+#include "base/wording.h"
 #include "cli/command.h"
-#include "cli/options/option_names.h"
+#include "cli/options/file_format.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"

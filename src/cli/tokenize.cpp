@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/formats/json.h"
-#include "base/reworded.h"
+#include "base/wording.h"
 #include "cli/command.h"
 #include "cli/options/file_format.h"
 #include "cli/options/text_input.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "cli/command.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "base/enumerator.h"
-#include "base/number_of.h"
+#include "base/numbers.h"
+#include "base/wording.h"
 #include "heed/error.h"
 
 namespace heed {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/file.h"
+#include "heed/tensor.h"
 
 namespace heed {
 
@@ -38,5 +39,9 @@ class AtomicFile {
 
 /// `text` as the whole content of `path`, atomically.
 void write_file(const std::filesystem::path& path, std::string_view text);
+
+/// Never holds more than a small piece in memory beside the view. A `dtype` other than the view's
+/// converts between floating types.
+void write_elements(AtomicFile& file, const ConstView& view, DType dtype);
 
 }  // namespace heed

@@ -10,9 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/clipped.h"
-#include "base/lfs_pointer.h"
-#include "base/number_of.h"
+#include "base/file.h"
+#include "base/wording.h"
 #include "heed/error.h"
 
 namespace heed {

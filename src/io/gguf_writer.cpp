@@ -1,11 +1,9 @@
-#include "io/gguf_writer.h"
-
 #include <cstdint>
 #include <vector>
 
 #include "io/atomic_file.h"
+#include "io/gguf.h"
 #include "io/gguf_header.h"
-#include "io/write_elements.h"
 
 namespace heed {
 namespace {

@@ -10,11 +10,10 @@
 #include <utility>
 
 #include "base/file.h"
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "io/atomic_file.h"
 #include "io/npy_header.h"
-#include "io/write_elements.h"
 
 namespace heed {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 
 namespace heed {

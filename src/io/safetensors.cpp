@@ -6,14 +6,13 @@
 #include <set>
 #include <utility>
 
-#include "base/clipped.h"
 #include "base/file.h"
 #include "base/formats/json.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "io/atomic_file.h"
 #include "io/safetensors_header.h"
-#include "io/write_elements.h"
-#include "tensor/bytes_of.h"
+#include "tensor/views.h"
 
 namespace heed {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/formats/json.h"
-#include "base/lfs_pointer.h"
 #include "heed/error.h"
 
 namespace heed {

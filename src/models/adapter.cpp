@@ -12,8 +12,7 @@
 #include "base/formats/json.h"
 #include "heed/error.h"
 #include "heed/models/registry.h"
-#include "models/adapter_config.h"
-#include "tensor/shape_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

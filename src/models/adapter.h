@@ -2,10 +2,14 @@
 // of another model: W + scale B A, where scale is alpha / r.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "heed/io/safetensors.h"
 
@@ -25,5 +29,19 @@ std::filesystem::path model_file(const std::filesystem::path& folder, std::strin
 /// kUnsupported names what is not served: another method than LoRA, DoRA, a tensor that fits none
 /// of the model.
 Weights adapted(Weights base, const std::filesystem::path& adapter, std::string_view config_json);
+
+struct AdapterConfig {
+  double alpha = 8;
+  bool by_root = false;     // scale is alpha / sqrt(r)
+  bool transposed = false;  // the weights of linear layers are stored [inputs, outputs]
+  std::vector<std::pair<std::string, double>> alphas = {};  // of modules whose names end so
+  std::string base = {};
+
+  /// The factor of B A in a module of this name whose matrices have the rank r.
+  double scale(std::string_view module, std::int64_t r) const;
+};
+
+/// kUnsupported names what asks for something that is not served.
+AdapterConfig read_adapter_config(const std::filesystem::path& folder);
 
 }  // namespace heed

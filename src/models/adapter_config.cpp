@@ -1,5 +1,3 @@
-#include "models/adapter_config.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "base/file.h"
 #include "base/formats/json.h"
 #include "heed/error.h"
+#include "models/adapter.h"
 
 namespace heed {
 namespace {

@@ -9,9 +9,8 @@
 
 #include "heed/error.h"
 #include "models/family.h"
-#include "nn/shown.h"
-#include "ops/activation.h"
-#include "ops/softcap.h"
+#include "nn/residual.h"
+#include "ops/elementwise.h"
 
 namespace heed {
 namespace {

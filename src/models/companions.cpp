@@ -1,10 +1,9 @@
-#include "models/companions.h"
-
 #include <algorithm>
 #include <iterator>
 #include <string_view>
 
 #include "io/atomic_file.h"
+#include "models/search_path.h"
 
 namespace heed {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/formats/json.h"
 #include "heed/error.h"
-#include "ops/activation.h"
+#include "ops/elementwise.h"
 
 namespace heed {
 

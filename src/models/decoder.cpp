@@ -7,10 +7,8 @@
 
 #include "models/parts.h"
 #include "models/text_pass.h"
-#include "nn/shown.h"
-#include "ops/add.h"
-#include "ops/multiply.h"
-#include "ops/softcap.h"
+#include "nn/residual.h"
+#include "ops/elementwise.h"
 
 namespace heed {
 namespace {

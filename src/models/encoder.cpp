@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "models/parts.h"
-#include "nn/shown.h"
-#include "ops/add.h"
+#include "nn/residual.h"
+#include "ops/elementwise.h"
 
 namespace heed {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "base/clipped.h"
+#include "base/wording.h"
 #include "models/family.h"
 
 namespace heed {

@@ -13,7 +13,7 @@
 #include "models/gguf_architecture.h"
 #include "nn/norm.h"
 #include "nn/rope_scaling.h"
-#include "ops/activation.h"
+#include "ops/elementwise.h"
 
 namespace heed {
 namespace {

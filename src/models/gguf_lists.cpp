@@ -1,5 +1,3 @@
-#include "models/gguf_lists.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "heed/error.h"
+#include "models/gguf_save.h"
 #include "text/files/sentence_piece_model.h"
 #include "text/files/stored_vocabulary.h"
 #include "text/utf8.h"

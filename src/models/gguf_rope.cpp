@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/clipped.h"
 #include "base/formats/json.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "models/decoder.h"
 #include "models/gguf_architecture.h"

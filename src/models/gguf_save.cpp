@@ -13,10 +13,9 @@
 #include "heed/error.h"
 #include "heed/models/model.h"
 #include "heed/tensor.h"
-#include "io/gguf_writer.h"
+#include "io/gguf.h"
 #include "models/config.h"
 #include "models/gguf_architecture.h"
-#include "models/gguf_lists.h"
 #include "models/stored_weights.h"
 
 namespace heed {

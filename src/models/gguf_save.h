@@ -5,7 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/formats/json.h"
 #include "heed/models/registry.h"
+#include "heed/text/tokenizer.h"
 
 namespace heed {
 
@@ -16,5 +18,8 @@ std::vector<std::string_view> gguf_written_types();
 /// has no place for (another family, a scaling of positions, a tokenizer's way of cutting words) is
 /// kUnsupported; a BERT's head for masked words is left out. `type` is one of `gguf_written_types`.
 void save_gguf(const std::filesystem::path& path, const LoadedModel& model, std::string_view type);
+
+/// Adds `tokenizer.ggml.*`; kUnsupported for what such lists cannot hold.
+void write_token_lists(const Tokenizer& tokenizer, Json& metadata);
 
 }  // namespace heed

@@ -7,8 +7,8 @@
 #include "models/family.h"
 #include "models/parts.h"
 #include "models/text_pass.h"
-#include "nn/shown.h"
-#include "ops/add.h"
+#include "nn/residual.h"
+#include "ops/elementwise.h"
 
 namespace heed {
 namespace {

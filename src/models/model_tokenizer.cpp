@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/formats/json.h"
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "text/added_token.h"
 

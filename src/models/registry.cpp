@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/formats/json.h"
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/io/safetensors.h"
 #include "heed/models/classifier.h"
@@ -16,7 +16,6 @@
 #include "models/adapter.h"
 #include "models/chat_template.h"
 #include "models/classifier.h"
-#include "models/companions.h"
 #include "models/family.h"
 #include "models/gguf_model.h"
 #include "models/model_tokenizer.h"

@@ -12,9 +12,9 @@
 #include <string>
 #include <utility>
 
-#include "base/enumerator.h"
 #include "base/file.h"
 #include "base/formats/json.h"
+#include "base/numbers.h"
 #include "heed/error.h"
 #include "heed/models/registry.h"
 #include "io/gguf.h"

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <utility>
 
-#include "base/enumerator.h"
 #include "base/file.h"
 #include "base/formats/json.h"
+#include "base/numbers.h"
 #include "heed/error.h"
 #include "models/config.h"
 

@@ -7,9 +7,8 @@
 
 #include "models/family.h"
 #include "models/parts.h"
-#include "nn/shown.h"
-#include "ops/add.h"
-#include "ops/multiply.h"
+#include "nn/residual.h"
+#include "ops/elementwise.h"
 
 namespace heed {
 namespace {

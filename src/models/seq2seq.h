@@ -23,7 +23,6 @@
 #include "nn/norm.h"
 #include "nn/position_bias.h"
 #include "nn/residual.h"
-#include "nn/sinusoids.h"
 
 namespace heed {
 

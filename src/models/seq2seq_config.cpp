@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "models/family.h"
 #include "models/seq2seq.h"
 #include "models/stored_weights.h"

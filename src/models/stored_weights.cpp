@@ -13,10 +13,8 @@
 
 #include "heed/error.h"
 #include "tensor/block_type.h"
-#include "tensor/bytes_of.h"
-#include "tensor/shape_text.h"
-#include "tensor/strided_copy.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
+#include "tensor/views.h"
 
 namespace heed {
 

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <utility>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/mask.h"
-#include "tensor/shape_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <set>
 
-#include "base/edit_distance.h"
 #include "base/file.h"
 #include "base/formats/json.h"
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/models/registry.h"
 #include "models/classifier.h"

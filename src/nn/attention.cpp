@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "heed/error.h"
-#include "ops/add.h"
-#include "ops/softcap.h"
-#include "tensor/strided_copy.h"
+#include "ops/elementwise.h"
+#include "tensor/views.h"
 
 namespace heed {
 namespace {

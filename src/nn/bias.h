@@ -6,7 +6,7 @@
 
 #include "heed/nn/parameter.h"
 #include "heed/nn/run.h"
-#include "ops/add.h"
+#include "ops/elementwise.h"
 
 namespace heed {
 

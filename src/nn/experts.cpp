@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "ops/add.h"
+#include "ops/elementwise.h"
 #include "ops/embedding.h"
 
 namespace heed {

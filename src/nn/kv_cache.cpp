@@ -8,12 +8,12 @@
 #include <string_view>
 #include <utility>
 
-#include "base/enumerator.h"
-#include "base/number_of.h"
+#include "base/numbers.h"
+#include "base/wording.h"
 #include "heed/attention.h"
 #include "heed/error.h"
 #include "nn/page_pool.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

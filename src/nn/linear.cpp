@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/enumerator.h"
+#include "base/numbers.h"
 #include "heed/error.h"
-#include "ops/add.h"
+#include "ops/elementwise.h"
 #include "ops/matmul.h"
 #include "ops/packed_matrix.h"
 

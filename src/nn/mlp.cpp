@@ -3,11 +3,9 @@
 #include <limits>
 #include <utility>
 
-#include "nn/shown.h"
-#include "ops/add.h"
-#include "ops/multiply.h"
-#include "ops/softcap.h"
-#include "tensor/strided_copy.h"
+#include "nn/residual.h"
+#include "ops/elementwise.h"
+#include "tensor/views.h"
 
 namespace heed {
 namespace {

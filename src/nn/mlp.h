@@ -7,7 +7,7 @@
 
 #include "nn/dropout.h"
 #include "nn/linear.h"
-#include "ops/activation.h"
+#include "ops/elementwise.h"
 
 namespace heed {
 

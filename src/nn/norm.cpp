@@ -1,9 +1,7 @@
 #include "nn/norm.h"
 
 #include "heed/ops/norm.h"
-#include "heed/ops/rms_norm.h"
-#include "ops/add.h"
-#include "ops/multiply.h"
+#include "ops/elementwise.h"
 
 namespace heed {
 namespace {

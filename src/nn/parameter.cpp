@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "ops/packed_matrix.h"
-#include "tensor/bytes_of.h"
+#include "tensor/views.h"
 
 namespace heed {
 

@@ -6,12 +6,24 @@
 #include <utility>
 #include <vector>
 
+#include "heed/nn/run.h"
 #include "nn/attention.h"
 #include "nn/norm.h"
-#include "nn/shown.h"
-#include "ops/add.h"
+#include "ops/elementwise.h"
 
 namespace heed {
+
+/// Shows the activations of one layer, and gives them on.
+struct Shown {
+  const Run& run;
+  Stack stack = Stack::kSelf;
+  int layer = -1;
+
+  Tensor operator()(TapKind kind, Tensor value) const {
+    run.show({.stack = stack, .layer = layer, .kind = kind}, value);
+    return value;
+  }
+};
 
 /// Where norms stand: y = after(x + inside(branch(before(x)))). Most decoders have `before` alone,
 /// the original Transformer has `after`.

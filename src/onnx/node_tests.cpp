@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/reworded.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "onnx/operators.h"
-#include "tensor/bytes_of.h"
+#include "tensor/views.h"
 
 namespace heed::onnx {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "base/file.h"
 #include "base/formats/protobuf.h"
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "onnx/files.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed::onnx {
 namespace {

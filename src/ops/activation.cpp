@@ -1,13 +1,11 @@
-#include "ops/activation.h"
-
 #include <fmt/format.h>
 
 #include "heed/error.h"
-#include "ops/kernels/activation.h"
-#include "ops/kernels/reference/activation.h"
+#include "ops/elementwise.h"
+#include "ops/kernels/elementwise.h"
+#include "ops/kernels/reference/operators.h"
 #include "tensor/computable.h"
-#include "tensor/shape_text.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

@@ -1,11 +1,10 @@
-#include "ops/dropout.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "heed/error.h"
-#include "ops/kernels/dropout.h"
-#include "ops/kernels/reference/dropout.h"
+#include "ops/elementwise.h"
+#include "ops/kernels/elementwise.h"
+#include "ops/kernels/reference/operators.h"
 
 namespace heed {
 namespace {

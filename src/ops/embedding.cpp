@@ -8,10 +8,9 @@
 
 #include "base/blocks.h"
 #include "heed/error.h"
-#include "ops/kernels/embedding.h"
-#include "ops/kernels/reference/embedding.h"
-#include "tensor/shape_text.h"
-#include "tensor/view_text.h"
+#include "ops/kernels/reference/operators.h"
+#include "ops/kernels/rows.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <vector>
 
-#include "base/enumerator.h"
+#include "base/numbers.h"
 #include "base/philox.h"
 #include "heed/error.h"
 #include "tensor/computable.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/philox.h"
 #include "heed/error.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

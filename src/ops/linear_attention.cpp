@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/enumerator.h"
+#include "base/numbers.h"
 #include "heed/error.h"
 #include "heed/threads.h"
 #include "ops/kernels/linear_attention.h"
 #include "tensor/computable.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "heed/error.h"
-#include "ops/kernels/loss.h"
-#include "ops/kernels/reference/loss.h"
-#include "tensor/shape_text.h"
-#include "tensor/view_text.h"
+#include "ops/kernels/reference/operators.h"
+#include "ops/kernels/rows.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

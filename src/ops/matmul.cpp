@@ -7,9 +7,8 @@
 
 #include "heed/error.h"
 #include "ops/kernels/matmul.h"
-#include "ops/kernels/reference/matmul.h"
-#include "tensor/shape_text.h"
-#include "tensor/view_text.h"
+#include "ops/kernels/reference/operators.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

@@ -4,13 +4,13 @@
 
 #include <utility>
 
-#include "base/reworded.h"
+#include "base/wording.h"
 #include "heed/attention.h"
 #include "heed/error.h"
 #include "heed/mask.h"
-#include "ops/add.h"
+#include "ops/elementwise.h"
 #include "tensor/operand.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

@@ -6,8 +6,7 @@
 
 #include "heed/error.h"
 #include "ops/kernels/matmul.h"
-#include "tensor/shape_text.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

@@ -8,7 +8,7 @@
 #include "heed/error.h"
 #include "heed/ops/hopfield.h"
 #include "tensor/operand.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

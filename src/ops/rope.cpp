@@ -4,12 +4,11 @@
 
 #include <cmath>
 
-#include "base/enumerator.h"
+#include "base/numbers.h"
 #include "heed/error.h"
 #include "heed/threads.h"
 #include "ops/kernels/rope.h"
-#include "tensor/shape_text.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

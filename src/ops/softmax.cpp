@@ -5,11 +5,10 @@
 #include <utility>
 
 #include "heed/error.h"
-#include "ops/kernels/reference/softmax.h"
-#include "ops/kernels/softmax.h"
+#include "ops/kernels/reference/operators.h"
+#include "ops/kernels/rows.h"
 #include "tensor/computable.h"
-#include "tensor/shape_text.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

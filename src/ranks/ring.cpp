@@ -7,11 +7,22 @@
 #include <exception>
 #include <functional>
 
-#include "base/enumerator.h"
-#include "base/number_of.h"
+#include "base/numbers.h"
+#include "base/wording.h"
 #include "heed/error.h"
+#include "ops/elementwise.h"
 
 namespace heed {
+
+void add_part(const View& to, const ConstView& part) {
+  const bool as_it_is = part.dtype() == to.dtype() && part.is_contiguous();
+  const Tensor widened = as_it_is ? Tensor() : Tensor::converted(part, to.dtype());
+  const ConstView terms = as_it_is ? part : widened.view();
+  for (std::int64_t batch = 0; batch < to.dim(0); ++batch)
+    for (std::int64_t head = 0; head < to.dim(1); ++head)
+      add_to(to.select(0, batch).select(0, head), terms.select(0, batch).select(0, head));
+}
+
 namespace {
 
 // What must be the same on every rank, by the name that an error gives it.

@@ -7,9 +7,8 @@
 #include "attention/api/checked.h"
 #include "heed/attention.h"
 #include "ranks/ring.h"
-#include "ranks/sums.h"
 #include "ranks/travelling.h"
-#include "tensor/strided_copy.h"
+#include "tensor/views.h"
 
 namespace heed {
 namespace {

@@ -8,9 +8,8 @@
 #include "heed/error.h"
 #include "heed/ranks/ring_attention.h"
 #include "ranks/ring.h"
-#include "ranks/sums.h"
 #include "ranks/travelling.h"
-#include "tensor/strided_copy.h"
+#include "tensor/views.h"
 
 namespace heed {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "ranks/sums.h"
-#include "tensor/bytes_of.h"
+#include "ranks/ring.h"
+#include "tensor/views.h"
 
 namespace heed {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/number_of.h"
-#include "base/urgent.h"
+#include "base/parallel.h"
+#include "base/wording.h"
 #include "heed/error.h"
 
 namespace heed::serve {

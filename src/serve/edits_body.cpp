@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/clipped.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "inspect/evidence/trial.h"
 #include "serve/route.h"

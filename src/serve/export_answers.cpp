@@ -1,7 +1,7 @@
 // What leaves the page: the page itself as a file, and the picture that the command line has
 // ordered.
-#include "base/reworded.h"
-#include "inspect/answers/json_text.h"
+#include "base/wording.h"
+#include "inspect/answers/fields.h"
 #include "inspect/saved/saved_page.h"
 #include "serve/api.h"
 #include "serve/page_sources.h"

@@ -1,7 +1,7 @@
 // What is asked of a flow: the graph, as an answer and as a file, and its test.
-#include "base/serial.h"
+#include "base/parallel.h"
 #include "inspect/answers/answer_writer.h"
-#include "inspect/answers/flow_graph.h"
+#include "inspect/answers/flow.h"
 #include "inspect/answers/questions.h"
 #include "serve/api.h"
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/formats/json.h"
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "serve/api.h"

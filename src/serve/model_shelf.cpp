@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clipped.h"
-#include "inspect/answers/json_text.h"
-#include "inspect/session/session_name.h"
+#include "base/wording.h"
+#include "inspect/answers/fields.h"
+#include "inspect/session/session_input.h"
 #include "serve/api_error.h"
 #include "serve/route.h"
 

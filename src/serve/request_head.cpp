@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "serve/api_error.h"
 
 namespace heed::serve {

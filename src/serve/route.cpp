@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/clipped.h"
-#include "inspect/answers/json_text.h"
+#include "base/wording.h"
+#include "inspect/answers/fields.h"
 #include "serve/api_error.h"
 
 namespace heed::serve {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "base/clipped.h"
 #include "base/formats/json.h"
+#include "base/wording.h"
 #include "heed/version.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"

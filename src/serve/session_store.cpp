@@ -4,12 +4,11 @@
 
 #include <algorithm>
 
-#include "base/clipped.h"
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
-#include "inspect/answers/json_text.h"
+#include "inspect/answers/fields.h"
 #include "inspect/evidence/edited_run.h"
-#include "inspect/session/session_name.h"
+#include "inspect/session/session_input.h"
 #include "serve/api_error.h"
 #include "serve/connection.h"
 #include "serve/route.h"

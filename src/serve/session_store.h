@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "inspect/answers/live_session.h"
-#include "inspect/session/shorten.h"
+#include "inspect/session/texts.h"
 #include "serve/model_shelf.h"
 #include "serve/server.h"
 

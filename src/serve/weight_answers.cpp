@@ -1,7 +1,7 @@
 // What is asked of the weights: tiles, rows, columns, arcs, margins, cells.
 #include <fmt/format.h>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "serve/api.h"

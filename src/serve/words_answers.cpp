@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "base/serial.h"
+#include "base/parallel.h"
 #include "base/stop.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"

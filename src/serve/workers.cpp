@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 
 namespace heed::serve {

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
-#include "tensor/overlap.h"
-#include "tensor/shape_text.h"
+#include "tensor/text.h"
+#include "tensor/views.h"
 
 namespace heed {
 

@@ -6,13 +6,12 @@
 #include <cstring>
 #include <limits>
 
-#include "base/enumerator.h"
-#include "base/number_of.h"
+#include "base/numbers.h"
+#include "base/wording.h"
 #include "heed/error.h"
-#include "tensor/bytes_of.h"
 #include "tensor/memory.h"
-#include "tensor/strided_copy.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
+#include "tensor/views.h"
 
 namespace heed {
 namespace {

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include "base/enumerator.h"
+#include "base/numbers.h"
 #include "heed/error.h"
 #include "heed/tensor.h"
-#include "tensor/shape_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

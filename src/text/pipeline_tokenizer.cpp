@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "text/pipeline/added_tokens.h"
 #include "text/utf8.h"
 

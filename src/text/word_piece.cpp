@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "text/merge_learner.h"
 #include "text/pipeline/normalizer.h"

@@ -10,7 +10,7 @@
 #include "base/formats/json.h"
 #include "heed/error.h"
 #include "heed/io/safetensors.h"
-#include "tensor/bytes_of.h"
+#include "tensor/views.h"
 
 namespace heed {
 namespace {

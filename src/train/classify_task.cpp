@@ -5,14 +5,11 @@
 #include <algorithm>
 #include <set>
 
-#include "base/clipped.h"
 #include "base/digest.h"
-#include "base/number_of.h"
-#include "base/reworded.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "train/crops.h"
 #include "train/text_data.h"
-#include "train/text_lines.h"
 
 namespace heed {
 namespace {

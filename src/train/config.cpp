@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/edit_distance.h"
 #include "base/formats/json.h"
+#include "base/wording.h"
 #include "heed/error.h"
 
 namespace heed {

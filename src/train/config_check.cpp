@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/clipped.h"
 #include "base/formats/json.h"
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/train/config.h"
 #include "train/generated/generator.h"

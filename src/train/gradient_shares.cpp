@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "heed/threads.h"
-#include "ops/kernels/add.h"
+#include "ops/kernels/elementwise.h"
 
 namespace heed {
 namespace {

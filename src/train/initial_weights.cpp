@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "base/file.h"
-#include "base/memory_there.h"
-#include "base/reworded.h"
+#include "base/machine.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/models/classifier.h"
 #include "heed/models/registry.h"

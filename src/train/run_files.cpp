@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "base/cpu_name.h"
-#include "base/number_of.h"
+#include "base/machine.h"
+#include "base/wording.h"
 #include "heed/models/registry.h"
 #include "heed/threads.h"
 #include "io/atomic_file.h"
-#include "tensor/dtype_named.h"
+#include "tensor/text.h"
 #include "train/loss_svg.h"
 
 namespace heed {

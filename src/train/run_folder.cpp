@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "base/formats/json.h"
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 
 namespace heed {

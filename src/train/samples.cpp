@@ -7,9 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/clipped.h"
-#include "base/number_of.h"
-#include "base/reworded.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/generate/generate.h"
 #include "io/atomic_file.h"

@@ -5,13 +5,11 @@
 #include <algorithm>
 
 #include "base/digest.h"
-#include "base/number_of.h"
-#include "base/reworded.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "train/crops.h"
 #include "train/initial_weights.h"
 #include "train/text_data.h"
-#include "train/text_lines.h"
 
 namespace heed {
 namespace {

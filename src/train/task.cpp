@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "text/word_level.h"
 #include "train/classify_task.h"

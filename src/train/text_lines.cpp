@@ -1,5 +1,3 @@
-#include "train/text_lines.h"
-
 #include <fmt/format.h>
 
 #include <cmath>

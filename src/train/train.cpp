@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "io/atomic_file.h"
 #include "ops/matmul.h"

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/cpu_name.h"
+#include "base/machine.h"
 #include "base/stop.h"
 #include "heed/error.h"
 #include "heed/threads.h"
-#include "tensor/bytes_of.h"
+#include "tensor/views.h"
 #include "train/initial_weights.h"
 #include "train/not_finite.h"
 #include "train/schedule.h"

@@ -21,8 +21,6 @@
 
 #include "base/float_mode.h"
 #include "base/parallel.h"
-#include "base/serial.h"
-#include "base/urgent.h"
 #include "heed/error.h"
 #include "support/expect_error.h"
 

@@ -13,7 +13,7 @@
 
 #include "attention/api/checked.h"
 #include "attention/backends.h"
-#include "attention/reference/attention_head.h"
+#include "attention/reference/attention.h"
 #include "bench/term_sizes.h"
 #include "heed/observe.h"
 #include "heed/observers.h"

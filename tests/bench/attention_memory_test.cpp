@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/attention_bench.h"
-#include "bench/peak_memory.h"
+#include "bench/measure.h"
 #include "heed/attention.h"
 
 namespace heed {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "attention/api/checked.h"
-#include "attention/reference/attention_head.h"
+#include "attention/reference/attention.h"
 #include "bench/attention_cases.h"
 #include "support/compare.h"
 

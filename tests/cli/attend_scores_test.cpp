@@ -4,7 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "cli/arrays.h"
+#include "cli/inputs.h"
 #include "cli/program.h"
 #include "heed/attention.h"
 #include "heed/io/npy.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "cli/arrays.h"
+#include "cli/inputs.h"
 #include "cli/program.h"
 #include "heed/attention.h"
 #include "heed/io/npy.h"

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/arrays.h"
+#include "cli/inputs.h"
 #include "cli/program.h"
 #include "heed/attention.h"
 #include "support/key_forms.h"

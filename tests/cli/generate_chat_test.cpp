@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "cli/letters_model.h"
+#include "cli/inputs.h"
 #include "cli/program.h"
 
 namespace heed {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/letters_model.h"
+#include "cli/inputs.h"
 #include "cli/program.h"
 #include "heed/models/registry.h"
 

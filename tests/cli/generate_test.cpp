@@ -5,8 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/number_of.h"
-#include "cli/letters_model.h"
+#include "base/wording.h"
+#include "cli/inputs.h"
 #include "cli/program.h"
 #include "heed/models/registry.h"
 

@@ -9,7 +9,7 @@
 #include "heed/generate/generate.h"
 #include "heed/models/registry.h"
 #include "support/expect_error.h"
-#include "support/sharpen.h"
+#include "support/tiny_configs.h"
 #include "text/word_level.h"
 
 namespace heed {

@@ -7,7 +7,7 @@
 
 #include "heed/generate/generate.h"
 #include "heed/models/registry.h"
-#include "support/sharpen.h"
+#include "support/tiny_configs.h"
 
 namespace heed::test {
 

@@ -13,7 +13,6 @@
 #include "heed/mask.h"
 #include "inspect/answers/questions.h"
 #include "inspect/session/carried.h"
-#include "inspect/session/shared.h"
 #include "inspect/session/visible_keys.h"
 #include "support/compare.h"
 #include "support/expect_error.h"

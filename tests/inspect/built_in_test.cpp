@@ -1,7 +1,5 @@
 // The built-in decoder knows English, and the encoder fills gaps in it. What heads do, and losses,
 // are checked against the cards by tools/card_figures.py (models.card.*).
-#include "inspect/built_in.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 
 #include "heed/inspect/next_words.h"
 #include "heed/inspect/session.h"
+#include "inspect/models.h"
 #include "ops/loss.h"
 
 namespace heed {

@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 #include "heed/inspect/look.h"
-#include "inspect/built_in.h"
+#include "inspect/models.h"
 #include "inspect/patterns.h"
 #include "support/expect_error.h"
 

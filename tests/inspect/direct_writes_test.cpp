@@ -1,6 +1,4 @@
 // What a head adds to the logit of a word, against its write followed forward to all logits.
-#include "inspect/evidence/direct_writes.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,9 +1,8 @@
-#include "inspect/rows/find_word.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "heed/inspect/look.h"
+#include "inspect/rows/words.h"
 #include "support/expect_error.h"
 
 namespace heed {

@@ -1,4 +1,6 @@
 // Flow: rollout as plain products of matrices, paths by counting all, effects by passes with masks.
+#include "inspect/answers/flow.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 
 #include "heed/inspect/look.h"
 #include "heed/mask.h"
-#include "inspect/answers/flow_graph.h"
 #include "inspect/evidence/flow_effects.h"
 #include "inspect/evidence/read_out.h"
 #include "inspect/session/pass.h"

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "inspect/patterns.h"
-#include "inspect/rows/unit_rows.h"
+#include "inspect/rows/lines.h"
 #include "support/expect_error.h"
 
 namespace heed {

@@ -4,8 +4,7 @@
 
 #include <cmath>
 
-#include "inspect/built_in.h"
-#include "inspect/tiny_model.h"
+#include "inspect/models.h"
 #include "support/expect_error.h"
 
 namespace heed {

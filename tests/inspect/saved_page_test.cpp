@@ -9,8 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "heed/mask.h"
-#include "inspect/saved/held_heads.h"
-#include "inspect/saved/held_weights.h"
+#include "inspect/saved/held.h"
 #include "serve/page_sources.h"
 #include "serve/served.h"
 #include "support/expect_error.h"

@@ -1,10 +1,9 @@
 // What the name of a session says, and what it does not.
-#include "inspect/session/session_name.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "inspect/session/session_input.h"
 #include "support/scratch.h"
 
 namespace heed {

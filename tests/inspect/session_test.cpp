@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "inspect/built_in.h"
-#include "inspect/tiny_model.h"
+#include "inspect/models.h"
 #include "support/expect_error.h"
 
 namespace heed {

@@ -16,7 +16,7 @@
 #include "inspect/session/pass.h"
 #include "support/family_sessions.h"
 #include "support/scratch.h"
-#include "support/sharpen.h"
+#include "support/tiny_configs.h"
 
 namespace heed {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "inspect/rows/pieces.h"
+#include "inspect/rows/words.h"
 
 namespace heed {
 namespace {

@@ -10,7 +10,6 @@
 #include "inspect/answers/questions.h"
 #include "inspect/evidence/branch.h"
 #include "inspect/evidence/lens.h"
-#include "inspect/evidence/masked.h"
 #include "inspect/evidence/surprise.h"
 #include "inspect/session/pass.h"
 #include "io/atomic_file.h"

@@ -1,6 +1,4 @@
 // What values write, and weights as what they carry, against a plain computation.
-#include "inspect/session/write_lengths.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

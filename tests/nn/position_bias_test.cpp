@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "nn/embedding.h"
 #include "nn/gradient_support.h"
-#include "nn/sinusoids.h"
 
 namespace heed {
 namespace {

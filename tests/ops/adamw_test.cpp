@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/philox.h"
-#include "ops/kernels/reference/adamw.h"
+#include "ops/kernels/reference/operators.h"
 
 namespace heed::kernels {
 namespace {

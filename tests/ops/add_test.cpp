@@ -1,8 +1,7 @@
-#include "ops/add.h"
-
 #include <gtest/gtest.h>
 
 #include "heed/threads.h"
+#include "ops/elementwise.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 

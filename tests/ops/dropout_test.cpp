@@ -1,5 +1,3 @@
-#include "ops/dropout.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "base/philox.h"
 #include "heed/threads.h"
+#include "ops/elementwise.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 

@@ -1,7 +1,6 @@
-#include "ops/multiply.h"
-
 #include <gtest/gtest.h>
 
+#include "ops/elementwise.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 

@@ -1,10 +1,9 @@
-#include "heed/ops/rms_norm.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "base/isa.h"
+#include "base/machine.h"
+#include "heed/ops/norm.h"
 #include "heed/threads.h"
 #include "support/expect_error.h"
 #include "support/finite_differences.h"

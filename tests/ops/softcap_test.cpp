@@ -1,9 +1,8 @@
-#include "ops/softcap.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "ops/elementwise.h"
 #include "support/expect_error.h"
 #include "support/finite_differences.h"
 #include "support/random_tensor.h"

@@ -2,9 +2,8 @@
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
-#include "base/isa.h"
+#include "base/machine.h"
 #include "heed/ops/norm.h"
-#include "heed/ops/rms_norm.h"
 #include "heed/ops/softmax.h"
 #include "support/compare.h"
 #include "support/random_tensor.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "heed/inspect/session.h"
-#include "support/sharpen.h"
+#include "support/tiny_configs.h"
 
 namespace heed::test {
 

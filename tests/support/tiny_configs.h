@@ -1,7 +1,10 @@
-// Configurations of small models that read two texts; without their vocabulary's size.
+// Small models: configurations of models that read two texts, and weights far from their flat
+// start.
 #pragma once
 
 #include <nlohmann/json.hpp>
+
+#include "heed/models/model.h"
 
 namespace heed::test {
 
@@ -24,6 +27,14 @@ inline nlohmann::json tiny_translator_config() {
           {"max_position_embeddings", 40},
           {"decoder_start_token_id", 3},
           {"eos_token_id", 0}};
+}
+
+/// Makes the matrices of a fresh model 8 times as large: far from its flat start.
+inline void sharpen(Model& model) {
+  for (Parameter* parameter : model.parameters())
+    if (parameter->value.rank() == 2)
+      for (std::int64_t i = 0; i < parameter->value.element_count(); ++i)
+        parameter->value.data<float>()[i] *= 8;
 }
 
 }  // namespace heed::test

@@ -1,8 +1,7 @@
-#include "tensor/overlap.h"
-
 #include <gtest/gtest.h>
 
 #include "heed/tensor.h"
+#include "tensor/views.h"
 
 namespace heed {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "heed/tensor.h"
 #include "support/expect_error.h"
-#include "tensor/kept_view.h"
+#include "tensor/views.h"
 
 namespace heed {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/cpu_name.h"
+#include "base/machine.h"
 #include "heed/io/safetensors.h"
 #include "heed/models/registry.h"
 #include "heed/threads.h"

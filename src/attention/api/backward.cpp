@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "attention/api/checked.h"
-#include "attention/api/given_lse.h"
 #include "attention/api/gradients.h"
 #include "attention/backends.h"
 #include "heed/attention.h"

@@ -4,10 +4,9 @@
 
 #include <algorithm>
 
-#include "base/number_of.h"
-#include "base/reworded.h"
+#include "base/wording.h"
 #include "heed/error.h"
-#include "tensor/shape_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

@@ -6,8 +6,7 @@
 #include "attention/api/checked.h"
 #include "heed/attention.h"
 #include "heed/error.h"
-#include "tensor/shape_text.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

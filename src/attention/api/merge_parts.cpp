@@ -5,7 +5,7 @@
 #include <span>
 
 #include "heed/error.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

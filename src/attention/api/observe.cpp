@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "attention/api/checked.h"
-#include "attention/api/given_lse.h"
+#include "attention/api/gradients.h"
 #include "attention/sweep/weights.h"
 #include "base/thread_pool.h"
 #include "heed/error.h"

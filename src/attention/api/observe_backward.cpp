@@ -2,7 +2,6 @@
 #include <vector>
 
 #include "attention/api/checked.h"
-#include "attention/api/given_lse.h"
 #include "attention/api/gradients.h"
 #include "attention/sweep/attention.h"
 #include "heed/error.h"

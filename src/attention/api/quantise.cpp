@@ -7,7 +7,7 @@
 #include "base/blocks.h"
 #include "heed/attention.h"
 #include "heed/error.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

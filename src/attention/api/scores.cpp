@@ -6,10 +6,9 @@
 #include <string_view>
 
 #include "attention/api/checked.h"
-#include "base/enumerator.h"
+#include "base/numbers.h"
 #include "heed/error.h"
-#include "tensor/shape_text.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 

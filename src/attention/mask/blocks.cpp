@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "attention/mask/bit_words.h"
-#include "attention/mask/table.h"
+#include "attention/mask/tensors.h"
 #include "heed/error.h"
 #include "heed/mask.h"
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "attention/mask/integers.h"
+#include "attention/mask/tensors.h"
 #include "heed/error.h"
 #include "heed/mask.h"
 

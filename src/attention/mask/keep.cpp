@@ -4,7 +4,7 @@
 #include <array>
 
 #include "attention/mask/bit_words.h"
-#include "attention/mask/table.h"
+#include "attention/mask/tensors.h"
 #include "heed/error.h"
 #include "heed/mask.h"
 

@@ -6,7 +6,9 @@
 #include <array>
 #include <string>
 
+#include "attention/mask/tensors.h"
 #include "heed/error.h"
+#include "heed/tensor.h"
 
 namespace heed {
 
@@ -77,10 +79,6 @@ class Joined : public MaskRule {
   std::shared_ptr<const MaskRule> b_;
 };
 
-}  // namespace
-
-namespace {
-
 void require_index(const char* what, std::int64_t index, std::int64_t count) {
   if (index >= 0 && index < count) return;
   fail("mask", what, index,
@@ -117,6 +115,21 @@ Mask operator&(const Mask& a, const Mask& b) {
 Mask operator|(const Mask& a, const Mask& b) {
   if (!a.rule_ || !b.rule_) return {};
   return Mask(std::make_shared<Joined>(Join::kOr, a.rule_, b.rule_));
+}
+
+std::vector<std::int64_t> integers(std::string_view mask, std::string_view what,
+                                   const ConstView& view) {
+  if (!view.given()) fail(mask, what, {}, "i64 or i32");
+  if (view.dtype() != DType::kI64 && view.dtype() != DType::kI32)
+    fail(mask, what, name(view.dtype()), "i64 or i32");
+  if (view.raw() == nullptr && view.element_count() != 0)
+    fail(mask, fmt::format("{}.data", what), "null", {});
+  const Tensor copy = Tensor::copy_of(view);
+  std::vector<std::int64_t> values(static_cast<std::size_t>(copy.element_count()));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] =
+        copy.dtype() == DType::kI64 ? copy.data<std::int64_t>()[i] : copy.data<std::int32_t>()[i];
+  return values;
 }
 
 }  // namespace heed

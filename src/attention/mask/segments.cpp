@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "attention/mask/bit_words.h"
-#include "attention/mask/integers.h"
+#include "attention/mask/tensors.h"
 #include "heed/error.h"
 #include "heed/mask.h"
 

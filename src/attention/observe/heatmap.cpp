@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "attention/observe/tile_sums.h"
-#include "base/enumerator.h"
+#include "base/numbers.h"
 #include "heed/error.h"
 #include "heed/observers.h"
 

@@ -1,5 +1,5 @@
 #include "attention/observe/tile_sums.h"
-#include "base/enumerator.h"
+#include "base/numbers.h"
 #include "heed/observers.h"
 
 namespace heed {

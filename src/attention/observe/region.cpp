@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/enumerator.h"
+#include "base/numbers.h"
 #include "heed/error.h"
 #include "heed/observers.h"
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/observers.h"
 

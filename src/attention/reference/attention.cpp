@@ -5,7 +5,6 @@
 #include <limits>
 #include <vector>
 
-#include "attention/reference/attention_head.h"
 #include "heed/threads.h"
 
 namespace heed::kernels {

@@ -1,10 +1,9 @@
-#include "attention/reference/attention_head.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 
+#include "attention/reference/attention.h"
 #include "base/philox.h"
 #include "heed/dtype.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "attention/sweep/backward.h"
-#include "attention/sweep/short_problem.h"
+#include "attention/sweep/tasks.h"
 #include "base/parallel.h"
 #include "base/thread_memory.h"
 #include "heed/threads.h"

@@ -33,7 +33,7 @@ ForwardKernel forward_kernel(const AttentionProblem& problem) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "base/isa.h"
+#include "base/machine.h"
 
 namespace heed::kernels::sweep {
 namespace {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "attention/sweep/short_problem.h"
 #include "base/parallel.h"
 #include "base/thread_memory.h"
 #include "heed/threads.h"

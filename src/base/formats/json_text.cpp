@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/clipped.h"
 #include "base/formats/json.h"
+#include "base/wording.h"
 #include "heed/error.h"
 
 namespace heed {

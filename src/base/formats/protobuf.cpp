@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 
 namespace heed {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "heed/error.h"
 #include "heed/io/npy.h"
-#include "tensor/dtype_named.h"
+#include "tensor/text.h"
 
 namespace heed::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "attention/api/plan.h"
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "cli/attend/attention_options.h"
 
 namespace heed::cli {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/cpu_name.h"
 #include "base/formats/json.h"
+#include "base/machine.h"
 #include "bench/attention_bench.h"
 #include "cli/bench/bench.h"
 #include "heed/threads.h"

@@ -1,8 +1,8 @@
 // heed bench decode: attention's part of writing one token, by what the cache is made of.
 #include <fmt/format.h>
 
-#include "base/cpu_name.h"
 #include "base/formats/json.h"
+#include "base/machine.h"
 #include "bench/decode_bench.h"
 #include "cli/bench/bench.h"
 #include "heed/threads.h"

@@ -4,10 +4,10 @@
 #include <functional>
 #include <string>
 
-#include "base/cpu_name.h"
 #include "base/file.h"
 #include "base/formats/json.h"
-#include "base/number_of.h"
+#include "base/machine.h"
+#include "base/wording.h"
 #include "bench/serve_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/terminal/output.h"

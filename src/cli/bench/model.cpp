@@ -7,16 +7,16 @@
 #include <string>
 #include <utility>
 
-#include "base/cpu_name.h"
 #include "base/file.h"
 #include "base/formats/json.h"
-#include "base/reworded.h"
+#include "base/machine.h"
+#include "base/wording.h"
 #include "bench/model_bench.h"
 #include "cli/bench/bench.h"
 #include "heed/error.h"
 #include "heed/models/registry.h"
 #include "heed/threads.h"
-#include "tensor/dtype_named.h"
+#include "tensor/text.h"
 
 namespace heed::cli {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "base/cpu_name.h"
 #include "base/formats/json.h"
+#include "base/machine.h"
 #include "bench/ring_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/terminal/output.h"

@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "base/cpu_name.h"
 #include "base/formats/json.h"
+#include "base/machine.h"
 #include "bench/tokenize_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/options/text_input.h"

@@ -1,10 +1,10 @@
 // heed bench train: steps of training, and what they are made of.
 #include <fmt/format.h>
 
-#include "base/cpu_name.h"
 #include "base/file.h"
 #include "base/formats/json.h"
-#include "base/number_of.h"
+#include "base/machine.h"
+#include "base/wording.h"
 #include "bench/train_bench.h"
 #include "cli/bench/bench.h"
 #include "cli/terminal/output.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "cli/look/heads_table.h"
 #include "cli/look/text.h"
 #include "cli/terminal/terminal.h"

@@ -15,7 +15,7 @@
 #include "inspect/saved/saved_page.h"
 #include "io/npy_header.h"
 #include "serve/page_sources.h"
-#include "tensor/bytes_of.h"
+#include "tensor/views.h"
 
 namespace heed::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/look/flow.h"
+#include "inspect/answers/flow.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 #include <span>
 #include <utility>
 
-#include "base/number_of.h"
+#include "base/wording.h"
+#include "cli/look/evidence.h"
 #include "cli/look/text.h"
 #include "cli/terminal/interrupt.h"
-#include "inspect/answers/flow_graph.h"
-#include "inspect/rows/next_words.h"
+#include "inspect/rows/words.h"
 
 namespace heed::cli {
 namespace {

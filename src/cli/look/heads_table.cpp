@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "cli/look/text.h"
 
 namespace heed::cli {

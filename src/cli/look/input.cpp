@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <span>
 
-#include "base/number_of.h"
-#include "base/reworded.h"
+#include "base/wording.h"
 #include "cli/options/text_input.h"
 #include "heed/error.h"
 #include "heed/text/tokenizer.h"
-#include "inspect/session/shorten.h"
+#include "inspect/session/texts.h"
 
 namespace heed::cli {
 

@@ -6,19 +6,18 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/look/evidence.h"
 #include "cli/look/files.h"
-#include "cli/look/flow.h"
 #include "cli/look/look_options.h"
 #include "cli/look/ranking.h"
 #include "cli/look/request.h"
 #include "cli/look/text.h"
 #include "cli/look/view.h"
-#include "cli/look/why.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
-#include "tensor/dtype_named.h"
+#include "tensor/text.h"
 
 namespace heed::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <iterator>
 
-#include "base/read_number.h"
+#include "base/numbers.h"
 #include "cli/look/ranking.h"
 #include "cli/look/view.h"
 #include "cli/options/file_format.h"

@@ -8,9 +8,7 @@
 #include <set>
 #include <span>
 
-#include "base/clipped.h"
-#include "base/number_of.h"
-#include "base/reworded.h"
+#include "base/wording.h"
 #include "cli/look/heads_table.h"
 #include "cli/terminal/progress.h"
 #include "inspect/answers/answer_writer.h"

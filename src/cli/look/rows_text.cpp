@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "cli/look/heads_table.h"
 #include "cli/look/text.h"
 #include "cli/terminal/terminal.h"

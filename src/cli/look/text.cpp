@@ -7,11 +7,11 @@
 #include <map>
 #include <span>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "cli/terminal/terminal.h"
 #include "heed/text/tokenizer.h"
-#include "inspect/rows/pieces.h"
-#include "inspect/rows/unit_rows.h"
+#include "inspect/rows/lines.h"
+#include "inspect/rows/words.h"
 
 namespace heed::cli {
 namespace {

@@ -7,12 +7,11 @@
 #include <string_view>
 #include <utility>
 
-#include "base/reworded.h"
+#include "base/wording.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
-#include "inspect/answers/address_versus.h"
 #include "inspect/answers/view_parts.h"
-#include "inspect/rows/find_word.h"
+#include "inspect/rows/words.h"
 
 namespace heed::cli {
 namespace {

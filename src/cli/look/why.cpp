@@ -1,16 +1,16 @@
-#include "cli/look/why.h"
+#include "inspect/answers/why.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "base/number_of.h"
+#include "base/wording.h"
+#include "cli/look/evidence.h"
 #include "cli/look/heads_table.h"
 #include "cli/look/text.h"
 #include "heed/error.h"
 #include "inspect/answers/answer_writer.h"
-#include "inspect/answers/why.h"
 #include "inspect/evidence/origins.h"
 #include "inspect/evidence/trial.h"
 

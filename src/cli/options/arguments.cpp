@@ -9,7 +9,7 @@
 #include <functional>
 #include <utility>
 
-#include "base/edit_distance.h"
+#include "base/wording.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/read_number.h"
+#include "base/numbers.h"
 #include "heed/error.h"
 
 namespace heed::cli {

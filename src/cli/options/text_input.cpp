@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/number_of.h"
-#include "base/reworded.h"
+#include "base/wording.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 #include "heed/models/chat.h"

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/clipped.h"
-#include "base/read_number.h"
+#include "base/numbers.h"
+#include "base/wording.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 

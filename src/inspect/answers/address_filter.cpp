@@ -1,10 +1,9 @@
-#include "inspect/answers/address_filter.h"
-
 #include <algorithm>
 #include <charconv>
 
 #include "heed/error.h"
 #include "heed/inspect/head_filter.h"
+#include "inspect/answers/view_parts.h"
 
 namespace heed {
 namespace {

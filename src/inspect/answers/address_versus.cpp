@@ -1,5 +1,3 @@
-#include "inspect/answers/address_versus.h"
-
 #include <algorithm>
 #include <cctype>
 #include <vector>

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "inspect/answers/fields.h"
-#include "inspect/answers/json_text.h"
 
 namespace heed {
 

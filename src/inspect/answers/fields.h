@@ -6,8 +6,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
+
+#include "heed/inspect/session.h"
 
 namespace heed {
 
@@ -45,5 +48,19 @@ template <typename>
 struct IsMap : std::false_type {};
 template <typename Value>
 struct IsMap<std::map<std::string, Value>> : std::true_type {};
+
+/// Quoted and escaped; bytes that are not UTF-8 as <0xE3>.
+std::string json_string(std::string_view bytes);
+
+/// A token's text in valid UTF-8, and its bytes in hex where the text cannot hold them.
+std::string token_text(std::string_view bytes);
+std::optional<std::string> token_hex(std::string_view bytes);
+
+template <typename Fields>
+void describe_place(Fields& field, const Place& place) {
+  field("stack", std::string(stack_name(place.stack)));
+  field("layer", place.layer);
+  field("head", place.head);
+}
 
 }  // namespace heed

@@ -1,9 +1,8 @@
-#include "inspect/answers/flow_graph.h"
-
 #include <fmt/format.h>
 
 #include "heed/text/tokenizer.h"
-#include "inspect/answers/json_text.h"
+#include "inspect/answers/fields.h"
+#include "inspect/answers/flow.h"
 
 namespace heed {
 namespace {

@@ -1,7 +1,7 @@
 // What is asked of a flow into a token.
 #include "heed/error.h"
 #include "inspect/answers/questions.h"
-#include "inspect/rows/next_words.h"
+#include "inspect/rows/words.h"
 
 namespace heed {
 namespace {

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "heed/inspect/look.h"
-#include "inspect/answers/json_text.h"
-#include "inspect/answers/place.h"
+#include "inspect/answers/fields.h"
 
 namespace heed {
 

@@ -1,10 +1,9 @@
-#include "inspect/answers/json_text.h"
-
 #include <fmt/format.h>
 
 #include <iterator>
 
 #include "heed/text/tokenizer.h"
+#include "inspect/answers/fields.h"
 
 namespace heed {
 namespace {

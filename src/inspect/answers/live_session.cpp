@@ -4,10 +4,10 @@
 
 #include <utility>
 
+#include "base/parallel.h"
 #include "base/stop.h"
-#include "base/urgent.h"
 #include "heed/error.h"
-#include "inspect/heads/sides.h"
+#include "inspect/heads/scored_layer.h"
 #include "inspect/session/return_memory.h"
 
 namespace heed {

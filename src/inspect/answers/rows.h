@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "inspect/answers/place.h"
+#include "inspect/answers/fields.h"
 
 namespace heed {
 

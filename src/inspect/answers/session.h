@@ -9,7 +9,6 @@
 #include "heed/inspect/session.h"
 #include "heed/inspect/units.h"
 #include "inspect/answers/fields.h"
-#include "inspect/answers/json_text.h"
 
 namespace heed {
 

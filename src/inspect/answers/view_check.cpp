@@ -8,7 +8,7 @@
 #include "heed/inspect/head_filter.h"
 #include "heed/inspect/head_scores.h"
 #include "heed/inspect/view.h"
-#include "inspect/answers/address_versus.h"
+#include "inspect/answers/view_parts.h"
 #include "inspect/evidence/edited_run.h"
 #include "inspect/heads/scores.h"
 

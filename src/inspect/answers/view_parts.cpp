@@ -8,8 +8,6 @@
 #include <charconv>
 
 #include "heed/text/tokenizer.h"
-#include "inspect/answers/address_filter.h"
-#include "inspect/answers/address_versus.h"
 
 namespace heed {
 namespace {

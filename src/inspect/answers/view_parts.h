@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "heed/inspect/edits.h"
 #include "heed/inspect/view.h"
 
 namespace heed {
@@ -25,5 +26,20 @@ std::span<const ViewPart> view_parts();
 inline constexpr std::size_t kPlaceDigits = 4;  // of the number of a layer or a head
 /// A number of at most so many digits, without a sign.
 std::optional<std::int64_t> address_number(std::string_view text, std::size_t digits);
+
+/// False where it does not parse.
+bool read_filter(ViewAddress& view, std::string_view text);
+std::string filter_text(const ViewAddress& view);
+
+/// One of the four.
+struct Versus {
+  std::optional<ViewPlace> head = {};
+  Edits edits = {};
+  std::optional<std::string> text = {};
+  std::optional<std::string> model = {};  // reads the same text
+};
+
+/// Nothing where it does not parse.
+std::optional<Versus> read_versus(std::string_view text);
 
 }  // namespace heed

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/serial.h"
+#include "base/parallel.h"
 #include "inspect/answers/questions.h"
 #include "inspect/map/cells.h"
 #include "inspect/rows/lines.h"

@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "inspect/answers/fields.h"
-#include "inspect/answers/json_text.h"
-#include "inspect/answers/place.h"
 #include "inspect/answers/rows.h"
 #include "inspect/evidence/anatomy.h"
 #include "inspect/evidence/dimensions.h"

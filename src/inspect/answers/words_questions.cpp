@@ -6,10 +6,10 @@
 #include "heed/error.h"
 #include "inspect/answers/questions.h"
 #include "inspect/evidence/edited_run.h"
-#include "inspect/evidence/masked.h"
-#include "inspect/rows/next_words.h"
-#include "inspect/session/folder_words.h"
+#include "inspect/evidence/surprise.h"
+#include "inspect/rows/words.h"
 #include "inspect/session/session_input.h"
+#include "inspect/session/texts.h"
 
 namespace heed {
 namespace {

@@ -4,13 +4,13 @@
 
 #include <cmath>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "generate/forward.h"
 #include "heed/error.h"
 #include "inspect/evidence/read_out.h"
-#include "inspect/rows/next_words.h"
-#include "inspect/session/folder_words.h"
+#include "inspect/rows/words.h"
 #include "inspect/session/session_input.h"
+#include "inspect/session/texts.h"
 
 namespace heed {
 namespace {

@@ -1,7 +1,5 @@
 // The words' direction of each position goes backward through the norms, and each head's output is
 // multiplied with what it has become there: no head's write is spelled out, and no logits.
-#include "inspect/evidence/direct_writes.h"
-
 #include <algorithm>
 #include <numeric>
 #include <utility>

@@ -7,11 +7,11 @@
 #include <span>
 #include <utility>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/text/tokenizer.h"
 #include "inspect/session/pass.h"
-#include "inspect/session/shared.h"
+#include "inspect/session/visible_keys.h"
 
 namespace heed {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "inspect/rows/next_words.h"
+#include "inspect/rows/words.h"
 
 namespace heed {
 namespace {

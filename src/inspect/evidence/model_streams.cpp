@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "heed/error.h"
-#include "ops/add.h"
-#include "ops/multiply.h"
+#include "ops/elementwise.h"
 
 namespace heed {
 

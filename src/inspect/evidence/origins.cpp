@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "nn/rope_scaling.h"
-#include "ops/add.h"
+#include "ops/elementwise.h"
 
 namespace heed {
 namespace {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <span>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/models/sentence.h"
 #include "heed/text/tokenizer.h"

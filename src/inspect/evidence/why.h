@@ -1,15 +1,34 @@
-// Why one weight is what it is: its score as a sum, by dimension, by position, against its row.
+// Why one weight is what it is: its score as a sum of named terms, with what is left over always said.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "heed/inspect/look.h"
 #include "inspect/evidence/score_parts.h"
-#include "inspect/evidence/sum.h"
 
 namespace heed {
+
+struct Term {
+  std::string name;
+  double value = 0;
+};
+
+struct Sum {
+  std::vector<Term> terms = {};
+  double sum = 0;
+  double residual = 0;  // the number itself less `sum`
+};
+
+inline Sum sum_to(double number, std::vector<Term> terms) {
+  Sum sum{.terms = std::move(terms)};
+  for (const Term& term : sum.terms) sum.sum += term.value;
+  sum.residual = number - sum.sum;
+  return sum;
+}
 
 struct WhyKey {
   std::int64_t key = 0;

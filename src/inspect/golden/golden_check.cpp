@@ -16,7 +16,7 @@
 #include "heed/models/registry.h"
 #include "inspect/golden/golden_pass.h"
 #include "ops/loss.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

@@ -9,7 +9,7 @@
 #include "heed/observers.h"
 #include "heed/ops/softmax.h"
 #include "ops/loss.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed {
 namespace {

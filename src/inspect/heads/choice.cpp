@@ -26,8 +26,8 @@
 #include "heed/inspect/next_words.h"
 #include "heed/inspect/session.h"
 #include "inspect/heads/choice_words.h"
-#include "inspect/heads/content.h"
 #include "inspect/heads/edges.h"
+#include "inspect/heads/scored_layer.h"
 
 namespace heed {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <span>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/text/tokenizer.h"
-#include "inspect/rows/pieces.h"
+#include "inspect/rows/words.h"
 
 namespace heed {
 namespace {

@@ -1,12 +1,10 @@
-#include "inspect/heads/content.h"
-
 #include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "heed/inspect/units.h"
 #include "inspect/heads/scored_layer.h"
-#include "inspect/rows/unit_rows.h"
+#include "inspect/rows/lines.h"
 #include "text/utf8.h"
 
 namespace heed {

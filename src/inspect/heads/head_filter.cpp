@@ -11,8 +11,7 @@
 #include <cmath>
 #include <optional>
 
-#include "base/clipped.h"
-#include "base/edit_distance.h"
+#include "base/wording.h"
 #include "heed/error.h"
 
 namespace heed {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string_view>
 
-#include "base/number_of.h"
 #include "base/philox.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/observe.h"
 #include "ops/loss.h"

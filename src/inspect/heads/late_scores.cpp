@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/stop.h"
-#include "inspect/evidence/direct_writes.h"
 #include "inspect/evidence/edited_run.h"
+#include "inspect/evidence/model_streams.h"
 #include "inspect/heads/scores.h"
 
 namespace heed {

@@ -1,10 +1,14 @@
-// What the scores of a layer's heads know beside its weights: its tokens, and what values write.
+// What the scores of heads know beside weights: a layer's tokens, their content, the two sides of
+// an attention.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
+#include "heed/inspect/head_scores.h"
 #include "heed/inspect/session.h"
 
 namespace heed {
@@ -24,5 +28,22 @@ struct ScoredLayer {
 bool is_word(const Tokenizer* tokenizer, const SessionToken& token);
 
 ScoredLayer scored_layer(const Session& session, Stack stack, int layer);
+
+/// Whether the first word that has content counts half: in a causal text many rows look there.
+enum class FirstWord : std::uint8_t { kWhole, kHalf };
+
+/// Returns a number per token: 1 for a content word or a pronoun, 1/2 for a word of grammar and for
+/// a part of a word, 1/8 for a part of a character, 0 for a special token and for punctuation.
+std::vector<double> content_of(std::span<const SessionToken> tokens, const Tokenizer* tokenizer,
+                               FirstWord first);
+
+/// Text B begins at token `split`.
+PairShares pair_shares(const LayerAttention& layer, int head, std::int64_t split);
+
+SourceOrder source_order(const LayerAttention& layer, int head);
+
+/// Adds to a head's scores what an attention between two sides has: of a pair, whose second text
+/// begins at `split`, its shares, and of a cross-attention its order.
+void score_sides(HeadScores& head, const LayerAttention& layer, std::optional<std::int64_t> split);
 
 }  // namespace heed

@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "heed/error.h"
-#include "inspect/heads/sides.h"
+#include "inspect/heads/scored_layer.h"
 
 namespace heed {
 namespace {

@@ -1,9 +1,8 @@
-#include "inspect/heads/sides.h"
-
 #include <algorithm>
 #include <numeric>
 #include <span>
 
+#include "inspect/heads/scored_layer.h"
 #include "inspect/rows/lines.h"
 
 namespace heed {

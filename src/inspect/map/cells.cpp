@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/serial.h"
+#include "base/parallel.h"
 #include "inspect/session/visible_keys.h"
 #include "ops/kernels/pool_lanes.h"
 

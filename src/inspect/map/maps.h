@@ -11,7 +11,6 @@
 #include "inspect/map/atlas.h"
 #include "inspect/map/recent_cache.h"
 #include "inspect/map/sweeper.h"
-#include "inspect/map/swept_head.h"
 #include "inspect/map/tiles.h"
 
 namespace heed {

@@ -9,11 +9,24 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
+#include "inspect/map/coarse.h"
+#include "inspect/map/margins.h"
 #include "inspect/session/cancel.h"
 
 namespace heed {
+
+struct SweptHead {
+  Margins margins;
+  std::optional<CoarseHead> coarse;  // where the text is long enough to have coarse levels
+
+  std::int64_t bytes() const;
+};
+
+/// On all cores; `check` is called on several threads, and throws to stop.
+SweptHead sweep_head(const LayerAttention& layer, std::int64_t head, const SweepStop::Check& check);
 
 /// What sweeps and other answers have freed goes back to the system when none follows soon.
 /// Requests that ran them side by side would share the cores, and the one that was asked first

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "heed/inspect/units.h"
-#include "inspect/rows/unit_rows.h"
+#include "inspect/rows/lines.h"
 
 namespace heed {
 namespace {

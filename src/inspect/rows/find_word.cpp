@@ -1,5 +1,3 @@
-#include "inspect/rows/find_word.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,13 +5,12 @@
 #include <unordered_set>
 #include <utility>
 
-#include "base/edit_distance.h"
-#include "base/number_of.h"
-#include "base/reworded.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/units.h"
-#include "inspect/rows/unit_rows.h"
+#include "inspect/rows/lines.h"
+#include "inspect/rows/words.h"
 #include "text/unicode/properties.h"
 #include "text/utf8.h"
 

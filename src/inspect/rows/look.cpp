@@ -10,12 +10,11 @@
 #include <span>
 #include <vector>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "inspect/map/cells.h"
 #include "inspect/rows/largest.h"
 #include "inspect/rows/lines.h"
-#include "inspect/rows/unit_rows.h"
-#include "inspect/session/write_lengths.h"
+#include "inspect/session/carried.h"
 
 namespace heed {
 namespace {

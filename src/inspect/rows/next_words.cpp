@@ -1,5 +1,3 @@
-#include "inspect/rows/next_words.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "heed/error.h"
+#include "inspect/rows/words.h"
 #include "text/added_token.h"
 
 namespace heed {

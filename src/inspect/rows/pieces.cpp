@@ -1,11 +1,10 @@
-#include "inspect/rows/pieces.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "heed/inspect/units.h"
-#include "inspect/rows/unit_rows.h"
+#include "inspect/rows/lines.h"
+#include "inspect/rows/words.h"
 #include "text/unicode/properties.h"
 #include "text/utf8.h"
 

@@ -1,6 +1,6 @@
-#include "inspect/rows/unit_rows.h"
-
 #include <algorithm>
+
+#include "inspect/rows/lines.h"
 
 namespace heed {
 namespace {

@@ -1,5 +1,3 @@
-#include "inspect/saved/held_answers.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "heed/inspect/look.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
+#include "inspect/saved/held.h"
 #include "text/pipeline/base64.h"
 
 namespace heed {

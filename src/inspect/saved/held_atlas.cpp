@@ -1,8 +1,7 @@
-#include "inspect/saved/held_atlas.h"
-
 #include <algorithm>
 
 #include "inspect/map/atlas.h"
+#include "inspect/saved/held.h"
 #include "text/pipeline/base64.h"
 
 namespace heed {

@@ -1,5 +1,3 @@
-#include "inspect/saved/held_heads.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +8,7 @@
 
 #include "attention/api/checked.h"
 #include "inspect/map/tiles.h"
-#include "inspect/saved/held_weights.h"
+#include "inspect/saved/held.h"
 #include "inspect/session/visible_keys.h"
 #include "text/pipeline/base64.h"
 

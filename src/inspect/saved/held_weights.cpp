@@ -1,5 +1,3 @@
-#include "inspect/saved/held_weights.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "heed/error.h"
 #include "heed/observe.h"
 #include "inspect/rows/lines.h"
+#include "inspect/saved/held.h"
 
 namespace heed {
 namespace {

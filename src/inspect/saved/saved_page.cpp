@@ -10,13 +10,11 @@
 
 #include "heed/error.h"
 #include "heed/version.h"
-#include "inspect/answers/address_versus.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
+#include "inspect/answers/view_parts.h"
 #include "inspect/evidence/edited_run.h"
-#include "inspect/saved/held_answers.h"
-#include "inspect/saved/held_atlas.h"
-#include "inspect/saved/held_heads.h"
+#include "inspect/saved/held.h"
 
 namespace heed {
 namespace {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "attention/api/without_values.h"
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
+#include "inspect/session/carried.h"
 #include "inspect/session/visible_keys.h"
-#include "inspect/session/write_lengths.h"
 
 namespace heed {
 namespace {

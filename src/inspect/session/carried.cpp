@@ -3,13 +3,123 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <vector>
 
 #include "attention/api/without_values.h"
 #include "heed/error.h"
-#include "inspect/session/shared.h"
-#include "inspect/session/write_lengths.h"
+#include "heed/threads.h"
+#include "inspect/session/visible_keys.h"
+#include "models/parts.h"
+#include "ops/matmul.h"
 
 namespace heed {
+namespace {
+
+// |W v| of many v is |R v| with W^T W = R^T R: D^2 multiplications a token in place of D times the
+// model's width. The Gram matrix and its factor R (Cholesky) are in double, so that directions that
+// W nearly loses keep their length to float's precision.
+
+// Columns [first, first + size) of W [C, H D], as W^T W in double.
+std::vector<double> gram_of(const ConstView& w, std::int64_t first, std::int64_t size) {
+  std::vector<double> gram(static_cast<std::size_t>(size * size));
+  for (std::int64_t c = 0; c < w.dim(0); ++c) {
+    const float* const row = w.data<float>() + c * w.stride(0) + first;
+    for (std::int64_t i = 0; i < size; ++i) {
+      const auto x = static_cast<double>(row[i]);
+      double* const into = gram.data() + i * size;
+      for (std::int64_t j = i; j < size; ++j) into[j] += x * static_cast<double>(row[j]);
+    }
+  }
+  return gram;
+}
+
+// R, upper triangular, with R^T R = the upper half given. A direction that W loses has a row of 0.
+Tensor cholesky(std::vector<double> gram, std::int64_t size) {
+  constexpr double kLost = 1e-14;  // of the direction's own length, squared: double's rounding
+  const auto at = [&](std::int64_t i, std::int64_t j) -> double& {
+    return gram[static_cast<std::size_t>(i * size + j)];
+  };
+  Tensor factor = Tensor::zeros({size, size}, DType::kF32);
+  for (std::int64_t i = 0; i < size; ++i) {
+    const double whole = at(i, i);
+    double left = whole;
+    for (std::int64_t k = 0; k < i; ++k) left -= at(k, i) * at(k, i);
+    const double pivot = left > kLost * whole ? std::sqrt(left) : 0;
+    for (std::int64_t j = size - 1; j >= i; --j) {
+      double sum = at(i, j);
+      for (std::int64_t k = 0; k < i; ++k) sum -= at(k, i) * at(k, j);
+      at(i, j) = pivot > 0 ? sum / pivot : 0;
+      factor.data<float>()[i * size + j] = static_cast<float>(at(i, j));
+    }
+  }
+  return factor;
+}
+
+// The length of each row of x [N, n].
+void row_lengths(const ConstView& x, float* into) {
+  const std::int64_t step = x.stride(1);
+  for (std::int64_t row = 0; row < x.dim(0); ++row) {
+    double sum = 0;
+    const float* const values = x.data<float>() + row * x.stride(0);
+    for (std::int64_t c = 0; c < x.dim(1); ++c)
+      sum += static_cast<double>(values[c * step]) * static_cast<double>(values[c * step]);
+    into[row] = static_cast<float>(std::sqrt(sum));
+  }
+}
+
+const Attention* attention_at(const ModelParts& parts, Stack stack, int layer) {
+  for (const StreamParts& stream : parts.streams)
+    for (const BranchParts& branch : stream.branches)
+      if (branch.attention != nullptr && branch.stack == stack && branch.layer == layer)
+        return branch.attention;
+  return nullptr;
+}
+
+}  // namespace
+
+Tensor write_lengths(const Attention& attention, const Tensor& v) {
+  const std::int64_t heads = attention.shape().heads, shared = heads / v.dim(1);
+  const std::int64_t keys = v.dim(2), size = v.dim(3);
+  const Tensor w = attention.parts().out.rows_of_weight();  // [C, H D]
+  Tensor lengths = Tensor::empty({heads, keys});
+  parallel_for(heads, [&](std::int64_t head, int) {
+    const ConstView values = v.view().select(0, 0).select(0, head / shared);  // [Tk, D]
+    const ConstView own = w.view().slice(1, head * size, (head + 1) * size);  // [C, D]
+    // Few tokens: their writes themselves take less than the factor.
+    const bool is_short = keys < size;
+    const Tensor factor = is_short ? Tensor() : cholesky(gram_of(w, head * size, size), size);
+    const ConstView through = is_short ? own : factor.view();
+    row_lengths(matmul({.a = values, .b = through.permute({1, 0})}).view(),
+                lengths.data<float>() + head * keys);
+  });
+  return lengths;
+}
+
+void measure_writes(Session& session, const LoadedModel& model) {
+  ModelParts parts;
+  try {
+    parts = model.model->parts();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnsupported) throw;
+  }
+  for (SessionStack& stack : session.stacks)
+    for (std::size_t layer = 0; layer < stack.layers.size(); ++layer)
+      if (const Attention* attention =
+              attention_at(parts, stack.shape.stack, static_cast<int>(layer)))
+        stack.layers[layer].write_lengths = write_lengths(*attention, stack.layers[layer].v);
+}
+
+Tensor lengths_carried(const LayerAttention& layer) {
+  if (layer.write_lengths.given()) return layer.write_lengths.share();
+  const ConstView values = layer.v.view().select(0, 0);  // [G, Tk, Dv]
+  const std::int64_t heads = layer.q.dim(1), shared = heads / values.dim(0);
+  Tensor lengths = Tensor::empty({heads, layer.keys()});
+  parallel_for(heads, [&](std::int64_t head, int) {
+    row_lengths(values.select(0, head / shared), lengths.data<float>() + head * layer.keys());
+  });
+  return lengths;
+}
+
 namespace {
 
 // ln of the lengths, [1, H, 1, Tk]. A bias of -inf would hide the key, which is there.

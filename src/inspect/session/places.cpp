@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/inspect/session.h"
 

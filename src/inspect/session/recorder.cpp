@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "heed/error.h"
-#include "tensor/kept_view.h"
+#include "tensor/views.h"
 
 namespace heed {
 namespace {

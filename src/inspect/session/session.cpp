@@ -6,15 +6,15 @@
 #include <optional>
 #include <utility>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/generate/generate.h"
 #include "heed/text/tokenizer.h"
-#include "inspect/session/folder_words.h"
+#include "inspect/session/carried.h"
 #include "inspect/session/pass.h"
 #include "inspect/session/recorder.h"
 #include "inspect/session/session_input.h"
-#include "inspect/session/write_lengths.h"
+#include "inspect/session/texts.h"
 #include "models/model_tokenizer.h"
 
 namespace heed {

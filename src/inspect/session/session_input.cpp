@@ -1,8 +1,19 @@
 #include "inspect/session/session_input.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <random>
+#include <set>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/digest.h"
 #include "heed/text/tokenizer.h"
+#include "heed/version.h"
 
 namespace heed {
 
@@ -20,6 +31,67 @@ std::vector<TokenId> ids_of(std::span<const SessionToken> tokens) {
   std::vector<TokenId> ids;
   for (const SessionToken& token : tokens) ids.push_back(token.id);
   return ids;
+}
+
+namespace {
+
+// Names need no secrecy: the server's token opens a session.
+class Hash {
+ public:
+  // The length stands before the bytes, so that two fields never read as one.
+  void add(std::string_view bytes) {
+    for (std::uint64_t left = bytes.size(), n = 0; n < 8; ++n, left >>= 8) digest_.add(left & 0xff);
+    for (const char byte : bytes) digest_.add(static_cast<unsigned char>(byte));
+  }
+  std::string digits() const { return fmt::format("{:016x}", digest_.value()); }
+
+ private:
+  Digest digest_;
+};
+
+std::string made_now() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}", random(), random());
+}
+
+// One line a file, by name. A file that cannot be read now was not read as a part of the model.
+std::string state_of(const std::filesystem::path& folder) {
+  std::set<std::string> lines;
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(folder, error)) {
+    const std::uintmax_t size = file.file_size(error);
+    if (error) continue;
+    const auto written = file.last_write_time(error).time_since_epoch().count();
+    lines.insert(fmt::format("{} {} {}", file.path().filename().string(), size, written));
+  }
+  return fmt::format("{}\n{}", std::filesystem::absolute(folder, error).string(),
+                     fmt::join(lines, "\n"));
+}
+
+}  // namespace
+
+std::string model_identity(const LoadedModel& model) {
+  return fmt::format("heed {}\n{}\n{}", version(), model.name,
+                     model.folder.empty() ? made_now() : state_of(model.folder));
+}
+
+std::string session_name(std::string_view model_identity, const SessionInput& input) {
+  const std::vector<TokenId>& ids = input.ids;
+  Hash hash;
+  hash.add(model_identity);
+  hash.add(ids.empty() ? "text" : "ids");
+  hash.add(input.text);
+  hash.add({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(TokenId)});
+  for (const auto& [name, text] : {std::pair("pair", &input.pair), {"target", &input.target}}) {
+    if (!*text) continue;
+    hash.add(name);
+    hash.add(**text);
+  }
+  if (!input.edits.empty()) {
+    hash.add("edits");
+    hash.add(to_text(input.edits));
+  }
+  return hash.digits();
 }
 
 }  // namespace heed

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heed/inspect/session.h"
@@ -30,5 +31,12 @@ std::int64_t pair_split(std::span<const SessionToken> tokens);
 bool is_special(const Tokenizer* tokenizer, const SessionToken& token);
 
 std::vector<TokenId> ids_of(std::span<const SessionToken> tokens);
+
+/// Tells models apart, also two states of one folder: the name, this version of heed, and size and
+/// time of each file. A model without a folder can change unseen, so each call names another one.
+std::string model_identity(const LoadedModel& model);
+
+/// 16 hexadecimal digits: a hash of the model and of the input.
+std::string session_name(std::string_view model_identity, const SessionInput& input);
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// Which keys each query of a layer may see.
+// Layers of a session: which keys their queries see, and second owners of what they keep.
 #pragma once
 
 #include <cstdint>
@@ -14,5 +14,9 @@ void visible_bits(const LayerAttention& layer, int head, const MaskTile& tile,
 
 /// Whether no query sees a key that stands behind it.
 bool is_causal(const LayerAttention& layer);
+
+/// The same arrays, not copies of them.
+Session shared(const Session& session);
+LayerAttention shared(const LayerAttention& layer);
 
 }  // namespace heed

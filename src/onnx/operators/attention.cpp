@@ -7,10 +7,8 @@
 #include <cmath>
 
 #include "heed/error.h"
-#include "onnx/operators/attention_mask.h"
-#include "onnx/operators/attention_scores.h"
-#include "onnx/operators/heads.h"
-#include "tensor/view_text.h"
+#include "onnx/operators/attention.h"
+#include "tensor/text.h"
 
 namespace heed::onnx {
 namespace {

@@ -1,5 +1,3 @@
-#include "onnx/operators/attention_mask.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +5,9 @@
 
 #include "heed/error.h"
 #include "heed/mask.h"
-#include "tensor/strided_copy.h"
-#include "tensor/view_text.h"
+#include "onnx/operators/attention.h"
+#include "tensor/text.h"
+#include "tensor/views.h"
 
 namespace heed::onnx {
 namespace {

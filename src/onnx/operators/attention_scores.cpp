@@ -1,10 +1,9 @@
-#include "onnx/operators/attention_scores.h"
-
 #include <array>
 #include <cmath>
 #include <limits>
 
 #include "heed/observers.h"
+#include "onnx/operators/attention.h"
 #include "ops/matmul.h"
 #include "tensor/computable.h"
 

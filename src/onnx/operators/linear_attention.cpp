@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "heed/error.h"
-#include "onnx/operators/heads.h"
+#include "onnx/operators/attention.h"
 
 namespace heed::onnx {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "heed/error.h"
 #include "onnx/operators.h"
-#include "tensor/view_text.h"
+#include "tensor/text.h"
 
 namespace heed::onnx {
 namespace {

@@ -7,12 +7,11 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // clang-format on
 
-#include "ops/kernels/activation.h"
-
 #include <cstdint>
 
 #include "hwy/highway.h"
 #include "ops/kernels/blocks.h"
+#include "ops/kernels/elementwise.h"
 #include "simd/exp-inl.h"
 #include "simd/lanes-inl.h"
 

@@ -5,11 +5,10 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // clang-format on
 
-#include "ops/kernels/add.h"
-
 #include <algorithm>
 
 #include "ops/kernels/blocks.h"
+#include "ops/kernels/elementwise.h"
 #include "simd/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();

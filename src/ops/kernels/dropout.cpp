@@ -6,11 +6,10 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // clang-format on
 
-#include "ops/kernels/dropout.h"
-
 #include <algorithm>
 
 #include "ops/kernels/blocks.h"
+#include "ops/kernels/elementwise.h"
 #include "simd/lanes-inl.h"
 #include "simd/philox-inl.h"
 

@@ -1,10 +1,9 @@
 // Rows of a table by id. Copies and sums of whole rows, which the compiler vectorises well enough:
 // both are bound by memory.
-#include "ops/kernels/embedding.h"
-
 #include <algorithm>
 
 #include "base/blocks.h"
+#include "ops/kernels/rows.h"
 
 namespace heed::kernels::cpu {
 

@@ -6,13 +6,12 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // clang-format on
 
-#include "ops/kernels/loss.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "hwy/contrib/math/math-inl.h"
 #include "ops/kernels/blocks.h"
+#include "ops/kernels/rows.h"
 #include "simd/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -14,7 +14,7 @@
 
 #include "base/thread_memory.h"
 #include "heed/threads.h"
-#include "ops/kernels/matmul_cut.h"
+#include "ops/kernels/blocks.h"
 #include "ops/kernels/matmul_kernels.h"
 #include "ops/kernels/matmul_product.h"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/isa.h"
+#include "base/machine.h"
 #include "base/thread_memory.h"
 #include "heed/threads.h"
 #include "ops/kernels/amx_tiles.h"

@@ -6,7 +6,7 @@
 #include "base/parallel.h"
 #include "base/thread_memory.h"
 #include "heed/threads.h"
-#include "ops/kernels/matmul_cut.h"
+#include "ops/kernels/blocks.h"
 #include "ops/kernels/matmul_product.h"
 
 namespace heed::kernels::cpu {

@@ -201,7 +201,7 @@ const MatmulKernels* kernels_of_target() {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include "base/isa.h"
+#include "base/machine.h"
 
 namespace heed::kernels::cpu {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "base/isa.h"
+#include "base/machine.h"
 #include "heed/dtype.h"
 #include "heed/threads.h"
 #include "ops/kernels/block_panels.h"

@@ -5,11 +5,10 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 // clang-format on
 
-#include "ops/kernels/softmax.h"
-
 #include <algorithm>
 
 #include "ops/kernels/blocks.h"
+#include "ops/kernels/rows.h"
 #include "simd/exp-inl.h"
 #include "simd/lanes-inl.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "text/files/config_tokens.h"
 #include "text/files/readers.h"
 #include "text/files/sentence_piece_json.h"

@@ -7,8 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/clipped.h"
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "text/byte_bpe.h"
 #include "text/files/config_tokens.h"
 #include "text/files/sentence_piece_json.h"

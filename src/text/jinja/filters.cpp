@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/read_number.h"
+#include "base/numbers.h"
 #include "text/jinja/functions.h"
 #include "text/jinja/texts.h"
 

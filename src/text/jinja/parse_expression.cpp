@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/read_number.h"
+#include "base/numbers.h"
 
 namespace heed::jinja {
 

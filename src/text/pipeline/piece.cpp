@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/number_of.h"
+#include "base/wording.h"
 #include "heed/error.h"
 
 namespace heed {

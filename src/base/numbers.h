@@ -1,0 +1,43 @@
+// Numbers that somebody gave: as text, and as enumerators.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+#include "heed/error.h"
+
+namespace heed {
+
+/// False unless the whole text is one decimal number that the type can hold.
+template <typename Number>
+bool read_number(std::string_view text, Number& number) {
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  return error == std::errc() && end == last;
+}
+
+/// True for a number that is too large for the type, or too small.
+template <typename Number>
+bool is_beyond_the_type(std::string_view text) {
+  Number number = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  return error == std::errc::result_out_of_range && end == last;
+}
+
+/// Throws unless `value` is one of the enumerators from 0 to `last`.
+template <typename Enum>
+  requires std::is_enum_v<Enum>
+void require_enumerator(std::string_view op, std::string_view argument, Enum value, Enum last) {
+  const auto number = static_cast<std::int64_t>(value);
+  const auto most = static_cast<std::int64_t>(last);
+  if (number < 0 || number > most)
+    fail(op, argument, number, fmt::format("an enumerator from 0 to {}", most));
+}
+
+}  // namespace heed

@@ -1,0 +1,29 @@
+// Texts that a session reads and writes: cut to what the model can read, and written as its folder
+// says.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "heed/generate/generation_config.h"
+#include "heed/inspect/session.h"
+#include "heed/models/registry.h"
+
+namespace heed {
+
+enum class Keep { kAll, kFirst, kLast };
+
+/// The part of `text` that has at most `model`'s positions as tokens; `text` itself where it has no
+/// more or all is kept. Cuts between characters, and between tokens where these end with one. The
+/// tokens of `pair`, which an encoder reads beside it, are counted and not cut.
+std::string shorten(const LoadedModel& model, const std::string& text, Keep keep,
+                    std::optional<std::string_view> pair = {});
+
+/// Lets `args` follow the folder's generation_config.json, but for the members that are `given`:
+/// greedily where it does not say that it samples, as transformers does.
+void follow_folder(const LoadedModel& model, GenerateArgs& args,
+                   std::span<const std::string_view> given = {});
+
+}  // namespace heed

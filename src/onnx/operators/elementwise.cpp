@@ -1,0 +1,31 @@
+
+#include "ops/elementwise.h"
+
+#include <fmt/format.h>
+
+#include "heed/error.h"
+#include "heed/ops/softmax.h"
+#include "onnx/operators.h"
+
+namespace heed::onnx {
+
+// Opset 20.
+std::vector<Tensor> gelu(const NodeCall& call) {
+  const std::string approximate = call.text("approximate", "none");
+  if (approximate != "none" && approximate != "tanh")
+    fail("Gelu", "approximate", fmt::format("'{}'", approximate), "none or tanh");
+  std::vector<Tensor> outputs;
+  outputs.push_back(activate(call.required(0, "X"),
+                             approximate == "tanh" ? Activation::kGeluTanh : Activation::kGelu));
+  return outputs;
+}
+
+// Opset 13; older ones flatten their input first.
+std::vector<Tensor> softmax(const NodeCall& call) {
+  const ConstView x = call.required(0, "input");
+  std::vector<Tensor> outputs;
+  outputs.push_back(heed::softmax(x, axis_of(call, -1, x.rank())));
+  return outputs;
+}
+
+}  // namespace heed::onnx

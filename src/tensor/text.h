@@ -1,0 +1,44 @@
+// Types, shapes and tensors as text. Messages take a shape itself as an argument, so a check that
+// passes makes no text of it.
+// IWYU pragma: always_keep
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "heed/dtype.h"
+#include "heed/tensor.h"
+
+namespace heed {
+
+/// The type that users write so; whoever reads their words has checked that there is one.
+inline DType dtype_named(std::string_view name) {
+  return std::ranges::find(kDTypes, name, &DTypeInfo::name)->dtype;
+}
+
+}  // namespace heed
+
+template <>
+struct fmt::formatter<heed::Shape> : fmt::formatter<std::string_view> {
+  template <typename Context>
+  auto format(const heed::Shape& shape, Context& context) const {
+    return fmt::formatter<std::string_view>::format(heed::to_string(shape), context);
+  }
+};
+
+namespace heed {
+
+/// "f32 [2, 3]".
+inline std::string to_string(DType dtype, const Shape& shape) {
+  return std::string(name(dtype)) + " " + to_string(shape);
+}
+
+/// The same of a view; empty where none is given.
+inline std::string to_string(const ConstView& view) {
+  return view.given() ? to_string(view.dtype(), view.shape()) : std::string();
+}
+
+}  // namespace heed
