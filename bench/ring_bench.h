@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "heed/ranks/ring_attention.h"
+#include "heed/ranks/ranks.h"
 
 namespace heed {
 

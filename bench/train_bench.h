@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "heed/train/config.h"
+#include "heed/train/train.h"
 
 namespace heed {
 

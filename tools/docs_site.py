@@ -37,7 +37,7 @@ STYLE = """.md-grid { max-width: 75rem; }
 iframe.live { width: 100%; height: 44rem; border: 1px solid var(--md-default-fg-color--lightest); background: #fff; }
 """
 FOLDERS = {"": "Attention", "ops": "Operators", "nn": "Layers", "models": "Models", "text": "Text", "io": "Files",
-           "generate": "Generation", "train": "Training", "inspect": "Inspector", "ranks": "Several processes", "c": "C"}
+           "generate": "Generation", "train": "Training", "inspect": "Inspector", "ranks": "Several processes"}
 
 
 class Pages:

@@ -11,7 +11,7 @@ try:
 except ImportError:
     numpy = None
 
-F32, WEIGHTS = 2, 1  # of heed/c/view.h and heed/c/observe.h
+F32, WEIGHTS = 2, 1  # of heed/c.h
 
 
 class View(Structure):

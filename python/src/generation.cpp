@@ -14,7 +14,7 @@
 #include "bind.h"
 #include "computing.h"
 #include "errors.h"
-#include "heed/generate/generation_config.h"
+#include "heed/generate/generate.h"
 #include "model.h"
 #include "settings.h"
 

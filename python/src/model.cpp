@@ -12,8 +12,8 @@
 #include "computing.h"
 #include "errors.h"
 #include "heed/dtype.h"
-#include "heed/inspect/head_probe.h"
-#include "heed/models/chat.h"
+#include "heed/inspect/heads.h"
+#include "heed/models/registry.h"
 #include "inspect/answers/fields.h"
 
 namespace heed::python {

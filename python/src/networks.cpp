@@ -8,8 +8,7 @@
 #include "arrays.h"
 #include "bind.h"
 #include "computing.h"
-#include "heed/ops/hopfield.h"
-#include "heed/ops/message_passing.h"
+#include "heed/ops/linear_attention.h"
 
 namespace heed::python {
 namespace {

@@ -1,4 +1,6 @@
 // RoPE, norms and the softmax, each with its gradient.
+#include "heed/ops/operators.h"
+
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -9,9 +11,6 @@
 #include "bind.h"
 #include "computing.h"
 #include "heed/error.h"
-#include "heed/ops/norm.h"
-#include "heed/ops/rope.h"
-#include "heed/ops/softmax.h"
 
 namespace heed::python {
 namespace {

@@ -1,5 +1,3 @@
-#include "heed/c/attention.h"
-
 #include <algorithm>
 #include <vector>
 
@@ -8,6 +6,7 @@
 #include "c/gradients.h"
 #include "c/guard.h"
 #include "c/problem.h"
+#include "heed/c.h"
 #include "heed/observe.h"
 #include "tensor/views.h"
 

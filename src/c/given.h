@@ -8,10 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/c/attention.h"
-#include "heed/c/gradients.h"
-#include "heed/c/observe.h"
-#include "heed/c/view.h"
+#include "heed/c.h"
 #include "heed/error.h"
 #include "heed/tensor.h"
 

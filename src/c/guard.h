@@ -1,7 +1,7 @@
 // The border that no exception crosses: what is thrown becomes a code and this thread's last error.
 #pragma once
 
-#include "heed/c/error.h"
+#include "heed/c.h"
 
 namespace heed::c {
 

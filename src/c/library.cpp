@@ -1,5 +1,3 @@
-#include "heed/c/library.h"
-
 #include <array>
 #include <exception>
 #include <new>
@@ -8,6 +6,7 @@
 
 #include "c/given.h"
 #include "c/guard.h"
+#include "heed/c.h"
 #include "heed/error.h"
 #include "heed/threads.h"
 #include "heed/version.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "c/problem.h"
-#include "heed/c/observe.h"
+#include "heed/c.h"
 #include "heed/observe.h"
 #include "heed/tensor.h"
 

@@ -1,5 +1,3 @@
-#include "heed/c/observe.h"
-
 #include <fmt/format.h>
 
 #include <memory>
@@ -10,6 +8,7 @@
 #include "c/guard.h"
 #include "c/observation.h"
 #include "c/problem.h"
+#include "heed/c.h"
 
 namespace heed::c {
 namespace {

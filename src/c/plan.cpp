@@ -1,5 +1,3 @@
-#include "heed/c/plan.h"
-
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,6 +8,7 @@
 #include "c/gradients.h"
 #include "c/guard.h"
 #include "c/problem.h"
+#include "heed/c.h"
 
 namespace heed::c {
 namespace {

@@ -7,8 +7,7 @@
 #include <string_view>
 
 #include "heed/attention.h"
-#include "heed/c/attention.h"
-#include "heed/c/mask.h"
+#include "heed/c.h"
 #include "heed/mask.h"
 #include "heed/tensor.h"
 #include "tensor/operand.h"

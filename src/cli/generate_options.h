@@ -9,7 +9,6 @@
 
 #include "cli/options/arguments.h"
 #include "heed/generate/generate.h"
-#include "heed/generate/generation_config.h"
 #include "heed/models/registry.h"
 
 namespace heed::cli {

@@ -14,8 +14,7 @@
 #include "cli/options/file_format.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
-#include "heed/inspect/head_probe.h"
-#include "heed/inspect/pronoun_probe.h"
+#include "heed/inspect/heads.h"
 #include "heed/models/registry.h"
 
 namespace heed::cli {

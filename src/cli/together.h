@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cli/options/arguments.h"
-#include "heed/ranks/open_ranks.h"
+#include "heed/ranks/ranks.h"
 
 namespace heed::cli {
 

@@ -23,7 +23,7 @@
 #include "cli/together.h"
 #include "cli/train_watch.h"
 #include "heed/error.h"
-#include "heed/ranks/open_ranks.h"
+#include "heed/ranks/ranks.h"
 #include "heed/threads.h"
 #include "train/checkpoint.h"
 

@@ -1,5 +1,3 @@
-#include "heed/generate/generation_config.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "base/file.h"
 #include "generate/rules.h"
 #include "heed/error.h"
+#include "heed/generate/generate.h"
 #include "models/adapter.h"
 #include "models/config.h"
 

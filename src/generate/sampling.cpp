@@ -1,5 +1,3 @@
-#include "heed/generate/sampling.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "base/philox.h"
 #include "generate/forward.h"
 #include "heed/error.h"
+#include "heed/generate/generate.h"
 
 namespace heed {
 namespace {

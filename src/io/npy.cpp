@@ -1,5 +1,3 @@
-#include "heed/io/npy.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "base/file.h"
 #include "base/wording.h"
 #include "heed/error.h"
+#include "heed/io/files.h"
 #include "io/atomic_file.h"
 #include "io/npy_header.h"
 

@@ -1,5 +1,3 @@
-#include "heed/io/safetensors.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "base/formats/json.h"
 #include "base/wording.h"
 #include "heed/error.h"
+#include "heed/io/files.h"
 #include "io/atomic_file.h"
 #include "io/safetensors_header.h"
 #include "tensor/views.h"

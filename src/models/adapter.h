@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "heed/io/safetensors.h"
+#include "heed/io/files.h"
 
 namespace heed {
 

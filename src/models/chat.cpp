@@ -1,9 +1,8 @@
-#include "heed/models/chat.h"
-
 #include <fmt/format.h>
 
 #include "base/formats/json.h"
 #include "heed/error.h"
+#include "heed/models/registry.h"
 #include "models/chat_template.h"
 #include "text/jinja/template.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/formats/json.h"
-#include "heed/io/safetensors.h"
+#include "heed/io/files.h"
 #include "heed/models/model.h"
 #include "models/config.h"
 #include "nn/linear.h"

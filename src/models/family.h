@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/formats/json.h"
-#include "heed/io/safetensors.h"
+#include "heed/io/files.h"
 #include "heed/models/model.h"
 #include "heed/models/registry.h"
-#include "heed/nn/parameter.h"
+#include "heed/nn/run.h"
 #include "models/config.h"
 #include "models/stored_weights.h"
 

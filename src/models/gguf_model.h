@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "heed/dtype.h"
-#include "heed/io/safetensors.h"
+#include "heed/io/files.h"
 #include "io/gguf.h"
 #include "models/gguf_architecture.h"
 #include "text/files/stored_vocabulary.h"

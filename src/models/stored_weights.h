@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "heed/dtype.h"
-#include "heed/io/safetensors.h"
-#include "heed/nn/parameter.h"
+#include "heed/io/files.h"
+#include "heed/nn/run.h"
 
 namespace heed {
 

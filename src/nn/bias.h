@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "heed/nn/parameter.h"
 #include "heed/nn/run.h"
 #include "ops/elementwise.h"
 

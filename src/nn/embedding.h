@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "heed/nn/parameter.h"
 #include "heed/nn/run.h"
 #include "heed/tensor.h"
 

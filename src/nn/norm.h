@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "heed/nn/parameter.h"
 #include "heed/nn/run.h"
 
 namespace heed {

@@ -1,8 +1,7 @@
-#include "heed/nn/parameter.h"
-
 #include <algorithm>
 #include <cstring>
 
+#include "heed/nn/run.h"
 #include "ops/packed_matrix.h"
 #include "tensor/views.h"
 

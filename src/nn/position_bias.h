@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/nn/parameter.h"
+#include "heed/nn/run.h"
 
 namespace heed {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "heed/ops/rope.h"
+#include "heed/ops/operators.h"
 
 namespace heed {
 

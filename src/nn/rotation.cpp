@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "heed/ops/rope.h"
+#include "heed/ops/operators.h"
 
 namespace heed {
 namespace {

@@ -6,7 +6,6 @@
 #include <array>
 
 #include "heed/error.h"
-#include "heed/nn/tap.h"
 
 namespace heed {
 

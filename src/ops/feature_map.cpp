@@ -1,5 +1,3 @@
-#include "heed/ops/feature_map.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "base/numbers.h"
 #include "base/philox.h"
 #include "heed/error.h"
+#include "heed/ops/linear_attention.h"
 #include "tensor/computable.h"
 #include "tensor/text.h"
 

@@ -1,6 +1,4 @@
 // The classical network; the modern one is retrieve.cpp.
-#include "heed/ops/hopfield.h"
-
 #include <fmt/format.h>
 
 #include <numeric>
@@ -8,6 +6,7 @@
 
 #include "base/philox.h"
 #include "heed/error.h"
+#include "heed/ops/linear_attention.h"
 #include "tensor/text.h"
 
 namespace heed {

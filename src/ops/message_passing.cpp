@@ -1,5 +1,3 @@
-#include "heed/ops/message_passing.h"
-
 #include <fmt/format.h>
 
 #include <utility>
@@ -8,6 +6,7 @@
 #include "heed/attention.h"
 #include "heed/error.h"
 #include "heed/mask.h"
+#include "heed/ops/linear_attention.h"
 #include "ops/elementwise.h"
 #include "tensor/operand.h"
 #include "tensor/text.h"

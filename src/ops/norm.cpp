@@ -1,9 +1,9 @@
-#include "heed/ops/norm.h"
+#include "ops/kernels/norm.h"
 
 #include <fmt/format.h>
 
 #include "heed/error.h"
-#include "ops/kernels/norm.h"
+#include "heed/ops/operators.h"
 #include "ops/kernels/reference/norm.h"
 #include "ops/kernels/reference/rms_norm.h"
 #include "ops/kernels/rms_norm.h"

@@ -1,4 +1,4 @@
-#include "heed/ops/rope.h"
+#include "ops/kernels/rope.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 
 #include "base/numbers.h"
 #include "heed/error.h"
+#include "heed/ops/operators.h"
 #include "heed/threads.h"
-#include "ops/kernels/rope.h"
 #include "tensor/text.h"
 
 namespace heed {

@@ -1,10 +1,9 @@
-#include "heed/ops/softmax.h"
-
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "heed/error.h"
+#include "heed/ops/operators.h"
 #include "ops/kernels/reference/operators.h"
 #include "ops/kernels/rows.h"
 #include "tensor/computable.h"

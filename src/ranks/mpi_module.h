@@ -1,7 +1,7 @@
 // What the module holds that is opened where MPI has started several processes.
 #pragma once
 
-#include "heed/ranks/open_ranks.h"
+#include "heed/ranks/ranks.h"
 
 extern "C" {
 /// Initialises MPI. The caller deletes what it gets, which ends MPI.

@@ -1,5 +1,3 @@
-#include "heed/ranks/open_ranks.h"
-
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sched.h>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "heed/error.h"
+#include "heed/ranks/ranks.h"
 #include "ranks/mpi_module.h"
 
 namespace heed {

@@ -1,11 +1,10 @@
-#include "heed/ranks/ring_attention.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "attention/api/checked.h"
 #include "heed/attention.h"
+#include "heed/ranks/ranks.h"
 #include "ranks/ring.h"
 #include "ranks/travelling.h"
 #include "tensor/views.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/nn/parameter.h"
+#include "heed/nn/run.h"
 #include "train/adamw.h"
 
 namespace heed {

@@ -1,5 +1,3 @@
-#include "heed/train/config.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "base/formats/json.h"
 #include "base/wording.h"
 #include "heed/error.h"
+#include "heed/train/train.h"
 
 namespace heed {
 namespace {

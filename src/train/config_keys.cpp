@@ -1,7 +1,7 @@
 // The table of keys: the one place that a new key is added to, beside its member.
 #include <array>
 
-#include "heed/train/config.h"
+#include "heed/train/train.h"
 
 namespace heed {
 

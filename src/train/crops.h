@@ -7,7 +7,7 @@
 
 #include "base/philox.h"
 #include "heed/text/tokenizer.h"
-#include "heed/train/config.h"
+#include "heed/train/train.h"
 #include "train/example.h"
 
 namespace heed {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "heed/nn/parameter.h"
+#include "heed/nn/run.h"
 
 namespace heed {
 

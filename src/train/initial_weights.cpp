@@ -13,7 +13,7 @@
 #include "base/machine.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "heed/models/classifier.h"
+#include "heed/models/model.h"
 #include "heed/models/registry.h"
 #include "models/classifier.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "heed/models/registry.h"
-#include "heed/train/config.h"
+#include "heed/train/train.h"
 
 namespace heed {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/nn/parameter.h"
+#include "heed/nn/run.h"
 
 namespace heed {
 

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "heed/nn/parameter.h"
+#include "heed/nn/run.h"
 #include "heed/ranks/ranks.h"
 
 namespace heed {

@@ -8,7 +8,7 @@
 
 #include "heed/models/model.h"
 #include "heed/text/tokenizer.h"
-#include "heed/train/config.h"
+#include "heed/train/train.h"
 #include "train/task.h"
 
 namespace heed {

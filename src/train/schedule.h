@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "heed/train/config.h"
+#include "heed/train/train.h"
 
 namespace heed {
 

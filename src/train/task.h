@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "heed/models/registry.h"
-#include "heed/train/config.h"
+#include "heed/train/train.h"
 #include "train/example.h"
 
 namespace heed {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "heed/text/tokenizer.h"
-#include "heed/train/config.h"
+#include "heed/train/train.h"
 #include "train/task.h"
 
 namespace heed {

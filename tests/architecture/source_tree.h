@@ -21,9 +21,11 @@ struct SourceFile {
 /// none of "heed/heed.h".
 inline std::string floor_of(std::string path) {
   static const std::map<std::string, std::string> kPublic = {
-      {"error.h", "base"},          {"threads.h", "base"},      {"version.h", "base"},
-      {"dtype.h", "tensor"},        {"tensor.h", "tensor"},     {"mask.h", "attention"},
-      {"attention.h", "attention"}, {"observe.h", "attention"}, {"observers.h", "attention"}};
+      {"error.h", "base"},          {"threads.h", "base"},
+      {"version.h", "base"},        {"dtype.h", "tensor"},
+      {"tensor.h", "tensor"},       {"mask.h", "attention"},
+      {"attention.h", "attention"}, {"observe.h", "attention"},
+      {"observers.h", "attention"}, {"c.h", "c"}};
   if (path.starts_with("heed/")) {
     path.erase(0, 5);
     if (const auto known = kPublic.find(path); known != kPublic.end()) return known->second;

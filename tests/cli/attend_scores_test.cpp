@@ -7,7 +7,7 @@
 #include "cli/inputs.h"
 #include "cli/program.h"
 #include "heed/attention.h"
-#include "heed/io/npy.h"
+#include "heed/io/files.h"
 #include "heed/mask.h"
 #include "support/random_tensor.h"
 

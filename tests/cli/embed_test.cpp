@@ -7,7 +7,7 @@
 
 #include "cli/program.h"
 #include "cli/tiny_model.h"
-#include "heed/io/npy.h"
+#include "heed/io/files.h"
 #include "heed/models/sentence.h"
 
 namespace heed::cli {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/program.h"
-#include "heed/io/safetensors.h"
+#include "heed/io/files.h"
 #include "heed/models/registry.h"
 #include "support/places.h"
 #include "support/random_tensor.h"

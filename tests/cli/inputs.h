@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/program.h"
-#include "heed/io/npy.h"
+#include "heed/io/files.h"
 #include "heed/models/registry.h"
 #include "support/tiny_configs.h"
 #include "text/word_level.h"

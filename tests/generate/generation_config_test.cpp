@@ -1,6 +1,4 @@
 // What a folder says of how to generate, beside transformers.
-#include "heed/generate/generation_config.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "heed/generate/generate.h"
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
 #include "support/expect_error.h"

@@ -1,5 +1,3 @@
-#include "heed/generate/sampling.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "heed/generate/generate.h"
 #include "support/expect_error.h"
 
 namespace heed {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/next_words.h"
+#include "heed/inspect/look.h"
 #include "heed/inspect/session.h"
 #include "inspect/models.h"
 #include "ops/loss.h"

@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "heed/io/safetensors.h"
-#include "heed/models/classifier.h"
+#include "heed/io/files.h"
+#include "heed/models/model.h"
 #include "io/atomic_file.h"
 #include "models/config.h"
 #include "models/family.h"

@@ -1,12 +1,11 @@
 // Filters of heads: the grammar that page and command line share, and which heads pass.
-#include "heed/inspect/head_filter.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "heed/error.h"
+#include "heed/inspect/heads.h"
 #include "inspect/vectors.h"
 #include "support/expect_error.h"
 

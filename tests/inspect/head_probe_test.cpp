@@ -1,10 +1,9 @@
-#include "heed/inspect/head_probe.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 
+#include "heed/inspect/heads.h"
 #include "inspect/patterns.h"
 #include "support/expect_error.h"
 

@@ -1,10 +1,9 @@
-#include "heed/inspect/head_scores.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "heed/inspect/heads.h"
 #include "inspect/patterns.h"
 
 namespace heed {

@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "base/file.h"
-#include "heed/inspect/head_probe.h"
+#include "heed/inspect/heads.h"
 #include "heed/inspect/look.h"
-#include "heed/models/classifier.h"
+#include "heed/models/model.h"
 #include "heed/threads.h"
 #include "heed/train/train.h"
 #include "support/places.h"

@@ -1,9 +1,8 @@
-#include "heed/inspect/pronoun_probe.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "heed/inspect/heads.h"
 #include "inspect/models.h"
 #include "support/expect_error.h"
 

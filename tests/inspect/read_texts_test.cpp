@@ -9,7 +9,7 @@
 #include "heed/generate/generate.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/session.h"
-#include "heed/io/safetensors.h"
+#include "heed/io/files.h"
 #include "support/expect_error.h"
 #include "support/shared_data.h"
 

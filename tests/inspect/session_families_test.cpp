@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "heed/generate/generate.h"
-#include "heed/inspect/head_probe.h"
+#include "heed/inspect/heads.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/session.h"
 #include "heed/models/registry.h"

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "heed/inspect/head_scores.h"
+#include "heed/inspect/heads.h"
 #include "inspect/heads/scored_layer.h"
 #include "inspect/patterns.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/io/safetensors.h"
+#include "heed/io/files.h"
 #include "heed/mask.h"
 #include "heed/models/registry.h"
 #include "inspect/session/pass.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "heed/error.h"
-#include "heed/inspect/head_scores.h"
+#include "heed/inspect/heads.h"
 #include "inspect/vectors.h"
 #include "support/expect_error.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "heed/inspect/look.h"
-#include "heed/nn/parameter.h"
+#include "heed/nn/run.h"
 #include "inspect/evidence/model_streams.h"
 #include "inspect/patterns.h"
 #include "inspect/session/carried.h"

@@ -13,8 +13,7 @@
 #include <array>
 #include <csignal>
 
-#include "heed/io/npy.h"
-#include "heed/io/safetensors.h"
+#include "heed/io/files.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"
 

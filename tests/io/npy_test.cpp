@@ -1,5 +1,3 @@
-#include "heed/io/npy.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "heed/io/files.h"
 #include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"

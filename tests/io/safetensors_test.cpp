@@ -1,10 +1,9 @@
-#include "heed/io/safetensors.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 
+#include "heed/io/files.h"
 #include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "heed/io/safetensors.h"
+#include "heed/io/files.h"
 #include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/scratch.h"

@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "heed/error.h"
-#include "heed/io/safetensors.h"
+#include "heed/io/files.h"
 #include "heed/models/registry.h"
 #include "heed/nn/run.h"
 #include "support/places.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "heed/io/safetensors.h"
+#include "heed/io/files.h"
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
 #include "support/expect_error.h"

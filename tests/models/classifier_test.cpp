@@ -1,10 +1,9 @@
 // Labels of texts and of tokens, in each family that has such heads.
-#include "heed/models/classifier.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "heed/error.h"
+#include "heed/models/model.h"
 #include "heed/models/registry.h"
 #include "ops/loss.h"
 #include "support/finite_differences.h"

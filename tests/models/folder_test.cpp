@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "heed/io/safetensors.h"
+#include "heed/io/files.h"
 #include "heed/models/registry.h"
 #include "io/atomic_file.h"
 #include "support/compare.h"

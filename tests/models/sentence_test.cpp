@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "heed/io/safetensors.h"
+#include "heed/io/files.h"
 #include "io/atomic_file.h"
 #include "support/expect_error.h"
 #include "support/golden.h"

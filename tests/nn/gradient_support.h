@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "heed/nn/parameter.h"
 #include "heed/nn/run.h"
 #include "support/finite_differences.h"
 #include "support/random_tensor.h"

@@ -11,10 +11,8 @@
 #include "heed/mask.h"
 #include "heed/observe.h"
 #include "heed/observers.h"
-#include "heed/ops/feature_map.h"
 #include "heed/ops/linear_attention.h"
-#include "heed/ops/message_passing.h"
-#include "heed/ops/rope.h"
+#include "heed/ops/operators.h"
 #include "support/expect_error.h"
 
 namespace heed {

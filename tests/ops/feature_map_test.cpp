@@ -1,9 +1,8 @@
-#include "heed/ops/feature_map.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "heed/ops/linear_attention.h"
 #include "support/expect_error.h"
 #include "support/finite_differences.h"
 #include "support/random_tensor.h"

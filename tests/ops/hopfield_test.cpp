@@ -1,11 +1,10 @@
-#include "heed/ops/hopfield.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "heed/attention.h"
+#include "heed/ops/linear_attention.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 

@@ -1,10 +1,9 @@
-#include "heed/ops/message_passing.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
+#include "heed/ops/linear_attention.h"
 #include "support/expect_error.h"
 #include "support/finite_differences.h"
 #include "support/random_tensor.h"

@@ -1,9 +1,8 @@
-#include "heed/ops/norm.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "heed/ops/operators.h"
 #include "heed/threads.h"
 #include "support/expect_error.h"
 #include "support/finite_differences.h"

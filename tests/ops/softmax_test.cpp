@@ -1,10 +1,9 @@
-#include "heed/ops/softmax.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
+#include "heed/ops/operators.h"
 #include "heed/threads.h"
 #include "support/expect_error.h"
 #include "support/finite_differences.h"

@@ -3,8 +3,7 @@
 #include <hwy/highway.h>
 
 #include "base/machine.h"
-#include "heed/ops/norm.h"
-#include "heed/ops/softmax.h"
+#include "heed/ops/operators.h"
 #include "support/compare.h"
 #include "support/random_tensor.h"
 

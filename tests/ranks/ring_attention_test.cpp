@@ -1,5 +1,3 @@
-#include "heed/ranks/ring_attention.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 #include "heed/attention.h"
 #include "heed/error.h"
 #include "heed/mask.h"
+#include "heed/ranks/ranks.h"
 #include "heed/tensor.h"
 #include "support/expect_error.h"
 #include "support/random_tensor.h"

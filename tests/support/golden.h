@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "heed/io/safetensors.h"
-#include "heed/nn/tap.h"
+#include "heed/io/files.h"
+#include "heed/nn/run.h"
 #include "heed/observers.h"
 #include "support/random_tensor.h"
 

@@ -1,8 +1,7 @@
-#include "heed/train/config.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "heed/train/train.h"
 #include "support/expect_error.h"
 
 namespace heed {

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "heed/models/classifier.h"
+#include "heed/models/model.h"
 #include "heed/models/registry.h"
 #include "support/expect_error.h"
 #include "train/mlm_task.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/machine.h"
-#include "heed/io/safetensors.h"
+#include "heed/io/files.h"
 #include "heed/models/registry.h"
 #include "heed/threads.h"
 #include "support/expect_error.h"

@@ -6,7 +6,7 @@
 
 #include <csignal>
 
-#include "heed/io/safetensors.h"
+#include "heed/io/files.h"
 #include "heed/models/registry.h"
 #include "heed/threads.h"
 #include "support/expect_error.h"

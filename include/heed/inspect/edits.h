@@ -6,9 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/place.h"
+#include "heed/nn/run.h"
 
 namespace heed {
+
+/// One head's attention.
+struct Place {
+  Stack stack = Stack::kSelf;
+  int layer = 0;
+  int head = 0;
+  auto operator<=>(const Place&) const = default;
+};
 
 /// Which list of a session a token stands in: `tokens` (the text, or what an encoder-decoder
 /// writes) or `key_tokens` (the source that it reads).

@@ -15,10 +15,19 @@
 #include "heed/attention.h"
 #include "heed/error.h"
 #include "heed/inspect/edits.h"
-#include "heed/inspect/stream.h"
 #include "heed/models/registry.h"
+#include "heed/nn/run.h"
+#include "heed/tensor.h"
 
 namespace heed {
+
+/// The residual stream of what the model writes (of an encoder: of what it reads) at one depth.
+struct StreamLevel {
+  TapKind kind = TapKind::kResidual;  // kEmbedding, kMiddle (behind an attention) or kResidual
+  Stack stack = Stack::kSelf;
+  int layer = -1;  // -1: the embedding
+  Tensor value;    // [T, C]
+};
 
 /// One token of the input. A special token that the tokenizer added, and each token of a session
 /// opened from ids or arrays, has begin = end.

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "heed/nn/parameter.h"
 #include "heed/nn/run.h"
+#include "heed/text/tokenizer.h"
 
 namespace heed {
 
@@ -102,5 +104,18 @@ std::int64_t parameter_count(const Model& model);
 /// Room for `batch` texts of `capacity` tokens each, as this model's attention fills it.
 KvCache make_cache(const Model& model, std::int64_t batch, std::int64_t capacity,
                    const KvCacheOptions& options = {});
+
+/// A folder whose `architectures` is one of `...ForSequenceClassification` and
+/// `...ForTokenClassification`, loaded. (`load_model` reads the same folder without its head.)
+struct LoadedClassifier {
+  std::unique_ptr<Model>
+      model;  // forward: logits [B, 1, labels] of texts, [B, T, labels] of tokens
+  std::unique_ptr<Tokenizer> tokenizer;  // null when the folder has none
+  std::vector<std::string> labels;
+  bool by_text = false;
+};
+
+/// kUnsupported for a folder of another kind; else errors as those of `load_model`.
+LoadedClassifier load_classifier(const std::filesystem::path& folder);
 
 }  // namespace heed

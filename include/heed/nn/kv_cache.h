@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "heed/attention.h"
-#include "heed/ops/rope.h"
+#include "heed/ops/operators.h"
 #include "heed/tensor.h"
 
 namespace heed {

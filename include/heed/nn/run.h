@@ -1,15 +1,124 @@
-// What one pass through a model needs. It belongs to the caller; layers are immutable.
+// One pass of a model: its parameters, who watches it, and how it runs.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "heed/attention.h"
+#include "heed/mask.h"
 #include "heed/nn/kv_cache.h"
-#include "heed/nn/tap.h"
 #include "heed/tensor.h"
 
 namespace heed {
+
+class PackedMatrix;
+struct BlockType;
+
+/// How the weight of a linear layer lies in the model file.
+enum class WeightLayout : std::uint8_t {
+  kInOut,  // GPT-2's Conv1D
+  kOutIn,  // torch.nn.Linear
+};
+
+/// A named tensor of a layer, f32 unless a model was loaded to run. The name is the one in the
+/// model file.
+struct Parameter {
+  std::string name;
+  Tensor value;            // not given where `packed` has the numbers
+  bool decays = true;      // weight decay applies (matrices: yes; biases, norms: no)
+  bool stacked = false;    // of an expert: files have those of all in one tensor
+  bool looked_up = false;  // a table, of which rows alone are read: any floating type will do
+  std::optional<WeightLayout> linear = {};          // set: the weight of a linear layer
+  std::shared_ptr<const PackedMatrix> packed = {};  // set by `pack`
+
+  std::int64_t element_count() const;
+  DType dtype() const;              // in which the numbers are held, f32 of codes
+  std::string held_in() const;      // "bf16"; of codes "Q4_K"
+  std::int64_t held_bytes() const;  // of the numbers, without what panels add
+};
+
+/// Brings the weights of linear layers into the form that products read best, rounded to `dtype`
+/// (f32, f16 or bf16), in place of the plain ones. Such a model runs forward; it can be neither
+/// trained nor saved. A weight that embeddings share is packed too.
+void pack(std::span<Parameter* const> parameters, DType dtype);
+/// One of them, with the numbers of `value`, of any floating type.
+void pack(Parameter& parameter, const ConstView& value, DType dtype);
+/// With the numbers of blocks, u8 [outputs, bytes of a row], which stay codes: of a linear layer,
+/// or a table whose rows are looked up.
+void pack(Parameter& parameter, const BlockType& type, const ConstView& rows);
+/// Whether `pack` changes it: the weight of a linear layer, where panels are the faster form.
+bool is_packed(const Parameter& parameter, DType dtype);
+
+/// The type of packed weights, f32 of codes; f32 where none is packed.
+DType packed_type(std::span<const Parameter* const> parameters);
+
+/// The gradient of each parameter, zero until something is added.
+class Gradients {
+ public:
+  /// f32, of the parameter's shape; made on first use.
+  Tensor& of(const Parameter& parameter);
+  /// Null where nothing was added.
+  const Tensor* find(const Parameter& parameter) const;
+  /// Sets all to zero and keeps the memory for the next step.
+  void clear();
+
+ private:
+  std::unordered_map<const Parameter*, Tensor> gradients_;
+};
+
+enum class TapKind : std::uint8_t {
+  kEmbedding,       // [B, T, C] after embedding and position
+  kAttentionInput,  // [B, T, C] what the attention reads: the normed stream, where norms come first
+  kQuery,           // [B, H, T, D] as scored (after norm and rotation), a strided view
+  kKey,             // [B, G, T, D]; before the rotation where a cache keeps keys so (nn/rotation.h)
+  kValue,           // [B, G, T, Dv]
+  kHeads,           // [B, H, T, Dv] what the heads gave, before the output projection
+  kAttention,       // [B, T, C] what the attention block adds to the residual stream
+  kMiddle,          // [B, T, C] the stream between attention and MLP
+  kMlpInput,        // [B, T, C] what the MLP reads
+  kMlpHidden,       // [B, T, F] before the activation; of a gated MLP the gate
+  kMlpActive,       // [B, T, F] what the MLP's last layer reads
+  kMlp,             // [B, T, C] what the MLP adds
+  kResidual,        // [B, T, C] after the layer
+  kFinal,           // [B, T, C] after the last norm
+  kLogits,          // [B, T, V]
+};
+
+/// The attentions of a model by name: a decoder or an encoder alone has `self`, the others belong
+/// to models that have both.
+enum class Stack : std::uint8_t { kSelf, kEncoder, kDecoder, kCross };
+
+/// "self", "encoder", "decoder", "cross".
+std::string_view stack_name(Stack stack);
+std::optional<Stack> stack_of(std::string_view name);
+
+/// Which activation. Those of a pass as a whole (layer -1) carry the stack whose stream they are:
+/// kSelf, or kEncoder and kDecoder.
+struct TapName {
+  Stack stack = Stack::kSelf;
+  int layer = -1;  // -1 where the kind belongs to no layer
+  TapKind kind = TapKind::kResidual;
+};
+
+/// Sees every named activation and may overwrite it in place (not while training: backward does not
+/// know of it).
+class Tap {
+ public:
+  virtual ~Tap() = default;
+  virtual void at(const TapName& name, View value);
+  /// One finished attention: its arguments (views that live only during the call) and its
+  /// log-sum-exp.
+  virtual void attended(const TapName& name, const AttentionArgs& args,
+                        const AttendedConstView& attended);
+  /// A mask to add, by head; the default adds none.
+  virtual Mask mask(Stack stack, int layer);
+};
 
 /// Activations that `backward` needs, as a stack: each layer's backward takes what its forward put,
 /// in reverse.

@@ -1,12 +1,43 @@
-// Attention without a softmax: a state of fixed size in the place of all keys.
+// Attention's relatives: linear attention and its feature maps, message passing on graphs, Hopfield
+// networks.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
-#include "heed/ops/feature_map.h"
 #include "heed/tensor.h"
 
 namespace heed {
+
+enum class FeatureKind : std::uint8_t {
+  kIdentity,
+  kEluPlusOne,  // x + 1 above 0, exp(x) below (Katharopoulos et al. 2020, equation 7)
+  kRelu,
+  kRandomExponential,  // exp(w_m . x - |x|^2 / 2) / sqrt(M): phi(q) . phi(k) is exp(q . k) in
+                       // expectation over normal w (Choromanski et al. 2021, lemma 1)
+};
+
+struct FeatureMap {
+  FeatureKind kind = FeatureKind::kIdentity;
+  double scale = 1;           // x is multiplied by it first; D^(-1/4) for softmax's 1 / sqrt(D)
+  ConstView projection = {};  // [M, D] for kRandomExponential: the w_m
+
+  /// Features that a row of `width` elements becomes.
+  std::int64_t features(std::int64_t width) const;
+};
+
+/// phi of every row: [..., D] -> [..., D], or [..., M] for kRandomExponential. f32 or f64 (16-bit
+/// types give f32), any strides; row-major.
+Tensor map_features(const ConstView& x, const FeatureMap& map);
+
+/// dx [..., D] for the cotangent dphi of the features.
+Tensor map_features_backward(const ConstView& x, const FeatureMap& map, const ConstView& dphi);
+
+/// Normal rows [M, D], orthogonal within each block of D (lower variance, section 3 there), from
+/// Philox: the same for the same seed everywhere.
+Tensor random_projection(std::int64_t features, std::int64_t width, std::uint64_t seed,
+                         DType dtype = DType::kF32);
 
 /// How token t changes the state S [F, Dv], with f = phi(k_t):
 enum class UpdateRule : std::uint8_t {
@@ -59,5 +90,70 @@ struct LinearAttentionGrads {
 /// a head. Other rules are refused with kUnsupported.
 LinearAttentionGrads linear_attention_backward(const LinearAttentionArgs& args,
                                                const ConstView& dout, const ConstView& dstate = {});
+
+/// A directed graph in compressed sparse rows: node i hears the nodes columns[row_starts[i]] ..
+/// columns[row_starts[i + 1] - 1], which rise strictly. Both i32 or i64.
+struct Graph {
+  ConstView row_starts = {};  // [N + 1]
+  ConstView columns = {};     // [edges]
+};
+
+/// y_i = sum over neighbours j of softmax_j(scale x_i . x_j) x_j: `attention` with the mask
+/// `edges` and identity projections, Q = K = V = x (Veličković et al. 2018 with a dot product for
+/// the score). A node without neighbours gets 0. Types, NaN and determinism as `attention`.
+struct MessagePassingArgs {
+  ConstView x = {};  // [N, C]
+  Graph graph = {};
+  std::vector<double> scale = {};  // empty: 1 / sqrt(C); or one number
+  std::string kernel = {};         // of attention
+};
+
+Tensor message_passing(const MessagePassingArgs& args);
+
+/// dx [N, C] for the cotangent dy: what x gets as query, as key and as value together.
+Tensor message_passing_backward(const MessagePassingArgs& args, const ConstView& dy);
+
+/// Couplings W_ij = (1 / N) sum over patterns of x_i x_j, W_ii = 0 (Hopfield 1982, Hebb's rule), of
+/// patterns [P, N] of +1 and -1. f64 or f32; [N, N].
+Tensor hebbian_couplings(const ConstView& patterns);
+
+/// E = -1/2 s^T W s for every state [..., N]: the Hamiltonian of an Ising model whose couplings
+/// J_ij are W_ij, -sum over pairs i < j of J_ij s_i s_j.
+std::vector<double> hopfield_energies(const ConstView& couplings, const ConstView& states);
+
+struct HopfieldRecall {
+  Tensor state;                  // [N] of +1 and -1
+  std::vector<double> energies;  // before the first sweep and after each; never rises
+  bool settled = false;          // the last sweep changed nothing
+};
+
+/// Units one by one take the sign of their field sum_j W_ij s_j (0 keeps them), in a new random
+/// order each sweep, drawn by Philox from the seed; ends when a sweep changes nothing. W must be
+/// symmetric with a diagonal of 0, which is what keeps the energy from rising.
+HopfieldRecall hopfield_recall(const ConstView& couplings, const ConstView& state,
+                               std::int64_t sweeps = 100, std::uint64_t seed = 0);
+
+/// The modern network (Ramsauer et al. 2021): state <- softmax(beta state X^T) X, their equation 3,
+/// which is attention with K = V = X and scale beta, for every state at once.
+struct RetrieveArgs {
+  ConstView patterns = {};  // X [P, D], P at least 1
+  ConstView state = {};     // [S, D], of X's type: f64, or f32
+  double beta = 1;          // above 0: the inverse temperature
+  std::int64_t steps = 1;   // at most
+  double tolerance = 0;     // ends when no state moved by more than this (Euclidean)
+  std::string kernel = {};  // of attention
+};
+
+struct Retrieved {
+  Tensor state;     // [S, D]
+  Tensor energies;  // [steps taken + 1, S], f64
+  std::int64_t steps_taken = 0;
+  bool settled = false;
+};
+
+/// Every step is heed::attention; the energy (their equation 2),
+/// E = -lse(beta X s) / beta + |s|^2 / 2 + log(P) / beta + max_p |x_p|^2 / 2, never rises (their
+/// theorem 1), is at least 0, and comes from the log-sum-exp that the step gives anyway.
+Retrieved retrieve(const RetrieveArgs& args);
 
 }  // namespace heed

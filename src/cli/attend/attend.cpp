@@ -17,7 +17,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
-#include "heed/io/npy.h"
+#include "heed/io/files.h"
 
 namespace heed::cli {
 namespace {

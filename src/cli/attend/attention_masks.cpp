@@ -6,7 +6,7 @@
 
 #include "cli/attend/attention_options.h"
 #include "heed/error.h"
-#include "heed/io/npy.h"
+#include "heed/io/files.h"
 #include "heed/mask.h"
 
 namespace heed::cli {

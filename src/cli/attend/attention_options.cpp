@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "heed/error.h"
-#include "heed/io/npy.h"
+#include "heed/io/files.h"
 #include "tensor/text.h"
 
 namespace heed::cli {

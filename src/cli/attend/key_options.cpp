@@ -1,7 +1,7 @@
 // The layouts that keys may have: contiguous, packed, in pages or in a ring.
 #include "cli/attend/attention_options.h"
 #include "heed/error.h"
-#include "heed/io/npy.h"
+#include "heed/io/files.h"
 
 namespace heed::cli {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/terminal/terminal.h"
-#include "heed/inspect/head_filter.h"
+#include "heed/inspect/heads.h"
 #include "heed/inspect/session.h"
 
 namespace heed::cli {

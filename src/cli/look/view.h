@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/head_scores.h"
+#include "heed/inspect/heads.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/view.h"
 

@@ -13,7 +13,7 @@
 #include "base/wording.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
-#include "heed/models/chat.h"
+#include "heed/models/registry.h"
 #include "heed/text/tokenizer.h"
 #include "text/unicode/properties.h"
 #include "text/utf8.h"

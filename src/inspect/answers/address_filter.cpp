@@ -2,7 +2,7 @@
 #include <charconv>
 
 #include "heed/error.h"
-#include "heed/inspect/head_filter.h"
+#include "heed/inspect/heads.h"
 #include "inspect/answers/view_parts.h"
 
 namespace heed {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "heed/inspect/head_scores.h"
+#include "heed/inspect/heads.h"
 #include "inspect/answers/fields.h"
 
 namespace heed {

@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "heed/error.h"
-#include "heed/inspect/head_filter.h"
-#include "heed/inspect/head_scores.h"
+#include "heed/inspect/heads.h"
 #include "heed/inspect/view.h"
 #include "inspect/answers/view_parts.h"
 #include "inspect/evidence/edited_run.h"

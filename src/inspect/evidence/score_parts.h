@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "heed/inspect/session.h"
-#include "heed/ops/rope.h"
+#include "heed/ops/operators.h"
 
 namespace heed {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "heed/error.h"
-#include "heed/inspect/next_words.h"
+#include "heed/inspect/look.h"
 #include "inspect/rows/words.h"
 
 namespace heed {

@@ -7,7 +7,7 @@
 
 #include "heed/error.h"
 #include "heed/observers.h"
-#include "heed/ops/softmax.h"
+#include "heed/ops/operators.h"
 #include "ops/loss.h"
 #include "tensor/text.h"
 

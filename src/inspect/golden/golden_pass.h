@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "heed/error.h"
-#include "heed/io/safetensors.h"
+#include "heed/io/files.h"
 #include "heed/models/model.h"
-#include "heed/nn/tap.h"
+#include "heed/nn/run.h"
 
 namespace heed {
 

@@ -21,9 +21,8 @@
 #include <vector>
 
 #include "heed/error.h"
-#include "heed/inspect/head_scores.h"
+#include "heed/inspect/heads.h"
 #include "heed/inspect/look.h"
-#include "heed/inspect/next_words.h"
 #include "heed/inspect/session.h"
 #include "inspect/heads/choice_words.h"
 #include "inspect/heads/edges.h"

@@ -2,8 +2,6 @@
 //                                           | ("layer" | "head") whole ("-" whole)?
 // Blanks may stand between all of them. web/src/head_filter.ts is the same;
 // tests/vectors/filters.json holds it in both languages.
-#include "heed/inspect/head_filter.h"
-
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 
 #include "base/wording.h"
 #include "heed/error.h"
+#include "heed/inspect/heads.h"
 
 namespace heed {
 namespace {

@@ -1,5 +1,3 @@
-#include "heed/inspect/head_probe.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "base/philox.h"
 #include "base/wording.h"
 #include "heed/error.h"
+#include "heed/inspect/heads.h"
 #include "heed/observe.h"
 #include "ops/loss.h"
 

@@ -8,8 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "heed/inspect/head_probe.h"
-#include "heed/inspect/head_scores.h"
+#include "heed/inspect/heads.h"
 #include "inspect/heads/scores.h"
 #include "inspect/session/cancel.h"
 

@@ -1,5 +1,4 @@
-#include "heed/inspect/pronoun_probe.h"
-
+#include "heed/inspect/heads.h"
 #include "inspect/rows/lines.h"
 #include "train/generated/stories.h"
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "heed/inspect/head_scores.h"
+#include "heed/inspect/heads.h"
 #include "heed/inspect/session.h"
 
 namespace heed {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "heed/inspect/next_words.h"
+#include "heed/inspect/look.h"
 #include "heed/inspect/session.h"
 
 namespace heed {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "heed/generate/generation_config.h"
+#include "heed/generate/generate.h"
 #include "heed/inspect/session.h"
 #include "heed/models/registry.h"
 

@@ -1,0 +1,102 @@
+// Operators around attention, each with its gradient: softmax, norms of rows, rotary positions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "heed/tensor.h"
+
+namespace heed {
+
+/// y = exp(x - max) / sum(exp(x - max)) over `axis` (negative: from the back). f64, f32, f16 or
+/// bf16 (the 16-bit types computed in f32 and rounded once), any strides, extents may be 0; y is
+/// row-major. A line that holds a NaN or +inf, or nothing but -inf, is NaN, as IEEE gives; rows
+/// without a visible key are what `attention` defines. The same bits for any number of threads.
+Tensor softmax(const ConstView& x, int axis = -1);
+
+/// dx = y (dy - sum(y dy)) over `axis`, for y = softmax(x).
+Tensor softmax_backward(const ConstView& y, const ConstView& dy, int axis = -1);
+
+/// y = (x - mean) / sqrt(variance + epsilon) * weight + bias over the trailing axes that weight
+/// has, with the biased variance (Ba et al. 2016). f64, f32, f16 or bf16, all of one type (the
+/// 16-bit types computed in f32 and rounded once), any strides; rows may be 0; y is row-major.
+struct LayerNormArgs {
+  ConstView x = {};       // [..., C]
+  ConstView weight = {};  // [C], or several trailing axes of x
+  ConstView bias = {};    // as weight
+  double epsilon = 1e-5;
+};
+
+Tensor layer_norm(const LayerNormArgs& args);
+
+/// Gives dx and *adds* to dweight and dbias (row-major, of weight's shape; f32 for the 16-bit
+/// types), rows in blocks of a fixed order: the same bits for any number of threads. Statistics are
+/// recomputed from x, nothing else is kept.
+struct LayerNormGrads {
+  View dweight = {};
+  View dbias = {};
+};
+Tensor layer_norm_backward(const LayerNormArgs& args, const ConstView& dy,
+                           const LayerNormGrads& add_to);
+
+/// Each row's mean and inverse deviation, over the leading axes of x; f32 (f64 for f64).
+struct LayerNormStatistics {
+  Tensor mean;
+  Tensor inverse_deviation;  // 1 / sqrt(variance + epsilon)
+};
+LayerNormStatistics layer_norm_statistics(const LayerNormArgs& args);
+
+/// y = x / sqrt(mean(x^2) + epsilon) * weight over the trailing axes that weight has (Zhang &
+/// Sennrich 2019, equation 4). f64, f32, f16 or bf16, all of one type (the 16-bit types computed in
+/// f32 and rounded once), any strides; rows may be 0; y is row-major.
+struct RmsNormArgs {
+  ConstView x = {};       // [..., C]
+  ConstView weight = {};  // [C], or several trailing axes of x
+  double epsilon = 1e-5;
+};
+
+Tensor rms_norm(const RmsNormArgs& args);
+
+/// Gives dx and *adds* to dweight (row-major, of weight's shape; f32 or f64, f32 for the 16-bit
+/// types), rows in blocks of a fixed order: the same bits for any number of threads.
+Tensor rms_norm_backward(const RmsNormArgs& args, const ConstView& dy, const View& dweight);
+
+/// Which two elements of a row form a pair, of the R that turn.
+enum class RopePairs : std::uint8_t {
+  kHalves,      // n and n + R / 2: GPT-NeoX, Llama as published on the hub
+  kNeighbours,  // 2 n and 2 n + 1: the paper, GPT-J
+};
+
+/// Pair n of a row at position p turns by the angle p base^(-2 n / R) (Su et al. 2021, equation
+/// 34): (a, b) -> (a cos - b sin, b cos + a sin). Elements past R stay.
+///
+/// Types: f64, f32, f16, bf16; computed in f32 (f64 for f64, and always for the angle) and rounded
+/// once. Any strides; y is row-major; extents may be 0. The same bits for any number of threads.
+struct RopeArgs {
+  ConstView x = {};             // [B, H, T, D]
+  std::int64_t rotary_dim = 0;  // R, even, at most D; 0: D
+  RopePairs pairs = RopePairs::kHalves;
+  double base = 10000;
+
+  /// Position of the first token, one for each batch, one for all, or none: 0. Token t stands at
+  /// offset + t; may be negative.
+  std::vector<std::int64_t> offset = {};
+  /// Or every token's position, i64 or i32, [B, T] or [1, T].
+  ConstView positions = {};
+
+  /// The caller's own angles, both of x's type: a table [P, R / 2] by position, or [B, T, R / 2] of
+  /// every token, which then has no positions. Not given: those of `base`.
+  ConstView cosines = {};
+  ConstView sines = {};
+};
+
+Tensor rope(const RopeArgs& args);
+/// The same into memory of the caller, of any strides with contiguous rows; it may be x itself.
+void rope(const RopeArgs& args, const View& y);
+
+/// dx for the cotangent dy [B, H, T, D]: the inverse rotation. `args.x` gives its shape and type
+/// only.
+Tensor rope_backward(const RopeArgs& args, const ConstView& dy);
+void rope_backward(const RopeArgs& args, const ConstView& dy, const View& dx);
+
+}  // namespace heed
