@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Measures heed beside its peers, and writes docs/performance.md from what was measured.
 
-    build/python-peers/bin/python tools/performance.py measure zen3 [--threads N] [--case NAME ...]
+    build/python-peers/bin/python tools/performance.py measure zen3 [--threads N] [--minutes M] [--case NAME ...]
     build/python-peers/bin/python tools/performance.py write
     tools/performance.py check
 
-`measure` runs `heed bench attention`, `backward` and `decode` of build/release with --peers and keeps the answers in
-bench/results/NAME-tN.json, N threads; with --case it replaces those cases alone. `write` makes the page and, with
-matplotlib, one roofline a file in docs/pictures. `check` fails where the page is not what the files say; it needs
-Python alone.
+`measure` runs `heed bench attention`, `backward` and `decode` of build/release with --peers and keeps each answer at once
+in bench/results/NAME-tN.json, N threads. All cases take over an hour. With --minutes it stops after so many: those come first
+that are not there yet, then those that were measured longest ago. With --case it measures those cases alone. `write` makes
+the page and, with matplotlib, one roofline a file in docs/pictures. `check` fails where the page is not what the files say;
+it needs Python alone.
 """
 import argparse
 import datetime
@@ -17,8 +18,10 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+HEED = ROOT / "build/release/heed"
 RESULTS = ROOT / "bench/results"
 PAGE = ROOT / "docs/performance.md"
 PASSES = ("attention", "backward", "decode")
@@ -26,15 +29,19 @@ TITLES = {"attention": "Forward", "backward": "Backward", "decode": "Decode, one
 PEERS = {"sdpa": "PyTorch", "flex": "FlexAttention", "ort": "onnxruntime", "unfused": "unfused"}
 
 
-def bench(what, threads, cases):
-    """The JSON of one benchmark."""
-    command = [ROOT / "build/release/heed", "bench", what, "--json", "--threads", str(threads)]
+def names_of(what):
+    """The cases of a benchmark: what the error of an unknown one lists."""
+    told = subprocess.run([HEED, "bench", what, "--case", "?"], capture_output=True, text=True).stderr
+    return told.split("expected one of ")[1].strip().split(", ")
+
+
+def bench(what, threads, case):
+    """The JSON of one case."""
+    command = [HEED, "bench", what, "--json", "--threads", str(threads), "--case", case]
     if what != "decode":
         command += ["--peers", sys.executable]
-    if cases:
-        command += ["--case", *cases]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)[0]
 
 
 def cpu_name():
@@ -47,19 +54,30 @@ def cpu_name():
     return f"{model} (family {fields.get('cpu family', '?')}, model {fields.get('model', '?')})"
 
 
-def measure(name, threads, cases):
+def measure(name, threads, minutes, cases):
     path = RESULTS / f"{name}-t{threads}.json"
     kept = json.loads(path.read_text()) if path.exists() else {"runs": {}}
-    for what in PASSES:
-        wanted = [case for case in cases if any(case == row["case"] for row in kept["runs"].get(what, []))]
-        if cases and not wanted:
-            continue
-        rows = {row["case"]: row for row in kept["runs"].get(what, [])} if cases else {}
-        rows.update({row["case"]: row for row in bench(what, threads, wanted)})
-        kept["runs"][what] = list(rows.values())
-    kept.update(cpu=cpu_name(), threads=threads, date=datetime.date.today().isoformat())
-    RESULTS.mkdir(exist_ok=True)
-    path.write_text(json.dumps(kept, indent=1) + "\n")
+    known = {what: names_of(what) for what in PASSES}
+    rows = {(what, row["case"]): row for what in PASSES for row in kept["runs"].get(what, [])}
+    rows = {place: row for place, row in rows.items() if place[1] in known[place[0]]}
+    wanted = [(what, case) for what in PASSES for case in known[what] if not cases or case in cases]
+    wanted.sort(key=lambda place: rows[place]["measured"] if place in rows else "")
+    end = time.monotonic() + minutes * 60
+    for what, case in wanted:
+        if time.monotonic() > end:
+            break
+        print(f"{what} {case}", file=sys.stderr)
+        rows[what, case] = {**bench(what, threads, case), "measured": datetime.datetime.now().isoformat(timespec="seconds")}
+        kept["runs"] = {what: [rows[what, case] for case in known[what] if (what, case) in rows] for what in PASSES}
+        kept.update(cpu=cpu_name(), threads=threads)
+        RESULTS.mkdir(exist_ok=True)
+        path.write_text(json.dumps(kept, indent=1) + "\n")
+
+
+def dates_of(runs):
+    """ "2026-11-27", or the first and the last of several."""
+    dates = sorted({row["measured"][:10] for rows in runs.values() for row in rows})
+    return dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
 
 
 def time_of(seconds):
@@ -115,7 +133,7 @@ def page(files):
     ]
     for path in files:
         kept = json.loads(path.read_text())
-        lines += [f"## {kept['cpu']}, threads: {kept['threads']}", "", f"Measured on {kept['date']}.", ""]
+        lines += [f"## {kept['cpu']}, threads: {kept['threads']}", "", f"Measured on {dates_of(kept['runs'])}.", ""]
         if (ROOT / f"docs/pictures/roofline-{path.stem}.svg").exists():
             lines += [f"![Work done in a second over work for each byte of memory](pictures/roofline-{path.stem}.svg)", ""]
         lines += worst_ratios(kept["runs"])
@@ -161,12 +179,13 @@ def main():
     parser.add_argument("verb", choices=("measure", "write", "check"))
     parser.add_argument("name", nargs="?", help="measure: what the CPU is called in the file's name")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=1e9)
     parser.add_argument("--case", nargs="+", default=[])
     asked = parser.parse_args()
     if asked.verb == "measure":
         if not asked.name:
             parser.error("measure needs a name for the CPU, such as zen3")
-        return measure(asked.name, asked.threads, asked.case)
+        return measure(asked.name, asked.threads, asked.minutes, asked.case)
     files = sorted(RESULTS.glob("*.json"))
     if asked.verb == "write":
         for path in files:

@@ -18,7 +18,7 @@
 namespace heed::cli {
 
 BenchTable::BenchTable(bool as_json, std::vector<std::string> cases, std::string heading)
-    : as_json_(as_json), left_(std::move(cases)), heading_(std::move(heading)) {
+    : as_json_(as_json), left_(std::move(cases)), before_(as_json ? "[\n" : std::move(heading)) {
   progress_.begin("",
                   left_.size() > 1 ? std::ssize(left_) : 0);  // one case: only the time is shown
   std::ranges::reverse(left_);
@@ -31,11 +31,10 @@ void BenchTable::name_next() {
   left_.pop_back();
 }
 
-void BenchTable::add(const std::string& name, double spread, const std::string& row, Json json) {
-  if (as_json_)
-    list_.push(std::move(json));
-  else
-    progress_.aside([&] { print(std::exchange(heading_, "") + row); });
+void BenchTable::add(const std::string& name, double spread, const std::string& row,
+                     const Json& json) {
+  const std::string before = std::exchange(before_, as_json_ ? ",\n" : "");
+  progress_.aside([&] { print(before + (as_json_ ? json.dump(2) : row)); });
   progress_.advance();
   name_next();
   steadiness_.saw(name, spread);
@@ -43,7 +42,8 @@ void BenchTable::add(const std::string& name, double spread, const std::string& 
 
 void BenchTable::finish(const std::string& footer) {
   progress_.begin("");
-  print(as_json_ ? list_.dump(2) + "\n" : heading_ + footer);
+  const bool has_rows = before_ == ",\n";
+  print(!as_json_ ? before_ + footer : has_rows ? "\n]\n" : "[]\n");
   steadiness_.report();
 }
 

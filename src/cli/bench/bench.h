@@ -62,7 +62,7 @@ std::vector<std::string> names_of(const Cases& cases) {
   return names;
 }
 
-/// The rows of a benchmark as they come: a table, or a JSON array at the end.
+/// The rows of a benchmark as they come: of a table, or of a JSON array.
 class BenchTable {
  public:
   /// `cases`: the names of all that will be added, in their order. The heading stands above the
@@ -70,7 +70,8 @@ class BenchTable {
   BenchTable(bool as_json, std::vector<std::string> cases, std::string heading);
 
   /// `spread` of the times of the case `name`, as Steadiness has it.
-  void add(const std::string& name, double spread, const std::string& row, Json json);
+  void add(const std::string& name, double spread, const std::string& row,
+           const Json& json);
   /// `footer` closes the table.
   void finish(const std::string& footer);
 
@@ -79,8 +80,7 @@ class BenchTable {
 
   bool as_json_;
   std::vector<std::string> left_;  // in reverse: the next case is the last
-  std::string heading_;            // until it is printed
-  Json list_ = Json::array();
+  std::string before_;             // what is printed before the next row
   ProgressLine progress_;
   Steadiness steadiness_;
 };
