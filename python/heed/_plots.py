@@ -86,6 +86,27 @@ def plot_row(
     return ax
 
 
+def draw_image_map(
+    cells: np.ndarray, picture: np.ndarray | None, title: str, ax: Any, settings: dict[str, Any]
+) -> Any:
+    """Draws weights over an image, which shows where they are small."""
+    ax = _axes(ax)
+    rows, columns = cells.shape
+    extent = (-0.5, columns - 0.5, rows - 0.5, -0.5)
+    if picture is not None:
+        ax.imshow(picture, extent=extent, cmap="gray", aspect="auto")
+    largest = np.nanmax(cells)
+    shown = {"cmap": _COLOURS, "vmin": 0, "interpolation": "nearest", "aspect": "equal"}
+    if picture is not None:
+        height, width = picture.shape[:2]
+        share = np.nan_to_num(cells) / largest if largest > 0 else np.zeros_like(cells)
+        shown |= {"alpha": 0.8 * share, "aspect": height / rows * columns / width}
+    image = ax.imshow(cells, extent=extent, **{**shown, **settings})
+    ax.set(xlabel="column", ylabel="row", title=title)
+    ax.figure.colorbar(image, ax=ax, label="weight", fraction=0.046, pad=0.04)
+    return ax
+
+
 def _inches(tokens: int) -> float:
     """A side along which that many tokens have their names."""
     return min(max(6.4, 0.2 * tokens), 13) if tokens <= _NAMED else 6.4

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from .._plots import draw_image_map
 from .._seen import Seen
 from .._tables import table_of
 from ..errors import InvalidArgument, NotFound, OutOfRange, made
 from ._calls import Call
-from ._pieces import pieces
+from ._image_maps import image_map, shares_of
+from ._pieces import pieces, tokenizer_of
 from ._runs import Run
 from ._saved import Path, read, write
 from ._scores import scores_of
@@ -26,7 +30,7 @@ class SeenModel:
 
     def __init__(self, model: str, tokenizer: Any = None):
         self._model = model
-        self._tokenizer = tokenizer
+        self._tokenizer = tokenizer_of(tokenizer)
         self._runs: dict[Place, dict[int, list[Run]]] = {}
 
     @property
@@ -81,6 +85,83 @@ class SeenModel:
                     for head, scores in enumerate(scores_of(run))
                 ]
         return table_of(rows)
+
+    # --- images ----------------------------------------------------------------------------------
+
+    def image_map(
+        self, layer: int, head: int, token: int = -1, image: int = 0, *, stack: str | None = None,
+        text: int = -1, sequence: int = 0,
+    ) -> np.ndarray:  # fmt: skip
+        """The weights of one query on the patches of an image: [rows, columns] of float32, NaN where
+        the grid has no token.
+
+        ``token`` is a query without padding, -1 the last. ``image`` counts the images, tiles or
+        frames of the sequence. ``stack`` may be left out where one has images, or one reads a text
+        with images. Frames of sound are a grid of one row.
+
+        Raises
+        ------
+        LookupError
+            where the stack has no images that heed knows, or no such layer, head, token or image
+        """
+        run = self._with_images("image_map", layer, stack, text, sequence)
+        return image_map(run, head, token, image)[0]
+
+    def image_share(self, stack: str | None = None, *, text: int = -1, sequence: int = 0) -> Any:
+        """A row a head: the weight on ``image`` and on ``text`` (all other tokens), and its
+        ``spread`` over the image, from near 0 (one patch) to 1 (all that are visible alike).
+
+        Means over the queries that are no patches and see one; over all queries where all are
+        patches. The spread is the exponential of the entropy over the patches, by their number.
+        """
+        stack = self._stack_with_images("image_share", stack)
+        rows = []
+        for layer in sorted(self._runs[self._place(stack)]):
+            run = self._with_images("image_share", layer, stack, text, sequence)
+            rows += [{"layer": layer, "head": at, **of} for at, of in enumerate(shares_of(run))]
+        return table_of(rows)
+
+    def plot_image_map(
+        self, layer: int, head: int, token: int = -1, image: int = 0, ax: Any = None, *,
+        stack: str | None = None, text: int = -1, sequence: int = 0, **settings: Any,
+    ) -> Any:  # fmt: skip
+        """Draws :meth:`image_map` over its image with matplotlib; ``settings`` go to ``ax.imshow``.
+        Returns ``ax``."""
+        run = self._with_images("image_map", layer, stack, text, sequence)
+        cells, grid = image_map(run, head, token, image)
+        picture = None if grid.picture is None else grid.picture.numpy()
+        return draw_image_map(cells, picture, f"L{layer}.H{head}", ax, settings)
+
+    def _stack_with_images(self, op: str, stack: str | None) -> str:
+        """The stack that is named, or the one with images; of several the one that reads a text."""
+        if stack is not None:
+            self._place(stack)
+            return stack
+        self.check_ran()
+        last = {name: next(iter(self._runs[place].values()))[-1]
+                for name, place in self._places().items()}  # fmt: skip
+        found = [name for name, run in last.items() if any(call.images for call in run.calls)]
+        reading = [name for name in found if last[name].ids is not None]
+        if not found:
+            raise self._no_images(op, f"a run of {self._model}")
+        if len(reading or found) > 1:
+            self._place(None)  # says which there are
+        return (reading or found)[0]
+
+    def _with_images(
+        self, op: str, layer: int, stack: str | None, text: int, sequence: int
+    ) -> Run:
+        stack = self._stack_with_images(op, stack)
+        run = self._one(sequence, layer, stack, text, op)
+        if not any(each.of_keys for each in run.images):
+            raise self._no_images(op, f'layer {layer} of the stack "{stack}"')
+        return run
+
+    def _no_images(self, op: str, where: str) -> Exception:
+        return made(
+            NotFound, op=op, found=f"heed knows of no images in {where}",
+            expected="a model that docs/python.md names under images, and an input with images",
+        )  # fmt: skip
 
     def look(
         self, sequence: int = 0, stack: str | None = None, text: int = -1, layer: int | None = None
@@ -150,12 +231,14 @@ class SeenModel:
             )  # fmt: skip
         return found
 
-    def _one(self, sequence: int, layer: int, stack: str | None, text: int) -> Run:
+    def _one(
+        self, sequence: int, layer: int, stack: str | None, text: int, op: str = "look"
+    ) -> Run:
         run = self._run(layer, stack, text)
         batch = run.first.k.shape[0]
         if not -batch <= sequence < batch:
             expected = f"{-batch} to {batch - 1}" if batch > 1 else "0, the only one of the batch"
-            raise made(OutOfRange, op="look", argument="sequence", found=str(sequence),
+            raise made(OutOfRange, op=op, argument="sequence", found=str(sequence),
                        expected=expected)  # fmt: skip
         return run.of_one(sequence % batch)
 

@@ -1,0 +1,79 @@
+"""The tokens of an image: a grid of cells, each with the token that stands for it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isqrt
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """An image of one sequence, a frame of a video, or the frames of a sound (one row)."""
+
+    sequence: int
+    rows: int
+    columns: int
+    tokens: Tensor
+    """[rows * columns] of int64: the token of each cell, row by row; -1 where a cell has none."""
+    of: str = "both"
+    """Whether the tokens are "queries", "keys" or "both"."""
+    picture: Tensor | None = None
+    """[H, W] or [H, W, 3] of uint8."""
+    name: str = ""
+
+    @property
+    def of_keys(self) -> bool:
+        return self.of != "queries"
+
+    @property
+    def of_queries(self) -> bool:
+        return self.of != "keys"
+
+    def moved(self, by: int, count: int, of: str | None = None) -> Grid | None:
+        """The same among ``count`` tokens, of which the first was ``-by``; None where none is left."""
+        tokens = torch.where(self.tokens < 0, -1, self.tokens + by)
+        tokens[(tokens < 0) | (tokens >= count)] = -1
+        is_left = bool((tokens >= 0).any())
+        return dataclasses.replace(self, tokens=tokens, of=of or self.of) if is_left else None
+
+    def smaller(self, side: int) -> Grid:
+        """With one token for each block of ``side`` by ``side`` cells, counted from 0."""
+        rows, columns = self.rows // side, self.columns // side
+        return dataclasses.replace(
+            self, rows=rows, columns=columns, tokens=torch.arange(rows * columns)
+        )
+
+
+def block_order(rows: int, columns: int, side: int, window: int = 0) -> Tensor:
+    """The cell of each token where a model reads blocks of ``side`` by ``side`` cells one after the
+    other, and, where ``window`` is not 0, windows of that many blocks."""
+    cells = np.arange(rows * columns)
+    row, column = cells // columns, cells % columns
+    keys = [row // side, column // side, row % side, column % side]
+    if window:
+        keys = [row // (side * window), column // (side * window), *keys]
+    return torch.from_numpy(np.lexsort(keys[::-1]))
+
+
+def side_of_blocks(rows: int, columns: int, tokens: float) -> int:
+    """The side of the square blocks that make ``tokens`` of a grid; 0 where none do."""
+    side = isqrt(round(rows * columns / tokens)) if tokens >= 1 else 0
+    fits = side and rows % side == columns % side == 0
+    return side if fits and tokens * side**2 == rows * columns else 0
+
+
+def placed_in(places: Tensor, parts: list[Grid]) -> Iterator[Grid]:
+    """Gives the parts their tokens: ``places`` [tokens, 2] are pairs (sequence, token), in order."""
+    if sum(len(each.tokens) for each in parts) != len(places):
+        return
+    of_parts = places.split([len(each.tokens) for each in parts])
+    if any(bool((each[:, 0] != each[0, 0]).any()) for each in of_parts):
+        return  # a part would lie in two sequences
+    for part, own in zip(parts, of_parts, strict=True):
+        yield dataclasses.replace(part, sequence=int(own[0, 0]), tokens=own[:, 1].clone())
