@@ -121,6 +121,17 @@ class SeenModel:
             rows += [{"layer": layer, "head": at, **of} for at, of in enumerate(shares_of(run))]
         return table_of(rows)
 
+    def pictures(
+        self, stack: str | None = None, *, text: int = -1, sequence: int = 0
+    ) -> list[np.ndarray | None]:
+        """The images of a sequence, in the order of ``image=`` elsewhere: [H, W, 3] or [H, W] of
+        uint8, from the pixels that the model was given. Without a processor, which knows how these
+        were normalised, the darkest is black and the lightest white. None of sound waves."""
+        stack = self._stack_with_images("pictures", stack)
+        run = self._with_images("pictures", min(self.stacks[stack]), stack, text, sequence)
+        return [each.picture if each.picture is None else each.picture.numpy()
+                for each in run.images if each.of_keys]  # fmt: skip
+
     def plot_image_map(
         self, layer: int, head: int, token: int = -1, image: int = 0, ax: Any = None, *,
         stack: str | None = None, text: int = -1, sequence: int = 0, **settings: Any,
