@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from conftest import peer
@@ -12,9 +10,9 @@ torch = peer("torch")
 transformers = peer("transformers")
 
 from architectures import (  # noqa: E402
-    ALL, IMAGE, MORE, OTHERS, PICTURE, SWIN, WITH_IMAGES, A, text_with,
+    ALL, IMAGE, MORE, OTHERS, PICTURE, SWIN, WITH_IMAGES, A,
 )  # fmt: skip
-from watched import close, rows_of, weights_of  # noqa: E402
+from watched import close, rows_of  # noqa: E402
 
 from heed.transformers import SeenModel, edit, watch  # noqa: E402
 
@@ -190,3 +188,192 @@ def test_patches_in_blocks_and_windows(name):
                 assert np.array_equal(seen_map, by_hand.astype(np.float32), equal_nan=True)
             assert np.isclose(np.nansum(seen_map), 1)
             assert np.array_equal(seen.pictures("encoder", text=text)[0], images[at])
+
+
+def test_images_that_follow_each_other_and_batches_with_padding():
+    images = [an_image(seed=at) for at in range(3)]
+    ids = torch.zeros(2, 40, dtype=torch.long)
+    ids[0] = torch.tensor([5, *[IMAGE] * 32, *range(10, 17)])
+    ids[1, 13:] = torch.tensor([5, 6, *[IMAGE] * 16, *range(10, 19)])
+    given = {"input_ids": ids, "attention_mask": (ids > 0).long(), "pixel_values": scaled(*images)}
+    model = WITH_IMAGES["llava"].made("sdpa")
+    with watch(model, Scaler()) as seen, torch.no_grad():
+        model(**given)
+    weights = seen.attention(1, "decoder").weights
+    first, second = (seen.image_map(1, 2, image=at) for at in (0, 1))
+    assert close(first, np.asarray(weights[0, 2, -1, 1:17]).reshape(4, 4))
+    assert close(second, np.asarray(weights[0, 2, -1, 17:33]).reshape(4, 4))
+    padded = seen.image_map(1, 2, 20, sequence=1)  # tokens are counted without padding
+    assert close(padded, np.asarray(weights[1, 2, 33, 15:31]).reshape(4, 4))
+    assert np.array_equal(seen.pictures(sequence=1)[0], images[2])
+    for layer, head in ((0, 0), (1, 3)):
+        own = np.asarray(seen.attention(layer, "decoder").weights[0, head, 33:, 1:33])
+        row = rows_of(seen.image_share())[4 * layer + head]
+        shares = own / own.sum(-1, keepdims=True)
+        entropy = -(shares * np.log(shares)).sum(-1)
+        assert (row["layer"], row["head"]) == (layer, head)
+        assert np.isclose(row["image"], own.sum(-1).mean(), atol=1e-6)
+        assert np.isclose(row["text"], 1 - own.sum(-1).mean(), atol=1e-6)
+        assert np.isclose(row["spread"], (np.exp(entropy) / 32).mean(), atol=1e-6)
+
+
+def test_where_the_words_that_are_written_look():
+    model, image = WITH_IMAGES["llava"].made("sdpa"), an_image()
+    given = inputs_of("llava", image) | {"attention_mask": torch.ones(1, 24, dtype=torch.long)}
+    with watch(model, Scaler()) as seen, torch.no_grad():
+        model.generate(**given, max_new_tokens=4, min_new_tokens=4, do_sample=False)
+    weights = seen.attention(0, "decoder").weights
+    assert weights.shape[2:] == (27, 27)
+    assert close(seen.image_map(0, 1), np.asarray(weights[0, 1, -1, :16]).reshape(4, 4))
+    assert np.array_equal(seen.pictures()[0], image)
+
+
+def test_a_text_without_images_has_none_after_one_with_images():
+    llava = WITH_IMAGES["llava"]
+    model = llava.made("sdpa")
+    words = torch.arange(10, 34)[None]
+    with watch(model) as seen, torch.no_grad():
+        model(**llava.inputs())
+        model(input_ids=words)
+    assert seen.image_map(0, 0, stack="decoder", text=0).shape == (4, 4)
+    with pytest.raises(LookupError, match='heed knows of no images in layer 0 of the stack "decod'):
+        seen.image_map(0, 0, stack="decoder")
+
+
+def test_all_queries_count_where_all_are_patches():
+    model = OTHERS["siglip_vision"].made("sdpa")
+    with watch(model) as seen, torch.no_grad():
+        model(**inputs_of("siglip_vision", an_image()))
+    row = rows_of(seen.image_share())[5]
+    weights = np.asarray(seen.attention(1).weights[0, 1])
+    entropy = -(weights * np.log(weights)).sum(-1)
+    assert np.isclose(row["image"], 1) and np.isclose(row["text"], 0)
+    assert np.isclose(row["spread"], (np.exp(entropy) / 16).mean(), atol=1e-6)
+
+
+def test_what_the_class_token_looks_at_is_the_share_of_a_vision_model():
+    model = OTHERS["vit"].made("sdpa")
+    with watch(model) as seen, torch.no_grad():
+        model(**inputs_of("vit", an_image()))
+    own = np.asarray(seen.attention(0).weights[0, 3, 0, 1:])
+    row = rows_of(seen.image_share())[3]
+    assert np.isclose(row["image"], own.sum(), atol=1e-6)
+    assert np.isclose(row["text"], 1 - own.sum(), atol=1e-6)
+
+
+class Listener:
+    feature_extractor = type("Ears", (), {"sampling_rate": 16000, "hop_length": 160})()
+
+
+@pytest.mark.parametrize(
+    "name, frames, stacks, length",
+    [
+        ("whisper", 16, ("encoder", "cross"), "0.02 s per frame"),
+        ("moonshine", 3, ("encoder", "cross"), "0.024 s per frame"),
+        ("wav2vec2", 24, ("encoder",), "0.0005 s per frame"),
+    ],
+)
+def test_frames_of_sound_are_a_row(name, frames, stacks, length):
+    model = EVERY[name].made("sdpa")
+    with watch(model, Listener()) as seen, torch.no_grad():
+        model(**EVERY[name].inputs())
+    for stack in stacks:
+        run = seen._one(1, 0, stack, -1)
+        (grid,) = run.images
+        assert grid.name == length
+        weights = np.asarray(seen.attention(0, stack).weights[1, 2, -1])
+        assert close(seen.image_map(0, 2, stack=stack, sequence=1), weights[None])
+        assert seen.image_map(0, 2, stack=stack).shape == (1, frames)
+
+
+def test_a_frame_is_where_its_sound_is():
+    model, given = EVERY["whisper"].made("sdpa"), EVERY["whisper"].inputs(batch=1)
+    before = {**given, "input_features": given["input_features"].clone()}
+    given["input_features"][:, :, 14] += 3
+    with watch(model) as seen, torch.no_grad():
+        model(**before)
+        model(**given)
+    first, second = (run.first.q for run in seen._runs[seen._place("encoder")][0])
+    assert (first - second).abs().amax((0, 1, 3)).argmax() == 7  # two steps make a frame
+
+
+def test_images_survive_a_file(tmp_path):
+    image = an_image()
+    model = WITH_IMAGES["llava"].made("sdpa")
+    with watch(model, Scaler()) as seen, torch.no_grad():
+        model(**inputs_of("llava", image))
+    seen.save(tmp_path / "run.safetensors")
+    again = SeenModel.load(tmp_path / "run.safetensors")
+    assert np.array_equal(again.image_map(1, 0), seen.image_map(1, 0))
+    assert np.array_equal(again.pictures()[0], image)
+
+
+class Words:
+    """A tokenizer of a processor."""
+
+    all_special_ids = ()
+
+    def convert_ids_to_tokens(self, ids):
+        return [f"w{each}" for each in ids]
+
+
+class Processor:
+    tokenizer = Words()
+    image_processor = Scaler()
+
+
+def test_patches_have_no_words_and_the_text_around_has():
+    model = WITH_IMAGES["qwen2_vl"].made("sdpa")
+    with watch(model, Processor()) as seen, torch.no_grad():
+        model(**WITH_IMAGES["qwen2_vl"].inputs())
+    tokens = seen.tokens("decoder")[0]
+    assert tokens[:6] == [" im0 r0 c0", " im0 r0 c1", " im0 r1 c0", " im0 r1 c1", " w14", " im1 r0 c0"]  # fmt: skip
+    assert tokens[10:12] == [" im1 r1 c2", " w21"]
+    with edit(model, Processor()) as e, torch.no_grad():  # finds words too
+        e.remove(to="w21", stack="decoder")
+        model(**WITH_IMAGES["qwen2_vl"].inputs())
+
+
+@pytest.mark.parametrize(
+    "ask, line",
+    [
+        (lambda seen: seen.image_map(2, 0), "seen: layer is 2, expected one of 0, 1"),
+        (lambda seen: seen.image_map(0, 4), "image_map: head is 4, expected -4 to 3"),
+        (lambda seen: seen.image_map(0, 0, 17), "image_map: token is 17, expected -17 to 16"),
+        (lambda seen: seen.image_map(0, 0, image=1), "image_map: image is 1, expected 0, the only one"),
+        (lambda seen: seen.image_map(0, 0, sequence=2), "image_map: sequence is 2, expected -2 to 1"),
+        (lambda seen: seen.image_map(0, 0, stack="cross"), 'seen: stack is "cross", expected one of "encoder"'),
+    ],
+)  # fmt: skip
+def test_what_is_not_in_an_image_is_named(ask, line):
+    model = OTHERS["vit"].made("sdpa")
+    with watch(model) as seen, torch.no_grad():
+        model(**OTHERS["vit"].inputs())
+    with pytest.raises(LookupError) as caught:
+        ask(seen)
+    assert str(caught.value) == line
+
+
+@pytest.mark.parametrize("name", ["gpt2", "t5", "jamba", "swin"])
+def test_a_model_without_known_images_says_so(name):
+    given = SWIN if name == "swin" else EVERY[name]
+    model = given.made("sdpa")
+    with watch(model) as seen, torch.no_grad():
+        model(**given.inputs())
+    for ask in (lambda: seen.image_map(0, 0), seen.image_share, seen.pictures):
+        with pytest.raises(LookupError, match="heed knows of no images in a run of"):
+            ask()
+
+
+def test_a_map_is_drawn_over_its_image():
+    peer("matplotlib").use("Agg")
+    image = an_image()
+    model = OTHERS["vit"].made("sdpa")
+    with watch(model, Scaler()) as seen, torch.no_grad():
+        model(**inputs_of("vit", image))
+    ax = seen.plot_image_map(1, 2, 0)
+    under, over = ax.images
+    assert np.array_equal(under.get_array(), image)
+    np.testing.assert_allclose(over.get_array(), seen.image_map(1, 2, 0))
+    assert ax.get_title() == "L1.H2"
+    ax.figure.canvas.draw()

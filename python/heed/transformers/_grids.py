@@ -35,6 +35,16 @@ class Grid:
     def of_queries(self) -> bool:
         return self.of != "keys"
 
+    def labels(self, image: int) -> dict[int, str]:
+        """A name for each token of the image that has a number."""
+        place = f" im{image} " + ("" if self.rows == 1 else "r{} ") + "c{}"
+        named = {}
+        for cell, token in enumerate(self.tokens.tolist()):
+            row, column = divmod(cell, self.columns)
+            named[token] = place.format(*((column,) if self.rows == 1 else (row, column)))
+        named.pop(-1, None)
+        return named
+
     def moved(self, by: int, count: int, of: str | None = None) -> Grid | None:
         """The same among ``count`` tokens, of which the first was ``-by``; None where none is left."""
         tokens = torch.where(self.tokens < 0, -1, self.tokens + by)

@@ -32,7 +32,8 @@ def shares_of(run: Run) -> list[dict[str, float]]:
     _, heads, queries, keys = seen.shape
     is_patch = _among(keys, [each for each in images if each.of_keys])
     is_query = _among(queries, [each for each in images if each.of_queries])
-    mass = torch.as_tensor(seen.mass((~is_patch).long().numpy()))[0].double()  # [H, Tq, 2]
+    mass = torch.as_tensor(seen.mass((~is_patch).long().numpy()))[0].double()
+    mass = torch.nn.functional.pad(mass, (0, 2 - mass.shape[-1]))  # [H, Tq, 2], also without text
     sees, spread = _spread(seen, is_patch.nonzero().flatten().tolist())
     counted = sees & ~is_query if bool((~is_query).any()) else sees  # [H, Tq]
     found = []

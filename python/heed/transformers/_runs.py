@@ -162,7 +162,15 @@ class Run:
     @property
     def images(self) -> list[Grid]:
         """The images of a run of one sequence, in the tokens of `without_padding`."""
-        rows, columns = self.rows, self._columns
+        return self.images_in(self.rows, self._columns)
+
+    def images_of(self, sequence: int) -> list[Grid]:
+        """The images among the queries of a sequence, with its padding."""
+        found = self.images_in(range(len(self.queries)), range(len(self.keys)))
+        return [each for each in found if each.of_queries and each.sequence == sequence]
+
+    def images_in(self, rows: range, columns: range) -> list[Grid]:
+        """The images in some of the queries and keys, whose tokens are counted from the first."""
         found: list[Grid | None] = []
         for call in self.calls:
             from_rows = call.queries.start - self.queries.start - rows.start

@@ -55,14 +55,20 @@ class SeenModel:
 
     def tokens(self, stack: str | None = None, text: int = -1) -> list[list[Any]] | None:
         """The tokens at the queries, one list per sequence: the text that each adds (``" cat"``) where
-        there is a tokenizer, ids otherwise. None where the model was given no ids."""
-        ids = self._ids(stack, text)
+        there is a tokenizer, ids otherwise. Patches have no words: they are named by the number of
+        their image, row and column, ``" im0 r2 c5"``. None where the model was given no ids."""
+        run = self._run(min(self._runs[self._place(stack)]), stack, text)
+        ids = None if run.ids is None else run.ids.tolist()
         if ids is None or self._tokenizer is None:
             return ids
-        return [
-            [piece.decode(errors="replace") for piece in pieces(self._tokenizer, each)]
-            for each in ids
-        ]
+        found = []
+        for sequence, of_one in enumerate(ids):
+            words = [each.decode(errors="replace") for each in pieces(self._tokenizer, of_one)]
+            for at, image in enumerate(run.images_of(sequence)):
+                for token, label in image.labels(at).items():
+                    words[token] = label
+            found.append(words)
+        return found
 
     def heads(self, stack: str | None = None, text: int = -1) -> Any:
         """A row a head, with scores: a pandas.DataFrame where pandas is there, else a small table, as
@@ -276,10 +282,6 @@ class SeenModel:
         if self._tokenizer is None:
             return [f" {id}" for id in of_one]  # apart, as words are
         return pieces(self._tokenizer, of_one)
-
-    def _ids(self, stack: str | None, text: int) -> list[list[int]] | None:
-        ids = self._run(min(self._runs[self._place(stack)]), stack, text).ids
-        return None if ids is None else ids.tolist()
 
     def places(self, stack: str | None, layers: Any = None) -> list[tuple[int, int]]:
         """Every (layer, head) of a stack."""
