@@ -306,6 +306,14 @@ class Session:
         ``ax.bar``."""
         return _plots.plot_row(self, who, layer, head, ax, stack, settings)
 
+    def plot_image_map(
+        self, who: Who = -1, image: int = 0, layer: int | None = None, head: int | None = None,
+        ax: Any = None, *, stack: str | None = None, **settings: Any,
+    ) -> Any:  # fmt: skip
+        """Draws the weights of a token on the patches of an image, over the image. ``image`` counts
+        those of :attr:`images` whose patches are keys; ``settings`` go to ``ax.imshow``."""
+        return _plots.plot_image_map(self, who, image, layer, head, ax, stack, settings)
+
     # --- as the program shows it -----------------------------------------------------------------
 
     def to_text(

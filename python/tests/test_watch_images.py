@@ -228,6 +228,29 @@ def test_where_the_words_that_are_written_look():
     assert np.array_equal(seen.pictures()[0], image)
 
 
+def test_tiles_with_a_token_behind_each_row():
+    """LLaVA-NeXT: a small image of it all, then tiles side by side, without their padding."""
+    small, tiles = an_image(), an_image(32, 32, seed=6)  # 2 x 2 and 4 x 4 patches of 8 x 8
+    model = WITH_IMAGES["llava_next"].made("eager")
+
+    def make(of_all, of_tiles):
+        cut = [of_tiles[r : r + 16, c : c + 16] for r in (0, 16) for c in (0, 16)]
+        ids = torch.tensor([[5, *[IMAGE] * (4 + 4 * 3), *range(10, 17)]])
+        pixels = scaled(of_all, *cut)[None]  # 28 high, 18 wide: two columns are padding
+        return {"input_ids": ids, "pixel_values": pixels, "image_sizes": torch.tensor([[28, 18]])}
+
+    with watch(model, Scaler()) as seen, torch.no_grad():
+        model(**make(small, tiles))
+    of_all = tokens_by_pixels(model, make, (small, tiles), 0, (2, 2), "decoder", ["encoder"])
+    of_tiles = tokens_by_pixels(model, make, (small, tiles), 1, (4, 4), "decoder", ["encoder"])
+    assert (of_tiles[:, [0, 3]] == -1).all()
+    weights = np.asarray(seen.attention(0, "decoder").weights[0, 1, -1])
+    assert close(seen.image_map(0, 1), weights[of_all])
+    assert close(seen.image_map(0, 1, image=1), weights[of_tiles[:, 1:3]])
+    assert np.array_equal(seen.pictures()[0], small)
+    assert np.array_equal(seen.pictures()[1], tiles[:, 8:24])
+
+
 def test_a_text_without_images_has_none_after_one_with_images():
     llava = WITH_IMAGES["llava"]
     model = llava.made("sdpa")
@@ -284,6 +307,22 @@ def test_frames_of_sound_are_a_row(name, frames, stacks, length):
         weights = np.asarray(seen.attention(0, stack).weights[1, 2, -1])
         assert close(seen.image_map(0, 2, stack=stack, sequence=1), weights[None])
         assert seen.image_map(0, 2, stack=stack).shape == (1, frames)
+
+
+def test_patches_of_a_spectrogram_are_a_grid_of_tones_and_times():
+    model, given = EVERY["ast"].made("sdpa"), EVERY["ast"].inputs(batch=1)
+    sound = given["input_values"]  # [1, times, tones]
+    with watch(model) as seen, torch.no_grad():
+        model(input_values=sound)
+        for tone, time in np.ndindex(2, 4):
+            changed = sound.clone()
+            changed[:, 4 * time : 4 * time + 4, 4 * tone : 4 * tone + 4] += 1
+            model(input_values=changed)
+    before, *after = (run.first.k for run in seen._runs[seen._place(None)][0])
+    for cell, each in enumerate(after):
+        assert (before - each).abs().amax((0, 1, 3)).nonzero().flatten().tolist() == [2 + cell]
+    weights = np.asarray(seen.attention(1).weights[0, 2, 0, 2:])
+    assert close(seen.image_map(1, 2, 0), weights.reshape(2, 4))
 
 
 def test_a_frame_is_where_its_sound_is():
@@ -354,9 +393,12 @@ def test_what_is_not_in_an_image_is_named(ask, line):
     assert str(caught.value) == line
 
 
-@pytest.mark.parametrize("name", ["gpt2", "t5", "jamba", "swin"])
+SHUFFLED = A("ViTMAEModel", PICTURE | {"mask_ratio": 0.0}, "picture")
+
+
+@pytest.mark.parametrize("name", ["gpt2", "t5", "jamba", "swin", "shuffled"])
 def test_a_model_without_known_images_says_so(name):
-    given = SWIN if name == "swin" else EVERY[name]
+    given = {"swin": SWIN, "shuffled": SHUFFLED}.get(name) or EVERY[name]
     model = given.made("sdpa")
     with watch(model) as seen, torch.no_grad():
         model(**given.inputs())
@@ -377,3 +419,101 @@ def test_a_map_is_drawn_over_its_image():
     np.testing.assert_allclose(over.get_array(), seen.image_map(1, 2, 0))
     assert ax.get_title() == "L1.H2"
     ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("name", ["qwen2_vl", "qwen2_5_vl"])
+def test_frames_of_a_video_are_images(name):
+    model = WITH_IMAGES[name].made("sdpa")
+    ids = torch.arange(10, 34)[None]
+    ids[0, :4], ids[0, 6:14] = IMAGE, 95
+    kinds = (ids == IMAGE).int() + 2 * (ids == 95).int()
+    generator = torch.Generator().manual_seed(4)
+    pixels = torch.randn(16 + 32, 96, generator=generator)
+    with watch(model) as seen, torch.no_grad():
+        model(
+            input_ids=ids, mm_token_type_ids=kinds, pixel_values=pixels[:16],
+            pixel_values_videos=pixels[16:], image_grid_thw=torch.tensor([[1, 4, 4]]),
+            video_grid_thw=torch.tensor([[2, 4, 4]]),
+        )  # fmt: skip
+    names = [each.name for each in seen._one(0, 0, "decoder", -1).images]
+    assert names == ["", "frame 0", "frame 1"]
+    weights = np.asarray(seen.attention(1, "decoder").weights[0, 2, -1])
+    for at, first in enumerate((0, 6, 10)):
+        assert close(seen.image_map(1, 2, image=at), weights[first : first + 4].reshape(2, 2))
+    lightness = [each.mean() for each in seen.pictures()]
+    assert len(set(lightness)) == 3
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+
+def picture_of(image):
+    """The pixels of a session's image."""
+    from io import BytesIO
+
+    return np.asarray(peer("PIL.Image").open(BytesIO(image.picture)))
+
+
+def test_a_session_shows_images_where_their_patches_are():
+    images = [an_image(16, 16), an_image(16, 24, seed=6)]
+    model = WITH_IMAGES["qwen2_vl"].made("sdpa")
+    with watch(model, Processor()) as seen, torch.no_grad():
+        model(**inputs_of("qwen2_vl", *images))
+    session = seen.look(stack="decoder")
+    assert [each.tokens for each in session.images] == [(0, 1, 2, 3), (5, 6, 7, 8, 9, 10)]
+    assert [(each.rows, each.columns) for each in session.images] == [(2, 2), (2, 3)]
+    assert np.array_equal(picture_of(session.images[1]), images[1])
+    words = [token.text for token in session.tokens]
+    assert words[3:6] == [" im0 r1 c1", " w14", " im1 r0 c0"]
+    assert close(session.weights[1, 2, -1, 5:11].reshape(2, 3), seen.image_map(1, 2, image=1))
+    other = [an_image(30, 30, seed=9)] * 2
+    assert np.array_equal(picture_of(seen.look(stack="decoder", image=other).images[0]), other[0])
+    with pytest.raises(ValueError, match="look: image is 1 pictures, expected 2, as many as there"):
+        seen.look(stack="decoder", image=other[0])
+
+
+def test_a_session_has_the_shares_of_its_images():
+    model = WITH_IMAGES["llava"].made("sdpa")
+    with watch(model) as seen, torch.no_grad():
+        model(**WITH_IMAGES["llava"].inputs())
+    for row, own in zip(rows_of(seen.look(stack="decoder").heads()), rows_of(seen.image_share())):
+        assert np.isclose(row["image"], own["image"], atol=1e-5)
+        assert np.isclose(row["image_spread"], own["spread"], atol=1e-5)
+
+
+def test_a_vision_model_shows_its_class_token_beside_its_image():
+    image = an_image()
+    model = MORE["dinov2_registers"].made("sdpa")
+    with watch(model, Scaler()) as seen, torch.no_grad():
+        model(pixel_values=scaled(image))
+    session = seen.look()
+    assert [token.text for token in session.tokens][:4] == [" [CLS]", " [REG]", " [REG]", " im0 r0 c0"]
+    assert np.array_equal(picture_of(session.images[0]), image)
+    peer("matplotlib").use("Agg")
+    ax = session.plot_image_map("[CLS]", 0, 1, 2)
+    np.testing.assert_allclose(ax.images[1].get_array(), seen.image_map(1, 2, 0), atol=1e-6)
+    with pytest.raises(LookupError, match="plot_image_map: image is 1, expected one of the 1 images"):
+        session.plot_image_map(0, 1, 1, 2)
+
+
+def test_queries_and_keys_of_a_session_may_have_grids_of_their_own():
+    model = MORE["segformer"].made("sdpa")
+    with watch(model) as seen, torch.no_grad():
+        model(**MORE["segformer"].inputs())
+    session = seen.look(layer=0)
+    assert [(each.of, each.rows) for each in session.images] == [("queries", 8), ("keys", 4)]
+
+
+def test_a_session_of_sound_names_its_frames():
+    model = EVERY["whisper"].made("sdpa")
+    with watch(model) as seen, torch.no_grad():
+        model(**EVERY["whisper"].inputs())
+    session = seen.look()
+    (sound,) = session.images
+    assert (sound.rows, sound.columns, sound.of) == (1, 16, "keys")
+    assert session.key_tokens[5].text == " im0 c5"
+    peer("matplotlib").use("Agg")
+    ax = session.plot_image_map(-1, 0, 0, 1, stack="cross")
+    np.testing.assert_allclose(ax.images[1].get_array(), seen.image_map(0, 1), atol=1e-6)
+    with pytest.raises(LookupError, match="expected one of the 0 images of the stack's keys"):
+        session.plot_image_map(-1, 0, 0, 1, stack="decoder")

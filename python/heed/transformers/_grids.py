@@ -78,12 +78,27 @@ def side_of_blocks(rows: int, columns: int, tokens: float) -> int:
     return side if fits and tokens * side**2 == rows * columns else 0
 
 
-def placed_in(places: Tensor, parts: list[Grid]) -> Iterator[Grid]:
+@dataclass(frozen=True)
+class Part:
+    """What stands for one image in a text: a number of tokens, and the grids among them."""
+
+    count: int
+    grids: list[Grid]
+
+    @classmethod
+    def of(cls, grid: Grid) -> Part:
+        return cls(len(grid.tokens), [grid])
+
+
+def placed_in(places: Tensor, parts: list[Part]) -> Iterator[Grid]:
     """Gives the parts their tokens: ``places`` [tokens, 2] are pairs (sequence, token), in order."""
-    if sum(len(each.tokens) for each in parts) != len(places):
+    counts = [each.count for each in parts]
+    if sum(counts) != len(places):
         return
-    of_parts = places.split([len(each.tokens) for each in parts])
+    of_parts = places.split(counts)
     if any(bool((each[:, 0] != each[0, 0]).any()) for each in of_parts):
         return  # a part would lie in two sequences
     for part, own in zip(parts, of_parts, strict=True):
-        yield dataclasses.replace(part, sequence=int(own[0, 0]), tokens=own[:, 1].clone())
+        for grid in part.grids:
+            tokens = torch.where(grid.tokens < 0, -1, own[grid.tokens, 1])
+            yield dataclasses.replace(grid, sequence=int(own[0, 0]), tokens=tokens)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from .._checks import whole
+from .._images import ImagePatches
 from .._seen import Seen
-from ..errors import OutOfRange, made
+from ..errors import InvalidArgument, OutOfRange, made
 from ._grids import Grid
 from ._runs import Run
 
 _ROWS = 128  # queries whose scores are in memory at once
+_MOST = 64  # images of a session
 
 
 def image_map(run: Run, head: int, token: int, image: int) -> tuple[np.ndarray, Grid]:
@@ -42,6 +47,31 @@ def shares_of(run: Run) -> list[dict[str, float]]:
         (image, text), own = (each.mean(0) for each in of_head)
         found.append({"image": float(image), "text": float(text), "spread": float(own)})
     return found
+
+
+def patches_of(images: list[Grid], pictures: Any) -> list[ImagePatches]:
+    """The images of a session, with their own pictures or those that are given."""
+    shown = [each.picture for each in images]
+    if pictures is not None:
+        shown = list(pictures) if isinstance(pictures, (list, tuple)) else [pictures]
+    if len(shown) != len(images):
+        raise made(InvalidArgument, op="look", argument="image", found=f"{len(shown)} pictures",
+                   expected=f"{len(images)}, as many as there are images")  # fmt: skip
+    if len(images) > _MOST:
+        warnings.warn(f"look: only the first {_MOST} of {len(images)} images are shown", stacklevel=3)
+    return [
+        ImagePatches(grid.tokens, grid.rows, grid.columns, picture, grid.name, grid.of)
+        for grid, picture in list(zip(images, shown, strict=True))[:_MOST]
+    ]
+
+
+def marked(run: Run) -> list[str] | None:
+    """Names of the tokens of a vision model, where something is known of them."""
+    marks = list(run.first.marks)
+    if not marks:
+        return None
+    is_patch = _among(len(run.queries), run.images).tolist()
+    return [f" #{at}" if patch else f" {marks.pop(0)}" for at, patch in enumerate(is_patch)]
 
 
 def _spread(seen: Seen, keys: list[int]) -> tuple[Tensor, Tensor]:

@@ -81,14 +81,13 @@ def _of_rows(patches: Tensor, rows: int, columns: int, sight: Sight) -> Tensor |
 
 
 def of_patches(
-    source: Tensor | None, frames: list[Grid], side: int, patch: int, sight: Sight
+    source: Tensor | None, frames: list[Grid], side: int, patch: Any, sight: Sight
 ) -> list[Tensor | None]:
     """The pictures of frames whose patches, [patches, channels * times * patch * patch], come in
     blocks of ``side`` by ``side``. Of a patch that spans several times, the first."""
-    if source is None or source.dim() != 2 or source.shape[1] % (_CHANNELS * patch * patch):
-        return [None] * len(frames)
     counts = [each.rows * each.columns for each in frames]
-    if len(source) != sum(counts):
+    is_known = source is not None and source.dim() == 2 and len(source) == sum(counts)
+    if not is_known or not isinstance(patch, int) or source.shape[1] % (_CHANNELS * patch * patch):
         return [None] * len(frames)
     pictures = []
     for frame, patches in zip(frames, source.split(counts), strict=True):
@@ -98,3 +97,16 @@ def of_patches(
         cells = cells.reshape(frame.rows, frame.columns, _CHANNELS, patch, patch)
         pictures.append(sight.picture(cells.permute(2, 0, 3, 1, 4).flatten(3).flatten(1, 2)))
     return pictures
+
+
+def joined(
+    cells: Tensor, rows: int, columns: int, pictures: list[Tensor | None]
+) -> Tensor | None:
+    """The picture of cells [height, width] of tiles, each with rows x columns cells and a picture."""
+    if any(each is None for each in pictures):
+        return None
+    blocks = torch.stack(pictures)
+    count, height, width, *channels = blocks.shape
+    blocks = blocks.reshape(count, rows, height // rows, columns, width // columns, *channels)
+    blocks = blocks.transpose(2, 3).flatten(0, 2)[cells]  # [height, width, rows, columns, channels]
+    return blocks.transpose(1, 2).flatten(2, 3).flatten(0, 1).contiguous()

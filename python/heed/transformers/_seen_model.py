@@ -11,7 +11,7 @@ from .._seen import Seen
 from .._tables import table_of
 from ..errors import InvalidArgument, NotFound, OutOfRange, made
 from ._calls import Call
-from ._image_maps import image_map, shares_of
+from ._image_maps import image_map, marked, patches_of, shares_of
 from ._pieces import pieces, tokenizer_of
 from ._runs import Run
 from ._saved import Path, read, write
@@ -57,7 +57,7 @@ class SeenModel:
         """The tokens at the queries, one list per sequence: the text that each adds (``" cat"``) where
         there is a tokenizer, ids otherwise. Patches have no words: they are named by the number of
         their image, row and column, ``" im0 r2 c5"``. None where the model was given no ids."""
-        run = self._run(min(self._runs[self._place(stack)]), stack, text)
+        run = self._run(self._first(stack), stack, text)
         ids = None if run.ids is None else run.ids.tolist()
         if ids is None or self._tokenizer is None:
             return ids
@@ -134,7 +134,7 @@ class SeenModel:
         uint8, from the pixels that the model was given. Without a processor, which knows how these
         were normalised, the darkest is black and the lightest white. None of sound waves."""
         stack = self._stack_with_images("pictures", stack)
-        run = self._with_images("pictures", min(self.stacks[stack]), stack, text, sequence)
+        run = self._with_images("pictures", self._first(stack), stack, text, sequence)
         return [each.picture if each.picture is None else each.picture.numpy()
                 for each in run.images if each.of_keys]  # fmt: skip
 
@@ -181,12 +181,14 @@ class SeenModel:
         )  # fmt: skip
 
     def look(
-        self, sequence: int = 0, stack: str | None = None, text: int = -1, layer: int | None = None
-    ) -> Any:
+        self, sequence: int = 0, stack: str | None = None, text: int = -1,
+        layer: int | None = None, *, image: Any = None,
+    ) -> Any:  # fmt: skip
         """The page of one sequence of the batch, a ``heed.Session``: of one stack, or of all three
         where an encoder and a decoder ran and none is named; of all its layers or of one.
 
-        Frames of sound and patches of images, which have no words, are numbered.
+        Images are shown where their patches are. ``image`` has the pictures to show, one or a list,
+        as :class:`heed.ImagePatches` takes them; by default those of :meth:`pictures`.
         """
         from .._session import Session
 
@@ -199,9 +201,12 @@ class SeenModel:
         of_keys = self._words(sequence, "encoder", text, layer) if "encoder" in names else None
         if "encoder" in names and of_keys is None:
             of_keys = [f" #{at}" for at in range(seen["encoder"][0].shape[2])]
+        first = names.get("cross", stack)
+        run = self._one(sequence, self._first(first) if layer is None else layer, first, text)
         return Session.from_seen(
-            seen, tokens=tokens, key_tokens=of_keys, name=self._title(names, layer)
-        )
+            seen, tokens=tokens, key_tokens=of_keys, name=self._title(names, layer),
+            images=patches_of(run.images, image),
+        )  # fmt: skip
 
     def save(self, path: Path) -> None:
         """Writes everything that is kept, but not the tokenizer, to a file of safetensors."""
@@ -273,15 +278,18 @@ class SeenModel:
         self, sequence: int, stack: str | None, text: int, layer: int | None
     ) -> list[Any] | None:
         """The tokens of one sequence, without padding."""
-        layer = min(self._runs[self._place(stack)]) if layer is None else layer
+        layer = self._first(stack) if layer is None else layer
         run = self._one(sequence, layer, stack, text)
         ids = self._run(layer, stack, text).ids
         if ids is None or ids.shape[0] != self._run(layer, stack, text).first.k.shape[0]:
-            return None
+            return marked(run)
         of_one = ids.tolist()[sequence][run.rows.start : run.rows.stop]
         if self._tokenizer is None:
             return [f" {id}" for id in of_one]  # apart, as words are
         return pieces(self._tokenizer, of_one)
+
+    def _first(self, stack: str | None) -> int:
+        return min(self._runs[self._place(stack)])
 
     def places(self, stack: str | None, layers: Any = None) -> list[tuple[int, int]]:
         """Every (layer, head) of a stack."""

@@ -108,7 +108,10 @@ class Watch(Following):
         is_cut = call.k.shape[2] < given.key.shape[2]
         call = call.detached(self.is_overwritten or is_cut)
         place = self.located(module, name, call)
-        call.images, call.marks = self._images.of(name, call)
+        try:
+            call.images, call.marks = self._images.of(name, call)
+        except Exception as error:  # the model runs on, as it would without a watch
+            warnings.warn(f"watch: images of {self.model_name} are not shown: {error!r}", stacklevel=2)
         self.seen._add(place, layer, call if self._device is None else call.to(self._device))
         return answer
 
