@@ -111,7 +111,7 @@ def plot_image_map(
 
 
 def _pixels(picture: bytes | None) -> np.ndarray | None:
-    """Of a PNG or JPEG; matplotlib comes with Pillow."""
+    """The pixels of a PNG or JPEG; matplotlib comes with Pillow."""
     if picture is None:
         return None
     _pyplot()

@@ -37,7 +37,7 @@ class Scaler:
 
 
 def inputs_of(name, *images):
-    """What the processor of the architecture makes of images."""
+    """The inputs that an architecture's processor makes from images."""
     if name == "siglip2":
         made = transformers.models.siglip2.image_processing_pil_siglip2.Siglip2ImageProcessorPil(
             patch_size=4, max_num_patches=26, do_resize=False

@@ -36,7 +36,7 @@ class Grid:
         return self.of != "keys"
 
     def labels(self, image: int) -> dict[int, str]:
-        """A name for each token of the image that has a number."""
+        """The names of the image's tokens, as a session names them; ``image`` is its number."""
         place = f" im{image} " + ("" if self.rows == 1 else "r{} ") + "c{}"
         named = {}
         for cell, token in enumerate(self.tokens.tolist()):
@@ -46,14 +46,14 @@ class Grid:
         return named
 
     def moved(self, by: int, count: int, of: str | None = None) -> Grid | None:
-        """The same among ``count`` tokens, of which the first was ``-by``; None where none is left."""
+        """The same counted from token ``-by``, among ``count`` tokens; None if none is left."""
         tokens = torch.where(self.tokens < 0, -1, self.tokens + by)
         tokens[(tokens < 0) | (tokens >= count)] = -1
         is_left = bool((tokens >= 0).any())
         return dataclasses.replace(self, tokens=tokens, of=of or self.of) if is_left else None
 
     def smaller(self, side: int) -> Grid:
-        """With one token for each block of ``side`` by ``side`` cells, counted from 0."""
+        """The grid with one token per block of ``side`` by ``side`` cells, counted from 0."""
         rows, columns = self.rows // side, self.columns // side
         return dataclasses.replace(
             self, rows=rows, columns=columns, tokens=torch.arange(rows * columns)
@@ -61,8 +61,8 @@ class Grid:
 
 
 def block_order(rows: int, columns: int, side: int, window: int = 0) -> Tensor:
-    """The cell of each token where a model reads blocks of ``side`` by ``side`` cells one after the
-    other, and, where ``window`` is not 0, windows of that many blocks."""
+    """Returns the cell of each token, for a model that reads blocks of ``side`` by ``side`` cells one
+    after the other. A ``window`` is a square of that many blocks by as many; 0 for no windows."""
     cells = np.arange(rows * columns)
     row, column = cells // columns, cells % columns
     keys = [row // side, column // side, row % side, column % side]
@@ -72,7 +72,7 @@ def block_order(rows: int, columns: int, side: int, window: int = 0) -> Tensor:
 
 
 def side_of_blocks(rows: int, columns: int, tokens: float) -> int:
-    """The side of the square blocks that make ``tokens`` of a grid; 0 where none do."""
+    """Returns the side of the square blocks that turn a grid into ``tokens``; 0 if none do."""
     side = isqrt(round(rows * columns / tokens)) if tokens >= 1 else 0
     fits = side and rows % side == columns % side == 0
     return side if fits and tokens * side**2 == rows * columns else 0
@@ -80,7 +80,7 @@ def side_of_blocks(rows: int, columns: int, tokens: float) -> int:
 
 @dataclass(frozen=True)
 class Part:
-    """What stands for one image in a text: a number of tokens, and the grids among them."""
+    """The tokens of one image in a text: how many they are, and the grids among them."""
 
     count: int
     grids: list[Grid]

@@ -1,4 +1,4 @@
-"""What a model that a watch has seen looks at in its images."""
+"""Weights on images: maps, shares, and the images of a session."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def patches_of(images: list[Grid], pictures: Any) -> list[ImagePatches]:
         raise made(InvalidArgument, op="look", argument="image", found=f"{len(shown)} pictures",
                    expected=f"{len(images)}, as many as there are images")  # fmt: skip
     if len(images) > _MOST:
-        warnings.warn(f"look: only the first {_MOST} of {len(images)} images are shown", stacklevel=3)
+        said = f"look: only the first {_MOST} of {len(images)} images are shown"
+        warnings.warn(said, stacklevel=3)
     return [
         ImagePatches(grid.tokens, grid.rows, grid.columns, picture, grid.name, grid.of)
         for grid, picture in list(zip(images, shown, strict=True))[:_MOST]
@@ -66,7 +67,7 @@ def patches_of(images: list[Grid], pictures: Any) -> list[ImagePatches]:
 
 
 def marked(run: Run) -> list[str] | None:
-    """Names of the tokens of a vision model, where something is known of them."""
+    """The names of a vision model's tokens, if those beside the patches are known."""
     marks = list(run.first.marks)
     if not marks:
         return None
@@ -75,8 +76,8 @@ def marked(run: Run) -> list[str] | None:
 
 
 def _spread(seen: Seen, keys: list[int]) -> tuple[Tensor, Tensor]:
-    """Whether each query sees one of the keys, and over which share of those it sees its weights
-    are spread: both [H, Tq]."""
+    """Returns whether each query sees one of the keys, and the share of the visible ones over which
+    its weights are spread; both are [H, Tq]."""
     parts = []
     for begin in range(0, seen.shape[2], _ROWS):
         scores = torch.as_tensor(np.asarray(seen.scores[0, :, begin : begin + _ROWS][..., keys]))

@@ -32,7 +32,7 @@ _PACKED = ("image_features", "image_sizes", "vision_feature_select_strategy", "i
 
 
 class Pass:
-    """One pass of one model: what it was given, and what its convolutions made of it."""
+    """One pass of one model: the sizes in its arguments, and those of its convolutions' outputs."""
 
     def __init__(self, module: nn.Module, given: dict[str, Any], sight: Sight):
         self.given = {name: given[name] for name in _SIZES if isinstance(given.get(name), Tensor)}
@@ -68,7 +68,7 @@ class Pass:
             self.found.clear()
 
     def grids_of(self, name: str, call: Call) -> tuple[tuple[Grid, ...], tuple[str, ...]]:
-        """Of the queries and keys of a call inside of this model."""
+        """Returns the images of a call inside of this model, and the names of its other tokens."""
         (batch, _, queries, _), keys = call.q.shape, call.k.shape[2]
         start = self._taken[name]
         self._taken[name] += queries
@@ -85,7 +85,7 @@ class Pass:
         return self.found[key]
 
     def grids(self, batch: int, count: int, start: int = 0) -> list[Grid]:
-        """The images of ``count`` tokens in each sequence of a batch."""
+        """The images among ``count`` tokens of each sequence; a packed one begins at ``start``."""
         if not self.has_grids:
             return []
         if "grid_thw" in self.given:
@@ -101,7 +101,7 @@ class Pass:
         return self._convolved_grids(batch, count)
 
     def merged(self, count: int) -> list[Part]:
-        """The images as a text has them, whose tokens together are ``count``."""
+        """The images as a text has them, if they have ``count`` tokens together; else none."""
         if not self.has_grids or "spatial_shapes" in self.given:
             return []
         if "grid_thw" in self.given:
@@ -117,13 +117,13 @@ class Pass:
 
     @property
     def packs(self) -> bool:
-        """Whether the model cuts an image in tiles and puts a token behind each row (LLaVA-NeXT)."""
+        """Whether the model joins tiles and puts a token behind each row, as LLaVA-NeXT does."""
         packs = getattr(self._module, "pack_image_features", None)
         is_its_own = packs is not None and hasattr(self._module, "image_newline")
         return is_its_own and tuple(inspect.signature(packs).parameters) == _PACKED
 
     def packed(self, tiles: Pass) -> list[Part]:
-        """The images that this model makes of tiles, as its own code arranges their patches."""
+        """The images that this model joins from tiles. Its own code arranges their cells."""
         if not tiles.has_grids or not tiles._sizes or "image_sizes" not in self.given:
             return []
         images, rows, columns = tiles._sizes[0]
@@ -149,7 +149,7 @@ class Pass:
     # --- from convolutions -----------------------------------------------------------------------
 
     def _convolved_grids(self, batch: int, count: int) -> list[Grid]:
-        """The last convolution whose cells are the tokens."""
+        """The grids of the last convolution whose cells are the tokens."""
         for images, rows, columns in self._sizes:
             if images % batch or count % (images // batch):
                 continue
@@ -215,7 +215,7 @@ class Pass:
 
     @cached_property
     def _frames(self) -> list[Grid]:
-        """Of every image or frame of video: the token of each cell in the whole packed sequence."""
+        """The grid of each image or frame of video; tokens are counted in the packed sequence."""
         side = getattr(self._config, "spatial_merge_size", 1)
         window = 0
         if hasattr(self._config, "fullatt_block_indexes"):  # its other layers see windows
@@ -225,7 +225,8 @@ class Pass:
         for at, (times, rows, columns) in enumerate(sizes):
             for time in range(times):
                 tokens = torch.empty(rows * columns, dtype=torch.int64)
-                tokens[block_order(rows, columns, side, window)] = start + torch.arange(rows * columns)
+                order = block_order(rows, columns, side, window)
+                tokens[order] = start + torch.arange(rows * columns)
                 name = f"frame {time}" if times > 1 else ""
                 if times > 1 and len(sizes) > 1:
                     name = f"video {at} {name}"
@@ -242,17 +243,17 @@ class Pass:
 
 
 def _of_rows(cells: Tensor, rows: int, columns: int, pictures: list[Tensor | None]) -> Part:
-    """An image of cells of tiles, [tokens]: a small one of it all, then rows that each end with -1."""
+    """One image of ``cells`` [tokens] of tiles: the whole in small, then rows that end with -1."""
     count, whole = len(cells), rows * columns
-    first = Grid(0, rows, columns, torch.arange(whole), name="all of it")
-    first = dataclasses.replace(first, picture=pictures[int(cells[0]) // whole])
+    picture = pictures[int(cells[0]) // whole]
+    first = Grid(0, rows, columns, torch.arange(whole), picture=picture, name="whole")
     height = int((cells[whole:] < 0).sum())
-    if cells[whole] < 0:  # of one tile there is no more
+    if cells[whole] < 0:  # a single tile, followed by one token
         return Part(count, [dataclasses.replace(first, name="")])
     tokens = whole + torch.arange(count - whole).reshape(height, -1)[:, :-1]
     picture = joined(cells[tokens], rows, columns, pictures)
-    width = tokens.shape[1]
-    return Part(count, [first, Grid(0, height, width, tokens.flatten(), picture=picture, name="tiles")])
+    joint = Grid(0, height, tokens.shape[1], tokens.flatten(), picture=picture, name="tiles")
+    return Part(count, [first, joint])
 
 
 def _is_given(value: Any) -> bool:
@@ -260,6 +261,6 @@ def _is_given(value: Any) -> bool:
 
 
 def _pixels(given: dict[str, Any]) -> Tensor | None:
-    """What a model without text reads."""
+    """The input of a model that reads no text."""
     found = (v for v in given.values() if isinstance(v, Tensor) and v.is_floating_point())
     return next(found, None)

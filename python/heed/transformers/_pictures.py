@@ -21,7 +21,7 @@ class Sight:
     std: tuple[float, ...] = ()
     samples_per_second: float = 0
     samples_per_step: float = 0
-    """Of a spectrogram; 0 where nothing is known."""
+    """The samples between two columns of a spectrogram; 0 if unknown."""
 
     @classmethod
     def of(cls, processor: Any) -> Sight:
@@ -58,8 +58,8 @@ class Sight:
 
 
 def of_source(source: Tensor | None, shapes: Tensor | None, sight: Sight) -> list[Tensor | None]:
-    """The picture of each image that the first convolution read: [N, channels, H, W], a spectrogram
-    [N, frequencies, steps], or patches [N, patches, pixels] with ``shapes`` of the images."""
+    """Returns one picture per image. ``source`` is the first convolution's input, [N, channels, H, W]
+    or a spectrogram [N, frequencies, steps]; or patches [N, patches, pixels] with ``shapes``."""
     if source is None:
         return []
     if shapes is not None:
@@ -72,7 +72,7 @@ def of_source(source: Tensor | None, shapes: Tensor | None, sight: Sight) -> lis
 
 
 def _of_rows(patches: Tensor, rows: int, columns: int, sight: Sight) -> Tensor | None:
-    """Of patches that are lists of pixels, row by row, each pixel with its channels."""
+    """Joins patches that are lists of pixels, each pixel with its channels."""
     side = round((patches.shape[-1] / _CHANNELS) ** 0.5)
     if patches.dim() != 2 or side * side * _CHANNELS != patches.shape[-1]:
         return None
@@ -83,8 +83,8 @@ def _of_rows(patches: Tensor, rows: int, columns: int, sight: Sight) -> Tensor |
 def of_patches(
     source: Tensor | None, frames: list[Grid], side: int, patch: Any, sight: Sight
 ) -> list[Tensor | None]:
-    """The pictures of frames whose patches, [patches, channels * times * patch * patch], come in
-    blocks of ``side`` by ``side``. Of a patch that spans several times, the first."""
+    """Returns one picture per frame. The patches [patches, channels * times * patch * patch] come in
+    blocks of ``side`` by ``side``; a patch of several times shows the first."""
     counts = [each.rows * each.columns for each in frames]
     is_known = source is not None and source.dim() == 2 and len(source) == sum(counts)
     if not is_known or not isinstance(patch, int) or source.shape[1] % (_CHANNELS * patch * patch):
@@ -102,7 +102,7 @@ def of_patches(
 def joined(
     cells: Tensor, rows: int, columns: int, pictures: list[Tensor | None]
 ) -> Tensor | None:
-    """The picture of cells [height, width] of tiles, each with rows x columns cells and a picture."""
+    """The picture of ``cells`` [height, width], each one of the rows x columns of a tile."""
     if any(each is None for each in pictures):
         return None
     blocks = torch.stack(pictures)

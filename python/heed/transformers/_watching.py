@@ -111,7 +111,8 @@ class Watch(Following):
         try:
             call.images, call.marks = self._images.of(name, call)
         except Exception as error:  # the model runs on, as it would without a watch
-            warnings.warn(f"watch: images of {self.model_name} are not shown: {error!r}", stacklevel=2)
+            said = f"watch: images of {self.model_name} are not shown: {error!r}"
+            warnings.warn(said, stacklevel=2)
         self.seen._add(place, layer, call if self._device is None else call.to(self._device))
         return answer
 
