@@ -10,6 +10,7 @@ from ._attention import attention, explain
 from ._core import version as __version__
 from ._generation import GeneratedToken, Generation
 from ._head_views import attention_patterns, colored_tokens, head_view, model_view
+from ._images import ImagePatches
 from ._linear_attention import linear_attention, linear_attention_backward
 from ._masks import Mask, band, blocks, causal, custom, edges, keep, prefix, segments
 from ._models import Model, load, look, models
@@ -43,6 +44,7 @@ from ._weights import Weights
 __all__ = [
     "GeneratedToken",
     "Generation",
+    "ImagePatches",
     "Mask",
     "Model",
     "Plan",

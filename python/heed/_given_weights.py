@@ -34,12 +34,15 @@ def of_weights(
     name: str = "weights",
     sequence: int | None = None,
     sentence_b_start: int | None = None,
+    images: Any = None,
 ) -> Session:
     """As :meth:`Session.from_weights` says."""
     stacks = weights if isinstance(weights, Mapping) else {stack: weights}
     seen = {each: _layers(layers, each, sequence) for each, layers in stacks.items()}
     split = whole_if_given("session", "sentence_b_start", sentence_b_start)
-    return opened(kind, seen, tokens, key_tokens, name, None, split=split, only_weights=True)
+    return opened(
+        kind, seen, tokens, key_tokens, name, None, split=split, only_weights=True, images=images
+    )
 
 
 def _layers(given: Any, stack: str, sequence: int | None) -> list[Seen]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._answers import Token
+from ._checks import whole
 from ._session_questions import Who, answer
-from .errors import NotFound, Unsupported, made
+from .errors import NotFound, OutOfRange, Unsupported, made
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -86,6 +88,60 @@ def plot_row(
     return ax
 
 
+def plot_image_map(
+    session: Session, who: Who, image: int, layer: int | None, head: int | None, ax: Any,
+    stack: str | None, settings: dict[str, Any],
+) -> Any:  # fmt: skip
+    """As :meth:`Session.plot_image_map` says."""
+    of = session.stack(stack)
+    reads_them = of.key_tokens is session.key_tokens
+    images = [each for each in session.images if each.of != "queries" and reads_them]
+    at = whole("plot_image_map", "image", image)
+    if not -len(images) <= at < len(images):
+        raise made(OutOfRange, op="plot_image_map", argument="image", found=str(at),
+                   expected=f"one of the {len(images)} images of the stack's keys")  # fmt: skip
+    query = session.find(who, stack=stack, argument="who")[-1]
+    place = _place(session, layer, head, stack, who)
+    tokens = np.array(images[at].tokens)
+    cells = np.where(tokens < 0, np.nan, of.weights[(*place, query)][tokens])
+    cells = cells.reshape(images[at].rows, images[at].columns)
+    name = f"“{_text(of.query_tokens[query])}” ({query})"
+    title = f"{_title(session, place, stack)}: what {name} attends to"
+    return draw_image_map(cells, _pixels(images[at].picture), title, ax, settings)
+
+
+def _pixels(picture: bytes | None) -> np.ndarray | None:
+    """The pixels of a PNG or JPEG; matplotlib comes with Pillow."""
+    if picture is None:
+        return None
+    _pyplot()
+    from PIL import Image
+
+    with Image.open(BytesIO(picture)) as image:
+        return np.asarray(image)
+
+
+def draw_image_map(
+    cells: np.ndarray, picture: np.ndarray | None, title: str, ax: Any, settings: dict[str, Any]
+) -> Any:
+    """Draws weights over an image, which shows where they are small."""
+    ax = _axes(ax)
+    rows, columns = cells.shape
+    extent = (-0.5, columns - 0.5, rows - 0.5, -0.5)
+    if picture is not None:
+        ax.imshow(picture, extent=extent, cmap="gray", aspect="auto")
+    largest = np.nanmax(cells)
+    shown = {"cmap": _COLOURS, "vmin": 0, "interpolation": "nearest", "aspect": "equal"}
+    if picture is not None:
+        height, width = picture.shape[:2]
+        share = np.nan_to_num(cells) / largest if largest > 0 else np.zeros_like(cells)
+        shown |= {"alpha": 0.8 * share, "aspect": height / rows * columns / width}
+    image = ax.imshow(cells, extent=extent, **{**shown, **settings})
+    ax.set(xlabel="column", ylabel="row", title=title)
+    ax.figure.colorbar(image, ax=ax, label="weight", fraction=0.046, pad=0.04)
+    return ax
+
+
 def _inches(tokens: int) -> float:
     """A side along which that many tokens have their names."""
     return min(max(6.4, 0.2 * tokens), 13) if tokens <= _NAMED else 6.4
@@ -94,12 +150,17 @@ def _inches(tokens: int) -> float:
 def _axes(given: Any, width: float = 6.4, height: float = 4.8) -> Any:
     if given is not None:
         return given
+    plt = _pyplot()
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def _pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise made(Unsupported, op="plot", found="matplotlib is not installed",
                    hint="pip install matplotlib") from None  # fmt: skip
-    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+    return plt
 
 
 def _place(

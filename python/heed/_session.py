@@ -22,6 +22,7 @@ from ._tables import table_of
 from .errors import NotFound, Unsupported, made
 
 if TYPE_CHECKING:
+    from ._images import ImagePatches
     from ._models import Model
     from ._notebook_page import Page
     from ._seen import Seen
@@ -65,6 +66,8 @@ class Session:
         tokens, key_tokens : names of the queries, and of the keys where these are other tokens
         stack : "self"; or "encoder", "decoder", "cross"
         name : "arrays"; what the model is called
+        images : those whose patches are tokens here, one :class:`ImagePatches` or a list of at most
+            64; the patches are named by their cells, "im0 r2 c5"
         settings : those of :func:`heed.attention` (``mask``, ``scale``, ``softcap``, ...), for
             every layer
 
@@ -93,6 +96,7 @@ class Session:
         name : "weights"; what the model is called
         sequence : which sequence of a batch; may be left out where there is one
         sentence_b_start : of a pair of texts, the first token of the second
+        images : as of :meth:`from_arrays`
 
         Raises
         ------
@@ -110,14 +114,16 @@ class Session:
         key_tokens: Any = None,
         name: str = "arrays",
         sequence: int | None = None,
+        images: Any = None,
     ) -> Session:
         """A session of attentions that were seen: of one sequence, or of the one of a batch that
         ``sequence`` names, counted from 0.
 
         ``stacks`` is a list of :class:`Seen`, one a layer, or a dict of such lists by the name of
         the stack: "self", "encoder", "decoder", "cross". Every layer has its own mask and scores.
+        ``images`` are as of :meth:`from_arrays`.
         """
-        return _session_arrays.of_seen(cls, stacks, tokens, key_tokens, name, sequence)
+        return _session_arrays.of_seen(cls, stacks, tokens, key_tokens, name, sequence, images)
 
     # --- what was read ---------------------------------------------------------------------------
 
@@ -146,6 +152,11 @@ class Session:
         """The tokens of the keys if they differ, such as those of a source; else ``tokens``."""
         found = self._core.key_tokens
         return tokens_of(found, self.text, None) if found else self.tokens
+
+    @property
+    def images(self) -> list[ImagePatches]:
+        """The images whose patches are tokens here."""
+        return [] if self._made is None else list(self._made[-1])
 
     @property
     def split(self) -> int | None:
@@ -305,6 +316,14 @@ class Session:
         """Draws whom a token attends to as bars, one for each key; ``settings`` go to
         ``ax.bar``."""
         return _plots.plot_row(self, who, layer, head, ax, stack, settings)
+
+    def plot_image_map(
+        self, who: Who = -1, image: int = 0, layer: int | None = None, head: int | None = None,
+        ax: Any = None, *, stack: str | None = None, **settings: Any,
+    ) -> Any:  # fmt: skip
+        """Draws the weights of a token on the patches of an image, over the image. ``image`` counts
+        those of :attr:`images` whose patches are keys; ``settings`` go to ``ax.imshow``."""
+        return _plots.plot_image_map(self, who, image, layer, head, ax, stack, settings)
 
     # --- as the program shows it -----------------------------------------------------------------
 

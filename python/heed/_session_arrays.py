@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _core
 from ._checks import kind_of, whole_if_given
+from ._images import ImagePatches, checked_images
 from ._seen import Seen
 from ._texts import checked
 from .errors import WrongType, made, refused
@@ -30,6 +31,7 @@ def of_arrays(
     key_tokens: Any = None,
     stack: str = "self",
     name: str = "arrays",
+    images: Any = None,
     **settings: Any,
 ) -> Session:
     """As :meth:`Session.from_arrays` says."""
@@ -49,7 +51,7 @@ def of_arrays(
         Seen.of(*arrays[:3], lse=arrays[3], lse_low=arrays[4], **settings)
         for arrays in zip(*layers.values())
     ]
-    return of_seen(kind, {stack: seen}, tokens, key_tokens, name, None)
+    return of_seen(kind, {stack: seen}, tokens, key_tokens, name, None, images)
 
 
 def _of_batch(name: str, array: Any) -> Any:
@@ -98,7 +100,13 @@ def as_array(given: Any, argument: str) -> np.ndarray:
 
 
 def of_seen(
-    kind: type[Session], stacks: Any, tokens: Any, key_tokens: Any, name: str, sequence: int | None
+    kind: type[Session],
+    stacks: Any,
+    tokens: Any,
+    key_tokens: Any,
+    name: str,
+    sequence: int | None,
+    images: Any = None,
 ) -> Session:
     """As :meth:`Session.from_seen` says."""
     if not isinstance(stacks, Mapping):
@@ -109,7 +117,7 @@ def of_seen(
             if not isinstance(layer, Seen):
                 raise made(WrongType, op="session", argument=f"stacks[{stack!r}]",
                            found=kind_of(layer), expected="heed.Seen")  # fmt: skip
-    return opened(kind, stacks, tokens, key_tokens, name, sequence)
+    return opened(kind, stacks, tokens, key_tokens, name, sequence, images=images)
 
 
 def opened(
@@ -121,20 +129,27 @@ def opened(
     sequence: int | None,
     split: int | None = None,
     only_weights: bool = False,
+    images: Any = None,
 ) -> Session:
     """A session of the layers of each stack."""
     tokens, key_tokens = (each if each is None else list(each) for each in (tokens, key_tokens))
     cores = [(stack, [layer._core for layer in layers]) for stack, layers in stacks.items()]
     if tokens is not None and key_tokens is None:
         key_tokens = _numbered_keys(stacks, len(tokens))
+    images = checked_images(images)
     core = _core.open_arrays(
         checked(name, "name", "session"), _names(tokens, "tokens"),
         _names(key_tokens, "key_tokens"), cores, whole_if_given("session", "sequence", sequence),
-        split, only_weights,
+        split, only_weights, [_parts(image) for image in images],
     )  # fmt: skip
     session = kind(core)
-    session._made = stacks, tokens, key_tokens, name, sequence, split, only_weights
+    session._made = stacks, tokens, key_tokens, name, sequence, split, only_weights, images
     return session
+
+
+def _parts(image: ImagePatches) -> tuple[Any, ...]:
+    whose = (image.of in ("queries", "both"), image.of in ("keys", "both"))
+    return (*whose, image.rows, image.columns, image.tokens, image.picture or b"", image.name)
 
 
 def _numbered_keys(stacks: Mapping[str, Any], queries: int) -> list[str] | None:

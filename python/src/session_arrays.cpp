@@ -3,6 +3,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,9 @@ namespace heed::python {
 namespace {
 
 using Layers = std::vector<const Seen*>;
+// Of a SessionImage, in the order of its members.
+using ImageParts = std::tuple<bool, bool, std::int64_t, std::int64_t, std::vector<std::int64_t>,
+                              nb::bytes, std::string>;
 
 // A session keeps float32: other elements are converted into `made`.
 ConstView as_f32(const ConstView& array, const char* argument, std::vector<Tensor>& made) {
@@ -79,23 +84,38 @@ std::vector<std::string> strings(const std::vector<nb::bytes>& tokens) {
   return list;
 }
 
-std::string joined(const std::vector<std::string>& tokens) {
+std::vector<SessionImage> images_of(const std::vector<ImageParts>& parts) {
+  std::vector<SessionImage> images;
+  for (const auto& [of_queries, of_keys, rows, columns, tokens, picture, name] : parts)
+    images.push_back({.of_queries = of_queries,
+                      .of_keys = of_keys,
+                      .rows = rows,
+                      .columns = columns,
+                      .tokens = tokens,
+                      .picture = {picture.c_str(), picture.size()},
+                      .name = name});
+  return images;
+}
+
+// Cells of images spell nothing.
+std::string spelt_by(const std::vector<SessionToken>& tokens) {
   std::string text;
-  for (const std::string& each : tokens) text += each;
+  for (const SessionToken& each : tokens)
+    if (each.end > each.begin) text += each.bytes;
   return text;
 }
 
 // The texts that the tokens spell, as a model would have read them.
-SessionInput input_of(const SessionArrays& arrays) {
-  if (arrays.key_tokens.empty()) return {.text = joined(arrays.tokens)};
-  return {.text = joined(arrays.key_tokens), .pair = {}, .target = joined(arrays.tokens)};
+SessionInput input_of(const Session& session, bool has_key_names) {
+  if (!has_key_names) return {.text = spelt_by(session.tokens)};
+  return {.text = spelt_by(session.key_tokens), .pair = {}, .target = spelt_by(session.tokens)};
 }
 
 SessionHandle open_arrays(const std::string& name, const std::vector<nb::bytes>& tokens,
                           const std::vector<nb::bytes>& key_tokens,
                           const std::vector<std::pair<std::string, Layers>>& stacks,
                           std::optional<std::int64_t> sequence, std::optional<std::int64_t> split,
-                          bool only_weights) {
+                          bool only_weights, const std::vector<ImageParts>& images) {
   auto held = std::make_shared<HeldSession>();
   std::vector<Tensor> made;
   SessionArrays arrays = {.name = name,
@@ -103,8 +123,8 @@ SessionHandle open_arrays(const std::string& name, const std::vector<nb::bytes>&
                           .key_tokens = strings(key_tokens),
                           .stacks = {},
                           .split = split,
+                          .images = images_of(images),
                           .only_weights = only_weights};
-  held->input = input_of(arrays);
   for (const auto& [stack, layers] : stacks) {
     const std::optional<Stack> named = stack_of(stack);
     if (!named)
@@ -117,6 +137,7 @@ SessionHandle open_arrays(const std::string& name, const std::vector<nb::bytes>&
     }
   }
   computing([&] { held->session = open_session(arrays); });
+  held->input = input_of(held->session, !arrays.key_tokens.empty());
   return held;
 }
 
@@ -125,7 +146,7 @@ SessionHandle open_arrays(const std::string& name, const std::vector<nb::bytes>&
 void bind_session_arrays(nb::module_& module) {
   module.def("open_arrays", &open_arrays, nb::arg("name"), nb::arg("tokens"), nb::arg("key_tokens"),
              nb::arg("stacks"), nb::arg("sequence").none(), nb::arg("split").none(),
-             nb::arg("only_weights"));
+             nb::arg("only_weights"), nb::arg("images"));
 }
 
 }  // namespace heed::python

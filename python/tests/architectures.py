@@ -232,6 +232,7 @@ TWO_IMAGES = text_with(10, 40, 96, image_grid_thw=[[1, 4, 4], [1, 4, 6]], mm_tok
 LLAMA = GROUPED | {"model_type": "llama"}
 WITH_IMAGES = {
     "llava": A("LlavaForConditionalGeneration", {"text_config": LLAMA, "vision_config": PICTURE | {"model_type": "clip_vision_model"}, "image_token_id": IMAGE, "image_token_index": IMAGE, "vision_feature_layer": -1}, text_with(16, 1, 3, 16, 16)),
+    "llava_next": A("LlavaNextForConditionalGeneration", {"text_config": LLAMA, "vision_config": PICTURE | {"model_type": "clip_vision_model", "patch_size": 8}, "image_token_id": IMAGE, "image_token_index": IMAGE, "vision_feature_layer": -1, "image_grid_pinpoints": [[16, 16], [32, 16], [32, 32]]}, text_with(10, 1, 2, 3, 16, 16, image_sizes=[[16, 16]])),
     "qwen2_vl": A("Qwen2VLForConditionalGeneration", QWEN | {"text_config": QWEN_TEXT, "vision_config": QWEN_EYES | {"embed_dim": 32, "mlp_ratio": 2}}, TWO_IMAGES),
     "qwen2_5_vl": A("Qwen2_5_VLForConditionalGeneration", QWEN | {"text_config": QWEN_TEXT, "vision_config": QWEN_EYES | {"intermediate_size": 48, "window_size": 16, "fullatt_block_indexes": [1], "out_hidden_size": 32}}, TWO_IMAGES),
     "qwen3_vl": A("Qwen3VLForConditionalGeneration", QWEN | {"text_config": QWEN_TEXT, "vision_config": QWEN_EYES | {"intermediate_size": 48, "out_hidden_size": 32, "num_position_embeddings": 64, "deepstack_visual_indexes": [0]}}, TWO_IMAGES),

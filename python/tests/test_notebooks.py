@@ -10,8 +10,11 @@ import notebooks
 import pytest
 from conftest import peer
 
-LONG = ("watching-a-head-learn", "who-attends-to-whom")  # over 20 seconds
-NEEDED = {"who-attends-to-whom": ("torch", "transformers")}
+LONG = ("digits", "watching-a-head-learn", "who-attends-to-whom")  # over 20 seconds
+NEEDED = {
+    "digits": ("sklearn", "torch", "transformers"),
+    "who-attends-to-whom": ("torch", "transformers"),
+}
 STORED = [path.stem for path in notebooks.paths()]
 
 
@@ -36,10 +39,11 @@ def test_a_rerun_says_the_same(name, capsys):
     assert not wrong, "\n".join([*wrong, f"python tests/notebooks.py {name} stores what it gives"])
 
 
-def test_there_are_four():
+def test_there_are_five():
     assert STORED == [
         "a-thousand-texts",
         "attention-as-an-operator",
+        "digits",
         "watching-a-head-learn",
         "who-attends-to-whom",
     ]

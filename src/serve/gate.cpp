@@ -119,10 +119,11 @@ std::string Gate::cookie() const {
   return fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict", cookie_name(), session_);
 }
 
-// blob: is what the page itself has drawn, on its way from SVG to PNG.
+// blob: is what the page itself has drawn, on its way from SVG to PNG; data: an image of the
+// session.
 httplib::Headers hardening_headers() {
   return {{"Content-Security-Policy",
-           "default-src 'self'; img-src 'self' blob:; base-uri 'none'; form-action 'none'; "
+           "default-src 'self'; img-src 'self' blob: data:; base-uri 'none'; form-action 'none'; "
            "frame-ancestors 'none'; "
            "object-src 'none'"},
           {"X-Content-Type-Options", "nosniff"},

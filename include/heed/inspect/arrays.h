@@ -30,6 +30,7 @@ struct SessionArrays {
                                              // many, else their indices
   std::vector<StackArrays> stacks = {};
   std::optional<std::int64_t> split = {};  // of a pair: the first token of the second text
+  std::vector<SessionImage> images = {};   // each of their tokens is named by its cell
   /// The layers are weights: their bias is ln of them, q and k are 0 and stand for nothing.
   bool only_weights = false;
 };

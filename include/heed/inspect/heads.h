@@ -36,6 +36,7 @@ struct ScoreInfo {
   double threshold = 0;  // from which on a head is said to do it; 0: there is none
   ScoreFrom from = ScoreFrom::kText;
   bool reads_source = false;  // only a cross-attention has it
+  bool of_images = false;     // only an attention to images has it
 };
 
 /// All of them, in the order in which they are shown.

@@ -15,6 +15,7 @@
 #include "heed/attention.h"
 #include "heed/error.h"
 #include "heed/inspect/edits.h"
+#include "heed/inspect/images.h"
 #include "heed/models/registry.h"
 #include "heed/nn/run.h"
 #include "heed/tensor.h"
@@ -36,7 +37,8 @@ struct SessionToken {
   std::string bytes;  // what it decodes to; a special token's name; `#5` where no tokenizer is
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  int text = 0;  // which text of a pair; -1: a special token that belongs to neither
+  int text = 0;           // which text of a pair; -1: a special token that belongs to neither
+  bool of_image = false;  // a cell of one of the session's images, which its name says
 };
 
 /// The extents of an attention matrix, which need not be equal.
@@ -95,6 +97,7 @@ struct Session {
   std::vector<SessionToken> key_tokens;  // of the keys, where these are other tokens, as a source's
   std::vector<std::int32_t> types;       // of the tokens, where the model has kinds of them
   std::optional<std::int64_t> split;     // of a pair: the first token of the second text
+  std::vector<SessionImage> images;      // of arrays
   std::vector<SessionStack> stacks;
   Tensor logits;                         // [T or 1, V]; not given when the model has none
   Tensor hidden;                         // [T, C]; when asked for

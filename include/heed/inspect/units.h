@@ -18,8 +18,8 @@ std::optional<Unit> unit_of(std::string_view name);
 
 /// The first token of each unit, in order; each unit ends where the next begins. Words and
 /// sentences are those of UAX 29, and in scripts that write words without spaces a run of one
-/// script is a word (Han beside Japanese letters). A special token, and a token of spaces, is each
-/// a word of its own; a special token is a sentence of its own, too.
+/// script is a word (Han beside Japanese letters). A special token, a cell of an image and a token
+/// of spaces is each a word of its own; the first two are each a sentence of their own, too.
 struct TokenUnits {
   std::vector<std::int64_t> characters = {};
   std::vector<std::int64_t> words = {};

@@ -18,8 +18,9 @@ struct StackShape {
   int layers = 0;
   int heads = 0;
   int kv_heads = 0;
-  bool causal = false;  // no query sees a later key
-  int head_dim = 0;     // 0: not known (a session of arrays)
+  bool causal = false;      // no query sees a later key
+  int head_dim = 0;         // 0: not known (a session of arrays)
+  bool has_images = false;  // keys are cells of images; of a session of arrays
 };
 
 /// What a user wants to know of a model before running it.

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ..torch import hidden_or_added
 from ._arguments import KNOWN, Arguments
+from ._grids import Grid
 from ._pattern import Pattern
 
 _BY_SEQUENCE = ("q", "k", "v", "out", "bias", "weights", "ids")
@@ -48,6 +49,10 @@ class Call:
     edits: tuple[Any, ...] = ()
     is_guess: bool = False
     """Whether a function of the user's was given no mask, and may have made one or not."""
+    images: tuple[Grid, ...] = ()
+    """Those that some of its queries and keys are patches of, counted from the call's first."""
+    marks: tuple[str, ...] = ()
+    """The names of the tokens of a vision model that are no patches, in their order."""
 
     @classmethod
     def of(
@@ -138,6 +143,8 @@ class Call:
 
         mask = self.mask.of_one(sequence) if isinstance(self.mask, Pattern) else cut(self.mask)
         parts = {name: cut(getattr(self, name)) for name in _BY_SEQUENCE}
+        own = (each for each in self.images if each.sequence == sequence)
+        parts["images"] = tuple(dataclasses.replace(each, sequence=0) for each in own)
         sums = None if self.sums is None else self.sums[:, one]
         return dataclasses.replace(self, mask=mask, sums=sums, **parts)
 

@@ -40,7 +40,7 @@ def edit(model: PreTrainedModel, tokenizer: Any = None) -> Iterator[Edits]:
         never did
     """
     inner = unwrapped(model, "edit")
-    _pieces.check(tokenizer, "edit")
+    tokenizer = _pieces.tokenizer_of(tokenizer, "edit")
     edits = Edits(inner, tokenizer)
     with edits.attached(is_wrapped=inner is not model):
         yield edits
@@ -169,8 +169,9 @@ class Edits(Following):
 
     # --- a pass ----------------------------------------------------------------------------------
 
-    def begun(self, prefix: str, ids: Tensor | None, settings: dict[str, Any]) -> None:
+    def begun(self, prefix: str, module: nn.Module, settings: dict[str, Any]) -> None:
         self._passes += 1
+        ids = self.ids_given(prefix)
         if ids is None or _has_past(settings):
             return
         is_pair = bool(getattr(self._model.config, "is_encoder_decoder", False))

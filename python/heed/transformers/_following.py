@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -64,8 +65,12 @@ class Following:
         call.ids = self._ids_of(name, call)
         return place
 
-    def begun(self, prefix: str, ids: Tensor | None, settings: dict[str, Any]) -> None:
+    def begun(self, prefix: str, module: nn.Module, settings: dict[str, Any]) -> None:
         """A model, or one inside of it, begins a pass."""
+
+    def ids_given(self, prefix: str) -> Tensor | None:
+        """The token ids that a model was given in its pass."""
+        return self._given.get(prefix)
 
     def _ids_of(self, name: str, call: Call) -> Tensor | None:
         """The token ids of the nearest model around a module, where it has one id for each query."""
@@ -83,10 +88,10 @@ class Following:
     def _hooked(self, model: PreTrainedModel) -> Iterator[Any]:
         for module in self.modules:
             if module is model or isinstance(module, PreTrainedModel):
-                begins = _Hook(self, self._begins)
+                begins = Hook(self, self._begins)
                 yield module.register_forward_pre_hook(begins, with_kwargs=True)
             elif is_attention(module):
-                yield module.register_forward_pre_hook(_Hook(self, self._attends))
+                yield module.register_forward_pre_hook(Hook(self, self._attends))
 
     def _begins(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         prefix = self.modules[module][0]
@@ -101,14 +106,14 @@ class Following:
             self._given[prefix] = ids
         elif prefix and kwargs.get("inputs_embeds") is None:
             self._given[prefix] = None
-        self.begun(prefix, self._given.get(prefix), kwargs)
+        self.begun(prefix, module, _named(module, args, kwargs))
 
     def _attends(self, module: nn.Module, args: tuple[Any, ...]) -> None:
         self.ran.add(self.modules[module][0])
         self.layers.run(module)
 
 
-class _Hook:
+class Hook:
     """A hook for one thread, which a copy of the model does not have."""
 
     def __init__(self, owner: Any, function: Callable[..., None] | None):
@@ -118,8 +123,8 @@ class _Hook:
         if self._function is not None and is_active(self._owner):
             self._function(*given)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Hook:
-        return _Hook(None, None)
+    def __deepcopy__(self, memo: dict[int, Any]) -> Hook:
+        return Hook(None, None)
 
 
 def _block(name: str) -> str:
@@ -132,3 +137,11 @@ def _is_causal(module: nn.Module, call: Call) -> bool:
     if own is None:
         return isinstance(call.mask, Pattern) and call.mask.is_causal
     return bool(own)
+
+
+def _named(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a model, also those that were given without their names."""
+    if not args:
+        return kwargs
+    names = [name for name in inspect.signature(module.forward).parameters if name != "self"]
+    return {**dict(zip(names, args)), **kwargs}

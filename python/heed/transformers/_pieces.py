@@ -11,6 +11,8 @@ from ..errors import WrongType, made
 
 _WINDOW = 4
 """Tokens before one that are decoded with it, in place of the whole text."""
+_PARTS = ("image_processor", "feature_extractor", "image_mean", "sampling_rate")
+"""What processors have, of images and of sound."""
 _BYTE = re.compile("<0x([0-9A-F]{2})>")  # of vocabularies that spell rare characters in bytes
 
 
@@ -33,12 +35,17 @@ def pieces(tokenizer: Any, ids: list[int]) -> list[bytes]:
     return found
 
 
-def check(tokenizer: Any, op: str = "watch") -> None:
-    if tokenizer is not None and not hasattr(tokenizer, "convert_ids_to_tokens"):
-        raise made(
-            WrongType, op=op, argument="tokenizer", found=kind_of(tokenizer),
-            expected="a tokenizer of transformers, or None",
-        )  # fmt: skip
+def tokenizer_of(given: Any, op: str = "watch") -> Any:
+    """The tokenizer, or the one of a processor; None where it has none."""
+    own = getattr(given, "tokenizer", given)
+    if own is None or hasattr(own, "convert_ids_to_tokens"):
+        return own
+    if any(hasattr(given, name) for name in _PARTS):
+        return None
+    raise made(
+        WrongType, op=op, argument="tokenizer", found=kind_of(given),
+        expected="a tokenizer or a processor of transformers, or None",
+    )  # fmt: skip
 
 
 def _added(tokenizer: Any, ids: list[int]) -> str:

@@ -15,6 +15,7 @@ from .._seen import Seen
 from ..errors import Unsupported, made
 from ._calls import Call, placed
 from ._edits import apply, block_of
+from ._grids import Grid
 from ._pattern import Pattern, settings_of
 from ._rules import EVERYTHING
 
@@ -156,9 +157,41 @@ class Run:
     @property
     def without_padding(self) -> Seen:
         """Of a run of one sequence, from its first to its last token."""
+        return self._part(self.rows, self._columns)
+
+    @property
+    def images(self) -> list[Grid]:
+        """The images of a run of one sequence, in the tokens of `without_padding`."""
+        return self.images_in(self.rows, self._columns)
+
+    def images_of(self, sequence: int) -> list[Grid]:
+        """The images among the queries of a sequence, with its padding."""
+        found = self.images_in(range(len(self.queries)), range(len(self.keys)))
+        return [each for each in found if each.of_queries and each.sequence == sequence]
+
+    def images_in(self, rows: range, columns: range) -> list[Grid]:
+        """The images in some of the queries and keys, whose tokens are counted from the first."""
+        found: list[Grid | None] = []
+        for call in self.calls:
+            from_rows = call.queries.start - self.queries.start - rows.start
+            from_columns = call.queries.start - self.keys.start - columns.start
+            for grid in call.images:
+                if grid.of == "both" and (from_rows, len(rows)) == (from_columns, len(columns)):
+                    found.append(grid.moved(from_rows, len(rows)))
+                    continue
+                if grid.of_queries:
+                    found.append(grid.moved(from_rows, len(rows), "queries"))
+                if grid.of == "both":
+                    found.append(grid.moved(from_columns, len(columns), "keys"))
+                elif grid.of == "keys" and call is self.first:  # later calls have the same keys
+                    found.append(grid.moved(-columns.start, len(columns)))
+        return [each for each in found if each is not None]
+
+    @property
+    def _columns(self) -> range:
+        """The keys of one sequence that are no padding."""
         padding = self._padding()
-        keys = range(len(self.keys)) if padding is None else _around(padding[0])
-        return self._part(self.rows, keys)
+        return range(len(self.keys)) if padding is None else _around(padding[0])
 
     @property
     def rows(self) -> range:

@@ -18,14 +18,14 @@ from torch import Tensor
 from .. import _masks
 from .._checks import kind_of
 from ..errors import InvalidArgument, NotFound, Unsupported, made
-from . import _calls, _edits, _rules, _stacks
+from . import _calls, _edits, _grids, _rules, _stacks
 from ._pattern import Pattern
 from ._runs import Run
 
 Path = str | PathLike[str]
 _KINDS = {
     name: kind
-    for module in (_calls, _edits, _rules, _stacks)
+    for module in (_calls, _edits, _grids, _rules, _stacks)
     for name, kind in vars(module).items()
     if isinstance(kind, type) and dataclasses.is_dataclass(kind)
 }

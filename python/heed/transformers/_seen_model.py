@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from .._plots import draw_image_map
 from .._seen import Seen
 from .._tables import table_of
 from ..errors import InvalidArgument, NotFound, OutOfRange, made
 from ._calls import Call
-from ._pieces import pieces
+from ._image_maps import image_map, marked, patches_of, shares_of
+from ._pieces import pieces, tokenizer_of
 from ._runs import Run
 from ._saved import Path, read, write
 from ._scores import scores_of
@@ -26,7 +30,7 @@ class SeenModel:
 
     def __init__(self, model: str, tokenizer: Any = None):
         self._model = model
-        self._tokenizer = tokenizer
+        self._tokenizer = tokenizer_of(tokenizer)
         self._runs: dict[Place, dict[int, list[Run]]] = {}
 
     @property
@@ -51,14 +55,20 @@ class SeenModel:
 
     def tokens(self, stack: str | None = None, text: int = -1) -> list[list[Any]] | None:
         """The tokens at the queries, one list per sequence: the text that each adds (``" cat"``) where
-        there is a tokenizer, ids otherwise. None where the model was given no ids."""
-        ids = self._ids(stack, text)
+        there is a tokenizer, ids otherwise. Patches have no words: they are named by the number of
+        their image, row and column, ``" im0 r2 c5"``. None where the model was given no ids."""
+        run = self._run(self._first(stack), stack, text)
+        ids = None if run.ids is None else run.ids.tolist()
         if ids is None or self._tokenizer is None:
             return ids
-        return [
-            [piece.decode(errors="replace") for piece in pieces(self._tokenizer, each)]
-            for each in ids
-        ]
+        found = []
+        for sequence, of_one in enumerate(ids):
+            words = [each.decode(errors="replace") for each in pieces(self._tokenizer, of_one)]
+            for at, image in enumerate(run.images_of(sequence)):
+                for token, label in image.labels(at).items():
+                    words[token] = label
+            found.append(words)
+        return found
 
     def heads(self, stack: str | None = None, text: int = -1) -> Any:
         """A row a head, with scores: a pandas.DataFrame where pandas is there, else a small table, as
@@ -82,13 +92,103 @@ class SeenModel:
                 ]
         return table_of(rows)
 
+    # --- images ----------------------------------------------------------------------------------
+
+    def image_map(
+        self, layer: int, head: int, token: int = -1, image: int = 0, *, stack: str | None = None,
+        text: int = -1, sequence: int = 0,
+    ) -> np.ndarray:  # fmt: skip
+        """The weights of one query on the patches of an image: [rows, columns] of float32, NaN where
+        the grid has no token.
+
+        ``token`` is a query without padding, -1 the last. ``image`` counts the images, tiles or
+        frames of the sequence. ``stack`` may be left out where one has images, or one reads a text
+        with images. Frames of sound are a grid of one row.
+
+        Raises
+        ------
+        LookupError
+            where the stack has no images that heed knows, or no such layer, head, token or image
+        """
+        run = self._with_images("image_map", layer, stack, text, sequence)
+        return image_map(run, head, token, image)[0]
+
+    def image_share(self, stack: str | None = None, *, text: int = -1, sequence: int = 0) -> Any:
+        """A row a head: the weight on ``image`` and on ``text`` (all other tokens), and its
+        ``spread`` over the image, from near 0 (one patch) to 1 (all that are visible alike).
+
+        Means over the queries that are no patches and see one; over all queries where all are
+        patches. The spread is the exponential of the entropy over the patches, by their number.
+        """
+        stack = self._stack_with_images("image_share", stack)
+        rows = []
+        for layer in sorted(self._runs[self._place(stack)]):
+            run = self._with_images("image_share", layer, stack, text, sequence)
+            rows += [{"layer": layer, "head": at, **of} for at, of in enumerate(shares_of(run))]
+        return table_of(rows)
+
+    def pictures(
+        self, stack: str | None = None, *, text: int = -1, sequence: int = 0
+    ) -> list[np.ndarray | None]:
+        """The images of a sequence, in the order of ``image=`` elsewhere: [H, W, 3] or [H, W] of
+        uint8, from the pixels that the model was given. Without a processor, which knows how these
+        were normalised, the darkest is black and the lightest white. None of sound waves."""
+        stack = self._stack_with_images("pictures", stack)
+        run = self._with_images("pictures", self._first(stack), stack, text, sequence)
+        return [each.picture if each.picture is None else each.picture.numpy()
+                for each in run.images if each.of_keys]  # fmt: skip
+
+    def plot_image_map(
+        self, layer: int, head: int, token: int = -1, image: int = 0, ax: Any = None, *,
+        stack: str | None = None, text: int = -1, sequence: int = 0, **settings: Any,
+    ) -> Any:  # fmt: skip
+        """Draws :meth:`image_map` over its image with matplotlib; ``settings`` go to ``ax.imshow``.
+        Returns ``ax``."""
+        run = self._with_images("image_map", layer, stack, text, sequence)
+        cells, grid = image_map(run, head, token, image)
+        picture = None if grid.picture is None else grid.picture.numpy()
+        return draw_image_map(cells, picture, f"L{layer}.H{head}", ax, settings)
+
+    def _stack_with_images(self, op: str, stack: str | None) -> str:
+        """The stack that is named, or the one with images; of several the one that reads a text."""
+        if stack is not None:
+            self._place(stack)
+            return stack
+        self.check_ran()
+        last = {name: next(iter(self._runs[place].values()))[-1]
+                for name, place in self._places().items()}  # fmt: skip
+        found = [name for name, run in last.items() if any(call.images for call in run.calls)]
+        reading = [name for name in found if last[name].ids is not None]
+        if not found:
+            raise self._no_images(op, f"a run of {self._model}")
+        if len(reading or found) > 1:
+            self._place(None)  # says which there are
+        return (reading or found)[0]
+
+    def _with_images(
+        self, op: str, layer: int, stack: str | None, text: int, sequence: int
+    ) -> Run:
+        stack = self._stack_with_images(op, stack)
+        run = self._one(sequence, layer, stack, text, op)
+        if not any(each.of_keys for each in run.images):
+            raise self._no_images(op, f'layer {layer} of the stack "{stack}"')
+        return run
+
+    def _no_images(self, op: str, where: str) -> Exception:
+        return made(
+            NotFound, op=op, found=f"heed knows of no images in {where}",
+            expected="a model that docs/python.md names under images, and an input with images",
+        )  # fmt: skip
+
     def look(
-        self, sequence: int = 0, stack: str | None = None, text: int = -1, layer: int | None = None
-    ) -> Any:
+        self, sequence: int = 0, stack: str | None = None, text: int = -1,
+        layer: int | None = None, *, image: Any = None,
+    ) -> Any:  # fmt: skip
         """The page of one sequence of the batch, a ``heed.Session``: of one stack, or of all three
         where an encoder and a decoder ran and none is named; of all its layers or of one.
 
-        Frames of sound and patches of images, which have no words, are numbered.
+        Images are shown where their patches are. ``image`` has the pictures to show, one or a list,
+        as :class:`heed.ImagePatches` takes them; by default those of :meth:`pictures`.
         """
         from .._session import Session
 
@@ -101,9 +201,12 @@ class SeenModel:
         of_keys = self._words(sequence, "encoder", text, layer) if "encoder" in names else None
         if "encoder" in names and of_keys is None:
             of_keys = [f" #{at}" for at in range(seen["encoder"][0].shape[2])]
+        first = names.get("cross", stack)
+        run = self._one(sequence, self._first(first) if layer is None else layer, first, text)
         return Session.from_seen(
-            seen, tokens=tokens, key_tokens=of_keys, name=self._title(names, layer)
-        )
+            seen, tokens=tokens, key_tokens=of_keys, name=self._title(names, layer),
+            images=patches_of(run.images, image),
+        )  # fmt: skip
 
     def save(self, path: Path) -> None:
         """Writes everything that is kept, but not the tokenizer, to a file of safetensors."""
@@ -150,12 +253,14 @@ class SeenModel:
             )  # fmt: skip
         return found
 
-    def _one(self, sequence: int, layer: int, stack: str | None, text: int) -> Run:
+    def _one(
+        self, sequence: int, layer: int, stack: str | None, text: int, op: str = "look"
+    ) -> Run:
         run = self._run(layer, stack, text)
         batch = run.first.k.shape[0]
         if not -batch <= sequence < batch:
             expected = f"{-batch} to {batch - 1}" if batch > 1 else "0, the only one of the batch"
-            raise made(OutOfRange, op="look", argument="sequence", found=str(sequence),
+            raise made(OutOfRange, op=op, argument="sequence", found=str(sequence),
                        expected=expected)  # fmt: skip
         return run.of_one(sequence % batch)
 
@@ -173,19 +278,18 @@ class SeenModel:
         self, sequence: int, stack: str | None, text: int, layer: int | None
     ) -> list[Any] | None:
         """The tokens of one sequence, without padding."""
-        layer = min(self._runs[self._place(stack)]) if layer is None else layer
+        layer = self._first(stack) if layer is None else layer
         run = self._one(sequence, layer, stack, text)
         ids = self._run(layer, stack, text).ids
         if ids is None or ids.shape[0] != self._run(layer, stack, text).first.k.shape[0]:
-            return None
+            return marked(run)
         of_one = ids.tolist()[sequence][run.rows.start : run.rows.stop]
         if self._tokenizer is None:
             return [f" {id}" for id in of_one]  # apart, as words are
         return pieces(self._tokenizer, of_one)
 
-    def _ids(self, stack: str | None, text: int) -> list[list[int]] | None:
-        ids = self._run(min(self._runs[self._place(stack)]), stack, text).ids
-        return None if ids is None else ids.tolist()
+    def _first(self, stack: str | None) -> int:
+        return min(self._runs[self._place(stack)])
 
     def places(self, stack: str | None, layers: Any = None) -> list[tuple[int, int]]:
         """Every (layer, head) of a stack."""

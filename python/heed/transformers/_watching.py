@@ -13,12 +13,13 @@ from transformers import PreTrainedModel
 
 from .._checks import whole
 from ..errors import InvalidArgument, OutOfRange, made
-from . import _pieces
 from ._arguments import Arguments
 from ._calls import Call
-from ._following import Following
+from ._following import Following, Hook
+from ._images import CONVOLUTIONS, Images
 from ._layers import is_inside
 from ._models import listed, refused, unwrapped
+from ._pictures import Sight
 from ._seen_model import SeenModel
 
 
@@ -35,7 +36,8 @@ def watch(
     Parameters
     ----------
     model : a model of transformers, bare or inside of ``torch.compile``, ``DataParallel`` or PEFT
-    tokenizer : the model's, for the words of what is shown
+    tokenizer : the model's, for the words of what is shown; or its processor, which also says how
+        pictures and sound became the model's numbers
     layers : the layers to keep; all by default
     keep : a device to keep tensors on, such as "cpu"; by default they stay where they were computed
 
@@ -53,14 +55,13 @@ def watch(
     Calls of other threads are not kept. Watches may be nested.
     """
     inner = unwrapped(model, "watch")
-    _pieces.check(tokenizer)
     chosen = None if layers is None else {whole("watch", "layers", each) for each in layers}
     if chosen is not None and not chosen:
         raise made(InvalidArgument, op="watch", argument="layers", found="empty",
                    expected="the numbers of layers, or None for all")  # fmt: skip
     device = None if keep is None else _device(keep)
     seen = SeenModel(type(inner).__name__, tokenizer)
-    watching = Watch(inner, seen, chosen, device)
+    watching = Watch(inner, seen, chosen, device, Sight.of(tokenizer))
     with watching.attached(is_wrapped=inner is not model):
         yield seen
         watching.check_everything_called()
@@ -72,13 +73,23 @@ class Watch(Following):
     order = 0
 
     def __init__(
-        self, model: PreTrainedModel, seen: SeenModel, chosen: set[int] | None, device: Any
-    ):
+        self, model: PreTrainedModel, seen: SeenModel, chosen: set[int] | None, device: Any,
+        sight: Sight,
+    ):  # fmt: skip
         super().__init__(model)
         self.seen = seen
+        self._images = Images(model, self.modules, sight)
+        self._hooks += [
+            module.register_forward_hook(Hook(self, self._images.convolved))
+            for module in self.modules
+            if isinstance(module, CONVOLUTIONS)
+        ]
         self._chosen, self._device = chosen, device
         self._called: set[str] = set()
         self._left_out: set[int] = set()
+
+    def begun(self, prefix: str, module: nn.Module, settings: dict[str, Any]) -> None:
+        self._images.begun(prefix, module, settings)
 
     def called(self, module: nn.Module, compute: Callable[..., Any], given: Arguments) -> Any:
         """Calls the function and keeps the call of one module."""
@@ -97,6 +108,11 @@ class Watch(Following):
         is_cut = call.k.shape[2] < given.key.shape[2]
         call = call.detached(self.is_overwritten or is_cut)
         place = self.located(module, name, call)
+        try:
+            call.images, call.marks = self._images.of(name, call)
+        except Exception as error:  # the model runs on, as it would without a watch
+            said = f"watch: images of {self.model_name} are not shown: {error!r}"
+            warnings.warn(said, stacklevel=2)
         self.seen._add(place, layer, call if self._device is None else call.to(self._device))
         return answer
 

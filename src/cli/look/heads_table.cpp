@@ -110,6 +110,20 @@ std::string letters_of(std::span<const ScoreInfo> scores) {
   return letters;
 }
 
+// Empty for a session without images.
+std::string image_heads_text(const Terminal& terminal, const Look& look) {
+  HeadsTable table{.title = "Heads on images",
+                   .explanation = "mean weight on images; how evenly it is spread, 1 is even",
+                   .legend = {},
+                   .heads = heads_of(look),
+                   .narrow_cells = 7};
+  for (const HeadScores& head : look.heads)
+    if (head.place.stack == look.chosen.stack && !std::isnan(head.of("image")))
+      table.entries.push_back(
+          head_entry(head.of("image"), head.of("image_spread"), is_chosen(look, head)));
+  return table.entries.empty() ? "" : "\n" + heads_table(terminal, table);
+}
+
 // What the page's chips say of them: scores by distance mean nothing between two texts.
 std::string cross_heads_text(const Terminal& terminal, const Look& look) {
   HeadsTable table{.title = "Heads",
@@ -129,7 +143,8 @@ std::string cross_heads_text(const Terminal& terminal, const Look& look) {
 }  // namespace
 
 std::string heads_text(const Terminal& terminal, const Look& look) {
-  if (look.chosen.stack == Stack::kCross) return cross_heads_text(terminal, look);
+  const std::string images = image_heads_text(terminal, look);
+  if (look.chosen.stack == Stack::kCross) return cross_heads_text(terminal, look) + images;
   HeadsTable table{.title = "Heads",
                    .explanation = "largest score of each, mean over rows",
                    .legend = {},
@@ -152,7 +167,7 @@ std::string heads_text(const Terminal& terminal, const Look& look) {
     if (std::ranges::any_of(table.entries, has_letter))
       table.legend.push_back(fmt::format("{} {}", letters[i], score_infos()[i].name));
   }
-  return heads_table(terminal, table);
+  return heads_table(terminal, table) + images;
 }
 
 }  // namespace heed::cli

@@ -9,6 +9,7 @@
 #include "heed/inspect/session.h"
 #include "heed/inspect/units.h"
 #include "inspect/answers/fields.h"
+#include "inspect/session/images.h"
 
 namespace heed {
 
@@ -83,6 +84,21 @@ struct AttentionAnswer {
   }
 };
 
+struct ImageAnswer {
+  static constexpr const char* kName = "SessionImage";
+  SessionImage image = {};
+  template <typename Fields>
+  void describe(Fields& field) const {
+    field("of_queries", image.of_queries);
+    field("of_keys", image.of_keys);
+    field("rows", image.rows);
+    field("columns", image.columns);
+    field("tokens", image.tokens);
+    field("picture", picture_url(image));
+    field("name", image.name);
+  }
+};
+
 struct SessionAnswer {
   static constexpr const char* kName = "Session";
   std::string session = {};
@@ -98,6 +114,7 @@ struct SessionAnswer {
   UnitsAnswer units = {};                     // of tokens
   std::optional<UnitsAnswer> key_units = {};  // of key_tokens
   std::optional<std::int64_t> split = {};     // the first token of the second text
+  std::optional<std::vector<ImageAnswer>> images = {};
   std::vector<AttentionAnswer> attentions = {};
   template <typename Fields>
   void describe(Fields& field) const {
@@ -116,6 +133,7 @@ struct SessionAnswer {
     field("units", units);
     field("key_units", key_units);
     field("split", split);
+    field("images", images);
     field("attentions", attentions);
   }
 };

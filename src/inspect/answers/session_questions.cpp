@@ -144,6 +144,7 @@ SessionAnswer answer_session(const LiveSession& live) {
     answer.key_tokens = answer_tokens(session.source_tokenizer, session.key_tokens);
     answer.key_units = answer_units(session.source_tokenizer, session.key_tokens);
   }
+  if (!session.images.empty()) answer.images.emplace(session.images.begin(), session.images.end());
   answer.attentions = answer_attentions(live);
   return answer;
 }

@@ -51,6 +51,20 @@ bool is_word(const Tokenizer* tokenizer, const SessionToken& token) {
   return !is_special(tokenizer, token) && has_word_character(token.bytes);
 }
 
+namespace {
+
+void add_images(std::span<const SessionToken> queries, std::span<const SessionToken> keys,
+                ScoredLayer& scored) {
+  for (std::size_t key = 0; key < keys.size(); ++key)
+    if (keys[key].of_image) scored.cells.push_back(static_cast<std::int32_t>(key));
+  if (scored.cells.empty()) return;
+  const bool are_cells = std::ranges::all_of(queries, &SessionToken::of_image);
+  for (const SessionToken& query : queries)
+    scored.counted_by_images.push_back(are_cells || !query.of_image);
+}
+
+}  // namespace
+
 ScoredLayer scored_layer(const Session& session, Stack stack, int layer) {
   const std::span<const SessionToken> queries = session.queries(stack);
   const std::span<const SessionToken> keys = session.keys(stack);
@@ -61,6 +75,7 @@ ScoredLayer scored_layer(const Session& session, Stack stack, int layer) {
   ScoredLayer scored{.rows = queries.size()};
   if (attention.write_lengths.given()) scored.write_lengths = attention.write_lengths;
   scored.has_values = attention.v.dim(3) > 0;
+  add_images(queries, keys, scored);
   if (is_square) scored.kinds = kinds_of(keys);
   std::int32_t word = -1;
   const std::vector<std::int64_t> words = token_units(keys, tokenizer).words;

@@ -20,6 +20,8 @@ struct ScoredLayer {
   std::vector<std::int32_t> words = {};       // rising; tokens of one word have the same
   std::vector<std::int32_t> source = {};      // of a cross-attention: keys that are not special
   std::vector<std::int32_t> delimiters = {};  // keys past the first that are special, or no words
+  std::vector<std::int32_t> cells = {};       // keys that are cells of images, rising
+  std::vector<bool> counted_by_images = {};   // by row, where there are such keys
   ConstView write_lengths = {};               // LayerAttention's; not given: |v| stands in
   bool has_values = true;                     // otherwise nothing is known of what it carries
 };

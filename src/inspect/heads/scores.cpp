@@ -137,6 +137,20 @@ constexpr std::array kScores = {
            .title = "source tokens read",
            .reads_source = true},
           coverage_score},
+    Score{{.name = "image",
+           .short_name = "image",
+           .about = "mean weight on images, over tokens outside of them",
+           .title = "mass on image",
+           .of_images = true},
+          image_scores,
+          0},
+    Score{{.name = "image_spread",
+           .short_name = "im use",
+           .about = "e^entropy of the weights on images over the number of their cells: 1 is even",
+           .title = "spread over image",
+           .of_images = true},
+          image_scores,
+          1},
     Score{.info = {.name = "probe_induction",
                    .short_name = "p induc",
                    .about = "mean weight on what followed the same token, on random tokens twice",
@@ -192,7 +206,8 @@ std::span<const Score> all_scores() { return kScores; }
 
 bool has_score(const StackShape& shape, const ScoreInfo& info) {
   return !(info.looks_ahead && shape.causal) &&
-         !(info.reads_source && shape.stack != Stack::kCross);
+         !(info.reads_source && shape.stack != Stack::kCross) &&
+         !(info.of_images && !shape.has_images);
 }
 
 std::size_t score_index(std::string_view name) {

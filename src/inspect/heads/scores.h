@@ -69,6 +69,7 @@ ScoreObserverPointer delimiter_score(const ScoredLayer& layer);
 ScoreObserverPointer same_word_score(const ScoredLayer& layer);
 ScoreObserverPointer value_scores(const ScoredLayer& layer);
 ScoreObserverPointer coverage_score(const ScoredLayer& layer);
+ScoreObserverPointer image_scores(const ScoredLayer& layer);
 double probe_induction_score(LateScores& late, const Place& place);
 double probe_duplicate_score(LateScores& late, const Place& place);
 const LateRows& ablation_rows(LateScores& late, const Place& place);

@@ -23,10 +23,10 @@ constexpr std::int64_t kWords = 6;  // next words a position
 constexpr std::string_view kStyle = "<link rel=\"stylesheet\" href=\"app.css\">";
 constexpr std::string_view kScript = "<script type=\"module\" src=\"app.js\"></script>";
 // Nothing may be loaded from anywhere, whatever a text holds; the page's own script and style stand
-// inside of the file, and blob: is a picture that it has drawn.
+// inside of the file; blob: is a picture that it has drawn, and data: an image of the session.
 constexpr std::string_view kPolicy =
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
-    "'unsafe-inline'; style-src 'unsafe-inline'; img-src blob:\">\n";
+    "'unsafe-inline'; style-src 'unsafe-inline'; img-src blob: data:\">\n";
 
 void replace(std::string& page, std::string_view from, const std::string& to) {
   const std::size_t at = page.find(from);

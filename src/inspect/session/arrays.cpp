@@ -6,6 +6,7 @@
 #include "base/wording.h"
 #include "heed/error.h"
 #include "inspect/session/carried.h"
+#include "inspect/session/images.h"
 #include "inspect/session/visible_keys.h"
 
 namespace heed {
@@ -172,6 +173,7 @@ Session open_session(const SessionArrays& arrays) {
   session.split = arrays.split;
   session.info = info_of(session.stacks.front(), arrays.only_weights);
   check_layers(session);
+  add_images(session, arrays.images);
   for (SessionStack& stack : session.stacks)  // once, and not for each cell that is asked for
     for (LayerAttention& layer : stack.layers)
       if (layer.v.dim(3) > 0) layer.write_lengths = lengths_carried(layer);

@@ -76,6 +76,10 @@ class Stretch {
   std::vector<TextPiece> pieces_;
 };
 
+bool stands_alone(const SessionToken& token, const Tokenizer* tokenizer) {
+  return token.of_image || is_special(tokenizer, token);
+}
+
 }  // namespace
 
 std::string_view unit_name(Unit unit) { return kNames.at(static_cast<std::size_t>(unit)); }
@@ -104,7 +108,7 @@ const std::vector<std::int64_t>& TokenUnits::of(Unit unit) const {
 TokenUnits token_units(std::span<const SessionToken> tokens, const Tokenizer* tokenizer) {
   TokenUnits units;
   for (std::size_t first = 0; first < tokens.size();) {
-    if (is_special(tokenizer, tokens[first])) {
+    if (stands_alone(tokens[first], tokenizer)) {
       for (auto* each : {&units.characters, &units.words, &units.sentences})
         each->push_back(static_cast<std::int64_t>(first));
       ++first;
@@ -112,7 +116,7 @@ TokenUnits token_units(std::span<const SessionToken> tokens, const Tokenizer* to
     }
     Stretch stretch;
     std::size_t at = first;
-    for (; at < tokens.size() && !is_special(tokenizer, tokens[at]); ++at)
+    for (; at < tokens.size() && !stands_alone(tokens[at], tokenizer); ++at)
       stretch.add(tokens[at], at > first ? &tokens[at - 1] : nullptr);
     stretch.end(static_cast<std::int64_t>(first), units);
     first = at;

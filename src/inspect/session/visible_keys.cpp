@@ -89,6 +89,7 @@ Session shared(const Session& session) {
           .key_tokens = session.key_tokens,
           .types = session.types,
           .split = session.split,
+          .images = session.images,
           .stacks = std::move(stacks),
           .logits = session.logits.share(),
           .hidden = session.hidden.share(),

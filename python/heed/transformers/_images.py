@@ -1,0 +1,119 @@
+"""Which tokens of an attention are patches of images or frames of sound.
+
+Nothing here knows a model by its name. The convolutions of a vision or sound model show the grid of
+its patches; models that get patches are given their grids as an argument; the tokens of a text that
+stand for images have an id of their own in the config. Numbers that do not fit together mean that
+nothing is known, and then there are no images.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from ._calls import Call
+from ._grids import Grid, Part, placed_in
+from ._layers import is_inside
+from ._passes import Pass
+from ._pictures import Sight
+
+CONVOLUTIONS = (nn.Conv1d, nn.Conv2d)
+_RESAMPLES = re.compile("Perceiver|Resampler|Q-?Former|CrossAttention", re.IGNORECASE)
+"""Modules between the patches and the text that mix patches to other tokens."""
+_REMEMBERED = 8
+"""The last passes of vision models: a text may have images, videos and several towers."""
+
+
+class Images:
+    """Follows the passes of one model, and finds the images of each call of its attention."""
+
+    def __init__(self, model: PreTrainedModel, names: dict[nn.Module, list[str]], sight: Sight):
+        self._model, self._names, self._sight = model, names, sight
+        self._passes: dict[str, Pass] = {}
+        self._recent: deque[Pass] = deque(maxlen=_REMEMBERED)
+        self._resamples = any(_RESAMPLES.search(type(each).__name__) for each in model.modules())
+
+    def begun(self, prefix: str, module: nn.Module, given: dict[str, Any]) -> None:
+        """A model, or one inside of it, begins a pass."""
+        found = Pass(module, given, self._sight)
+        self._passes[prefix] = found
+        if not found.is_text:
+            self._recent.append(found)
+
+    def convolved(self, module: nn.Module, given: tuple[Any, ...], output: Tensor) -> None:
+        """A convolution ran."""
+        name = self._names[module][0]
+        inside = next(self._around(name), None)
+        if inside is not None and not inside.is_text and given:
+            inside.convolved(module, given[0], output)
+
+    def of(self, name: str, call: Call) -> tuple[tuple[Grid, ...], tuple[str, ...]]:
+        """The images of a call, and the names of its other tokens where these are known."""
+        around = list(self._around(name))
+        for inside in around:
+            inside.has_attended = True
+        for inside in around:
+            if inside.is_text:
+                return self._of_text(inside, around, call), ()
+            if inside.has_grids:
+                return inside.grids_of(name, call)
+        return (), ()
+
+    def _around(self, name: str) -> Iterator[Pass]:
+        """The models around a module, the innermost first."""
+        found = [prefix for prefix in self._passes if is_inside(name, prefix)]
+        return (self._passes[prefix] for prefix in sorted(found, key=len, reverse=True))
+
+    # --- in a text -------------------------------------------------------------------------------
+
+    def _of_text(self, text: Pass, around: list[Pass], call: Call) -> tuple[Grid, ...]:
+        if call.is_cross:
+            return self._of_source(call)
+        if call.ids is None or not any(each.has_images for each in around):
+            return ()
+        key = tuple(call.ids.shape), call.ids.data_ptr()
+        if key not in text.found:
+            text.found[key] = tuple(self._in_ids(call.ids.cpu(), around))
+        return text.found[key]
+
+    def _of_source(self, call: Call) -> tuple[Grid, ...]:
+        """The images or frames that the keys of a cross-attention are."""
+        batch, _, keys, _ = call.k.shape
+        for seen in reversed(self._recent):
+            if "grid_thw" not in seen.given and (found := seen.grids(batch, keys)):
+                return tuple(dataclasses.replace(each, of="keys") for each in found)
+        return ()
+
+    def _in_ids(self, ids: Tensor, around: list[Pass]) -> Iterator[Grid]:
+        for kind in ("image", "video"):
+            number = getattr(self._model.config, f"{kind}_token_id", None)
+            if number is None or self._resamples:
+                continue
+            places = (ids == number).nonzero()
+            if len(places):
+                yield from placed_in(places, self._parts(kind, len(places), around))
+
+    def _parts(self, kind: str, count: int, around: list[Pass]) -> list[Part]:
+        """The images whose tokens together are ``count``, in their order."""
+        packing = next((each for each in around if each.packs), None)
+        if packing is not None:
+            found = (packing.packed(each) for each in reversed(self._recent))
+            return next(filter(None, found), [])
+        wanted = [each.given.get(f"{kind}_grid_thw") for each in around]
+        wanted = [each for each in wanted if each is not None]
+        for seen in reversed(self._recent):
+            given = seen.given.get("grid_thw")
+            if wanted and (given is None or not torch.equal(given.cpu(), wanted[0].cpu())):
+                continue
+            if found := seen.merged(count):
+                return found
+        return []
+
+
