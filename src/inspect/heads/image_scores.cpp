@@ -16,7 +16,7 @@ namespace heed {
 namespace {
 
 // The cells that one row sees.
-struct Cells {
+struct ImageCells {
   double weight = 0;
   double entropy = 0;  // -sum p ln p, of weights that sum to `weight`
   double count = 0;
@@ -26,7 +26,7 @@ struct Cells {
     return std::min(weight * std::exp(entropy / weight) / count, 1.0);  // more is rounding
   }
   // With a cell of weight p.
-  Cells with(double p) const {
+  ImageCells with(double p) const {
     return {weight + p, entropy - (p > 0 ? p * std::log(p) : 0), count + 1};
   }
 };
@@ -37,7 +37,9 @@ struct ImageBlock final : Observer::State {
   std::uint64_t sees_first = 0;                  // one bit a row
   SinkOfRows sink;
 
-  Cells past_first(std::size_t lane) const { return {weight[lane], entropy[lane], count[lane]}; }
+  ImageCells past_first(std::size_t lane) const {
+    return {weight[lane], entropy[lane], count[lane]};
+  }
 };
 
 class ImageScores final : public RowScores {
@@ -80,9 +82,9 @@ void ImageScores::merge(State& state, const ObservedRows& rows) {
   for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row) {
     const auto lane = static_cast<std::size_t>(row - rows.row_begin);
     const auto sink = static_cast<double>(block.sink.weight[lane]);
-    const Cells rest = block.past_first(lane);
+    const ImageCells rest = block.past_first(lane);
     const bool has_first = cells_.front() == 0 && (block.sees_first >> lane & 1) != 0;
-    const Cells all = has_first ? rest.with(sink) : rest;
+    const ImageCells all = has_first ? rest.with(sink) : rest;
     const bool counts = counted_[static_cast<std::size_t>(row)];
     const double left = std::max(1 - sink, 0.0);
     add(rows, 0, {all.weight, counts && all.count > 0, rest.weight, counts && rest.count > 0},
