@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -48,6 +48,8 @@ class Call:
     edits: tuple[Any, ...] = ()
     is_guess: bool = False
     """Whether a function of the user's was given no mask, and may have made one or not."""
+    graph: Call | None = field(default=None, init=False)
+    """The same with gradients. Copies do not have it."""
 
     @classmethod
     def of(

@@ -83,10 +83,10 @@ class Following:
     def _hooked(self, model: PreTrainedModel) -> Iterator[Any]:
         for module in self.modules:
             if module is model or isinstance(module, PreTrainedModel):
-                begins = _Hook(self, self._begins)
+                begins = Hook(self, self._begins)
                 yield module.register_forward_pre_hook(begins, with_kwargs=True)
             elif is_attention(module):
-                yield module.register_forward_pre_hook(_Hook(self, self._attends))
+                yield module.register_forward_pre_hook(Hook(self, self._attends))
 
     def _begins(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         prefix = self.modules[module][0]
@@ -108,7 +108,7 @@ class Following:
         self.layers.run(module)
 
 
-class _Hook:
+class Hook:
     """A hook for one thread, which a copy of the model does not have."""
 
     def __init__(self, owner: Any, function: Callable[..., None] | None):
@@ -118,8 +118,15 @@ class _Hook:
         if self._function is not None and is_active(self._owner):
             self._function(*given)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Hook:
-        return _Hook(None, None)
+    def __deepcopy__(self, memo: dict[int, Any]) -> Hook:
+        return Hook(None, None)
+
+
+def has_past(settings: dict[str, Any]) -> bool:
+    """Whether a pass goes on from a cache."""
+    cache = settings.get("past_key_values")
+    length = getattr(cache, "get_seq_length", lambda: 0)()
+    return int(length) > 0
 
 
 def _block(name: str) -> str:
