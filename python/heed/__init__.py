@@ -5,8 +5,9 @@ object that answers every question about the weights without ever storing them. 
 a text with a model and shows who attends to whom; ``heed.load`` gives the model itself.
 """
 
-from . import errors, heads, hopfield
+from . import edits, errors, heads, hopfield
 from ._attention import attention, explain
+from ._comparing import Comparison, LogitDifference, compare
 from ._core import version as __version__
 from ._generation import GeneratedToken, Generation
 from ._head_views import attention_patterns, colored_tokens, head_view, model_view
@@ -30,6 +31,7 @@ from ._operators import (
     softmax,
     softmax_backward,
 )
+from ._patching import patching
 from ._plan import Plan
 from ._seen import Seen
 from ._session import Session
@@ -41,8 +43,10 @@ from ._training import Trained, TrainStep, train
 from ._weights import Weights
 
 __all__ = [
+    "Comparison",
     "GeneratedToken",
     "Generation",
+    "LogitDifference",
     "Mask",
     "Model",
     "Plan",
@@ -61,9 +65,11 @@ __all__ = [
     "blocks",
     "causal",
     "colored_tokens",
+    "compare",
     "custom",
     "dequantise",
     "edges",
+    "edits",
     "errors",
     "explain",
     "head_view",
@@ -82,6 +88,7 @@ __all__ = [
     "message_passing_backward",
     "model_view",
     "models",
+    "patching",
     "prefix",
     "quantise",
     "random_projection",
