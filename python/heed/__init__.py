@@ -5,8 +5,9 @@ object that answers every question about the weights without ever storing them. 
 a text with a model and shows who attends to whom; ``heed.load`` gives the model itself.
 """
 
-from . import errors, heads, hopfield
+from . import edits, errors, heads, hopfield
 from ._attention import attention, explain
+from ._comparing import Comparison, LogitDifference, compare
 from ._core import version as __version__
 from ._generation import GeneratedToken, Generation
 from ._head_views import attention_patterns, colored_tokens, head_view, model_view
@@ -31,6 +32,7 @@ from ._operators import (
     softmax,
     softmax_backward,
 )
+from ._patching import patching
 from ._plan import Plan
 from ._seen import Seen
 from ._session import Session
@@ -42,9 +44,11 @@ from ._training import Trained, TrainStep, train
 from ._weights import Weights
 
 __all__ = [
+    "Comparison",
     "GeneratedToken",
     "Generation",
     "ImagePatches",
+    "LogitDifference",
     "Mask",
     "Model",
     "Plan",
@@ -63,9 +67,11 @@ __all__ = [
     "blocks",
     "causal",
     "colored_tokens",
+    "compare",
     "custom",
     "dequantise",
     "edges",
+    "edits",
     "errors",
     "explain",
     "head_view",
@@ -84,6 +90,7 @@ __all__ = [
     "message_passing_backward",
     "model_view",
     "models",
+    "patching",
     "prefix",
     "quantise",
     "random_projection",

@@ -133,6 +133,7 @@ class Model:
         cut: str | None = None,
         logits: bool = False,
         hidden: bool = False,
+        edits: Any = None,
     ) -> Session:
         """Reads a text and keeps what every attention weight follows from.
 
@@ -147,14 +148,15 @@ class Model:
             "last" ones
         logits : keep the logits of every position even of a long text
         hidden : keep the states behind the last norm
+        edits : what the pass does otherwise, a list of what ``heed.edits`` makes
 
         Raises
         ------
         ValueError
             where the text has more tokens than the model has positions, or the model is not of the
-            kind that reads a pair or writes a target
+            kind that reads a pair or writes a target; where an edit cannot apply
         """
-        return open_session(self, text, pair, target, ids, cut, logits, hidden)
+        return open_session(self, text, pair, target, ids, cut, logits, hidden, edits)
 
     def chat_text(self, messages: list[dict[str, Any]], *, add_generation_prompt: bool = True,
                   template: str | None = None, **variables: Any) -> str:  # fmt: skip

@@ -273,9 +273,11 @@ class Session:
         A row a head with ``stack``, ``layer``, ``head`` and the scores (docs/api.md has the list:
         "previous", "sink", "induction", ...), then the same sink-adjusted ("previous_adjusted");
         of a pair also the shares between both texts, of a cross-attention "in_order" and "peak".
+        Heads that see nothing, as those of a layer without weights, have no row.
         """
         wanted = None if stack is None else self.stack(stack).name
-        return table_of([row for row in self._head_rows() if wanted in (None, row["stack"])])
+        rows = [row for row in self._head_rows() if wanted in (None, row["stack"])]
+        return table_of([row for row in rows if row["confidence"] != 0])  # 0: it sees nothing
 
     def _head_rows(self) -> list[dict[str, Any]]:
         return [_flat(row) for row in json.loads(_core.heads(self._core))["heads"]]
@@ -288,6 +290,13 @@ class Session:
         most = whole("next", "top", top, least=1)
         words, rest, probability = _core.next_words(self._core, most, place)
         return NextWords([NextWord(*word) for word in words], rest, probability)
+
+    def edited(self, edits: Any) -> Session:
+        """The same tokens, run again with edits after those of this session: one or a list of what
+        ``heed.edits`` makes."""
+        from ._session_edits import edited
+
+        return type(self)(edited(self._core, self.model, edits), self.model)
 
     # --- plots -----------------------------------------------------------------------------------
 

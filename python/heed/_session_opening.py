@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._checks import flag
 from ._session import Session
+from ._session_edits import edited
 from ._texts import checked, checked_if_given
 from .errors import Error, InvalidArgument, made, refused
 
@@ -26,6 +27,7 @@ def open_session(
     cut: str | None,
     logits: bool,
     hidden: bool,
+    edits: Any,
 ) -> Session:
     """As :meth:`Model.look` says."""
     logits, hidden = flag("look", "logits", logits), flag("look", "hidden", hidden)
@@ -37,16 +39,22 @@ def open_session(
             if given is not None:
                 raise refused("look", name, "given beside ids", "a text")
         with _named("ids"):
-            core = _core.open_ids(model._core, ids, target, logits, hidden)
-            return Session(core, model)
+            core = _core.open_ids(model._core, ids, target, logits, hidden, edits is None)
+            return Session(_with(core, model, edits), model)
     checked(text, "text", "look")
     pair = checked_if_given(pair, "pair", "look")
     target = checked_if_given(target, "target", "look")
     with _named("text", hint='cut="first" or cut="last" reads a part of it'):
-        core = _core.open_texts(model._core, text, pair, target, cut, logits, hidden)
+        run = edits is None
+        core = _core.open_texts(model._core, text, pair, target, cut, logits, hidden, run)
+        core = _with(core, model, edits)
     session = Session(core, model)
     _tell_of_unknown_texts(session, target is not None)
     return session
+
+
+def _with(core: _core.Session, model: Model, edits: Any) -> _core.Session:
+    return core if edits is None else edited(core, model, edits)
 
 
 def _tell_of_unknown_texts(session: Session, has_target: bool) -> None:

@@ -14,7 +14,7 @@ from .errors import OutOfRange, made
 KINDS = {"weights": 0, "scores": 1, "before_softcap": 2, "before_bias": 3, "before_mask": 4}
 
 
-Axes = tuple[str, str, str, str]
+Axes = tuple[str, ...]
 _AXES: Axes = ("batch", "head", "query", "key")
 Axis = int | tuple[int, ...] | None
 _PART = 2**22
@@ -23,7 +23,7 @@ _PART = 2**22
 
 class Weights:
     """[B, H, Tq, Tk], float32, of which nothing is stored: an index computes what it names. The
-    weights of a session have their layers in the place of the batch.
+    weights of a session have their layers in the place of the batch, those of a watch before it.
 
     Indices are NumPy's: ``weights[0, 3, 100:110]``, ``weights[..., -1, :]``,
     ``weights[0, [1, 4], 17]``. Memory and time are those of the smallest rows and columns that hold
@@ -32,7 +32,6 @@ class Weights:
     """
 
     dtype = np.dtype(np.float32)
-    ndim = 4
 
     def __init__(
         self,
@@ -45,6 +44,7 @@ class Weights:
         self._library = library
         self._axes = axes
         self.shape = shape
+        self.ndim = len(shape)
 
     @classmethod
     def of(cls, core: _core.Seen, library: Any, kind: str, shape: tuple[int, ...]) -> Weights:
@@ -65,6 +65,10 @@ class Weights:
         answer = self._library.taken(self._select(selected))
         return answer[within]
 
+    def selected(self, selected: list[list[int]]) -> np.ndarray:
+        """What rising indices of each axis name, as an array of NumPy."""
+        return np.asarray(self._select(selected))
+
     def max(self, axis: Axis = None) -> Any:
         """The largest, of everything or along ``axis`` as NumPy's ``max`` takes it."""
         return self._reduced(axis, np.maximum, -np.inf)
@@ -78,12 +82,13 @@ class Weights:
         axes, _ = _chosen(range(self.ndim) if axis is None else np.array(axis), self.ndim, "axis")
         kept = tuple(1 if each in axes else extent for each, extent in enumerate(self.shape))
         found = np.full(kept, start, np.float64)
-        batches, heads, queries, keys = self.shape
+        *outer, heads, queries, keys = self.shape
         rows = max(1, _PART // max(1, heads * keys))
-        for batch in range(batches):
+        for place in np.ndindex(*outer):
             for begin in range(0, queries, rows):
                 of_queries = range(queries)[begin : begin + rows]
-                part = range(batch, batch + 1), range(heads), of_queries, range(keys)
+                first = (range(at, at + 1) for at in place)
+                part = *first, range(heads), of_queries, range(keys)
                 weights = np.asarray(self._select([list(each) for each in part]), np.float64)
                 at = tuple(
                     slice(None) if each in axes else slice(of.start, of.stop)

@@ -49,6 +49,7 @@ NB_MODULE(_core, module) {
   bind_session(module);
   bind_session_arrays(module);
   bind_session_looks(module);
+  bind_session_edits(module);
   bind_session_files(module);
   bind_page_answers(module);
   bind_generation(module);

@@ -49,9 +49,11 @@ class PageAnswers {
     }
     const std::string name =
         held_->model ? session_name(model_identity(*held_->model), held_->input) : "arrays";
+    beside_ = live_beside(*held_);
     live_ = std::make_shared<LiveSession>(name, std::move(input), shared(held_->session),
                                           held_->model.get());
-    answers_ = std::make_unique<LocalAnswers>(model, ServerOptions{.session = live_});
+    answers_ =
+        std::make_unique<LocalAnswers>(model, ServerOptions{.session = live_, .beside = beside_});
   }
   ~PageAnswers() { close(); }
   PageAnswers(const PageAnswers&) = delete;
@@ -86,15 +88,12 @@ class PageAnswers {
     if (!entered.open) fail({.op = "page", .found = "it is closed"});
     SignalWatch watch;
     return computing([&] {
-      LiveSession::Progress seen = live_->progress();
-      while (!seen.scored && !seen.failed) {
-        if (watch() || closed_) fail({.code = ErrorCode::kInterrupted, .found = "stopped"});
-        seen = live_->wait(seen.version, kPatience);
-      }
-      if (seen.failed) std::rethrow_exception(seen.failed);
+      wait_for_scores(*live_, watch);
       const auto [view, chosen] =
           cli::view_of({.view = address}, live_->session(), [this] { return live_->scores(); });
-      return saved_page(serve::page_sources(), *live_, view, bytes, nullptr, chosen);
+      const SessionPointer other = compared_run(view) ? beside_ : nullptr;
+      if (other) wait_for_scores(*other, watch);
+      return saved_page(serve::page_sources(), *live_, view, bytes, other.get(), chosen);
     });
   }
 
@@ -113,11 +112,21 @@ class PageAnswers {
     left_.wait(lock, [this] { return inside_ == 0; });
     const SessionHandle held = std::move(held_);  // the model goes last: the answers run it
     const SessionPointer live = std::move(live_);
+    const SessionPointer beside = std::move(beside_);
     const std::unique_ptr<LocalAnswers> answers = std::move(answers_);
     lock.unlock();
   }
 
  private:
+  void wait_for_scores(const LiveSession& live, SignalWatch& watch) const {
+    LiveSession::Progress seen = live.progress();
+    while (!seen.scored && !seen.failed) {
+      if (watch() || closed_) fail({.code = ErrorCode::kInterrupted, .found = "stopped"});
+      seen = live.wait(seen.version, kPatience);
+    }
+    if (seen.failed) std::rethrow_exception(seen.failed);
+  }
+
   struct Entered {
     explicit Entered(PageAnswers& of) : page(of) {
       const std::scoped_lock lock(page.guard_);
@@ -140,6 +149,7 @@ class PageAnswers {
   const pid_t process_ = getpid();
   SessionHandle held_;
   SessionPointer live_;
+  SessionPointer beside_;
   std::unique_ptr<LocalAnswers> answers_;
   std::mutex guard_;
   std::condition_variable left_;

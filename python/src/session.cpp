@@ -12,7 +12,10 @@
 #include "arrays.h"
 #include "computing.h"
 #include "errors.h"
+#include "inspect/answers/view_parts.h"
+#include "inspect/evidence/edited_run.h"
 #include "inspect/session/texts.h"
+#include "inspect/session/visible_keys.h"
 #include "seen.h"
 
 namespace heed::python {
@@ -47,6 +50,7 @@ struct Opening {
   std::optional<std::string> cut = {};
   bool logits = false;
   bool hidden = false;
+  bool is_run = true;  // else edits come first
 };
 
 Session tokenized(const LoadedModel& model, Opening& asked) {
@@ -58,17 +62,23 @@ Session tokenized(const LoadedModel& model, Opening& asked) {
   return tokenize_session(model, asked.input.texts());
 }
 
+void run(HeldSession& held) {
+  Session& session = held.session;
+  const bool few = std::ssize(session.tokens) * session.info.vocabulary <= kKeptLogits;
+  run_session(session, *held.model,
+              {.all_logits = few || held.logits,
+               .hidden = held.hidden,
+               .streams = true});  // the page's lens reads them
+}
+
 SessionHandle open(const HeldModel& model, Opening asked) {
   auto held = std::make_shared<HeldSession>();
   held->model = model.loaded;
+  held->logits = asked.logits;
+  held->hidden = asked.hidden;
   computing([&] {
-    Session session = tokenized(*model.loaded, asked);
-    const bool few = std::ssize(session.tokens) * session.info.vocabulary <= kKeptLogits;
-    run_session(session, *model.loaded,
-                {.all_logits = few || asked.logits,
-                 .hidden = asked.hidden,
-                 .streams = true});  // the page's lens reads them
-    held->session = std::move(session);
+    held->session = tokenized(*model.loaded, asked);
+    if (asked.is_run) run(*held);
   });
   held->input = std::move(asked.input);
   return held;
@@ -77,16 +87,18 @@ SessionHandle open(const HeldModel& model, Opening asked) {
 SessionHandle open_texts(const HeldModel& model, const std::string& text,
                          const std::optional<std::string>& pair,
                          const std::optional<std::string>& target,
-                         const std::optional<std::string>& cut, bool logits, bool hidden) {
+                         const std::optional<std::string>& cut, bool logits, bool hidden,
+                         bool run) {
   return open(model, {.input = {.text = text, .pair = pair, .target = target},
                       .cut = cut,
                       .logits = logits,
-                      .hidden = hidden});
+                      .hidden = hidden,
+                      .is_run = run});
 }
 
 SessionHandle open_ids(const HeldModel& model, const nb::object& ids, const nb::object& target,
-                       bool logits, bool hidden) {
-  Opening asked = {.of_ids = true, .logits = logits, .hidden = hidden};
+                       bool logits, bool hidden, bool run) {
+  Opening asked = {.of_ids = true, .logits = logits, .hidden = hidden, .is_run = run};
   asked.input.ids = token_ids(ids, "ids");
   if (!target.is_none()) asked.target_ids = token_ids(target, "target");
   return open(model, std::move(asked));
@@ -127,11 +139,49 @@ nb::object array_of(const Tensor& tensor) {
   return tensor.given() ? exported(Tensor::copy_of(tensor)) : nb::none();
 }
 
+// The same session with another one beside it, for a page that compares them.
+SessionHandle compared(const SessionHandle& held, const SessionHandle& other,
+                       const std::string& name) {
+  auto both = std::make_shared<HeldSession>();
+  both->model = held->model;
+  both->problems = held->problems;
+  both->input = held->input;
+  both->session = shared(held->session);
+  both->beside = other;
+  both->beside_name = name;
+  return both;
+}
+
 }  // namespace
 
 const SessionStack& stack_named(const HeldSession& held, const std::optional<std::string>& name) {
   if (!name) return held.session.stacks.at(0);
   return held.session.at(stack_called(*name));
+}
+
+SessionHandle edited_session(const SessionHandle& base, const Edits& edits,
+                             std::vector<Problem> masks) {
+  auto held = std::make_shared<HeldSession>();
+  held->model = base->model;
+  held->problems = base->problems;
+  for (Problem& mask : masks) held->problems.push_back(std::move(mask));
+  held->logits = base->logits;
+  held->hidden = base->hidden;
+  held->input = base->input;
+  computing([&] {
+    held->session = with_edits(base->session, edits);
+    run(*held);
+  });
+  held->input.edits = held->session.edits;
+  return held;
+}
+
+SessionPointer live_session(const HeldSession& held, const std::string& id) {
+  return std::make_shared<LiveSession>(id, held.input, shared(held.session), held.model.get());
+}
+
+SessionPointer live_beside(const HeldSession& held) {
+  return held.beside ? live_session(*held.beside, run_id(held.beside_name)) : nullptr;
 }
 
 const std::vector<HeadScores>& scores_of(HeldSession& held) {
@@ -155,10 +205,12 @@ void bind_session(nb::module_& module) {
       .def_prop_ro("logits", [](const HeldSession& held) { return array_of(held.session.logits); })
       .def_prop_ro("hidden", [](const HeldSession& held) { return array_of(held.session.hidden); })
       .def("seen", &seen_of, nb::arg("stack"), nb::arg("layer"));
+  module.def("compared", &compared, nb::arg("session"), nb::arg("other"), nb::arg("name"));
   module.def("open_texts", &open_texts, nb::arg("model"), nb::arg("text"), nb::arg("pair").none(),
-             nb::arg("target").none(), nb::arg("cut").none(), nb::arg("logits"), nb::arg("hidden"));
+             nb::arg("target").none(), nb::arg("cut").none(), nb::arg("logits"), nb::arg("hidden"),
+             nb::arg("run"));
   module.def("open_ids", &open_ids, nb::arg("model"), nb::arg("ids"), nb::arg("target").none(),
-             nb::arg("logits"), nb::arg("hidden"));
+             nb::arg("logits"), nb::arg("hidden"), nb::arg("run"));
 }
 
 }  // namespace heed::python

@@ -21,8 +21,11 @@ struct HeldSession {
   std::vector<Problem> problems;             // of arrays: what masks and biases look at
   SessionInput input;
   Session session;
-  std::vector<HeadScores> scores;  // of every head, once they were asked for
-  SessionPointer live;             // with the statistics of every head, once a page was asked for
+  bool logits = false, hidden = false;  // whether passes keep those of every token
+  std::vector<HeadScores> scores;       // of every head, once they were asked for
+  SessionPointer live;  // with the statistics of every head, once a page was asked for
+  std::shared_ptr<HeldSession> beside;  // the run that the page compares it with
+  std::string beside_name;
 };
 
 using SessionHandle = std::shared_ptr<HeldSession>;
@@ -30,12 +33,21 @@ using SessionHandle = std::shared_ptr<HeldSession>;
 /// A stack of the session by its name; the first without one.
 const SessionStack& stack_named(const HeldSession& held, const std::optional<std::string>& name);
 
+/// The same tokens, run under edits, which may look at `masks`.
+SessionHandle edited_session(const SessionHandle& base, const Edits& edits,
+                             std::vector<Problem> masks);
+/// The session as a page asks it, under an id; its pass has ended.
+SessionPointer live_session(const HeldSession& held, const std::string& id);
+/// The same of the run beside it, by its name; null where there is none.
+SessionPointer live_beside(const HeldSession& held);
+
 /// The scores of every head, computed once.
 const std::vector<HeadScores>& scores_of(HeldSession& held);
 
 void bind_session(nb::module_& module);         // and how it is opened with a model
 void bind_session_arrays(nb::module_& module);  // ... and of arrays
 void bind_session_looks(nb::module_& module);   // what `heed look` shows, as JSON and as text
+void bind_session_edits(nb::module_& module);   // the same tokens under edits
 void bind_session_files(nb::module_& module);   // the page as a file, and pictures of it
 void bind_page_answers(nb::module_& module);    // what a page in a notebook asks
 

@@ -28,16 +28,19 @@ struct Viewed {
   cli::ViewOptions options;
 };
 
+void score(LiveSession& live) {
+  Overviews none_kept(0);  // a file makes its own
+  while (live.work(interpreter_ends, none_kept)) {
+  }
+  if (const std::exception_ptr failed = live.progress().failed) std::rethrow_exception(failed);
+}
+
 // The page's own copy of the session with every head's statistics: nobody writes to it afterwards.
 SessionPointer live_of(HeldSession& held) {
   if (held.live) return held.live;
   const SessionPointer live = computing([&] {
-    auto made =
-        std::make_shared<LiveSession>("saved", held.input, shared(held.session), held.model.get());
-    Overviews none_kept(0);  // a file makes its own
-    while (made->work(interpreter_ends, none_kept)) {
-    }
-    if (const std::exception_ptr failed = made->progress().failed) std::rethrow_exception(failed);
+    SessionPointer made = live_session(held, "saved");
+    score(*made);
     return made;
   });
   held.live = live;
@@ -83,8 +86,13 @@ std::string html(HeldSession& held, const Viewed& viewed) {
   const SessionPointer live = live_of(held);
   return computing([&] {
     const auto [view, chosen] = view_of(viewed, *live);
-    const std::shared_ptr<LiveSession> edited =
-        held.model ? edited_side(*live, *held.model, view, interpreter_ends) : nullptr;
+    SessionPointer edited;
+    if (compared_run(view)) {
+      edited = live_beside(held);
+      if (edited) score(*edited);
+    } else if (held.model) {
+      edited = edited_side(*live, *held.model, view, interpreter_ends);
+    }
     return saved_page(serve::page_sources(), *live, view, kSavedBytes, edited.get(), chosen);
   });
 }
@@ -105,6 +113,7 @@ nb::bytes picture(HeldSession& held, const Viewed& viewed, const std::string& fo
                               .dark = dark,
                               .program = program,
                               .model = held.model.get(),
+                              .beside = live_beside(held),
                               .check = check});
   }));
 }

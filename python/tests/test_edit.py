@@ -374,3 +374,30 @@ def test_a_copy_of_a_model_has_no_edits(llama, ids):
         assert torch.equal(run(twin, {"input_ids": ids}), plain)
         run(llama, {"input_ids": ids})
     assert torch.equal(run(twin, {"input_ids": ids}), plain)
+
+
+def test_freezing_some_queries_leaves_the_others_to_other_edits(llama, ids):
+    with torch.no_grad(), watch(llama) as other:
+        llama(ids.flip(1))
+    with torch.no_grad(), watch(llama) as plain:
+        llama(ids)
+    with torch.no_grad(), edit(llama) as e, watch(llama) as seen:
+        e.freeze(other, 1, [0, 1], who=3)
+        e.steer(2, by=1.0, who=5, layers=1)
+        llama(ids)
+    own, theirs = (np.asarray(each.attention(1).weights)[:, 0] for each in (plain, other))
+    found = np.asarray(seen.attention(1).weights)[:, 0]
+    assert close(found[:, 3], theirs[:, 3])
+    assert close(found[:, [0, 1, 2, 4, 6]], own[:, [0, 1, 2, 4, 6]])
+    steered = own[:, 5] * np.where(np.arange(own.shape[-1]) == 2, np.e, 1)
+    assert close(found[:, 5], steered / steered.sum(-1, keepdims=True))
+
+
+def test_the_page_of_an_edited_layer_is_saved(llama, ids):
+    with torch.no_grad(), edit(llama) as e, watch(llama) as seen:
+        e.remove(who=-1, to=[1, 2], layers=1)
+        llama(ids)
+    try:
+        assert "heed-snapshot" in seen.look().to_html()
+    except heed.errors.Unsupported as error:
+        pytest.skip(f"skipped: {error}")

@@ -25,7 +25,8 @@ def test_the_past_of_a_static_cache_is_kept(llama, ids):
         llama.generate(ids[1:], cache_implementation="static", disable_compile=True, **settings)
     wanted = weights_of(llama, 0, input_ids=found[:, :-1])
     assert close(first, wanted) and close(seen.attention(0, text=0).weights, wanted)
-    assert seen.nbytes == 2 * 2 * 15 * 4 * (2 * 32 + 2 * 16)
+    of_logits = 4 * seen.logits(0).numel() + 4 * seen.logits(1).numel()
+    assert seen.nbytes == 2 * 2 * 15 * 4 * (2 * 32 + 2 * 16) + of_logits
 
 
 @pytest.mark.parametrize("implementation", ["dynamic", "static"])

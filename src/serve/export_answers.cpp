@@ -2,6 +2,7 @@
 // ordered.
 #include "base/wording.h"
 #include "inspect/answers/fields.h"
+#include "inspect/answers/view_parts.h"
 #include "inspect/saved/saved_page.h"
 #include "serve/api.h"
 #include "serve/page_sources.h"
@@ -44,8 +45,11 @@ void get_export(Api& api, const Parameters& parameters, httplib::Response& respo
   const ViewAddress view = view_of(parameters, *session);
   require_ready(*session);
   const auto edits = compared_edits(view);
-  check_other_side(view, edits.has_value());
-  const SessionPointer edited = edits ? api.sessions.derive(session, *edits).session : nullptr;
+  const auto run = compared_run(view);
+  check_other_side(view, edits || run);
+  const SessionPointer edited = edits ? api.sessions.derive(session, *edits).session
+                                : run ? api.sessions.find(run_id(*run))
+                                      : nullptr;
   response.set_header("Content-Disposition", "attachment; filename=\"heed.html\"");
   send_long(api, parameters, response,
             {.session = session,

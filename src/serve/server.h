@@ -53,6 +53,8 @@ struct ServerOptions {
   std::filesystem::path watched = {};
   /// A session that is shown first; its text is what the page begins with.
   std::shared_ptr<LiveSession> session = {};
+  /// Another one, which a view may be compared with by its id (run: in an address).
+  std::shared_ptr<LiveSession> beside = {};
   ServerLimits limits = {};
 };
 

@@ -76,7 +76,9 @@ SessionStore::SessionStore(ModelShelf& models, const ServerOptions& options, Ove
       overviews_(overviews),
       server_stops_(server_stops),
       give_way_(std::move(give_way)),
+      beside_(options.beside),
       thread_([this] { work(); }) {
+  if (beside_) keep({.session = beside_});
   if (options.session) keep({.session = options.session});
 }
 
@@ -94,7 +96,8 @@ SessionPointer SessionStore::kept_session(const ModelPointer& model, const Sessi
   const auto same = [&](const Kept& kept) {
     const bool is_of_model =
         model == nullptr || kept.session->session().model == model->model->name;
-    return is_of_model && kept.session->input == input && !kept.session->progress().failed;
+    return is_of_model && kept.session != beside_ && kept.session->input == input &&
+           !kept.session->progress().failed;
   };
   const std::scoped_lock lock(guard_);
   const auto found = std::ranges::find_if(kept_, same);

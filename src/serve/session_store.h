@@ -77,6 +77,7 @@ class SessionStore {
   Overviews& overviews_;
   const std::atomic<bool>& server_stops_;
   const std::function<void()> give_way_;
+  const SessionPointer beside_;  // found by its id alone
   std::mutex guard_;
   std::condition_variable wake_;
   std::list<Kept> kept_;                 // the one used last is first

@@ -5,7 +5,7 @@ import type {SelectionStore} from './store';
 import type {SessionApi} from './transport/api';
 import type {Alignment} from './transport/aligned';
 import {align, alignedTo} from './transport/aligned';
-import {ApiError, open} from './transport/ask';
+import {ApiError, json, kApi, open} from './transport/ask';
 import {derive} from './transport/derive';
 import type {Sides} from './transport/difference';
 import {differenceOf, mapped} from './transport/difference';
@@ -43,6 +43,7 @@ function nameOf(versus: Versus, value: string, b?: SessionApi): string {
   if (versus.kind === 'head') return `head ${headText(versus.place)}`;
   if (versus.kind === 'edits') return editsText(value, b?.info.tokens);
   if (versus.kind === 'model') return versus.model;
+  if (versus.kind === 'run') return `run ${versus.run}`;
   return `the text \u201c${versus.text.length > 60 ? `${versus.text.slice(0, 58)}\u2026` : versus.text}\u201d`;
 }
 
@@ -143,6 +144,7 @@ export class Comparison {
       return a.withSession(await open(a.requests, {...taken(about.model, a.info), model: about.model.name}, this.store.now.places[0]!), about);
     }
     if (versus.kind === 'text') return a.withInput({text: versus.text}, this.store.now.places[0]!);
+    if (versus.kind === 'run') return a.withSession(await json(a.requests, `${kApi}/sessions/run-${versus.run}`));
     const {edits} = versus as Extract<Versus, {kind: 'edits'}>;
     return a.withSession(await derive(a.requests, a.info, edits));
   }

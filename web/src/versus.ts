@@ -1,6 +1,7 @@
 // What a view is compared with: another head, text or model, or the same text with edits; as an address has it.
 import type {Token} from './answers';
 import type {Place, Stack} from './selection';
+import {count} from './format';
 import {kStacks} from './selection';
 import {plain} from './tokens';
 
@@ -8,7 +9,8 @@ export type Versus =
   | {kind: 'head'; place: Place}
   | {kind: 'edits'; edits: object}   // the body of POST derive
   | {kind: 'text'; text: string}
-  | {kind: 'model'; model: string};   // reads the same text
+  | {kind: 'model'; model: string}   // reads the same text
+  | {kind: 'run'; run: string};      // a session that was given beside this one
 
 const kMostText = 6000;  // characters of an encoded text or name
 const kStack = `(?:${kStacks.join('|')})`;
@@ -24,6 +26,12 @@ const kItems: Record<string, RegExp> = {
   hide: RegExp(`^${kSide}:${kAt}$`),
   swap: RegExp(`^${kSide}:${kAt}:${kAt}$`),
   mask: RegExp(`^${kStack}(?:\\.L\\d{1,4})?(?:\\.H\\d{1,4})?:${kSpan}:${kSpan}$`),
+};
+
+/** Edits that Python makes, of which there may be many: what they are, and what became of it. */
+const kCounted: Record<string, [string, string]> = {
+  temperature: ['head', 'with other temperature'], steer: ['score', 'steered'], masked: ['mask', 'added'],
+  freeze: ['head', 'with weights of another run'], patch: ['output', 'of another run'],
 };
 
 /** `cross.L2.H6`, of which stack and head may be missing. */
@@ -74,6 +82,8 @@ export function readVersus(written: string): Versus | null {
     const named = decoded(encoded!);
     return named === null ? null : kind === 'text' ? {kind, text: named} : {kind: 'model', model: named};
   }
+  const [, run] = /^run:([A-Za-z0-9_-]{1,40})$/.exec(value) ?? [];
+  if (run !== undefined) return {kind: 'run', run};
   const [, stack, layer, head] = /^(?:([a-z]+)\.)?L(\d{1,4})\.H(\d{1,4})$/.exec(value) ?? [];
   if (head === undefined) return readEdits(value);
   if (stack !== undefined && !(kStacks as readonly string[]).includes(stack)) return null;
@@ -92,6 +102,8 @@ export function editsText(edits: string, tokens: Token[] = []): string {
   return versusEdits(edits).split(';').map((part) => {
     const [kind = '', items = ''] = part.split(/:(.*)/s);
     const all = items.split(',').map((item) => item.replace(/self\.?/, '').split(':'));
+    const many = kCounted[kind];
+    if (many) return `${count(all.length, many[0])} ${many[1]}`;
     return kind === 'swap' ? swapsText(all, tokens) : all.map((item) => itemText(kind, item)).join(', ');
   }).join(', ');
 }

@@ -1,14 +1,19 @@
 // What can be changed of a session before its pass runs again, as data.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "heed/mask.h"
 #include "heed/nn/run.h"
 
 namespace heed {
+
+struct Session;
 
 /// One head's attention.
 struct Place {
@@ -53,6 +58,53 @@ struct AddedMask {
   auto operator<=>(const AddedMask&) const = default;
 };
 
+/// The head's scores are multiplied before the softmax.
+struct Temperature {
+  Place place;
+  double factor = 1;
+  auto operator<=>(const Temperature&) const = default;
+};
+
+/// `by` is added to the score of a pair, after the temperature.
+struct Steering {
+  Place place;
+  std::int64_t query = -1;  // -1: every query
+  std::int64_t key = 0;
+  double by = 0;
+  auto operator<=>(const Steering&) const = default;
+};
+
+/// The head sees only what this mask lets through, too. `name` tells masks apart.
+struct MaskedHead {
+  Place place;
+  std::string name;
+  Mask mask;
+  std::strong_ordering operator<=>(const MaskedHead& other) const;
+  bool operator==(const MaskedHead& other) const { return *this <=> other == 0; }
+};
+
+/// A session of as many tokens, which has been run. `name` is its own.
+struct OtherRun {
+  std::string name;
+  std::shared_ptr<const Session> session;
+  auto operator<=>(const OtherRun&) const = default;
+};
+
+/// The head has the weights that it has in another run, by that run's q and k.
+struct FrozenHead {
+  Place place;
+  OtherRun from;
+  auto operator<=>(const FrozenHead&) const = default;
+};
+
+/// The head has the output that it has in another run.
+struct PatchedHead {
+  Place place;
+  std::int64_t query = -1;  // -1: of every query
+  OtherRun from;
+  auto operator<=>(const PatchedHead&) const = default;
+};
+
 /// A part of a session's name: equal edits have equal text. Positions count tokens of the session
 /// that is edited.
 struct Edits {
@@ -61,17 +113,25 @@ struct Edits {
   std::vector<EditedToken> hide = {};    // keys that nobody sees, in any layer
   std::vector<TokenSwap> swap = {};
   std::vector<AddedMask> mask = {};
+  std::vector<Temperature> temperature = {};
+  std::vector<Steering> steer = {};
+  std::vector<MaskedHead> masked = {};
+  std::vector<FrozenHead> freeze = {};
+  std::vector<PatchedHead> patch = {};
 
   bool empty() const;
   bool operator==(const Edits&) const = default;
 };
 
-/// Sorted, each edit once.
+/// Sorted, each edit once; of one place one temperature, of one pair one steering.
 Edits canonical(Edits edits);
-/// The edits of both, canonical; of two swaps at one place the later one holds.
+/// The edits of both, canonical: what `first` does and then `then`. Of two swaps at one place, and
+/// of two frozen or patched heads, the later one holds; a frozen head forgets what was done to its
+/// scores before, an ablated one what was patched into it.
 Edits combined(const Edits& first, const Edits& then);
-/// "ablate=self.L2.H6;remove=self.L2.H6/197/67;hide=tokens/5;swap=tokens/3/431;mask=self.L1/3/0" of
-/// canonical edits; empty of none.
+/// "ablate=self.L2.H6;remove=self.L2.H6/197/67;hide=tokens/5;swap=tokens/3/431;mask=self.L1/3/0;
+/// temperature=self.L2.H6/0.5;steer=self.L2.H6/-1/3/2;masked=self.L2.H6/NAME;
+/// freeze=self.L2.H6/NAME;patch=self.L2.H6/-1/NAME" of canonical edits; empty of none.
 std::string to_text(const Edits& edits);
 
 }  // namespace heed

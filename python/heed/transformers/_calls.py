@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -53,6 +53,8 @@ class Call:
     """Those that some of its queries and keys are patches of, counted from the call's first."""
     marks: tuple[str, ...] = ()
     """The names of the tokens of a vision model that are no patches, in their order."""
+    graph: Call | None = field(default=None, init=False)
+    """The same with gradients. Copies do not have it."""
 
     @classmethod
     def of(

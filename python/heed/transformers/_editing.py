@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from .._checks import kind_of, whole
+from .._checks import kind_of
+from .._edited import check_output, number, places_of
 from .._masks import Mask
 from ..errors import Error, InvalidArgument, NotFound, OutOfRange, WrongType, made
 from . import _pieces
 from ._arguments import Arguments
 from ._calls import Call
 from ._edits import Applied, Edit
-from ._finding import Finder, check_words, listed
-from ._following import Following
+from ._finding import Finder, check_words
+from ._following import Following, has_past
 from ._models import is_attention, unwrapped
 from ._seen_model import SeenModel
 from ._stacks import Place, names_of, place_of
@@ -82,14 +82,14 @@ class Edits(Following):
         self, layer: Any, head: Any = None, factor: float = 1.0, *, stack: str | None = None
     ) -> None:
         """Scores are multiplied by ``factor``: above 1 weights are sharper, below 1 flatter."""
-        self._add("temperature", layer, head, stack, value=_number("temperature", "factor", factor))
+        self._add("temperature", layer, head, stack, value=number("temperature", "factor", factor))
 
     def steer(
         self, words: Any = None, by: float = 1.0, heads: Any = None, layers: Any = None, *,
         who: Any = None, stack: str | None = None,
     ) -> None:  # fmt: skip
         """``by`` is added to the scores of the keys ``words``, in nats."""
-        by = _number("steer", "by", by)
+        by = number("steer", "by", by)
         self._add("steer", layers, heads, stack, who=who, to=words, value=by)
 
     def mask(
@@ -114,9 +114,7 @@ class Edits(Following):
         who: Any = None, stack: str | None = None, text: int = -1,
     ) -> None:  # fmt: skip
         """The output of a head is that of another run (activation patching)."""
-        if what != "output":
-            raise made(InvalidArgument, op="patch", argument="what", found=repr(what),
-                       expected='"output"')  # fmt: skip
+        check_output(what)
         self._add("patch", layer, head, stack, who=who, value=_run_of("patch", seen, text))
 
     def __repr__(self) -> str:
@@ -126,7 +124,7 @@ class Edits(Following):
 
     def _add(self, name: str, layers: Any, heads: Any, stack: str | None, **values: Any) -> None:
         place, known = self._stack(name, stack)
-        places, of_all = _places(name, layers, heads)
+        places, of_all = places_of(name, layers, heads)
         new = Edit(name, places, of_all, place.path, **values)
         for layer in places or {}:
             self._check_layer(name, layer, known)
@@ -172,7 +170,7 @@ class Edits(Following):
     def begun(self, prefix: str, module: nn.Module, settings: dict[str, Any]) -> None:
         self._passes += 1
         ids = self.ids_given(prefix)
-        if ids is None or _has_past(settings):
+        if ids is None or has_past(settings):
             return
         is_pair = bool(getattr(self._model.config, "is_encoder_decoder", False))
         role = _role(prefix, is_pair)
@@ -231,38 +229,7 @@ def _role(prefix: str, is_pair: bool) -> str:
     return "decoder" if "decoder" in prefix.split(".")[-1] else "encoder"
 
 
-def _has_past(settings: dict[str, Any]) -> bool:
-    cache = settings.get("past_key_values")
-    length = getattr(cache, "get_seq_length", lambda: 0)()
-    return int(length) > 0
-
-
 # --- layers and heads -----------------------------------------------------------------------------
-
-
-def _places(name: str, layers: Any, heads: Any) -> tuple[dict | None, list[int] | None]:
-    """The heads of each layer, or None for all layers and their heads."""
-    chosen = None if heads is None else listed(heads)
-    if chosen is not None and not chosen:
-        raise made(InvalidArgument, op=name, argument="heads", found="empty",
-                   expected="numbers, or None for all")  # fmt: skip
-    if chosen is not None and all(isinstance(each, (tuple, list)) for each in chosen):
-        if layers is not None:
-            raise made(InvalidArgument, op=name, argument="layers", found="given beside pairs",
-                       expected="None, since each head has its layer")  # fmt: skip
-        places: dict[int, list[int] | None] = {}
-        for layer, head in chosen:
-            of_layer = places.setdefault(whole(name, "heads", layer), [])
-            of_layer.append(whole(name, "heads", head))
-        return places, None
-    chosen = None if chosen is None else sorted({whole(name, "heads", each) for each in chosen})
-    if layers is None:
-        return None, chosen
-    numbers = [whole(name, "layer", each) for each in listed(layers)]
-    if not numbers:
-        raise made(InvalidArgument, op=name, argument="layers", found="empty",
-                   expected="numbers, or None for all")  # fmt: skip
-    return dict.fromkeys(numbers, chosen), None
 
 
 def _stacks_of(
@@ -332,18 +299,6 @@ def _check_lengths(edit: Edit, count: int) -> None:
 
 
 # --- values ---------------------------------------------------------------------------------------
-
-
-def _number(op: str, argument: str, given: Any) -> float:
-    try:
-        number = float(given)
-    except (TypeError, ValueError):
-        raise made(WrongType, op=op, argument=argument, found=kind_of(given),
-                   expected="a number") from None  # fmt: skip
-    if not np.isfinite(number):
-        raise made(InvalidArgument, op=op, argument=argument, found=str(number),
-                   expected="a finite number")  # fmt: skip
-    return number
 
 
 def _array(mask: Any) -> Tensor:

@@ -182,10 +182,11 @@ def _freeze(block: Block, applied: Applied) -> None:
     logs = theirs.to(block.scores).log()
     within = slice(rows.start - block.queries.start, rows.stop - block.queries.start)
     heads = [block.heads.index(head) for head in applied.heads]
-    block.scores = _put(block.scores, heads, within, logs)
+    who = _at(applied.edit.found.get("who"), rows).to(logs.device)[:, None, :, None]
+    block.scores = _put(block.scores, heads, within, logs, who)
     if block.sink is not None:
         rest = (1 - theirs.sum(-1, keepdim=True)).clamp(min=0).to(block.sink).log()
-        block.sink = _put(block.sink.clone(), heads, within, rest)
+        block.sink = _put(block.sink, heads, within, rest, who)
     applied.edit.was_applied = True
 
 
@@ -203,10 +204,11 @@ def _widened(weights: Tensor, keys: range, wanted: range, edit: Edit) -> Tensor:
     return torch.nn.functional.pad(cut, (first, len(wanted) - first - cut.shape[-1]))
 
 
-def _put(into: Tensor, heads: list[int], rows: slice, values: Tensor) -> Tensor:
+def _put(into: Tensor, heads: list[int], rows: slice, values: Tensor, who: Tensor) -> Tensor:
+    """A copy with values at some heads and rows, where ``who`` is true."""
     into = into.clone()
     part = into[:, :, rows]
-    part[:, heads] = values.expand(into.shape[0], -1, -1, -1)
+    part[:, heads] = torch.where(who, values, part[:, heads])
     return into
 
 

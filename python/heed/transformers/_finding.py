@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from .._checks import whole
-from ..errors import InvalidArgument, NotFound, OutOfRange, made
+from .._edited import listed, word_places
+from ..errors import InvalidArgument, OutOfRange, made
 from . import _pieces
 
 
@@ -43,28 +42,9 @@ class Finder:
         if self._tokenizer is None:
             raise made(InvalidArgument, op=self._op, argument=self._argument, found=repr(word),
                        expected="positions, since this text has no tokens")  # fmt: skip
-        text, ends = "", []
-        for piece in _pieces.pieces(self._tokenizer, ids):
-            text += piece.decode(errors="replace")
-            ends.append(len(text))
-        tokens = []
-        for match in re.finditer(rf"(?<!\w){re.escape(word.strip())}(?!\w)", text):
-            begins = [0, *ends[:-1]]
-            tokens += [
-                at for at, (begin, end) in enumerate(zip(begins, ends))
-                if begin < match.end() and end > match.start()
-            ]  # fmt: skip
-        if not tokens:
-            where = f" of sequence {sequence}" if sequence else ""
-            raise made(NotFound, op=self._op, argument=self._argument, found=repr(word),
-                       expected=f"a word of the text{where}: {text.strip()[:200]!r}")  # fmt: skip
-        return tokens
-
-
-def listed(given: Any) -> list[Any]:
-    if isinstance(given, (list, tuple, set, range, np.ndarray, Tensor)):
-        return [each.item() if isinstance(each, (np.generic, Tensor)) else each for each in given]
-    return [given]
+        where = f" of sequence {sequence}" if sequence else ""
+        pieces = _pieces.pieces(self._tokenizer, ids)
+        return word_places(self._op, self._argument, word, pieces, where)
 
 
 def check_words(op: str, argument: str, given: Any, tokenizer: Any) -> None:

@@ -127,6 +127,13 @@ class Hook:
         return Hook(None, None)
 
 
+def has_past(settings: dict[str, Any]) -> bool:
+    """Whether a pass goes on from a cache."""
+    cache = settings.get("past_key_values")
+    length = getattr(cache, "get_seq_length", lambda: 0)()
+    return int(length) > 0
+
+
 def _block(name: str) -> str:
     """The layer around an attention module: "model.decoder.layers.3"."""
     return re.match(r"(.*?\.\d+(?=\.))?", name)[0]

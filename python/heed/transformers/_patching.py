@@ -9,8 +9,8 @@ import torch
 from transformers import PreTrainedModel
 
 from .._checks import kind_of
-from .._tables import table_of
-from ..errors import InvalidArgument, WrongType, made
+from .._patching import Ends, sorted_by_effect
+from ..errors import WrongType, made
 from ._editing import edit
 from ._watching import watch
 
@@ -42,22 +42,17 @@ def patching(
         with watch(model) as seen:
             best = float(metric(model(**given["clean"])))
         worst = float(metric(model(**given["corrupted"])))
-        if best == worst:
-            raise made(
-                InvalidArgument, op="patching", argument="metric",
-                found=f"{best:g} for clean and corrupted", expected="different numbers",
-            )  # fmt: skip
+        ends = Ends.of(best, worst)
         places = seen.places(stack, layers)
         rows = []
         for done, (layer, head) in enumerate(places, 1):
             with edit(model) as edits:
                 edits.patch(seen, layer, head, stack=stack)
                 found = float(metric(model(**given["corrupted"])))
-            effect = (found - worst) / (best - worst)
-            rows.append({"layer": layer, "head": head, "metric": found, "effect": effect})
+            rows.append({"layer": layer, "head": head, **ends.row(found)})
             if progress is not None:
                 progress(done, len(places))
-    return table_of(sorted(rows, key=lambda row: -abs(row["effect"])))
+    return sorted_by_effect(rows)
 
 
 def _inputs(name: str, given: Any, tokenizer: Any) -> dict[str, Any]:

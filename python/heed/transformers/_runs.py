@@ -15,6 +15,7 @@ from .._seen import Seen
 from ..errors import Unsupported, made
 from ._calls import Call, placed
 from ._edits import apply, block_of
+from ._gradients import SeenWithGradients
 from ._grids import Grid
 from ._pattern import Pattern, settings_of
 from ._rules import EVERYTHING
@@ -40,6 +41,11 @@ class Run:
     @property
     def keys(self) -> range:
         return range(self.first.keys.start, self.calls[-1].keys.stop)
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """[B, H, Tq, Tk] of the weights."""
+        return *self.first.q.shape[:2], len(self.queries), len(self.keys)
 
     def is_continued_by(self, call: Call) -> bool:
         begin = call.queries.start
@@ -96,7 +102,17 @@ class Run:
 
     @cached_property
     def seen(self) -> Seen:
-        return self._part(range(len(self.queries)), range(len(self.keys)))
+        everything = range(len(self.queries)), range(len(self.keys))
+        seen = self._part(*everything)
+        graphs = [call.graph for call in self.calls]
+        if None in graphs:
+            return seen
+        if self.dense is not None:
+            return SeenWithGradients.of_graph(seen, None)
+        q, k, _, settings = Run.of(graphs)._problem(*everything)
+        return SeenWithGradients.of_graph(
+            seen, (q, k, settings.get("bias"), settings.get("sink"))
+        )
 
     @cached_property
     def sums(self) -> Tensor:

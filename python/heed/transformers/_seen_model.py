@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
+from .._checks import whole
+from .._libraries import Torch
 from .._plots import draw_image_map
 from .._seen import Seen
 from .._tables import table_of
+from .._weights import Weights
 from ..errors import InvalidArgument, NotFound, OutOfRange, made
 from ._calls import Call
 from ._image_maps import image_map, marked, patches_of, shares_of
@@ -32,6 +36,7 @@ class SeenModel:
         self._model = model
         self._tokenizer = tokenizer_of(tokenizer)
         self._runs: dict[Place, dict[int, list[Run]]] = {}
+        self._logits: list[Tensor] = []
 
     @property
     def stacks(self) -> dict[str, list[int]]:
@@ -53,6 +58,34 @@ class SeenModel:
         """
         return self._run(layer, stack, text).seen
 
+    @property
+    def weights(self) -> Weights:
+        """The weights of every layer, [layers, B, H, Tq, Tk] float32, of which nothing is stored:
+        ``seen.weights[2, 0, 4, -1]``. Layers are those of :attr:`stacks` in their order, counted
+        from 0. Of the one stack there is and the last text; :meth:`weights_of` has others."""
+        return self.weights_of()
+
+    def weights_of(self, stack: str | None = None, text: int = -1) -> Weights:
+        """The weights of every layer of a stack, as :attr:`weights`."""
+        layers = sorted(self._runs[self._place(stack)])
+        shapes = {layer: self._run(layer, stack, text).shape for layer in layers}
+        if len(set(shapes.values())) > 1:
+            sizes = " and ".join(str(list(each)) for each in sorted(set(shapes.values())))
+            raise made(
+                InvalidArgument, op="weights", argument="stack", found=f"layers of {sizes}",
+                expected="layers of one shape; attention(layer).weights has one layer's",
+            )  # fmt: skip
+
+        def select(selected: list[list[int]]) -> np.ndarray:
+            chosen, *others = selected
+            found = np.empty([len(each) for each in selected], np.float32)
+            for at, layer in enumerate(chosen if found.size else ()):
+                found[at] = self._run(layers[layer], stack, text).seen.weights.selected(others)
+            return found
+
+        axes = ("layer", "batch", "head", "query", "key")
+        return Weights(select, Torch(), (len(layers), *shapes[layers[0]]), axes)
+
     def tokens(self, stack: str | None = None, text: int = -1) -> list[list[Any]] | None:
         """The tokens at the queries, one list per sequence: the text that each adds (``" cat"``) where
         there is a tokenizer, ids otherwise. Patches have no words: they are named by the number of
@@ -69,6 +102,17 @@ class SeenModel:
                     words[token] = label
             found.append(words)
         return found
+
+    def logits(self, text: int = -1) -> Tensor | None:
+        """[B, vocabulary], the logits behind the last token of a text, and of what was generated
+        after it. None where the model does not write, or returned none."""
+        if not self._logits:
+            return None
+        count = len(self._logits)
+        if not -count <= whole("logits", "text", text) < count:
+            raise made(OutOfRange, op="logits", argument="text", found=str(text),
+                       expected=f"{-count} to {count - 1}")  # fmt: skip
+        return self._logits[text]
 
     def heads(self, stack: str | None = None, text: int = -1) -> Any:
         """A row a head, with scores: a pandas.DataFrame where pandas is there, else a small table, as
@@ -215,7 +259,8 @@ class SeenModel:
             for place, layers in self._runs.items()
             for layer, runs in layers.items()
         ]
-        write({"model": self._model, "silent": self.silent, "runs": runs}, path)
+        state = {"model": self._model, "silent": self.silent, "runs": runs, "logits": self._logits}
+        write(state, path)
 
     @classmethod
     def load(cls, path: Path, tokenizer: Any = None) -> SeenModel:
@@ -223,15 +268,18 @@ class SeenModel:
         state = read(path)
         seen = cls(state["model"], tokenizer)
         seen.silent = state["silent"]
+        seen._logits = state.get("logits", [])  # files of before had none
         for place, layer, runs in state["runs"]:
             seen._runs.setdefault(place, {})[layer] = [Run.of(calls) for calls in runs]
         return seen
 
     @property
     def nbytes(self) -> int:
-        """The memory of what is kept: q, k, v and the output or the log-sum-exp."""
+        """The memory of what is kept: q, k, v and the output or the log-sum-exp, and the last logits."""
         layers = (runs for layers in self._runs.values() for runs in layers.values())
-        return sum(run.nbytes for runs in layers for run in runs)
+        return sum(run.nbytes for runs in layers for run in runs) + sum(
+            each.numel() * each.element_size() for each in self._logits
+        )
 
     def __repr__(self) -> str:
         stacks = ", ".join(
@@ -311,12 +359,19 @@ class SeenModel:
 
     # --- sorted as they come ---------------------------------------------------------------------
 
-    def _add(self, place: Place, layer: int, call: Call) -> None:
+    def _add(self, place: Place, layer: int, call: Call) -> Run:
         runs = self._runs.setdefault(place, {}).setdefault(layer, [])
         if runs and runs[-1].is_continued_by(call):
             runs[-1].add(call)
         else:
             runs.append(Run(call))
+        return runs[-1]
+
+    def _add_logits(self, logits: Tensor, *, goes_on: bool) -> None:
+        """Appends a text's logits, or replaces the last ones where that text goes on."""
+        if goes_on and self._logits:
+            self._logits.pop()
+        self._logits.append(logits)
 
     def _places(self) -> dict[str, Place]:
         return names_of(list(self._runs))

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from .._checks import whole
+from .._checks import flag, whole
 from ..errors import InvalidArgument, OutOfRange, made
 from ._arguments import Arguments
 from ._calls import Call
-from ._following import Following, Hook
+from ._following import Following, Hook, has_past
 from ._images import CONVOLUTIONS, Images
 from ._layers import is_inside
 from ._models import listed, refused, unwrapped
+from ._outputs import Pass
 from ._pictures import Sight
 from ._seen_model import SeenModel
 
@@ -26,7 +28,7 @@ from ._seen_model import SeenModel
 @contextmanager
 def watch(
     model: PreTrainedModel, tokenizer: Any = None, *, layers: Iterable[int] | None = None,
-    keep: str | None = None,
+    keep: str | None = None, gradients: bool = False,
 ) -> Iterator[SeenModel]:  # fmt: skip
     """Keeps what ``model``'s attention is given and returns inside the ``with``.
 
@@ -40,6 +42,8 @@ def watch(
         pictures and sound became the model's numbers
     layers : the layers to keep; all by default
     keep : a device to keep tensors on, such as "cpu"; by default they stay where they were computed
+    gradients : whether ``attention(layer).entropy()`` and ``.received()`` have gradients, so that
+        they can be a part of a loss. The pass's graph lives as long as what is kept
 
     Yields
     ------
@@ -61,7 +65,8 @@ def watch(
                    expected="the numbers of layers, or None for all")  # fmt: skip
     device = None if keep is None else _device(keep)
     seen = SeenModel(type(inner).__name__, tokenizer)
-    watching = Watch(inner, seen, chosen, device, Sight.of(tokenizer))
+    has_gradients = flag("watch", "gradients", gradients)
+    watching = Watch(inner, seen, chosen, device, Sight.of(tokenizer), has_gradients)
     with watching.attached(is_wrapped=inner is not model):
         yield seen
         watching.check_everything_called()
@@ -74,7 +79,7 @@ class Watch(Following):
 
     def __init__(
         self, model: PreTrainedModel, seen: SeenModel, chosen: set[int] | None, device: Any,
-        sight: Sight,
+        sight: Sight, has_gradients: bool,
     ):  # fmt: skip
         super().__init__(model)
         self.seen = seen
@@ -84,12 +89,32 @@ class Watch(Following):
             for module in self.modules
             if isinstance(module, CONVOLUTIONS)
         ]
-        self._chosen, self._device = chosen, device
+        self._chosen, self._device, self._has_gradients = chosen, device, has_gradients
         self._called: set[str] = set()
         self._left_out: set[int] = set()
+        self._goes_on = False
+        self._pass = Pass()
+        self._hooks += [model.register_forward_hook(Hook(self, self._returned), with_kwargs=True)]
+        self._writes = model.can_generate()
 
     def begun(self, prefix: str, module: nn.Module, settings: dict[str, Any]) -> None:
         self._images.begun(prefix, module, settings)
+        if prefix == "":
+            self._goes_on = has_past(settings)
+            self._pass = Pass()
+
+    def _returned(
+        self, module: nn.Module, args: tuple[Any, ...], settings: dict[str, Any], output: Any
+    ) -> None:
+        """Keeps the logits behind the last token of a pass, and gives the weights it was asked for."""
+        if self._chosen is None:
+            self._pass.fill(output)
+        logits = getattr(output, "logits", None)
+        if not self._writes or not isinstance(logits, Tensor) or logits.dim() != 3:
+            return
+        last = _last(logits.detach(), settings.get("attention_mask"))
+        last = last if self._device is None else last.to(self._device)
+        self.seen._add_logits(last, goes_on=self._goes_on)
 
     def called(self, module: nn.Module, compute: Callable[..., Any], given: Arguments) -> Any:
         """Calls the function and keeps the call of one module."""
@@ -106,14 +131,18 @@ class Watch(Following):
         weights = None if is_theirs else next(iter(others), None)
         call = Call.of(given, out, weights, self.is_overwritten)
         is_cut = call.k.shape[2] < given.key.shape[2]
-        call = call.detached(self.is_overwritten or is_cut)
-        place = self.located(module, name, call)
+        kept = call.detached(self.is_overwritten or is_cut)
+        place = self.located(module, name, kept)
         try:
-            call.images, call.marks = self._images.of(name, call)
+            kept.images, kept.marks = self._images.of(name, kept)
         except Exception as error:  # the model runs on, as it would without a watch
             said = f"watch: images of {self.model_name} are not shown: {error!r}"
             warnings.warn(said, stacklevel=2)
-        self.seen._add(place, layer, call if self._device is None else call.to(self._device))
+        kept = kept if self._device is None else kept.to(self._device)
+        if self._has_gradients and torch.is_grad_enabled():
+            positions = {"queries": kept.queries, "is_cross": kept.is_cross, "mask": kept.mask}
+            kept.graph = dataclasses.replace(call, **positions)
+        self._pass.add(place, self.seen._add(place, layer, kept), kept)
         return answer
 
     def check_everything_called(self) -> None:
@@ -143,6 +172,16 @@ class Watch(Following):
 
     def _is_near_a_call(self, name: str) -> bool:
         return any(is_inside(name, other) or is_inside(other, name) for other in self._called)
+
+
+def _last(logits: Tensor, padding: Any) -> Tensor:
+    """[B, vocabulary], behind the last token of each sequence, without padding."""
+    count = logits.shape[1]
+    at = torch.full((len(logits),), count - 1, device=logits.device)
+    if isinstance(padding, Tensor) and padding.dim() == 2 and padding.shape[1] == count > 1:
+        places = torch.arange(count, device=padding.device)
+        at = (places * padding.bool()).argmax(1).to(logits.device)
+    return logits[torch.arange(len(logits), device=logits.device), at]
 
 
 def _device(keep: str) -> torch.device:

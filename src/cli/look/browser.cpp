@@ -254,7 +254,7 @@ std::string draw_picture(const SessionPointer& session, const ViewAddress& view,
                          const PictureTask& task) {
   const auto taken = std::make_shared<std::promise<Taken>>();
   std::future<Taken> picture = taken->get_future();
-  ServerOptions serve = {.token = random_token(), .session = session};
+  ServerOptions serve = {.token = random_token(), .session = session, .beside = task.beside};
   serve.limits.body_bytes = kPictureBytes;
   serve.picture = PictureOrder{.format = task.format,
                                .width = task.width,

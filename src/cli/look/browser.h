@@ -55,6 +55,7 @@ struct PictureTask {
   std::optional<std::string> panel = {};  // this part of the view alone
   std::string program;                    // of find_browser
   const LoadedModel* model = {};          // null: of a session of arrays
+  SessionPointer beside = {};             // what the view's run: names
   std::function<void()> check;  // called while the browser draws; throws when it is time to stop
 };
 

@@ -181,7 +181,7 @@ bool is_shown(std::string_view part, const ViewAddress& view, const std::string&
 // A saved page has no model, so that it can neither follow what values write nor read a text.
 std::string_view forms_of(std::string_view part, const ViewAddress& view) {
   const Versus versus = read_versus(view.versus).value_or(Versus());
-  const bool compares_runs = versus.text || versus.model;
+  const bool compares_runs = versus.text || versus.model || versus.run;
   if (part == "of" || ((part == "vs" || part == "show") && compares_runs)) return "svg or png";
   if (part == "units" && !cell_key(view)) return "text, svg, png or html";
   return "svg, png or html";

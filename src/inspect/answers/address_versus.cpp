@@ -168,11 +168,21 @@ std::optional<ViewPlace> head_of(std::string_view text) {
   return place;
 }
 
+bool is_run_name(std::string_view text) {
+  constexpr std::size_t kMostLetters = 40;
+  return !text.empty() && text.size() <= kMostLetters && std::ranges::all_of(text, [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '-' || letter == '_';
+  });
+}
+
 }  // namespace
+
+std::string run_id(std::string_view run) { return "run-" + std::string(run); }
 
 std::optional<Versus> read_versus(std::string_view text) {
   constexpr std::string_view kText = "text:";
   constexpr std::string_view kModel = "model:";
+  constexpr std::string_view kRun = "run:";
   if (text.starts_with(kText)) {
     auto other = percent_decoded(text.substr(kText.size()));
     return other ? std::optional(Versus{.text = std::move(other)}) : std::nullopt;
@@ -180,6 +190,10 @@ std::optional<Versus> read_versus(std::string_view text) {
   if (text.starts_with(kModel)) {
     auto name = percent_decoded(text.substr(kModel.size()));
     return name ? std::optional(Versus{.model = std::move(name)}) : std::nullopt;
+  }
+  if (text.starts_with(kRun)) {
+    const std::string_view name = text.substr(kRun.size());
+    return is_run_name(name) ? std::optional(Versus{.run = std::string(name)}) : std::nullopt;
   }
   if (const auto head = head_of(text)) return Versus{.head = head};
   const auto edits = edits_of(text);

@@ -52,7 +52,7 @@ void check_versus(const ViewAddress& view, const Session& session) {
     const StackShape& stack = find_stack("view", session.model, shapes, place.stack);
     check_layer("view", session.model, stack, place.layer);
     check_head("view", session.model, stack, place.head);
-  } else if (!versus.text && !versus.model) {
+  } else if (!versus.text && !versus.model && !versus.run) {
     check_edits("view", session, versus.edits);
   }
 }

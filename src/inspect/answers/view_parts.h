@@ -31,13 +31,17 @@ std::optional<std::int64_t> address_number(std::string_view text, std::size_t di
 bool read_filter(ViewAddress& view, std::string_view text);
 std::string filter_text(const ViewAddress& view);
 
-/// One of the four.
+/// What a view is compared with: one of the five.
 struct Versus {
   std::optional<ViewPlace> head = {};
   Edits edits = {};
   std::optional<std::string> text = {};
   std::optional<std::string> model = {};  // reads the same text
+  std::optional<std::string> run = {};    // another session, beside the first
 };
+
+/// The id of the session that `run` names.
+std::string run_id(std::string_view run);
 
 /// Nothing where it does not parse.
 std::optional<Versus> read_versus(std::string_view text);

@@ -56,6 +56,71 @@ class Checks {
       if (side < -1) fail(op_, name, side, "-1 (all keys to that side) or a count");
   }
 
+  void temperature(const Temperature& edit) const {
+    place(edit.place);
+    number("factor", edit.factor);
+  }
+
+  void steering(const Steering& edit) const {
+    place(edit.place);
+    number("by", edit.by);
+    if (edit.query >= 0)
+      position("query", edit.query, std::ssize(session_.queries(edit.place.stack)));
+    position("key", edit.key, std::ssize(session_.keys(edit.place.stack)));
+  }
+
+  void masked(const MaskedHead& edit) const {
+    place(edit.place);
+    if (edit.mask.rule() != nullptr)
+      edit.mask.rule()->check(
+          {.batch = 1,
+           .heads = find_stack(op_, session_.model, shapes_, edit.place.stack).heads,
+           .query_length = std::ssize(session_.queries(edit.place.stack)),
+           .key_length = std::ssize(session_.keys(edit.place.stack))});
+  }
+
+  void patched(const PatchedHead& edit) const {
+    place(edit.place);
+    if (edit.query >= 0)
+      position("query", edit.query, std::ssize(session_.queries(edit.place.stack)));
+    other_run(edit.place, edit.from, /*of_keys=*/false);
+  }
+
+  // A head that shares its keys can be frozen only with all those that it shares them with.
+  void frozen(const FrozenHead& edit, const Edits& edits) const {
+    place(edit.place);
+    other_run(edit.place, edit.from, /*of_keys=*/true);
+    const StackShape& shape = find_stack(op_, session_.model, shapes_, edit.place.stack);
+    const int each = shape.heads / shape.kv_heads;
+    const int first = edit.place.head / each * each;
+    for (int head = first; head < first + each; ++head) {
+      const Place beside = {edit.place.stack, edit.place.layer, head};
+      if (std::ranges::find(edits.freeze, FrozenHead{beside, edit.from}) == edits.freeze.end())
+        fail({.code = ErrorCode::kUnsupported,
+              .op = "freeze",
+              .argument = "heads",
+              .found = fmt::format("head {} of layer {} without head {}", edit.place.head,
+                                   edit.place.layer, head),
+              .expected =
+                  fmt::format("all heads that share keys: {} to {}", first, first + each - 1)});
+    }
+    const Edits& theirs = edit.from.session->edits;
+    if (edit.from.session->model != session_.model)
+      fail("freeze", "run", edit.from.session->model, session_.model);
+    const auto has_own = [&](const auto& list) {
+      return std::ranges::find(list, edit.place, [](const auto& of) { return of.place; }) !=
+             list.end();
+    };
+    if (!theirs.hide.empty() || !theirs.mask.empty() || has_own(theirs.remove) ||
+        has_own(theirs.temperature) || has_own(theirs.steer) || has_own(theirs.masked))
+      fail({.code = ErrorCode::kUnsupported,
+            .op = "freeze",
+            .argument = "run",
+            .found = fmt::format("edits of the scores of layer {}, head {}", edit.place.layer,
+                                 edit.place.head),
+            .expected = "a run that leaves them as they are"});
+  }
+
   void something_left(const Edits& edits) const {
     for (const auto& [side, name, tokens] :
          {std::tuple(TokenSide::kTokens, "tokens", &session_.tokens),
@@ -74,6 +139,27 @@ class Checks {
   }
 
  private:
+  void other_run(const Place& place, const OtherRun& run, bool of_keys) const {
+    const LayerAttention& layer = run.session->at(place);
+    const std::int64_t queries = std::ssize(session_.queries(place.stack));
+    const std::int64_t keys = std::ssize(session_.keys(place.stack));
+    const StackShape& own = find_stack(op_, session_.model, shapes_, place.stack);
+    if (layer.queries() != queries || (of_keys && layer.keys() != keys))
+      fail(op_, "run",
+           fmt::format("{}, {}", number_of(layer.queries(), "query", "queries"),
+                       number_of(layer.keys(), "key")),
+           fmt::format("{} and {}, as this text has", queries, keys));
+    const StackShape& theirs = run.session->at(place.stack).shape;
+    if (theirs.heads != own.heads || theirs.kv_heads != own.kv_heads ||
+        theirs.head_dim != own.head_dim)
+      fail(op_, "run", fmt::format("{} heads of {}", theirs.heads, theirs.head_dim),
+           fmt::format("{} heads of {}", own.heads, own.head_dim));
+  }
+
+  void number(const char* name, double found) const {
+    if (!std::isfinite(found)) fail(op_, name, found, "a finite number");
+  }
+
   void position(const char* name, std::int64_t at, std::int64_t count) const {
     if (at >= 0 && at < count) return;
     fail({.code = ErrorCode::kNotFound,
@@ -105,6 +191,11 @@ void check_edits(std::string_view op, const Session& session, const Edits& edits
   for (const EditedToken& token : sorted.hide) check.token(token);
   for (const TokenSwap& swap : sorted.swap) check.swap(swap);
   for (const AddedMask& mask : sorted.mask) check.mask(mask);
+  for (const Temperature& edit : sorted.temperature) check.temperature(edit);
+  for (const Steering& edit : sorted.steer) check.steering(edit);
+  for (const MaskedHead& edit : sorted.masked) check.masked(edit);
+  for (const FrozenHead& edit : sorted.freeze) check.frozen(edit, sorted);
+  for (const PatchedHead& edit : sorted.patch) check.patched(edit);
   check.one_swap_a_place(sorted);
   check.something_left(sorted);
 }

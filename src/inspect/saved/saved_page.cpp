@@ -103,7 +103,7 @@ std::string versus_of(const Edits& edits) {
 SnapshotAnswer snapshot(LiveSession& session, ViewAddress view, std::int64_t bytes,
                         const LiveSession* edited, const std::optional<ChosenHead>& chosen) {
   check_other_side(view, edited != nullptr);
-  if (edited != nullptr) view.versus = versus_of(edited->input.edits);
+  if (edited != nullptr && !compared_run(view)) view.versus = versus_of(edited->input.edits);
   if (edited != nullptr) bytes /= 2;
   const ViewAddress compared = with_compared(view);
   std::vector<Place> in_view;
@@ -136,8 +136,13 @@ std::string script_safe(std::string_view json) {
 
 std::optional<Edits> compared_edits(const ViewAddress& view) {
   const auto versus = view.versus.empty() ? std::nullopt : read_versus(view.versus);
-  if (!versus || versus->head || versus->text || versus->model) return {};
+  if (!versus || versus->head || versus->text || versus->model || versus->run) return {};
   return versus->edits;
+}
+
+std::optional<std::string> compared_run(const ViewAddress& view) {
+  const auto versus = view.versus.empty() ? std::nullopt : read_versus(view.versus);
+  return versus ? versus->run : std::nullopt;
 }
 
 void check_other_side(const ViewAddress& view, bool has_edited) {

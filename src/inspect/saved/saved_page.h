@@ -26,6 +26,9 @@ struct PageSources {
 /// The edits that a view compares its text with; nothing where it compares with something else.
 std::optional<Edits> compared_edits(const ViewAddress& view);
 
+/// The name of the session that a view compares its own with, if it does.
+std::optional<std::string> compared_run(const ViewAddress& view);
+
 /// Throws kUnsupported where the view compares with what a file cannot hold: another text or model,
 /// or edits that were not run.
 void check_other_side(const ViewAddress& view, bool has_edited);
@@ -37,9 +40,10 @@ std::shared_ptr<LiveSession> edited_side(const LiveSession& live, const LoadedMo
                                          const std::function<bool()>& stop);
 
 /// Opens at `view`, which fits the session, and asks nobody for anything. Every layer must have
-/// been scored. `edited` is the same text under the view's compared_edits, scored as well; a
-/// view that compares with anything else than a head is refused without it. `chosen` says why the
-/// view has its head; without it the page can show why heed's own choice has its head.
+/// been scored. `edited` is the same text under the view's compared_edits, or its compared_run,
+/// scored as well; a view that compares with anything else than a head is refused without it.
+/// `chosen` says why the view has its head; without it the page can show why heed's own choice has
+/// its head.
 std::string saved_page(const PageSources& page, LiveSession& session, const ViewAddress& view,
                        std::int64_t bytes = kSavedBytes, const LiveSession* edited = nullptr,
                        const std::optional<ChosenHead>& chosen = {});

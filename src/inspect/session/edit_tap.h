@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "heed/inspect/session.h"
+#include "tensor/views.h"
 
 namespace heed {
 
-/// Heads that are ablated give 0; edges, hidden tokens and added masks close keys by head. What
+/// Heads that are ablated give 0, patched ones what they give elsewhere; edges, hidden tokens and
+/// added masks close keys by head. A layer whose scores are those of another run, scaled or steered
+/// is computed again. What
 /// `next` does follows, and it sees what the edits left.
 class EditTap final : public Tap {
  public:
@@ -22,8 +25,17 @@ class EditTap final : public Tap {
   Mask mask(Stack stack, int layer) override;
 
  private:
+  void patch(const TapName& name, const View& value) const;
+  bool changes_scores(const TapName& name) const;
+  void freeze(const TapName& name, AttentionArgs& args);
+  void temper(const TapName& name, AttentionArgs& args);
+  void steer(const TapName& name, AttentionArgs& args);
+
   const Session& session_;
   Tap* next_;
+  Tensor q_, k_, slopes_;  // what the arguments of an attention look at
+  KeptView bias_;
+  Attended edited_;  // of other scores, until the heads take its output
 };
 
 /// What `session`'s edits close in one layer, beside the family's own mask.

@@ -51,7 +51,7 @@ export class HeadsCompare implements Panel {
 
   constructor(private readonly page: Page) {
     const {kind} = readVersus(page.store.now.versus) ?? {};
-    const names: With[] = ['nothing', 'head', 'text', ...kind === 'edits' || kind === 'model' ? [kind] : []];
+    const names: With[] = ['nothing', 'head', 'text', ...kind === 'edits' || kind === 'model' || kind === 'run' ? [kind] : []];
     const made = choice<With>('compare with', names.map((name) => ({name, label: name})), (name) => this.turn(name));
     this.switches = made.element;
     this.show = made.show;

@@ -36,10 +36,10 @@ export class SnapshotTransport implements Transport {
     this.edited = edited ? new SnapshotTransport({...own, ...edited, answers: []}) : null;
   }
 
-  /** Who knows the session that a path names: edits make another one. */
+  /** Who knows the session that a path names: what it is compared with is another one. */
   private of(path: string): SnapshotTransport {
     const {edited} = this;
-    return edited && path.includes(`/sessions/${edited.snapshot.session.session}/`) ? edited : this;
+    return edited && `${path}/`.includes(`/sessions/${edited.snapshot.session.session}/`) ? edited : this;
   }
 
   async request(path: string, init?: RequestInit): Promise<Response> {

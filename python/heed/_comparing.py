@@ -1,0 +1,244 @@
+"""Two runs side by side: what changed in each head, and in the next word."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _core
+from ._compared_side import Side
+from ._notebook import saved_in_a_frame, shown_in_a_notebook
+from ._session import Session
+from ._session_questions import Who
+from ._tables import table_of
+from .errors import InvalidArgument, Unsupported, WrongType, made, refused
+
+_PART = 2**22  # weights that are compared at a time
+
+
+class LogitDifference(NamedTuple):
+    """The logit of one word less that of another, behind the same token of two runs."""
+
+    words: tuple[str, str]
+    """The two tokens."""
+    a: float
+    b: float
+
+    @property
+    def change(self) -> float:
+        """What run b has more than run a."""
+        return self.b - self.a
+
+
+def compare(
+    a: Any, b: Any, *, words: tuple[str | int, str | int] | None = None,
+    position: Who | None = None, stack: str | None = None, text: int = -1, sequence: int = 0,
+    name: str = "b",
+) -> Comparison:  # fmt: skip
+    """What differs between two runs: before and after an edit, or of two texts of one length.
+
+    Parameters
+    ----------
+    a, b : two sessions, or two of what ``heed.transformers.watch`` yields; of one model, with as
+        many tokens
+    words : two next words, whose difference of logits is wanted. A word stands for the token with a
+        space before it where there is one, as inside of a text, else for the token that it is; a
+        number is a token's id
+    position : the token behind which words are compared; by default the last, of models that write.
+        Other ones need a session that keeps their logits
+    stack, text, sequence : of what a watch saw, as ``SeenModel.look`` takes them
+    name : what the page calls run b: letters, digits, ``-`` and ``_``
+
+    Raises
+    ------
+    ValueError, TypeError
+        where the runs do not have the same layers, heads and numbers of tokens, or a word is not
+        one token
+    """
+    first, second = (
+        Side(each, which, stack, text, sequence) for each, which in ((a, "a"), (b, "b"))
+    )
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
+        raise refused("compare", "name", repr(name), "1 to 40 letters, digits, - and _")
+    _check_alike(first, second)
+    return Comparison(first, second, words, position, name)
+
+
+class Comparison:
+    """Two runs, which :func:`compare` makes. In a notebook it shows the page with A, B and A - B,
+    at the head that changed most; ``save`` writes it as a file."""
+
+    def __init__(self, a: Side, b: Side, words: Any, position: Who | None, name: str):
+        self._a, self._b, self._name = a, b, name
+        self._logits = _both_logits(a, b, position, is_wanted=words is not None)
+        self.kl: float | None = None
+        """The Kullback-Leibler divergence of the next word of b from that of a, in nats: the sum of
+        p_a ln(p_a / p_b). None where the logits are not known."""
+        self.logit_difference: LogitDifference | None = None
+        """The difference of ``words``, where these were given."""
+        if self._logits is not None:
+            self.kl = _divergence(*self._logits)
+        if words is not None:
+            self.logit_difference = self._difference(words)
+
+    @cached_property
+    def heads(self) -> Any:
+        """A row a head, the most changed first (a pandas.DataFrame where pandas is there, else a
+        small table): ``stack``, ``layer``, ``head``; ``change``, the total variation between a row
+        of weights in a and in b, which is the share of its weight that moved, mean of all rows;
+        ``largest``, that of the row that changed most, and ``row``, that row. The weight of a sink
+        counts as that of a key. Rows that see no key in either run do not count."""
+        rows = [row for stack in self._a.session.stacks for row in self._changes(stack)]
+        return table_of(sorted(rows, key=lambda row: -row["change"]))
+
+    @cached_property
+    def session(self) -> Session:
+        """Run a, with run b beside it on its page."""
+        session = Session(
+            _core.compared(self._a.session._core, self._b.session._core, self._name),
+            self._a.session.model,
+        )
+        session._address = self._address()
+        return session
+
+    def look(self) -> Session:
+        """The page, where a notebook shows it: A, B and A - B."""
+        return self.session
+
+    def to_html(self, **asked: Any) -> str:
+        """The page as one file, as :meth:`Session.to_html` makes it."""
+        return self.session.to_html(**asked)
+
+    def save(self, path: str | Path, **asked: Any) -> None:
+        """Writes ``.html``, ``.svg`` or ``.png``, as :meth:`Session.save` does."""
+        if Path(path).suffix not in (".html", ".svg", ".png"):
+            raise refused("save", "path", repr(str(path)), "a name that ends in .html, .svg or .png")
+        self.session.save(path, **asked)
+
+    def __repr__(self) -> str:
+        lines = [repr(self.heads)]
+        if self.kl is not None:
+            lines.append(f"next word: KL(a || b) {self.kl:.4g} nats")
+        if (found := self.logit_difference) is not None:
+            first, second = map(repr, found.words)
+            lines.append(f"logit of {first} less that of {second}: {found.a:.4g} in a, "
+                         f"{found.b:.4g} in b")  # fmt: skip
+        return "\n".join(lines)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return shown_in_a_notebook(self.session) | {"text/plain": repr(self)}
+
+    def _repr_html_(self) -> str:
+        return saved_in_a_frame(self.session, repr(self))
+
+    # --- heads -----------------------------------------------------------------------------------
+
+    def _changes(self, name: str) -> list[dict[str, Any]]:
+        a, b = (side.session.stack(name) for side in (self._a, self._b))
+        rows = []
+        for layer, number in enumerate(self._a.numbers.get(name, range(a.layers))):
+            moved = np.concatenate(
+                [_moved(a.weights[layer, :, part], b.weights[layer, :, part])
+                 for part in _parts(a.heads, a.queries, a.keys)], 1,
+            )  # fmt: skip
+            for head in range(a.heads):
+                if np.isnan(moved[head]).all():  # a layer without attention
+                    continue
+                row = int(np.nanargmax(moved[head]))
+                rows.append({
+                    "stack": self._a.names.get(name, name), "layer": number, "head": head,
+                    "change": float(np.nanmean(moved[head])),
+                    "largest": float(moved[head, row]), "row": row,
+                })  # fmt: skip
+        return rows
+
+    def _address(self) -> str:
+        first = next(iter(self._rows()), None)
+        if first is None:
+            return f"look/L0.H0/vs=run:{self._name}"
+        named = {shown: own for own, shown in self._a.names.items()}
+        own = named.get(first["stack"], first["stack"])
+        numbers = list(self._a.numbers.get(own, range(self._a.session.stack(own).layers)))
+        is_first = own == next(iter(self._a.session.stacks))
+        place = f"L{numbers.index(first['layer'])}.H{first['head']}"
+        place = place if is_first else f"{own}.{place}"
+        return f"look/{place}/i={first['row']}/vs=run:{self._name}"
+
+    def _rows(self) -> list[dict[str, Any]]:
+        table = self.heads
+        return table.to_dict("records") if hasattr(table, "to_dict") else list(table)
+
+    # --- words -----------------------------------------------------------------------------------
+
+    def _difference(self, words: Any) -> LogitDifference:
+        if isinstance(words, str) or not hasattr(words, "__len__") or len(words) != 2:
+            raise made(WrongType, op="compare", argument="words", found=repr(words),
+                       expected="two words")  # fmt: skip
+        count = self._logits[0].shape[0]
+        ids = [self._a.token(each, f"words[{at}]", count) for at, each in enumerate(words)]
+        names = tuple(self._a.name(id) for id in ids)
+        first, second = (float(each[ids[0]] - each[ids[1]]) for each in self._logits)
+        return LogitDifference(names, first, second)
+
+
+def _check_alike(a: Side, b: Side) -> None:
+    shapes = [
+        {name: (each.layers, each.heads, each.queries, each.keys)
+         for name, each in side.session.stacks.items()}
+        for side in (a, b)
+    ]  # fmt: skip
+    if shapes[0] == shapes[1]:
+        return
+    found, expected = (
+        "; ".join(f"{name}: {layers} layers of {heads} heads, {queries} queries, {keys} keys"
+                  for name, (layers, heads, queries, keys) in shape.items())
+        for shape in reversed(shapes)
+    )  # fmt: skip
+    raise made(InvalidArgument, op="compare", argument="b", found=found,
+               expected=f"{expected}, as run a has")  # fmt: skip
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def _parts(heads: int, queries: int, keys: int) -> list[slice]:
+    rows = max(1, _PART // max(1, heads * keys))
+    return [slice(begin, begin + rows) for begin in range(0, queries, rows)]
+
+
+def _moved(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """[heads, rows]: the total variation of each row; NaN where it sees nothing in both runs."""
+    moved = np.abs(a - b).sum(-1, dtype=np.float64)
+    sums = [each.sum(-1, dtype=np.float64) for each in (a, b)]
+    moved = (moved + np.abs(sums[0] - sums[1])) / 2  # the rest is a sink's
+    return np.where((sums[0] == 0) & (sums[1] == 0), np.nan, moved)
+
+
+def _both_logits(
+    a: Side, b: Side, position: Who | None, *, is_wanted: bool
+) -> tuple[np.ndarray, np.ndarray] | None:
+    found = [side.logits(position) for side in (a, b)]
+    for side, logits in zip((a, b), found):
+        if logits is None:
+            if is_wanted or position is not None:
+                raise made(
+                    Unsupported, op="compare", argument=side.argument,
+                    found="a run whose logits are not known",
+                    expected="one of a model that writes: of heed.load, or watched with its head",
+                )  # fmt: skip
+            return None
+    if found[0].shape != found[1].shape:
+        raise made(InvalidArgument, op="compare", argument="b", found=f"{len(found[1])} words",
+                   expected=f"{len(found[0])}, the vocabulary of run a")  # fmt: skip
+    return found[0], found[1]
+
+
+def _divergence(a: np.ndarray, b: np.ndarray) -> float:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        logs = [each - each.max() - np.log(np.exp(each - each.max()).sum()) for each in (a, b)]
+        terms = np.exp(logs[0]) * (logs[0] - logs[1])
+    return float(max(np.where(np.isneginf(logs[0]), 0, terms).sum(), 0.0))

@@ -1,0 +1,124 @@
+"""Sessions under edits: words and heads are found, and the text is run again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import _core
+from ._checks import kind_of, whole
+from ._edited import listed, word_places
+from .edits import Edit
+from .errors import InvalidArgument, NotFound, OutOfRange, Unsupported, WrongType, made
+
+if TYPE_CHECKING:
+    from ._models import Model, StackInfo
+
+
+def edited(core: _core.Session, model: Model | None, edits: Any) -> _core.Session:
+    """The same tokens, run under edits, the first one first."""
+    if model is None:
+        raise made(Unsupported, op="edited", found="a session of arrays",
+                   expected="one of a model that heed runs")  # fmt: skip
+    given = [edits] if isinstance(edits, Edit) else edits
+    if not isinstance(given, Iterable) or isinstance(given, (str, dict)):
+        raise made(WrongType, op="look", argument="edits", found=kind_of(edits),
+                   expected="a list of edits, which heed.edits makes")  # fmt: skip
+    given = list(given)
+    for each in given:
+        if not isinstance(each, Edit):
+            raise made(WrongType, op="look", argument="edits", found=kind_of(each),
+                       expected="edits, which heed.edits makes")  # fmt: skip
+    text = _Text.of(core)
+    return _core.edited(core, [_resolved(each, model, text) for each in given])
+
+
+class _Text(NamedTuple):
+    """The pieces of the tokens of queries and keys."""
+
+    tokens: list[bytes]
+    source: list[bytes]
+
+    @classmethod
+    def of(cls, core: _core.Session) -> _Text:
+        own, source = ([token[2] for token in each] for each in (core.tokens, core.key_tokens))
+        return cls(own, source or own)
+
+    def side(self, stack: str, *, keys: bool) -> list[bytes]:
+        return self.source if stack == "encoder" or (stack == "cross" and keys) else self.tokens
+
+
+def _resolved(edit: Edit, model: Model, text: _Text) -> _core.Edit:
+    stack = _stack(edit, model)
+    queries = _positions(edit, "who", text.side(stack.name, keys=False))
+    keys = _positions(edit, "to", text.side(stack.name, keys=True))
+    if edit.name in ("remove", "steer"):
+        _check_visible(edit, stack, queries, keys)
+    if edit.name == "steer" and keys is None:
+        keys = list(range(len(text.side(stack.name, keys=True))))
+    run = None if edit.run is None else edit.run._core
+    return _core.Edit(
+        edit.name, _places(edit, stack), queries, keys, edit.value, edit.mask, run
+    )
+
+
+def _stack(edit: Edit, model: Model) -> StackInfo:
+    stacks = {each.name: each for each in model.info.stacks}
+    if edit.stack is None and len(stacks) == 1:
+        return next(iter(stacks.values()))
+    if edit.stack not in stacks:
+        raise made(NotFound, op=edit.name, argument="stack", found=repr(edit.stack),
+                   expected="one of " + ", ".join(map(repr, stacks)))  # fmt: skip
+    return stacks[edit.stack]
+
+
+def _places(edit: Edit, stack: StackInfo) -> list[tuple[str, int, int]]:
+    chosen = edit.places or dict.fromkeys(range(stack.layers), edit.heads)
+    for layer, heads in chosen.items():
+        _check_range(edit, "layer", layer, stack.layers)
+        for head in heads or ():
+            _check_range(edit, "heads", head, stack.heads)
+    return [
+        (stack.name, layer, head)
+        for layer, heads in chosen.items()
+        for head in (range(stack.heads) if heads is None else heads)
+    ]
+
+
+def _check_range(edit: Edit, argument: str, found: int, count: int) -> None:
+    if not 0 <= found < count:
+        raise made(OutOfRange, op=edit.name, argument=argument, found=str(found),
+                   expected=f"0 to {count - 1}")  # fmt: skip
+
+
+def _positions(edit: Edit, argument: str, pieces: list[bytes]) -> list[int] | None:
+    """Rising positions of words and numbers; None for all."""
+    given, count = getattr(edit, argument), len(pieces)
+    if given is None:
+        return None
+    found: set[int] = set()
+    for each in listed(given):
+        if isinstance(each, str):
+            if not each.strip():
+                raise made(InvalidArgument, op=edit.name, argument=argument, found=repr(each),
+                           expected="a word")  # fmt: skip
+            found.update(word_places(edit.name, argument, each, pieces))
+            continue
+        at = whole(edit.name, argument, each)
+        if not -count <= at < count:
+            raise made(OutOfRange, op=edit.name, argument=argument, found=str(at),
+                       expected=f"{-count} to {count - 1}, a token of the text")  # fmt: skip
+        found.add(at % count)
+    return sorted(found)
+
+
+def _check_visible(
+    edit: Edit, stack: StackInfo, queries: list[int] | None, keys: list[int] | None
+) -> None:
+    """An edit of pairs that no query sees does nothing."""
+    if stack.causal and queries is not None and keys is not None and max(queries) < min(keys):
+        raise made(
+            InvalidArgument, op=edit.name, argument="to",
+            found=f"token {min(keys)}, behind token {max(queries)}",
+            expected="a key that the queries see: this stack is causal",
+        )  # fmt: skip

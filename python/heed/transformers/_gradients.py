@@ -1,0 +1,63 @@
+"""Answers about weights that a loss can use, with gradients for what the model computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .._seen import Seen
+from ..errors import Unsupported, made
+
+_NAMES = ("q", "k", "bias", "sink")
+
+
+class SeenWithGradients(Seen):
+    """An attention of which ``entropy()`` and ``received()`` have gradients; other answers do not."""
+
+    _graph: tuple[Tensor | None, ...] | None
+    """q, k, bias and sink as the model computed them; None where an edit changed the scores."""
+
+    @classmethod
+    def of_graph(cls, seen: Seen, graph: tuple[Tensor | None, ...] | None) -> SeenWithGradients:
+        made = cls(seen._core, seen._library, seen._given, seen._asked)
+        made._graph = graph
+        return made
+
+    def entropy(self) -> Tensor:
+        """As :meth:`heed.Seen.entropy`, with gradients."""
+        return self._with_gradients("entropy")
+
+    def received(self, *, all_heads: bool = False, value_norm: bool = False) -> Tensor:
+        """As :meth:`heed.Seen.received`, with gradients, but without ``value_norm``."""
+        if value_norm:
+            raise made(Unsupported, op="received", argument="value_norm", found="True",
+                       expected="False in a watch with gradients")  # fmt: skip
+        found = self._with_gradients("received")
+        return found.sum(1) if all_heads else found
+
+    def __reduce__(self) -> Any:
+        return Seen.__reduce__(self)
+
+    def _with_gradients(self, name: str) -> Tensor:
+        if self._graph is None:
+            raise made(Unsupported, op=name, found="a layer whose scores are edited",
+                       expected="one without edits, in a watch with gradients")  # fmt: skip
+        return _Asked.apply(self, name, *self._graph)
+
+
+class _Asked(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, seen: Seen, name: str, *graph: Tensor | None) -> Tensor:
+        ctx.seen, ctx.name, ctx.types = seen, name, [each is not None and each.dtype for each in graph]
+        return getattr(Seen, name)(seen)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, cotangent: Tensor) -> tuple[Any, ...]:
+        wanted = tuple(n for n, needs in zip(_NAMES, ctx.needs_input_grad[2:]) if needs)
+        asked = {f"d{ctx.name}": cotangent.float().contiguous()}
+        found = dict(zip(wanted, ctx.seen.observed_backward(**asked, of=wanted))) if wanted else {}
+        grads = (found[n].to(t) if n in found else None for n, t in zip(_NAMES, ctx.types))
+        return None, None, *grads
