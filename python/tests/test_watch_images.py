@@ -228,6 +228,20 @@ def test_where_the_words_that_are_written_look():
     assert np.array_equal(seen.pictures()[0], image)
 
 
+@pytest.mark.parametrize("name, images", [("llava_next", 2), ("qwen2_vl", 2), ("mllama", 2)])
+def test_generation_reads_images_before_the_text(name, images):
+    model, given = WITH_IMAGES[name].made("sdpa"), WITH_IMAGES[name].inputs()
+    given["attention_mask"] = torch.ones_like(given["input_ids"])
+    with watch(model) as seen, torch.no_grad():
+        model(**given)
+        model.generate(**given, max_new_tokens=3, min_new_tokens=3, do_sample=False)
+    assert len(seen.pictures()) == len(seen.pictures(text=0)) == images
+    layer = 1 if name == "mllama" else 0
+    for at in range(images):
+        assert close(seen.image_map(layer, 1, 23, at), seen.image_map(layer, 1, 23, at, text=0), 1e-4)
+    assert "pack_image_features" not in vars(model.model)
+
+
 def test_tiles_with_a_token_behind_each_row():
     """LLaVA-NeXT: a small image of it all, then tiles side by side, without their padding."""
     small, tiles = an_image(), an_image(32, 32, seed=6)  # 2 x 2 and 4 x 4 patches of 8 x 8
@@ -405,6 +419,15 @@ def test_a_model_without_known_images_says_so(name):
     for ask in (lambda: seen.image_map(0, 0), seen.image_share, seen.pictures):
         with pytest.raises(LookupError, match="heed knows of no images in a run of"):
             ask()
+
+
+def test_the_stack_that_has_images_is_named():
+    model = OTHERS["clip"].made("sdpa")
+    with watch(model) as seen, torch.no_grad():
+        model(**OTHERS["clip"].inputs())
+    with pytest.raises(LookupError, match='no images in a run of CLIPModel, .*; stack="vision_model" has'):
+        seen.image_map(0, 0)
+    assert seen.image_map(0, 0, stack="vision_model").shape == (4, 4)
 
 
 def test_a_map_is_drawn_over_its_image():

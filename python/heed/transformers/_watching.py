@@ -16,7 +16,7 @@ from ..errors import InvalidArgument, OutOfRange, made
 from ._arguments import Arguments
 from ._calls import Call
 from ._following import Following, Hook
-from ._images import CONVOLUTIONS, Images
+from ._images import CONVOLUTIONS, Images, Packing
 from ._layers import is_inside
 from ._models import listed, refused, unwrapped
 from ._pictures import Sight
@@ -84,6 +84,8 @@ class Watch(Following):
             for module in self.modules
             if isinstance(module, CONVOLUTIONS)
         ]
+        packed = Hook(self, self._images.packed)
+        self._hooks += [Packing(each, packed) for each in self.modules if Packing.is_of(each)]
         self._chosen, self._device = chosen, device
         self._called: set[str] = set()
         self._left_out: set[int] = set()
