@@ -14,6 +14,7 @@ from architectures import (  # noqa: E402
 )  # fmt: skip
 from watched import close, rows_of  # noqa: E402
 
+from heed import ImagePatches  # noqa: E402
 from heed.transformers import SeenModel, edit, watch  # noqa: E402
 
 EVERY = ALL | MORE | WITH_IMAGES
@@ -470,11 +471,9 @@ def test_frames_of_a_video_are_images(name):
 # --- the page -------------------------------------------------------------------------------------
 
 
-def picture_of(image):
-    """The pixels of a session's image."""
-    from io import BytesIO
-
-    return np.asarray(peer("PIL.Image").open(BytesIO(image.picture)))
+def kept(picture):
+    """What a session keeps of a picture: a PNG or JPEG."""
+    return ImagePatches([0], 1, 1, picture).picture
 
 
 def test_a_session_shows_images_where_their_patches_are():
@@ -485,12 +484,12 @@ def test_a_session_shows_images_where_their_patches_are():
     session = seen.look(stack="decoder")
     assert [each.tokens for each in session.images] == [(0, 1, 2, 3), (5, 6, 7, 8, 9, 10)]
     assert [(each.rows, each.columns) for each in session.images] == [(2, 2), (2, 3)]
-    assert np.array_equal(picture_of(session.images[1]), images[1])
+    assert session.images[1].picture == kept(images[1])
     words = [token.text for token in session.tokens]
     assert words[3:6] == [" im0 r1 c1", " w14", " im1 r0 c0"]
     assert close(session.weights[1, 2, -1, 5:11].reshape(2, 3), seen.image_map(1, 2, image=1))
     other = [an_image(30, 30, seed=9)] * 2
-    assert np.array_equal(picture_of(seen.look(stack="decoder", image=other).images[0]), other[0])
+    assert seen.look(stack="decoder", image=other).images[0].picture == kept(other[0])
     with pytest.raises(ValueError, match="look: image is 1 pictures, expected 2, as many as there"):
         seen.look(stack="decoder", image=other[0])
 
@@ -511,7 +510,7 @@ def test_a_vision_model_shows_its_class_token_beside_its_image():
         model(pixel_values=scaled(image))
     session = seen.look()
     assert [token.text for token in session.tokens][:4] == [" [CLS]", " [REG]", " [REG]", " im0 r0 c0"]
-    assert np.array_equal(picture_of(session.images[0]), image)
+    assert session.images[0].picture == kept(image)
     peer("matplotlib").use("Agg")
     ax = session.plot_image_map("[CLS]", 0, 1, 2)
     np.testing.assert_allclose(ax.images[1].get_array(), seen.image_map(1, 2, 0), atol=1e-6)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -79,19 +80,31 @@ class Watch(Following):
         super().__init__(model)
         self.seen = seen
         self._images = Images(model, self.modules, sight)
+        convolved = partial(self._tell, self._images.convolved)
+        packed = partial(self._tell, self._images.packed)
         self._hooks += [
-            module.register_forward_hook(Hook(self, self._images.convolved))
+            module.register_forward_hook(Hook(self, convolved))
             for module in self.modules
             if isinstance(module, CONVOLUTIONS)
         ]
-        packed = Hook(self, self._images.packed)
-        self._hooks += [Packing(each, packed) for each in self.modules if Packing.is_of(each)]
+        self._hooks += [
+            Packing(module, Hook(self, packed)) for module in self.modules if Packing.is_of(module)
+        ]
         self._chosen, self._device = chosen, device
         self._called: set[str] = set()
         self._left_out: set[int] = set()
 
     def begun(self, prefix: str, module: nn.Module, settings: dict[str, Any]) -> None:
-        self._images.begun(prefix, module, settings)
+        self._tell(self._images.begun, prefix, module, settings)
+
+    def _tell(self, of_images: Callable[..., Any], *given: Any) -> Any:
+        """Calls a function that finds images. If it fails, the model runs on without them."""
+        try:
+            return of_images(*given)
+        except Exception as error:
+            said = f"watch: images of {self.model_name} are not shown: {error!r}"
+            warnings.warn(said, stacklevel=2)
+            return None
 
     def called(self, module: nn.Module, compute: Callable[..., Any], given: Arguments) -> Any:
         """Calls the function and keeps the call of one module."""
@@ -110,11 +123,7 @@ class Watch(Following):
         is_cut = call.k.shape[2] < given.key.shape[2]
         call = call.detached(self.is_overwritten or is_cut)
         place = self.located(module, name, call)
-        try:
-            call.images, call.marks = self._images.of(name, call)
-        except Exception as error:  # the model runs on, as it would without a watch
-            said = f"watch: images of {self.model_name} are not shown: {error!r}"
-            warnings.warn(said, stacklevel=2)
+        call.images, call.marks = self._tell(self._images.of, name, call) or ((), ())
         self.seen._add(place, layer, call if self._device is None else call.to(self._device))
         return answer
 
