@@ -95,7 +95,7 @@ TEST(HeadEvidence, RowsAverageToTheScore) {
   const HeadScores head = score_heads(session, Stack::kSelf, 1)[2];
   for (std::size_t score = 0; score < all_scores().size(); ++score) {
     const ScoreInfo& info = score_infos()[score];
-    if (info.reads_source) continue;  // a score of cross-attention alone
+    if (info.reads_source || info.of_images) continue;  // of cross-attention, of images alone
     const double expected = info.from == ScoreFrom::kText
                                 ? head.values[score]
                                 : late.values(place, info.from, cancel)[score];

@@ -104,10 +104,11 @@ TEST_P(ScoresOf, EveryPatternAreThoseOfTheirDefinitions) {
 }
 
 // A score that this file does not define would not be tested: each has a definition here or is of
-// one form (the sink's own), of words or of a source (token_scores_test), or of passes
-// (late_scores_test).
+// one form (the sink's own), of words or of a source (token_scores_test), of images (images_test),
+// or of passes (late_scores_test).
 TEST(ScoresOfPatterns, AreAllOfThem) {
-  const std::set<std::string> elsewhere = {"sink", "value_sink", "same_word", "coverage"};
+  const std::set<std::string> elsewhere = {"sink",     "value_sink", "same_word",
+                                           "coverage", "image",      "image_spread"};
   for (const ScoreInfo& info : score_infos()) {
     if (info.from != ScoreFrom::kText) continue;
     EXPECT_TRUE(test::score_definitions().contains(std::string(info.name)) ||

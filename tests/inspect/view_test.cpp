@@ -138,7 +138,7 @@ TEST(View, MayNameTheScoresThatTheModelHas) {
     const std::vector<StackShape> stacks = {{.layers = 1, .heads = 1, .causal = causal}};
     for (const ScoreInfo& info : score_infos()) {
       const ViewAddress view = parse_view(fmt::format("look/L0.H0/scores={}+sink", info.name));
-      if ((causal && info.looks_ahead) || info.reads_source) {
+      if ((causal && info.looks_ahead) || info.reads_source || info.of_images) {
         EXPECT_THROW(check_view(view, "tiny", stacks, {1, 1}), Error);
       } else {
         check_view(view, "tiny", stacks, {1, 1});

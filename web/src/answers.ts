@@ -104,6 +104,16 @@ export interface TokenUnits {
   sentences: number[];
 }
 
+export interface SessionImage {
+  of_queries: boolean;
+  of_keys: boolean;
+  rows: number;
+  columns: number;
+  tokens: number[];
+  picture?: string;
+  name: string;
+}
+
 export interface Attention {
   stack: string;
   layers: number;
@@ -135,6 +145,7 @@ export interface Session {
   units: TokenUnits;
   key_units?: TokenUnits;
   split?: number;
+  images?: SessionImage[];
   attentions: Attention[];
 }
 
@@ -425,6 +436,8 @@ export interface Adjusted {
   value_weighted?: number;
   value_sink?: number;
   coverage?: number;
+  image?: number;
+  image_spread?: number;
   probe_induction?: number;
   probe_duplicate?: number;
   without?: number;
@@ -463,6 +476,8 @@ export interface Head {
   value_weighted?: number;
   value_sink?: number;
   coverage?: number;
+  image?: number;
+  image_spread?: number;
   probe_induction?: number;
   probe_duplicate?: number;
   without?: number;
@@ -509,6 +524,8 @@ export interface LateScores {
   value_weighted?: number;
   value_sink?: number;
   coverage?: number;
+  image?: number;
+  image_spread?: number;
   probe_induction?: number;
   probe_duplicate?: number;
   without?: number;

@@ -1,5 +1,6 @@
 // How tokens read: visible spaces, line ends, bytes; and the words and sentences they make.
 import type {Token} from './answers';
+import {patchOf} from './images';
 
 export interface HasTokens { tokens: Token[] }
 
@@ -85,7 +86,12 @@ export function phrase(tokens: Token[], begin: number, end: number): string {
     const character = kCharacters.get(token);
     return character !== undefined && character.begin >= begin && character.end <= Math.min(end, tokens.length);
   };
+  let last: unknown;  // the image before
   return tokens.slice(Math.max(0, begin), end).map((token) => {
+    const image = end - begin > 1 ? patchOf(token)?.image : undefined;
+    if (image && image === last) return '';
+    last = image;
+    if (image) return ` ${image.name} `;
     const {gap, pieces} = isWhole(token) ? whole(token) : shown(token);
     if (token.special) return ` ${plain(token)} `;
     return (gap ? ' ' : '') + (isWhole(token) ? pieces.map(({text}) => text).join('') : plain(token));

@@ -112,16 +112,17 @@ std::string letters_of(std::span<const ScoreInfo> scores) {
 
 // Empty for a session without images.
 std::string image_heads_text(const Terminal& terminal, const Look& look) {
+  if (std::ranges::none_of(look.keys(), &SessionToken::of_image)) return "";
   HeadsTable table{.title = "Heads on images",
                    .explanation = "mean weight on images; how evenly it is spread, 1 is even",
                    .legend = {},
                    .heads = heads_of(look),
                    .narrow_cells = 7};
   for (const HeadScores& head : look.heads)
-    if (head.place.stack == look.chosen.stack && !std::isnan(head.of("image")))
+    if (head.place.stack == look.chosen.stack)
       table.entries.push_back(
           head_entry(head.of("image"), head.of("image_spread"), is_chosen(look, head)));
-  return table.entries.empty() ? "" : "\n" + heads_table(terminal, table);
+  return "\n" + heads_table(terminal, table);
 }
 
 // What the page's chips say of them: scores by distance mean nothing between two texts.

@@ -168,7 +168,8 @@ std::string nearest_text(const Terminal& terminal, const Ranking& ranking) {
 
 std::string filter_forms() {
   std::vector<std::string_view> names;
-  for (const ScoreInfo& info : score_infos()) names.push_back(info.name);
+  for (const ScoreInfo& info : score_infos())
+    if (!info.of_images) names.push_back(info.name);  // heed's own models read none
   return fmt::format("terms such as \"sink>0.4\", \"layer 2\" and \"head 0-3\", or all; scores: {}",
                      fmt::join(names, ", "));
 }

@@ -40,11 +40,12 @@ export function drawShapes(element: SVGSVGElement, {left, top, right, bottom}: B
   return `<svg${all}>\n${inside}</svg>\n`;
 }
 
-export function drawCanvas(canvas: HTMLCanvasElement, {left, top, right, bottom}: Box): string {
-  if (canvas.width === 0 || canvas.height === 0 || right <= left || bottom <= top) return '';
+/** A canvas, or an image of the session. */
+export function drawPicture(picture: HTMLCanvasElement | HTMLImageElement, {left, top, right, bottom}: Box): string {
+  if (picture.width === 0 || picture.height === 0 || right <= left || bottom <= top) return '';
   const all = attributes({
     x: left, y: top, width: right - left, height: bottom - top, preserveAspectRatio: 'none',
-    href: canvas.toDataURL('image/png'),
+    href: picture instanceof HTMLImageElement ? picture.src : picture.toDataURL('image/png'),
   });
   return `<image${all}/>\n`;
 }

@@ -4,7 +4,7 @@ import {boxOf, decorations, snapped} from './boxes';
 import {attributes, colour, escape, number} from './paint';
 import type {Cut} from './runs';
 import {drawLine, drawText, kRootText} from './runs';
-import {drawCanvas, drawShapes} from './shapes';
+import {drawPicture, drawShapes} from './shapes';
 
 /** What is for the reader of the page alone; `data-unsaved` marks more of it. */
 const kLeftOut = '[data-unsaved], .spoken, .notice, dialog, noscript, script, style';
@@ -57,7 +57,7 @@ class Drawing {
   }
 
   private content(element: Element, style: CSSStyleDeclaration, own: Box, around: Around): string {
-    if (element instanceof HTMLCanvasElement) return drawCanvas(element, own);
+    if (element instanceof HTMLCanvasElement || element instanceof HTMLImageElement) return drawPicture(element, own);
     if (element instanceof SVGSVGElement) return drawShapes(element, own);
     const inside = this.inside(element as HTMLElement, style, own, around);
     let drawn = '';

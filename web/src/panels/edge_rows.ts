@@ -1,6 +1,7 @@
 // The rows of both columns: queries, keys with what stands beside them, folds, the rest.
 import {button, html} from '../dom';
 import {count, weight} from '../format';
+import {cellName, patchOf} from '../images';
 import type {Rows} from '../rows';
 import {gapBefore} from '../tokens';
 import type {FoldEntry} from './key_column';
@@ -28,9 +29,11 @@ export function queryRow(
   return row;
 }
 
-/** The row between its neighbours, which are grey; both begin or end with the space that divides them. */
+/** The row between its neighbours, which are grey, or the cell of an image; both neighbours begin or end with the space that divides them. */
 function inContext(rows: Rows, row: number): HTMLElement[] {
   const {first, end} = rows.span(row);
+  const patch = patchOf(rows.tokens[first]);
+  if (patch) return [html('b', {title: cellName(patch)}, rows.text(row))];
   const before = row > 0 ? `${rows.text(row - 1)}${gapBefore(rows.tokens, first, kGap)}` : '';
   const after = row + 1 < rows.count ? `${gapBefore(rows.tokens, end, kGap)}${rows.text(row + 1)}` : '';
   return [html('span', {class: 'before'}, html('i', {}), html('bdi', {}, before)), html('b', {}, rows.text(row)), html('span', {class: 'after'}, after)];

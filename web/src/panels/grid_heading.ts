@@ -9,7 +9,7 @@ import {filterOf} from './grid_scores';
 import {isOfSide} from './heads_scores';
 import {legendRamp} from './read_out';
 
-const kUsual = ['previous', 'current', 'sink', 'induction', 'distance', 'entropy'];  // side by side
+const kUsual = ['image', 'previous', 'current', 'sink', 'induction', 'distance', 'entropy'];  // side by side
 
 export class GridHeading {
   readonly element = html('div', {class: 'heading grid-heading'});

@@ -13,9 +13,9 @@ import {plainName, sourceOf} from '../score_names';
 
 export const kLike = 'like';  // the column of a search by example
 
-const kColumns = ['previous', 'sink', 'induction', 'duplicate', 'normalised_entropy', 'distance', 'without'];
+const kColumns = ['image', 'image_spread', 'previous', 'sink', 'induction', 'duplicate', 'normalised_entropy', 'distance', 'without'];
 // Between two texts: no probe has a source, and a token of one has no distance to a token of the other.
-const kBetween = ['in_order', 'confidence', 'coverage', 'normalised_entropy', 'without'];
+const kBetween = ['image', 'image_spread', 'in_order', 'confidence', 'coverage', 'normalised_entropy', 'without'];
 const kOfOneText = new Set(['previous', 'current', 'next', 'sink', 'distance', 'local', 'induction', 'duplicate', 'probe_induction', 'probe_duplicate']);
 const kInOrder: Column = {
   name: 'in_order', short: 'in order', about: 'mean weight of each token on the one at its place in the other text', title: 'same place', share: true, unit: 'share', from: 'text',
@@ -41,7 +41,7 @@ export function columnOf(page: Page, name: string, alike: Alike | null): Column 
   return name === kInOrder.name && !page.side.isSquare ? kInOrder : named(page, name);
 }
 
-function usualOf({side}: Page): string[] { return side.isSquare ? kColumns : kBetween; }
+function usualOf(page: Page): string[] { return (page.side.isSquare ? kColumns : kBetween).filter((name) => columnOf(page, name, null)); }
 
 export function columnName({name, of}: Pick<Column, 'name' | 'of'>): string {
   return of === 'A-B' ? 'A \u2212 B' : `${plainName(name)}${of ? ` ${of}` : ''}`;

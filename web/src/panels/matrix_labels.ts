@@ -2,6 +2,8 @@
 import {roundStep} from '../axis';
 import {html, svg} from '../dom';
 import {isShaped, shortened} from '../graphemes';
+import type {Extent} from '../images';
+import {extentsOf} from '../images';
 import {plain} from '../tokens';
 import type {Side} from '../side';
 import type {Sight} from './matrix_sight';
@@ -27,10 +29,19 @@ export function hasTokens(cell: number): boolean { return cell >= kFrom; }
 /** Of one axis: where what stands. */
 interface Label { at: number; index: number; text: string }
 
+/** Where each image begins and ends in sight. */
+function brackets(images: Extent[], offset: number, size: number, side: number): {name: string; from: number; to: number}[] {
+  return images.map(({image: {name}, tokens}) => ({
+    name, from: Math.max(0, offset + tokens[0]! * size), to: Math.min(side, offset + (tokens.at(-1)! + 1) * size),
+  })).filter(({from, to}) => to > from);
+}
+
 export class MatrixLabels {
   readonly rows = html('div', {class: 'row-ticks', 'aria-hidden': true});
   readonly columns = svg('svg', {class: 'column-ticks', 'aria-hidden': true});
   private readonly keys: string[];
+  private readonly imagesOfRows: Extent[];
+  private readonly imagesOfColumns: Extent[];
   private drawn = '';
 
   private readonly keyWidth: number;  // of the widest, where they may stand upright: letters that are joined cannot be read on a slope
@@ -38,6 +49,8 @@ export class MatrixLabels {
   /** `queries`: what stands at each row. */
   constructor(side: Side, private queries: string[]) {
     this.keys = side.keys.map(plain);
+    this.imagesOfRows = extentsOf(side.queries);
+    this.imagesOfColumns = extentsOf(side.keys);
     this.keyWidth = side.isSquare && !this.keys.some(isShaped) ? Infinity : kUpright * Math.max(...this.keys.map(widthOf));
   }
 
@@ -70,6 +83,10 @@ export class MatrixLabels {
       const mark = html('span', {class: hasTokens(size) ? own : null}, label.text);
       mark.style.top = `${label.at}px`;
       return mark;
+    }), ...brackets(this.imagesOfRows, top, size, seen).map(({name, from, to}) => {
+      const mark = html('span', {class: 'image-rows', title: name});
+      mark.style.cssText = `top: ${from}px; height: ${to - from}px`;
+      return mark;
     }));
     this.columns.replaceChildren(...this.labels(this.keys, left, size, width).map(({at, index, text}) => {
       if (this.keyWidth < size) {
@@ -79,7 +96,10 @@ export class MatrixLabels {
       const cut = widthOf(text) <= kMostLength ? text : shortened(text, (part) => widthOf(part) <= kMostLength);
       const own = index === key ? 'column-token accent' : 'column-token';
       return svg('text', {class: hasTokens(size) ? own : 'column-index', transform: place}, cut);
-    }));
+    }), ...brackets(this.imagesOfColumns, left, size, width).flatMap(({name, from, to}) => [
+      svg('path', {class: 'image-columns', d: `M${kLead + from} 0v3H${kLead + to}v-3`}, svg('title', {}, name)),
+      hasTokens(size) || widthOf(name) > to - from ? null : svg('text', {class: 'column-index image-name', x: kLead + (from + to) / 2, y: 26}, name),
+    ].filter((mark) => mark !== null)));
   }
 
   private labels(names: string[], offset: number, size: number, side: number): Label[] {

@@ -90,7 +90,8 @@ function chipContent(page: Page, place: Place, scores: HeadScores | undefined, p
   const between = shareOf(page, place, scores);
   const beside = (...text: HTMLElement[]) => picture ? [picture, html('span', {class: 'chip-text'}, ...text)] : text;
   if (!between) {
-    const [first, second] = store.now.scores.map((each, at) => html('span', {}, at === 0 && each === kBest ? bestText(api, scores) : scoreText(api, scores, each)));
+    const [own, other] = store.now.scores;
+    const [first, second] = [own, other === kNothing.scores[1] && api.about.scores.some(({name}) => name === 'image') ? 'image' : other].map((each, at) => html('span', {}, at === 0 && each === kBest ? bestText(api, scores) : scoreText(api, scores, each)));
     return beside(html('span', {class: 'chip-name'}, name, isSmall || picture ? null : profile(scores)),
       html('span', {class: 'chip-scores'}, first, isSmall ? null : second));
   }

@@ -86,7 +86,7 @@ export function makeHeader(
     const length = api.info.tokens.length + (api.info.key_tokens?.length ?? 0);
     const tokens = (classes: string) => html('span', {class: classes}, count(length, 'token'));
     if (both) text.replaceChildren(...both.flatMap(([name, each]) => [html('span', {class: 'quiet two'}, name), beginning(quoted(each, kWordsOfTwo))]), tokens('quiet slim'));
-    else text.replaceChildren(beginning(quoted(api.info.text)), tokens('quiet'));
+    else text.replaceChildren(beginning(quoted(api.info.images ? phrase(api.info.tokens, 0, Infinity) : api.info.text)), tokens('quiet'));
     onTitle(`${beginningOf(api.info.text).start} \u2013 heed`);
   };
   return {element, show, press};

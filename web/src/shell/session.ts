@@ -1,6 +1,7 @@
 // One session on the page: layer and chips, progress, the text, the view, the foot; its stream and its keys.
 import {html} from '../dom';
 import {headAfter, layerAfter} from '../held';
+import {hasPatches} from '../images';
 import type {Page, Panel} from '../panel';
 import {Ahead} from '../transport/ahead';
 import {wantLate} from '../late';
@@ -55,7 +56,7 @@ class Shown {
     const part = (name: string, label: string, isThere: boolean) => html('section', {class: name, 'aria-label': label, hidden: !isThere});
     const chips = part('heads', 'Layer and heads', this.hasChips);
     const progress = html('div', {class: 'progress-place'});
-    const hasText = side.isSquare && view.parts.includes('text');  // else both texts stand in the view
+    const hasText = (side.isSquare || hasPatches(side.keys)) && view.parts.includes('text');  // else both texts stand in the view
     const text = part('text', 'Text', hasText);
     const line = html('footer', {class: 'foot'});
     const compare = part('compare', 'Comparison', false);
@@ -67,7 +68,7 @@ class Shown {
     const theText = hasText ? textPanel(text, page) : null;
     this.view = view.draw(this.place, page);
     this.foot = footPanel(line, page, view, this.view);
-    this.inSight = () => theText?.inSight() ?? null;
+    this.inSight = () => side.isSquare && theText ? theText.inSight() : null;
     this.panels = [this.compare, this.view, ...theText ? [theText] : [], ...this.hasChips ? [chipsPanel(chips, page)] : [], progressPanel(progress, page), this.foot, this.guide];
   }
 

@@ -1,16 +1,19 @@
 // The text, shaded by what the shown token attends to (or, the other way, by what attends to it).
+import type {SessionImage} from '../answers';
 import type {Line} from '../arcs';
 import {otherEnd} from '../arcs';
 import {latest, Slot} from '../data/slot';
 import {button, choice, html, say} from '../dom';
 import {shortWeight, weight as written} from '../format';
 import {Frame} from '../frame';
+import {cellName, patchOf, placeName} from '../images';
 import type {MakePanel, Page, Panel, Span} from '../panel';
 import {focus, isIn, primary, spanName} from '../panel';
 import {differencePosition} from '../panels/matrix_scale';
 import {Rows} from '../rows';
-import type {Unit} from '../selection';
+import type {Selection, Unit} from '../selection';
 import {kUnits} from '../selection';
+import type {Hover} from '../store';
 import {areMostlyBytes, plain} from '../tokens';
 import {listenToText} from './text_input';
 import type {Mark} from './text_numbers';
@@ -24,7 +27,12 @@ const kWhat = 112;       // px of the longest thing that a shade may stand for
 const kGaps = 56;        // px between what stands in the line of switches
 const kLeastNames = 134;  // px for both directions, by name
 
-interface Shading { weights: (number | null)[]; largest: number; numbers: Map<number, number> }  // by row, numbers by token
+/** Weights by row, numbers by token; `darkest`: the largest weight on a cell of an image. */
+interface Shading { weights: (number | null)[]; largest: number; darkest: number; numbers: Map<number, number> }
+
+const kNone = 1e-30;  // in place of 0, by which nothing can be divided
+
+function largestOf(weights: (number | null)[]): number { return weights.reduce<number>((most, weight) => Math.max(most, weight ?? 0), kNone); }
 
 function shadingOf(line: Line, rows: Rows, to: boolean): Shading {
   const {weights, edges} = rows.line(line, to);
@@ -32,7 +40,7 @@ function shadingOf(line: Line, rows: Rows, to: boolean): Shading {
     const row = otherEnd(edge, to);
     return [rows.first(row), weights[row] ?? 0];
   }));
-  return {weights, largest: weights.reduce<number>((most, weight) => Math.max(most, weight ?? 0), 1e-30), numbers};
+  return {weights, largest: largestOf(weights), darkest: largestOf(rows.tokens.map((token, at) => patchOf(token) ? rows.weight(weights, at) : null)), numbers};
 }
 
 function bytesRemark(model: string): string {
@@ -59,6 +67,7 @@ class TextPanel implements Panel {
   private readonly resized = new ResizeObserver(() => this.place());
   private readonly marking = new Frame(() => this.view.mark());
 
+  /** Of a square attention the queries; else the keys, where some are cells of images. */
   constructor(private readonly container: HTMLElement, private readonly page: Page) {
     const {api, side, store} = page;
     this.rows = new Rows(page);
@@ -67,15 +76,16 @@ class TextPanel implements Panel {
     this.unit = choice('Unit', kUnits.filter((name) => name !== 'character' || side.units.characters).map((name) => ({name, label: name})), (name) => store.set({unit: name}));
     this.switches = html('div', {class: 'switches'}, this.part, this.what, this.direction.element, this.unit.element);
     this.isBytes = areMostlyBytes(side.queries);
-    this.view = new TextView(page, (index) => this.markOf(index));
+    this.direction.element.hidden = this.unit.element.hidden = !side.isSquare;
+    this.view = new TextView(page, (index) => this.markOf(index), (image) => this.saidOf(image));
     if (this.isBytes) this.switches.prepend(html('p', {class: 'quiet bytes'}, bytesRemark(api.model.name)));
     container.append(this.view.scroller, this.switches, ...this.borders.map(({element}) => element));
     this.view.scroller.addEventListener('scroll', () => {
       this.pointBeyond();
       this.sayInSight();
     }, {passive: true});
-    listenToText(this.view, side.queries.length, store);
-    this.view.makeStop(store.now.query ?? 0);
+    listenToText(this.view, this.rows.tokens.length, store, {hasSpans: side.isSquare, over: (index) => this.over(index), at: (index) => this.at(index)});
+    this.view.makeStop(this.own ?? 0);
     this.resized.observe(container);
     this.place();
   }
@@ -87,6 +97,44 @@ class TextPanel implements Panel {
     this.view.destroy();
   }
 
+  /** The pinned one of these tokens. */
+  private get own(): number | null {
+    const {side, store} = this.page;
+    return side.isSquare ? store.pinnedToken : store.pinnedKey;
+  }
+
+  /** The other end of the shown edge, of these tokens. */
+  private get other(): number | null {
+    const {side, store} = this.page;
+    return side.isSquare ? store.other : store.markedKey;
+  }
+
+  /** What pointing at a token shows: its row; the edge of the pinned token to a cell of an image, or to a key. */
+  private over(index: number): Partial<Hover> {
+    const {side, store} = this.page;
+    if (!side.isSquare) return {query: store.pinnedQuery, key: index};
+    const {pinnedToken: pinned} = store;
+    if (pinned === null || !patchOf(side.queries[index])) return {query: index};
+    return store.to ? {query: index, key: pinned} : {query: pinned, key: index};
+  }
+
+  /** What a click on a token pins. */
+  private at(index: number): Partial<Selection> {
+    const {side, store} = this.page;
+    return side.isSquare ? {query: index, key: null, range: null} : {query: store.pinnedQuery ?? side.queries.length - 1, key: index, range: null};
+  }
+
+  /** What is said of an image: the cell that is looked at, and how much the darkest one has. */
+  private saidOf(image: SessionImage): string {
+    const {shading, rows, page: {api}} = this;
+    const patch = this.other === null ? undefined : patchOf(rows.tokens[this.other]);
+    const weight = shading && patch && rows.weight(shading.weights, this.other!);
+    const cell = patch?.image !== image || !shading ? [] : [`${placeName(patch)}: ${weight === null ? 'may not be seen' : written(weight!)}`];
+    const darkest = shading && shading.darkest > kNone ? `${cell.length > 0 ? '' : 'cells: '}darkest ${written(shading.darkest)}` : 'no cell has weight';
+    const scale = !shading || api.isDifference ? [] : [darkest];
+    return [...cell, ...scale].join(', ');
+  }
+
   /** The tokens that can be seen. */
   inSight(): {first: number; end: number} { return this.view.inSight; }
 
@@ -95,9 +143,12 @@ class TextPanel implements Panel {
     const {stage} = this.page;
     this.placedIn = stage.viewHeight;
     const lines = Math.max(kLeastLines, Math.min(kMostLines, Math.floor((stage.viewHeight - kWithoutText) / kLineShare)));
-    const limit = (count: number) => { this.view.scroller.style.maxHeight = stage.isNarrow ? '' : `${count * kLine + kUnderLines}px`; };
+    const limit = (count: number) => { this.view.scroller.style.maxHeight = stage.isNarrow ? '' : `${count * kLine + kUnderLines + this.view.beyondLine}px`; };
     limit(lines);
-    if (this.view.layOut()) this.bringIntoSight();
+    if (this.view.layOut()) {
+      limit(lines);
+      this.bringIntoSight();
+    }
     const free = this.view.paragraph.clientWidth - this.view.lastWidth;
     // Whatever is named: a name that finds no room is cut, as nothing may move when another is.
     const names = Math.floor(free - kWhat - kGaps - this.unit.element.getBoundingClientRect().width);
@@ -121,18 +172,20 @@ class TextPanel implements Panel {
     const {now} = store;
     const weight = this.shading ? this.rows.weight(this.shading.weights, index) : 0;
     const number = this.shading?.numbers.get(index);
-    const isPinned = index === store.pinnedToken
+    const patch = patchOf(this.rows.tokens[index]);
+    const isPinned = index === this.own
       || (now.range !== null && index >= now.range[0] && index <= now.range[1]);
     let classes = weight === null ? ' unseen' : '';
     if (!this.rows.isTokens && isIn(this.focused, index)) classes += ' together';
     if (isPinned) classes += ' pinned';
-    else if (this.isAt(index, store.other) || index === store.hoveredToken) classes += ' hovered';
+    else if (this.isAt(index, this.other) || (this.page.side.isSquare && index === store.hoveredToken)) classes += ' hovered';
     if (weight !== null && weight < 0) classes += ' less';
     const shade = weight === null || !this.shading ? 0
-      : this.page.api.isDifference ? Math.abs(differencePosition(weight)) : Math.sqrt(weight / this.shading.largest);
+      : this.page.api.isDifference ? Math.abs(differencePosition(weight)) : Math.sqrt(weight / (patch ? this.shading.darkest : this.shading.largest));
     // While the pointer moves nobody reads it out.
     const said = !this.shading || store.hoveredToken !== null ? '' : weight === null ? 'may not be seen' : `${this.page.api.requests.quantity} ${written(weight)}`;
-    return {shade, number: number === undefined ? '' : shortWeight(number), classes, nudge: 0, said};
+    const title = patch && this.shading ? `${cellName(patch)}: ${weight === null ? 'may not be seen' : written(weight)}` : undefined;
+    return {shade, number: number === undefined ? '' : shortWeight(number), classes, nudge: 0, said, ...title !== undefined && {title}};
   }
 
   /** Whether the token is of the same row. */
@@ -161,8 +214,8 @@ class TextPanel implements Panel {
 
   private bringIntoSight(): void {
     const {store} = this.page;
-    const index = store.pinnedToken ?? store.now.range?.[1];
-    if (store.pinnedOther !== null) this.view.reveal(store.pinnedOther);  // first: the token itself must be in sight
+    const index = this.own ?? store.now.range?.[1];
+    if (this.page.side.isSquare && store.pinnedOther !== null) this.view.reveal(store.pinnedOther);  // first: the token itself must be in sight
     if (index !== undefined) this.view.reveal(index);
     this.pointBeyond();
   }
@@ -170,13 +223,13 @@ class TextPanel implements Panel {
   /** The ends of the pinned edge that are scrolled out of sight stand at the border, where they are. */
   private pointBeyond(): void {
     const {side, store} = this.page;
-    const ends = [store.pinnedToken, store.pinnedOther].flatMap((index) => index === null ? [] : [{index, at: this.view.beyond(index)}]);
+    const ends = [this.own, side.isSquare ? store.pinnedOther : null].flatMap((index) => index === null ? [] : [{index, at: this.view.beyond(index)}]);
     for (const {element, at: border, arrow} of this.borders) {
       const outside = ends.filter(({at}) => at === border);
       element.replaceChildren(...outside.map(({index}) => button({class: 'beyond', 'data-index': index}, () => {
         this.view.reveal(index);
         this.pointBeyond();
-      }, `${arrow} ${plain(side.queries[index]!)} ${index}`)));
+      }, `${arrow} ${plain(this.rows.tokens[index]!)} ${index}`)));
     }
   }
 
@@ -190,7 +243,7 @@ class TextPanel implements Panel {
     this.unit.show(this.rows.noun as Unit);
     this.direction.show(store.to ? 'to' : 'from');
     const at = this.focused;
-    const asked = at === null || !api.hasWeights ? null
+    const asked = at === null || !api.hasWeights || (store.to && !this.page.side.isSquare) ? null
       : api.line(primary(store.now), at.first, at.end, store.to);
     const found = this.line.show(asked);
     const line = latest(found);

@@ -1,25 +1,29 @@
 // Pointer and keys over the text: hover previews, click pins, a drag takes a span, arrows walk.
-import type {SelectionStore} from '../store';
+import type {Selection} from '../selection';
+import type {Hover, SelectionStore} from '../store';
 import type {TextView} from './text_view';
+
+/** What pointing at a token shows, and what a click on it pins; whether a drag takes a span. */
+export interface TextPlaces { hasSpans: boolean; over(index: number): Partial<Hover>; at(index: number): Partial<Selection> }
 
 function indexOf(event: Event): number | null {
   const token = (event.target as Element).closest?.('.token');
   return token instanceof HTMLElement ? Number(token.dataset.index) : null;
 }
 
-function listenToPointer(paragraph: HTMLElement, store: SelectionStore): void {
+function listenToPointer(paragraph: HTMLElement, store: SelectionStore, places: TextPlaces): void {
   let pressed: number | null = null;
   let dragged = false;
   paragraph.addEventListener('pointerover', (event) => {
     const index = indexOf(event);
     if (index === null || event.pointerType === 'touch') return;
-    if (pressed !== null && (dragged || index !== pressed)) {
+    if (places.hasSpans && pressed !== null && (dragged || index !== pressed)) {
       const range: [number, number] = [Math.min(pressed, index), Math.max(pressed, index)];
       store.preview({});
       store.set({range, query: null, key: null}, {replace: dragged});  // one step for Back, however far
       dragged = true;
     } else {
-      store.previewSoon({query: index});
+      store.previewSoon(places.over(index));
     }
   });
   paragraph.addEventListener('pointerleave', () => pressed === null && store.preview({}));
@@ -37,16 +41,16 @@ function listenToPointer(paragraph: HTMLElement, store: SelectionStore): void {
   });
   paragraph.addEventListener('click', (event) => {
     const index = indexOf(event);
-    if (index !== null && !dragged) store.set({query: index, key: null, range: null});
+    if (index !== null && !dragged) store.set(places.at(index));
     dragged = false;
   });
 }
 
-function listenToKeys(view: TextView, length: number, store: SelectionStore): void {
+function listenToKeys(view: TextView, length: number, store: SelectionStore, places: TextPlaces): void {
   const {paragraph} = view;
   paragraph.addEventListener('focusin', (event) => {
     const index = indexOf(event);
-    if (index !== null && view.element(index)?.matches(':focus-visible')) store.preview({query: index});
+    if (index !== null && view.element(index)?.matches(':focus-visible')) store.preview(places.over(index));
   });
   paragraph.addEventListener('focusout', () => store.preview({}));
   paragraph.addEventListener('keydown', (event) => {
@@ -59,14 +63,14 @@ function listenToKeys(view: TextView, length: number, store: SelectionStore): vo
     };
     const target = targets[event.key];
     if (target) view.focus(Math.max(0, Math.min(length - 1, target())));
-    else if (event.key === 'Enter' || event.key === ' ') store.set({query: index, key: null, range: null});
+    else if (event.key === 'Enter' || event.key === ' ') store.set(places.at(index));
     else return;
     event.preventDefault();
     event.stopPropagation();
   });
 }
 
-export function listenToText(view: TextView, length: number, store: SelectionStore): void {
-  listenToPointer(view.paragraph, store);
-  listenToKeys(view, length, store);
+export function listenToText(view: TextView, length: number, store: SelectionStore, places: TextPlaces): void {
+  listenToPointer(view.paragraph, store, places);
+  listenToKeys(view, length, store, places);
 }

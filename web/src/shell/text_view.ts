@@ -1,6 +1,9 @@
 // The lines of the text that are in sight, and a few around them, as elements.
 import {html} from '../dom';
+import type {Extent} from '../images';
+import {cellName, extentsOf, patchOf, Picture} from '../images';
 import {languageOf} from '../language';
+import type {SessionImage} from '../answers';
 import type {Page} from '../panel';
 import type {Shown} from '../tokens';
 import {plain, shown, whole} from '../tokens';
@@ -30,6 +33,7 @@ function textOf({api: {info}, side}: Page): string {
 
 const kNumberSize = 11;
 const kUnder = 8;       // px of a number below its line
+const kHair = 0.01;     // px
 const kUnderLast = 1;   // the end of the text has room for them
 
 const kUnmarked: Mark = {shade: 0, number: '', classes: '', nudge: 0};
@@ -45,6 +49,8 @@ export class TextView {
   private readonly marks = new Map<number, Mark>();
   private seen = {first: 0, last: -1, numbered: -1};  // lines in sight, and the last of them whose numbers are whole
   private lines: TextLine[] = [];
+  private tops: number[] = [0];  // px of each line, and of the end
+  private readonly pictures = new Map<number, Picture>();  // of images, by their first tokens
   private lineOf: Int32Array;
   private widths: number[] = [];
   private room = 0;
@@ -53,9 +59,12 @@ export class TextView {
   private readonly again = () => this.draw();
   private readonly forget: () => void;
   private readonly tokens: Token[];
+  private readonly images: Extent[];
 
-  constructor(private readonly page: Page, private readonly markOf: (index: number) => Mark) {
-    this.tokens = page.side.queries;
+  /** The queries, or where the keys are other tokens these. `saidOf`: what stands over an image. */
+  constructor(private readonly page: Page, private readonly markOf: (index: number) => Mark, private readonly saidOf?: (image: SessionImage) => string) {
+    this.tokens = page.side.isSquare ? page.side.queries : page.side.keys;
+    this.images = extentsOf(this.tokens);
     this.shown = this.tokens.map(shown);
     this.paragraph.dir = directionOf(textOf(page));
     this.paragraph.lang = languageOf(textOf(page));
@@ -75,8 +84,11 @@ export class TextView {
 
   /** By its lines alone: a number under the last one must not move anything. */
   get overflows(): boolean {
-    return this.lines.length * this.lineHeight > Number.parseFloat(getComputedStyle(this.scroller).maxHeight);
+    return this.tops.at(-1)! > Number.parseFloat(getComputedStyle(this.scroller).maxHeight);
   }
+
+  /** What the largest image takes beyond a line of text. */
+  get beyondLine(): number { return Math.max(0, ...[...this.pictures.values()].map(({height}) => height - this.lineHeight)); }
 
   element(index: number): HTMLElement | undefined { return this.elements.get(index); }
 
@@ -96,16 +108,42 @@ export class TextView {
     this.lineHeight = Number.parseFloat(getComputedStyle(this.paragraph).lineHeight);
     if (room <= 0 || (!isNewFont && room === this.room)) return false;
     this.room = room;
-    this.widths = this.shown.map((token, index) => this.ruler.token(token, this.tokens[index]!.special === true));
-    this.lines = breakLines(this.shown, this.widths, this.ruler.width(' '), room);
-    for (const [line, {begin, end}] of this.lines.entries()) this.lineOf.fill(line, begin, end);
-    this.paragraph.style.height = `${this.lines.length * this.lineHeight}px`;
     this.drawn.clear();
     this.elements.clear();
     this.marks.clear();
+    this.layImages(room);
+    this.widths = this.shown.map((token, index) => this.pictures.get(index)?.width ?? this.ruler.token(token, this.tokens[index]!.special === true));
+    this.lines = breakLines(this.shown, this.widths, this.ruler.width(' '), room);
+    this.tops = [0];
+    for (const [line, {begin, end}] of this.lines.entries()) {
+      this.lineOf.fill(line, begin, end);
+      const heights = [...this.pictures].map(([first, {height}]) => first >= begin && first < end ? height : 0);
+      this.tops.push(this.tops[line]! + Math.max(this.lineHeight, ...heights));
+    }
+    for (const {tokens} of this.images) tokens.forEach((token) => { this.lineOf[token] = this.lineOf[tokens[0]!]!; });
+    this.paragraph.style.height = `${this.tops.at(-1)!}px`;
     this.paragraph.replaceChildren();
     this.draw();
     return true;
+  }
+
+  /** An image stands at its first token; the others are as wide as nothing. */
+  private layImages(room: number): void {
+    this.pictures.clear();
+    for (const extent of this.images) {
+      for (const token of extent.tokens) this.shown[token] = {gap: token === extent.tokens[0], pieces: [], breaks: 0};
+      this.pictures.set(extent.tokens[0]!, new Picture(extent, this.tokens, room, this.page.stage.viewHeight, (token) => {
+        const cell = this.tokenElement(token);
+        this.elements.set(token, cell);
+        return cell;
+      }));
+    }
+  }
+
+  /** The line that begins last above `y`. */
+  private lineAt(y: number): number {
+    const next = this.tops.findIndex((top) => top > y);
+    return (next < 0 ? this.lines.length : next) - 1;
   }
 
   /** The lines in sight of the scroller and of the window. */
@@ -117,9 +155,9 @@ export class TextView {
     const bottom = Math.min(room.bottom, seen.bottom) - text.top;
     const end = this.lines.length - 1;
     this.seen = {
-      first: Math.max(0, Math.min(end, Math.floor(top / this.lineHeight))),
-      last: Math.max(0, Math.min(end, Math.ceil(bottom / this.lineHeight) - 1)),
-      numbered: bottom + kUnderLast >= (end + 1) * this.lineHeight ? end : Math.floor((bottom - kUnder) / this.lineHeight) - 1,
+      first: Math.max(0, Math.min(end, this.lineAt(top))),
+      last: Math.max(0, Math.min(end, this.lineAt(bottom - kHair))),
+      numbered: bottom + kUnderLast >= this.tops.at(-1)! ? end : this.lineAt(bottom - kUnder) - 1,
     };
   }
 
@@ -138,6 +176,7 @@ export class TextView {
       this.drawn.delete(line);
       const {begin, end} = this.lines[line]!;
       for (let index = begin; index < end; ++index) {
+        if (patchOf(this.tokens[index])) continue;  // it stays with its image
         this.elements.delete(index);
         this.marks.delete(index);
       }
@@ -149,25 +188,30 @@ export class TextView {
   private drawLine(line: number): void {
     const {begin, end} = this.lines[line]!;
     const element = html('div', {class: 'line'});
-    element.style.top = `${line * this.lineHeight}px`;
+    element.style.top = `${this.tops[line]!}px`;
     for (let index = begin; index < end; ++index) {
-      const token = this.tokenElement(index);
       if (this.shown[index]!.gap && index > begin) element.append(' ');
+      if (patchOf(this.tokens[index])) {
+        element.append(this.pictures.get(index)?.element ?? '');
+        continue;
+      }
+      const token = this.tokenElement(index);
       element.append(token);
       this.elements.set(index, token);
     }
     if (this.shown[end]?.gap) element.append(' ');  // the gap that the line end stands for
     this.drawn.set(line, element);
     const after = [...this.paragraph.children].find((each) =>
-      Number.parseFloat((each as HTMLElement).style.top) > line * this.lineHeight);
+      Number.parseFloat((each as HTMLElement).style.top) > this.tops[line]!);
     this.paragraph.insertBefore(element, after ?? null);
   }
 
   private tokenElement(index: number): HTMLElement {
     const token = this.tokens[index]!;
+    const patch = patchOf(token);
     const element = html('span', {
-      class: token.special ? 'token special' : 'token', role: 'button', tabindex: index === this.stop ? 0 : -1,
-      'data-index': index, 'aria-pressed': 'false', 'aria-label': !plain(token).trim() ? 'space' : this.shown[index]!.pieces.length > 0 ? null : plain(token),
+      class: this.classOf(index), role: 'button', tabindex: index === this.stop ? 0 : -1,
+      'data-index': index, 'aria-pressed': 'false', 'aria-label': patch ? cellName(patch) : !plain(token).trim() ? 'space' : this.shown[index]!.pieces.length > 0 ? null : plain(token),
     });
     for (const {text, hex} of this.shown[index]!.pieces) {
       element.append(hex ? html('span', {class: 'hex'}, text) : text);
@@ -175,14 +219,26 @@ export class TextView {
     return element;
   }
 
-  /** Marks what is in sight, or nearly; touches only what has changed. */
+  private classOf(index: number): string {
+    const token = this.tokens[index]!;
+    return patchOf(token) ? 'token patch' : token.special ? 'token special' : 'token';
+  }
+
+  /** Marks what is in sight, or nearly, and all images; touches only what has changed. */
   mark(): void {
+    for (const picture of this.pictures.values()) {
+      const {image, tokens} = picture.extent;
+      for (const index of tokens) this.markToken(index, {...this.markOf(index), number: ''}, this.elements.get(index)!);
+      picture.say(this.saidOf?.(image) ?? '');
+    }
     const last = Math.min(this.lines.length - 1, this.seen.last + kMarked);
     for (let line = Math.max(0, this.seen.first - kMarked); line <= last; ++line) {
       if (!this.drawn.has(line)) continue;
       const {begin, end} = this.lines[line]!;
       const marks = this.marksOf(begin, end, line >= this.seen.first && line <= this.seen.numbered);
-      for (let index = begin; index < end; ++index) this.markToken(index, marks[index - begin]!, this.elements.get(index)!);
+      for (let index = begin; index < end; ++index) {
+        if (!patchOf(this.tokens[index])) this.markToken(index, marks[index - begin]!, this.elements.get(index)!);
+      }
     }
   }
 
@@ -193,7 +249,7 @@ export class TextView {
     let x = 0;
     for (let index = begin; index < end; ++index) {
       const mark = this.markOf(index);
-      if (!hasNumbers) mark.number = '';
+      if (!hasNumbers || patchOf(this.tokens[index])) mark.number = '';
       if (this.shown[index]!.gap && index > begin) x += this.ruler.width(' ');
       const width = this.widths[index]!;
       if (mark.number) wanted.push({mark, middle: x + width / 2, width: this.ruler.width(mark.number, kNumberSize)});
@@ -210,7 +266,7 @@ export class TextView {
     const shade = mark.shade.toFixed(3);
     if (shade !== before.shade.toFixed(3)) element.style.setProperty('--weight', shade);
     if (mark.classes !== before.classes) {
-      element.className = `token${this.tokens[index]!.special ? ' special' : ''}${mark.classes}`;
+      element.className = this.classOf(index) + mark.classes;
       element.setAttribute('aria-pressed', String(mark.classes.includes('pinned')));
     }
     if (mark.said !== before.said) {
@@ -230,21 +286,26 @@ export class TextView {
 
   /** Scrolls the text, never the page, until the token is in sight. */
   reveal(index: number): void {
-    const top = this.lineOf[index]! * this.lineHeight;
+    const [top, bottom] = this.bounds(index);
     const {scrollTop, clientHeight} = this.scroller;
-    const bottom = top + this.lineHeight;
     if (top < scrollTop) this.scroller.scrollTop = top;
     else if (bottom > scrollTop + clientHeight) {  // whole lines
-      this.scroller.scrollTop = bottom - Math.floor(clientHeight / this.lineHeight) * this.lineHeight;
+      this.scroller.scrollTop = Math.min(top, this.tops.find((each) => each >= bottom - clientHeight)!);
     }
     this.draw();
   }
 
+  /** Where the token's line begins and ends. */
+  private bounds(index: number): [number, number] {
+    const line = this.lineOf[index]!;
+    return [this.tops[line]!, this.tops[line + 1]!];
+  }
+
   /** Where the token's line is: above the window (-1), in it (0), below it (1). */
   beyond(index: number): -1 | 0 | 1 {
-    const top = this.lineOf[index]! * this.lineHeight;
+    const [top, bottom] = this.bounds(index);
     const {scrollTop, clientHeight} = this.scroller;
-    return top < scrollTop - 1 ? -1 : top + this.lineHeight > scrollTop + clientHeight + 1 ? 1 : 0;
+    return top < scrollTop - 1 ? -1 : bottom > scrollTop + clientHeight + 1 ? 1 : 0;
   }
 
   /** The token that Tab reaches. */
@@ -257,15 +318,18 @@ export class TextView {
   focus(index: number): void {
     this.makeStop(index);
     this.reveal(index);
-    if (!this.elements.has(index)) {  // narrow: the page scrolls, not the text
+    if (!this.elements.get(index)?.isConnected) {  // narrow: the page scrolls, not the text
       const line = this.lineOf[index]!;
       if (!this.drawn.has(line)) this.drawLine(line);
     }
     this.elements.get(index)?.focus();
   }
 
-  /** The first token of the line `by` lines away, at about the same place. */
+  /** The first token of the line `by` lines away, at about the same place; in an image the cell in that row. */
   lineAway(index: number, by: number): number {
+    const patch = patchOf(this.tokens[index]);
+    const other = patch ? patch.image.tokens[patch.at + by * patch.image.columns] ?? -1 : -1;
+    if (other >= 0) return other;
     const line = this.lineOf[index]!;
     const next = this.lines[line + by];
     if (!next) return index;

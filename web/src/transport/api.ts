@@ -7,6 +7,7 @@ import type {EdgeRow, Line} from '../arcs';
 import {readLines} from '../data/lines';
 import type {Question} from '../data/slot';
 import type {Size} from '../fit';
+import {noteImages} from '../images';
 import type {Looks, LooksReader} from '../looks';
 import type {Place} from '../selection';
 import type {Side} from '../side';
@@ -56,6 +57,7 @@ export class SessionApi {
 
   constructor(readonly about: About, readonly info: SessionInfo, readonly requests: Requests) {
     this.model = about.model;
+    noteImages(info);
     joinBytes(info.tokens, info.units.characters);
     if (info.key_tokens) joinBytes(info.key_tokens, info.key_units?.characters);
     this.path = `${kApi}/sessions/${info.session}`;
