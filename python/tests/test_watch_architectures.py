@@ -115,7 +115,7 @@ def test_frames_are_keys():
         model(**whisper.inputs())
     session = seen.look()
     assert session.stacks["cross"].keys == len(session.key_tokens) == 16
-    assert [token.text.strip() for token in session.key_tokens][:2] == ["#0", "#1"]
+    assert [token.text.strip() for token in session.key_tokens][:2] == ["im0 c0", "im0 c1"]
     assert len(session.tokens) == 11
 
 

@@ -14,6 +14,7 @@ from architectures import (  # noqa: E402
 )  # fmt: skip
 from watched import close, rows_of  # noqa: E402
 
+from heed import ImagePatches  # noqa: E402
 from heed.transformers import SeenModel, edit, watch  # noqa: E402
 
 EVERY = ALL | MORE | WITH_IMAGES
@@ -228,6 +229,20 @@ def test_where_the_words_that_are_written_look():
     assert np.array_equal(seen.pictures()[0], image)
 
 
+@pytest.mark.parametrize("name, images", [("llava_next", 2), ("qwen2_vl", 2), ("mllama", 2)])
+def test_generation_reads_images_before_the_text(name, images):
+    model, given = WITH_IMAGES[name].made("sdpa"), WITH_IMAGES[name].inputs()
+    given["attention_mask"] = torch.ones_like(given["input_ids"])
+    with watch(model) as seen, torch.no_grad():
+        model(**given)
+        model.generate(**given, max_new_tokens=3, min_new_tokens=3, do_sample=False)
+    assert len(seen.pictures()) == len(seen.pictures(text=0)) == images
+    layer = 1 if name == "mllama" else 0
+    for at in range(images):
+        assert close(seen.image_map(layer, 1, 23, at), seen.image_map(layer, 1, 23, at, text=0), 1e-4)
+    assert "pack_image_features" not in vars(model.model)
+
+
 def test_tiles_with_a_token_behind_each_row():
     """LLaVA-NeXT: a small image of it all, then tiles side by side, without their padding."""
     small, tiles = an_image(), an_image(32, 32, seed=6)  # 2 x 2 and 4 x 4 patches of 8 x 8
@@ -407,6 +422,15 @@ def test_a_model_without_known_images_says_so(name):
             ask()
 
 
+def test_the_stack_that_has_images_is_named():
+    model = OTHERS["clip"].made("sdpa")
+    with watch(model) as seen, torch.no_grad():
+        model(**OTHERS["clip"].inputs())
+    with pytest.raises(LookupError, match='no images in a run of CLIPModel, .*; stack="vision_model" has'):
+        seen.image_map(0, 0)
+    assert seen.image_map(0, 0, stack="vision_model").shape == (4, 4)
+
+
 def test_a_map_is_drawn_over_its_image():
     peer("matplotlib").use("Agg")
     image = an_image()
@@ -447,11 +471,9 @@ def test_frames_of_a_video_are_images(name):
 # --- the page -------------------------------------------------------------------------------------
 
 
-def picture_of(image):
-    """The pixels of a session's image."""
-    from io import BytesIO
-
-    return np.asarray(peer("PIL.Image").open(BytesIO(image.picture)))
+def kept(picture):
+    """What a session keeps of a picture: a PNG or JPEG."""
+    return ImagePatches([0], 1, 1, picture).picture
 
 
 def test_a_session_shows_images_where_their_patches_are():
@@ -462,12 +484,12 @@ def test_a_session_shows_images_where_their_patches_are():
     session = seen.look(stack="decoder")
     assert [each.tokens for each in session.images] == [(0, 1, 2, 3), (5, 6, 7, 8, 9, 10)]
     assert [(each.rows, each.columns) for each in session.images] == [(2, 2), (2, 3)]
-    assert np.array_equal(picture_of(session.images[1]), images[1])
+    assert session.images[1].picture == kept(images[1])
     words = [token.text for token in session.tokens]
     assert words[3:6] == [" im0 r1 c1", " w14", " im1 r0 c0"]
     assert close(session.weights[1, 2, -1, 5:11].reshape(2, 3), seen.image_map(1, 2, image=1))
     other = [an_image(30, 30, seed=9)] * 2
-    assert np.array_equal(picture_of(seen.look(stack="decoder", image=other).images[0]), other[0])
+    assert seen.look(stack="decoder", image=other).images[0].picture == kept(other[0])
     with pytest.raises(ValueError, match="look: image is 1 pictures, expected 2, as many as there"):
         seen.look(stack="decoder", image=other[0])
 
@@ -488,7 +510,7 @@ def test_a_vision_model_shows_its_class_token_beside_its_image():
         model(pixel_values=scaled(image))
     session = seen.look()
     assert [token.text for token in session.tokens][:4] == [" [CLS]", " [REG]", " [REG]", " im0 r0 c0"]
-    assert np.array_equal(picture_of(session.images[0]), image)
+    assert session.images[0].picture == kept(image)
     peer("matplotlib").use("Agg")
     ax = session.plot_image_map("[CLS]", 0, 1, 2)
     np.testing.assert_allclose(ax.images[1].get_array(), seen.image_map(1, 2, 0), atol=1e-6)

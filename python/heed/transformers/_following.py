@@ -34,6 +34,7 @@ class Following:
         self.ran: set[str] = set()
         self._given: dict[str, Tensor | None] = {}
         self._queries: dict[str, range] = {}
+        self._last = range(0)
         self._hooks = list(self._hooked(model))
 
     @contextmanager
@@ -54,14 +55,15 @@ class Following:
     def located(self, module: nn.Module, name: str, call: Call) -> Place:
         """Where the call of a module stands. Gives the call its positions and ids."""
         place = place_of(name, module, _is_causal(module, call))
-        if place.kind == "cross":  # its queries are those of the self-attention beside it
+        if place.kind == "cross":  # its queries are those of the self-attention beside or before it
             call.is_cross = True
             if len(call.queries) == 1 and call.rule is CAUSAL:
                 call.mask = None
-            at = self._queries.get(_block(name), range(0))
+            at = self._queries.get(_block(name), self._last)
             call.queries = at if len(at) == call.q.shape[2] else range(call.q.shape[2])
         else:
             self._queries[_block(name)] = call.queries
+            self._last = call.queries
         call.ids = self._ids_of(name, call)
         return place
 

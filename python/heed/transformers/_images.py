@@ -9,9 +9,10 @@ nothing is known, and then there are no images.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -29,6 +30,44 @@ _RESAMPLES = re.compile("Perceiver|Resampler|Q-?Former|CrossAttention", re.IGNOR
 """Modules between the patches and the text that mix patches to other tokens."""
 _REMEMBERED = 8
 """The last passes of vision models: a text may have images, videos and several towers."""
+
+
+_PACKED = ("image_features", "image_sizes", "vision_feature_select_strategy", "image_newline")
+"""The arguments of LLaVA-NeXT's method that joins tiles and puts a token behind each row."""
+
+
+class Packing:
+    """Stands in place of a model's method ``pack_image_features`` and tells what it was given."""
+
+    def __init__(self, module: nn.Module, told: Callable[..., None]):
+        self._module, self._told = module, told
+        self._before = vars(module).get("pack_image_features")
+        self._pack = module.pack_image_features
+        module.pack_image_features = self
+
+    @staticmethod
+    def is_of(module: nn.Module) -> bool:
+        method = getattr(module, "pack_image_features", None)
+        if method is None or not hasattr(module, "image_newline"):
+            return False
+        return isinstance(method, Packing) or tuple(inspect.signature(method).parameters) == _PACKED
+
+    def __call__(
+        self, image_features: Any, image_sizes: Any, vision_feature_select_strategy: Any = None,
+        image_newline: Any = None,
+    ) -> Any:  # fmt: skip
+        given = image_features, image_sizes, vision_feature_select_strategy
+        self._told(self._pack, given)
+        return self._pack(*given, image_newline=image_newline)
+
+    def remove(self) -> None:
+        if self._before is None:
+            del self._module.pack_image_features
+        else:
+            self._module.pack_image_features = self._before
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self._pack  # a copy of the model joins tiles alike, and tells nothing
 
 
 class Images:
@@ -53,6 +92,16 @@ class Images:
         inside = next(self._around(name), None)
         if inside is not None and not inside.is_text and given:
             inside.convolved(module, given[0], output)
+
+    def packed(self, pack: Callable[..., Any], given: tuple[Any, ...]) -> None:
+        """A model joined tiles, as LLaVA-NeXT does: the last vision model's."""
+        features, sizes, strategy = given
+        newline = torch.tensor([-1.0], dtype=torch.float64)
+        sizes = torch.as_tensor(sizes).cpu()
+        if self._recent:
+            self._recent[-1].pack(
+                features, lambda cells: pack(cells, sizes, strategy, image_newline=newline)[0]
+            )
 
     def of(self, name: str, call: Call) -> tuple[tuple[Grid, ...], tuple[str, ...]]:
         """The images of a call, and the names of its other tokens where these are known."""
@@ -102,10 +151,6 @@ class Images:
 
     def _parts(self, kind: str, count: int, around: list[Pass]) -> list[Part]:
         """The images whose tokens together are ``count``, in their order."""
-        packing = next((each for each in around if each.packs), None)
-        if packing is not None:
-            found = (packing.packed(each) for each in reversed(self._recent))
-            return next(filter(None, found), [])
         wanted = [each.given.get(f"{kind}_grid_thw") for each in around]
         wanted = [each for each in wanted if each is not None]
         for seen in reversed(self._recent):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
-import sys
 from collections import Counter
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -22,13 +21,10 @@ _MARKS = {
 }  # fmt: skip
 """Parameters that are tokens of their own, and their names, in the order of the tokens."""
 _TEXT = ("input_ids", "inputs_embeds", "decoder_input_ids", "decoder_inputs_embeds")
-_SIZES = ("grid_thw", "spatial_shapes", "image_grid_thw", "video_grid_thw", "aspect_ratio_mask",
-          "image_sizes")  # fmt: skip
+_SIZES = ("grid_thw", "spatial_shapes", "image_grid_thw", "video_grid_thw", "aspect_ratio_mask")
 _SEEN = ("pixel_values", "pixel_values_videos", "mm_encoder_outputs")
 _REORDERED = ("mask_ratio", "mask_unit_size")
 """Entries of configs whose models do not keep the order of the patches (ViTMAE, Hiera)."""
-_PACKED = ("image_features", "image_sizes", "vision_feature_select_strategy", "image_newline")
-"""The arguments of LLaVA-NeXT's own arrangement of tiles."""
 
 
 class Pass:
@@ -45,6 +41,7 @@ class Pass:
         self._source = None if self.is_text else _pixels(given)
         self._is_sound = False
         self._stride = 1
+        self._parts: list[Part] = []
         self._taken: Counter[str] = Counter()
 
     @property
@@ -104,9 +101,11 @@ class Pass:
         """The images as a text has them, if they have ``count`` tokens together; else none."""
         if not self.has_grids or "spatial_shapes" in self.given:
             return []
+        parts = self._parts
         if "grid_thw" in self.given:
             side = getattr(self._config, "spatial_merge_size", 1)
             parts = [Part.of(each.smaller(side)) for each in self._frames]
+        if parts:
             return parts if sum(each.count for each in parts) == count else []
         for images, rows, columns in self._sizes:
             side = side_of_blocks(rows, columns, count / images)
@@ -115,36 +114,20 @@ class Pass:
                 return [Part.of(each.smaller(side)) for each in grids]
         return []
 
-    @property
-    def packs(self) -> bool:
-        """Whether the model joins tiles and puts a token behind each row, as LLaVA-NeXT does."""
-        packs = getattr(self._module, "pack_image_features", None)
-        is_its_own = packs is not None and hasattr(self._module, "image_newline")
-        return is_its_own and tuple(inspect.signature(packs).parameters) == _PACKED
+    def pack(self, features: list[Tensor], pack: Callable[[list[Tensor]], Any]) -> None:
+        """Keeps how a model joins the tiles of images, whose ``features`` are [tiles, patches, C].
 
-    def packed(self, tiles: Pass) -> list[Part]:
-        """The images that this model joins from tiles. Its own code arranges their cells."""
-        if not tiles.has_grids or not tiles._sizes or "image_sizes" not in self.given:
-            return []
-        images, rows, columns = tiles._sizes[0]
-        source, config = sys.modules[type(self._module).__module__], self._config
-        sizes = self.given["image_sizes"].cpu()
-        counts = [
-            source.image_size_to_num_patches(
-                each, config.image_grid_pinpoints, config.vision_config.image_size
-            )
-            for each in sizes
-        ]
-        if sum(counts) != images:
-            return []
+        ``pack`` joins numbers of cells in place of features, with -1 behind each row.
+        """
+        images, rows, columns = self._sizes[0] if self._sizes else (0, 0, 0)
+        counts = [len(each) for each in features]
+        if sum(counts) != images or any(each.shape[1] != rows * columns for each in features):
+            return
         cells = torch.arange(images * rows * columns, dtype=torch.float64)
-        cells = cells.reshape(images, rows * columns, 1).split(counts)
-        packed, _ = self._module.pack_image_features(
-            cells, sizes, "default", image_newline=torch.tensor([-1.0], dtype=torch.float64)
-        )
-        of_tiles = tiles._of_sizes(images, images, rows, columns, 0, rows * columns)
-        pictures = [each.picture for each in of_tiles]
-        return [_of_rows(each.flatten().long(), rows, columns, pictures) for each in packed]
+        packed = pack(list(cells.reshape(images, rows * columns, 1).split(counts)))
+        tiles = self._of_sizes(images, images, rows, columns, 0, rows * columns)
+        pictures = [each.picture for each in tiles]
+        self._parts = [_of_rows(each.flatten().long(), rows, columns, pictures) for each in packed]
 
     # --- from convolutions -----------------------------------------------------------------------
 

@@ -201,13 +201,13 @@ class SeenModel:
         self.check_ran()
         last = {name: next(iter(self._runs[place].values()))[-1]
                 for name, place in self._places().items()}  # fmt: skip
-        found = [name for name, run in last.items() if any(call.images for call in run.calls)]
-        reading = [name for name in found if last[name].ids is not None]
+        reading = {name: run for name, run in last.items() if run.ids is not None} or last
+        found = [name for name, run in reading.items() if any(call.images for call in run.calls)]
         if not found:
-            raise self._no_images(op, f"a run of {self._model}")
-        if len(reading or found) > 1:
+            raise self._no_images(op, f"a run of {self._model}", last)
+        if len(found) > 1:
             self._place(None)  # says which there are
-        return (reading or found)[0]
+        return found[0]
 
     def _with_images(
         self, op: str, layer: int, stack: str | None, text: int, sequence: int
@@ -215,13 +215,15 @@ class SeenModel:
         stack = self._stack_with_images(op, stack)
         run = self._one(sequence, layer, stack, text, op)
         if not any(each.of_keys for each in run.images):
-            raise self._no_images(op, f'layer {layer} of the stack "{stack}"')
+            raise self._no_images(op, f'layer {layer} of the stack "{stack}"', {})
         return run
 
-    def _no_images(self, op: str, where: str) -> Exception:
+    def _no_images(self, op: str, where: str, last: dict[str, Run]) -> Exception:
+        others = [name for name, run in last.items() if any(call.images for call in run.calls)]
         return made(
             NotFound, op=op, found=f"heed knows of no images in {where}",
             expected="a model that docs/python.md names under images, and an input with images",
+            hint=f'stack="{others[0]}" has some' if others else "",
         )  # fmt: skip
 
     def look(

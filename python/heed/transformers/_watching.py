@@ -6,6 +6,7 @@ import dataclasses
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from ..errors import InvalidArgument, OutOfRange, made
 from ._arguments import Arguments
 from ._calls import Call
 from ._following import Following, Hook, has_past
-from ._images import CONVOLUTIONS, Images
+from ._images import CONVOLUTIONS, Images, Packing
 from ._layers import is_inside
 from ._models import listed, refused, unwrapped
 from ._outputs import Pass
@@ -84,10 +85,15 @@ class Watch(Following):
         super().__init__(model)
         self.seen = seen
         self._images = Images(model, self.modules, sight)
+        convolved = partial(self._tell, self._images.convolved)
+        packed = partial(self._tell, self._images.packed)
         self._hooks += [
-            module.register_forward_hook(Hook(self, self._images.convolved))
+            module.register_forward_hook(Hook(self, convolved))
             for module in self.modules
             if isinstance(module, CONVOLUTIONS)
+        ]
+        self._hooks += [
+            Packing(module, Hook(self, packed)) for module in self.modules if Packing.is_of(module)
         ]
         self._chosen, self._device, self._has_gradients = chosen, device, has_gradients
         self._called: set[str] = set()
@@ -98,7 +104,7 @@ class Watch(Following):
         self._writes = model.can_generate()
 
     def begun(self, prefix: str, module: nn.Module, settings: dict[str, Any]) -> None:
-        self._images.begun(prefix, module, settings)
+        self._tell(self._images.begun, prefix, module, settings)
         if prefix == "":
             self._goes_on = has_past(settings)
             self._pass = Pass()
@@ -115,6 +121,15 @@ class Watch(Following):
         last = _last(logits.detach(), settings.get("attention_mask"))
         last = last if self._device is None else last.to(self._device)
         self.seen._add_logits(last, goes_on=self._goes_on)
+
+    def _tell(self, of_images: Callable[..., Any], *given: Any) -> Any:
+        """Calls a function that finds images. If it fails, the model runs on without them."""
+        try:
+            return of_images(*given)
+        except Exception as error:
+            said = f"watch: images of {self.model_name} are not shown: {error!r}"
+            warnings.warn(said, stacklevel=2)
+            return None
 
     def called(self, module: nn.Module, compute: Callable[..., Any], given: Arguments) -> Any:
         """Calls the function and keeps the call of one module."""
@@ -133,11 +148,7 @@ class Watch(Following):
         is_cut = call.k.shape[2] < given.key.shape[2]
         kept = call.detached(self.is_overwritten or is_cut)
         place = self.located(module, name, kept)
-        try:
-            kept.images, kept.marks = self._images.of(name, kept)
-        except Exception as error:  # the model runs on, as it would without a watch
-            said = f"watch: images of {self.model_name} are not shown: {error!r}"
-            warnings.warn(said, stacklevel=2)
+        kept.images, kept.marks = self._tell(self._images.of, name, kept) or ((), ())
         kept = kept if self._device is None else kept.to(self._device)
         if self._has_gradients and torch.is_grad_enabled():
             positions = {"queries": kept.queries, "is_cross": kept.is_cross, "mask": kept.mask}
