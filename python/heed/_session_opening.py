@@ -5,16 +5,38 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
-from ._checks import flag
+from ._checks import flag, kind_of, whole
 from ._session import Session
 from ._texts import checked, checked_if_given
-from .errors import Error, InvalidArgument, made, refused
+from .errors import Error, InvalidArgument, WrongType, made, refused
 
 if TYPE_CHECKING:
     from ._models import Model
+
+
+class Kept(NamedTuple):
+    """What a session keeps of its pass."""
+
+    logits: bool
+    hidden: bool
+    layers: list[int] | None
+    dtype: str
+
+    @classmethod
+    def checked(cls, logits: Any, hidden: Any, layers: Any, dtype: Any) -> Kept:
+        if layers is not None:
+            try:
+                layers = list(layers)
+            except TypeError:
+                raise made(WrongType, op="look", argument="keep_layers", found=kind_of(layers),
+                           expected="layers, as range(8, 13), or None") from None  # fmt: skip
+            layers = sorted({whole("look", "keep_layers", layer) for layer in layers})
+        if dtype not in ("float32", "float16"):
+            raise refused("look", "keep", repr(dtype), '"float32" or "float16"')
+        return cls(flag("look", "logits", logits), flag("look", "hidden", hidden), layers, dtype)
 
 
 def open_session(
@@ -24,11 +46,9 @@ def open_session(
     target: Any,
     ids: Any,
     cut: str | None,
-    logits: bool,
-    hidden: bool,
+    kept: Kept,
 ) -> Session:
     """As :meth:`Model.look` says."""
-    logits, hidden = flag("look", "logits", logits), flag("look", "hidden", hidden)
     if (text is None) == (ids is None):
         found = "no text is given" if text is None else "text and ids are both given"
         raise made(InvalidArgument, op="look", found=found, expected="one of text and ids")
@@ -37,13 +57,13 @@ def open_session(
             if given is not None:
                 raise refused("look", name, "given beside ids", "a text")
         with _named("ids"):
-            core = _core.open_ids(model._core, ids, target, logits, hidden)
+            core = _core.open_ids(model._core, ids, target, *kept)
             return Session(core, model)
     checked(text, "text", "look")
     pair = checked_if_given(pair, "pair", "look")
     target = checked_if_given(target, "target", "look")
     with _named("text", hint='cut="first" or cut="last" reads a part of it'):
-        core = _core.open_texts(model._core, text, pair, target, cut, logits, hidden)
+        core = _core.open_texts(model._core, text, pair, target, cut, *kept)
     session = Session(core, model)
     _tell_of_unknown_texts(session, target is not None)
     return session

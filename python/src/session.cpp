@@ -47,7 +47,13 @@ struct Opening {
   std::optional<std::string> cut = {};
   bool logits = false;
   bool hidden = false;
+  KeptAttention keep = {};
 };
+
+// `keep` has been checked in Python.
+KeptAttention kept_of(const std::optional<std::vector<int>>& layers, const std::string& keep) {
+  return {.layers = layers, .dtype = keep == "float16" ? DType::kF16 : DType::kF32};
+}
 
 Session tokenized(const LoadedModel& model, Opening& asked) {
   if (asked.of_ids)
@@ -63,6 +69,7 @@ SessionHandle open(const HeldModel& model, Opening asked) {
   held->model = model.loaded;
   computing([&] {
     Session session = tokenized(*model.loaded, asked);
+    session.keep = asked.keep;
     const bool few = std::ssize(session.tokens) * session.info.vocabulary <= kKeptLogits;
     run_session(session, *model.loaded,
                 {.all_logits = few || asked.logits,
@@ -77,16 +84,21 @@ SessionHandle open(const HeldModel& model, Opening asked) {
 SessionHandle open_texts(const HeldModel& model, const std::string& text,
                          const std::optional<std::string>& pair,
                          const std::optional<std::string>& target,
-                         const std::optional<std::string>& cut, bool logits, bool hidden) {
+                         const std::optional<std::string>& cut, bool logits, bool hidden,
+                         const std::optional<std::vector<int>>& keep_layers,
+                         const std::string& keep) {
   return open(model, {.input = {.text = text, .pair = pair, .target = target},
                       .cut = cut,
                       .logits = logits,
-                      .hidden = hidden});
+                      .hidden = hidden,
+                      .keep = kept_of(keep_layers, keep)});
 }
 
 SessionHandle open_ids(const HeldModel& model, const nb::object& ids, const nb::object& target,
-                       bool logits, bool hidden) {
-  Opening asked = {.of_ids = true, .logits = logits, .hidden = hidden};
+                       bool logits, bool hidden, const std::optional<std::vector<int>>& keep_layers,
+                       const std::string& keep) {
+  Opening asked = {
+      .of_ids = true, .logits = logits, .hidden = hidden, .keep = kept_of(keep_layers, keep)};
   asked.input.ids = token_ids(ids, "ids");
   if (!target.is_none()) asked.target_ids = token_ids(target, "target");
   return open(model, std::move(asked));
@@ -104,7 +116,7 @@ nb::list stacks_of(const HeldSession& held) {
   nb::list list;
   for (const SessionStack& stack : held.session.stacks) {
     const StackShape& shape = stack.shape;
-    const MatrixSize size = stack.layers.front().size();
+    const MatrixSize size = held.session.size(shape.stack);
     list.append(nb::make_tuple(std::string(stack_name(shape.stack)), shape.layers, shape.heads,
                                shape.kv_heads, shape.causal, size.queries, size.keys));
   }
@@ -149,6 +161,9 @@ void bind_session(nb::module_& module) {
       .def_prop_ro("pair", [](const HeldSession& held) { return held.input.pair; })
       .def_prop_ro("target", [](const HeldSession& held) { return held.input.target; })
       .def_prop_ro("stacks", &stacks_of)
+      .def_prop_ro("keep_layers", [](const HeldSession& held) { return held.session.keep.layers; })
+      .def_prop_ro("score_error",
+                   [](const HeldSession& held) { return held.session.score_error(); })
       .def_prop_ro("tokens", [](const HeldSession& held) { return tokens_of(held.session.tokens); })
       .def_prop_ro("key_tokens",
                    [](const HeldSession& held) { return tokens_of(held.session.key_tokens); })
@@ -156,9 +171,10 @@ void bind_session(nb::module_& module) {
       .def_prop_ro("hidden", [](const HeldSession& held) { return array_of(held.session.hidden); })
       .def("seen", &seen_of, nb::arg("stack"), nb::arg("layer"));
   module.def("open_texts", &open_texts, nb::arg("model"), nb::arg("text"), nb::arg("pair").none(),
-             nb::arg("target").none(), nb::arg("cut").none(), nb::arg("logits"), nb::arg("hidden"));
+             nb::arg("target").none(), nb::arg("cut").none(), nb::arg("logits"), nb::arg("hidden"),
+             nb::arg("keep_layers").none(), nb::arg("keep"));
   module.def("open_ids", &open_ids, nb::arg("model"), nb::arg("ids"), nb::arg("target").none(),
-             nb::arg("logits"), nb::arg("hidden"));
+             nb::arg("logits"), nb::arg("hidden"), nb::arg("keep_layers").none(), nb::arg("keep"));
 }
 
 }  // namespace heed::python

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "heed/inspect/session.h"
 #include "heed/models/registry.h"
 
 namespace heed {
@@ -53,6 +54,9 @@ struct ServerOptions {
   std::filesystem::path watched = {};
   /// A session that is shown first; its text is what the page begins with.
   std::shared_ptr<LiveSession> session = {};
+  KeptAttention keep = {};                  // what sessions keep
+  bool stream = false;                      // weights of every model stay in the file
+  std::optional<std::int64_t> memory = {};  // bytes for a model or a session; none: what is free
   ServerLimits limits = {};
 };
 

@@ -115,6 +115,7 @@ export interface Attention {
   query_tokens: string;
   key_tokens: string;
   rectangular: boolean;
+  kept?: number[];
   zooms: number;
   tile: number;
 }

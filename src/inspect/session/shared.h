@@ -9,4 +9,7 @@ namespace heed {
 Session shared(const Session& session);
 LayerAttention shared(const LayerAttention& layer);
 
+/// The tensor as f32: itself, or a wider copy.
+Tensor widened(const Tensor& tensor);
+
 }  // namespace heed
