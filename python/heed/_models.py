@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from os import PathLike
@@ -12,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._checks import kind_of
+from ._checks import flag, kind_of
 from ._generation import Generation, generate
 from ._session import Session
-from ._session_opening import open_session
+from ._session_opening import Kept, open_session
 from ._tokenizer import Tokenizer
 from .errors import WrongType, made, refused
 
@@ -80,12 +81,18 @@ class FoundModel:
 class Model:
     """A model that is loaded (:func:`heed.load`). It may be used from several threads at once."""
 
-    def __init__(self, core: _core.Model, dtype: str | None):
+    def __init__(self, core: _core.Model, dtype: str | None, stream: bool | None = None):
         self._core = core
         self._dtype = dtype
+        self._stream = stream
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _load_again, (str(self.folder), self._dtype)
+        return _load_again, (str(self.folder), self._dtype, self._stream)
+
+    @property
+    def streams(self) -> bool:
+        """Whether weights stay in the file until they are needed."""
+        return self._core.streams
 
     @property
     def name(self) -> str:
@@ -134,6 +141,8 @@ class Model:
         logits: bool = False,
         hidden: bool = False,
         edits: Any = None,
+        keep_layers: Iterable[int] | None = None,
+        keep: str = "float32",
     ) -> Session:
         """Reads a text and keeps what every attention weight follows from.
 
@@ -149,14 +158,21 @@ class Model:
         logits : keep the logits of every position even of a long text
         hidden : keep the states behind the last norm
         edits : what the pass does otherwise, a list of what ``heed.edits`` makes
+        keep_layers : keep the attention of these layers alone, ``range(8, 13)``; the others are
+            run and not kept, and asking for one raises LookupError
+        keep : the type in which queries, keys and values are kept: "float16" takes half of the
+            memory and changes weights a little (:attr:`Session.score_error`)
 
         Raises
         ------
         ValueError
             where the text has more tokens than the model has positions, or the model is not of the
             kind that reads a pair or writes a target; where an edit cannot apply
+        RuntimeError
+            where memory does not suffice, before it is taken: it names what would fit
         """
-        return open_session(self, text, pair, target, ids, cut, logits, hidden, edits)
+        kept = Kept.checked(logits, hidden, keep_layers, keep)
+        return open_session(self, text, pair, target, ids, cut, kept, edits)
 
     def chat_text(self, messages: list[dict[str, Any]], *, add_generation_prompt: bool = True,
                   template: str | None = None, **variables: Any) -> str:  # fmt: skip
@@ -234,7 +250,8 @@ class Model:
         return f"<heed.Model {self.name}: {info.title}, {stacks}, {info.parameters:,} parameters>"
 
 
-def load(name: str | Path | None = None, *, dtype: str | None = "float32") -> Model:
+def load(name: str | Path | None = None, *, dtype: str | None = "float32",
+         stream: bool | None = None) -> Model:  # fmt: skip
     """Loads a model from a folder in Hugging Face's layout, from a GGUF file, or by its name.
 
     Parameters
@@ -243,6 +260,8 @@ def load(name: str | Path | None = None, *, dtype: str | None = "float32") -> Mo
         stores of Hugging Face, Ollama, LM Studio and llama.cpp and among the built-in models;
         None is the built-in model
     dtype : in which type weights are held: "float32", "float16", "bfloat16", or None for the file's
+    stream : leave weights in the file and read each matrix when it is needed, which takes little
+        memory and more time; None: where weights do not fit into memory
 
     Raises
     ------
@@ -258,11 +277,13 @@ def load(name: str | Path | None = None, *, dtype: str | None = "float32") -> Mo
         expected = '"float32", "float16", "bfloat16" or None, the file\'s own'
         raise refused("load", "dtype", repr(dtype), expected)
     held = None if dtype is None else _TYPES[dtype]
-    return Model(_core.load("" if name is None else str(name), held), dtype)
+    if stream is not None:
+        stream = flag("load", "stream", stream)
+    return Model(_core.load("" if name is None else str(name), held, stream), dtype, stream)
 
 
-def _load_again(folder: str, dtype: str | None) -> Model:
-    return load(folder, dtype=dtype)
+def _load_again(folder: str, dtype: str | None, stream: bool | None = None) -> Model:
+    return load(folder, dtype=dtype, stream=stream)
 
 
 def models() -> list[FoundModel]:

@@ -163,6 +163,17 @@ class Session:
         """The first token of the second text of a pair."""
         return self._core.split
 
+    @property
+    def keep_layers(self) -> list[int] | None:
+        """The layers whose attention was kept; None: all of them."""
+        return self._core.keep_layers
+
+    @property
+    def score_error(self) -> float:
+        """How far a score can be from the one that the pass used: 0 unless queries and keys were
+        kept as "float16". A weight is then within a factor of ``exp(2 * score_error)``."""
+        return self._core.score_error
+
     @cached_property
     def stacks(self) -> dict[str, SessionStack]:
         return {row[0]: SessionStack(self._core, self, *row) for row in self._core.stacks}

@@ -5,17 +5,39 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
-from ._checks import flag
+from ._checks import flag, kind_of, whole
 from ._session import Session
 from ._session_edits import edited
 from ._texts import checked, checked_if_given
-from .errors import Error, InvalidArgument, made, refused
+from .errors import Error, InvalidArgument, WrongType, made, refused
 
 if TYPE_CHECKING:
     from ._models import Model
+
+
+class Kept(NamedTuple):
+    """What a session keeps of its pass."""
+
+    logits: bool
+    hidden: bool
+    layers: list[int] | None
+    dtype: str
+
+    @classmethod
+    def checked(cls, logits: Any, hidden: Any, layers: Any, dtype: Any) -> Kept:
+        if layers is not None:
+            try:
+                layers = list(layers)
+            except TypeError:
+                raise made(WrongType, op="look", argument="keep_layers", found=kind_of(layers),
+                           expected="layers, as range(8, 13), or None") from None  # fmt: skip
+            layers = sorted({whole("look", "keep_layers", layer) for layer in layers})
+        if dtype not in ("float32", "float16"):
+            raise refused("look", "keep", repr(dtype), '"float32" or "float16"')
+        return cls(flag("look", "logits", logits), flag("look", "hidden", hidden), layers, dtype)
 
 
 def open_session(
@@ -25,12 +47,10 @@ def open_session(
     target: Any,
     ids: Any,
     cut: str | None,
-    logits: bool,
-    hidden: bool,
+    kept: Kept,
     edits: Any,
 ) -> Session:
     """As :meth:`Model.look` says."""
-    logits, hidden = flag("look", "logits", logits), flag("look", "hidden", hidden)
     if (text is None) == (ids is None):
         found = "no text is given" if text is None else "text and ids are both given"
         raise made(InvalidArgument, op="look", found=found, expected="one of text and ids")
@@ -39,14 +59,13 @@ def open_session(
             if given is not None:
                 raise refused("look", name, "given beside ids", "a text")
         with _named("ids"):
-            core = _core.open_ids(model._core, ids, target, logits, hidden, edits is None)
+            core = _core.open_ids(model._core, ids, target, *kept, edits is None)
             return Session(_with(core, model, edits), model)
     checked(text, "text", "look")
     pair = checked_if_given(pair, "pair", "look")
     target = checked_if_given(target, "target", "look")
     with _named("text", hint='cut="first" or cut="last" reads a part of it'):
-        run = edits is None
-        core = _core.open_texts(model._core, text, pair, target, cut, logits, hidden, run)
+        core = _core.open_texts(model._core, text, pair, target, cut, *kept, edits is None)
         core = _with(core, model, edits)
     session = Session(core, model)
     _tell_of_unknown_texts(session, target is not None)

@@ -112,6 +112,7 @@ def train(
     *,
     resume: bool = False,
     on_step: Callable[[TrainStep], Any] | None = None,
+    writer: Any = None,
     **keys: Any,
 ) -> Trained:
     """Trains a model on text files, as ``heed train`` does, and writes it into a folder.
@@ -127,6 +128,9 @@ def train(
     on_step : called after each step with a :class:`TrainStep`, whose ``model()`` is the model as it
         is then. Returning False ends the run with a checkpoint; what it raises does too, and comes
         out of this call, as does Ctrl-C
+    writer : a ``torch.utils.tensorboard.SummaryWriter``, or another with
+        ``add_scalar(tag, value, step)``, that gets ``loss/train``, ``loss/validation``,
+        ``learning_rate``, ``gradient_norm`` and ``tokens_per_second``; it stays open
 
     Raises
     ------
@@ -145,14 +149,38 @@ def train(
     if on_step is not None and not callable(on_step):
         raise made(WrongType, op="train", argument="on_step", found=kind_of(on_step),
                    expected="a function, or None")  # fmt: skip
+    if writer is not None and not callable(getattr(writer, "add_scalar", None)):
+        raise made(WrongType, op="train", argument="writer", found=kind_of(writer),
+                   expected="a SummaryWriter, or None")  # fmt: skip
     where = Path(folder)
     text, origin = _configuration(config, keys, where if resume else None)
-    result: Any = _core.train(text, origin, str(where), resume, _heard(on_step), _log.info)
+    result: Any = _core.train(text, origin, str(where), resume, _heard(on_step, writer), _log.info)
     return Trained(where, result)
 
 
-def _heard(on_step: Callable[[TrainStep], Any] | None) -> Callable[[dict[str, Any]], Any]:
-    return lambda said: None if on_step is None else on_step(TrainStep(**said))
+def _heard(
+    on_step: Callable[[TrainStep], Any] | None, writer: Any
+) -> Callable[[dict[str, Any]], Any]:
+    def heard(said: dict[str, Any]) -> Any:
+        step = TrainStep(**said)
+        if writer is not None:
+            _write_scalars(writer, step)
+        return None if on_step is None else on_step(step)
+
+    return heard
+
+
+def _write_scalars(writer: Any, step: TrainStep) -> None:
+    scalars = {
+        "loss/train": step.loss,
+        "loss/validation": step.validation_loss,
+        "learning_rate": step.learning_rate,
+        "gradient_norm": step.gradient_norm,
+        "tokens_per_second": step.tokens_per_second,
+    }
+    for tag, value in scalars.items():
+        if value is not None:
+            writer.add_scalar(tag, value, step.step)
 
 
 def _configuration(config: Any, keys: dict[str, Any], resumed: Path | None) -> tuple[str, str]:

@@ -15,6 +15,7 @@
 #include "heed/inspect/heads.h"
 #include "heed/models/registry.h"
 #include "inspect/answers/fields.h"
+#include "inspect/session/session_memory.h"
 
 namespace heed::python {
 namespace {
@@ -29,11 +30,15 @@ DType type_named(const std::string& name) {
   return row->dtype;
 }
 
-HeldModel load(const std::string& name, const std::optional<std::string>& dtype) {
-  LoadOptions options = {.packed = true};
+// `stream`: whether weights stay in the file; none: where they do not fit into memory.
+HeldModel load(const std::string& name, const std::optional<std::string>& dtype,
+               std::optional<bool> stream) {
+  LoadOptions options = {.packed = true, .streamed = stream.value_or(true)};
   if (dtype) options.dtype = type_named(*dtype);
   return computing([&] {
-    return HeldModel{std::make_shared<const LoadedModel>(load_model(find_model(name), options))};
+    auto model = std::make_shared<const LoadedModel>(load_model(find_model(name), options));
+    if (!stream) hold_if_room(*model->model, {});
+    return HeldModel{std::move(model)};
   });
 }
 
@@ -158,8 +163,12 @@ void bind_model(nb::module_& module) {
   module.def("list_models", &found_models);
   module.def("built_in_model", &built_in_model, nb::arg("text"), nb::arg("has_pair"),
              nb::arg("has_target"));
-  module.def("load", &load, nb::arg("name"), nb::arg("dtype").none());
+  module.def("load", &load, nb::arg("name"), nb::arg("dtype").none(), nb::arg("stream").none());
   nb::class_<HeldModel>(module, "Model")
+      .def_prop_ro("streams",
+                   [](const HeldModel& held) {
+                     return std::ranges::any_of(held.model().parameters(), &Parameter::is_streamed);
+                   })
       .def_prop_ro("name", [](const HeldModel& held) { return held.loaded->name; })
       .def_prop_ro("folder", [](const HeldModel& held) { return held.loaded->folder.string(); })
       .def_prop_ro("built_in", [](const HeldModel& held) { return held.loaded->built_in; })

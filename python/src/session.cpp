@@ -51,7 +51,13 @@ struct Opening {
   bool logits = false;
   bool hidden = false;
   bool is_run = true;  // else edits come first
+  KeptAttention keep = {};
 };
+
+// `keep` has been checked in Python.
+KeptAttention kept_of(const std::optional<std::vector<int>>& layers, const std::string& keep) {
+  return {.layers = layers, .dtype = keep == "float16" ? DType::kF16 : DType::kF32};
+}
 
 Session tokenized(const LoadedModel& model, Opening& asked) {
   if (asked.of_ids)
@@ -78,6 +84,7 @@ SessionHandle open(const HeldModel& model, Opening asked) {
   held->hidden = asked.hidden;
   computing([&] {
     held->session = tokenized(*model.loaded, asked);
+    held->session.keep = asked.keep;
     if (asked.is_run) run(*held);
   });
   held->input = std::move(asked.input);
@@ -88,17 +95,24 @@ SessionHandle open_texts(const HeldModel& model, const std::string& text,
                          const std::optional<std::string>& pair,
                          const std::optional<std::string>& target,
                          const std::optional<std::string>& cut, bool logits, bool hidden,
-                         bool run) {
+                         const std::optional<std::vector<int>>& keep_layers,
+                         const std::string& keep, bool run) {
   return open(model, {.input = {.text = text, .pair = pair, .target = target},
                       .cut = cut,
                       .logits = logits,
                       .hidden = hidden,
-                      .is_run = run});
+                      .is_run = run,
+                      .keep = kept_of(keep_layers, keep)});
 }
 
 SessionHandle open_ids(const HeldModel& model, const nb::object& ids, const nb::object& target,
-                       bool logits, bool hidden, bool run) {
-  Opening asked = {.of_ids = true, .logits = logits, .hidden = hidden, .is_run = run};
+                       bool logits, bool hidden, const std::optional<std::vector<int>>& keep_layers,
+                       const std::string& keep, bool run) {
+  Opening asked = {.of_ids = true,
+                   .logits = logits,
+                   .hidden = hidden,
+                   .is_run = run,
+                   .keep = kept_of(keep_layers, keep)};
   asked.input.ids = token_ids(ids, "ids");
   if (!target.is_none()) asked.target_ids = token_ids(target, "target");
   return open(model, std::move(asked));
@@ -116,7 +130,7 @@ nb::list stacks_of(const HeldSession& held) {
   nb::list list;
   for (const SessionStack& stack : held.session.stacks) {
     const StackShape& shape = stack.shape;
-    const MatrixSize size = stack.layers.front().size();
+    const MatrixSize size = held.session.size(shape.stack);
     list.append(nb::make_tuple(std::string(stack_name(shape.stack)), shape.layers, shape.heads,
                                shape.kv_heads, shape.causal, size.queries, size.keys));
   }
@@ -199,6 +213,9 @@ void bind_session(nb::module_& module) {
       .def_prop_ro("pair", [](const HeldSession& held) { return held.input.pair; })
       .def_prop_ro("target", [](const HeldSession& held) { return held.input.target; })
       .def_prop_ro("stacks", &stacks_of)
+      .def_prop_ro("keep_layers", [](const HeldSession& held) { return held.session.keep.layers; })
+      .def_prop_ro("score_error",
+                   [](const HeldSession& held) { return held.session.score_error(); })
       .def_prop_ro("tokens", [](const HeldSession& held) { return tokens_of(held.session.tokens); })
       .def_prop_ro("key_tokens",
                    [](const HeldSession& held) { return tokens_of(held.session.key_tokens); })
@@ -208,9 +225,10 @@ void bind_session(nb::module_& module) {
   module.def("compared", &compared, nb::arg("session"), nb::arg("other"), nb::arg("name"));
   module.def("open_texts", &open_texts, nb::arg("model"), nb::arg("text"), nb::arg("pair").none(),
              nb::arg("target").none(), nb::arg("cut").none(), nb::arg("logits"), nb::arg("hidden"),
-             nb::arg("run"));
+             nb::arg("keep_layers").none(), nb::arg("keep"), nb::arg("run"));
   module.def("open_ids", &open_ids, nb::arg("model"), nb::arg("ids"), nb::arg("target").none(),
-             nb::arg("logits"), nb::arg("hidden"), nb::arg("run"));
+             nb::arg("logits"), nb::arg("hidden"), nb::arg("keep_layers").none(), nb::arg("keep"),
+             nb::arg("run"));
 }
 
 }  // namespace heed::python

@@ -121,3 +121,23 @@ def test_a_step_has_the_model_as_it_is(text, tmp_path):
     np.testing.assert_array_equal(logits[trained.best_step], best)
     with pytest.raises(ValueError, match="a step that is over"):
         kept[0].model()
+
+
+class Scalars:
+    """Hears what a SummaryWriter hears."""
+
+    def __init__(self):
+        self.heard = []
+
+    def add_scalar(self, tag, value, step):
+        self.heard.append((tag, value, step))
+
+
+def test_a_writer_gets_each_steps_numbers(text, tmp_path):
+    writer = Scalars()
+    trained = heed.train(SMALL, tmp_path / "run", data=str(text), writer=writer)
+    losses = [value for tag, value, _ in writer.heard if tag == "loss/train"]
+    np.testing.assert_allclose(losses, trained.losses["train_loss"], rtol=1e-6)
+    assert [step for tag, _, step in writer.heard if tag == "loss/validation"] == [3, 6]
+    with pytest.raises(TypeError, match="writer is a str, expected a SummaryWriter, or None"):
+        heed.train(SMALL, tmp_path / "other", data=str(text), writer="runs")

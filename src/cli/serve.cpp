@@ -6,10 +6,13 @@
 
 #include "cli/command.h"
 #include "cli/look/input.h"
+#include "cli/look/memory.h"
 #include "cli/options/text_input.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 #include "heed/inspect/session.h"
+#include "inspect/session/session_memory.h"
+#include "serve/model_shelf.h"
 #include "serve/server.h"
 #include "text/utf8.h"
 
@@ -25,6 +28,7 @@ struct ServeOptions {
   std::string host = "127.0.0.1";
   int port = kDefaultPort;
   bool new_token = false;
+  MemoryOptions memory = {};
   bool text_given = false;
   bool pair_given = false;
   bool target_given = false;
@@ -82,6 +86,26 @@ void tell_of_texts(const ServeOptions& options, const LoadedModel& model,
   }
 }
 
+// Says on stderr what weights and texts take, where that is much.
+void hold_weights_if_room(const ServeOptions& options, const LoadedModel& model) {
+  Session text;
+  text.info = model.model->info();
+  for (const StackShape& shape : text.info.stacks) text.stacks.push_back({shape, {}});
+  text.keep = options.memory.keep;
+  text.model = model.name;
+  check_kept(text);
+  const SessionOptions kept = {.streams = true, .memory = options.memory.limit};
+  text.tokens.resize(1000);
+  const SessionMemory need = session_memory(text, model, kept);
+  const std::optional<std::int64_t> free = memory_of(kept);
+  const bool holds = !options.memory.stream && hold_if_room(*model.model, options.memory.limit);
+  constexpr std::int64_t kMuch = std::int64_t{1} << 30;
+  if (need.whole() < kMuch && !(free && need.whole() > *free / 2)) return;
+  tell("heed serve: weights: {}; a text of 1000 tokens: {} kept, {} for its pass{}\n",
+       holds ? bytes_text(need.weights) : bytes_text(need.weights) + ", streamed from the file",
+       bytes_text(need.kept), bytes_text(need.pass), free ? "; free: " + bytes_text(*free) : "");
+}
+
 void warn_of_cleartext(const std::string& host, int port) {
   fmt::print(
       stderr,
@@ -95,18 +119,21 @@ int run(const ServeOptions& options) {
   const std::optional<std::string> text = first_text(options);
   const ModelKind unnamed =
       kind_that_reads(text.value_or(""), options.pair_given, options.target_given, options.stack);
-  const LoadedModel model = load_model(find_model(options.model, unnamed),
-                                       {.packed = true, .dtype = DType::kF32, .in_memory = true});
+  const LoadedModel model = serve::load_to_serve(find_model(options.model, unnamed));
   if (!model.tokenizer)
     fail({.found = model.name + " has no tokenizer", .expected = "a model with one"});
   check_sides(options, model);
+  hold_weights_if_room(options, model);
   const ServerOptions shown = {.host = options.host,
                                .port = options.port,
                                .token = server_token(options.new_token),
                                .text = text,
                                .pair = given_if(options.pair_given, options.pair),
                                .target = given_if(options.target_given, options.target),
-                               .stack = given_if(!options.stack.empty(), options.stack)};
+                               .stack = given_if(!options.stack.empty(), options.stack),
+                               .keep = options.memory.keep,
+                               .stream = options.memory.stream,
+                               .memory = options.memory.limit};
   Server server(model, shown);
   tell_of_texts(options, model, shown);
   if (!server.is_local()) warn_of_cleartext(options.host, server.port());
@@ -158,6 +185,7 @@ Run declare_serve(OptionList& list) {
               .to = &options->new_token,
               .help = "make a new token: addresses printed before stop working"},
              threads_option()});
+  add_memory_options(list, options->memory);
   return [options](const Given& given) {
     options->text_given = given.has("--text");
     options->pair_given = given.has("--pair");

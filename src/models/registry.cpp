@@ -144,7 +144,9 @@ LoadedModel load_model(const fs::path& folder, const LoadOptions& options) {
   loaded.name = model_name(folder);
   loaded.built_in = is_built_in(folder);
   const Weights weights = source.weights();
-  Reading reading = {.in_memory = options.in_memory, .unread = &loaded.unread};
+  Reading reading = {.in_memory = options.in_memory,
+                     .streamed = options.packed && options.streamed,
+                     .unread = &loaded.unread};
   if (options.packed) reading.packed = options.dtype ? *options.dtype : stored_type(weights);
   loaded.model = family.load(source.config, weights, reading);
   if (!options.tokenizers) return loaded;
@@ -158,6 +160,8 @@ LoadedModel load_model(const fs::path& folder, const LoadOptions& options) {
   }
   return loaded;
 }
+
+void hold_weights(Model& model) { hold(model.parameters()); }
 
 std::unique_ptr<Tokenizer> load_model_tokenizer(const fs::path& path) {
   if (is_gguf(path)) return read_stored_vocabulary(GgufModel::open(path)->vocabulary());

@@ -1,7 +1,9 @@
 // From the names of a model's parameters to those that files have.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -41,17 +43,25 @@ struct Reading {
   /// all as f32.
   std::optional<DType> packed = {};
   bool in_memory = false;  // then these are copied, too
+  /// Packed: the weights of linear layers stay in the file until a product packs them.
+  bool streamed = false;
   /// Names, shapes and types are checked, and no number is read: the model cannot run.
   bool headers_only = false;
   /// Gets the names of the tensors that the model does not take.
   std::vector<std::string>* unread = nullptr;
 };
 
+/// Of a tensor whose numbers are codes; its scales are in another one.
+inline constexpr std::string_view kBlocksEnding = "_blocks";
+
 /// The tensor that holds a parameter of every expert, and which of them it is:
 /// "experts.3.up_proj.weight" is part 3 of "experts.up_proj.weight".
 struct StackedName {
   std::string name;
   std::int64_t index = 0;
+
+  bool has_blocks() const { return name.ends_with(kBlocksEnding); }
+  std::string scales() const;  // of a tensor with blocks
 };
 std::optional<StackedName> stacked_name(const std::string& name);
 /// The same as gpt-oss spells it: "experts.up_proj", "experts.up_proj_bias".
@@ -86,14 +96,22 @@ class StoredWeights {
   Shape require_part(const StackedName& part, const Shape& own) const;
   void load_part(Parameter& parameter, const StackedName& part, const Reading& reading) const;
   BlockRows read_blocks(const StackedName& part, const Shape& shape) const;
+  void load_streamed(Parameter& parameter, const std::string& stored, const Reading& reading) const;
+  void stream_part(Parameter& parameter, const StackedName& part, const Shape& whole,
+                   const Reading& reading) const;
+  void stream(Parameter& parameter, DType dtype, const BlockType* blocks,
+              std::function<PackedMatrix(const StoredWeights&)> read) const;
   void load_to_run(Parameter& parameter, const std::string& stored, const Reading& reading) const;
   void load(Parameter& parameter, const std::string& stored, const Reading& reading) const;
   void check_rest(const std::set<std::string>& used, const Reading& reading) const;
   std::string stored_name(const std::string& name) const;
   const std::string* find(const std::string& name, std::string& spelled) const;
 
+  struct SharedFile;
+
   const Weights& weights_;
   Spelling spelling_;
+  mutable std::shared_ptr<SharedFile> shared_;  // with the parameters that are streamed
 };
 
 /// f32, f16 or bf16: that of the most numbers.

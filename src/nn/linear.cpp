@@ -86,6 +86,17 @@ std::int64_t Linear::outputs() const {
   return weight_->packed != nullptr ? weight_->packed->columns() : in_out().dim(1);
 }
 
+Linear Linear::held() const {
+  Linear same = *this;
+  if (weight_->packed == nullptr || !weight_->packed->is_streamed()) return same;
+  same.weight_ = std::make_shared<Parameter>(
+      Parameter{.name = weight_->name,
+                .value = {},
+                .linear = layout_,
+                .packed = std::make_shared<const PackedMatrix>(weight_->packed->held())});
+  return same;
+}
+
 void Linear::copy_row_of_weight(std::int64_t index, float* to) const {
   if (weight_->packed != nullptr) return weight_->packed->copy_column(index, to);
   const Tensor row = Tensor::converted(in_out().select(1, index), DType::kF32);
@@ -96,8 +107,9 @@ Tensor Linear::rows_of_weight() const {
   const PackedMatrix* const packed = weight_->packed.get();
   const std::int64_t in = packed != nullptr ? packed->inner() : in_out().dim(0);
   Tensor rows = Tensor::empty({outputs(), in});
+  const Linear same = held();
   for (std::int64_t row = 0; row < outputs(); ++row)
-    copy_row_of_weight(row, rows.data<float>() + row * in);
+    same.copy_row_of_weight(row, rows.data<float>() + row * in);
   return rows;
 }
 

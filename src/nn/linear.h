@@ -34,6 +34,8 @@ class Linear {
   Tensor product(const Tensor& x, const Run& run) const;
   /// What it is multiplied with, [out, in] as f32: a copy, however the weight is held.
   Tensor rows_of_weight() const;
+  /// The same layer with its weight in memory: for several reads of a streamed one.
+  Linear held() const;
   /// Row `index` of that, `in` floats.
   void copy_row_of_weight(std::int64_t index, float* to) const;
   std::int64_t outputs() const;

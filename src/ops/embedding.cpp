@@ -74,9 +74,9 @@ Tensor embedding(const PackedMatrix& table, const ConstView& ids) {
   check_ids(ids, table.columns());
   Tensor out = Tensor::empty(with_width(ids.shape(), table.inner()));
   const auto* id = ids.data<std::int32_t>();
-  for_rows(ids.element_count(), [&](std::int64_t i) {
-    table.copy_column(id[i], out.data<float>() + i * table.inner());
-  });
+  const PackedMatrix held = table.held();
+  for_rows(ids.element_count(),
+           [&](std::int64_t i) { held.copy_column(id[i], out.data<float>() + i * table.inner()); });
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "heed/error.h"
 #include "ops/kernels/matmul.h"
@@ -42,9 +43,8 @@ PackedMatrix::PackedMatrix(const ConstView& b) {
     fail("packed_matrix", "b", to_string(b), "a matrix of f32, f16 or bf16 that is not empty");
   inner_ = b.dim(0);
   columns_ = b.dim(1);
-  const std::int64_t bytes =
-      kernels::panel_bytes({.dtype = dtype, .inner = inner_, .columns = columns_});
-  panels_ = Tensor::empty({bytes / static_cast<std::int64_t>(size_bytes(dtype))}, dtype);
+  dtype_ = dtype;
+  panels_ = Tensor::empty({packed_bytes() / static_cast<std::int64_t>(size_bytes(dtype))}, dtype);
   kernels::pack_panels(b.raw(), b.stride(0), b.stride(1), panels_of(*this), panels_.view().raw());
 }
 
@@ -55,11 +55,31 @@ PackedMatrix::PackedMatrix(const BlockType& type, const ConstView& rows) : block
          fmt::format("u8 rows of whole blocks of {} bytes", type.bytes));
   inner_ = rows.dim(1) / type.bytes * type.elements;
   columns_ = rows.dim(0);
-  panels_ = Tensor::empty({kernels::panel_bytes(panels_of(*this))}, DType::kU8);
+  panels_ = Tensor::empty({packed_bytes()}, DType::kU8);
   kernels::pack_blocks(rows.raw(), panels_of(*this), panels_.view().raw());
 }
 
+PackedMatrix::PackedMatrix(Streamed streamed)
+    : inner_(streamed.inner),
+      columns_(streamed.columns),
+      dtype_(streamed.dtype),
+      blocks_(streamed.blocks),
+      read_(std::move(streamed.read)) {}
+
+std::int64_t PackedMatrix::packed_bytes() const {
+  return kernels::panel_bytes(
+      {.dtype = dtype(), .inner = inner_, .columns = columns_, .blocks = blocks_});
+}
+
+PackedMatrix PackedMatrix::held() const {
+  if (is_streamed()) return read_();
+  PackedMatrix same(Streamed{inner_, columns_, dtype_, blocks_, {}});
+  same.panels_ = panels_.share();
+  return same;
+}
+
 void PackedMatrix::copy_column(std::int64_t index, float* to) const {
+  if (is_streamed()) return read_().copy_column(index, to);
   kernels::unpack_column(panels_of(*this), index, to);
 }
 
@@ -68,6 +88,10 @@ bool packing_pays(DType dtype) { return dtype != DType::kF32 || !kernels::has_am
 void matmul(const PackedMatmulArgs& args, const View& out) {
   check(args, out);
   if (out.element_count() == 0) return;
+  if (args.b.is_streamed()) {
+    const PackedMatrix held = args.b.held();
+    return matmul({.a = args.a, .b = held, .bias = args.bias, .in_bulk = args.in_bulk}, out);
+  }
   const kernels::PanelsProblem problem = {
       .rows = out.dim(0),
       .a = args.a.data<float>(),

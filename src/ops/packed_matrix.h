@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "heed/tensor.h"
 #include "tensor/block_type.h"
@@ -13,26 +14,42 @@ namespace heed {
 /// panels.
 class PackedMatrix {
  public:
+  /// A matrix that stays in its file.
+  struct Streamed {
+    std::int64_t inner = 0, columns = 0;
+    DType dtype = DType::kF32;          // in which `read` packs it
+    const BlockType* blocks = nullptr;  // null: plain numbers
+    std::function<PackedMatrix()> read = {};
+  };
+
   /// Any strides; the type is kept. Extents are at least 1.
   explicit PackedMatrix(const ConstView& b);
   /// Takes blocks, u8 [N, bytes of a row].
   PackedMatrix(const BlockType& type, const ConstView& rows);
+  /// Packs it for each product and holds nothing between two products.
+  explicit PackedMatrix(Streamed streamed);
 
   std::int64_t inner() const { return inner_; }      // K
   std::int64_t columns() const { return columns_; }  // N
   /// f32 of blocks, which are widened to it.
-  DType dtype() const { return blocks_ != nullptr ? DType::kF32 : panels_.dtype(); }
+  DType dtype() const { return blocks_ != nullptr ? DType::kF32 : dtype_; }
   const BlockType* blocks() const { return blocks_; }  // null: plain numbers
   const void* data() const { return panels_.view().raw(); }
+  bool is_streamed() const { return read_ != nullptr; }
+  std::int64_t packed_bytes() const;  // of the panels, streamed or not
 
+  /// The same matrix with its panels in memory: for several reads of a streamed one.
+  PackedMatrix held() const;
   /// Column `index`, K floats.
   void copy_column(std::int64_t index, float* to) const;
 
  private:
   std::int64_t inner_ = 0;
   std::int64_t columns_ = 0;
+  DType dtype_ = DType::kF32;
   const BlockType* blocks_ = nullptr;
-  Tensor panels_;
+  Tensor panels_;                            // not given where the matrix is streamed
+  std::function<PackedMatrix()> read_ = {};  // set where it is
 };
 
 /// Whether products are faster over a packed matrix of this type than over a plain one. Not with

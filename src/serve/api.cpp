@@ -247,6 +247,7 @@ const StackShape& find_stack(const LiveSession& session, const Parameters& param
 
 int layer_in_view(LiveSession& session, const StackShape& stack, std::int64_t layer) {
   check_layer("session", session.session().model, stack, layer);
+  session.session().require_kept("session", stack, static_cast<int>(layer));
   session.in_view = session.index_of(stack.stack, static_cast<int>(layer));
   return static_cast<int>(layer);
 }

@@ -24,7 +24,7 @@ struct Api {
       : model(loaded),
         options(given),
         maps({given.limits.tile_bytes, given.limits.coarse_bytes, given.limits.overview_bytes}),
-        shelf(loaded, given.watched, stopping),
+        shelf(loaded, given, stopping),
         sessions(shelf, given, maps.overviews, stopping, [this] { give_way(); }) {}
 
   const LoadedModel* model;

@@ -13,6 +13,7 @@
 #include "base/wording.h"
 #include "inspect/answers/fields.h"
 #include "inspect/session/session_input.h"
+#include "inspect/session/session_memory.h"
 #include "serve/api_error.h"
 #include "serve/route.h"
 
@@ -57,6 +58,11 @@ ModelPointer shelved(std::shared_ptr<const LoadedModel> model) {
 
 }  // namespace
 
+LoadedModel load_to_serve(const std::filesystem::path& folder) {
+  return load_model(folder,
+                    {.packed = true, .dtype = DType::kF32, .in_memory = true, .streamed = true});
+}
+
 std::vector<FoundModel> models_to_choose(const ClientWatch& client) {
   std::vector<FoundModel> found = list_models();
   std::erase_if(found, [&](const FoundModel& model) {
@@ -66,9 +72,12 @@ std::vector<FoundModel> models_to_choose(const ClientWatch& client) {
   return found;
 }
 
-ModelShelf::ModelShelf(const LoadedModel* served, std::filesystem::path watched,
+ModelShelf::ModelShelf(const LoadedModel* served, const ServerOptions& options,
                        const std::atomic<bool>& server_stops)
-    : server_stops_(server_stops), watched_(std::move(watched)) {
+    : server_stops_(server_stops),
+      watched_(options.watched),
+      stream_(options.stream),
+      memory_(options.memory) {
   if (served != nullptr) served_ = shelved({std::shared_ptr<void>(), served});
 }
 
@@ -98,8 +107,8 @@ std::filesystem::path ModelShelf::folder_of(const std::string& name,
 }
 
 ModelPointer ModelShelf::load(const std::string& name, const ClientWatch& client) const {
-  auto model = std::make_shared<const LoadedModel>(load_model(
-      folder_of(name, client), {.packed = true, .dtype = DType::kF32, .in_memory = true}));
+  auto model = std::make_shared<const LoadedModel>(load_to_serve(folder_of(name, client)));
+  if (!stream_) hold_if_room(*model->model, memory_);
   if (!model->tokenizer)
     refuse(400, "bad_request",
            {.argument = "model",

@@ -13,6 +13,7 @@
 
 #include "heed/models/registry.h"
 #include "serve/connection.h"
+#include "serve/server.h"
 
 namespace heed {
 
@@ -34,9 +35,9 @@ using ModelPointer = std::shared_ptr<const ShelvedModel>;
 
 class ModelShelf {
  public:
-  /// `served` must outlive the shelf; null: there is none, and no other is loaded. `watched`: a
-  /// folder with the models of a run's steps; empty: none.
-  ModelShelf(const LoadedModel* served, std::filesystem::path watched,
+  /// `served` must outlive the shelf; null: there is none, and no other is loaded. Of the
+  /// options: the folder with the models of a run's steps, and what models may take.
+  ModelShelf(const LoadedModel* served, const ServerOptions& options,
              const std::atomic<bool>& server_stops);
 
   /// The model of this name; empty: the served one, which may be null. Another one is loaded where
@@ -53,9 +54,14 @@ class ModelShelf {
   const std::atomic<bool>& server_stops_;
   ModelPointer served_;
   std::filesystem::path watched_;
+  bool stream_;
+  std::optional<std::int64_t> memory_;
   std::timed_mutex guard_;
   std::list<ModelPointer> loaded_;  // the one asked for last is first
 };
+
+/// A model as a server holds it, with its weights still in the file (hold_if_room).
+LoadedModel load_to_serve(const std::filesystem::path& folder);
 
 /// Those that `heed models` finds and that can be loaded, by their names. Throws kInterrupted once
 /// the client is gone.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "heed/inspect/session.h"
 #include "heed/models/registry.h"
 
 namespace heed {
@@ -55,6 +56,9 @@ struct ServerOptions {
   std::shared_ptr<LiveSession> session = {};
   /// Another one, which a view may be compared with by its id (run: in an address).
   std::shared_ptr<LiveSession> beside = {};
+  KeptAttention keep = {};                  // what sessions keep
+  bool stream = false;                      // weights of every model stay in the file
+  std::optional<std::int64_t> memory = {};  // bytes for a model or a session; none: what is free
   ServerLimits limits = {};
 };
 

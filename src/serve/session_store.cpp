@@ -9,6 +9,7 @@
 #include "inspect/answers/fields.h"
 #include "inspect/evidence/edited_run.h"
 #include "inspect/session/session_input.h"
+#include "inspect/session/session_memory.h"
 #include "serve/api_error.h"
 #include "serve/connection.h"
 #include "serve/route.h"
@@ -30,13 +31,19 @@ void check_text(const char* name, const std::string& text, const ServerLimits& l
         {.op = "session", .argument = name, .found = fmt::format("not UTF-8 at byte {}", invalid)});
 }
 
-Session tokenized(const LoadedModel& model, const SessionInput& input, const ServerLimits& limits) {
+Session tokenized(const LoadedModel& model, const SessionInput& input, const ServerLimits& limits,
+                  const KeptAttention& keep, std::optional<std::int64_t> memory) {
   Session session;
   try {
     session = input.ids.empty() ? tokenize_session(model, input.texts())
                                 : tokenize_session(model, input.ids);
     check_length(session);
+    session.keep = keep;
+    check_kept(session);
+    require_memory(session, model, {.streams = true, .memory = memory});
   } catch (const TooManyTokens& error) {
+    refuse(413, "too_large", error.parts());
+  } catch (const TooLittleMemory& error) {
     refuse(413, "too_large", error.parts());
   }
   const std::int64_t bytes = session_bytes(session);
@@ -73,6 +80,8 @@ SessionStore::SessionStore(ModelShelf& models, const ServerOptions& options, Ove
                            const std::atomic<bool>& server_stops, std::function<void()> give_way)
     : models_(models),
       limits_(options.limits),
+      keep_(options.keep),
+      memory_(options.memory),
       overviews_(overviews),
       server_stops_(server_stops),
       give_way_(std::move(give_way)),
@@ -150,6 +159,7 @@ SessionStore::Posted SessionStore::keep_new(const ModelPointer& model, const Ses
   const SessionPointer live(new LiveSession(session_name(model->identity, input), input,
                                             std::move(session), *model->model),
                             [model](LiveSession* done) { delete done; });
+  live->memory = memory_;
   if (!input.edits.empty()) {
     SessionInput plain = input;
     plain.edits = {};
@@ -170,9 +180,10 @@ SessionStore::Posted SessionStore::derive(const SessionPointer& base, const Edit
 
 // An encoder-decoder has to write its target where none was posted, for a client that may leave.
 Session SessionStore::opened(const LoadedModel& model, const SessionInput& input) const {
-  if (!model.model->info().reads_source() || input.target) return tokenized(model, input, limits_);
+  if (!model.model->info().reads_source() || input.target)
+    return tokenized(model, input, limits_, keep_, memory_);
   const ClientWatch client(server_stops_);
-  return tokenized(model, input, limits_);
+  return tokenized(model, input, limits_, keep_, memory_);
 }
 
 // Somebody else may have opened the same one in the meantime; one that failed is tried again.

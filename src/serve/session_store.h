@@ -74,6 +74,8 @@ class SessionStore {
 
   ModelShelf& models_;
   const ServerLimits limits_;
+  const KeptAttention keep_;
+  const std::optional<std::int64_t> memory_;
   Overviews& overviews_;
   const std::atomic<bool>& server_stops_;
   const std::function<void()> give_way_;

@@ -142,6 +142,11 @@ class Blocks {
     return taken_;
   }
 
+  std::int64_t most_used() {
+    const std::scoped_lock lock(guard_);
+    return static_cast<std::int64_t>(most_used_bytes_);
+  }
+
   void free_kept() {
     const std::scoped_lock lock(guard_);
     release();
@@ -209,6 +214,8 @@ class Blocks {
 std::byte* take_block(std::size_t bytes) { return Blocks::instance().take(bytes); }
 
 void give_block(std::byte* memory, std::size_t bytes) { Blocks::instance().give(memory, bytes); }
+
+std::int64_t most_tensor_bytes() { return Blocks::instance().most_used(); }
 
 void free_kept_blocks() { Blocks::instance().free_kept(); }
 

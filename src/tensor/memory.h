@@ -17,6 +17,10 @@ void give_block(std::byte* memory, std::size_t bytes);
 /// for the next tensor of their size, so work that repeats stops taking new ones.
 std::int64_t tensor_blocks_taken();
 
+/// The most bytes that tensors with such blocks had at once since the first KeepBlocks that lives
+/// began.
+std::int64_t most_tensor_bytes();
+
 /// Returns the freed blocks to the allocator: after work that is not soon repeated.
 void free_kept_blocks();
 

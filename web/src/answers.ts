@@ -125,6 +125,7 @@ export interface Attention {
   query_tokens: string;
   key_tokens: string;
   rectangular: boolean;
+  kept?: number[];
   zooms: number;
   tile: number;
 }

@@ -1,4 +1,5 @@
-// Which heads can be looked at: all that the model has, but in a saved page.
+// Which heads can be looked at: all that the model has, but in a saved page, or where the session keeps some layers alone.
+import type {Attention} from './answers';
 import type {Place, Selection} from './selection';
 import {headText} from './selection';
 import type {Side} from './side';
@@ -7,7 +8,7 @@ import type {ModelInfo} from './transport/api';
 type Places = Pick<Selection, 'places'>;
 
 /** The heads of one attention. */
-export type Heads = Pick<Side, 'layers' | 'heads' | 'held'>;
+export type Heads = Pick<Side, 'layers' | 'heads' | 'held'> & {attention?: Pick<Attention, 'kept'>};
 
 /** Whether the page is a file, which holds some heads and asks nobody. */
 export function isSaved(model: ModelInfo): boolean { return model.held !== undefined; }
@@ -26,6 +27,14 @@ export function answersRuns({runs, held_view: held}: ModelInfo, view: string): b
 
 export function holds({held}: Heads, {layer, head}: Place): boolean {
   return held === null || (held[layer]?.includes(head) ?? false);
+}
+
+/** Whether the session keeps the layer. */
+export function keeps({attention}: Heads, {layer}: Pick<Place, 'layer'>): boolean { return attention?.kept?.includes(layer) ?? true; }
+
+/** Why a head cannot be looked at, in a few words. */
+export function lackOfHead(all: Heads, place: Place): string {
+  return keeps(all, place) ? 'this file does not hold the head' : 'its layer was not kept';
 }
 
 /** The heads of the selection that can be looked at. */
@@ -67,8 +76,13 @@ export function layerAfter(all: Heads, selection: Places, by: 1 | -1): Places {
   return {places: selection.places};
 }
 
-/** What a saved page cannot show of an address, in a sentence; null where it can show all. */
+/** What a page cannot show of an address, in a sentence; null where it can show all. */
 export function missing(all: Heads, {places}: Places): string | null {
+  const unkept = [...new Set(places.filter((place) => !keeps(all, place)).map(({layer}) => layer))];
+  if (unkept.length > 0) {
+    return `${unkept.length === 1 ? 'Layer' : 'Layers'} ${unkept.join(', ')} ${unkept.length === 1 ? 'was' : 'were'} not kept: `
+      + 'heed was started with --keep-layers. Start it with more layers to look at them.';
+  }
   const names = places.filter((place) => !holds(all, place)).map(headText);
   if (names.length === 0) return null;
   return `This file does not hold ${names.length === 1 ? 'head' : 'heads'} ${names.join(', ')}: `

@@ -13,7 +13,15 @@ export interface Side {
   split: number | null;      // where the second text of a pair begins
   layers: number;
   heads: number;
-  held: number[][] | null;   // by layer, the heads that a saved page holds; null: all
+  held: number[][] | null;   // by layer, the heads that a saved page or the session holds; null: all
+}
+
+/** By layer, the heads that can be looked at: in a saved page those of the file, else those of the layers that the session keeps. */
+function heldHeads({held}: Model, {stack, layers, heads, kept}: Attention): number[][] | null {
+  if (held) return held.find((each) => each.stack === stack)?.layers ?? [];
+  if (!kept) return null;
+  const all = Array.from({length: heads}, (_, head) => head);
+  return Array.from({length: layers}, (_, layer) => kept.includes(layer) ? all : []);
 }
 
 /** Tokens [first, end). */
@@ -32,7 +40,7 @@ export function sideOf(info: Session, model: Model, stack: string | undefined): 
     isSquare: !attention.rectangular,
     isWritten: model.has_words && attention.query_tokens === 'tokens',
     split: info.split ?? null, layers: attention.layers, heads: attention.heads,
-    held: model.held ? model.held.find((each) => each.stack === attention.stack)?.layers ?? [] : null,
+    held: heldHeads(model, attention),
   };
 }
 

@@ -49,6 +49,23 @@ struct MatrixSize {
   std::int64_t longer() const { return std::max(queries, keys); }
 };
 
+/// What a pass keeps of its attentions.
+struct KeptAttention {
+  std::optional<std::vector<int>> layers = {};  // of every stack, ascending; none: all
+  /// Of q, k and v: f32, or f16, which takes half of the memory and changes scores a little
+  /// (LayerAttention::score_error).
+  DType dtype = DType::kF32;
+
+  bool has(int layer) const {
+    return !layers || std::binary_search(layers->begin(), layers->end(), layer);
+  }
+};
+
+/// Reads "8-12" or "0,8-12". Throws kInvalidArgument for `keep_layers`.
+std::vector<int> read_layers(std::string_view text);
+/// "0, 8 to 12".
+std::string layers_text(std::span<const int> layers);
+
 /// What one layer's attention leaves behind: enough to recompute each weight, linear in the text.
 /// Its mask says what may be seen, which can differ from layer to layer.
 struct LayerAttention {
@@ -61,10 +78,14 @@ struct LayerAttention {
   Tensor slopes = {}, sink = {};  // the memory of scores.alibi and scores.sink
   /// [H, Tk]: |W_O v_j|, how much values write (Kobayashi et al. 2020); of arrays |v_j|.
   Tensor write_lengths = {};
+  /// A bound on how far a score is from the one that the pass used: 0 unless q and k were rounded.
+  /// Each weight is then within a factor of exp(2 score_error).
+  double score_error = 0;
   Extents extents;
   Mask mask;
   Scores scores;
 
+  bool is_kept() const { return q.given(); }
   std::int64_t queries() const { return q.dim(2); }
   std::int64_t keys() const { return k.dim(2); }
   MatrixSize size() const { return {queries(), keys()}; }
@@ -75,7 +96,8 @@ struct LayerAttention {
 
 struct SessionStack {
   StackShape shape;
-  std::vector<LayerAttention> layers;  // empty until the pass has run
+  /// Empty until the pass has run. A layer that it did not keep is there and holds nothing.
+  std::vector<LayerAttention> layers;
 };
 
 struct SessionOptions {
@@ -86,9 +108,10 @@ struct SessionOptions {
   std::function<bool()> stop = {};  // asked at each step of a layer; true: ends with kInterrupted
   const std::atomic<bool>* stopped = nullptr;  // the same, looked at inside of products, too
   std::function<void()> layer_done = {};       // called after each layer's attention
+  std::optional<std::int64_t> memory = {};     // bytes that may be taken; none: what is free
 };
 
-/// Everything that was kept. Never the weights: memory is Q + K + V + lse of each layer.
+/// Everything that is kept. Never the weights: memory is Q + K + V + lse of each layer.
 struct Session {
   std::string model;  // its name
   bool built_in = false;
@@ -105,10 +128,17 @@ struct Session {
   const Tokenizer* tokenizer = nullptr;  // of what the model writes; it must outlive the session
   const Tokenizer* source_tokenizer = nullptr;  // of key_tokens
   Edits edits = {};                             // what its pass does otherwise
-  /// Throws kNotFound, with what there is, for a stack, layer or head that does not exist.
+  KeptAttention keep = {};                      // set before the pass
+  /// Throws kNotFound, with what there is, for a stack, layer or head that does not exist, and for
+  /// a layer that was not kept.
   const SessionStack& at(Stack stack) const;
   const LayerAttention& at(const Place& place) const;
   std::vector<StackShape> shapes() const;
+  MatrixSize size(Stack stack) const;
+  /// Throws kNotFound unless the layer is kept.
+  void require_kept(std::string_view op, const StackShape& shape, int layer) const;
+  /// The largest of the layers that are kept.
+  double score_error() const;
   /// Tokens of the rows and columns of a stack's matrices.
   std::span<const SessionToken> queries(Stack stack) const;
   std::span<const SessionToken> keys(Stack stack) const;
@@ -147,7 +177,14 @@ Session tokenize_session(const LoadedModel& model, std::string_view text);
 /// `target` is of an encoder-decoder: what it writes behind its first token, as SessionTexts.
 Session tokenize_session(const LoadedModel& model, std::span<const TokenId> ids,
                          std::optional<std::span<const TokenId>> target = {});
+/// Throws TooLittleMemory before it begins where memory does not suffice, and kNotFound where
+/// `keep` names a layer that the model does not have.
 void run_session(Session& session, const LoadedModel& model, const SessionOptions& options = {});
+
+/// The session does not fit into the memory that it may take. Of code kFailed.
+struct TooLittleMemory : Error {
+  using Error::Error;
+};
 
 /// Of code kInvalidArgument.
 struct TooManyTokens : Error {
@@ -155,6 +192,8 @@ struct TooManyTokens : Error {
 };
 /// Throws it where the session has more than its model has positions.
 void check_length(const Session& session);
+/// Throws where the session is to keep what its model does not have.
+void check_kept(const Session& session);
 
 /// Whether more than half of the tokens are parts of characters: single bytes of a text that the
 /// model's vocabulary hardly knows.

@@ -48,11 +48,18 @@ struct LoadOptions {
   /// Packed: false: tables stay in the file, mapped, so it must not be written over while the model
   /// is there (another file in its place does no harm). True: all is read now.
   bool in_memory = false;
+  /// Packed: the weights of linear layers stay in the file. Each product packs the one that it
+  /// needs and drops it, so memory holds one matrix at a time; results have the same bits. The file
+  /// must not be written over while the model is there.
+  bool streamed = false;
 };
 
 /// Reads the folder, or the GGUF file (the first of a split one); any error names file, tensor and
 /// what was expected, and nothing partial is returned.
 LoadedModel load_model(const std::filesystem::path& folder, const LoadOptions& options = {});
+
+/// Reads the streamed weights into memory, where they stay.
+void hold_weights(Model& model);
 
 /// The tokenizer alone, of a folder, of a tokenizer's file or of a GGUF file.
 std::unique_ptr<Tokenizer> load_model_tokenizer(const std::filesystem::path& path);

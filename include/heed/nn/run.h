@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -41,6 +42,7 @@ struct Parameter {
   DType dtype() const;              // in which the numbers are held, f32 of codes
   std::string held_in() const;      // "bf16"; of codes "Q4_K"
   std::int64_t held_bytes() const;  // of the numbers, without what panels add
+  bool is_streamed() const;         // its numbers stay in the file between two products
 };
 
 /// Brings the weights of linear layers into the form that products read best, rounded to `dtype`
@@ -52,6 +54,14 @@ void pack(Parameter& parameter, const ConstView& value, DType dtype);
 /// With the numbers of blocks, u8 [outputs, bytes of a row], which stay codes: of a linear layer,
 /// or a table whose rows are looked up.
 void pack(Parameter& parameter, const BlockType& type, const ConstView& rows);
+/// The form in which products read the weight of a linear layer.
+PackedMatrix packed_form(WeightLayout layout, const ConstView& value, DType dtype);
+/// Leaves the numbers of a linear layer's weight in the file. `read` packs them, as `dtype` or in
+/// `blocks`, whenever a product needs them.
+void stream(Parameter& parameter, DType dtype, const BlockType* blocks,
+            std::function<PackedMatrix()> read);
+/// Packs the numbers of streamed parameters, which stay in memory from here on.
+void hold(std::span<Parameter* const> parameters);
 /// Whether `pack` changes it: the weight of a linear layer, where panels are the faster form.
 bool is_packed(const Parameter& parameter, DType dtype);
 

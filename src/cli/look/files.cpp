@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/look/browser.h"
@@ -75,14 +76,16 @@ void write_tsv(Output& output, const Look& look) {
   output.finish();
 }
 
-void write_weights_npy(Output& output, const SessionStack& stack, std::optional<int> layer,
-                       std::optional<int> head) {
-  const MatrixSize size = stack.layers.front().size();
-  const Shape shape = {layer ? 1 : stack.shape.layers, head ? 1 : stack.shape.heads, size.queries,
-                       size.keys};
+void write_weights_npy(Output& output, const Session& session, Stack which,
+                       std::optional<int> layer, std::optional<int> head) {
+  const SessionStack& stack = session.at(which);
+  if (layer) session.require_kept("look", stack.shape, *layer);
+  const MatrixSize size = session.size(which);
+  const auto layers = std::ranges::count_if(stack.layers, &LayerAttention::is_kept);
+  const Shape shape = {layer ? 1 : layers, head ? 1 : stack.shape.heads, size.queries, size.keys};
   output.write(format_npy_header({.dtype = DType::kF32, .fortran_order = false, .shape = shape}));
   for (int index = 0; index < stack.shape.layers; ++index) {
-    if (layer && *layer != index) continue;
+    if ((layer && *layer != index) || !session.keep.has(index)) continue;
     visit_rows(stack.layers[static_cast<std::size_t>(index)], head,
                [&](std::int64_t, std::int64_t, std::span<const float> weights) {
                  check_interrupted();
@@ -115,11 +118,14 @@ void work(LiveSession& live, bool pass_alone) {
 std::shared_ptr<LiveSession> open_live(const LoadedModel& model, const LookFileOptions& options) {
   Session session =
       cut_text(model, {.text = options.text, .pair = options.pair, .target = options.target});
+  session.keep = options.memory.keep;
+  make_room("look", model, session, {.streams = true}, options.memory);
   if (!options.view.view.empty()) view_of(options.view, session, {});  // errors before the work
   const bool chosen = options.view.view.empty() ? options.view.layer && options.view.head
                                                 : !read_view(options.view.view).places.empty();
   const SessionInput input = {.text = options.text, .pair = options.pair, .target = options.target};
   auto live = std::make_shared<LiveSession>("saved", input, std::move(session), model);
+  live->memory = options.memory.limit;
   work(*live, chosen && options.format != "html");
   return live;
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/look/memory.h"
 #include "cli/look/view.h"
 #include "cli/terminal/output.h"
 #include "heed/inspect/look.h"
@@ -22,9 +23,9 @@ void write_json(Output& output, const Look& look);
 /// B, stand behind them.
 void write_tsv(Output& output, const Look& look);
 
-/// f32 [layers, heads, Tq, Tk]; a chosen layer or head leaves an extent of 1.
-void write_weights_npy(Output& output, const SessionStack& stack, std::optional<int> layer,
-                       std::optional<int> head);
+/// f32 [layers that are kept, heads, Tq, Tk]; a chosen layer or head leaves an extent of 1.
+void write_weights_npy(Output& output, const Session& session, Stack stack,
+                       std::optional<int> layer, std::optional<int> head);
 
 /// f32 [T, vocabulary] or [T, width].
 void write_array_npy(Output& output, const Tensor& array);
@@ -35,6 +36,7 @@ struct LookFileOptions {
   std::optional<std::string> pair = {};
   std::optional<std::string> target = {};
   ViewOptions view;
+  MemoryOptions memory = {};
   int width = 1440;
   bool dark = false;
   std::optional<std::string> panel = {};  // of svg and png: this part of the view alone

@@ -46,11 +46,11 @@ std::string band(const Terminal& terminal, const HeadsTable& table, int begin, i
     line.to(column + (head - begin) * pitch).put(fmt::format("H{}", head), Style::kDim);
   std::string text = line.str();
   const auto heads = static_cast<std::size_t>(table.heads);
-  for (std::size_t layer = 0; layer * heads < table.entries.size(); ++layer) {
+  for (std::size_t row = 0; row * heads < table.entries.size(); ++row) {
     line = Line(terminal);
-    line.right(kLayerEnd, std::to_string(layer), Style::kDim);
+    line.right(kLayerEnd, std::to_string(table.entries[row * heads].layer), Style::kDim);
     for (int head = begin; head < end; ++head)
-      put(line, terminal, table.entries[layer * heads + static_cast<std::size_t>(head)],
+      put(line, terminal, table.entries[row * heads + static_cast<std::size_t>(head)],
           column + (head - begin) * pitch, wide);
     text += line.str();
   }
@@ -135,9 +135,11 @@ std::string cross_heads_text(const Terminal& terminal, const Look& look) {
                    .heads = heads_of(look),
                    .narrow_cells = 7};
   for (const HeadScores& head : look.heads)
-    if (head.place.stack == look.chosen.stack && head.order)
+    if (head.place.stack == look.chosen.stack && head.order) {
       table.entries.push_back(
           head_entry(head.order->in_order, head.order->peak, is_chosen(look, head)));
+      table.entries.back().layer = head.place.layer;
+    }
   return heads_table(terminal, table);
 }
 
@@ -162,6 +164,7 @@ std::string heads_text(const Terminal& terminal, const Look& look) {
       if (const ScoreInfo& info = score_infos()[i]; shown(info) && !std::isnan(head.values[i]))
         scores.push_back({info.short_name.data(), letters[i], head.values[i]});
     table.entries.push_back(head_entry(scores, is_chosen(look, head)));
+    table.entries.back().layer = head.place.layer;
   }
   for (std::size_t i = 0; i < letters.size(); ++i) {
     const auto has_letter = [&](const HeadEntry& entry) { return entry.narrow[0] == letters[i]; };

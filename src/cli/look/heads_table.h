@@ -20,6 +20,7 @@ struct HeadEntry {
   std::string wide, narrow;
   bool bold = false;
   bool chosen = false;
+  int layer = 0;
 };
 
 /// The largest of the scores.

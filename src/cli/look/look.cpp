@@ -9,6 +9,7 @@
 #include "cli/look/evidence.h"
 #include "cli/look/files.h"
 #include "cli/look/look_options.h"
+#include "cli/look/memory.h"
 #include "cli/look/ranking.h"
 #include "cli/look/request.h"
 #include "cli/look/text.h"
@@ -28,26 +29,34 @@ std::int64_t layers_of(const ModelInfo& info) {
   return layers;
 }
 
+Session tokenized(const LookOptions& options, const LoadedModel& model) {
+  if (!options.input.ids.empty()) return tokenize_session(model, options.input.ids);
+  const std::string text = text_of(options.input, model);
+  const std::optional<std::string> pair = pair_of(options.input);
+  const std::optional<std::string> target = target_of(options.input);
+  return cut_text(model, {.text = text, .pair = pair, .target = target});
+}
+
 Session open(const LookOptions& options, const LoadedModel& model, ProgressLine& progress) {
   SessionOptions keep = {.all_logits = options.what == "logits",
                          .hidden = options.what == "hidden",
                          .streams = options.why,
                          .layer_done = [&progress] { progress.advance(); }};
+  Session session = tokenized(options, model);
+  session.keep = options.memory.keep;
+  keep.all_logits |= options.input.ids.empty() && !mask_places(session).empty();
+  make_room("look", model, session, keep, options.memory);
+  keep.memory = options.memory.limit;
   progress.begin("the model: layers", layers_of(model.model->info()));
-  if (!options.input.ids.empty()) return open_session(model, options.input.ids, keep);
-  const std::string text = text_of(options.input, model);
-  const std::optional<std::string> pair = pair_of(options.input);
-  const std::optional<std::string> target = target_of(options.input);
-  Session session = cut_text(model, {.text = text, .pair = pair, .target = target});
-  keep.all_logits |= !mask_places(session).empty();
   run_session(session, model, keep);
+  tell_of_rounding("look", session);
   return session;
 }
 
 void write_npy_output(const LookOptions& options, const Session& session, Stack stack) {
   Output output(options.out);
   if (options.what == "weights") {
-    write_weights_npy(output, session.at(stack), options.layer, options.head);
+    write_weights_npy(output, session, stack, options.layer, options.head);
     return;
   }
   const Tensor& array = options.what == "logits" ? session.logits : session.hidden;
@@ -67,6 +76,7 @@ int write_page_file(const LookOptions& options, const LoadedModel& model) {
               .target = target_of(options.input),
               .view = {options.view, heed::stack_of(options.stack), options.layer, options.head,
                        options.who, options.to},
+              .memory = options.memory,
               .width = options.width,
               .dark = options.theme == "dark",
               .panel = options.panel.empty() ? std::nullopt : std::optional(options.panel)}));
@@ -188,9 +198,11 @@ int run(const Given& given, LookOptions options) {
   const std::string second = take_link(options);
   check(given, options);
   read_standard_input(options.input);
-  const LoadedModel model = load_model(
-      find_model(options.model, unnamed_kind(options)),
-      {.needs_tokenizers = options.input.ids.empty(), .packed = true, .dtype = options.dtype});
+  const LoadedModel model = load_model(find_model(options.model, unnamed_kind(options)),
+                                       {.needs_tokenizers = options.input.ids.empty(),
+                                        .packed = true,
+                                        .dtype = options.dtype,
+                                        .streamed = true});  // until the text is known (make_room)
   tell_of_lost_tokenizer("look", model);
   take_second(options, second, model.model->info());
   const StackShape stack = options.stack_of(model.name, model.model->info());
@@ -211,6 +223,7 @@ int run(const Given& given, LookOptions options) {
 Run declare(OptionList& list) {
   const auto options = std::make_shared<LookOptions>();
   add_look_options(list, *options);
+  add_memory_options(list, options->memory);
   add(list, {model_option(options->model),
              threads_option(),
              kernel_option(),

@@ -6,12 +6,14 @@
 #include <string>
 
 #include "cli/look/input.h"
+#include "cli/look/memory.h"
 #include "cli/options/arguments.h"
 
 namespace heed::cli {
 
 struct LookOptions {
   LookInput input;
+  MemoryOptions memory;
   bool text_given = false;
   std::string model;
   std::string stack;  // empty: the model's first one

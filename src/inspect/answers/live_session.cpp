@@ -9,6 +9,7 @@
 #include "heed/error.h"
 #include "inspect/heads/scored_layer.h"
 #include "inspect/session/return_memory.h"
+#include "inspect/session/session_memory.h"
 
 namespace heed {
 namespace {
@@ -18,6 +19,9 @@ constexpr std::int64_t kKeptLogits = std::int64_t{1} << 24;  // 64 MB while the 
 
 constexpr std::int64_t kKeptWrites = std::int64_t{1} << 27;   // 128 MB a session
 constexpr std::int64_t kKeptCarried = std::int64_t{1} << 25;  // 32 MB a session
+
+// What is kept beside the attentions; logits become words as soon as the pass has ended.
+const SessionOptions kLiveOptions = {.streams = true};
 
 // The words after each position whose logits there are.
 std::vector<NextWords> words_after(Session& session) {
@@ -35,19 +39,7 @@ std::vector<NextWords> words_after(Session& session) {
 }  // namespace
 
 std::int64_t session_bytes(const Session& session) {
-  std::int64_t numbers = 0;
-  for (const StackShape& shape : session.shapes()) {
-    const std::int64_t queries = std::ssize(session.queries(shape.stack));
-    const std::int64_t keys = std::ssize(session.keys(shape.stack));
-    // q; lse, lse_low, received, effective keys
-    const std::int64_t of_queries = queries * shape.heads * (shape.head_dim + 4);
-    // k, v; write_lengths
-    const std::int64_t of_keys = keys * (2 * shape.kv_heads * shape.head_dim + shape.heads);
-    numbers += shape.layers * (of_queries + of_keys);
-  }
-  if (session.info.has_logits)
-    numbers += std::ssize(session.tokens) * session.info.width * (session.info.layers + 1);
-  return 4 * numbers;
+  return kept_bytes(session, session.keep, kLiveOptions);
 }
 
 LiveSession::LiveSession(std::string name, SessionInput read, Session session,
@@ -73,6 +65,7 @@ LiveSession::LiveSession(Unready, std::string name, SessionInput read, Session s
     for (int layer = 0; layer < shape.layers; ++layer)
       places_.push_back({.stack = shape.stack, .layer = layer});
   progress_.layers.resize(places_.size());
+  for (const Place& place : places_) kept_layers_ += session_.keep.has(place.layer) ? 1 : 0;
 }
 
 template <typename Change>
@@ -83,10 +76,6 @@ void LiveSession::change(Change change) {
     ++progress_.version;
   }
   changed_.notify_all();
-}
-
-MatrixSize LiveSession::size(Stack stack) const {
-  return {std::ssize(session_.queries(stack)), std::ssize(session_.keys(stack))};
 }
 
 std::size_t LiveSession::index_of(Stack stack, int layer) const {
@@ -161,9 +150,10 @@ LayerHeads LiveSession::heads(Stack stack, int layer) const {
 }
 
 std::vector<HeadScores> LiveSession::scores() const {
+  static const std::vector<HeadStatistics> kNone;  // of a layer that was not kept
   std::vector<HeadScores> scores;
   for (const LayerHeads& layer : progress().layers)
-    for (const HeadStatistics& head : *layer) scores.push_back(head.scores);
+    for (const HeadStatistics& head : layer ? *layer : kNone) scores.push_back(head.scores);
   return scores;
 }
 
@@ -219,8 +209,12 @@ bool LiveSession::work(const std::function<bool()>& stop, Overviews& overviews) 
 
 void LiveSession::run_pass(const std::function<bool()>& stop) {
   const bool all_words = std::ssize(session_.tokens) * session_.info.vocabulary <= kKeptLogits;
-  run_session(session_, *model_,
-              {.all_logits = all_words, .streams = true, .stop = stop, .stopped = &dropped});
+  SessionOptions options = kLiveOptions;
+  options.all_logits = all_words;
+  options.stop = stop;
+  options.stopped = &dropped;
+  options.memory = memory;
+  run_session(session_, *model_, options);
   keep_next();
 }
 
@@ -253,7 +247,7 @@ void LiveSession::score_layer(std::size_t index, const std::function<bool()>& st
   change([&](Progress& progress) {
     progress.layers[index] = kept;
     progress.order.push_back(index);
-    progress.scored = progress.order.size() == places_.size();
+    progress.scored = progress.order.size() == kept_layers_;
   });
 }
 
@@ -262,9 +256,12 @@ std::optional<std::size_t> LiveSession::next_layer() const {
   const std::scoped_lock lock(guard_);
   if (progress_.failed) return {};
   const std::size_t first = in_view.load(std::memory_order_relaxed);
-  if (first < places_.size() && !progress_.layers[first]) return first;
+  const auto is_left = [&](std::size_t index) {
+    return !progress_.layers[index] && session_.keep.has(places_[index].layer);
+  };
+  if (first < places_.size() && is_left(first)) return first;
   for (std::size_t index = 0; index < places_.size(); ++index)
-    if (!progress_.layers[index]) return index;
+    if (is_left(index)) return index;
   return {};
 }
 

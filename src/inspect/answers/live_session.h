@@ -40,7 +40,8 @@ class LiveSession {
   std::atomic<std::size_t> in_view = 0;  // the layer whose statistics come first
   std::atomic<bool> dropped = false;     // nobody wants its work any more
 
-  std::string derived_from = {};  // the session that this one's edits were made to
+  std::optional<std::int64_t> memory = {};  // SessionOptions::memory of its pass
+  std::string derived_from = {};            // the session that this one's edits were made to
 
   /// What runs its passes; throws kUnsupported for a session that has none.
   const LoadedModel& require_model() const;
@@ -52,9 +53,9 @@ class LiveSession {
   /// Tokens, stacks and model: what is known before the pass.
   const Session& session() const { return session_; }
   const std::vector<StackShape>& shapes() const { return shapes_; }
-  MatrixSize size(Stack stack) const;
-  /// Layers of all stacks, one after the other: how many, and which one this is.
-  std::size_t layer_count() const { return places_.size(); }
+  MatrixSize size(Stack stack) const { return session_.size(stack); }
+  /// Layers of all stacks, one after the other: how many are kept, and which one this is.
+  std::size_t layer_count() const { return kept_layers_; }
   const Place& place_of(std::size_t index) const { return places_.at(index); }
   std::size_t index_of(Stack stack, int layer) const;
 
@@ -65,7 +66,7 @@ class LiveSession {
     std::exception_ptr failed = {};
     std::vector<LayerHeads> layers = {};  // by index; null where still to come
     std::vector<std::size_t> order = {};  // the layers that are there, as they came
-    bool scored = false;                  // all of them are there
+    bool scored = false;                  // all that are kept are there
   };
   Progress progress() const;
   /// Waits for another version than `seen`, at most `time`.
@@ -111,7 +112,8 @@ class LiveSession {
   const LoadedModel* model_;  // null: the session is of arrays
   LateScores late_;
   std::vector<StackShape> shapes_;
-  std::vector<Place> places_;   // of the layers, by index
+  std::vector<Place> places_;  // of the layers, by index
+  std::size_t kept_layers_ = 0;
   mutable std::mutex writing_;  // of writes_
   mutable std::shared_ptr<const Writes> writes_;
   mutable std::timed_mutex weighing_;  // of carried_
@@ -124,8 +126,7 @@ class LiveSession {
 
 using SessionPointer = std::shared_ptr<LiveSession>;
 
-/// What a session of a text will hold, in bytes: Q, K, V, both halves of lse, the residual stream,
-/// and statistics.
+/// What a session of a text will hold, in bytes (kept_bytes, with the residual stream).
 std::int64_t session_bytes(const Session& session);
 
 }  // namespace heed

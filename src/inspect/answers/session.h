@@ -65,6 +65,7 @@ struct AttentionAnswer {
   StackShape shape = {};
   MatrixSize size = {};
   std::string query_tokens = {}, key_tokens = {};  // which list of the session these are
+  std::optional<std::vector<int>> kept = {};       // the layers that can be looked at; none: all
   int zooms = 0;
   std::int64_t tile = 0;
   template <typename Fields>
@@ -79,6 +80,7 @@ struct AttentionAnswer {
     field("query_tokens", query_tokens);
     field("key_tokens", key_tokens);
     field("rectangular", query_tokens != key_tokens);
+    field("kept", kept);
     field("zooms", zooms);
     field("tile", tile);
   }

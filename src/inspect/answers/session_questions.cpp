@@ -62,6 +62,7 @@ std::vector<AttentionAnswer> answer_attentions(const LiveSession& live) {
                           .size = size,
                           .query_tokens = list_of(session.queries(shape.stack)),
                           .key_tokens = list_of(session.keys(shape.stack)),
+                          .kept = session.keep.layers,
                           .zooms = zoom_levels(size),
                           .tile = kTile});
   }
@@ -166,8 +167,10 @@ LayerHeadsAnswer answer_layer(const LiveSession& session, Stack stack, int layer
 
 HeadsAnswer answer_heads(const LiveSession& session, Stack stack, std::optional<int> only) {
   const StackShape shape = session.session().at(stack).shape;
-  HeadsAnswer answer{.stack = stack, .of = shape.layers};
+  HeadsAnswer answer{.stack = stack};
   for (int layer = 0; layer < shape.layers; ++layer) {
+    if (!session.session().keep.has(layer)) continue;
+    ++answer.of;
     if (!session.heads(stack, layer)) continue;
     ++answer.done;
     if (!only || layer == *only) answer.layers.push_back(answer_layer(session, stack, layer));

@@ -110,10 +110,12 @@ std::vector<DirectWrites> heads_of(const StreamParts& stream) {
 }  // namespace
 
 std::vector<DirectWrites> direct_writes(const Session& session, const LoadedModel& model) {
-  const ModelParts parts = model.model->parts();
+  ModelParts parts = model.model->parts();
   if (!session.info.has_logits || parts.words == nullptr) return {};
+  const Linear words = parts.words->held();
+  parts.words = &words;
   std::vector<DirectWrites> heads = heads_of(parts.streams.back());
-  const std::vector<double> mean = mean_direction(*parts.words, session.info.width);
+  const std::vector<double> mean = mean_direction(words, session.info.width);
   const std::int64_t count = std::ssize(session.tokens);
   const std::int64_t a_row = Writes::bytes_of_all(session) / count;
   const std::int64_t most = std::clamp<std::int64_t>(kKeptBytes / a_row, 1, count);

@@ -12,13 +12,11 @@ constexpr std::size_t kMostNumbers = std::size_t{1} << 25;  // of kept rows: 128
 
 FlowStep own_step(const Session& session, Stack stack, int layer, std::int64_t first,
                   double share) {
-  const auto& layers = session.at(stack).layers;
-  return {.stack = stack,
-          .layer = layer,
-          .parts = {{.layer = &layers.at(static_cast<std::size_t>(layer)),
-                     .from = first,
-                     .to = first,
-                     .share = share}}};
+  return {
+      .stack = stack,
+      .layer = layer,
+      .parts = {
+          {.layer = &session.at({stack, layer, 0}), .from = first, .to = first, .share = share}}};
 }
 
 // The mean over the heads of some rows.

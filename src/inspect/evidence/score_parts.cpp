@@ -41,6 +41,9 @@ double entry(const ConstView& array, const std::vector<std::int64_t>& at) {
 
 HeadRows::HeadRows(const LayerAttention& layer, int head)
     : layer_(layer),
+      q_(widened(layer.q)),
+      k_(widened(layer.k)),
+      v_(widened(layer.v)),
       head_(head),
       kv_head_(head / static_cast<int>(layer.q.dim(1) / layer.k.dim(1))),
       scale_(scale_of(layer, head)) {}

@@ -16,9 +16,9 @@ class HeadRows {
  public:
   HeadRows(const LayerAttention& layer, int head);
 
-  std::span<const float> query(std::int64_t i) const { return row(layer_.q, head_, i); }
-  std::span<const float> key(std::int64_t j) const { return row(layer_.k, kv_head_, j); }
-  std::span<const float> value(std::int64_t j) const { return row(layer_.v, kv_head_, j); }
+  std::span<const float> query(std::int64_t i) const { return row(q_, head_, i); }
+  std::span<const float> key(std::int64_t j) const { return row(k_, kv_head_, j); }
+  std::span<const float> value(std::int64_t j) const { return row(v_, kv_head_, j); }
   int kv_head() const { return kv_head_; }
   double scale() const { return scale_; }
 
@@ -35,6 +35,7 @@ class HeadRows {
   static std::span<const float> row(const Tensor& of, int head, std::int64_t at);
 
   const LayerAttention& layer_;
+  Tensor q_, k_, v_;  // as f32
   int head_;
   int kv_head_;
   double scale_;

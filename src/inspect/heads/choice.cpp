@@ -302,6 +302,7 @@ const StackShape& checked(const Session& session, std::optional<Stack> asked,
                           std::optional<int> layer, std::optional<int> head) {
   const StackShape& stack = session.at(asked.value_or(session.stacks.at(0).shape.stack)).shape;
   if (layer) check_layer("look", session.model, stack, *layer);
+  if (layer) session.require_kept("look", stack, *layer);
   if (head) check_head("look", session.model, stack, *head);
   return stack;
 }

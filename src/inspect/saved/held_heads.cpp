@@ -20,7 +20,8 @@ constexpr std::int64_t kFewest = 8;  // weights of a row: as many as Look draws 
 static_assert(std::endian::native == std::endian::little, "files are little-endian");
 
 // [1, heads, T, D] or [1, heads, T]: what belongs to one head.
-std::string packed_head(const Tensor& tensor, std::int64_t head) {
+std::string packed_head(const Tensor& own, std::int64_t head) {
+  const Tensor tensor = widened(own);
   const std::int64_t count = tensor.element_count() / tensor.dim(1);
   return packed(std::span(tensor.data<float>() + head * count, static_cast<std::size_t>(count)));
 }
@@ -139,12 +140,12 @@ std::int64_t bytes_of(const Session& session, const StackShape& stack, std::size
   const std::int64_t queries = std::ssize(session.queries(stack.stack));
   const std::int64_t keys = std::ssize(session.keys(stack.stack));
   const std::vector<LayerAttention>& layers = session.at(stack.stack).layers;
+  if (!session.keep.has(static_cast<int>(index))) return 0;
   if (!layers.empty() && !scored_runs(layers.at(index)))
     return stack.heads *
            (queries * (4 + kRowBytes + kEntryBytes * std::min(kFewest, keys)) + keys * 4);
   // A shape does not know it where the session is of arrays.
-  const std::int64_t dim =
-      !layers.empty() && layers[0].q.given() ? layers[0].q.dim(3) : stack.head_dim;
+  const std::int64_t dim = !layers.empty() ? layers[index].q.dim(3) : stack.head_dim;
   return stack.heads * (queries * (4 * dim + 12) + keys * 4) + stack.kv_heads * keys * 4 * dim;
 }
 
@@ -203,9 +204,13 @@ std::vector<HeldStackAnswer> choose_held(const Session& session, const ViewAddre
   std::int64_t all_bytes = 0;
   std::vector<HeldStackAnswer> held;
   for (const StackShape& shape : shapes) {
-    for (int layer = 0; layer < shape.layers; ++layer)
-      all_bytes += bytes_of(session, shape, static_cast<std::size_t>(layer));
-    held.push_back({shape.stack, {static_cast<std::size_t>(shape.layers), all_heads(shape)}});
+    held.push_back(
+        {shape.stack, std::vector<std::vector<int>>(static_cast<std::size_t>(shape.layers))});
+    for (int layer = 0; layer < shape.layers; ++layer) {
+      const auto index = static_cast<std::size_t>(layer);
+      all_bytes += bytes_of(session, shape, index);
+      if (session.keep.has(layer)) held.back().layers[index] = all_heads(shape);
+    }
   }
   if (all_bytes <= bytes) return held;
   for (HeldStackAnswer& stack : held) std::ranges::fill(stack.layers, std::vector<int>());

@@ -103,15 +103,19 @@ void measure_writes(Session& session, const LoadedModel& model) {
     if (error.code() != ErrorCode::kUnsupported) throw;
   }
   for (SessionStack& stack : session.stacks)
-    for (std::size_t layer = 0; layer < stack.layers.size(); ++layer)
-      if (const Attention* attention =
-              attention_at(parts, stack.shape.stack, static_cast<int>(layer)))
-        stack.layers[layer].write_lengths = write_lengths(*attention, stack.layers[layer].v);
+    for (std::size_t layer = 0; layer < stack.layers.size(); ++layer) {
+      const Attention* const attention =
+          attention_at(parts, stack.shape.stack, static_cast<int>(layer));
+      LayerAttention& own = stack.layers[layer];
+      if (attention != nullptr && own.is_kept())
+        own.write_lengths = write_lengths(*attention, widened(own.v));
+    }
 }
 
 Tensor lengths_carried(const LayerAttention& layer) {
   if (layer.write_lengths.given()) return layer.write_lengths.share();
-  const ConstView values = layer.v.view().select(0, 0);  // [G, Tk, Dv]
+  const Tensor v = widened(layer.v);
+  const ConstView values = v.view().select(0, 0);  // [G, Tk, Dv]
   const std::int64_t heads = layer.q.dim(1), shared = heads / values.dim(0);
   Tensor lengths = Tensor::empty({heads, layer.keys()});
   parallel_for(heads, [&](std::int64_t head, int) {

@@ -50,6 +50,29 @@ void check_head(std::string_view op, std::string_view model, const StackShape& s
   check_number(op, model, "head", head, shape.heads);
 }
 
+MatrixSize Session::size(Stack stack) const {
+  return {std::ssize(queries(stack)), std::ssize(keys(stack))};
+}
+
+void Session::require_kept(std::string_view op, const StackShape& shape, int layer) const {
+  if (keep.has(layer)) return;
+  std::vector<int> own = *keep.layers;
+  std::erase_if(own, [&](int each) { return each >= shape.layers; });
+  fail({.code = ErrorCode::kNotFound,
+        .op = op,
+        .argument = "layer",
+        .found = layer,
+        .expected = own.empty() ? std::string("none: no layer of this stack was kept")
+                                : layers_text(own) + ": the layers that were kept"});
+}
+
+double Session::score_error() const {
+  double largest = 0;
+  for (const SessionStack& stack : stacks)
+    for (const LayerAttention& layer : stack.layers) largest = std::max(largest, layer.score_error);
+  return largest;
+}
+
 std::vector<StackShape> Session::shapes() const {
   std::vector<StackShape> all;
   for (const SessionStack& stack : stacks) all.push_back(stack.shape);
@@ -66,6 +89,7 @@ const LayerAttention& Session::at(const Place& place) const {
   const SessionStack& stack = at(place.stack);
   check_layer("session", model, stack.shape, place.layer);
   check_head("session", model, stack.shape, place.head);
+  require_kept("session", stack.shape, place.layer);
   return stack.layers.at(static_cast<std::size_t>(place.layer));
 }
 

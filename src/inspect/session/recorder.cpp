@@ -4,24 +4,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "attention/api/checked.h"
+#include "attention/api/without_values.h"
 #include "heed/error.h"
 #include "tensor/views.h"
 
 namespace heed {
 namespace {
 
-// Between attention and MLP the stream is kept where it is small.
 bool keeps_level(const Session& session, const TapName& name) {
-  constexpr std::int64_t kMostKeptNumbers = std::int64_t{1} << 24;  // 64 MiB
   const ModelInfo& info = session.info;
   if (!info.has_logits || name.stack == Stack::kEncoder) return false;
   if (name.kind == TapKind::kEmbedding || name.kind == TapKind::kResidual) return true;
-  return name.kind == TapKind::kMiddle &&
-         info.layers * std::ssize(session.tokens) * info.width <= kMostKeptNumbers;
+  return name.kind == TapKind::kMiddle && keeps_middle(info, std::ssize(session.tokens));
 }
 
 std::string layer_text(const TapName& name) {
@@ -80,7 +82,65 @@ bool is_checked(const TapName& name) {
          name.kind == TapKind::kFinal || name.kind == TapKind::kLogits;
 }
 
+// Returns `x` as f16. A number beyond f16 is an error, not an infinity.
+Tensor in_halves(const TapName& name, const char* what, const ConstView& x) {
+  constexpr float kLargest = 65504;
+  Tensor numbers = Tensor::copy_of(x);
+  const std::span<const float> all(numbers.data<float>(),
+                                   static_cast<std::size_t>(numbers.element_count()));
+  const auto beyond =
+      std::ranges::find_if(all, [](float number) { return std::abs(number) > kLargest; });
+  if (beyond != all.end())
+    fail({.code = ErrorCode::kUnsupported,
+          .op = "session",
+          .argument = "keep",
+          .found = fmt::format("f16 for {} of {}, which has {}", what, layer_text(name), *beyond),
+          .expected = "f32: f16 ends at 65504"});
+  return Tensor::converted(numbers, DType::kF16);
+}
+
+// The longest row of each head of x [1, H, T, D].
+std::vector<double> longest_rows(const ConstView& x) {
+  const Tensor numbers = Tensor::copy_of(x);
+  const std::int64_t width = x.dim(3);
+  std::vector<double> longest;
+  const float* row = numbers.data<float>();
+  for (std::int64_t head = 0; head < x.dim(1); ++head) {
+    double most = 0;
+    for (std::int64_t t = 0; t < x.dim(2); ++t, row += width)
+      most = std::max(most, std::inner_product(row, row + width, row, 0.0));
+    longest.push_back(std::sqrt(most));
+  }
+  return longest;
+}
+
+// By how much scores can change where q and k are rounded to f16. A number is off by u |x|, or by
+// 2^-25 where it is below 2^-14, so a product of rows is off by at most (2u + u^2) |q| |k| +
+// 2^-25 sqrt(D) (|q| + |k|) and what is left of two such; each of two sums in f32 adds at most
+// D 2^-24 |q| |k|.
+double error_of_halves(const AttentionArgs& args) {
+  constexpr double kUnit = 1.0 / 2048, kLeast = 1.0 / (1 << 25), kFloatUnit = 1.0 / (1 << 24);
+  const std::vector<double> q = longest_rows(args.q), k = longest_rows(args.keys.k);
+  const std::vector<double> scale = resolved_scale(args);
+  const auto width = static_cast<double>(args.q.dim(3));
+  const std::size_t shared = q.size() / k.size();
+  double largest = 0;
+  for (std::size_t head = 0; head < q.size(); ++head) {
+    const double a = q[head], b = k[head / shared];
+    const double rounded = (2 * kUnit + kUnit * kUnit) * a * b +
+                           kLeast * std::sqrt(width) * (a + b) + kLeast * kLeast * width;
+    const double summed = 2 * (width + 2) * kFloatUnit * a * b * (1 + 2 * kUnit);
+    largest = std::max(largest, std::abs(scale[head]) * (rounded + summed));
+  }
+  return largest;
+}
+
 }  // namespace
+
+bool keeps_middle(const ModelInfo& info, std::int64_t tokens) {
+  constexpr std::int64_t kMostNumbers = std::int64_t{1} << 24;  // 64 MiB
+  return info.layers * tokens * info.width <= kMostNumbers;
+}
 
 void Recorder::at(const TapName& name, View value) {
   check_stop();
@@ -99,24 +159,43 @@ void Recorder::attended(const TapName& name, const AttentionArgs& args,
   const auto stack =
       std::ranges::find(session_.stacks, name.stack, [](const auto& of) { return of.shape.stack; });
   if (stack == session_.stacks.end()) return;
+  Tensor lse = Tensor::copy_of(attended.lse);
+  check_lse(session_, name, lse);
+  if (session_.keep.has(name.layer))
+    keep(name, args, std::move(lse), Tensor::copy_of(attended.lse_low), stack->layers);
+  else
+    stack->layers.emplace_back();
+  if (options_.layer_done) options_.layer_done();
+}
+
+void Recorder::keep(const TapName& name, const AttentionArgs& args, Tensor lse, Tensor lse_low,
+                    std::vector<LayerAttention>& layers) const {
+  const bool rounds = session_.keep.dtype == DType::kF16;
+  const auto own = [&](const char* what, const ConstView& x) {
+    return rounds ? in_halves(name, what, x) : Tensor::copy_of(x);
+  };
   KeptView bias = kept(args.scores.bias);
-  stack->layers.push_back({.q = Tensor::copy_of(args.q),
-                           .k = Tensor::copy_of(args.keys.k),
-                           .v = Tensor::copy_of(args.keys.v),
-                           .lse = Tensor::copy_of(attended.lse),
-                           .lse_low = Tensor::copy_of(attended.lse_low),
-                           .bias = std::move(bias.memory),
-                           .slopes = copy_of_given(args.scores.alibi),
-                           .sink = copy_of_given(args.scores.sink),
-                           .extents = args.extents,
-                           .mask = args.mask,
-                           .scores = args.scores});
-  LayerAttention& layer = stack->layers.back();
-  check_lse(session_, name, layer.lse);
+  layers.push_back({.q = own("q", args.q),
+                    .k = own("k", args.keys.k),
+                    .v = own("v", args.keys.v),
+                    .lse = std::move(lse),
+                    .lse_low = std::move(lse_low),
+                    .bias = std::move(bias.memory),
+                    .slopes = copy_of_given(args.scores.alibi),
+                    .sink = copy_of_given(args.scores.sink),
+                    .score_error = rounds ? error_of_halves(args) : 0,
+                    .extents = args.extents,
+                    .mask = args.mask,
+                    .scores = args.scores});
+  LayerAttention& layer = layers.back();
   layer.scores.bias = bias.view;
   layer.scores.alibi = layer.slopes;
   layer.scores.sink = layer.sink;
-  if (options_.layer_done) options_.layer_done();
+  if (!rounds) return;
+  // Rows of weights sum to 1 over the scores that the rounded q and k give.
+  Attended attended = attention(without_values(layer.args()));
+  layer.lse = std::move(attended.lse);
+  layer.lse_low = std::move(attended.lse_low);
 }
 
 void Recorder::check_stop() const {

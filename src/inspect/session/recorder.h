@@ -5,6 +5,9 @@
 
 namespace heed {
 
+/// Whether the stream between attention and MLP is kept, too: where it is small.
+bool keeps_middle(const ModelInfo& info, std::int64_t tokens);
+
 /// Copies what each attention leaves behind, and what the options ask for, while the pass runs.
 class Recorder final : public Tap {
  public:
@@ -18,6 +21,8 @@ class Recorder final : public Tap {
 
  private:
   void check_stop() const;
+  void keep(const TapName& name, const AttentionArgs& args, Tensor lse, Tensor lse_low,
+            std::vector<LayerAttention>& layers) const;
 
   Session& session_;
   const SessionOptions& options_;

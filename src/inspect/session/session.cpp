@@ -14,6 +14,7 @@
 #include "inspect/session/pass.h"
 #include "inspect/session/recorder.h"
 #include "inspect/session/session_input.h"
+#include "inspect/session/session_memory.h"
 #include "inspect/session/texts.h"
 #include "models/model_tokenizer.h"
 
@@ -132,6 +133,8 @@ void check_length(const Session& session) {
 }
 
 void run_session(Session& session, const LoadedModel& model, const SessionOptions& options) {
+  check_kept(session);
+  require_memory(session, model, options);
   Recorder recorder(session, options);
   Tensor logits = pass_over(
       session, model,

@@ -68,9 +68,14 @@ LayerAttention shared(const LayerAttention& layer) {
           .slopes = layer.slopes.share(),
           .sink = layer.sink.share(),
           .write_lengths = layer.write_lengths.share(),
+          .score_error = layer.score_error,
           .extents = layer.extents,
           .mask = layer.mask,
           .scores = layer.scores};
+}
+
+Tensor widened(const Tensor& tensor) {
+  return tensor.dtype() == DType::kF32 ? tensor.share() : Tensor::converted(tensor, DType::kF32);
 }
 
 Session shared(const Session& session) {
@@ -96,7 +101,8 @@ Session shared(const Session& session) {
           .streams = std::move(streams),
           .tokenizer = session.tokenizer,
           .source_tokenizer = session.source_tokenizer,
-          .edits = session.edits};
+          .edits = session.edits,
+          .keep = session.keep};
 }
 
 }  // namespace heed

@@ -19,4 +19,7 @@ bool is_causal(const LayerAttention& layer);
 Session shared(const Session& session);
 LayerAttention shared(const LayerAttention& layer);
 
+/// The tensor as f32: itself, or a wider copy.
+Tensor widened(const Tensor& tensor);
+
 }  // namespace heed

@@ -2,7 +2,7 @@
 import {isSamePlace} from '../address';
 import {button, html} from '../dom';
 import {shortWeight} from '../format';
-import {holds} from '../held';
+import {holds, lackOfHead} from '../held';
 import type {Page} from '../panel';
 import {colourOf} from '../panel';
 import type {Place} from '../selection';
@@ -53,7 +53,7 @@ function numbers(page: Page, place: Place): HTMLElement {
 function labelOf(page: Page, place: Place, isHeld: boolean): string {
   const story = storyOf(page, place);
   const said = story ? `: ${[story.first, ...story.then ? [story.then] : []].map(fullText).join(', then ')}` : '';
-  return `head ${headText(place)}${said}${isHeld ? '' : '; this file does not hold it'}`;
+  return `head ${headText(place)}${said}${isHeld ? '' : `; ${lackOfHead(page.side, place)}`}`;
 }
 
 /** What of a head's cell can change, but for the pointer. */

@@ -1,4 +1,5 @@
 // The thumbnails of a grid: asked for a few heads at a time, those in sight first, and kept by the session.
+import {keeps} from '../held';
 import type {Place} from '../selection';
 import type {Page} from '../panel';
 import type {Cut} from '../transport/atlas';
@@ -39,7 +40,7 @@ export class Thumbs {
   codes(head: number): {cut: Cut; codes: Uint8Array} | null { return this.known.get(this.nameOf(head)) ?? null; }
 
   /** Whether there is none to come. */
-  isMissing(head: number): boolean { return this.failed.has(head); }
+  isMissing(head: number): boolean { return this.failed.has(head) || !this.isKept(head); }
 
   /** The blocks of this many cells. */
   get cut(): Cut {
@@ -59,10 +60,13 @@ export class Thumbs {
     const seen = new Set(inSight);
     const isSmall = queries * keys * count <= kAheadEntries && count <= kMostKept;
     const others = isSmall ? Array.from({length: count}, (_, head) => head).filter((head) => !seen.has(head)) : [];
-    this.wanted = [...inSight, ...others];
-    this.inSight = inSight.length;
+    const seenAndKept = inSight.filter((head) => this.isKept(head));
+    this.wanted = [...seenAndKept, ...others.filter((head) => this.isKept(head))];
+    this.inSight = seenAndKept.length;
     this.fill();
   }
+
+  private isKept(head: number): boolean { return keeps(this.page.side, {layer: Math.floor(head / this.page.side.heads)}); }
 
   private nameOf(head: number): string { return `${this.page.side.stack} ${this.cells} ${head}`; }
 

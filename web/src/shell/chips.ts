@@ -3,7 +3,7 @@ import {isSamePlace} from '../address';
 import {kUsualPair, pairShare} from '../between';
 import {button, html, svg} from '../dom';
 import {score, shortWeight} from '../format';
-import {holds, layerAfter} from '../held';
+import {holds, lackOfHead, layerAfter} from '../held';
 import {filterOf, passes} from '../panels/grid_scores';
 import {others} from '../panels/key_column';
 import type {MakePanel, Page, Panel} from '../panel';
@@ -112,7 +112,7 @@ function chip(page: Page, place: Place, picture: HTMLElement | null): HTMLButton
   const isHeld = holds(side, place);
   return button({
     class: `chip${chosen}`, 'aria-pressed': String(isChosen), 'data-head': head, disabled: !isHeld,
-    title: isHeld ? null : 'this file does not hold the head',
+    title: isHeld ? null : lackOfHead(side, place),
   }, (event) => choose(store, place, event), ...chipContent(page, place, scores, picture));
 }
 

@@ -1,0 +1,73 @@
+// Weights that stay in the file until a product needs them.
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "models/stored_weights.h"
+#include "ops/packed_matrix.h"
+#include "tensor/block_type.h"
+
+namespace heed {
+
+// Streamed parameters own the file together. One of them reads at a time, because `release` ends
+// the views of the others.
+struct StoredWeights::SharedFile {
+  Weights weights;
+  std::mutex guard = {};
+};
+
+void StoredWeights::stream(Parameter& parameter, DType dtype, const BlockType* blocks,
+                           std::function<PackedMatrix(const StoredWeights&)> read) const {
+  if (!shared_) shared_ = std::make_shared<SharedFile>(weights_);
+  heed::stream(parameter, dtype, blocks, [file = shared_, read = std::move(read)] {
+    const std::scoped_lock lock(file->guard);
+    return read(StoredWeights(file->weights, {}));
+  });
+}
+
+void StoredWeights::stream_part(Parameter& parameter, const StackedName& part, const Shape& whole,
+                                const Reading& reading) const {
+  const Shape own = parameter.value.shape();
+  if (part.has_blocks())
+    return stream(parameter, DType::kF32, block_type_named("MXFP4"),
+                  [part, own](const StoredWeights& file) {
+                    const BlockRows blocks = file.read_blocks(part, own);
+                    PackedMatrix packed(*blocks.type, blocks.rows);
+                    file.weights_.release(part.name);
+                    return packed;
+                  });
+  const DType dtype = reading.packed.value_or(DType::kF32);
+  stream(parameter, dtype, nullptr,
+         [part, whole, dtype, layout = *parameter.linear](const StoredWeights& file) {
+           PackedMatrix packed = packed_form(
+               layout, file.weights_.tensor(part.name, whole).select(0, part.index), dtype);
+           file.weights_.release(part.name);
+           return packed;
+         });
+}
+
+void StoredWeights::load_streamed(Parameter& parameter, const std::string& stored,
+                                  const Reading& reading) const {
+  const Shape shape = parameter.value.shape();
+  weights_.require(stored, shape);
+  if (const std::optional<BlockRows> blocks = weights_.blocks(stored)) {
+    weights_.release(stored);
+    return stream(parameter, DType::kF32, blocks->type, [stored](const StoredWeights& file) {
+      const BlockRows rows = *file.weights_.blocks(stored);
+      PackedMatrix packed(*rows.type, rows.rows);
+      file.weights_.release(stored);
+      return packed;
+    });
+  }
+  const DType dtype = reading.packed.value_or(DType::kF32);
+  stream(parameter, dtype, nullptr,
+         [stored, shape, dtype, layout = *parameter.linear](const StoredWeights& file) {
+           PackedMatrix packed = packed_form(layout, file.weights_.tensor(stored, shape), dtype);
+           file.weights_.release(stored);
+           return packed;
+         });
+}
+
+}  // namespace heed
