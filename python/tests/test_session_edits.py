@@ -129,6 +129,17 @@ def test_a_frozen_head_has_the_weights_of_the_other_run(plain, other):
     np.testing.assert_allclose(weights_with(plain, frozen, removed), theirs, atol=1e-6)
 
 
+def test_runs_that_keep_float16_or_some_layers_can_be_edited_from(tales, plain, other):
+    text = SENTENCE.replace("cat", "dog").replace("mat", "bed")
+    narrow = tales.look(text, keep="float16", keep_layers=[LAYER], logits=True)
+    for edit in (edits.freeze, edits.patch):
+        exact, rounded = (plain.edited(edit(run, LAYER, HEADS)).logits for run in (other, narrow))
+        np.testing.assert_allclose(rounded, exact, atol=0.05)
+        assert abs(exact - plain.logits).max() > 0.05
+    with pytest.raises(LookupError, match="layer is 3, expected 2: the layers that were kept"):
+        plain.edited(edits.patch(narrow, 3, HEADS))
+
+
 def test_every_head_patched_and_frozen_gives_the_other_run(tales, plain, other):
     """The last layer's heads of another run, where the words that differ are not looked at."""
     edited = plain.edited(edits.patch(other, list(range(6))))

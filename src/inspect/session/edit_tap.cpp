@@ -12,6 +12,7 @@
 
 #include "heed/error.h"
 #include "heed/mask.h"
+#include "inspect/session/visible_keys.h"
 #include "tensor/views.h"
 
 namespace heed {
@@ -99,7 +100,8 @@ View head_of(Tensor& tensor, int head) { return tensor.view().slice(1, head, hea
 
 // [1, H, T, Dv], with that session's own edits.
 Tensor outputs_of(const Session& session, const TapName& name) {
-  Tensor out = attention(session.at({.stack = name.stack, .layer = name.layer}).args()).out;
+  const LayerAttention& layer = session.at({.stack = name.stack, .layer = name.layer});
+  Tensor out = widened(attention(layer.args()).out);
   EditTap(session, nullptr).at(name, out);
   return out;
 }
@@ -205,8 +207,8 @@ void EditTap::freeze(const TapName& name, AttentionArgs& args) {
     const LayerAttention& from = frozen.from.session->at(frozen.place);
     const int head = frozen.place.head;
     const int group = head / static_cast<int>(q_.dim(1) / k_.dim(1));
-    copy_elements(from.q.view().slice(1, head, head + 1), head_of(q_, head));
-    copy_elements(from.k.view().slice(1, group, group + 1), head_of(k_, group));
+    copy_elements(widened(from.q).view().slice(1, head, head + 1), head_of(q_, head));
+    copy_elements(widened(from.k).view().slice(1, group, group + 1), head_of(k_, group));
   }
 }
 
