@@ -116,7 +116,9 @@ class Comparison:
     def save(self, path: str | Path, **asked: Any) -> None:
         """Writes ``.html``, ``.svg`` or ``.png``, as :meth:`Session.save` does."""
         if Path(path).suffix not in (".html", ".svg", ".png"):
-            raise refused("save", "path", repr(str(path)), "a name that ends in .html, .svg or .png")
+            raise refused(
+                "save", "path", repr(str(path)), "a name that ends in .html, .svg or .png"
+            )
         self.session.save(path, **asked)
 
     def __repr__(self) -> str:

@@ -65,7 +65,9 @@ def check_output(what: Any) -> None:
                    expected='"output"')  # fmt: skip
 
 
-def word_places(op: str, argument: str, word: str, pieces: list[bytes], where: str = "") -> list[int]:
+def word_places(
+    op: str, argument: str, word: str, pieces: list[bytes], where: str = ""
+) -> list[int]:
     """The tokens of every occurrence of a word in the text that ``pieces`` spell."""
     text, ends = "", []
     for piece in pieces:

@@ -57,9 +57,7 @@ def _resolved(edit: Edit, model: Model, text: _Text) -> _core.Edit:
     if edit.name == "steer" and keys is None:
         keys = list(range(len(text.side(stack.name, keys=True))))
     run = None if edit.run is None else edit.run._core
-    return _core.Edit(
-        edit.name, _places(edit, stack), queries, keys, edit.value, edit.mask, run
-    )
+    return _core.Edit(edit.name, _places(edit, stack), queries, keys, edit.value, edit.mask, run)
 
 
 def _stack(edit: Edit, model: Model) -> StackInfo:

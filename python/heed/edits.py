@@ -2,8 +2,8 @@
 
 They have the names, the arguments and the meaning of the methods of
 :class:`heed.transformers.Edits`. ``layers`` are numbers, or None for all. ``heads`` are numbers,
-None for all, or pairs ``(layer, head)`` in place of ``layers``. ``who`` are queries and ``to`` keys:
-a word of the text, its position, or a list of these; None for all. A word that occurs several times
+None for all, or pairs ``(layer, head)`` in place of ``layers``. ``who`` are queries and ``to``
+keys: a word of the text, its position, or a list of these; None for all. A word that occurs several times
 stands for all of these. ``stack`` names the "encoder", "decoder" or "cross" of a model that has
 these.
 

@@ -109,7 +109,11 @@ def test_sessions_of_arrays_are_compared_without_words(rng):
     [
         (dict(words=("he",)), TypeError, "words is"),
         (dict(words="he"), TypeError, "words is"),
-        (dict(words=("he", "antidisestablishment")), ValueError, r"words\[1\] is .*, expected a word"),
+        (
+            dict(words=("he", "antidisestablishment")),
+            ValueError,
+            r"words\[1\] is .*, expected a word",
+        ),
         (dict(words=(0, 10**6)), ValueError, r"words\[1\] is 1000000"),
         (dict(name="a b"), ValueError, "name is 'a b'"),
         (dict(position="dog"), ValueError, "position: .dog. is not in the text"),

@@ -1,4 +1,4 @@
-"""Edits of models that heed runs, beside plain formulas and beside the same edits of transformers."""
+"""Edits of models that heed runs, beside plain formulas and the same edits of transformers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows_of(table):
     return table.to_dict("records") if hasattr(table, "to_dict") else list(table)
 
 
-# --- what each does to the weights of its layer, whose q and k it leaves as they are ---------------
+# --- what each does to the weights of its layer, whose q and k it leaves as they are -------------
 
 
 def only(query, key):
@@ -103,9 +103,7 @@ def test_edits_follow_each_other(plain):
     ]:
         np.testing.assert_allclose(weights_with(plain, *order), softmax(wanted), atol=1e-6)
     twice = plain.edited(steer).edited(warm)
-    np.testing.assert_allclose(
-        twice.weights[LAYER, 1], softmax(0.5 * (scores + added)), atol=1e-6
-    )
+    np.testing.assert_allclose(twice.weights[LAYER, 1], softmax(0.5 * (scores + added)), atol=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -115,9 +113,7 @@ def other(tales):
 
 def test_a_frozen_head_has_the_weights_of_the_other_run(plain, other):
     edited = plain.edited(edits.freeze(other, LAYER, HEADS))
-    np.testing.assert_allclose(
-        edited.weights[LAYER, HEADS], other.weights[LAYER, HEADS], atol=1e-6
-    )
+    np.testing.assert_allclose(edited.weights[LAYER, HEADS], other.weights[LAYER, HEADS], atol=1e-6)
     np.testing.assert_array_equal(edited.weights[LAYER, 0], plain.weights[LAYER, 0])
     # A freeze forgets earlier changes of the scores. Later ones count.
     frozen = edits.freeze(other, LAYER, 1)
@@ -209,7 +205,11 @@ def test_patching_sweeps_every_head(tales, plain, other):
         (lambda s: edits.ablate(0, [6]), IndexError, "ablate: heads is 6, expected 0 to 5"),
         (lambda s: edits.ablate(0, []), ValueError, "ablate: heads is empty"),
         (lambda s: edits.ablate(0, stack="cross"), LookupError, "ablate: stack is 'cross'"),
-        (lambda s: edits.remove(who="dog"), LookupError, "remove: who is 'dog', expected a word of"),
+        (
+            lambda s: edits.remove(who="dog"),
+            LookupError,
+            "remove: who is 'dog', expected a word of",
+        ),
         (lambda s: edits.remove(who=12), IndexError, "remove: who is 12, expected -12 to 11"),
         (lambda s: edits.remove(who=2, to=5), ValueError, "remove: to is token 5, behind token 2"),
         (lambda s: edits.steer([], 1.0), ValueError, "steer: to is empty"),

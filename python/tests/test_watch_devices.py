@@ -10,10 +10,9 @@ from conftest import peer
 torch = peer("torch")
 peer("transformers")
 
+from architectures import ALL  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from torch.utils._pytree import tree_map_only  # noqa: E402
-
-from architectures import ALL  # noqa: E402
 from watched import close  # noqa: E402
 
 from heed.transformers import watch  # noqa: E402

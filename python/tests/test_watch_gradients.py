@@ -31,7 +31,7 @@ LOSSES = {
     "entropy": (lambda seen: seen.entropy().square().sum(), lambda p: entropy(p).square().sum()),
     "received": (lambda seen: seen.received().square().sum(), lambda p: p.sum(2).square().sum()),
     "both": (
-        lambda seen: (seen.entropy().mean() + seen.received(all_heads=True).square().mean()),
+        lambda seen: seen.entropy().mean() + seen.received(all_heads=True).square().mean(),
         lambda p: entropy(p).mean() + p.sum((1, 2)).square().mean(),
     ),
 }

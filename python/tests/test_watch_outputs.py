@@ -84,7 +84,7 @@ def test_weights_of_several_stacks_are_asked_for_by_name():
     with watch(model) as seen, torch.no_grad():
         model(**ALL["marian"].inputs())
     with pytest.raises(LookupError, match="stack="):
-        seen.weights
+        _ = seen.weights
     found = seen.weights_of("cross")
     np.testing.assert_array_equal(found[1], seen.attention(1, "cross").weights[...])
 

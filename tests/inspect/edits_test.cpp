@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <span>
+#include <vector>
 
 #include "heed/inspect/look.h"
 #include "inspect/evidence/edited_run.h"
@@ -84,6 +87,81 @@ TEST_P(EditsOf, ARemovedEdgeLeavesItsRowRenormalised) {
       EXPECT_EQ(rows(edited, 0), rows(session, 0));
     }
   }
+}
+
+std::vector<std::vector<float>> rows_of(const Session& session, const Place& place) {
+  std::vector<std::vector<float>> weights;
+  visit_rows(session.at({place.stack, place.layer}), place.head,
+             [&](std::int64_t, std::int64_t, std::span<const float> row) {
+               weights.emplace_back(row.begin(), row.end());
+             });
+  return weights;
+}
+
+// A row's weights after its scores, ln p + lse, are multiplied and added to. A sink stays.
+std::vector<double> changed_row(const std::vector<float>& row, double lse, double factor,
+                                const std::vector<double>& added) {
+  std::vector<double> terms;
+  double rest = 1, sum = 0;
+  for (std::size_t key = 0; key < row.size(); ++key) {
+    terms.push_back(row[key] == 0 ? 0 : std::exp(factor * (std::log(row[key]) + lse) + added[key]));
+    rest -= row[key];
+    sum += terms.back();
+  }
+  if (rest > 1e-4) sum += rest * std::exp(lse);
+  for (double& term : terms) term /= sum;
+  return terms;
+}
+
+TEST_P(EditsOf, ATemperatureAndASteeringGiveTheSoftmaxOfTheirScores) {
+  const LoadedModel model = family_model(GetParam());
+  const Session session = family_session(model);
+  for (const Place& place : last_layers(session)) {
+    Edits edits = {.steer = {{place, -1, 1, 0.7}, {place, 2, 0, -0.4}}};
+    for (int head = 0; head < session.at(place.stack).shape.heads; ++head)
+      edits.temperature.push_back({{place.stack, place.layer, head}, 1.5});
+    const auto before = rows_of(session, place);
+    const auto after = rows_of(edited_session(session, edits, model), place);
+    const LayerAttention& layer = session.at(place);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      std::vector<double> added(before[i].size(), 0);
+      added[1] += 0.7;
+      if (i == 2) added[0] -= 0.4;
+      const auto at = static_cast<std::size_t>(place.head) * before.size() + i;
+      const double lse = static_cast<double>(layer.lse.data<float>()[at]) +
+                         static_cast<double>(layer.lse_low.data<float>()[at]);
+      const std::vector<double> wanted = changed_row(before[i], lse, 1.5, added);
+      for (std::size_t j = 0; j < wanted.size(); ++j)
+        EXPECT_NEAR(after[i][j], wanted[j], 1e-4) << stack_name(place.stack) << i << " " << j;
+    }
+  }
+}
+
+TEST_P(EditsOf, HeadsOfTheSameRunChangeNothing) {
+  const LoadedModel model = family_model(GetParam());
+  const Session session = family_session(model);
+  const OtherRun run = {"same", std::make_shared<const Session>(shared(session))};
+  Edits edits;
+  for (const Place& place : last_layers(session))
+    for (int head = 0; head < session.at(place.stack).shape.heads; ++head) {
+      edits.freeze.push_back({{place.stack, place.layer, head}, run});
+      edits.patch.push_back({{place.stack, place.layer, head}, -1, run});
+    }
+  const Tensor got = edited_output(session, edits, model, {.all_positions = true});
+  EXPECT_EQ(largest_difference(got, pass_over(session, model, {.all_positions = true})), 0);
+}
+
+TEST(Edits, ThatFollowChangeThoseBefore) {
+  const Place place = {Stack::kSelf, 1, 2};
+  const Edits steered = {.steer = {{place, -1, 3, 2.0}}};
+  const Edits warm = {.temperature = {{place, 0.5}}};
+  EXPECT_EQ(to_text(combined(combined(steered, warm), steered)),
+            "temperature=self.L1.H2/0.5;steer=self.L1.H2/-1/3/3");
+  const OtherRun run = {"other", nullptr};
+  EXPECT_EQ(to_text(combined(combined(steered, warm), {.freeze = {{place, run}}})),
+            "freeze=self.L1.H2/other");
+  EXPECT_EQ(to_text(combined({.patch = {{place, -1, run}}}, {.ablate = {place}})),
+            "ablate=self.L1.H2");
 }
 
 TEST_P(EditsOf, AHiddenTokenIsSeenByNobody) {

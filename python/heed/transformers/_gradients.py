@@ -14,7 +14,7 @@ _NAMES = ("q", "k", "bias", "sink")
 
 
 class SeenWithGradients(Seen):
-    """An attention of which ``entropy()`` and ``received()`` have gradients; other answers do not."""
+    """An attention whose ``entropy()`` and ``received()`` have gradients; other answers do not."""
 
     _graph: tuple[Tensor | None, ...] | None
     """q, k, bias and sink as the model computed them; None where an edit changed the scores."""
@@ -50,7 +50,8 @@ class SeenWithGradients(Seen):
 class _Asked(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, seen: Seen, name: str, *graph: Tensor | None) -> Tensor:
-        ctx.seen, ctx.name, ctx.types = seen, name, [each is not None and each.dtype for each in graph]
+        ctx.seen, ctx.name = seen, name
+        ctx.types = [each is not None and each.dtype for each in graph]
         return getattr(Seen, name)(seen)
 
     @staticmethod

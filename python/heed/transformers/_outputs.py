@@ -1,4 +1,4 @@
-"""What `output_attentions=True` asks for, of a model whose attention function returns no weights."""
+"""Answers `output_attentions=True` where the attention function returns no weights."""
 
 from __future__ import annotations
 

@@ -110,9 +110,7 @@ class Run:
         if self.dense is not None:
             return SeenWithGradients.of_graph(seen, None)
         q, k, _, settings = Run.of(graphs)._problem(*everything)
-        return SeenWithGradients.of_graph(
-            seen, (q, k, settings.get("bias"), settings.get("sink"))
-        )
+        return SeenWithGradients.of_graph(seen, (q, k, settings.get("bias"), settings.get("sink")))
 
     @cached_property
     def sums(self) -> Tensor:

@@ -277,7 +277,7 @@ class SeenModel:
 
     @property
     def nbytes(self) -> int:
-        """The memory of what is kept: q, k, v and the output or the log-sum-exp, and the last logits."""
+        """The memory of what is kept: q, k, v, the output or the log-sum-exp, the last logits."""
         layers = (runs for layers in self._runs.values() for runs in layers.values())
         return sum(run.nbytes for runs in layers for run in runs) + sum(
             each.numel() * each.element_size() for each in self._logits

@@ -112,7 +112,7 @@ class Watch(Following):
     def _returned(
         self, module: nn.Module, args: tuple[Any, ...], settings: dict[str, Any], output: Any
     ) -> None:
-        """Keeps the logits behind the last token of a pass, and gives the weights it was asked for."""
+        """Keeps the logits behind the last token, and gives the weights that the pass asked for."""
         if self._chosen is None:
             self._pass.fill(output)
         logits = getattr(output, "logits", None)
