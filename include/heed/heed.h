@@ -12,6 +12,7 @@
 #include "heed/inspect/arrays.h"
 #include "heed/inspect/edits.h"
 #include "heed/inspect/heads.h"
+#include "heed/inspect/images.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/session.h"
 #include "heed/inspect/units.h"
