@@ -72,7 +72,8 @@ export function count(value: number, noun: string): string {
 
 /** `GPT-2, 4 layers \u00d7 6 heads`, `6 + 6 layers \u00d7 8 heads`, `6 layers \u00d7 8 heads + 2 layers \u00d7 4 heads`. */
 export function shapeOf({title, stacks}: Pick<Model, 'title' | 'stacks'>): string {
-  const own = stacks.filter(({stack}) => stack !== 'cross');
+  const read = stacks.filter(({stack}) => stack !== 'cross');
+  const own = read.length > 0 ? read : stacks;  // arrays may be of a cross-attention alone
   const isAlike = own.every(({heads}) => heads === own[0]!.heads);
   const parts = isAlike ? [{layers: own.map(({layers}) => layers).join(' + '), heads: own[0]!.heads}] : own;
   const written = parts.map(({layers, heads}) => `${layers} layer${Number(layers) === 1 ? '' : 's'} \u00d7 ${count(heads, 'head')}`);

@@ -8,7 +8,9 @@ export interface Patch { image: SessionImage; at: number }
 const kPatches = new WeakMap<Token, Patch>();
 
 const [kLeast, kMost] = [64, 320];  // px of a side
-const kOfHeight = 0.25;             // of a window's height
+const kOfHeight = 0.2;              // of a window's height
+const kLine = 300;                  // px of the line over a grid, where there is room
+const kGap = 12;                    // px behind an image
 const kRuled = 8;                   // px of a cell, from which on an image without a picture shows its grid
 const kCaption = 30;                // px of the line over a grid, and of the space around both
 
@@ -58,19 +60,21 @@ export class Picture {
   constructor(readonly extent: Extent, list: Token[], room: number, viewHeight: number, cells: (token: number) => HTMLElement) {
     const {image: {rows, columns, picture, name}, tokens} = extent;
     const most = Math.max(kLeast, Math.min(kMost, viewHeight * kOfHeight));
-    this.width = Math.min(room, Math.max(kLeast, most * columns / rows));
-    const tall = Math.max(kLeast, Math.min(most, this.width * rows / columns));
+    const width = Math.min(room - kGap, Math.max(kLeast, most * columns / rows));
+    const own = Math.min(room - kGap, Math.max(width, kLine));
+    this.width = own + kGap;
+    const tall = Math.max(kLeast, Math.min(most, width * rows / columns));
     this.height = tall + kCaption;
-    const isRuled = picture === undefined && this.width / columns >= kRuled;
+    const isRuled = picture === undefined && width / columns >= kRuled;
     const grid = html('span', {class: isRuled ? 'cells ruled' : 'cells'}, picture === undefined ? null : html('img', {src: picture, alt: ''}));
-    grid.style.cssText = `height: ${tall}px; grid-template: repeat(${rows}, 1fr) / repeat(${columns}, 1fr)`;
+    grid.style.cssText = `width: ${width}px; height: ${tall}px; grid-template: repeat(${rows}, 1fr) / repeat(${columns}, 1fr)`;
     for (const token of tokens) {
       const {at} = patchOf(list[token])!;
       const cell = cells(token);
       cell.style.gridArea = `${Math.floor(at / columns) + 1} / ${at % columns + 1}`;
       grid.append(cell);
     }
-    this.element.style.width = `${this.width}px`;
+    this.element.style.width = `${own}px`;
     this.element.append(html('span', {class: 'picture-line'}, html('b', {}, name), this.said,
       picture === undefined ? null : button({class: 'option', 'data-unsaved': true, 'aria-pressed': true}, ({currentTarget}) => {
         (currentTarget as Element).ariaPressed = String(!this.element.classList.toggle('bare'));

@@ -79,6 +79,7 @@ class Chooser {
   ChosenHead by_content(const Candidates& candidates, const ChoiceWords& words) const;
   ChosenHead without_edge(const Candidates& candidates, const ChoiceWords& words) const;
   ChosenHead chosen(const Found& found, std::string reason) const;
+  void silence_cells();
   void take_rows(std::span<const std::int64_t> asked);
 
   const Session& session_;
@@ -118,11 +119,20 @@ Chooser::Chooser(const Session& session, Stack stack, std::span<const std::int64
     of_queries_.erase(of_queries_.begin());
     of_queries_.push_back(0);
   }
+  silence_cells();
   const bool has_sink = session.at(stack).shape.causal && !is_cross_;
   of_keys_ = content_of(session, keys_, has_sink ? FirstWord::kHalf : FirstWord::kWhole);
   if (has_sink) of_keys_.front() = 0;  // often the sink
   take_rows(asked);
   is_between_ = is_cross_ || (session.split && !is_masked_);
+}
+
+// Rows of an image are chosen only where no other token has content.
+void Chooser::silence_cells() {
+  std::vector<double> words = of_queries_;
+  for (std::size_t at = 0; at < words.size(); ++at)
+    if (queries_[at].of_image) words[at] = 0;
+  if (std::ranges::any_of(words, [](double each) { return each > 0; })) of_queries_ = words;
 }
 
 void Chooser::take_rows(std::span<const std::int64_t> asked) {

@@ -15,7 +15,7 @@ export function taken({takes_pair, takes_target}: Model, {text, pair, target}: I
 
 /** The texts that the server was started with. */
 export function givenTo({text, pair, target}: Pick<Models, 'text' | 'pair' | 'target'>): Input | null {
-  return text ? inputOf({text, pair, target}) : null;
+  return text === null ? null : inputOf({text, pair, target});
 }
 
 /** The texts that this tab read last, unless the server gives a text and has since been started with another text or model. */

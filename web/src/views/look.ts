@@ -1,5 +1,6 @@
 // Look: who attends to whom, the matrix of a head, the next word.
 import {html} from '../dom';
+import {hasPatches} from '../images';
 import {betweenPanel} from '../panels/between';
 import {betweenSide} from '../panels/between_side';
 import {betweenTest} from '../panels/between_test';
@@ -15,8 +16,8 @@ import type {View} from './view';
 
 const nothing: MakePanel = () => ({update: () => undefined, destroy: () => undefined});
 
-/** Whether the columns end with the window below the guided look, and what it compares. */
-function hasRoom({stage, store: {chosen: {guide, versus}}}: Page): boolean { return guide === 0 || stage.viewHeight >= (versus === '' ? 860 : 1000); }
+/** Whether the columns end with the window: below the guided look, and what it compares, where it is high enough; below images never. */
+function hasRoom({stage, side, store: {chosen: {guide, versus}}}: Page): boolean { return !hasPatches(side.keys) && (guide === 0 || stage.viewHeight >= (versus === '' ? 860 : 1000)); }
 
 /** What stands under the columns. */
 function underOf({side, store}: Page): MakePanel {
@@ -48,7 +49,7 @@ export const look: View = {
   label: 'Look',
   key: '1',
   differs: true,
-  fits: (page) => !page.stage.isTwo && underOf(page) === nothing && hasRoom(page),  // other heads under the columns, or a column under others, may be longer
+  fits: (page) => !page.stage.isTwo && underOf(page) === nothing && hasRoom(page),  // other heads under the columns, a column under others, or images over them may be longer
   needs: () => true,
   parts: ['chips', 'text'],
   keys: [

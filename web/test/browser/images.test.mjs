@@ -147,6 +147,8 @@ test('a narrow page holds the image within its width', async () => {
   const page = await openWith([image(8, 2, 12, {picture: picture(240, 40)})], at, {viewport: {width: 390, height: 844}});
   const {x, width} = await page.locator('.cells').boundingBox();
   assert.ok(x >= 0 && x + width <= 390, `${x} ${width}`);
+  const ends = await page.locator('.token').evaluateAll((all) => all.map((each) => each.getBoundingClientRect().right));
+  assert.ok(Math.max(...ends) <= 376, `a token ends at ${Math.max(...ends)}`);
   await soon.equal(() => page.evaluate(() => document.documentElement.scrollWidth), 390);
 });
 
