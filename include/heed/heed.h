@@ -17,6 +17,7 @@
 #include "heed/inspect/head_filter.h"
 #include "heed/inspect/head_probe.h"
 #include "heed/inspect/head_scores.h"
+#include "heed/inspect/images.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/next_words.h"
 #include "heed/inspect/place.h"
