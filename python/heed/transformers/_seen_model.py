@@ -146,8 +146,8 @@ class SeenModel:
         the grid has no token.
 
         ``token`` is a query without padding, -1 the last. ``image`` counts the images, tiles or
-        frames of the sequence. ``stack`` may be left out where one has images, or one reads a text
-        with images. Frames of sound are a grid of one row.
+        frames of the sequence. ``stack`` may be left out if exactly one has images; of a model that
+        reads text, the stacks of its text count. Frames of sound are a grid of one row.
 
         Raises
         ------
