@@ -89,13 +89,14 @@ Cells rows_of(const LiveSession& session, const Place& place, std::int64_t begin
                       cancel);
 }
 
-// Runs `moved` on each head.
+// Runs `moved` on each head of the layers that are kept.
 template <typename Moved>
-std::vector<ChangedHeadAnswer> changed_heads(const StackShape& shape, std::int64_t rows,
+std::vector<ChangedHeadAnswer> changed_heads(const Session& session, Stack stack, std::int64_t rows,
                                              Moved moved) {
+  const StackShape& shape = session.at(stack).shape;
   std::vector<ChangedHeadAnswer> heads;
   for (int layer = 0; layer < shape.layers; ++layer)
-    for (int head = 0; head < shape.heads; ++head) {
+    for (int head = 0; head < shape.heads && session.keep.has(layer); ++head) {
       const Place place{shape.stack, layer, head};
       heads.push_back({place, moved(place) / static_cast<double>(rows)});
     }
@@ -112,7 +113,7 @@ ChangesAnswer aligned_changes(const LiveSession& session, const LiveSession& fro
                         rows_of(session, place, 0, length_b, cancel), alignment);
   };
   const std::int64_t rows = std::ssize(alignment.pairs);
-  return {rows, changed_heads(session.session().at(stack).shape, rows, moved)};
+  return {rows, changed_heads(session.session(), stack, rows, moved)};
 }
 
 bool is_as_long(const LiveSession& session, const LiveSession& from, Stack stack) {
@@ -174,7 +175,7 @@ ChangesAnswer answer_changes(const LiveSession& session, const LiveSession& from
                           rows_of(session, place, begin, end_of(begin), cancel));
     return sum;
   };
-  return {rows, changed_heads(session.session().at(stack).shape, rows, moved)};
+  return {rows, changed_heads(session.session(), stack, rows, moved)};
 }
 
 }  // namespace heed
