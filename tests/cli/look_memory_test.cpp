@@ -42,6 +42,13 @@ TEST(LookMemory, OfTheWeightsOnlyKeptLayersAreWritten) {
   EXPECT_EQ(test::content(file), test::content(all));
 }
 
+TEST(LookMemory, RanksTheHeadsOfKeptLayers) {
+  const Answer answer = look({kText, "--keep-layers", "1", "--heads", "all"});
+  EXPECT_EQ(answer.status, 0) << answer.error;
+  EXPECT_THAT(answer.out, HasSubstr("L1.H"));
+  EXPECT_THAT(answer.out, testing::Not(HasSubstr("L0.H")));
+}
+
 TEST(LookMemory, ALayerThatIsNotKeptIsAnError) {
   for (const std::vector<std::string>& more :
        {std::vector<std::string>{"--layer", "0"}, {"--layer", "0", "-o", in_scratch("no.npy")}}) {
@@ -66,19 +73,19 @@ TEST(LookMemory, SaysHowFarF16MovesWeights) {
 }
 
 TEST(LookMemory, WhatDoesNotFitIsRefusedWithWhatWould) {
-  const Answer answer = look({kText, "--memory", "0.02M"});
+  const Answer answer = look({kText, "--memory", "0.06M"});
   EXPECT_EQ(answer.status, 1);
-  EXPECT_THAT(answer.error, HasSubstr("heed look: --memory is 0.02 MiB, expected at least "));
+  EXPECT_THAT(answer.error, HasSubstr("heed look: --memory is 0.06 MiB, expected at least "));
   EXPECT_THAT(answer.error, HasSubstr("what would fit: a text of "));
   EXPECT_EQ(look({kText, "--memory", "much"}).error,
             "heed look: --memory is \"much\", expected a size as 6G or 512M\n");
 }
 
 TEST(LookMemory, SaysWhatATextTakesWhereThatIsMuch) {
-  const Answer answer = look({kText, "--memory", "1M"});
+  const Answer answer = look({kText, "--memory", "0.2M"});
   EXPECT_EQ(answer.status, 0);
-  EXPECT_THAT(answer.error, HasSubstr(" tokens takes "));
-  EXPECT_THAT(answer.error, HasSubstr("; free: 1 MiB\n"));
+  EXPECT_THAT(answer.error, HasSubstr("heed look: a text of 26 tokens takes "));
+  EXPECT_THAT(answer.error, HasSubstr("; free: 0.2 MiB\n"));
   EXPECT_EQ(look({kText}).error, "");
 }
 

@@ -16,7 +16,7 @@ void tell_of_memory(std::string_view command, const Session& session, const Sess
                     bool streams, std::optional<std::int64_t> free) {
   const std::int64_t all = streams ? need.streamed() : need.whole();
   if (all < kMuch && !(free && all > *free / 2)) return;
-  tell("heed {}: {} takes {}: weights {}, kept {}, the pass {}{}\n", command,
+  tell("heed {}: a text of {} takes {}: weights {}, kept {}, the pass {}{}\n", command,
        number_of(session.tokens.size(), "token"), bytes_text(all),
        streams ? "streamed from the file" : bytes_text(need.weights), bytes_text(need.kept),
        bytes_text(need.pass), free ? "; free: " + bytes_text(*free) : "");

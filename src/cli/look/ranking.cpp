@@ -198,8 +198,9 @@ Ranking rank_heads(const Session& session, const LoadedModel& model, Stack stack
   progress.begin("the heads: layers", shape.layers);
   std::vector<HeadScores> heads;
   for (int layer = 0; layer < shape.layers; ++layer) {
-    std::ranges::move(score_heads(session, stack, layer), std::back_inserter(heads));
     progress.advance();
+    if (!session.keep.has(layer)) continue;
+    std::ranges::move(score_heads(session, stack, layer), std::back_inserter(heads));
   }
   ranking.of = heads.size();
   add_late(session, model, ranking, heads, progress);
