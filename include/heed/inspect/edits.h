@@ -1,4 +1,4 @@
-// What can be changed of a session before its pass runs again, as data.
+// Changes to a session before its pass runs again, as data.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-/// Which list of a session a token stands in: `tokens` (the text, or what an encoder-decoder
-/// writes) or `key_tokens` (the source that it reads).
+/// The list of a session that holds a token: `tokens` (the text, or the output of an
+/// encoder-decoder) or `key_tokens` (the source that it reads).
 enum class TokenSide : std::uint8_t { kTokens, kKeyTokens };
 
 struct EditedToken {
@@ -28,14 +28,14 @@ struct EditedToken {
   auto operator<=>(const EditedToken&) const = default;
 };
 
-/// Another token in a token's place.
+/// Replaces a token by another.
 struct TokenSwap {
   EditedToken at;
   std::int32_t id = 0;
   auto operator<=>(const TokenSwap&) const = default;
 };
 
-/// The key is masked for the query in this head; the rest of the row takes its weight.
+/// Masks the key for the query in this head; the rest of the row takes its weight.
 struct RemovedEdge {
   Place place;
   std::int64_t query = 0;
@@ -43,22 +43,22 @@ struct RemovedEdge {
   auto operator<=>(const RemovedEdge&) const = default;
 };
 
-/// Queries of a stack (of one layer, of one head) see so many keys to each side only.
+/// The queries of a stack (one layer, one head) see only this many keys to each side.
 struct AddedMask {
   Stack stack = Stack::kSelf;
   std::optional<int> layer = {};
   std::optional<int> head = {};
-  std::int64_t left = -1;  // as Band; -1: all of them
+  std::int64_t left = -1;  // as in Band; -1: all keys
   std::int64_t right = -1;
   auto operator<=>(const AddedMask&) const = default;
 };
 
-/// A part of a session's name: equal edits have equal text. Positions count tokens of the session
-/// that is edited.
+/// All edits. They are a part of a session's name: equal edits have equal text. Positions count
+/// tokens of the session that is edited.
 struct Edits {
-  std::vector<Place> ablate = {};        // heads whose output is 0
-  std::vector<RemovedEdge> remove = {};  // edges
-  std::vector<EditedToken> hide = {};    // keys that nobody sees, in any layer
+  std::vector<Place> ablate = {};        // heads whose output is set to 0
+  std::vector<RemovedEdge> remove = {};  // edges to mask
+  std::vector<EditedToken> hide = {};    // keys hidden from every query in every layer
   std::vector<TokenSwap> swap = {};
   std::vector<AddedMask> mask = {};
 
@@ -66,12 +66,12 @@ struct Edits {
   bool operator==(const Edits&) const = default;
 };
 
-/// Sorted, each edit once.
+/// Sorted and without duplicates.
 Edits canonical(Edits edits);
-/// The edits of both, canonical; of two swaps at one place the later one holds.
+/// Both sets of edits, canonical; of two swaps at one place the later one wins.
 Edits combined(const Edits& first, const Edits& then);
-/// "ablate=self.L2.H6;remove=self.L2.H6/197/67;hide=tokens/5;swap=tokens/3/431;mask=self.L1/3/0" of
-/// canonical edits; empty of none.
+/// "ablate=self.L2.H6;remove=self.L2.H6/197/67;hide=tokens/5;swap=tokens/3/431;mask=self.L1/3/0"
+/// for canonical edits; empty without edits.
 std::string to_text(const Edits& edits);
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// What tokens make together: characters whose bytes are several tokens, words, sentences.
+// Groups of tokens: characters whose bytes are several tokens, words, sentences.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ std::string_view unit_name(Unit unit);
 std::optional<Unit> unit_of(std::string_view name);
 
 /// The first token of each unit, in order; each unit ends where the next begins. Words and
-/// sentences are those of UAX 29, and in scripts that write words without spaces a run of one
-/// script is a word (Han beside Japanese letters). A special token, and a token of spaces, is each
-/// a word of its own; a special token is a sentence of its own, too.
+/// sentences follow UAX 29. In scripts written without spaces, a run of one script is a word (Han
+/// and Japanese letters are separate runs). A special token and a token of spaces are words by
+/// themselves; a special token is also a sentence by itself.
 struct TokenUnits {
   std::vector<std::int64_t> characters = {};
   std::vector<std::int64_t> words = {};
@@ -29,7 +29,7 @@ struct TokenUnits {
   const std::vector<std::int64_t>& of(Unit unit) const;
 };
 
-/// `tokenizer` tells which tokens are special; null: none but those of no text.
+/// `tokenizer` says which tokens are special; null: only those without text.
 TokenUnits token_units(std::span<const SessionToken> tokens, const Tokenizer* tokenizer);
 
 }  // namespace heed
