@@ -35,7 +35,7 @@ bool is_packed(const Parameter& parameter, DType dtype) {
 }
 
 void pack(Parameter& parameter, const ConstView& value, DType dtype) {
-  // A file's numbers need not lie where their type wants them.
+  // Numbers in a file may be unaligned.
   const bool as_it_lies = value.dtype() == dtype && value.is_aligned();
   const Tensor rounded = as_it_lies ? Tensor() : Tensor::converted(value, dtype);
   const ConstView weight = as_it_lies ? value : rounded.view();
