@@ -1,4 +1,4 @@
-// What is asked of heads beyond their scores on the text, and what changed between two sessions.
+// Questions about heads beyond their scores on the text, and about changes between two sessions.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -39,7 +39,7 @@ SimilarAnswer answer_similar(const LiveSession& session, Stack stack, const Patt
 
 namespace {
 
-// 64 rows cost as much as one; 8 blocks of 4,993 rows are a tenth of the work.
+// 64 rows cost as much as one; 8 blocks are a tenth of the work for 4,993 rows.
 constexpr std::int64_t kRowsAtOnce = 64;
 constexpr std::int64_t kMostBlocks = 8;
 
@@ -55,7 +55,7 @@ std::string size_text(const LiveSession& session, Stack stack) {
   return fmt::format("{} queries, {} keys", size.queries, size.keys);
 }
 
-// The first rows of the blocks that are compared, evenly over the text.
+// The first rows of the compared blocks, spread evenly over the text.
 std::vector<std::int64_t> block_begins(std::int64_t queries) {
   const std::int64_t all = (queries + kRowsAtOnce - 1) / kRowsAtOnce;
   const std::int64_t count = std::min(all, kMostBlocks);
@@ -81,7 +81,7 @@ double weight_on(std::span<const float> row, const TokenRange& keys) {
   return sum;
 }
 
-// All weight on a key without a counterpart counts as moved.
+// The whole weight of a key without a counterpart counts as moved.
 double weight_moved(std::span<const float> a, std::span<const float> b,
                     const Alignment& alignment) {
   double alone_a = weight_on(a, {0, std::ssize(a)});

@@ -1,4 +1,4 @@
-// A session: its tokens, how far it is, what went wrong.
+// A session: its tokens, progress and error.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct TokenAnswer {
   }
 };
 
-// The first token of each unit. Without characters, each token is one or has several.
+// The first token of each unit. Characters are omitted if each token is one character or several.
 struct UnitsAnswer {
   static constexpr const char* kName = "TokenUnits";
   TokenUnits units = {};
@@ -63,7 +63,7 @@ struct AttentionAnswer {
   static constexpr const char* kName = "Attention";
   StackShape shape = {};
   MatrixSize size = {};
-  std::string query_tokens = {}, key_tokens = {};  // which list of the session these are
+  std::string query_tokens = {}, key_tokens = {};  // lists of the session with queries and keys
   int zooms = 0;
   std::int64_t tile = 0;
   template <typename Fields>
@@ -88,16 +88,16 @@ struct SessionAnswer {
   std::string session = {};
   std::string model = {};
   std::string text = {};
-  std::optional<std::string> pair = {}, target = {};  // as they were given
+  std::optional<std::string> pair = {}, target = {};  // as given
   std::optional<std::string> edits = {}, derived_from = {};
   std::string state = {};  // running, ready or failed
   std::optional<ErrorAnswer> error = {};
-  std::int64_t heads_done = 0;  // layers whose statistics are there
+  std::int64_t heads_done = 0;  // layers with finished statistics
   std::vector<TokenAnswer> tokens = {};
   std::optional<std::vector<TokenAnswer>> key_tokens = {};
-  UnitsAnswer units = {};                     // of tokens
-  std::optional<UnitsAnswer> key_units = {};  // of key_tokens
-  std::optional<std::int64_t> split = {};     // the first token of the second text
+  UnitsAnswer units = {};                     // units of tokens
+  std::optional<UnitsAnswer> key_units = {};  // units of key_tokens
+  std::optional<std::int64_t> split = {};     // first token of the second text
   std::vector<AttentionAnswer> attentions = {};
   template <typename Fields>
   void describe(Fields& field) const {

@@ -1,4 +1,4 @@
-// The page as one file: its own HTML, style and script, and a session's data instead of a server.
+// The page as one file: its HTML, style and script, and a session's data instead of a server.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +14,37 @@
 
 namespace heed {
 
-inline constexpr std::int64_t kSavedBytes = std::int64_t{8} << 20;  // of Q, K and lse
+inline constexpr std::int64_t kSavedBytes = std::int64_t{8} << 20;  // for Q, K and lse
 
-/// The page's own files, as the browser reads them.
+/// The page's files as the browser receives them.
 struct PageSources {
   std::string html;
   std::string style;
   std::string script;
 };
 
-/// The edits that a view compares its text with; nothing where it compares with something else.
+/// The edits that a view compares with; empty if it compares with something else.
 std::optional<Edits> compared_edits(const ViewAddress& view);
 
-/// Throws kUnsupported where the view compares with what a file cannot hold: another text or model,
-/// or edits that were not run.
+/// Throws kUnsupported if the view compares with something that a file cannot contain: another text
+/// or model, or edits that were not run.
 void check_other_side(const ViewAddress& view, bool has_edited);
 
-/// The same text under the view's compared_edits, run and scored; null where there are none.
-/// `live` must have ended its pass. Ends early, unscored, when `stop` says so.
+/// The same text under the view's compared_edits, run and scored; null without edits. `live` must
+/// have ended its pass. Ends early, unscored, when `stop` returns true.
 std::shared_ptr<LiveSession> edited_side(const LiveSession& live, const LoadedModel& model,
                                          const ViewAddress& view,
                                          const std::function<bool()>& stop);
 
-/// Opens at `view`, which fits the session, and asks nobody for anything. Every layer must have
-/// been scored. `edited` is the same text under the view's compared_edits, scored as well; a
-/// view that compares with anything else than a head is refused without it. `chosen` says why the
-/// view has its head; without it the page can show why heed's own choice has its head.
+/// The page opens at `view`, which must fit the session, and needs no server. Every layer must have
+/// been scored. `edited` is the same text under the view's compared_edits, also scored; without it,
+/// only views that compare with a head are allowed. `chosen` says why the view has its head;
+/// without it the page can explain heed's own choice.
 std::string saved_page(const PageSources& page, LiveSession& session, const ViewAddress& view,
                        std::int64_t bytes = kSavedBytes, const LiveSession* edited = nullptr,
                        const std::optional<ChosenHead>& chosen = {});
 
-/// JSON that may stand inside of a script element: no `<` is left in it.
+/// JSON that can be placed in a script element: it contains no `<`.
 std::string script_safe(std::string_view json);
 
 }  // namespace heed
