@@ -18,7 +18,7 @@
 namespace heed::python {
 namespace {
 
-constexpr std::int64_t kKeptLogits = std::int64_t{1} << 24;  // 64 MB; as for the page
+constexpr std::int64_t kKeptLogits = std::int64_t{1} << 24;  // 64 MB; the same as for the page
 
 Stack stack_called(const std::string& name) {
   const std::optional<Stack> stack = stack_of(name);
@@ -67,7 +67,7 @@ SessionHandle open(const HeldModel& model, Opening asked) {
     run_session(session, *model.loaded,
                 {.all_logits = few || asked.logits,
                  .hidden = asked.hidden,
-                 .streams = true});  // the page's lens reads them
+                 .streams = true});  // read by the page's lens
     held->session = std::move(session);
   });
   held->input = std::move(asked.input);
@@ -111,7 +111,7 @@ nb::list stacks_of(const HeldSession& held) {
   return list;
 }
 
-// The layer's attention as `attention(..., seen=True)` gives it. It keeps the session alive.
+// The layer's attention in the form of `attention(..., seen=True)`. Keeps the session alive.
 Seen seen_of(const SessionHandle& held, const std::string& stack, int layer) {
   const Place place = {.stack = stack_called(stack), .layer = layer};
   const LayerAttention& attention = held->session.at(place);

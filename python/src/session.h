@@ -1,4 +1,4 @@
-// Sessions as Python holds them.
+// Sessions in Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,28 +15,28 @@
 
 namespace heed::python {
 
-/// A session with everything that it looks at.
+/// A session with everything that it refers to.
 struct HeldSession {
-  std::shared_ptr<const LoadedModel> model;  // null: of arrays
-  std::vector<Problem> problems;             // of arrays: what masks and biases look at
+  std::shared_ptr<const LoadedModel> model;  // null for arrays
+  std::vector<Problem> problems;             // for arrays: the memory of masks and biases
   SessionInput input;
   Session session;
-  std::vector<HeadScores> scores;  // of every head, once they were asked for
-  SessionPointer live;             // with the statistics of every head, once a page was asked for
+  std::vector<HeadScores> scores;  // of every head, after the first request
+  SessionPointer live;             // with every head's statistics, after the first page request
 };
 
 using SessionHandle = std::shared_ptr<HeldSession>;
 
-/// A stack of the session by its name; the first without one.
+/// A stack of the session by name; by default the first.
 const SessionStack& stack_named(const HeldSession& held, const std::optional<std::string>& name);
 
 /// The scores of every head, computed once.
 const std::vector<HeadScores>& scores_of(HeldSession& held);
 
 void bind_session(nb::module_& module);         // and how it is opened with a model
-void bind_session_arrays(nb::module_& module);  // ... and of arrays
-void bind_session_looks(nb::module_& module);   // what `heed look` shows, as JSON and as text
+void bind_session_arrays(nb::module_& module);  // ... and from arrays
+void bind_session_looks(nb::module_& module);   // the content of `heed look`, as JSON and as text
 void bind_session_files(nb::module_& module);   // the page as a file, and pictures of it
-void bind_page_answers(nb::module_& module);    // what a page in a notebook asks
+void bind_page_answers(nb::module_& module);    // questions of a page in a notebook
 
 }  // namespace heed::python

@@ -1,4 +1,4 @@
-// Sessions of arrays that somebody else computed.
+// Sessions from arrays computed elsewhere.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -25,7 +25,7 @@ namespace {
 
 using Layers = std::vector<const Seen*>;
 
-// A session keeps float32: other elements are converted into `made`.
+// A session stores float32: converts other elements into `made`.
 ConstView as_f32(const ConstView& array, const char* argument, std::vector<Tensor>& made) {
   if (array.dtype() == DType::kF32) return array;
   if (!is_floating(array.dtype()))
@@ -35,7 +35,7 @@ ConstView as_f32(const ConstView& array, const char* argument, std::vector<Tenso
   return made.back();
 }
 
-// q, k and v are copied by the session; everything else is looked at for as long as it lives.
+// The session copies q, k and v; it refers to everything else as long as it lives.
 Problem without_arrays(const Problem& problem) {
   Problem rest = {.args = {}, .mask = problem.mask, .memory = {}};
   const AttentionArgs& args = problem.args;
@@ -85,7 +85,7 @@ std::string joined(const std::vector<std::string>& tokens) {
   return text;
 }
 
-// The texts that the tokens spell, as a model would have read them.
+// The texts spelled by the tokens, as a model would have read them.
 SessionInput input_of(const SessionArrays& arrays) {
   if (arrays.key_tokens.empty()) return {.text = joined(arrays.tokens)};
   return {.text = joined(arrays.key_tokens), .pair = {}, .target = joined(arrays.tokens)};
