@@ -1,18 +1,18 @@
-// The grammar of addresses, #look/L5.H1+H2/i=17/j=3/scale=sqrt; tests/vectors/addresses.json holds it in both languages.
+// The grammar of addresses, #look/L5.H1+H2/i=17/j=3/scale=sqrt; tests/vectors/addresses.json checks both languages.
 import {readFilter} from './head_filter';
 import type {Place, Selection} from './selection';
 import {kArcs, kBys, kLines, kMostHeads, kNothing, kPairs, kQuantities, kRotations, kScales, kShows, kStacks, kSteps, kUnits, kViewNames} from './selection';
 import {readVersus} from './versus';
 
 export const kMostLinked = 2000;  // characters of a text in an address
-const kMostSaid = 40;  // characters of an address that is wrong
+const kMostSaid = 40;  // characters shown of a wrong address
 
 /** A part of an address that is wrong, what it may be, and both in a sentence. */
 export interface Wrong { found: string; expected: string; said: string }
 
 export interface Address {
-  selection: Selection | null;  // null where it names no head
-  wrong: Wrong[];               // what is left out of it
+  selection: Selection | null;  // null if it names no head
+  wrong: Wrong[];               // parts that were ignored
 }
 
 function isOneOf<Name extends string>(names: readonly Name[], text: string): text is Name {

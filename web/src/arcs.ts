@@ -1,4 +1,4 @@
-// Which weights of a row get an arc, as the server chooses them; what is left is the rest.
+// Which weights of a row get an arc, like the server chooses them; the others are the rest.
 
 export interface Edge { query: number; key: number; weight: number }
 export interface Rest { count: number; weight: number }
@@ -24,7 +24,7 @@ export interface Arcs {
 
 /** The largest weights that make up `topP` of the line, at most `most`; ties to the lower position; NaN is masked. */
 export function arcs(weights: Float32Array, topP: number, most: number): Arcs {
-  const best: {at: number; weight: number}[] = [];  // the largest first
+  const best: {at: number; weight: number}[] = [];  // largest first
   let sum = 0;
   let count = 0;
   for (let at = 0; at < weights.length; ++at) {

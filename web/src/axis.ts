@@ -1,4 +1,4 @@
-// Where a value stands along an axis, and the round steps between its ticks.
+// The place of a value along an axis, and the round steps between its ticks.
 
 type Range = readonly [number, number];
 

@@ -1,4 +1,4 @@
-// What goes from one text to another: of each row of a block its share, its arcs, and what the keys get in the mean.
+// The attention from one text to another: each row's share and arcs in a block, and the mean that each key gets.
 import type {Shares} from './answers';
 import type {Edge} from './arcs';
 import {signedArcs} from './arcs';
@@ -10,10 +10,10 @@ import type {Block, Span} from './side';
 import {blockOf} from './side';
 
 const kTopP = 0.9;      // of a row's weight on the text
-const kLeast = 0.01;    // no lighter arc is drawn
-const kMostRows = 64;   // of one drawing
+const kLeast = 0.01;    // lighter arcs are not drawn
+const kMostRows = 64;   // per drawing
 
-export const kUsualPair = 'A-B';  // whose share is told while all is shown
+export const kUsualPair = 'A-B';  // whose share is shown while everything is shown
 
 export interface BetweenRow { query: number; share: number; edges: Edge[] }
 export interface Between { rows: BetweenRow[]; means: number[] }  // means: by key of the block

@@ -1,4 +1,4 @@
-// What a page is compared with: opens B beside A, and says which of A, B and A − B is drawn.
+// The other side of a page's comparison: opens B beside A, and says whether A, B or A − B is drawn.
 import type {Place} from './selection';
 import {headText} from './selection';
 import type {SelectionStore} from './store';
@@ -58,19 +58,19 @@ export function noDifference(compared: Compared | null): string {
 }
 
 export class Comparison {
-  private value = '';              // of the address, that B is of
+  private value = '';              // the address's value for B
   private a: SessionApi | null = null;
   private b: SessionApi | null = null;
   private end: () => void = () => undefined;
   private opening = 0;
-  private listener: () => void = () => undefined;  // who draws B alone hears of its events
+  private listener: () => void = () => undefined;  // called for B's events, by the part that draws B alone
   private shown: SessionApi | null = null;
   private shownAs = '';
   compared: Compared | null = null;
   name = '';                       // of B
   error = '';
-  isNew = false;                   // the edit was made here, and what it changes is still to be shown
-  formAt: string | null = null;    // the form of edits is open, beside this value of the address; null: closed
+  isNew = false;                   // the edit was made here, and its effect has not been shown yet
+  formAt: string | null = null;    // the form of edits is open, for this value of the address; null: closed
 
   /** `changed`: something else is to be drawn. */
   constructor(private readonly store: SelectionStore, private readonly changed: () => void) {}

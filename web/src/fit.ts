@@ -1,4 +1,4 @@
-// What of a selection a session has, and what is said of the rest.
+// The parts of a selection that a session has, and a message about the others.
 import {isSamePlace, list} from './address';
 import {readFilter, unknownScore} from './head_filter';
 import type {Place, Selection} from './selection';

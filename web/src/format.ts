@@ -1,4 +1,4 @@
-// How numbers are written: weights without the leading zero, minus signs, never -0.00.
+// The format of numbers: weights without the leading zero, minus signs, never -0.00.
 import type {Model} from './answers';
 
 const kMinus = '\u2212';

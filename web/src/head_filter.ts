@@ -1,13 +1,13 @@
 // A condition on heads, as in `induction>0.4 sink<0.5 layer 4-8`: the grammar of src/inspect/heads/head_filter.cpp;
-// tests/vectors/filters.json holds it in both languages.
+// tests/vectors/filters.json checks both languages.
 
 type Test = '>' | '>=' | '<' | '<=' | 'in';
 
 export interface Term {
   name: string;   // a score's name or short form, or `layer` or `head`
   test: Test;
-  first: number;  // the bound, or the range's first
-  last?: number;  // of a range
+  first: number;  // the bound, or the start of the range
+  last?: number;  // the end of the range
   at: number;     // where it begins
 }
 
@@ -16,7 +16,7 @@ export interface FilterError { at: number; found: string; expected: string }
 
 export type Filter = {terms: Term[]} | {error: FilterError};
 
-const kMostShown = 20;  // characters of what was found
+const kMostShown = 20;  // characters shown of a wrong filter
 const kTests = ['>=', '<=', '>', '<'] as const;
 
 class Wrong extends Error {

@@ -1,4 +1,4 @@
-// Which heads can be looked at: all that the model has, but in a saved page.
+// Which heads can be shown: all of the model's, except in a saved page.
 import type {Place, Selection} from './selection';
 import {headText} from './selection';
 import type {Side} from './side';

@@ -1,4 +1,4 @@
-// Which of the scores that take passes of the model a page shows.
+// Which of the scores that need passes of the model a page shows.
 import type {Score} from './answers';
 import type {Page} from './panel';
 import type {Place, Stack} from './selection';

@@ -1,4 +1,4 @@
-// From one text of a pair to the other: the largest weights from word to word, and what the rows look at in the mean.
+// From one text of a pair to the other: the largest weights between words, and the rows' mean attention.
 import type {Edge} from './arcs';
 import type {Pair} from './selection';
 import type {Block, Side} from './side';

@@ -1,4 +1,5 @@
-// Stands for d3-transition in the bundle (build.mjs): d3-zoom ends the transition that a gesture meets, and the page has none.
+// Replaces d3-transition in the bundle (build.mjs): d3-zoom ends running transitions when a gesture begins, and the page has
+// none.
 import {selection} from 'd3-selection';
 
 Object.assign(selection.prototype, {interrupt(this: unknown) { return this; }});

@@ -1,4 +1,4 @@
-// What every view and panel is, and what it is given.
+// The interface of views and panels, and what they are given.
 import {isSamePlace} from './address';
 import type {Place, Selection, Unit} from './selection';
 import {headText, kColours} from './selection';
@@ -20,9 +20,9 @@ export interface Panel {
 /** What the parts of one page share. */
 export interface Page {
   store: SelectionStore; api: SessionApi; side: Side; stage: Stage;
-  open: (input: Input) => void;  // another text in place of this one
-  derive: (edits: object, otherwise?: () => void) => void;  // the same text with edits, beside this session; `otherwise`: no session has them
-  compared: Compared | null;        // what is drawn, and its other side
+  open: (input: Input) => void;  // replaces the text by another one
+  derive: (edits: object, otherwise?: () => void) => void;  // the same text with edits, beside this session; `otherwise` is called if no session has them
+  compared: Compared | null;        // the drawn session, and its other side
 }
 
 export type MakePanel = (container: HTMLElement, page: Page) => Panel;
@@ -101,7 +101,7 @@ export function isIn(span: Span | null, index: number): boolean {
 export function spanName({tokens}: HasTokens, {first, end}: Span): string {
   if (end - first <= 4) return phrase(tokens, first, end);
   const hasLetters = (index: number) => /[\p{L}\p{N}]/u.test(tokens[index]!.text);
-  const begins = (index: number) => gapBefore(tokens, index) !== '' || !hasLetters(index);  // a word, and not a piece of one
+  const begins = (index: number) => gapBefore(tokens, index) !== '' || !hasLetters(index);  // a whole word, not a piece of one
   let last = end - 1;
   while (last > first + 2 && (!hasLetters(last) || !begins(last))) --last;
   let after = first + 2;

@@ -1,4 +1,4 @@
-// What stands in a row: a token, or all tokens of its character, word or sentence. Rows are numbered like tokens.
+// The units of rows: a token, or all tokens of its character, word or sentence. Rows are numbered like tokens.
 import type {Edge, EdgeRow, Line} from './arcs';
 import {signedArcs} from './arcs';
 import type {Page, Span} from './panel';

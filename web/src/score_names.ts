@@ -1,5 +1,5 @@
-// The names of scores on the page. Induction and duplicates are measured twice, on the text and on random tokens: their
-// names say on which.
+// The names of scores on the page. Induction and duplicates are measured both on the text and on random tokens: their
+// names say which.
 import type {Score} from './answers';
 
 /** Empty for a score with only one source. */

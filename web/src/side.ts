@@ -1,4 +1,4 @@
-// The attention that is looked at. Its rows and columns are tokens of the session, which need not be the same ones.
+// The shown attention. Its rows and columns are tokens of the session, which may differ.
 import type {Attention, Model, Session, Token, TokenUnits} from './answers';
 import type {Pair} from './selection';
 
@@ -9,11 +9,11 @@ export interface Side {
   keys: Token[];
   units: TokenUnits;         // of the queries
   isSquare: boolean;         // both are the same tokens
-  isWritten: boolean;        // the queries are what the model writes: words follow them
+  isWritten: boolean;        // the queries are the model's output: words follow them
   split: number | null;      // where the second text of a pair begins
   layers: number;
   heads: number;
-  held: number[][] | null;   // by layer, the heads that a saved page holds; null: all
+  held: number[][] | null;   // by layer, the heads in a saved page; null: all
 }
 
 /** Tokens [first, end). */

@@ -1,4 +1,4 @@
-// The choices of a session with two sides: which attention, and from which text of a pair to which.
+// The choices in a session with two sides: which attention, and from which text of a pair to which.
 import {isSamePlace} from './address';
 import {choice, html} from './dom';
 import {firstHeld, heldOf, holdsAny} from './held';

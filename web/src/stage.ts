@@ -1,20 +1,20 @@
-// Where a page stands: its root, its size and theme; and the sheet of a saved picture, which is the same
-// on every screen, so that an address and a width make one picture.
+// The environment of a page: its root, size and theme; and the sheet of a saved picture, which is the same on every
+// screen, so that an address and a width always give the same picture.
 import {html} from './dom';
 
 export type Theme = 'light' | 'dark' | 'system';
 
-const kSheetRatio = 2;     // pixels of a canvas
-const kSheetHeight = 900;  // as a window would have it; a long page is longer
+const kSheetRatio = 2;     // pixels of a canvas per CSS pixel
+const kSheetHeight = 900;  // like a window; a long page is longer
 
-const kNarrow = 760;  // one column for a hand
+const kNarrow = 760;  // one column, for touch
 const kStacked = 900;  // one column
-const kBrief = 1180;  // the header says less
-const kThree = 1240;  // three columns from here
-const kWide = 1434;   // with all the room that they want
+const kBrief = 1180;  // the header is shorter
+const kThree = 1240;  // three columns from here on
+const kWide = 1434;   // with all the room they need
 
 export class Stage {
-  private readonly probe = html('div', {class: 'extent', 'aria-hidden': true});  // as wide as the root, as high as it may seem
+  private readonly probe = html('div', {class: 'extent', 'aria-hidden': true});  // the root's width, and the height it may have
   private readonly sized = new ResizeObserver(() => this.resize());
   private readonly system = matchMedia('(prefers-color-scheme: dark)');
   private readonly listeners = new Set<() => void>();

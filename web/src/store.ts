@@ -1,4 +1,4 @@
-// The selection of one page: what is chosen, what the pointer is at, and who listens.
+// The selection of one page: the choice, the pointer's target, and the listeners.
 import {format} from './address';
 import {Frame} from './frame';
 import type {Place, Selection} from './selection';
@@ -8,8 +8,8 @@ import {kNothing, nameOf} from './selection';
 export interface Hover {
   query: number | null;
   key: number | null;
-  place: Place | null;  // a head of many
-  tried: Place | null;  // a head that is shown in place of the chosen ones
+  place: Place | null;  // one head of many
+  tried: Place | null;  // a head shown on trial, instead of the chosen ones
 }
 
 /** Who hears of an address: `replace` leaves no step for the Back button. */
@@ -23,21 +23,21 @@ type Listener = () => void;
 const kNowhere: Hover = {query: null, key: null, place: null, tried: null};
 
 export class SelectionStore {
-  chosen: Selection = kNothing;  // as the address has it
-  now: Selection = kNothing;     // as it is shown: with the head under the pointer
+  chosen: Selection = kNothing;  // as in the address
+  now: Selection = kNothing;     // as shown: including the head under the pointer
   private hovered: Hover = kNowhere;
   private turned = false;
   private coming: Partial<Hover> | null = null;
   private readonly passing = new Frame(() => this.coming && this.preview(this.coming));
   private readonly listeners = new Set<Listener>();
-  isFresh = true;      // nobody has chosen yet, neither the address nor the reader: there is no address
-  isHeadFresh = true;  // nobody has chosen the head
-  isRowFresh = true;   // the reader has chosen no row
+  isFresh = true;      // neither the address nor the reader has chosen: there is no address
+  isHeadFresh = true;  // the head has not been chosen explicitly
+  isRowFresh = true;   // the reader has not chosen a row
   byHeed = false;      // the last change was heed's choice of a head and a row
-  reason = '';         // why heed has chosen it
-  hasChoice = false;   // heed has chosen for what is read
-  isHeadEarly = false; // the reader chose the head before that: for this text alone
-  isJoined = false;    // what is set belongs to the step before
+  reason = '';         // heed's reason for it
+  hasChoice = false;   // heed has chosen for the current text
+  isHeadEarly = false; // the reader chose the head before that: for this text only
+  isJoined = false;    // changes belong to the previous step
 
   constructor(private readonly onAddress: OnAddress = () => undefined) {}
 
@@ -116,7 +116,7 @@ export class SelectionStore {
     if (this.chosen.query === null) this.chosen.key = null;
     if (change.places || change.view) this.hovered = {...this.hovered, tried: null};
     this.show();
-    this.tell();  // first: what it asks for is on its way while the browser notes the address
+    this.tell();  // first, so that its requests start while the browser stores the address
     if (!this.isFresh) this.onAddress(`#${format(this.chosen)}`, {replace: how.replace ?? this.isJoined});
   }
 

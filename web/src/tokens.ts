@@ -1,18 +1,18 @@
-// How tokens read: visible spaces, line ends, bytes; and the words and sentences they make.
+// How tokens are displayed: visible spaces, line ends, bytes; and the words and sentences they form.
 import type {Token} from './answers';
 
 export interface HasTokens { tokens: Token[] }
 
 export interface Piece {
   text: string;
-  hex: boolean;  // bytes that are no text, or a character that would change how others are shown
+  hex: boolean;  // bytes that are not text, or a character that would change how others are displayed
 }
 
 /** A token as the text shows it. */
 export interface Shown {
-  gap: boolean;     // a space before it that belongs to nobody
+  gap: boolean;     // a space before it that belongs to no token
   pieces: Piece[];
-  breaks: number;   // line ends in it
+  breaks: number;   // number of line ends in it
 }
 
 // Controls, bidirectional marks, zero-width characters, and private or unassigned ones.

@@ -1,4 +1,5 @@
-// What a view is compared with: another head, text or model, or the same text with edits; as an address has it.
+// The other side of a view's comparison: another head, text or model, or the same text with edits; and its form in an
+// address.
 import type {Token} from './answers';
 import type {Place, Stack} from './selection';
 import {kStacks} from './selection';
@@ -62,13 +63,13 @@ function decoded(value: string): string | null {
   try {
     return decodeURIComponent(value);
   } catch {
-    return null;  // no UTF-8
+    return null;  // invalid UTF-8
   }
 }
 
 /** Null where it is none. */
 export function readVersus(written: string): Versus | null {
-  const value = written.replace(/^(text|model)%3A/i, '$1:');  // as other programs encode it
+  const value = written.replace(/^(text|model)%3A/i, '$1:');  // as encoded by other programs
   const [, kind, encoded] = /^(text|model):(.*)$/s.exec(value) ?? [];
   if (kind) {
     const named = decoded(encoded!);

@@ -1,4 +1,4 @@
-// What stands at the rows of a cross-attention: a token, and the token that is written there.
+// The labels of a cross-attention's rows: a token, and the token generated there.
 import type {Page} from './panel';
 import {plain} from './tokens';
 import type {Next} from './transport/api';
@@ -9,7 +9,7 @@ function nextOf({api}: Page, query: number, arrived: () => void): Next | undefin
   const question = api.next(query);
   const known = question.now();
   if (!known) question.get(`written-${query}`).then(arrived, () => undefined);
-  return known?.position === query ? known : undefined;  // of a long text the last position's words alone are kept
+  return known?.position === query ? known : undefined;  // for a long text only the last position's words are kept
 }
 
 /** What is written at a query, and how likely that was; null where the server does not tell. */

@@ -1,4 +1,4 @@
-// An answer that comes line by line, each line an object: what is written while the model writes it.
+// An answer that arrives line by line, each line an object: sent while the model generates.
 import {answer, ApiError, kApi} from '../transport/ask';
 import type {Requests} from '../transport/requests';
 

@@ -1,4 +1,4 @@
-// The one way from a question to what is drawn: a late answer to another question never gets here.
+// The only way from a question to its drawing: late answers to other questions are dropped here.
 
 /** A question with one answer: its name, the answer where it is at hand, and how to ask. */
 export interface Question<Value> {
@@ -14,8 +14,8 @@ export type Data<Value> =
   | {state: 'stale'; value: Value}
   | {state: 'value'; value: Value};
 
-const kStaleMilliseconds = 150;  // then nothing is drawn rather than what was asked before
-const kRestMilliseconds = 80;    // of a pointer: what it passes is not asked for
+const kStaleMilliseconds = 150;  // then nothing is drawn, instead of the previous answer
+const kRestMilliseconds = 80;    // the pointer must rest this long: places it only passes are not requested
 const kLoading = {state: 'loading'} as const;
 
 /** A place of the page that shows the answer to one question at a time. */

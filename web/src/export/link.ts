@@ -1,4 +1,4 @@
-// A link that somebody else can open: the address with the model and the text.
+// A link for other people: the address with the model and the text.
 import {format, kMostLinked} from '../address';
 import type {Page} from '../panel';
 

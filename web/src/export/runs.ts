@@ -1,4 +1,4 @@
-// Text as it stands on the page: one run a line of each text node, with what an ellipsis leaves of it.
+// The page's text: one run per line of each text node, shortened where it has an ellipsis.
 import {graphemes, isShaped, shortened} from '../graphemes';
 import type {Box} from './boxes';
 import {boxOf} from './boxes';
@@ -37,7 +37,7 @@ function pieces(node: Text, begin: number, end: number): Run[] {
   for (const character of graphemes(node.data.slice(begin, end))) {
     const rect = rangeOf(node, at, at + character.length).getClientRects()[0];
     at += character.length;
-    if (!rect) continue;  // a space that the end of a line swallowed
+    if (!rect) continue;  // a space removed at the end of a line
     const box = boxOf(rect);
     const run = runs.at(-1);
     if (run && last && isNextTo(last, box)) {

@@ -1,7 +1,7 @@
-// Waits until the page shows all that it will show.
+// Waits until the page is completely drawn.
 import type {Page} from '../panel';
 
-const kQuietFrames = 3;  // an answer is drawn in the next frame, and what is drawn may ask again
+const kQuietFrames = 3;  // an answer is drawn in the next frame, and its drawing may ask again
 
 const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
 

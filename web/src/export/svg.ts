@@ -1,4 +1,4 @@
-// The page as it is drawn, as one SVG that stands by itself: text, boxes, arcs, and canvases as pictures.
+// The drawn page as one self-contained SVG: text, boxes, arcs, and canvases as pictures.
 import type {Box} from './boxes';
 import {boxOf, decorations, snapped} from './boxes';
 import {attributes, colour, escape, number} from './paint';
@@ -47,7 +47,7 @@ class Drawing {
     const style = getComputedStyle(element);
     if (style.display === 'none' || style.visibility !== 'visible' || element.matches(this.leftOut)) return '';
     const own = boxOf(element.getBoundingClientRect());
-    // What is placed by hand may stand over another's marks, so that its own ground shows.
+    // Positioned elements may cover other marks, so their background is drawn.
     const behind = style.position === 'absolute' ? '' : around.behind;
     let drawn = decorations(element, style, behind) + this.content(element, style, own, around);
     if (drawn && style.opacity !== '1') drawn = `<g opacity="${style.opacity}">\n${drawn}</g>\n`;
@@ -96,7 +96,7 @@ class Drawing {
 
 export interface Picture { svg: string; width: number; height: number }
 
-const kMargin = 16;  // of a part that is drawn alone: ticks and numbers may stand beside it
+const kMargin = 16;  // around a part drawn alone: ticks and numbers may be beside it
 
 /** What `--panel` calls a part of the page. */
 function nameOf(part: Element): string { return part.getAttribute('aria-label')!.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-'); }

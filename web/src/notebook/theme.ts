@@ -1,4 +1,4 @@
-// Light or dark as the document around a page is.
+// Light or dark, like the document around the page.
 import type {Theme} from '../stage';
 
 /** JupyterLab says it of its body, as do VS Code, by a kind or a class, and Colab of its document; of others it is seen. */
@@ -19,11 +19,11 @@ function paintedTheme(host: Document): Theme {
   if (!view) return 'system';
   for (const element of [body, documentElement]) {
     const colour = /^rgba?\(([\d.]+), ([\d.]+), ([\d.]+)(?:, ([\d.]+))?\)$/.exec(view.getComputedStyle(element).backgroundColor);
-    if (!colour) return 'system';  // in a form of other spaces
+    if (!colour) return 'system';  // in another colour space
     const [red, green, blue, alpha] = colour.slice(1).map((part = '1') => Number(part)) as [number, number, number, number];
     if (alpha > 0.5) return 0.299 * red + 0.587 * green + 0.114 * blue < 128 ? 'dark' : 'light';
   }
-  const offered = host.querySelector<HTMLMetaElement>('meta[name=color-scheme]')?.content ?? '';  // the browser's own sheet
+  const offered = host.querySelector<HTMLMetaElement>('meta[name=color-scheme]')?.content ?? '';  // the browser's default style sheet
   return `${offered} ${view.getComputedStyle(documentElement).colorScheme}`.includes('dark') ? 'system' : 'light';
 }
 
@@ -38,7 +38,7 @@ export function followTheme(changed: (theme: Theme) => void): () => void {
   for (const element of [document.body, document.documentElement]) observer.observe(element, {attributes: true});
   const system = matchMedia('(prefers-color-scheme: dark)');
   system.addEventListener('change', look);
-  document.addEventListener('transitionend', look);  // of a background that fades
+  document.addEventListener('transitionend', look);  // for a background that fades
   return () => {
     observer.disconnect();
     system.removeEventListener('change', look);

@@ -1,4 +1,4 @@
-// The rows of both columns between two texts: a share and who asks, who is read and what that gets in the mean.
+// The rows of both columns between two texts: a share and the query; the key and its mean weight.
 import {button, html} from '../dom';
 import {shortWeight, weight} from '../format';
 import type {Page} from '../panel';
@@ -49,7 +49,7 @@ export function askerRow(
   written && html('span', {class: 'written-token'}, written.name),
   html('span', {class: 'share-value'}, names.share === '' ? '' : number),
   html('span', {class: tokenClass(token)}, plain(token)));
-  row.style.setProperty('--share', String(Math.min(1, Math.abs(value ?? 0))));  // the row's own, for a row of the same text stays
+  row.style.setProperty('--share', String(Math.min(1, Math.abs(value ?? 0))));  // the row's own share, because a row of the same text is kept
   return row;
 }
 

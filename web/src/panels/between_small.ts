@@ -1,4 +1,4 @@
-// Small multiples between two texts: a drawing a head, all at the same scale.
+// Small multiples between two texts: one drawing per head, all at the same scale.
 import type {Between} from '../between';
 import {pairShare} from '../between';
 import {button, html, svg} from '../dom';
@@ -15,9 +15,9 @@ import {drawArcs} from './edge_arcs';
 
 const kPitch = 20;
 const kLowPitch = 18;  // below the lines of a comparison
-const kMostRows = 24;   // a longer text is cut in a small drawing
+const kMostRows = 24;   // a small drawing shows only a part of a longer text
 const kWidth = 230;
-const kNames = 62;      // px of the tokens of one side
+const kNames = 62;      // px for the tokens of one side
 const kLetters = 9;
 
 function cut({first, end}: Span): Span { return {first, end: Math.min(end, first + kMostRows)}; }

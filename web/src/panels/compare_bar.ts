@@ -1,4 +1,4 @@
-// Over the view: what is compared, what changed most, and which side is drawn.
+// Above the view: the compared sides, the largest changes, and which side is drawn.
 import type {ChangedHead, Changes, Words} from '../answers';
 import type {Comparison} from '../comparison';
 import {noDifference, ownName} from '../comparison';
@@ -19,11 +19,11 @@ import {CompareForm, group, link} from './compare_form';
 import {kPaleText} from './matrix_scale';
 import {wordsStack} from './words_page';
 
-const kWords = 3;      // of the next ones, in short
-const kHeads = 6;      // of those that changed most
+const kWords = 3;      // next words shown briefly
+const kHeads = 6;      // most changed heads
 const kLayers = 4;
-const kOfOneHead: string[] = ['look', 'matrix'];  // views that are empty where their head does not change
-const kLeast = 0.0005;  // a change below it is written as none
+const kOfOneHead: string[] = ['look', 'matrix'];  // views that are empty if their head does not change
+const kLeast = 0.0005;  // smaller changes are shown as none
 
 /** The key `c`: from A to B to their difference. */
 export function showAfter({show}: Selection): Show { return kShows[(kShows.indexOf(show) + 1) % kShows.length]!; }
@@ -93,7 +93,7 @@ export class CompareBar implements Panel {
     this.comparison.formAt = this.isOpen ? null : this.page.store.now.versus;
     this.update();
     if (this.isOpen) this.form.element.querySelector<HTMLElement>('button, input')?.focus();
-    this.page.store.set({}, {replace: true, fresh: this.page.store.isFresh});  // what stands under it makes room
+    this.page.store.set({}, {replace: true, fresh: this.page.store.isFresh});  // the parts below it make room
   }
 
   /** Back to A alone. */

@@ -1,4 +1,4 @@
-// Under the line of a comparison: the edits of what is pinned, and what else can be compared with.
+// Below the line of a comparison: edits of the pinned token, and other things to compare with.
 import {button, html} from '../dom';
 import {isSaved} from '../held';
 import type {Page} from '../panel';
@@ -23,7 +23,7 @@ function modelField({requests, info}: Page['api'], take: (name: string) => void)
   const names = html('datalist', {id: `models-${Math.random().toString(36).slice(2)}`});
   const input = field('another model', 14, take);
   input.setAttribute('list', names.id);
-  input.addEventListener('input', (event) => {  // one of the list was chosen
+  input.addEventListener('input', (event) => {  // an item of the list was chosen
     if (!(event instanceof InputEvent) || event.inputType === 'insertReplacementText') take(input.value);
   });
   found(requests).then((models) => names.append(...models.filter(({name}) => name !== info.model).map(({name}) => html('option', {value: name}))), () => undefined);

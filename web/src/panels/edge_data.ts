@@ -1,4 +1,4 @@
-// What the edges are drawn from: the line of each head of the shown token, and the rows in the window.
+// The data for the edges: the line of each head of the shown token, and the rows in the window.
 import type {Edge, EdgeRow, Line} from '../arcs';
 import {Slot, valueOf} from '../data/slot';
 import type {Page, Span} from '../panel';
@@ -18,7 +18,7 @@ export class EdgeData {
   private readonly slots: Slot<Line>[] = [];  // by the head's place in the selection
   private readonly window: Slot<EdgeRow[]>;
   lines = new Map<string, Line>();  // by head, of the shown token
-  others: EdgeRow[] = [];           // the window's rows, of the first head
+  others: EdgeRow[] = [];           // rows of the window, for the first head
 
   constructor(private readonly page: Page, private readonly changed: () => void) {
     this.window = new Slot<EdgeRow[]>('edges', changed);

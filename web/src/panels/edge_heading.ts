@@ -1,4 +1,4 @@
-// What the heading over the edges says: whose weights these are, and which of them are drawn.
+// The heading above the edges: whose weights these are, and which of them are drawn.
 import type {Page, Span} from '../panel';
 import {canBeTogether, headName, primary, spanName} from '../panel';
 import type {Choice} from './edge_choice';
@@ -17,7 +17,7 @@ function rowsText({side, store}: Page, at: Span): string {
 export function headingOf(page: Page, at: Span | null, choice: Choice | null): Heading {
   const {api, side, store} = page;
   const {places} = store.now;
-  const hasSwitch = side.split !== null || api.info.attentions.length > 1 || canBeTogether(page);  // beside it, which leaves room for few words
+  const hasSwitch = side.split !== null || api.info.attentions.length > 1 || canBeTogether(page);  // beside the heading, which leaves little room for words
   const isMany = places.length > 1;
   if (at === null && choice !== null) {
     const head = `${hasSwitch ? '' : 'head '}${headName({places: [primary(store.now)]})}`;

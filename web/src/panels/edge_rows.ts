@@ -1,13 +1,13 @@
-// The rows of both columns: queries, keys with what stands beside them, folds, the rest.
+// The rows of both columns: queries, keys with their labels, folds, the rest.
 import {button, html} from '../dom';
 import {count, weight} from '../format';
 import type {Rows} from '../rows';
 import {gapBefore} from '../tokens';
 import type {FoldEntry} from './key_column';
 
-const kShort = 6;  // characters that surely fit: what is longer is told whole by a title
+const kShort = 6;  // characters that always fit: a title shows longer text in full
 
-const kGap = '\u00a0';  // one that stays at the end of a box
+const kGap = '\u00a0';  // a space kept at the end of a box
 
 export interface RowState { pinned: boolean; hovered: boolean }
 

@@ -1,5 +1,5 @@
-// At which of the equal rows the keys stand: beside the same token among the queries wherever that is possible, so that
-// attention to itself is a horizontal line.
+// Which rows the keys occupy: next to the same token among the queries where possible, so that attention to itself is a
+// horizontal line.
 import type {Span} from '../side';
 import type {Entry} from './key_column';
 
@@ -19,7 +19,7 @@ export function slotsOf(entries: Entry[], window: Span, count: number, pinned: n
     slots[at] = wanted;
     return true;
   };
-  // Every entry before it needs a row above, and every one behind it a row below.
+  // Every earlier entry needs a row above, and every later one a row below.
   const own = entries.findIndex((entry) => entry.kind === 'key' && entry.key === pinned);
   if (own >= 0) take(own, own, count - (last - own));
   const start = own >= 0 && slots[own] !== null ? own : null;

@@ -1,4 +1,4 @@
-// Which rows stand in the column of queries: around the pinned one, moved by the wheel, or around a hovered one.
+// Which rows are in the column of queries: around the pinned one, moved by the wheel, or around a hovered one.
 
 export class RowWindow {
   begin = 0;

@@ -1,14 +1,14 @@
-// The graph: layers downward to the tokens, each column a token or a run of others.
+// The graph: layers down to the tokens; each column is a token or a run of others.
 import {html, svg} from '../dom';
 import {shortWeight, weight} from '../format';
 import type {FlowData, FlowPage} from './flow_page';
 import {flowPosition, nodeIndex, nodeName, signed} from './flow_page';
 
-const kNames = 108;       // px of the layers' names
+const kNames = 108;       // px for the layers' names
 const kFoldRoom = 60;     // px that `130 tokens` needs
-const kTop = 22;          // px: of the top node, with its name above it
-const kAll = 384;         // px of all layers, where they fit
-const kShareHeight = 130;  // px that a share of 1 would be high
+const kTop = 22;          // px: for the top node and its name
+const kAll = 384;         // px for all layers, if they fit
+const kShareHeight = 130;  // px height of a share of 1
 const kMostShare = 34;
 
 interface Places { x: number[]; rooms: number[]; names: number; isTight: boolean }

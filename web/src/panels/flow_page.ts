@@ -1,4 +1,4 @@
-// What the parts of Flow share.
+// Shared by the parts of Flow.
 import type {Flow, FlowTest} from '../answers';
 import type {Page} from '../panel';
 import {isolated, plain} from '../tokens';

@@ -1,4 +1,4 @@
-// How far to trust a flow: the share of each token against what hiding it really does.
+// How far to trust a flow: each token's share compared with the real effect of hiding it.
 import type {FlowTest} from '../answers';
 import {logAxis} from '../axis';
 import {html, svg} from '../dom';
@@ -10,8 +10,8 @@ import {Room} from './name_room';
 const kWidth = 418;
 const kHeight = 196;
 const kLeast = 1e-4;
-const kNamed = 4;       // dots with a name: those that do most
-const kLetter = 6.2;    // px, about
+const kNamed = 4;       // named dots: the largest effects
+const kLetter = 6.2;    // px, approximately
 const kRows = 6;        // of the table
 
 const byEffect = (a: {effect: number}, b: {effect: number}) => Math.abs(b.effect) - Math.abs(a.effect);

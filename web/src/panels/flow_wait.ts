@@ -1,4 +1,4 @@
-// A question about a flow that takes long: how far its answer is, and a way to stop the server's work on it.
+// A slow question about a flow: its progress, and a button to stop the server's work on it.
 import type {FlowProgress} from '../answers';
 import type {Data} from '../data/slot';
 import {Slot} from '../data/slot';

@@ -1,4 +1,4 @@
-// All heads of an attention, each as a thumbnail: only the lines in sight are there.
+// All heads of an attention as thumbnails; only visible lines exist.
 import {isSamePlace} from '../address';
 import {html, say} from '../dom';
 import {count} from '../format';
@@ -15,11 +15,11 @@ import {layoutOf, lineTop, linesWithin} from './grid_layout';
 import {filterOf, fullText, meanOf, numberText, passes, shortText, sortedHeads, storyOf} from './grid_scores';
 import {Thumbs} from './grid_thumbs';
 
-const kBelow = 36;       // the foot line and the space over it
+const kBelow = 36;       // the foot line and the space above it
 const kLeastHeight = 300;
-const kMore = 24;        // the line that says how much is below
+const kMore = 24;        // the line with the number of heads below
 const kMargin = 8;       // px around the heads for their frames
-const kBeyond = 160;     // px over and under what is in sight are there, too
+const kBeyond = 160;     // px above and below the visible part that also exist
 
 export class GridPanel implements Panel {
   private readonly heading: GridHeading;
@@ -28,7 +28,7 @@ export class GridPanel implements Panel {
   private readonly sheet = html('div', {class: 'grid-sheet'});
   private readonly more = html('div', {class: 'quiet grid-more', 'data-unsaved': true});
   private readonly lines = new Map<number, {element: HTMLElement; state: string}>();
-  private readonly canvases = new Map<number, HTMLCanvasElement>();  // of the heads that are there
+  private readonly canvases = new Map<number, HTMLCanvasElement>();  // of the existing heads
   private readonly resized = new ResizeObserver(() => this.update());
   private layout!: GridLayout;
   private layoutState = '';
@@ -36,10 +36,10 @@ export class GridPanel implements Panel {
   private judged = '';
   private revealed = '';
   private passed = {count: 0, of: 0};
-  private readonly orders = new Map<number, Place[]>();  // of layers, as they are sorted
+  private readonly orders = new Map<number, Place[]>();  // of layers, in sorted order
   private hovered: Element | null = null;
   private frame = 0;
-  private isReplacing = false;  // what comes and goes now is not the reader's doing
+  private isReplacing = false;  // elements are being replaced: focus and blur are not the reader's
 
   constructor(container: HTMLElement, private readonly page: Page) {
     this.heading = new GridHeading(page, () => this.focus(this.cursor));

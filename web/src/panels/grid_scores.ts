@@ -1,4 +1,4 @@
-// What a grid says of a head, and in which order its heads stand.
+// A grid's labels for a head, and the order of heads.
 import {score, shortWeight} from '../format';
 import {holdsFor, readFilter, unknownScore} from '../head_filter';
 import type {FilterError, Term} from '../head_filter';
@@ -20,7 +20,7 @@ export function scoresOf({api}: Page, place: Place): HeadScores | undefined {
 
 function saidOf(of: ScoreName, scores: HeadScores): Said[] {
   const value = scores[of.name] as number | undefined;
-  const short = of.name.startsWith('probe_') ? briefName(of) : of.short;  // cells have room for one word; all but these are on the text
+  const short = of.name.startsWith('probe_') ? briefName(of) : of.short;  // cells have room for one word; all others are on the text
   return value === undefined || value === null ? [] : [{name: of.name, short, value, isShare: of.share}];
 }
 

@@ -1,13 +1,13 @@
-// The thumbnails of a grid: asked for a few heads at a time, those in sight first, and kept by the session.
+// The thumbnails of a grid: requested for a few heads at a time, visible ones first, and cached by the session.
 import type {Place} from '../selection';
 import type {Page} from '../panel';
 import type {Cut} from '../transport/atlas';
 import {cutOf} from '../transport/atlas';
 
-const kEntries = 2 ** 27;      // of one request: some 150 ms of a server
+const kEntries = 2 ** 27;      // per request: about 150 ms on a server
 const kMostHeads = 64;
-const kLanes = 2;              // requests at once
-const kAheadEntries = 2 ** 36; // what is not in sight is fetched only of a model that is done in a minute or so
+const kLanes = 2;              // concurrent requests
+const kAheadEntries = 2 ** 36; // invisible heads are fetched only if the model takes at most about a minute
 const kMostKept = 4096;        // heads: 20 MB
 
 /** What a page keeps of a session between two looks at its grid. */
@@ -18,11 +18,11 @@ const kept = new WeakMap<object, KeptThumbs>();
 export class Thumbs {
   private readonly known: KeptThumbs;
   private wanted: number[] = [];
-  private inSight = 0;                                   // how many of them
+  private inSight = 0;                                   // number of them
   private readonly asked = new Map<string, number[]>();  // by lane
   private readonly failed = new Set<number>();
   private cells = 0;
-  private lastCut: Cut | null = null;  // a saved file may have another than was asked for
+  private lastCut: Cut | null = null;  // a saved file's cut may differ from the requested one
   private stopped = false;
 
   constructor(private readonly page: Page, private readonly arrived: (heads: number[]) => void) {
@@ -96,7 +96,7 @@ export class Thumbs {
       if (!this.stopped) this.arrived(heads);
       this.fill();
     }, (error: unknown) => {
-      if (!isOwn()) return;  // another took its place
+      if (!isOwn()) return;  // another one replaced it
       this.asked.delete(lane);
       if (error instanceof DOMException || this.stopped) return;
       heads.forEach((head) => this.failed.add(head));

@@ -1,4 +1,4 @@
-// The steps of the guided look: each is a view of the text on the screen, and two sentences with its numbers.
+// The steps of the guided tour: each is a view of the current text, and two sentences with its numbers.
 import type {Lens, Trial, Why} from '../answers';
 import type {Line} from '../arcs';
 import type {Question} from '../data/slot';
@@ -22,18 +22,18 @@ import type {WhyCell} from './why_cell';
 import {percent} from './why_effect';
 import {asToken} from './word';
 
-const kTested = 1024;  // tokens up to which Why runs the text again unasked
-const kWords = 64;     // as many as Look asks of both sides
+const kTested = 1024;  // tokens up to which Why reruns the text unasked
+const kWords = 64;     // as many as Look requests for both sides
 
 type Said = (Node | string)[];
 
 export interface Step {
-  number: number;  // as the address has it
+  number: number;  // as in the address
   title: string;
   view: ViewName;
-  isThere: boolean;                  // whether the model and the text have what it shows
-  change: Partial<Selection>;        // beside the head, the row and the key
-  ask: () => Question<unknown>[] | null;  // null: what it rests on is on its way
+  isThere: boolean;                  // whether the model and the text support the step
+  change: Partial<Selection>;        // besides the head, the row and the key
+  ask: () => Question<unknown>[] | null;  // null: its inputs are still loading
   lead: string;
   say: (...answers: never[]) => Said | null;
 }

@@ -1,4 +1,4 @@
-// Search by an example: another head, an offset, or rows that somebody writes down.
+// Search by an example: another head, an offset, or written rows.
 import type {Similar} from '../answers';
 import {html} from '../dom';
 import type {Page} from '../panel';

@@ -1,4 +1,4 @@
-// What the Heads view shows of each head: values of scores in the chosen form, their order, thresholds and marks.
+// The Heads view's data for each head: scores in the chosen form, their order, thresholds and marks.
 import type {Score} from '../answers';
 import {hasScoresBeside} from '../comparison';
 import {fixed, nats, shortWeight, tokensAway} from '../format';
@@ -14,7 +14,7 @@ import {plainName, sourceOf} from '../score_names';
 export const kLike = 'like';  // the column of a search by example
 
 const kColumns = ['previous', 'sink', 'induction', 'duplicate', 'normalised_entropy', 'distance', 'without'];
-// Between two texts: no probe has a source, and a token of one has no distance to a token of the other.
+// Between two texts: no probe has a source, and tokens of different texts have no distance.
 const kBetween = ['in_order', 'confidence', 'coverage', 'normalised_entropy', 'without'];
 const kOfOneText = new Set(['previous', 'current', 'next', 'sink', 'distance', 'local', 'induction', 'duplicate', 'probe_induction', 'probe_duplicate']);
 const kInOrder: Column = {
@@ -50,7 +50,7 @@ export function columnName({name, of}: Pick<Column, 'name' | 'of'>): string {
 /** Whether it is a score of the server, which has all evidence for it: for another one there are the weights by distance. */
 export function isKnown({api}: Page, column: Column): boolean { return api.about.scores.some(({name}) => name === column.name); }
 
-const kFirstSort = new WeakMap<SelectionStore, string>();  // of the view that is open
+const kFirstSort = new WeakMap<SelectionStore, string>();  // of the open view
 
 /** Heads opens anew: a head that heed has chosen is ranked by what sets it apart. */
 export function openHeads({store}: Page): void { kFirstSort.delete(store); }
@@ -76,7 +76,7 @@ export function sortName(page: Page, alike: Alike | null): string {
   if (alike) return kLike;
   if (isOfSide(page, sort) && page.api.about.scores.some(({name}) => name === sort)) return sort;
   const first = kFirstSort.get(page.store) ?? apart(page);
-  if (first !== null) kFirstSort.set(page.store, first);  // another head that is chosen later changes no order
+  if (first !== null) kFirstSort.set(page.store, first);  // choosing another head later does not change the order
   return first ?? usualOf(page)[0]!;
 }
 

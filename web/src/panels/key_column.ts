@@ -1,4 +1,4 @@
-// Which keys the right column lists, in text order, and what folds between them.
+// Which keys the right column lists, in text order, and the folds between them.
 import type {Edge, Line, Rest} from '../arcs';
 import {otherEnd} from '../arcs';
 import {weight as written} from '../format';
@@ -8,8 +8,8 @@ export interface KeyEntry { kind: 'key'; key: number }
 export interface FoldEntry { kind: 'fold'; begin: number; end: number }
 export type Entry = KeyEntry | FoldEntry;
 
-export const kUnfold = 100;  // tokens that one click unfolds, at most
-const kLeastPart = 4;        // tokens of a part of a fold
+export const kUnfold = 100;  // maximum tokens per unfolding click
+const kLeastPart = 4;        // tokens in a part of a fold
 
 /** Keys with an edge, in text order; the others of the span fold; `unfolded` tokens, each run by its begin, stand alone. */
 export function entriesOf(keys: number[], {first, end}: Span, unfolded: ReadonlyMap<number, number>): Entry[] {

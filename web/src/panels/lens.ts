@@ -1,4 +1,4 @@
-// The logit lens: what each layer would say, through the model's last norm and its words.
+// The logit lens: each layer's prediction through the model's last norm and vocabulary layer.
 import type {Lens} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {button, choice, html, say} from '../dom';
@@ -10,8 +10,8 @@ import {rankChart} from './lens_ranks';
 import type {WordsPage} from './words_page';
 import {choose, positionOf, wordsStack} from './words_page';
 
-const kColumn = 51;       // px of one, at least
-const kNames = 123;       // px of a level's name
+const kColumn = 51;       // px per column, at least
+const kNames = 123;       // px for a level's name
 
 type Level = Lens['levels'][number];
 

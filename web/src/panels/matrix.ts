@@ -23,11 +23,11 @@ import {MatrixWait} from './matrix_wait';
 import {quantityChoice} from './quantity_choice';
 import {ReadOut} from './read_out';
 
-const [kGutter, kMargin] = [30, 12];  // between the columns; of the page beside one column: what stands at the rows may take it
-const [kLead, kLeadAlone] = [6, 26];  // and this of the matrix's own column; where nothing stands left of it
+const [kGutter, kMargin] = [30, 12];  // between the columns; and of the page beside a single column, which row labels may use
+const [kLead, kLeadAlone] = [6, 26];  // and this much of the matrix's own column; the second if nothing is to its left
 const kGiveWay = 12;         // px from the pointer to the read-out over a zoomed matrix
-const kToMatrix = 6;         // from what stands at the rows
-const [kLists, kListsBelow] = [140, 290];  // from the top of the matrix at full size to the lists beside it; of one list under it
+const kToMatrix = 6;         // from the row labels
+const [kLists, kListsBelow] = [140, 290];  // from the top of the matrix at full size to the lists beside it; or to one list below it
 const kScaleNames = {linear: 'linear', sqrt: 'square root', log: 'log', rank: 'rank'};
 
 /** `isFull`: it has the width of the page, and the read-out stands beside it. */
@@ -48,7 +48,7 @@ class MatrixPanel implements Panel {
   private readonly frame = html('div', {class: 'matrix-frame'});
   private readonly sight: MatrixSight;
   private readonly line = new Slot<Line>('read-out', () => this.update());
-  private readonly sides = [new Slot<Line>('read-out-a', () => this.update()), new Slot<Line>('read-out-b', () => this.update())] as const;  // of a difference
+  private readonly sides = [new Slot<Line>('read-out-a', () => this.update()), new Slot<Line>('read-out-b', () => this.update())] as const;  // for a difference
   private readonly margins = new Slot<Marginals>('margins', () => this.update());
   private marginals: Marginals | null = null;
   private box: Box | null = null;
@@ -92,7 +92,7 @@ class MatrixPanel implements Panel {
     });
     element.addEventListener('pointermove', (event) => this.giveWay(event));
     this.resized.observe(container);
-    this.resized.observe(stage.root);  // what is said above it moves it
+    this.resized.observe(stage.root);  // messages above it move it
     this.forget = stage.listen(() => {
       this.edges.forget();
       this.resize();
@@ -131,7 +131,7 @@ class MatrixPanel implements Panel {
     const gutter = isAlone ? 0 : kGutter;
     let lead = own;
     let width = this.widthWith(lead);
-    if (hasTokens(width / keys)) {  // tokens stand at all rows
+    if (hasTokens(width / keys)) {  // every row has a token
       lead = Math.max(own, this.labels.width + kToMatrix - gutter);
       width = this.widthWith(lead);
     }
@@ -216,7 +216,7 @@ class MatrixPanel implements Panel {
     const whose = now.places.length > 1 ? `${headText(place)}, ` : '';
     say(this.about, `${whose}${now.unit === 'token' ? 'row attends to column' : 'row attends to column, token by token'}`);
     if (name !== this.lastPlace && api.hasWeights) {
-      if (this.sight.width > 0) this.canvas.fetch(place, this.sight.now, this.sight.height);  // now, and not in the next frame
+      if (this.sight.width > 0) this.canvas.fetch(place, this.sight.now, this.sight.height);  // now, instead of in the next frame
       if (this.table) this.closeTable();
       this.lastPlace = name;
     }

@@ -1,4 +1,4 @@
-// What stands at the rows and columns of the matrix: tokens where cells are wide enough, else positions.
+// Labels of the matrix's rows and columns: tokens if cells are large enough, else positions.
 import {roundStep} from '../axis';
 import {html, svg} from '../dom';
 import {isShaped, shortened} from '../graphemes';
@@ -6,19 +6,19 @@ import {plain} from '../tokens';
 import type {Side} from '../side';
 import type {Sight} from './matrix_sight';
 
-const kFrom = 14;        // pixels a cell, for a token to stand at it
-const kMostWidth = 72;   // of a token at its row
-const kMostLength = 54;  // of a token at its column, along the slope
-const kLead = 40;        // what slopes to the left of the first column
-const kAfter = 12;       // half of the last column's number; a longer one is shown beyond
+const kFrom = 14;        // minimum pixels per cell for tokens
+const kMostWidth = 72;   // of a row's token
+const kMostLength = 54;  // of a column's token, along the slope
+const kLead = 40;        // room for labels that slope to the left of the first column
+const kAfter = 12;       // half of the last column's number; a longer one extends beyond
 const kSlope = -60;
-const kTicks = 5;          // about as many numbers
-const kUpright = 16 / 11;  // an upright name is that much larger
+const kTicks = 5;          // approximate number of position labels
+const kUpright = 16 / 11;  // upright names are larger by this factor
 
 const kMeasure = document.createElement('canvas').getContext('2d')!;
 
 export function widthOf(text: string): number {
-  kMeasure.font = '600 11px Inter, system-ui, sans-serif';  // as the chosen ones are
+  kMeasure.font = '600 11px Inter, system-ui, sans-serif';  // like the chosen ones
   return kMeasure.measureText(text).width;
 }
 
@@ -33,7 +33,7 @@ export class MatrixLabels {
   private readonly keys: string[];
   private drawn = '';
 
-  private readonly keyWidth: number;  // of the widest, where they may stand upright: letters that are joined cannot be read on a slope
+  private readonly keyWidth: number;  // of the widest, if they may be upright: joined scripts are unreadable on a slope
 
   /** `queries`: what stands at each row. */
   constructor(side: Side, private queries: string[]) {

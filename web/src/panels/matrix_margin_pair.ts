@@ -1,4 +1,4 @@
-// Both margins of a matrix, each drawn anew only where it has changed: a margin costs as much as the matrix.
+// Both margins of a matrix, redrawn only when they change: a margin costs as much as the matrix.
 import {html, say} from '../dom';
 import type {Quantity} from '../selection';
 import type {Stage} from '../stage';

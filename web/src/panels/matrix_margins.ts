@@ -3,7 +3,7 @@ import type {Stage} from '../stage';
 import type {Marginals} from '../transport/api';
 import type {Sight} from './matrix_sight';
 
-const kLeastReceived = 0.1;  // a difference of this much fills the margin, and smaller ones less
+const kLeastReceived = 0.1;  // a difference of this size fills the margin; smaller ones fill less
 
 function largestOf(values: number[], least: number): number {
   return values.reduce((most, value) => Math.max(most, Math.abs(value)), least);
@@ -54,7 +54,7 @@ function bySign(stage: Stage, context: CanvasRenderingContext2D, values: number[
 export const kReceivedHeight = 28;
 export const kUseWidth = 42;
 
-const kNameRoom = 100;  // px that the name of the margin takes
+const kNameRoom = 100;  // px for the margin's name
 
 /** Where the name covers less: at the end with the lower bars, else at the right. */
 export function freerEnd(received: number[], {left, size}: Sight, side: number): 'left' | 'right' {

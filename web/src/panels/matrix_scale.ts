@@ -1,4 +1,4 @@
-// From the byte of a tile to a colour. A change of scale needs no new tile: only a new table.
+// From a tile's byte to a colour. Changing the scale needs a new table, but no new tile.
 import {cividis, diverging} from '../colour';
 import type {Rgb} from '../colour';
 import type {Scale} from '../selection';
@@ -47,7 +47,7 @@ export function table(scale: Scale, histogram: Uint32Array, ramp: (t: number) =>
   return colours;
 }
 
-const kOctaves = 10;  // of differences, down to a thousandth
+const kOctaves = 10;  // for differences, down to a thousandth
 const kSteps = 127;
 
 /** A difference in a byte: 0 masked, 128 none, and up to 127 steps of its logarithm to either side. */
@@ -57,9 +57,9 @@ export function differenceCode(difference: number): number {
   return 128 + Math.sign(difference) * size;
 }
 
-const kPale = 0.01;  // a difference up to this size has little colour, however small the others are
+const kPale = 0.01;  // differences up to this size have little colour, however small the others are
 
-export const kPaleText = 'pale below .01';  // at each legend of differences
+export const kPaleText = 'pale below .01';  // in every legend of differences
 
 /** How strong the colour of a difference is, from 0 to 1; `log` is linear up to kPale. */
 function strength(size: number, scale: Exclude<Scale, 'rank'>): number {

@@ -1,4 +1,4 @@
-// Tiles as pictures: fetched once, coloured anew when the scale changes, bounded in number.
+// Tiles as pictures: fetched once, recoloured when the scale changes, limited in number.
 import type {Scale} from '../selection';
 import type {Side} from '../side';
 import type {SessionApi, TilePlace} from '../transport/api';

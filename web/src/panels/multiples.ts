@@ -1,4 +1,4 @@
-// Small multiples: of several heads each has a drawing of its own.
+// Small multiples: a separate drawing for each of several heads.
 import type {Edge, Line} from '../arcs';
 import {otherEnd} from '../arcs';
 import {isSamePlace} from '../address';
@@ -85,7 +85,7 @@ export class Multiples {
       const chosen = this.isAt(edge, store.other) && isSamePlace(place, primary(store.now));
       return {
         edge, kind: 'small', colour: colourOfEdge(this.page, place, edge.weight), source: edges.length * kRowHeight / 2,
-        target: (index + 0.5) * kRowHeight, chosen, label: '',  // it stands in the row
+        target: (index + 0.5) * kRowHeight, chosen, label: '',  // it is in the row
       };
     });
     const end = (edge: Edge) => this.rows.first(otherEnd(edge, store.to));

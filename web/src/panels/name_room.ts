@@ -1,4 +1,4 @@
-// Where the names of points stand, so that none is over another.
+// Places the names of points so that none overlap.
 
 const kApart = 2;  // px: widths are estimated
 

@@ -1,4 +1,4 @@
-// The next word after the shown token; of an encoder the words that fit in its place, or the largest edges of its row.
+// The next word after the shown token; for an encoder the words that fit in its place, or the largest edges of its row.
 import type {Edge, Line} from '../arcs';
 import {latest, Slot} from '../data/slot';
 import {html} from '../dom';
@@ -15,7 +15,7 @@ import {lensInShort} from './lens_short';
 import {areSpaced, word} from './word';
 
 const kShown = 5;      // words
-const kCompared = 64;  // words of either side, among which the other side's are looked for
+const kCompared = 64;  // words of each side, among which the other side's are searched
 
 function row(name: Node, share: number): HTMLElement {
   const bar = html('span', {class: 'bar'});
@@ -98,7 +98,7 @@ export const nextPanel: MakePanel = (container, page): Panel => {
   };
   /** What follows the position, on both sides of a comparison. */
   const showWords = (position: number, isPassing: boolean) => {
-    const top = sides && !isSaved(api.model) ? kCompared : kShown;  // a saved page holds no more
+    const top = sides && !isSaved(api.model) ? kCompared : kShown;  // a saved page has no more
     const asked = sides ? [sides.a.next(position, top), sides.b.next(tokenOfB(sides, position), top)] : [api.next(position)];
     const found = asked.map((question, at) => latest(slots[at]!.show(question, isPassing)));
     const [a, b] = found;
@@ -122,7 +122,7 @@ export const nextPanel: MakePanel = (container, page): Panel => {
   };
   const update = () => {
     const {range, to} = store.now;
-    // Where columns are other tokens, one of them is no position.
+    // If columns are other tokens, a column is not a position.
     const query = side.isSquare ? store.query ?? range?.[1] : store.markedQuery ?? (to ? null : range?.[1]);
     const position = query ?? side.queries.length - 1;
     const isPassing = store.hover.query !== null;

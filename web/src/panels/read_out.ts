@@ -1,4 +1,4 @@
-// The one large number of the view, what it is a weight of, and the legend.
+// The view's large number, the weight that it shows, and the legend.
 import type {Line} from '../arcs';
 import {css, diverging} from '../colour';
 import {html, say} from '../dom';

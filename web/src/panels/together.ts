@@ -1,4 +1,4 @@
-// Several heads in a drawing each, or in one: the switch between both, and the heads of one drawing by their colours.
+// One drawing per head, or one for all: the switch, and the heads of a common drawing by colour.
 import {button, choice, html} from '../dom';
 import type {Page} from '../panel';
 import {canBeTogether, colourOf, isTogether, shortName} from '../panel';

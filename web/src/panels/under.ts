@@ -1,4 +1,4 @@
-// Under the columns of a session with two sides: the head in every layer, or every head of a cross-attention.
+// Below the columns of a session with two sides: the head in every layer, or every head of a cross-attention.
 import {isSamePlace} from '../address';
 import {BetweenData, blockInSight} from '../between';
 import {button, html, say} from '../dom';

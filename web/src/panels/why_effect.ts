@@ -1,4 +1,4 @@
-// What a value did to the next word, and what would be without its edge.
+// The effect of a value on the next word, and the result without its edge.
 import type {Effect, Trial} from '../answers';
 import {button, html} from '../dom';
 import {scored, signed, weight} from '../format';
@@ -6,7 +6,7 @@ import type {Page} from '../panel';
 import {phrase} from '../tokens';
 import {bar, heading, note, quiet, row} from './why_parts';
 
-const kShown = 0.005;  // less is written as 0.00
+const kShown = 0.005;  // smaller numbers are written as 0.00
 
 export function effectBlock(effect: Effect, query: number): Node[] {
   const largest = Math.max(1e-9, ...[...effect.raised, ...effect.lowered].map(({change}) => Math.abs(change)));

@@ -1,11 +1,11 @@
-// Who wrote the query and the key: the same sum, by earlier blocks.
+// Which earlier blocks wrote the query and the key: the same sum by block.
 import type {Origins} from '../answers';
 import {button, html} from '../dom';
 import {scored} from '../format';
 import {heading, note, residual} from './why_parts';
 
 const kAttention = /^(attn|cross) \d+$/;
-const kMostRows = 7;    // parts of the query, so that two blocks stand over each other; what adds least is one of them
+const kMostRows = 7;    // parts of the query, so that two blocks fit one above the other; the smallest are summed into one
 const kMostColumns = 7; // parts of the key, so that they fit their column
 const kNarrowColumns = 4;
 

@@ -1,4 +1,4 @@
-// What the blocks of Why are made of: rows of numbers with a bar, sums with what is left over.
+// The building blocks of Why: rows of numbers with a bar, sums with their remainder.
 import {html} from '../dom';
 import {leftOver} from '../format';
 

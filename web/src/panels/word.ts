@@ -1,4 +1,4 @@
-// A word that the model may say, as it is shown.
+// A word predicted by the model, as displayed.
 import {html} from '../dom';
 import {shown} from '../tokens';
 import type {Token} from '../transport/api';

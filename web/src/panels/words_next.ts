@@ -1,4 +1,4 @@
-// The words that may come at a position, with what each would be drawn with: no new run for another temperature.
+// The possible words at a position, with the probability of drawing each: another temperature needs no new run.
 import type {Next} from '../answers';
 import type {Data} from '../data/slot';
 import {latest, Slot} from '../data/slot';

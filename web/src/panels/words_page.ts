@@ -1,19 +1,19 @@
-// What the parts of Words share: which token is asked about, what is said behind it, which branches are open.
+// Shared by the parts of Words: the token in question, the words after it, the open branches.
 import type {Words} from '../answers';
 import type {Page} from '../panel';
 import type {Token} from '../transport/api';
 
 export interface WordsPage extends Page {
-  writes: boolean;     // words follow a position; else they stand in it, and can be covered
-  tokens: Token[];     // of what the model writes, or fills masks in
+  writes: boolean;     // words follow a position; false: they are at it, and can be masked
+  tokens: Token[];     // of the output, or of the text whose masks are filled
   state: WordsState;
 }
 
 export interface WordsState {
-  covered: boolean;          // the token is covered, where the model fills masks
+  covered: boolean;          // the token is masked, if the model fills masks
   branches: number[];        // words that were clicked, by id, at `of`
   of: number;
-  beams: boolean;            // in place of branches
+  beams: boolean;            // instead of branches
   changed: () => void;
 }
 

@@ -1,4 +1,4 @@
-// The layer, and a chip for each of its heads: its matrix in small or its offset profile, its name, two scores.
+// The layer, and a chip for each of its heads: a small matrix or offset profile, its name, two scores.
 import {isSamePlace} from '../address';
 import {kUsualPair, pairShare} from '../between';
 import {button, html, svg} from '../dom';
@@ -17,9 +17,9 @@ import {plain} from '../tokens';
 import {HeadPictures, listenToHeads, roomFor} from './head_pictures';
 import type {HeadScores, SessionApi} from '../transport/api';
 
-export const kBest = kNothing.scores[0];  // as the first score of a chip it is the best one of the head
-const kMostChips = 16;  // more: name and one score, in two rows
-const kPitch = 112;     // px from one of these to the next
+export const kBest = kNothing.scores[0];  // as a chip's first score, shows the head's best one
+const kMostChips = 16;  // with more heads, chips have name and one score, in two rows
+const kPitch = 112;     // px between these
 const kRows = 2;
 const kBarWidth = 4;
 const kBarPitch = 5;

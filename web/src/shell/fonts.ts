@@ -1,11 +1,11 @@
-// Characters that no font of this machine has, and the package of Debian with a font that has them.
+// Characters that no font on this machine has, and the Debian package of a font that has them.
 import {html} from '../dom';
 
 const kFonts = [
   {what: 'Chinese, Japanese or Korean', characters: /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/u, name: 'fonts-noto-cjk'},
   {what: 'emoji', characters: /\p{Emoji_Presentation}/u, name: 'fonts-noto-color-emoji'},
 ] as const;
-const kUnassigned = '\u0378';  // fonts have their sign for what is missing
+const kUnassigned = '\u0378';  // fonts show their glyph for missing characters
 const kSide = 32;  // px
 
 function pixelsOf(character: string, family: string): string {

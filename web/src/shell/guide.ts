@@ -1,4 +1,4 @@
-// The guided look: a line or two over the view that explain it with its own numbers, and lead to the next one.
+// The guided tour: one or two lines above the view that explain it with its own numbers, and lead to the next step.
 import {Slot, valueOf} from '../data/slot';
 import {button, html, say} from '../dom';
 import type {Page, Panel} from '../panel';

@@ -13,13 +13,13 @@ import {keysDialog} from './keys_list';
 import {makeViewsNav} from './views_nav';
 
 const kWords = 5;         // of the text, in the header
-const kWordsOfTwo = 8;    // of each of two
+const kWordsOfTwo = 8;    // of each of two texts
 const kCharacters = 40;
 
 export interface Header {
   element: HTMLElement;
   show(api: SessionApi | null): void;
-  press(key: string): boolean;  // whether the key was one of the header's
+  press(key: string): boolean;  // whether the key belonged to the header
 }
 
 /** How a text begins, in a few words. */
@@ -71,7 +71,7 @@ export function makeHeader(
       dialog.open ? dialog.close() : dialog.showModal();
       return true;
     }
-    if (dialog.open) return true;  // its keys are its own
+    if (dialog.open) return true;  // it handles its own keys
     const view = views.find((each) => each.key === key);
     if (view) store.set({view: view.name});
     return view !== undefined;

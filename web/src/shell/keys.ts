@@ -1,4 +1,4 @@
-// Keys of one page among others: those pressed in it, and those pressed nowhere while the pointer is over it.
+// Keys for one page among several: those pressed in it, and those pressed without a focus while the pointer is over it.
 
 export function listenToKeys(root: HTMLElement, hear: (event: KeyboardEvent) => void): () => void {
   const stop = new AbortController();

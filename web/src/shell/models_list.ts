@@ -18,6 +18,6 @@ export function modelsList(requests: Requests, shown: string, choose: (model: st
     element.append(html('h2', {}, 'Or another model'), html('ul', {}, ...models.map((model) =>
       html('li', {}, button({class: 'link', 'aria-current': model.name === shown ? 'true' : null}, () => choose(model.name), model.name),
         html('span', {class: 'quiet'}, [shapeOf(model), whatItDoes(model)].filter(Boolean).join(', '))))));
-  }, () => undefined);  // without it the model that is served is the one
+  }, () => undefined);  // without an answer, the served model is the one
   return element;
 }

@@ -1,9 +1,9 @@
-// The line over everything else: what was asked and is not there, what failed, the text while it is edited.
+// The line above everything else: missing parts of a request, errors, and the text while it is edited.
 import {html} from '../dom';
 
 export class Notice {
   readonly element = html('div', {class: 'notice'});
-  isPassing = false;  // what it says ends with the next choice
+  isPassing = false;  // it disappears with the next choice
 
   show(isPassing: boolean, ...content: HTMLElement[]): void {
     this.isPassing = isPassing;

@@ -1,4 +1,4 @@
-// Which model reads which text: from an address, a tab's memory, a list or what is typed to a session of the server.
+// Which model reads which text: turns an address, a tab's memory, a list or typed text into a session of the server.
 import {parse} from '../address';
 import {html} from '../dom';
 import {deliverFailure} from '../export/deliver';
@@ -23,16 +23,16 @@ const kRetryMilliseconds = 2000;
 /** What shows the sessions that are opened here. */
 export interface Showing {
   readonly address: string;
-  readonly info: SessionInfo | null;  // of what is shown
-  name(about: About): void;           // another model stands in the header now
+  readonly info: SessionInfo | null;  // of the shown session
+  name(about: About): void;           // the header now names another model
   take(info: SessionInfo): void;
 }
 
 export class Opening {
   about: About | null = null;
-  steps: Steps | null = null;  // of a run that is watched
+  steps: Steps | null = null;  // of a watched training run
   private order = 0;
-  private wanted: Input = {text: ''};  // what is opened, or was last
+  private wanted: Input = {text: ''};  // the text being opened, or opened last
   private retry: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -182,7 +182,7 @@ export class Opening {
     if (this.about) this.notice.show(!isGone, shown);
     else this.main.replaceChildren(shown);
     clearTimeout(this.retry);
-    // Who opens the printed address of a new run in another tab brings this page back too: they share the cookie.
+    // Opening a new run's printed address in another tab also revives this page, because tabs share the cookie.
     if (isGone || error.code === 'unauthorized') this.retry = setTimeout(() => void this.connect(), kRetryMilliseconds);
     if (!info && this.about) this.main.replaceChildren();
   }

@@ -1,4 +1,4 @@
-// One line while the server works: what, how many of how many; or what failed, and why.
+// One line while the server works: the work, how many parts are done; or the error and its reason.
 import {html} from '../dom';
 import type {MakePanel, Panel} from '../panel';
 import {kQuietMilliseconds, progressLine} from '../progress_line';

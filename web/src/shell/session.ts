@@ -1,4 +1,4 @@
-// One session on the page: layer and chips, progress, the text, the view, the foot; its stream and its keys.
+// One session on the page: layer and chips, progress, text, view, foot; its stream and its keys.
 import {html} from '../dom';
 import {headAfter, layerAfter} from '../held';
 import type {Page, Panel} from '../panel';
@@ -21,9 +21,9 @@ import {textPanel} from './text';
 
 export interface Session extends Panel {
   page: Page;
-  press(key: string): boolean;  // whether the key does something here
-  compare(): void;              // what can be edited and compared, or no more
-  guide(): void;                // begins the guided look
+  press(key: string): boolean;  // whether the key has an effect here
+  compare(): void;              // opens or closes the form for edits and comparisons
+  guide(): void;                // begins the guided tour
 }
 
 function unpin({store}: Page): void {
@@ -55,7 +55,7 @@ class Shown {
     const part = (name: string, label: string, isThere: boolean) => html('section', {class: name, 'aria-label': label, hidden: !isThere});
     const chips = part('heads', 'Layer and heads', this.hasChips);
     const progress = html('div', {class: 'progress-place'});
-    const hasText = side.isSquare && view.parts.includes('text');  // else both texts stand in the view
+    const hasText = side.isSquare && view.parts.includes('text');  // otherwise both texts are in the view
     const text = part('text', 'Text', hasText);
     const line = html('footer', {class: 'foot'});
     const compare = part('compare', 'Comparison', false);
@@ -97,7 +97,7 @@ export function showSession(container: HTMLElement, page: Page, comparison: Comp
       shown = new Shown(container, page, comparison);
     }
     shown.update();
-    if (shown.hasChips) ahead.update();  // else no head alone is looked at
+    if (shown.hasChips) ahead.update();  // otherwise no single head is shown
   };
   const keys: Record<string, () => void> = {
     g: () => shown.guide.next(),
@@ -113,7 +113,7 @@ export function showSession(container: HTMLElement, page: Page, comparison: Comp
     store.hasChoice = true;
     const {places: [place, another], query: pinned, key: other} = store.chosen;
     const isShown = !another && place!.layer === layer && place!.head === head && pinned === (query ?? null) && other === (key ?? null);
-    if (store.isHeadFresh || isShown) store.reason = reason;  // shown: by a saved page, or an address
+    if (store.isHeadFresh || isShown) store.reason = reason;  // already shown: by a saved page, or an address
     if (!store.isHeadFresh) return isShown ? update() : undefined;
     const edge = query !== undefined && store.isRowFresh ? {query, key: key ?? null} : {};
     store.set({places: [{...store.chosen.places[0]!, layer, head}], ...edge}, {replace: true, byHeed: true});

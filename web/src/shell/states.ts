@@ -1,11 +1,11 @@
-// What stands where the result would: nothing yet, an edited text, what failed.
+// What replaces the result: nothing yet, an edited text, an error.
 import type {About, Input} from '../transport/api';
 import type {ApiError, Keep} from '../transport/ask';
 import {button, html} from '../dom';
 import {count} from '../format';
 import {languageOf} from '../language';
 
-const kExamples = [  // in the manner of what the built-in model has read
+const kExamples = [  // in the style of the built-in model's training texts
   'The king had a daughter, and he loved her.',
   'The old man sat by the fire, and his wife sat by him.',
   'Alice was beginning to get very tired of sitting by her sister on the bank.',
@@ -84,12 +84,12 @@ export function nothingYet(
 }
 
 export interface Remedies {
-  restart: string;  // the command that starts heed again
+  restart: string;  // the command that restarts heed
   edit: () => void;
   run: (input: Input) => void;
   keep: (part: Keep) => void;
   again: () => void;
-  isOfView: boolean;  // the text is there, what was asked of it is not
+  isOfView: boolean;  // the text exists, the requested view does not
 }
 
 function unreachable({again, restart}: Remedies): HTMLElement[] {
@@ -105,7 +105,7 @@ function unreachable({again, restart}: Remedies): HTMLElement[] {
 function tooLong(error: ApiError, about: About | null, {edit, keep}: Remedies): HTMLElement[] {
   const found = Number(/^(\d+) tokens$/.exec(error.found)?.[1]);
   const limit = about?.limits.tokens ?? 0;
-  const isTarget = error.argument === 'target';  // what can be kept is a part of the source
+  const isTarget = error.argument === 'target';  // only a part of the source can be kept
   const what = isTarget ? 'target' : 'text';
   const editing = button({class: 'link'}, edit, `edit the ${what}`);
   if (isTarget || !(found > limit)) {

@@ -1,4 +1,4 @@
-// Of a training run that is watched: its steps, on a slider.
+// The steps of a watched training run, on a slider.
 import {html, say} from '../dom';
 import {count} from '../format';
 import {about} from '../transport/models';

@@ -1,4 +1,4 @@
-// Where the document is a saved file, its own data answer instead of a server.
+// If the document is a saved file, its own data answer instead of a server.
 import type {Transport} from '../transport/transport';
 import {SnapshotTransport} from './answers';
 import type {Snapshot} from './file';

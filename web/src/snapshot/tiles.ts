@@ -3,7 +3,7 @@ import type {HeldHead} from './file';
 import {byteOf} from './weights';
 
 const kTile = 256;
-const kSliceMilliseconds = 8;  // then the page may draw
+const kSliceMilliseconds = 8;  // then lets the page draw
 
 export interface TileOf { z: number; y: number; x: number }
 
@@ -29,7 +29,7 @@ export async function tile(head: HeldHead, {z, y, x}: TileOf, signal?: AbortSign
     const row = Math.floor((query - y * extent) / block) * width;
     head.weights(query, x * extent, keyEnd, (key, weight) => {
       const at = row + Math.floor((key - x * extent) / block);
-      if (!(cells[at]! >= weight)) cells[at] = weight;  // NaN is less than all
+      if (!(cells[at]! >= weight)) cells[at] = weight;  // true also if the cell is NaN
     });
     if (performance.now() - begun < kSliceMilliseconds) continue;
     await new Promise((resolve) => setTimeout(resolve));

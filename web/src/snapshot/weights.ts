@@ -1,4 +1,4 @@
-// Lines of weights, from what a head keeps.
+// Lines of weights, from the saved data of a head.
 import type {HeldHead} from './file';
 
 /** The mean of rows (of the queries [begin, end)), or the sum of columns; NaN where all are hidden. */

@@ -1,4 +1,4 @@
-// A text whose words stand for those of another text: its weights by the other text's tokens.
+// A text whose words correspond to those of another text: its weights by the other text's tokens.
 import type {Alignment as Aligned} from '../answers';
 import type {Line} from '../arcs';
 import {withNulls} from '../arcs';
@@ -17,7 +17,7 @@ type Spans = (Span | null)[];
 export interface Alignment {
   ofA: Spans;
   ofB: Spans;
-  said: string;  // what does not line up; empty: all does
+  said: string;  // the parts that do not align; empty: everything does
 }
 
 /** Null where the texts cannot be aligned. */
@@ -74,7 +74,7 @@ export function alignedTo(a: SessionApi, b: SessionApi, spans: Spans): SessionAp
       const seen = own.map((each) => to ? cells[other * length + each]! : cells[each * length + other]!).filter((weight) => !Number.isNaN(weight));
       return seen.length === 0 ? NaN : to ? seen.reduce((sum, weight) => sum + weight, 0) : mean(seen);
     });
-    return {weights: withNulls(weights), largest: 0, edges: [], rest: {count: 0, weight: 0}};  // of a difference these are its own
+    return {weights: withNulls(weights), largest: 0, edges: [], rest: {count: 0, weight: 0}};  // a difference has its own
   });
   const marginals = (place: Place) => mappedQuestion(b.marginals(place), (of): Marginals => ({
     ...of, received: spans.map((keys) => keys ? of.received.slice(keys.first, keys.end).reduce((sum, value) => sum + value, 0) : NaN),
@@ -90,7 +90,7 @@ export function alignedTo(a: SessionApi, b: SessionApi, spans: Spans): SessionAp
     for (let query = rows.begin; query < rows.end; ++query) {
       for (let key = keys.begin; key < keys.end; ++key) {
         const at = Math.floor((query - rows.begin) / block) * width + Math.floor((key - keys.begin) / block);
-        if (!(made[at]! >= cells[query * length + key]!)) made[at] = cells[query * length + key]!;  // NaN is less than all
+        if (!(made[at]! >= cells[query * length + key]!)) made[at] = cells[query * length + key]!;  // true also if the entry is NaN
       }
     }
     return made.buffer as ArrayBuffer;

@@ -1,4 +1,4 @@
-// The server as the page sees it: docs/api.md in types, with caches for what does not change.
+// The page's view of the server: docs/api.md as types, with caches for constant answers.
 import type {
   Attention as AttentionInfo, Chosen, Evidence, FlowProgress, Marginals, Model as ModelInfo, Next, Score as ScoreName,
   Session as SessionInfo, Similar, Token,
@@ -43,16 +43,16 @@ export class SessionApi {
   private readonly asked: Recent<unknown>;
   private readonly proofs: Recent<Evidence>;
   readonly late: Late;
-  private changed: () => void = () => undefined;  // what is drawn should be drawn anew
-  private hasEveryNext = true;  // the words after each position were kept, not the last ones alone
+  private changed: () => void = () => undefined;  // requests a redraw
+  private hasEveryNext = true;  // the words after every position were kept, not only the last
   readonly model: ModelInfo;
-  private readonly scores = new Map<string, HeadScores[]>();  // by layer, as they come
+  private readonly scores = new Map<string, HeadScores[]>();  // by layer, in order of arrival
   private readonly far = new Map<string, FlowProgress>();  // by question
   error: ApiError | null = null;
-  failed: (error: ApiError) => void = () => undefined;  // a question had no answer
+  failed: (error: ApiError) => void = () => undefined;  // a question failed
   hasWeights = false;  // the pass has ended
-  readonly isDifference: boolean = false;  // its weights are those of one session less another's
-  readonly isB: boolean = false;  // of a comparison the side that is not A, alone
+  readonly isDifference: boolean = false;  // its weights are those of one session minus another's
+  readonly isB: boolean = false;  // only B of a comparison
 
   constructor(readonly about: About, readonly info: SessionInfo, readonly requests: Requests) {
     this.model = about.model;
@@ -73,7 +73,7 @@ export class SessionApi {
     this.proofs = recent(64);
     this.late = new Late((place, from, signal) => this.json(`${this.at(place)}/late/${from}`, signal), (place, scores) => this.merge(place, scores), () => this.changed());
     this.atlases = recent(8);
-    // Asked for ahead of time, so what goes wrong with it is nobody's concern.
+    // Prefetched, so its errors are ignored.
     const sizeOf = ({stack}: Place) => this.side(stack).attention;
     this.rows = new RowBlocks(sizeOf, this.blocks, async (place, begin, end, signal) =>
       (await answer(this.requests, `${this.path}/${this.at(place)}/rows?begin=${begin}&end=${end}`, {signal})).arrayBuffer());

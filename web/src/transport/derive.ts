@@ -1,4 +1,4 @@
-// Sessions that are made of others.
+// Sessions derived from others.
 import type {SessionInfo} from './api';
 import {json, kApi} from './ask';
 import type {Requests} from './requests';

@@ -1,4 +1,4 @@
-// Two sessions, or two heads of one, as one session that answers with what A has more than B.
+// Two sessions, or two heads of one, as a session that answers with A's excess over B.
 import type {EdgeRow, Line} from '../arcs';
 import {signedArcs, withNulls} from '../arcs';
 import type {Question} from '../data/slot';
@@ -18,9 +18,9 @@ const kMostKept = 500;
 export interface Sides {
   a: SessionApi;
   b: SessionApi;
-  aligned: [SessionApi, SessionApi];  // the weights of both by the tokens of A
+  aligned: [SessionApi, SessionApi];  // the weights of both, by A's tokens
   toB: (place: Place) => Place;
-  alignment: Alignment | null;  // null: each token of B stands for the one of A at its place
+  alignment: Alignment | null;  // null: each token of B corresponds to A's at the same index
 }
 
 /** The token of B that stands for one of A: the last one of its word's. */
@@ -69,7 +69,7 @@ function codesOf(a: Uint8Array, b: Uint8Array): Uint8Array {
   return a.map((code, at) => {
     const other = b[at]!;
     if (code === 0 && other === 0) return 0;
-    // Bytes are right to half a step: of neighbours nobody knows which is larger.
+    // Bytes are exact to half a step, so neighbours cannot be ordered.
     return Math.abs(code - other) <= 1 && code > 0 && other > 0 ? differenceCode(0) : differenceCode(weightOf(code) - weightOf(other));
   });
 }

@@ -1,4 +1,4 @@
-// The texts that a page begins with, of a tab and of the command line.
+// The page's initial texts, from the tab and the command line.
 import type {Model, Models} from '../answers';
 import type {Selection} from '../selection';
 import type {Input, Kept} from './transport';

@@ -1,4 +1,4 @@
-// Scores that take passes of the model: asked for head by head while something shows them, the head in view first.
+// Scores that need passes of the model: requested head by head while they are shown, the current head first.
 import type {LateScores} from '../answers';
 import type {Place} from '../selection';
 import {nameOf} from '../selection';
@@ -8,7 +8,7 @@ export type LateFrom = 'probe' | 'run';
 
 type Ask = (place: Place, from: LateFrom, signal: AbortSignal) => Promise<LateScores>;
 
-const kRedrawMilliseconds = 150;  // a redraw takes longer than the answer of a small model
+const kRedrawMilliseconds = 150;  // a redraw takes longer than a small model's answer
 
 interface Wanted { from: LateFrom; place: Place }
 
@@ -17,9 +17,9 @@ function keyOf(from: LateFrom, place: Place): string { return `${from} ${nameOf(
 export class Late {
   private readonly found = new Map<string, LateScores>();
   private wanted: Wanted[] = [];
-  private asked: string[] = [];  // what is wanted, in words, so that the same wish costs nothing
+  private asked: string[] = [];  // the wanted scores as text, so that repeating a wish costs nothing
   private stopped: AbortController | null = null;
-  private isRefused = false;     // a saved page has no model, and knows what it was saved with
+  private isRefused = false;     // a saved page has no model, only the scores it was saved with
 
   /** `told` hears of each answer, `changed` at most every kRedrawMilliseconds and after the last one. */
   constructor(private readonly ask: Ask, private readonly told: (place: Place, scores: object) => void, private readonly changed: () => void) {}
@@ -78,7 +78,7 @@ export class Late {
         redrawn = performance.now();
       }
     } catch {
-      this.isRefused = !signal.aborted;  // what goes wrong leaves its dash
+      this.isRefused = !signal.aborted;  // on an error the dash remains
     }
     this.stopped = null;
     if (isStale) this.changed();

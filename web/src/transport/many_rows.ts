@@ -1,8 +1,8 @@
-// Rows of a head as numbers, as many at once as the server gives.
+// Rows of a head as numbers, as many at once as the server allows.
 import type {Looks, LooksReader} from '../looks';
 
-const kMostWeights = 1 << 21;  // of one answer with rows
-const kMostKeptRows = 64;      // that a drawing shows too
+const kMostWeights = 1 << 21;  // per answer with rows
+const kMostKeptRows = 64;      // that a drawing also shows
 
 /** Whole rows from `first` on, one behind the other; masked cells are NaN. */
 export type Take = (cells: Float32Array, first: number) => void;

@@ -1,4 +1,4 @@
-// Which models there are, and what the server says of one.
+// The available models, and the server's facts about one.
 import type {FoundModels, Model, Models} from '../answers';
 import {json, kApi} from './ask';
 import type {About} from './api';

@@ -43,7 +43,7 @@ class Answer implements Waiting {
 
   fail(why: unknown): void {
     this.body?.error(why);
-    this.reject(why);  // nothing, where it has begun
+    this.reject(why);  // no effect once it has begun
   }
 }
 
@@ -73,7 +73,7 @@ class Told implements Waiting {
 
 export class NotebookTransport implements Transport {
   private readonly waiting = new Map<string, Waiting>();
-  // Every page that hears the kernel hears all answers, those of another window too.
+  // Every page of the kernel receives all answers, including those for other windows.
   private readonly own = crypto.getRandomValues(new Uint32Array(2)).join('.');
   private count = 0;
   private readonly hear = (message: FromKernel, buffers: DataView[]) => this.take(message, buffers);

@@ -1,4 +1,4 @@
-// Answers that do not change, remembered; and lanes, in which a newer question ends the older one.
+// A cache of constant answers; and lanes, in which a newer question cancels the older one.
 
 import type {Requests} from './requests';
 

@@ -1,10 +1,10 @@
-// The requests of one page, counted: what waits for quiet is told when nothing is on its way.
+// The requests of one page, counted: waits for quiet end when none is running.
 import type {Quantity} from '../selection';
 import type {Events, Transport} from './transport';
 
 export class Requests {
-  carried = () => false;  // whether weights are asked for as shares of what rows carry
-  private open = 0;  // requests, streams and readings of answers that have not ended
+  carried = () => false;  // whether weights are requested as shares of what rows carry
+  private open = 0;  // running requests, streams and readings of answers
   private waiting: (() => void)[] = [];
 
   constructor(readonly transport: Transport) {}

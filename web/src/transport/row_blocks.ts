@@ -1,4 +1,4 @@
-// Exact rows, many at a time: what the pointer will be at next is there before it comes.
+// Exact rows, many at a time, so that the pointer's next row is usually there.
 import {arcs, withNulls} from '../arcs';
 import type {EdgeRow, Line} from '../arcs';
 import {nameOf} from '../selection';
@@ -43,7 +43,7 @@ export class RowBlocks {
       this.blocks.get(this.name(place, block), `rows-${block - first}`, async (signal) => {
         const to = Math.min(this.sizeOf(place).queries, from + rows);
         return new Float32Array(await this.ask(place, from, to, signal));
-      }).catch(() => undefined);  // only ahead of time: who needs a row asks for it
+      }).catch(() => undefined);  // only a prefetch: a row that is needed is requested again
     }
   }
 

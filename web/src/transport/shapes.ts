@@ -1,4 +1,4 @@
-// Answers in the form that the page has them in.
+// Converts answers to the page's form.
 import type {Head, LayerHeads, Model, Models} from '../answers';
 import type {Edge, Line} from '../arcs';
 import type {Place} from '../selection';

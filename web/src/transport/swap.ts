@@ -1,4 +1,4 @@
-// A word of the text in place of another: where it occurs, and the text where the new word is more than one token.
+// Replaces a word of the text: where it occurs, and the text if the new word is more than one token.
 import {phrase} from '../tokens';
 import type {SessionInfo} from './api';
 

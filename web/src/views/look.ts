@@ -1,4 +1,4 @@
-// Look: who attends to whom, the matrix of a head, the next word.
+// Look: attention between tokens, the matrix of a head, the next word.
 import {html} from '../dom';
 import {betweenPanel} from '../panels/between';
 import {betweenSide} from '../panels/between_side';
@@ -48,7 +48,7 @@ export const look: View = {
   label: 'Look',
   key: '1',
   differs: true,
-  fits: (page) => !page.stage.isTwo && underOf(page) === nothing && hasRoom(page),  // other heads under the columns, or a column under others, may be longer
+  fits: (page) => !page.stage.isTwo && underOf(page) === nothing && hasRoom(page),  // other heads below the columns, or a column below others, may extend further
   needs: () => true,
   parts: ['chips', 'text'],
   keys: [
@@ -79,7 +79,7 @@ export const look: View = {
     side.append(first, short, test);
     const sidePart = switching(first, page, () => page.store.now.pair === null ? nextPanel : betweenSide, () => undefined);
     const underPart = switching(under, page, () => underOf(page), () => { under.hidden = underOf(page) === nothing; });
-    const panels: Panel[] = [matrix, edgesPart, sidePart, whyShort(short, page), underPart, betweenTest(test, page)];  // what is asked for first comes first
+    const panels: Panel[] = [matrix, edgesPart, sidePart, whyShort(short, page), underPart, betweenTest(test, page)];  // requested in this order
     if (switches) panels.push({update: () => switches.show(), destroy: () => undefined});
     return {
       keys: {a: () => rearrange(page), 0: () => matrix.fit(), t: () => void matrix.toggleTable(), w: () => page.store.set({view: 'why'})},

@@ -1,4 +1,4 @@
-// Matrix: one head at full size, from all of it to single cells with their numbers.
+// Matrix: one head at full size, from the whole to single cells with their numbers.
 import {button, html, say} from '../dom';
 import type {Page} from '../panel';
 import {matrixPanel} from '../panels/matrix';
