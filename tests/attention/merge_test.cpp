@@ -1,4 +1,4 @@
-// Attention over parts of the keys, merged, is attention over all of them.
+// Merging attention over parts of the keys gives attention over all of them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -50,7 +50,7 @@ struct Problem {
     return attention(all);
   }
 
-  // The parts between the cuts, one after the other.
+  // The parts between the cuts, in order.
   Attended merged(const std::vector<std::int64_t>& cuts, bool with_sink) const {
     Attended sum = attention(part(0, cuts[0]));
     for (std::size_t n = 0; n < cuts.size(); ++n) {

@@ -43,7 +43,7 @@ TEST(ExplainCommand, AWindowIsCountedRowByRow) {
   EXPECT_EQ(plan["allowed_pairs"], 2 * 1000 * 100);
 }
 
-// What `heed attend --grad` would run: the gradient of a given scale is one of those by default.
+// The plan of `heed attend --grad`: the gradient of a given scale is included by default.
 TEST(ExplainCommand, PlansTheGradientsThatAreNamed) {
   const auto backward = [](std::vector<std::string> more) {
     more.insert(more.begin(),

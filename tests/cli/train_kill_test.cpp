@@ -1,4 +1,4 @@
-// Runs of every task that are killed, and disks that fill up: nothing is lost.
+// Runs of every task that are killed, and full disks: nothing is lost.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -85,7 +85,7 @@ class KilledTask : public test::TrainProgram, public testing::WithParamInterface
     return words;
   }
 
-  // Kills it until it comes to its end in peace; how often it took.
+  // Kills it until it ends by itself; returns the number of attempts.
   int kill_until_done(const std::string& folder, std::mt19937& random) const {
     Words words = arguments_of(folder);
     words.emplace_back("--resume");

@@ -1,4 +1,4 @@
-// heed train as a program that is interrupted and told nonsense.
+// heed train interrupted, and with invalid arguments.
 #include <gtest/gtest.h>
 
 #include <algorithm>

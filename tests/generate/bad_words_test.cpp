@@ -1,4 +1,4 @@
-// Sequences that a model never writes: `bad_words_ids`, as transformers has it.
+// Sequences that a model never generates: `bad_words_ids`, like in transformers.
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What a folder says of how to generate, beside transformers.
+// A folder's generation settings, compared with transformers.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

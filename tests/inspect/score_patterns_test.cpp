@@ -1,5 +1,5 @@
-// Every score of the text, raw and sink-adjusted, of patterns made by hand: against its definition
-// in plain loops, and the pure ones against what can be said of them at once.
+// Every score of hand-made patterns, raw and sink-adjusted: compared with its definition in plain
+// loops, and for pure patterns with known values.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -103,8 +103,8 @@ TEST_P(ScoresOf, EveryPatternAreThoseOfTheirDefinitions) {
   }
 }
 
-// A score that this file does not define would not be tested: each has a definition here or is of
-// one form (the sink's own), of words or of a source (token_scores_test), or of passes
+// A score that this file does not define would be untested: each has a definition here or has only
+// one form (the sink's own), or depends on words or a source (token_scores_test) or on passes
 // (late_scores_test).
 TEST(ScoresOfPatterns, AreAllOfThem) {
   const std::set<std::string> elsewhere = {"sink", "value_sink", "same_word", "coverage"};

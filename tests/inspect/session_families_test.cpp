@@ -1,4 +1,4 @@
-// Sessions of models that are no decoder alone.
+// Sessions of models other than a single decoder.
 #include <gtest/gtest.h>
 
 #include <filesystem>

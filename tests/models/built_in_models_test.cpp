@@ -1,4 +1,4 @@
-// Which of the models that come with heed is meant where none is named.
+// Which built-in model is used if none is named.
 #include <gtest/gtest.h>
 
 #include <filesystem>

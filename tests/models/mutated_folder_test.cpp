@@ -1,4 +1,4 @@
-// Model folders with a few bytes changed: they load, or one Error names the file, and nothing else
+// Model folders with a few bytes changed: they load, or an Error names the file, and nothing else
 // happens.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

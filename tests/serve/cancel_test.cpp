@@ -1,4 +1,4 @@
-// Work that nobody waits for any more stops.
+// Work whose result is no longer wanted stops.
 #include <atomic>
 #include <functional>
 #include <future>

@@ -1,4 +1,4 @@
-// What is judged before a body is read, how much is read, and for how long.
+// What is checked before a body is read, how much is read, and for how long.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -182,7 +182,8 @@ TEST(ServerFront, ARequestThatDripsIsDroppedWhenItsTimeIsOver) {
   }
 }
 
-// A worker that read a half would wait for the rest longer than the client waits for its answer.
+// A worker that read half a request would wait for the rest longer than the client waits for its
+// answer.
 TEST(ServerFront, SilentClientsAndHalvesOfRequestsHoldNoWorker) {
   const Served served(test::served_options({.request_time = std::chrono::hours(1), .workers = 1}));
   std::vector<RawClient> idle;

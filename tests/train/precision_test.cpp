@@ -1,4 +1,5 @@
-// What may change how a step is computed and not what it is: bf16 products, activations made again.
+// Settings that change how a step is computed but not its result: bf16 products, recomputed
+// activations.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
