@@ -264,7 +264,7 @@ export function parse(hash: string): Address {
   return {selection, wrong};
 }
 
-/** What is wrong with an address, a sentence each; nothing where there is none. */
+/** The errors of an address, one sentence each; empty without errors. */
 export function remarks(hash: string, {wrong}: Address): string[] {
   return /^#?$/.test(hash) ? [] : wrong.map(({said}) => said);
 }

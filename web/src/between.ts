@@ -36,7 +36,7 @@ export function between(cells: Float32Array, width: number, {queries, keys}: Blo
   return {rows, means};
 }
 
-/** How much of a text's attention a head sends to a text, as its chip tells; undefined until the scores are there. */
+/** How much of a text's attention a head sends to a text, for its chip; undefined until the scores arrive. */
 export function pairShare({api, store}: Page, place: Place): number | undefined {
   const of = (store.now.pair ?? kUsualPair).toLowerCase().replace('-', '_to_') as keyof Shares;
   return api.scoresOf(place)?.find(({head}) => head === place.head)?.shares?.[of];
@@ -55,7 +55,7 @@ export function blockInSight({side, store}: Page, query: number | null = null): 
   return {queries: windowOf(queries, query ?? store.pinnedQuery), keys: windowOf(keys, store.pinnedKey)};
 }
 
-/** Rows of several heads, each in a slot of its own. */
+/** Rows of several heads, with a slot for each. */
 export class BetweenData {
   private readonly slots: Slot<Float32Array>[] = [];
   private readonly known = new WeakMap<Float32Array, {keys: string; value: Between}>();

@@ -29,7 +29,7 @@ export function svg<Name extends keyof SVGElementTagNameMap>(
   return element;
 }
 
-/** Writes where something else stands: equal text laid out again costs as much as new text. */
+/** Writes only if the text differs: laying out equal text again costs as much as new text. */
 export function say(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }

@@ -9,7 +9,7 @@ type Places = Pick<Selection, 'places'>;
 /** The heads of one attention. */
 export type Heads = Pick<Side, 'layers' | 'heads' | 'held'>;
 
-/** Whether the page is a file, which holds some heads and asks nobody. */
+/** Whether the page is a saved file, which has some heads and no server. */
 export function isSaved(model: ModelInfo): boolean { return model.held !== undefined; }
 
 /** Whether there are weights alone: no q and no k, so scores have no parts. */
@@ -67,7 +67,7 @@ export function layerAfter(all: Heads, selection: Places, by: 1 | -1): Places {
   return {places: selection.places};
 }
 
-/** What a saved page cannot show of an address, in a sentence; null where it can show all. */
+/** A sentence about the parts of an address that a saved page cannot show; null if it can show all. */
 export function missing(all: Heads, {places}: Places): string | null {
   const names = places.filter((place) => !holds(all, place)).map(headText);
   if (names.length === 0) return null;

@@ -67,14 +67,14 @@ export function plain(token: Token): string {
   return `${character.text} ${character.begin === token.index ? text.slice(character.text.length) : text}`;
 }
 
-/** The space that stands before a token: its own, or one that keeps a special token apart. */
+/** The space before a token: its own, or one that separates a special token. */
 export function gapBefore(tokens: Token[], at: number, gap = ' '): string {
   const token = tokens[at];
   const isApart = token && (shown(token).gap || (at > 0 && (token.special || tokens[at - 1]!.special)));
   return isApart ? gap : '';
 }
 
-/** Where it is written from right to left, so that what stands around it keeps its place. */
+/** For text written from right to left: isolates it, so that its surroundings keep their order. */
 export function isolated(text: string): string {
   return /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/.test(text) ? `\u2068${text}\u2069` : text;
 }
@@ -133,7 +133,7 @@ function hexBytes(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Of a token of bytes the whole character, once; and nothing of the other tokens of it. */
+/** For a token of bytes, the whole character at its first token; empty at its other tokens. */
 export function whole(token: Token): Shown {
   const character = kCharacters.get(token);
   if (!character) return shown(token);

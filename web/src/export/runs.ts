@@ -12,7 +12,7 @@ export function fontOf(style: CSSStyleDeclaration): string {
   return `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
 }
 
-/** How far the line of text stands below the top of its box; browsers round it. */
+/** The distance of the text's line from the top of its box; browsers round it. */
 function ascent(style: CSSStyleDeclaration): number {
   kMeasure.font = fontOf(style);
   return Math.round(kMeasure.measureText('x').fontBoundingBoxAscent);
@@ -29,7 +29,7 @@ function isNextTo(a: Box, b: Box): boolean {
   return Math.abs(a.top - b.top) < 1 && (Math.abs(a.right - b.left) < 1 || Math.abs(b.right - a.left) < 1);
 }
 
-/** Of a node on several lines, or with several directions of writing: what stands together. */
+/** Splits a node with several lines or writing directions into contiguous parts. */
 function pieces(node: Text, begin: number, end: number): Run[] {
   const runs: Run[] = [];
   let last: Box | null = null;
@@ -64,7 +64,7 @@ function runsOf(node: Text, style: CSSStyleDeclaration): Run[] {
   return found.map(({text, box}) => ({text: (collapse ? text.replace(/\s+/g, ' ') : text).trimEnd(), box}));
 }
 
-/** Between which edges a line stands that ends with an ellipsis, and whether that has been written. */
+/** The edges of a line that ends with an ellipsis, and whether it has been written. */
 export interface Cut { left: number; right: number; written: boolean }
 
 /** As many characters as fit before the ellipsis. */
@@ -80,7 +80,7 @@ function beforeCut(run: Run, style: CSSStyleDeclaration, cut: Cut): Run | null {
   return {text, box: {...run.box, ...isLeftwards ? {left: run.box.right - width} : {right: run.box.left + width}}};
 }
 
-/** What is written on the root is not repeated. */
+/** Properties of the root are not repeated. */
 export const kRootText = {family: 'Inter, system-ui, sans-serif', size: '13px', weight: '400'};
 
 /** The edge of a run that stays where it is when another font makes the run shorter or longer. */

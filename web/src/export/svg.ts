@@ -6,7 +6,7 @@ import type {Cut} from './runs';
 import {drawLine, drawText, kRootText} from './runs';
 import {drawCanvas, drawShapes} from './shapes';
 
-/** What is for the reader of the page alone; `data-unsaved` marks more of it. */
+/** Parts only for readers of the page; `data-unsaved` marks further ones. */
 const kLeftOut = '[data-unsaved], .spoken, .notice, dialog, noscript, script, style';
 
 /** What changes a part and says nothing in a figure: switches with their names, menus, fields. */
@@ -118,7 +118,7 @@ function partOf(root: HTMLElement, name: string): Element {
   throw new NoPanel(`this view has no panel ${name}, expected one of ${panelNames(root).join(', ')}`);
 }
 
-/** What the marks of a part take: labels stand out at its sides, and under them may be room that its neighbours made. */
+/** The extent of a part's marks: labels extend beyond its sides, and below may be room that its neighbours made. */
 function extentOf(part: Element, leftOut: string, {left, top, right, bottom}: Box): Box {
   const hasMarks = (each: Element) => each instanceof HTMLCanvasElement || (each instanceof SVGElement && !(each instanceof SVGSVGElement))
     || [...each.childNodes].some((node) => node instanceof Text && node.data.trim() !== '');

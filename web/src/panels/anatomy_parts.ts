@@ -17,7 +17,7 @@ export function pooled(row: number[]): number[] {
     row.slice(at * block, (at + 1) * block).reduce((most, value) => Math.abs(value) > Math.abs(most) ? value : most, 0));
 }
 
-/** What is drawn as full: of many numbers a few that stand far out do not make the others pale. */
+/** The value drawn at full strength, so that a few outliers do not make the other numbers pale. */
 function fullOf(rows: number[][]): number {
   const sizes = rows.flat().map(Math.abs).sort((a, b) => a - b);
   return Math.max(1e-9, sizes[Math.floor(kFull * (sizes.length - 1))] ?? 0);

@@ -9,7 +9,7 @@ import type {Token} from '../transport/api';
 import {writtenAt} from '../written';
 import type {RowState} from './edge_rows';
 
-/** What stands over the columns. */
+/** The headings above the columns. */
 export interface BetweenNames { share: string; asks: string; read: string; mean: string }
 
 /** `rows`: how many are drawn. */

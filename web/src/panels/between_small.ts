@@ -34,7 +34,7 @@ export class BetweenSmall {
 
   constructor(private readonly page: Page) {}
 
-  /** `name`: what stands over a head's drawing. */
+  /** `name`: the title above a head's drawing. */
   draw(block: Block, places: Place[], found: Map<string, Between>, name: (place: Place) => string): void {
     const now = [nameOf(primary(this.page.store.now)), ...places.flatMap((place) => [name(place), this.share(place), found.get(nameOf(place))])];
     if (now.length === this.drawn.length && now.every((each, at) => each === this.drawn[at])) return;

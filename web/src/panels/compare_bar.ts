@@ -135,7 +135,7 @@ export class CompareBar implements Panel {
     return api.isDifference && !viewOf(now.view).differs ? '. This view shows A; B alone shows B' : '';
   }
 
-  /** What it does to the loss, as Heads writes it. */
+  /** Its effect on the loss, formatted as in Heads. */
   private sayLoss(): void {
     const {compared} = this.comparison;
     const can = compared && compared.a !== compared.b && compared.unlike === '' && compared.a.hasWeights && viewOf('words').needs(compared.a.model) && !isSaved(compared.b.model);
@@ -145,7 +145,7 @@ export class CompareBar implements Panel {
     say(this.loss, `loss ${nats(b.nats - a.nats)} nats per token (${fixed(a.nats, 3)} \u2192 ${fixed(b.nats, 3)})`);
   }
 
-  /** What it does to the next word. */
+  /** Its effect on the next word. */
   private sayWords(): void {
     const {compared} = this.comparison;
     const {side, store} = this.page;

@@ -84,7 +84,7 @@ export class CompareForm {
       }))];
   }
 
-  /** The edits of the pinned token, in the text that it stands in. */
+  /** The edits of the pinned token, in its text. */
   private tokenEdits(): HTMLElement[] {
     const {side, store: {now: {query, key, to}}, api: {info}, derive} = this.page;
     const at = key ?? query;

@@ -34,7 +34,7 @@ function style({edge, kind}: Arc): {width: number; opacity: number} {
   }
 }
 
-/** The arc of head number `at` of `count` in one drawing: a lane of its own, and its number on a line of its own. */
+/** The arc of head number `at` of `count` in one drawing: each has a separate lane, and a separate line for its number. */
 export function inLane(arc: Arc, at: number, count: number): Arc {
   const step = at - (count - 1) / 2;
   return {
@@ -48,7 +48,7 @@ function link([left, right]: [number, number], source: number, target: number): 
   return `M${left},${source}C${middle},${source},${middle},${target},${right},${target}`;
 }
 
-/** Where a number stands over the middle of an arc, and off it: on the side from which a steep one falls away. */
+/** The place of a number above the middle of an arc: beside a steep arc, on the side away from its descent. */
 function besideMiddle({source, target}: Arc, [left, right]: [number, number], width: number): Mark['attributes'] {
   const slope = (target - source) / (right - left);
   const steep = Math.min(1, Math.abs(slope) * 2);
@@ -79,7 +79,7 @@ function marksOf(arc: Arc, columns: [number, number], actions: boolean): Mark[] 
   return marks;
 }
 
-/** Draws the arcs between both columns, which stand at `left` and `right`; a line holds the rows of a span. */
+/** Draws the arcs between the columns at `left` and `right`; a line has the rows of a span. */
 export function drawArcs(
   room: SVGSVGElement, arcs: Arc[], columns: [number, number], actions: ArcActions,
   span: [number, number] | null = null

@@ -7,7 +7,7 @@ import type {Rows} from '../rows';
 import type {Place} from '../selection';
 import {nameOf} from '../selection';
 
-/** Of the shown token, or of another row in sight. */
+/** For the shown token, or another visible row. */
 export interface ShownEdge { edge: Edge; own: boolean; place: Place }
 
 export function ownEdges(rows: EdgeRow[], place: Place): ShownEdge[] {

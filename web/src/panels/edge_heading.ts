@@ -13,7 +13,7 @@ function rowsText({side, store}: Page, at: Span): string {
   return store.to ? `to ${spanName({tokens: side.queries}, at)}` : '';
 }
 
-/** `choice`: the arcs that stand with nothing pinned; null in a narrow page, which then has none. */
+/** `choice`: the arcs shown while nothing is pinned; null on a narrow page, which then has none. */
 export function headingOf(page: Page, at: Span | null, choice: Choice | null): Heading {
   const {api, side, store} = page;
   const {places} = store.now;

@@ -36,7 +36,7 @@ export function slotsOf(entries: Entry[], window: Span, count: number, pinned: n
   return spread(slots, count);
 }
 
-/** Those without a row stand evenly between those that have one. */
+/** Entries without a row are spread evenly between those with one. */
 function spread(slots: (number | null)[], count: number): number[] {
   const found = [...slots];
   for (let begin = 0; begin < slots.length;) {

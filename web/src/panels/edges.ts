@@ -132,7 +132,7 @@ class EdgesPanel implements Panel {
     say(this.after, this.page.api.hasWeights ? after : '');
   }
 
-  /** The arcs that stand with nothing pinned. */
+  /** The arcs shown while nothing is pinned. */
   private get choice(): Choice { return largestOfRows(this.rows.edges(this.data.others)); }
 
   private get most(): number { return Math.max(1, Math.floor((this.height - kRest) / kRowHeight)); }
@@ -240,7 +240,7 @@ class EdgesPanel implements Panel {
     replaceUnlessSame(this.keys, made);
   }
 
-  /** What a head of one drawing has in other keys. */
+  /** A head's weight on other keys, in a common drawing. */
   private leftOf(place: Place): string {
     const line = this.data.lines.get(nameOf(place));
     return line ? `+ ${weight(this.rows.line(line, this.page.store.to).rest.weight)}` : '';

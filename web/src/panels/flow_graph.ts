@@ -13,7 +13,7 @@ const kMostShare = 34;
 
 interface Places { x: number[]; rooms: number[]; names: number; isTight: boolean }
 
-/** Columns of tokens stand evenly; runs of others, whose names are longer, have more room. */
+/** Columns of tokens are evenly spaced; runs of others, whose names are longer, have more room. */
 function placesOf({flow}: FlowData, width: number): Places {
   const weights = flow.columns.map(({begin, end}) => end - begin > 1 ? 1.75 : 1);
   const [names, after] = width < 500 ? [88, 8] : [kNames, 30];

@@ -11,7 +11,7 @@ export function flowPosition({store, side}: Page): number {
   return query !== null && (side.isSquare || !to || key !== null) && query < side.queries.length ? query : side.queries.length - 1;
 }
 
-/** The node of the pinned key: of a cross-attention a source token, which stand behind the others. */
+/** The node of the pinned key: for a cross-attention a source token, whose nodes follow the others. */
 export function keyNode({store, side}: Page): number | null {
   const {key} = store.now;
   if (key === null || key === store.now.query && side.isSquare) return null;

@@ -107,7 +107,7 @@ export class GridPanel implements Panel {
     return [name, document.createTextNode(` ${[lead, ...others.map(shortText)].join(' \u00b7 ')}`)];
   }
 
-  /** In which order heads stand, and how many pass the filter, where anything has changed that says so. */
+  /** Updates the order of heads and the number that pass the filter, if their inputs have changed. */
   private judge(): void {
     const {api, side, store: {now: {sort, filter}}} = this.page;
     const state = `${sort} ${api.scored.done} ${filter}`;

@@ -56,7 +56,7 @@ function labelOf(page: Page, place: Place, isHeld: boolean): string {
   return `head ${headText(place)}${said}${isHeld ? '' : '; this file does not hold it'}`;
 }
 
-/** What of a head's cell can change, but for the pointer. */
+/** The parts of a head's cell that can change, except by the pointer. */
 export interface CellState { place: Place; isFiltered: boolean; canvas: HTMLCanvasElement }
 
 export function headCell(page: Page, {place, isFiltered, canvas}: CellState, choose: (event: MouseEvent) => void): HTMLButtonElement {

@@ -63,7 +63,7 @@ export class GridHeading {
     this.otherSort.replaceChildren(menu('Sort by another score', this.others, chosen, (name) => this.sort(name), 'other'));
   }
 
-  /** Of what is typed the last that parses is the filter. */
+  /** The filter is the last typed text that parses. */
   private read(): void {
     const text = this.field.value.replace(/ +/g, ' ').trim();
     const read = filterOf(this.page, this.field.value);

@@ -68,7 +68,7 @@ export function layoutOf(shape: GridShape): GridLayout {
   };
 }
 
-/** Where a line stands, counted through all layers. */
+/** The index of a line, counted over all layers. */
 export function lineTop({lines, lineHeight, name}: GridLayout, line: number): number {
   return line * lineHeight + (Math.floor(line / lines) + 1) * name;
 }

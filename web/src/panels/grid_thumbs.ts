@@ -10,7 +10,7 @@ const kLanes = 2;              // concurrent requests
 const kAheadEntries = 2 ** 36; // invisible heads are fetched only if the model takes at most about a minute
 const kMostKept = 4096;        // heads: 20 MB
 
-/** What a page keeps of a session between two looks at its grid. */
+/** A session's data that the page keeps between two visits to its grid. */
 export type KeptThumbs = Map<string, {cut: Cut; codes: Uint8Array}>;
 
 const kept = new WeakMap<object, KeptThumbs>();
@@ -47,13 +47,13 @@ export class Thumbs {
     return this.lastCut ?? cutOf(queries, keys, 2 ** (zooms - 1), this.cells);
   }
 
-  /** At most so many cells a side from now on. */
+  /** Limits the cells per side from now on. */
   resize(cells: number): void {
     if (cells !== this.cells) this.lastCut = null;
     this.cells = cells;
   }
 
-  /** Of all heads, those in sight, which come first; the others follow where that is no great work. */
+  /** Requests visible heads first; then the others, if that is little work. */
   want(inSight: number[], count: number): void {
     const {queries, keys} = this.page.side.attention;
     const seen = new Set(inSight);
@@ -76,7 +76,7 @@ export class Thumbs {
     for (let lane = 0; lane < kLanes; ++lane) this.ask(`thumbs-${lane}`);
   }
 
-  /** The next heads that nobody has asked for; a request of one head alone, which takes long, gives way to one in sight. */
+  /** The next heads not yet requested; a slow request for one head yields to a visible one. */
   private ask(lane: string): void {
     const busy = new Set([...this.asked.values()].flat());
     const missing = this.wanted.filter((head) => !this.codes(head) && !this.failed.has(head) && !busy.has(head));

@@ -42,7 +42,7 @@ function named({tokens}: HasTokens, at: number): Said { return [html('b', {}, `\
 
 function word(text: string): HTMLElement { return html('b', {}, `\u201c${isolated(plain(asToken(text)))}\u201d`); }
 
-/** Who attends to whom. */
+/** Attention between tokens. */
 function rowStep(page: Page, cell: WhyCell | null): Step {
   const {side, api} = page;
   const where = !side.isSquare ? 'Before each word that it writes, the model looks at the source: a head spreads a weight of 1 over all of it.'

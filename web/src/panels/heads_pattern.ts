@@ -19,7 +19,7 @@ function readRow(text: string): {query: number; keys: number[]; weights?: number
   return {query: Number(query), keys: parts.map((part) => Number(part![1])), ...weights[0] !== undefined && {weights: weights.map(Number)}};
 }
 
-/** What the field says; null where it is none of what it may be. */
+/** The field's content; null if it is invalid. */
 export function readExample(text: string): Example | null {
   const [, layer, head] = /^(?:like )?L?(\d{1,4})[.\u00b7]\s*H?(\d{1,4})$/i.exec(text) ?? [];
   if (head !== undefined) return {layer: Number(layer), head: Number(head)};

@@ -24,7 +24,7 @@ const kInOrder: Column = {
 /** A column of the table: a score of the model, or how much heads resemble an example. `of`: the side of a comparison; default: what is shown. */
 export interface Column extends Score { title: string; of?: Show }
 
-/** What a search by an example has found, and what it looked for. */
+/** The result of a search by an example, and the example. */
 export interface Alike { said: string; overlap: Map<string, number> }
 
 function named(page: Page, name: string): Column | undefined {
@@ -55,7 +55,7 @@ const kFirstSort = new WeakMap<SelectionStore, string>();  // of the open view
 /** Heads opens anew: a head that heed has chosen is ranked by what sets it apart. */
 export function openHeads({store}: Page): void { kFirstSort.delete(store); }
 
-/** The score in which the head that heed has chosen ranks highest, the larger of two; null where somebody else has chosen it. */
+/** The score in which heed's chosen head ranks highest, the larger of two; null if the reader chose the head. */
 function apart(page: Page): string | null {
   const {api, store} = page;
   const {done, of} = api.scored;
@@ -125,7 +125,7 @@ export function valueText({unit, from}: Column, value: number | undefined): stri
   return unit === 'tokens' ? tokensAway(value) : fixed(value, 2);
 }
 
-/** What stands under a column's name. */
+/** The text below a column's name. */
 export function unitText({name, title, from}: Column): string { return from === 'run' ? 'loss, nats' : sourceOf(name) || title; }
 
 /** `4 heads ≥ .40`, `none ≥ .20`, `max L4.H4 .77`; of a difference the largest of either sign. */

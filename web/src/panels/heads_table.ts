@@ -25,7 +25,7 @@ const kBelow = 70;     // the line about heads that reach it, and the foot
 
 type Line = Ranked | 'threshold';
 
-/** What the bars of a column have room for: both signs share one scale, and none is cut. */
+/** The range of a column's bars: both signs share one scale, and no bar is cut. */
 interface Extent { low: number; high: number }
 
 function extentOf({unit, of}: Column, values: number[]): Extent {
@@ -92,7 +92,7 @@ export class HeadsTable implements Panel {
     }));
   }
 
-  /** What the numbers and the bars of each column take. */
+  /** The widths of numbers and bars in each column. */
   private measure(heads: Ranked[], alike: Alike | null): void {
     const valuesOf = (column: Column) => heads.map(({place}) => valueOf(this.page, place, column, alike));
     const sides = this.columns.filter(({of}) => of === 'A' || of === 'B');  // on one scale

@@ -19,7 +19,7 @@ export function levelName({name, layer}: Level): string {
   return name === 'embedding' ? 'tokens' : name === 'layer' ? `layer ${layer}` : `${layer} ${name}`;
 }
 
-/** The words around the position, so many that there is room for. */
+/** The words around the position, as many as fit. */
 function windowOf(page: WordsPage, width: number): {begin: number; end: number} {
   const most = Math.max(4, Math.min(24, Math.floor((width - kNames) / kColumn)));
   const length = page.tokens.length;

@@ -30,7 +30,7 @@ const kToMatrix = 6;         // from the row labels
 const [kLists, kListsBelow] = [140, 290];  // from the top of the matrix at full size to the lists beside it; or to one list below it
 const kScaleNames = {linear: 'linear', sqrt: 'square root', log: 'log', rank: 'rank'};
 
-/** `isFull`: it has the width of the page, and the read-out stands beside it. */
+/** `isFull`: it has the width of the page, with the read-out beside it. */
 export interface MatrixOptions { isFull?: boolean }
 
 class MatrixPanel implements Panel {
@@ -158,7 +158,7 @@ class MatrixPanel implements Panel {
 
   private get isFull(): boolean { return this.options.isFull === true && !this.page.stage.isStacked; }
 
-  /** The room for what stands at the columns: as much as tokens need, so that nothing moves where the matrix is zoomed to them. */
+  /** The room for column labels: enough for tokens, so that nothing moves when the matrix is zoomed to them. */
   private get band(): number { return MatrixLabels.height(this.page.stage.isNarrow ? 0 : Infinity); }
 
   private widthWith(lead: number): number {
@@ -170,7 +170,7 @@ class MatrixPanel implements Panel {
 
   zoomBy(factor: number): void { this.sight.zoomBy(factor); }
 
-  /** How many entries a side one cell of what is drawn stands for. */
+  /** The entries per side of one drawn cell. */
   get block(): number { return this.tiles.levelFor(this.sight.now.size * this.page.stage.pixelRatio).block; }
 
   /** A real table in the matrix's place, and back. */
@@ -249,7 +249,7 @@ class MatrixPanel implements Panel {
     this.readOut.show(row === null ? null : {at, other: row, to, line, speak, rows, ...both && {both}});
   }
 
-  /** Of a difference: what each side has there. */
+  /** For a difference: the values of both sides. */
   private bothOf({first, end}: Span, row: number | null, rows: Rows): [number | null, number | null] | null {
     const {store: {now, to}, api, compared} = this.page;
     if (!compared || !api.isDifference) return null;

@@ -67,7 +67,7 @@ export class MatrixCanvas {
     this.drawMarks(context, sight, marks);
   }
 
-  /** What is not asked about is paler, and a line of nothing stands between the texts. */
+  /** Other parts are paler, and an empty line separates the texts. */
   private fade(context: CanvasRenderingContext2D, {left, top, size}: Sight, {queries, keys}: Block): void {
     const {split, attention} = this.side;
     const [width, height] = [attention.keys * size, attention.queries * size];

@@ -4,7 +4,7 @@ import type {Box, Cell, Extent, MatrixSight} from './matrix_sight';
 
 const kLeastBox = 4;  // px: anything smaller is a click
 
-/** What the input tells the matrix. */
+/** The events that the input sends to the matrix. */
 export interface MatrixEvents {
   drawBox(box: Box | null): void;
   walk(cell: Cell): void;  // by an arrow key: announces the cell

@@ -24,7 +24,7 @@ export function widthOf(text: string): number {
 
 export function hasTokens(cell: number): boolean { return cell >= kFrom; }
 
-/** Of one axis: where what stands. */
+/** The labels of one axis and their places. */
 interface Label { at: number; index: number; text: string }
 
 export class MatrixLabels {
@@ -35,7 +35,7 @@ export class MatrixLabels {
 
   private readonly keyWidth: number;  // of the widest, if they may be upright: joined scripts are unreadable on a slope
 
-  /** `queries`: what stands at each row. */
+  /** `queries`: the label of each row. */
   constructor(side: Side, private queries: string[]) {
     this.keys = side.keys.map(plain);
     this.keyWidth = side.isSquare && !this.keys.some(isShaped) ? Infinity : kUpright * Math.max(...this.keys.map(widthOf));

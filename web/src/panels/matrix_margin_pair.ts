@@ -21,7 +21,7 @@ export class MatrixMargins {
 
   constructor(private readonly stage: Stage) {}
 
-  /** What a key receives: weight, or the share that it carries. */
+  /** The amount that a key receives: weight, or the share that it carries. */
   showQuantity(quantity: Quantity): void {
     const received = `${quantity === 'carried' ? 'share' : quantity} received`;
     say(this.name, received);

@@ -42,7 +42,7 @@ function prepare(
   return context;
 }
 
-/** Of differences those of each sign in its colour. */
+/** Draws the differences of each sign in its colour. */
 function bySign(stage: Stage, context: CanvasRenderingContext2D, values: number[], draw: (values: number[]) => void): void {
   if (!values.some((value) => value < 0)) return draw(values);
   for (const [role, sign] of [['--more', 1], ['--less', -1]] as const) {

@@ -39,7 +39,7 @@ export function widthWith({stage, side, store, ...page}: Page, container: HTMLEl
   return isFull || hasFreeCorner(side.attention, most, false) ? most : within(kLeastSide, kBelow + kUnder);
 }
 
-/** What stands beside a matrix at full size. */
+/** The parts beside a matrix at full size. */
 export function widthBeside(container: HTMLElement, lead: number, width: number): number {
   return container.clientWidth - lead - width - kToBeside;
 }

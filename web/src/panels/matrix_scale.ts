@@ -5,12 +5,12 @@ import type {Scale} from '../selection';
 
 const kLeast = 0.001;  // the dark end of the logarithmic scale
 
-/** The weight that a byte of a tile stands for; 0 is masked. */
+/** The weight that a byte of a tile represents; 0 is masked. */
 export function weightOf(byte: number): number {
   return byte < 2 ? 0 : 2 ** (24 * ((byte - 2) / 253 - 1));
 }
 
-/** Where a weight stands between dark (0) and light (1). `rank` needs the weights that there are. */
+/** A weight's place between dark (0) and light (1). `rank` needs all existing weights. */
 export function position(weight: number, scale: Exclude<Scale, 'rank'>): number {
   switch (scale) {
     case 'linear': return weight;
@@ -19,7 +19,7 @@ export function position(weight: number, scale: Exclude<Scale, 'rank'>): number 
   }
 }
 
-/** The share of cells below each byte: equal bytes stand at their middle. */
+/** The share of cells below each byte; equal bytes count as their middle. */
 export function ranks(histogram: Uint32Array): Float64Array {
   const result = new Float64Array(256);
   let total = 0;

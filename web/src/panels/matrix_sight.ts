@@ -12,7 +12,7 @@ export interface Sight { left: number; top: number; size: number }
 
 export interface Cell { query: number; key: number }
 
-/** What a matrix has: whether its upper corner is masked, too. */
+/** The size of a matrix, and whether its upper corner is masked. */
 export interface Extent { rows: number; columns: number; causal: boolean }
 
 export interface Box { x0: number; y0: number; x1: number; y1: number }
@@ -54,7 +54,7 @@ export class MatrixSight {
     this.behaviour.scaleExtent([1, most]).extent(whole).translateExtent(whole);
   }
 
-  /** What is in sight, in whole cells; null: all. */
+  /** The visible part, in whole cells; null: all. */
   get zoom(): Zoom | null {
     if (this.isFitted) return null;
     const {left, top, size} = this.now;

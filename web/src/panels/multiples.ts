@@ -20,7 +20,7 @@ const kArcs: [number, number] = [40, 74];
 
 interface Small { element: HTMLElement; name: HTMLElement; query: HTMLElement; keys: HTMLElement; arcs: SVGSVGElement; rest: HTMLElement }
 
-/** What a click on a key pins, and what the pointer over it previews. */
+/** What a click on a key pins, and what hovering over it previews. */
 export interface KeyActions { pin(other: number): void; preview(other: number): void }
 
 export class Multiples {

@@ -105,7 +105,7 @@ export const nextPanel: MakePanel = (container, page): Panel => {
     show('Next word', found, () => afterText(a!.position), () => b ? rowsOfBoth(a!, b) : nextRows(a!));
     lens?.show(position, isPassing);
   };
-  /** What stands in the position: in a gap, or where a word is covered. */
+  /** The words for the position itself: in a gap, or where a word is masked. */
   const showFilled = (position: number, isPassing: boolean) => {
     const token = side.queries[position]!;
     const isOpen = isGap(token);
@@ -113,7 +113,7 @@ export const nextPanel: MakePanel = (container, page): Panel => {
     const found = latest(slots[0]!.show(asked, isPassing));
     show(isOpen ? 'In the gap' : 'In its place', [found], () => isOpen ? `at ${plain(token)} ${position}` : `where \u201c${plain(token)}\u201d ${position} is covered`, () => nextRows(found!));
   };
-  /** Without words: the largest edges, where they do not stand in the list of keys. */
+  /** Without words: the largest edges, unless the list of keys shows them. */
   const showEdges = (position: number) => {
     const isListed = focus(page) !== null && store.now.places.length === 1 && store.now.pair === null;
     const found = latest(line.show(isListed ? null : api.line(primary(store.now), position, position + 1, false)));

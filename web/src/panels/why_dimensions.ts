@@ -43,7 +43,7 @@ export function dimensionsBlock(why: Why, against: Against, choose: (against: Ag
 
 const [kWidth, kHeight, kLeft] = [432, 124, 28];
 
-/** The score if the key stood elsewhere. */
+/** The score if the key were at another distance. */
 function curve(why: Why): SVGElement {
   const {curve: scores} = why;
   const back = why.query - why.key;

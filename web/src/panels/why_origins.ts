@@ -51,7 +51,7 @@ export function originsBlock(origins: Origins, at: {query: number; key: number; 
   ];
 }
 
-/** The four terms of learned positions, where nothing but them stands before the head. */
+/** The four terms of learned positions, if only they precede the head. */
 export function learnedTerms({query_parts: queries, key_parts: keys, cells}: Origins): Node[] | null {
   const [q, k] = [queries.indexOf('positions'), keys.indexOf('positions')];
   if (q < 0 || k < 0 || queries.some((part) => part.startsWith('MLP'))) return null;

@@ -9,7 +9,7 @@ export function asToken(text: string): Token {
   return {index: 0, id: 0, text, begin: 0, end: 0, ...bytes !== undefined && {bytes}};
 }
 
-/** Whether words of these begin with a blank: then one that does not goes on with the word before it. */
+/** Whether these words begin with a space: then a token without one continues the previous word. */
 export function areSpaced(words: readonly {text: string}[]): boolean { return words.some(({text}) => text.startsWith(' ')); }
 
 /** `isSpaced`: words begin with a blank. A byte that is a part of a character is a dot, which says so where it is pointed at. */

@@ -17,7 +17,7 @@ export interface WordsState {
   changed: () => void;
 }
 
-/** The position that is asked about: behind it words come, or in it one stands. */
+/** The position in question: words follow it, or fill it. */
 export function positionOf({store, side, tokens}: WordsPage): number {
   const {query} = store.now;
   return query !== null && side.queries === tokens && query < tokens.length ? query : tokens.length - 1;

@@ -52,7 +52,7 @@ export function choose(store: SelectionStore, place: Place, event: MouseEvent): 
   }
 }
 
-/** What a head does most: the largest of its scores that are weights. */
+/** What a head does most: the largest of its scores that are shares of weight. */
 export function bestOf({about}: SessionApi, scores: HeadScores): {name: string; value: number} | null {
   const shares = about.scores.filter(({share, name, from}) => share && from === 'text' && typeof scores[name] === 'number').map(({name}) => ({name, value: scores[name] as number}));
   return shares.reduce<{name: string; value: number} | null>((most, each) => most && most.value >= each.value ? most : each, null);
@@ -129,7 +129,7 @@ function brackets({attention}: Side): HTMLElement[] {
   });
 }
 
-/** What the chips of this attention tell, and where their scores are from. */
+/** What the chips of this attention show, and the source of their scores. */
 function layerText({side, store}: Page): HTMLElement[] {
   if (side.split !== null) {
     const [from, to] = (store.now.pair ?? kUsualPair).split('-');
@@ -211,7 +211,7 @@ export const chipsPanel: MakePanel = (container, page): Panel => {
   });
   let drawn = '';
 
-  /** Of many heads those with the largest scores, in two rows; a chosen one is always among them. */
+  /** If there are many heads, shows those with the largest scores, in two rows; always including the chosen one. */
   const shown = (): {numbers: number[]; left: number} => {
     if (!isMany) return {numbers: Array.from({length: heads}, (_, head) => head), left: 0};
     const found = byScore(page).filter((head) => isFound(page, {...primary(store.now), head}, search.value.trim()));

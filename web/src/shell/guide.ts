@@ -94,7 +94,7 @@ export class Guide implements Panel {
     });
   }
 
-  /** One step for Back; what stays as it is was chosen by whoever chose it. */
+  /** One step for Back; settings that do not change keep their origin (reader or heed). */
   private set(to: Partial<Selection>): void {
     const {store} = this.page;
     const isOther = ([name, value]: [string, unknown]) => JSON.stringify(value) !== JSON.stringify(store.chosen[name as keyof Selection]);

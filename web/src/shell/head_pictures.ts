@@ -20,7 +20,7 @@ const kApart = 84;             // px there so that each has a separate line
 const kOneWord = 80;           // px of a chip whose name and score need two lines instead of three
 const kRestMilliseconds = 80;  // the pointer must rest this long: heads it only passes are not tried
 
-/** How chips show matrices: their longer side in px, whether the text stands beside them or below, its lines, and whether it runs on. */
+/** How chips show matrices: their longer side in px, whether the text is beside or below, its number of lines, and whether it is continuous. */
 export interface Room { side: number; isBeside: boolean; lines: number; isFlowing: boolean }
 
 /** Null where there is no room. */

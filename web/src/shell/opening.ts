@@ -150,7 +150,7 @@ export class Opening {
     this.showing.take(info);
   }
 
-  /** What is looked at where the address says nothing: of a model with two texts what stands between them. */
+  /** The default view without an address: for a model with two texts, the attention between them. */
   get usual(): Selection {
     const between = this.about?.model.stacks.find(({stack}) => stack === 'cross')?.stack;
     const stack = (this.about?.stack ?? between) as Stack | undefined;

@@ -146,7 +146,7 @@ export class PageShell implements Mounted, Showing {
     event.preventDefault();
   }
 
-  /** What was clicked would now be framed as if a key had led there. */
+  /** Otherwise a clicked element would get a focus frame, as if reached by a key. */
   private leave(): void {
     const focused = document.activeElement;
     if (focused instanceof HTMLElement && focused !== this.stage.root && !focused.closest('dialog')) focused.blur();
@@ -241,7 +241,7 @@ export class PageShell implements Mounted, Showing {
     }
   }
 
-  /** Whether another side is to be drawn, or something else stands beside it: of texts that differ in length A stays A. */
+  /** Whether another side will be drawn, or a different comparison is open: for texts of different length A stays A. */
   private isDrawnAnew(): boolean { return this.comparison.of(this.api!) !== this.drawn || this.comparison.compared !== this.beside; }
 
   /** Draws the other side, or the difference, as soon as that is there. */

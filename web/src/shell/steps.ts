@@ -13,7 +13,7 @@ export interface Steps {
   stop(): void;
 }
 
-/** At the last step it goes on with the run. `choose` ends when the model is shown. */
+/** At the last step it follows the run. `choose` ends when the model is shown. */
 export function stepsSlider(requests: Requests, first: number[], choose: (model: string) => Promise<void>): Steps {
   let steps = first;
   let shown = first.length - 1;

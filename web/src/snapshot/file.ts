@@ -47,7 +47,7 @@ interface PackedAtlas {
   heads: Record<number, Packed>;  // u8, by layer x heads + head
 }
 
-/** What a file holds of one session. */
+/** A file's content for one session. */
 interface HeldSession {
   session: Session;
   chosen: Chosen;
@@ -57,7 +57,7 @@ interface HeldSession {
   atlas: PackedAtlas[];  // thumbnails of heads that the file lacks, as far as they fit
 }
 
-/** As it stands in the file. */
+/** As stored in the file. */
 export interface Snapshot extends HeldSession {
   about: Models;
   view: string;

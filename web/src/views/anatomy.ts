@@ -80,7 +80,7 @@ class AnatomyView implements Drawn {
     return {element: html('span', {class: 'anatomy-switch'}, html('span', {class: 'quiet'}, name), element), show: () => show(now())};
   }
 
-  /** The cell as Why has it; a file holds one window. */
+  /** The same cell as in Why; a file has one window. */
   private get chosen(): WhyCell | null { return isSaved(this.page.api.model) ? null : this.cell.now(); }
 
   /** The window's first row and first key; queries and keys of one text share it. */

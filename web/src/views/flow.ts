@@ -39,7 +39,7 @@ function pathRows(page: FlowPage, {paths, others}: Flow): HTMLElement[] {
   return [...rows, html('li', {class: 'flow-path quiet'}, html('span', {}, 'all others'), html('span', {}), html('span', {class: 'value'}, weight(Math.max(0, others))))];
 }
 
-/** What the shares are, in words. */
+/** The meaning of the shares, in words. */
 function saidOf({side, store}: Page, flow: Flow | null, test: FlowTest | null): string {
   const heads = `the mean of ${side.heads} heads`;
   const cross = side.isSquare ? 'half of what each layer passes on stays, half moves by' : 'half of each block stays: a quarter moves by self-attention, half by cross-attention, by';

@@ -18,7 +18,7 @@ const nothing: MakePanel = () => ({update: () => undefined, destroy: () => undef
 /** Whether the columns end with the window below the guided look, and what it compares. */
 function hasRoom({stage, store: {chosen: {guide, versus}}}: Page): boolean { return guide === 0 || stage.viewHeight >= (versus === '' ? 860 : 1000); }
 
-/** What stands under the columns. */
+/** The part below the columns. */
 function underOf({side, store}: Page): MakePanel {
   return !side.isSquare ? allHeads : store.now.pair !== null ? everyLayer : nothing;
 }

@@ -3,10 +3,10 @@ import type {Page, Panel} from '../panel';
 import type {ViewName} from '../selection';
 import type {ModelInfo} from '../transport/api';
 
-/** What a key is called, and what it does. */
+/** A key's name and effect. */
 export type KeyText = readonly [string, string];
 
-/** What the shell draws over a view. */
+/** The parts that the shell draws above a view. */
 export type Part = 'chips' | 'text';
 
 export interface Drawn extends Panel {
