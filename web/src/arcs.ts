@@ -3,10 +3,10 @@
 export interface Edge { query: number; key: number; weight: number }
 export interface Rest { count: number; weight: number }
 
-/** The end of an edge that is not the shown token: its key, or in a column its query. */
+/** The end of an edge other than the shown token: its key, or in a column its query. */
 export function otherEnd({query, key}: Edge, to: boolean): number { return to ? query : key; }
 
-/** What a token (or a span) attends to; in a column, what attends to it. */
+/** The keys of a token (or a span); in a column, its queries. */
 export interface Line {
   weights: (number | null)[];
   largest: number;
@@ -47,18 +47,18 @@ export function arcs(weights: Float32Array, topP: number, most: number): Arcs {
   };
 }
 
-/** The same of differences: the largest of either sign. */
+/** The same for differences: the largest of either sign. */
 export function signedArcs(weights: Float32Array, topP: number, most: number): Arcs {
   const {edges, ...of} = arcs(weights.map(Math.abs), topP, most);
   return {...of, edges: edges.filter(({weight}) => weight > 0).map(({at}) => ({at, weight: weights[at]!}))};
 }
 
-/** As answers in JSON have them: null where masked. */
+/** Values in JSON answers: null where masked. */
 export function withNulls(weights: Float32Array): (number | null)[] {
   return Array.from(weights, (weight) => Number.isNaN(weight) ? null : weight);
 }
 
-/** A token that is pointed at alone is read out with what it attends to most. */
+/** For a hovered token, reads out what it attends to most. */
 export function largestOf(line: Line | null): number | null {
   const best = (line?.weights ?? []).reduce<{at: number; weight: number}>((most, weight, at) =>
     weight !== null && Math.abs(weight) > Math.abs(most.weight) ? {at, weight} : most, {at: -1, weight: 0});

@@ -49,7 +49,7 @@ function windowOf({first, end}: Span, centre: number | null): Span {
   return {first: begin, end: begin + count};
 }
 
-/** The block that is looked at, as far as it is drawn: around what is pinned, or around a query. */
+/** The drawn part of the current block: around the pinned edge, or around a query. */
 export function blockInSight({side, store}: Page, query: number | null = null): Block {
   const {queries, keys} = blockOf(side, store.now.pair);
   return {queries: windowOf(queries, query ?? store.pinnedQuery), keys: windowOf(keys, store.pinnedKey)};
@@ -64,7 +64,7 @@ export class BetweenData {
 
   stop(): void { for (const slot of this.slots) slot.stop(); }
 
-  /** By head; one that is on its way is not in it. */
+  /** By head; without those still loading. */
   show(places: Place[], block: Block): Map<string, Between> {
     const {api} = this.page;
     const {first, end} = block.queries;

@@ -43,7 +43,7 @@ export function button(
   return element;
 }
 
-/** A menu: the chosen name is its face. */
+/** A menu, labelled with the chosen name. */
 export function menu(label: string, options: readonly {name: string; label: string; about?: string}[], chosen: string, choose: (name: string) => void, rest = ''): HTMLElement {
   const select = html('select', {'aria-label': label}, rest === '' ? null : html('option', {value: ''}, rest),
     ...options.map((each) => html('option', {value: each.name, selected: each.name === chosen, title: each.about}, each.label)));

@@ -28,22 +28,22 @@ export function holds({held}: Heads, {layer, head}: Place): boolean {
   return held === null || (held[layer]?.includes(head) ?? false);
 }
 
-/** The heads of the selection that can be looked at. */
+/** The selection's heads that can be shown. */
 export function heldOf(all: Heads, {places}: Places): Place[] {
   return places.filter((place) => holds(all, place));
 }
 
-/** Whether any head of the attention can be looked at. */
+/** Whether any head of the attention can be shown. */
 export function holdsAny({held}: Heads): boolean { return held === null || held.some((each) => each.length > 0); }
 
-/** The first head that can be looked at; null where none can. */
+/** The first head that can be shown; null if there is none. */
 export function firstHeld({held}: Heads): Place | null {
   if (held === null) return {layer: 0, head: 0};
   const layer = held.findIndex((each) => each.length > 0);
   return layer < 0 ? null : {layer, head: held[layer]![0]!};
 }
 
-/** The next head, layer after layer and around, that can be looked at; the selection as it is where none can. */
+/** The next head that can be shown, layer by layer and wrapping around; the unchanged selection if there is none. */
 export function headAfter(all: Heads, {places}: Places, by: 1 | -1): Places {
   const {layers, heads} = all;
   const {layer, head} = places[0]!;
@@ -56,7 +56,7 @@ export function headAfter(all: Heads, {places}: Places, by: 1 | -1): Places {
   return {places};
 }
 
-/** The same heads of the next layer that has any of them; the layer itself where none has. */
+/** The same heads of the next layer that has any of them; the current layer if there is none. */
 export function layerAfter(all: Heads, selection: Places, by: 1 | -1): Places {
   const {layers} = all;
   for (let step = 1; step < layers; ++step) {

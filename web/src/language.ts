@@ -6,7 +6,7 @@ const kScripts: readonly [string, RegExp][] = [
 ];
 const kSample = 2000;  // characters examined
 
-/** For `lang`, beside which `''` means unknown: a page is in English, what it shows need not be. */
+/** For `lang`, where `''` means unknown: the page is in English, but its content need not be. */
 export function languageOf(text: string): string {
   const sample = text.slice(0, kSample);
   const letters = sample.match(/\p{L}/gu)?.length ?? 0;

@@ -5,7 +5,7 @@ export const kQuietMilliseconds = 200;  // shorter work is not reported
 
 export interface ProgressLine { element: HTMLElement; show(what: string, count: string, share: number): void }
 
-/** `actions` stand behind the count. */
+/** `actions` come after the count. */
 export function progressLine(...actions: Node[]): ProgressLine {
   const what = html('span', {});
   const count = html('span', {class: 'quiet'});

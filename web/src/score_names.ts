@@ -13,5 +13,5 @@ export function plainName(name: string): string { return name.replace(/^probe_/,
 /** `induction on random tokens`, `same word`. */
 export function fullName(name: string): string { return `${plainName(name)} ${sourceOf(name)}`.trimEnd(); }
 
-/** The short form, except where it leaves out the source. */
+/** The short form, unless it omits the source. */
 export function briefName({name, short}: Pick<Score, 'name' | 'short'>): string { return sourceOf(name) === '' ? short : fullName(name); }

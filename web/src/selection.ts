@@ -77,7 +77,7 @@ export interface Selection {
 
 export const kSteps = ['1', '2', '3', '4', '5'] as const;  // of the guided tour
 
-/** At most four heads at once have a colour of their own; more are drawn as small multiples. */
+/** At most four heads have different colours; more heads are drawn as small multiples. */
 export const kColours = 4;
 export const kMostHeads = 16;
 

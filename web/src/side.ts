@@ -19,10 +19,10 @@ export interface Side {
 /** Tokens [first, end). */
 export interface Span { first: number; end: number }
 
-/** The cells of a matrix that are looked at. */
+/** The visible cells of a matrix. */
 export interface Block { queries: Span; keys: Span }
 
-/** Of a stack, or of the session's first where none has the name. */
+/** The side of a stack; of the session's first one if no stack has the name. */
 export function sideOf(info: Session, model: Model, stack: string | undefined): Side {
   const attention = info.attentions.find((each) => each.stack === stack) ?? info.attentions[0]!;
   const listOf = (name: string) => name === 'key_tokens' ? info.key_tokens ?? info.tokens : info.tokens;

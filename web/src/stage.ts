@@ -48,10 +48,10 @@ export class Stage {
 
   get pixelRatio(): number { return this.onSheet ? kSheetRatio : devicePixelRatio; }
 
-  /** The height in which the first look at a page should find all that matters. */
+  /** The height within which the essentials of a page should be visible at first. */
   get viewHeight(): number { return this.onSheet ? kSheetHeight : this.height; }
 
-  /** The part of the document that can be seen, from the top of the window. */
+  /** The visible part of the document, from the top of the window. */
   get sight(): {top: number; bottom: number} {
     return this.onSheet ? {top: -Infinity, bottom: Infinity} : {top: 0, bottom: document.documentElement.clientHeight};
   }
@@ -68,7 +68,7 @@ export class Stage {
     return known;
   }
 
-  /** Called when the size or the theme has changed, and when the sheet takes the place of the root or leaves it. */
+  /** Called when the size or the theme has changed, and when the sheet replaces the root or is removed. */
   listen(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

@@ -4,7 +4,7 @@ import {Frame} from './frame';
 import type {Place, Selection} from './selection';
 import {kNothing, nameOf} from './selection';
 
-/** What the pointer or the keyboard is at; never in the address. */
+/** The target of the pointer or keyboard; never in the address. */
 export interface Hover {
   query: number | null;
   key: number | null;
@@ -12,10 +12,10 @@ export interface Hover {
   tried: Place | null;  // a head shown on trial, instead of the chosen ones
 }
 
-/** Who hears of an address: `replace` leaves no step for the Back button. */
+/** Called with each address: `replace` leaves no step for the Back button. */
 export type OnAddress = (address: string, how: {replace: boolean}) => void;
 
-/** How a selection changes; `fresh`: nobody has chosen it, `byHeed`: its head and row are heed's choice. */
+/** How a selection changes; `fresh`: it was not chosen explicitly, `byHeed`: heed chose its head and row. */
 export interface How { replace?: boolean; fresh?: boolean; byHeed?: boolean }
 
 type Listener = () => void;
@@ -43,13 +43,13 @@ export class SelectionStore {
 
   get hover(): Hover { return this.hovered; }
 
-  /** Whether who attends to the token is shown; while Alt is held it is the other way round. */
+  /** Whether the queries that attend to the token are shown; reversed while Alt is held. */
   get to(): boolean { return this.chosen.to !== this.turned; }
 
-  /** The row that is shown: the one under the pointer, else the pinned one. */
+  /** The shown row: under the pointer, else pinned. */
   get query(): number | null { return this.hovered.query ?? this.chosen.query; }
 
-  /** The key that is shown: under the pointer, else pinned, as long as its row is shown. */
+  /** The shown key: under the pointer, else pinned, as long as its row is shown. */
   get key(): number | null {
     if (this.hovered.key !== null) return this.hovered.key;
     return this.query === this.chosen.query ? this.chosen.key : null;
@@ -63,16 +63,16 @@ export class SelectionStore {
     return this.to ? key ?? query : query;
   }
 
-  /** The row that is pinned: the one token of a column is none, and where rows and columns differ has another's number. */
+  /** The pinned row: a column's single token is not a row, and if rows and columns differ, its number belongs to another token. */
   get pinnedQuery(): number | null { return this.isColumn ? null : this.chosen.query; }
 
-  /** The column that is pinned, of an edge or alone. */
+  /** The pinned column, of an edge or alone. */
   get pinnedKey(): number | null { return this.isColumn ? this.chosen.query : this.chosen.key; }
 
-  /** The row that is marked: under the pointer, else pinned. */
+  /** The marked row: under the pointer, else pinned. */
   get markedQuery(): number | null { return this.hovered.query ?? this.pinnedQuery; }
 
-  /** The column that is marked: under the pointer, else pinned, as long as its row is shown. */
+  /** The marked column: under the pointer, else pinned, as long as its row is shown. */
   get markedKey(): number | null {
     if (this.hovered.key !== null) return this.hovered.key;
     return this.markedQuery === this.pinnedQuery ? this.pinnedKey : null;
@@ -85,7 +85,7 @@ export class SelectionStore {
     return this.to ? key ?? query : query;
   }
 
-  /** The shown edge's other end; null where a token alone is shown. */
+  /** The shown edge's other end; null if only a token is shown. */
   get other(): number | null {
     if (!this.to) return this.key;
     return this.key === null ? null : this.query;
@@ -120,7 +120,7 @@ export class SelectionStore {
     if (!this.isFresh) this.onAddress(`#${format(this.chosen)}`, {replace: how.replace ?? this.isJoined});
   }
 
-  /** The same in the next frame: the browser lays out once what a pointer has passed. */
+  /** The same in the next frame, so that the browser lays out once for all elements passed by the pointer. */
   previewSoon(hover: Partial<Hover>): void {
     this.coming = hover;
     this.passing.ask();

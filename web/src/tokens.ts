@@ -92,12 +92,12 @@ export function phrase(tokens: Token[], begin: number, end: number): string {
   }).join('').replace(/ {2,}/g, ' ').trim();
 }
 
-/** Whether more than half of the tokens are bytes that are no character on their own. */
+/** Whether more than half of the tokens are bytes that are not whole characters. */
 export function areMostlyBytes(tokens: Token[]): boolean {
   return tokens.filter(({bytes}) => bytes !== undefined).length > tokens.length / 2;
 }
 
-/** For each token the first of its unit, the first behind it, and the unit's number. */
+/** For each token, the first token of its unit, the first one after it, and the unit's number. */
 export interface Units { starts: number[]; begins: number[]; ends: number[]; order: number[] }
 
 export function unitsFrom(starts: number[], length: number): Units {
@@ -113,12 +113,12 @@ export function unitsFrom(starts: number[], length: number): Units {
   return units;
 }
 
-/** A character whose bytes are several tokens; `end`: the first token behind them. */
+/** A character whose bytes are several tokens; `end`: the first token after them. */
 interface Character { text: string; begin: number; end: number }
 
 const kCharacters = new WeakMap<Token, Character>();
 
-/** Notes which tokens are bytes of one character, or of a few that tokens divide otherwise. */
+/** Records which tokens are bytes of one character, or of a few characters divided across tokens. */
 export function joinBytes(tokens: Token[], starts: number[] | undefined): void {
   for (const [at, begin] of (starts ?? []).entries()) {
     const end = starts![at + 1] ?? tokens.length;

@@ -67,7 +67,7 @@ function decoded(value: string): string | null {
   }
 }
 
-/** Null where it is none. */
+/** Null if it is not one. */
 export function readVersus(written: string): Versus | null {
   const value = written.replace(/^(text|model)%3A/i, '$1:');  // as encoded by other programs
   const [, kind, encoded] = /^(text|model):(.*)$/s.exec(value) ?? [];
@@ -85,7 +85,7 @@ export function versusHead({stack, layer, head}: Place): string { return `${stac
 export function versusText(text: string): string { return `text:${encodeURIComponent(text)}`; }
 export function versusModel(name: string): string { return `model:${encodeURIComponent(name)}`; }
 
-/** Of a session's edits, as it writes them. */
+/** The form of a session's edits, as the session writes them. */
 export function versusEdits(edits: string): string { return edits.replace(/[=/]/g, ':'); }
 
 /** `ablate:self.L2.H6;hide:tokens:5` as `without head L2.H6, token 5 hidden`; `tokens` are those after the edits. */

@@ -3,7 +3,7 @@ import type {Page} from './panel';
 import {plain} from './tokens';
 import type {Next} from './transport/api';
 
-/** The words after a query, where they are known; else they are asked for. */
+/** The words after a query if known; otherwise requests them. */
 function nextOf({api}: Page, query: number, arrived: () => void): Next | undefined {
   if (!api.hasWeights) return undefined;
   const question = api.next(query);
@@ -12,10 +12,10 @@ function nextOf({api}: Page, query: number, arrived: () => void): Next | undefin
   return known?.position === query ? known : undefined;  // for a long text only the last position's words are kept
 }
 
-/** What is written at a query, and how likely that was; null where the server does not tell. */
+/** The token written at a query, and its probability; null if the server does not have it. */
 export interface Written { name: string; probability: number | null }
 
-/** The token that follows; behind the last one the likeliest word. */
+/** The next token; after the last one the likeliest word. */
 export function writtenAt(page: Page, query: number, arrived: () => void): Written {
   const {queries} = page.side;
   const words = nextOf(page, query, arrived)?.words ?? [];

@@ -2,7 +2,7 @@
 import {answer, ApiError, kApi} from '../transport/ask';
 import type {Requests} from '../transport/requests';
 
-/** Calls `take` for each line as it comes; ends early, and quietly, when it is told to. */
+/** Calls `take` for each line as it arrives; ends early without an error if aborted. */
 export function readLines<Line>(requests: Requests, path: string, signal: AbortSignal, take: (line: Line) => void): Promise<void> {
   return requests.notQuietUntil(read(requests, path, signal, take));
 }

@@ -49,7 +49,7 @@ function outline(style: CSSStyleDeclaration, box: Box): string {
   })}/>\n`;
 }
 
-/** `behind`: the colour that is there already. */
+/** `behind`: the colour below. */
 export function decorations(element: Element, style: CSSStyleDeclaration, behind: string): string {
   const rects = [...element.getClientRects()];
   const background = colour(style.backgroundColor);

@@ -83,7 +83,7 @@ function beforeCut(run: Run, style: CSSStyleDeclaration, cut: Cut): Run | null {
 /** Properties of the root are not repeated. */
 export const kRootText = {family: 'Inter, system-ui, sans-serif', size: '13px', weight: '400'};
 
-/** The edge of a run that stays where it is when another font makes the run shorter or longer. */
+/** The edge of a run that is fixed if another font changes the run's length. */
 function anchorOf(style: CSSStyleDeclaration, {left, right}: Box): Record<string, number | string | null> {
   if (style.textAlign === 'right' || style.textAlign === 'end') return {x: right, 'text-anchor': 'end'};
   const isCentred = style.textAlign === 'center' || new DOMMatrix(style.transform).m41 !== 0;  // moved by half its width
@@ -91,7 +91,7 @@ function anchorOf(style: CSSStyleDeclaration, {left, right}: Box): Record<string
   return style.direction === 'rtl' ? {x: right, direction: 'rtl'} : {x: left};
 }
 
-/** One line that is not on the page, as much of it as fits. */
+/** One line outside the page, cut to fit. */
 export function drawLine(line: string, {x, y, width}: {x: number; y: number; width: number}, size: number, fill: string): string {
   kMeasure.font = `${kRootText.weight} ${size}px ${kRootText.family}`;
   const wide = (each: string) => kMeasure.measureText(each).width;

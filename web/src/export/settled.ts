@@ -5,7 +5,7 @@ const kQuietFrames = 3;  // an answer is drawn in the next frame, and its drawin
 
 const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
 
-/** Scores that the view shows of all heads, and B of a comparison, come by events and passes of their own. */
+/** The view's scores of all heads, and B of a comparison, arrive by separate events and passes. */
 function isWhole({api, store: {now}, compared}: Page): boolean {
   if (api.error) return true;
   const {done, of} = api.scored;

@@ -9,7 +9,7 @@ import {drawCanvas, drawShapes} from './shapes';
 /** Parts only for readers of the page; `data-unsaved` marks further ones. */
 const kLeftOut = '[data-unsaved], .spoken, .notice, dialog, noscript, script, style';
 
-/** What changes a part and says nothing in a figure: switches with their names, menus, fields. */
+/** Controls, which are meaningless in a figure: switches with their names, menus, fields. */
 const kControls = '.choice, .quiet:has(+ .choice), .menu, label:has(.menu), input, textarea';
 
 /** Positioned elements are painted over the others around them, by z-index. */
@@ -28,7 +28,7 @@ function meet(a: Box, b: Box): Box {
   };
 }
 
-/** What shows of an element's content; one that hides by width alone hides nothing above and below. */
+/** The visible part of an element's content; an element clipped only in width hides nothing above and below. */
 function windowOf(style: CSSStyleDeclaration, own: Box): Box {
   const window = snapped(own);
   const margin = (overflow: string) =>
@@ -42,7 +42,7 @@ class Drawing {
 
   constructor(private readonly leftOut: string) {}
 
-  /** The element and all in it, in the order in which a browser paints them. */
+  /** The element and its descendants, in painting order. */
   element(element: Element, around: Around): string {
     const style = getComputedStyle(element);
     if (style.display === 'none' || style.visibility !== 'visible' || element.matches(this.leftOut)) return '';
@@ -98,20 +98,20 @@ export interface Picture { svg: string; width: number; height: number }
 
 const kMargin = 16;  // around a part drawn alone: ticks and numbers may be beside it
 
-/** What `--panel` calls a part of the page. */
+/** The name of a part of the page for `--panel`. */
 function nameOf(part: Element): string { return part.getAttribute('aria-label')!.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-'); }
 
 function partsOf(root: HTMLElement): Element[] {
   return [...root.querySelectorAll('section[aria-label]')].filter((part) => part.getBoundingClientRect().height > 0);
 }
 
-/** What can be drawn alone. */
+/** The parts that can be drawn alone. */
 export function panelNames(root: HTMLElement): string[] { return [...new Set(partsOf(root).map(nameOf))]; }
 
-/** The panel that was asked for is none of the view's. */
+/** The requested panel is not part of the view. */
 export class NoPanel extends Error {}
 
-/** The part of the view with that name; an error lists those that there are. */
+/** The part of the view with that name; the error lists the available ones. */
 function partOf(root: HTMLElement, name: string): Element {
   const found = partsOf(root).find((part) => nameOf(part) === name);
   if (found) return found;

@@ -6,7 +6,7 @@ import type {Channel} from '../transport/notebook';
 import {NotebookTransport} from '../transport/notebook';
 import {followTheme, hostTheme} from './theme';
 
-/** As much of a widget's model as the page needs. */
+/** The part of a widget's model needed by the page. */
 export interface Model extends Omit<Channel, 'on' | 'off'> {
   on: Channel['on'] & ((event: string, listener: () => void) => void);
   off: Channel['off'] & ((event: string, listener: () => void) => void);
@@ -50,7 +50,7 @@ export class NotebookPage {
     this.root.remove();
   }
 
-  /** A page that was clicked hears the keys, and the notebook does not; elsewhere the notebook hears all of them. */
+  /** A clicked page receives the keys instead of the notebook; otherwise the notebook receives all keys. */
   private keepKeys(): void {
     this.root.addEventListener('pointerdown', () => {
       if (!this.root.contains(document.activeElement)) this.root.focus({preventScroll: true});

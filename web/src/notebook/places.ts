@@ -73,7 +73,7 @@ export class Places {
   }
 }
 
-/** A kernel that was killed closes nothing. */
+/** A killed kernel sends no close message. */
 function isDead({widget_manager: manager}: Model): boolean {
   try {
     return manager?.kernel?.status === 'dead';

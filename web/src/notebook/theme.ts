@@ -1,7 +1,7 @@
 // Light or dark, like the document around the page.
 import type {Theme} from '../stage';
 
-/** JupyterLab says it of its body, as do VS Code, by a kind or a class, and Colab of its document; of others it is seen. */
+/** JupyterLab and VS Code mark their body with an attribute or class, Colab its document; for other hosts the background colour decides. */
 export function hostTheme(host: Document): Theme {
   const {body, documentElement} = host;
   const {jpThemeLight, vscodeThemeKind} = body.dataset;
@@ -13,7 +13,7 @@ export function hostTheme(host: Document): Theme {
   return colab === 'dark' || colab === 'light' ? colab : paintedTheme(host);
 }
 
-/** By what is painted behind everything, as documentation in any theme has it. */
+/** Determined by the page's background, which works for documentation with any theme. */
 function paintedTheme(host: Document): Theme {
   const {body, documentElement, defaultView: view} = host;
   if (!view) return 'system';
@@ -27,7 +27,7 @@ function paintedTheme(host: Document): Theme {
   return `${offered} ${view.getComputedStyle(documentElement).colorScheme}`.includes('dark') ? 'system' : 'light';
 }
 
-/** Tells each change until the result is called. */
+/** Reports each change until the returned function is called. */
 export function followTheme(changed: (theme: Theme) => void): () => void {
   let known = hostTheme(document);
   const look = () => {

@@ -112,7 +112,7 @@ class BetweenPanel implements Panel {
     this.reveal(above, height);
   }
 
-  /** Brings what was pinned into sight, once: then the reader scrolls. */
+  /** Scrolls the pinned token into view once; afterwards the reader scrolls. */
   private reveal(above: (span: Span) => number, height: number): void {
     if (this.pinned === this.revealed) return;
     this.revealed = this.pinned;
@@ -193,7 +193,7 @@ class BetweenPanel implements Panel {
     });
   }
 
-  /** While a token alone is pointed at, what is not of it steps back. */
+  /** While only a token is hovered, other parts are faded. */
   private isAside({query}: Edge): boolean {
     const {hover} = this.page.store;
     return hover.query !== null && hover.key === null && query !== hover.query;

@@ -22,7 +22,7 @@ export function namesOf({side, store}: Page, rows: number): BetweenNames {
   return {share: `to ${to}`, asks: `${from}, asks`, read: `${to}, is read`, mean: isWhole ? `mean of ${from}` : mean};
 }
 
-/** Two digits, but of a mean that these would hide. */
+/** Two digits, or more for a mean that two would hide. */
 function meanText(mean: number): string { return mean < 0.005 ? weight(mean) : shortWeight(mean); }
 
 function bar(): HTMLElement { return html('span', {class: 'share-room'}, html('span', {class: 'share-bar'})); }
@@ -31,7 +31,7 @@ function stateClass({pinned, hovered}: RowState): string { return pinned ? ' pin
 
 function tokenClass({special}: Token): string { return special ? 'asker-token special' : 'asker-token'; }
 
-/** Between the texts of a pair how much of the row goes there; of what is written, what, and how likely that was. */
+/** Between the texts of a pair, the row's share; for output tokens, the token and its probability. */
 export function askerRow(
   page: Page, query: number, share: number | null, isStop: boolean, names: BetweenNames, arrived: () => void
 ): HTMLElement {

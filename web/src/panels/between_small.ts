@@ -68,7 +68,7 @@ export class BetweenSmall {
       html('div', {class: 'small-sheet'}, names, arcs));
   }
 
-  /** As on its chip, of all rows, however many are drawn. */
+  /** The same as on its chip: over all rows, not only the drawn ones. */
   private share(place: Place): string {
     const share = this.page.side.split === null ? undefined : pairShare(this.page, place);
     return share === undefined ? '' : shortWeight(share);

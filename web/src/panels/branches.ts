@@ -34,7 +34,7 @@ export class Branches implements Panel {
     for (const {stop} of this.known.values()) stop.abort();
   }
 
-  /** Another word first. */
+  /** Puts another word first. */
   take(id: number): void {
     const {state} = this.page;
     const position = positionOf(this.page);

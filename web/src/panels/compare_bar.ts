@@ -28,7 +28,7 @@ const kLeast = 0.0005;  // smaller changes are shown as none
 /** The key `c`: from A to B to their difference. */
 export function showAfter({show}: Selection): Show { return kShows[(kShows.indexOf(show) + 1) % kShows.length]!; }
 
-/** From what B has more to what A has more. */
+/** From the largest excess of B to the largest excess of A. */
 function ramp(): HTMLCanvasElement {
   const canvas = html('canvas', {class: 'compare-ramp', width: 65, height: 1, role: 'img', 'aria-label': 'orange: B has more, blue: A has more'});
   const context = canvas.getContext('2d')!;
@@ -191,7 +191,7 @@ export class CompareBar implements Panel {
       group('layers', ...layers.slice(0, kLayers).map(({layer, change}) => option(`L${layer}`, change, most.find((each) => each.layer === layer)!, layer === place.layer)))]);
   }
 
-  /** Why the map of a head is the same on both sides, and the way from there to what changed, or back. */
+  /** Why a head's map is the same on both sides, and the link to the changes, or back. */
   private drawSame({heads}: Changes, place: Place): void {
     const own = heads.find((each) => isAt(each, place));
     const ablated = this.ablated(heads, place);

@@ -9,7 +9,7 @@ import {found} from '../transport/models';
 import {sameWords, swapped} from '../transport/swap';
 import {versusHead, versusModel, versusText} from '../versus';
 
-/** A field of a few letters, and what Enter does with them. */
+/** A field for a few letters, and the effect of Enter. */
 function field(label: string, size: number, take: (text: string) => void): HTMLInputElement {
   const input = html('input', {class: 'compare-field', size, 'aria-label': label, placeholder: label, autocomplete: 'off', spellcheck: 'false'});
   input.addEventListener('keydown', (event) => {
@@ -36,7 +36,7 @@ export function group(label: string, ...nodes: (Node | null)[]): HTMLElement {
 
 export function link(label: string, act: () => void): HTMLElement { return button({class: 'link'}, act, label); }
 
-/** What could be done, and what is missing for it. */
+/** A possible action, and the missing requirement. */
 function missing(label: string, why: string): HTMLElement { return html('span', {class: 'quiet', title: why}, `${label} (${why})`); }
 
 export class CompareForm {
@@ -45,7 +45,7 @@ export class CompareForm {
 
   constructor(private readonly page: Page) {}
 
-  /** What can be compared with, and the edits of what is pinned. */
+  /** The possible comparisons, and the edits of the pinned token. */
   update(): void {
     const {store, api} = this.page;
     const {places, query, key, to} = store.now;
@@ -96,7 +96,7 @@ export class CompareForm {
     return [link(`hide token ${name}`, () => derive({hide: [token]})), this.swaps(token.side, at, name, isSource ? [at] : sameWords(info, at))];
   }
 
-  /** `all`: where the word occurs, at `at` among others. */
+  /** `all`: all occurrences of the word, including `at`. */
   private swaps(side: string, at: number, name: string, all: number[]): HTMLElement {
     const {derive, store, api: {info}} = this.page;
     const list = side === 'tokens' ? info.tokens : info.key_tokens!;

@@ -14,7 +14,7 @@ export interface Arc {
   line?: number;        // px that its number is lower: with several heads, each has a line
 }
 
-/** What an arc does when the pointer is at it. */
+/** The actions of an arc under the pointer. */
 export interface ArcActions { enter(edge: Edge): void; leave(): void; click(edge: Edge): void }
 
 export const kNumber = 30;  // px of a number before its arc

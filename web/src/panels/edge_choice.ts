@@ -15,7 +15,7 @@ export interface Choice {
   sink: number | null;  // the key to which most rows give most of their weight
 }
 
-/** Arcs to it would stand on each other. */
+/** Arcs to it would overlap. */
 function sinkOf(rows: EdgeRow[]): number | null {
   const given = new Map<number, number>();
   for (const {edges} of rows) {

@@ -28,7 +28,7 @@ export class EdgeData {
     for (const slot of [...this.slots, this.window]) slot.stop();
   }
 
-  /** Asks for what is not there; a line that is on its way is not in `lines`. */
+  /** Requests missing lines; a line that is loading is not in `lines`. */
   show(at: Span | null, rows: {begin: number; end: number} | null): void {
     const {store, api} = this.page;
     const {places} = store.now;
@@ -43,7 +43,7 @@ export class EdgeData {
     this.others = valueOf(this.window.show(wanted)) ?? [];
   }
 
-  /** Those of these heads, the first one's rows around the tokens `at` before them. */
+  /** The data of these heads; first, the first head's rows around the tokens `at`. */
   edges(at: Span, rows: Rows, places: Place[]): ShownEdge[] {
     const {store} = this.page;
     const first = places[0]!;

@@ -6,7 +6,7 @@ import {choiceText} from './edge_choice';
 
 export interface Heading { title: string; after: string }
 
-/** Whose weights: of several tokens their mean or sum, of a column its name. */
+/** Whose weights: for several tokens their mean or sum, for a column its name. */
 function rowsText({side, store}: Page, at: Span): string {
   const many = at.end - at.first;
   if (many > 1) return `${store.to ? 'sum of' : 'mean of'} ${many} ${store.to ? 'columns' : 'rows'}`;

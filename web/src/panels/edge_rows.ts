@@ -36,7 +36,7 @@ function inContext(rows: Rows, row: number): HTMLElement[] {
   return [html('span', {class: 'before'}, html('i', {}), html('bdi', {}, before)), html('b', {}, rows.text(row)), html('span', {class: 'after'}, after)];
 }
 
-/** A key with what stands before and after it in grey. */
+/** A key, with its neighbours in grey. */
 export function keyRow(
   rows: Rows, at: number, value: number | null, state: RowState, pin: () => void, preview: () => void
 ): HTMLElement {
@@ -67,7 +67,7 @@ export function replaceWithFocus(column: HTMLElement, rows: HTMLElement[]): void
   if (row !== document.activeElement) row?.focus({preventScroll: true});
 }
 
-/** New rows under a resting pointer would enter again and never end: equal ones stay. */
+/** Replacing rows under a resting pointer would fire enter events endlessly, so equal rows are kept. */
 export function replaceUnlessSame(column: HTMLElement, rows: HTMLElement[]): void {
   const old = [...column.children] as HTMLElement[];
   const isSame = old.length === rows.length && old.every((each, place) => {

@@ -3,12 +3,12 @@
 import type {Span} from '../side';
 import type {Entry} from './key_column';
 
-/** The row of the window that an entry would like; null: any. */
+/** The window's row preferred by an entry; null: any. */
 function wish(entry: Entry, {first, end}: Span): number | null {
   return entry.kind === 'key' && entry.key >= first && entry.key < end ? entry.key - first : null;
 }
 
-/** A row for each entry, in order, below `count`; `window`: the queries in the rows; `pinned`: of these, whose wish comes first. */
+/** Assigns a row below `count` to each entry, in order; `window`: the queries in the rows; `pinned`: the entries with priority. */
 export function slotsOf(entries: Entry[], window: Span, count: number, pinned: number | null): number[] {
   const last = entries.length - 1;
   const slots = new Array<number | null>(entries.length).fill(null);

@@ -10,7 +10,7 @@ export class RowWindow {
 
   get rows(): number { return this.end - this.begin; }
 
-  /** True where another row has become the centre. */
+  /** True if another row has become the centre. */
   place(pinned: number, hovered: number | null, fits: number): boolean {
     const isNew = pinned !== this.centre;
     this.centre = pinned;

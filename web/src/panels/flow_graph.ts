@@ -28,7 +28,7 @@ function curve(x1: number, y1: number, x2: number, y2: number): string {
   return `M${x1},${y1}C${x1},${middle} ${x2},${middle} ${x2},${y2}`;
 }
 
-/** Over which columns the way to the chosen token goes, from the top. */
+/** The columns on the way to the chosen token, from the top. */
 function wayOf({flow}: FlowData): number[] {
   return flow.way.map((node) => flow.columns.findIndex(({begin, end}) => node >= begin && node < end));
 }

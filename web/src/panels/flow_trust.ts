@@ -53,7 +53,7 @@ export function trust(page: FlowPage, test: FlowTest): Element[] {
     html('span', {class: 'quiet words-switches'}, 'rank correlation ', html('b', {class: 'ink'}, correlation === null ? '\u2013' : shortWeight(correlation)))), drawing];
 }
 
-/** The tokens whose hiding did most, and the rest. */
+/** The tokens whose hiding had the largest effect, and the rest. */
 export function testTable(page: FlowPage, test: FlowTest, own: number, ownShare: number): Element[] {
   const {word, hidden} = test;
   const ranked = [...hidden].sort(byEffect);

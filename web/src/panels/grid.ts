@@ -80,7 +80,7 @@ export class GridPanel implements Panel {
     this.sayMore();
   }
 
-  /** A head that was chosen elsewhere comes into sight. */
+  /** Scrolls a head into view that was chosen elsewhere. */
   private revealChosen(): void {
     const state = `${nameOf(primary(this.page.store.now))} ${this.layoutState}`;
     if (state === this.revealed || this.scroller.clientHeight === 0) return;
@@ -88,7 +88,7 @@ export class GridPanel implements Panel {
     this.reveal(primary(this.page.store.now));
   }
 
-  /** How many layers are beyond the lower edge. */
+  /** Number of layers below the lower edge. */
   private sayMore(): void {
     const {scrollTop, clientHeight} = this.scroller;
     const {end} = linesWithin(this.layout, this.page.side.layers, scrollTop, scrollTop + clientHeight - this.layout.lineHeight / 2);
@@ -96,7 +96,7 @@ export class GridPanel implements Panel {
     say(this.more, below > 0 ? `\u2193 ${count(below, 'more layer')}` : '');
   }
 
-  /** The foot line: all that is known of the head under the pointer, or of the pinned one. */
+  /** The foot line: everything known about the head under the pointer, or the pinned one. */
   get said(): Node[] {
     const place = this.page.store.hover.place ?? primary(this.page.store.now);
     const name = html('b', {class: 'accent'}, headText(place));
@@ -179,7 +179,7 @@ export class GridPanel implements Panel {
     this.thumbs.want(inSight, layers * this.page.side.heads);
   }
 
-  /** Draws the line anew where anything of it has changed; its heads by number. */
+  /** Redraws the line if any part of it has changed; its heads by number. */
   private drawLine(line: number): number[] {
     const {api, store: {now, isFresh}} = this.page;
     const {lines, columns} = this.layout;
@@ -200,14 +200,14 @@ export class GridPanel implements Panel {
     return places.map((place) => this.thumbs.indexOf(place));
   }
 
-  /** A head whose cell is made anew keeps the focus. */
+  /** A head keeps the focus when its cell is recreated. */
   private keepingFocus(change: () => void): void {
     const focused = this.sheet.contains(document.activeElement) ? placeOf(this.page, document.activeElement) : null;
     change();
     if (focused && !this.sheet.contains(document.activeElement)) this.replace(() => this.cellOf(focused)?.focus({preventScroll: true}));
   }
 
-  /** A head that is taken away with the focus is not left by the reader. */
+  /** Removing a focused head does not count as the reader leaving it. */
   private replace(change: () => void): void {
     this.isReplacing = true;
     change();

@@ -17,7 +17,7 @@ const kNone = new Uint32Array(256);
 const [kColours, kOfB] = [false, true].map((isB) => table('log', kNone, rampOf({isB})));
 const kDifferences = differenceTable('log', kNone);
 
-/** Draws into a canvas as large as it will be seen. */
+/** Draws into a canvas of the displayed size. */
 export function drawThumbnail(
   canvas: HTMLCanvasElement, {rows, columns}: Cut, codes: Uint8Array, {pictureWidth, pictureHeight}: Pick<GridLayout, 'pictureWidth' | 'pictureHeight'>, {isDifference, isB}: Page['api']
 ): void {

@@ -38,7 +38,7 @@ export class Thumbs {
 
   codes(head: number): {cut: Cut; codes: Uint8Array} | null { return this.known.get(this.nameOf(head)) ?? null; }
 
-  /** Whether there is none to come. */
+  /** Whether no further one will arrive. */
   isMissing(head: number): boolean { return this.failed.has(head); }
 
   /** The blocks of this many cells. */

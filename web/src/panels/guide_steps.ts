@@ -61,7 +61,7 @@ function rowStep(page: Page, cell: WhyCell | null): Step {
   };
 }
 
-/** The score that a head has most of, and how many have more. */
+/** The score in which a head ranks highest, and how many heads have more. */
 function habitStep(page: Page): Step {
   const {api, store, side} = page;
   const place = primary(store.now);
@@ -158,7 +158,7 @@ function layersStep(page: Page): Step {
   };
 }
 
-/** Those that there are; `cell`: the pinned edge, or of a pinned row the largest. */
+/** The existing ones; `cell`: the pinned edge, or the largest of a pinned row. */
 export function stepsOf(page: Page, cell: WhyCell | null): Step[] {
   return [rowStep(page, cell), habitStep(page), whyStep(page, cell), withoutStep(page, cell), layersStep(page)].filter(({isThere}) => isThere);
 }

@@ -94,7 +94,7 @@ export class HeadsEvidence implements Panel {
     return [html('p', {class: 'quiet'}, said), svg('svg', {class: 'evidence-profile', width: this.width, height: base + 20, role: 'img', 'aria-label': label}, ...parts)];
   }
 
-  /** A column a row, or of many the mean of as many as share a pixel. */
+  /** One column per row; if there are many, the mean of those that share a pixel. */
   private rows({rows, first_row: first, counted}: Evidence, column: Column, value: number): Node[] {
     const known = rows.flatMap((each, at) => each === null ? [] : [{each, at}]);
     if (known.length === 0) return [];

@@ -5,7 +5,7 @@ import type {Page} from '../panel';
 import {nameOf} from '../selection';
 import type {Alike} from './heads_scores';
 
-/** As POST .../similar takes it. */
+/** The body of POST .../similar. */
 export type Example = {layer: number; head: number} | {back: number} | {rows: {query: number; keys: number[]; weights?: number[]}[]};
 
 const kGrammar = 'a head as L1.H3, an offset as 1 back, or rows as 199>165:.6,67:.4 200>166';

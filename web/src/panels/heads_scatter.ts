@@ -76,7 +76,7 @@ export class HeadsScatter implements Panel {
     });
   }
 
-  /** A menu of all scores: the chosen one is its face. */
+  /** A menu of all scores, labelled with the chosen one. */
   private choice(name: 'x' | 'y', chosen: Column): HTMLElement {
     const {api, store} = this.page;
     const scores = api.about.scores.filter(({name: each}) => !each.startsWith('probe_') && isOfSide(this.page, each)).map((score) => ({name: score.name, label: fullName(columnOf(this.page, score.name, null)!.name)}));

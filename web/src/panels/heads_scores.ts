@@ -32,7 +32,7 @@ function named(page: Page, name: string): Column | undefined {
   return own ?? page.api.about.scores.find((each) => each.name === name);
 }
 
-/** Whether a score says something of the attention: places and distances are those of one text. */
+/** Whether a score is meaningful for the attention: places and distances exist only within one text. */
 export function isOfSide({side}: Page, name: string): boolean { return side.isSquare ? name !== 'coverage' : !kOfOneText.has(name); }
 
 /** A score by its name; of the probe where the page is set to it. */
@@ -47,12 +47,12 @@ export function columnName({name, of}: Pick<Column, 'name' | 'of'>): string {
   return of === 'A-B' ? 'A \u2212 B' : `${plainName(name)}${of ? ` ${of}` : ''}`;
 }
 
-/** Whether it is a score of the server, which has all evidence for it: for another one there are the weights by distance. */
+/** Whether it is one of the server's scores, with full evidence: for others there are only the weights by distance. */
 export function isKnown({api}: Page, column: Column): boolean { return api.about.scores.some(({name}) => name === column.name); }
 
 const kFirstSort = new WeakMap<SelectionStore, string>();  // of the open view
 
-/** Heads opens anew: a head that heed has chosen is ranked by what sets it apart. */
+/** When Heads opens, a head chosen by heed is ranked by the score that distinguishes it. */
 export function openHeads({store}: Page): void { kFirstSort.delete(store); }
 
 /** The score in which heed's chosen head ranks highest, the larger of two; null if the reader chose the head. */
@@ -80,7 +80,7 @@ export function sortName(page: Page, alike: Alike | null): string {
   return first ?? usualOf(page)[0]!;
 }
 
-/** The ranking score first where it is none of the usual ones, or where it is that of A, beside those of B and of A \u2212 B. */
+/** The ranking score first, if it is not a default one, or if it is A's, followed by those of B and of A \u2212 B. */
 export function columnsOf(page: Page, alike: Alike | null): Column[] {
   const sort = sortName(page, alike);
   const own = usualOf(page);
@@ -92,7 +92,7 @@ export function columnsOf(page: Page, alike: Alike | null): Column[] {
   return [...kShows.map((of) => ({...of === 'A-B' ? unbound : ranking, of})), ...columns.filter((column) => column !== ranking)];
 }
 
-/** Undefined where it is not there yet, or never will be. */
+/** Undefined if it is missing, now or for good. */
 export function valueOf(page: Page, place: Place, column: Column, alike: Alike | null): number | undefined {
   if (column.name === kLike) return alike?.overlap.get(nameOf({layer: place.layer, head: place.head}));
   const {compared} = page;
@@ -111,7 +111,7 @@ function valueIn(api: SessionApi, page: Page, place: Place, column: Column): num
 
 export interface Ranked { place: Place; value: number | undefined }
 
-/** The largest first; what is not there yet comes last. */
+/** Largest first; missing values last. */
 export function ranked(page: Page, column: Column, alike: Alike | null): Ranked[] {
   const heads = headsOf(page).map((place) => ({place, value: valueOf(page, place, column, alike)}));
   return heads.sort((a, b) => (b.value ?? -Infinity) - (a.value ?? -Infinity));

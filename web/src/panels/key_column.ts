@@ -70,7 +70,7 @@ export function fitting(order: number[], span: Span, most: number, unfolded: Rea
   }
 }
 
-/** The `most` keys to which the rows give most, for when nothing is pinned. */
+/** The `most` keys with the largest weights from the rows, while nothing is pinned. */
 export function heaviest(edges: Edge[], most: number): number[] {
   const sums = new Map<number, number>();
   for (const {key, weight} of edges) sums.set(key, (sums.get(key) ?? 0) + Math.abs(weight));

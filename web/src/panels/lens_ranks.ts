@@ -28,7 +28,7 @@ function rankNames(up: Lens['levels'], words: string[], places: {x: number; y: n
   });
 }
 
-/** A line an answer: the first in the accent with its ranks, the others dashed and dotted. */
+/** One line per answer: the first in the accent colour with its ranks, the others dashed and dotted. */
 export function rankChart({levels, answers}: Lens, position: number, vocabulary: number): Element[] {
   const scale = logAxis([vocabulary, 1], [18, kWidth - 12]);
   const up = [...levels].reverse();

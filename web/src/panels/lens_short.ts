@@ -39,7 +39,7 @@ interface Curve { side: string; word: string; chances: number[] }
 const curveOf = ({levels, answers}: Lens, which: number, side = ''): Curve =>
   ({side, word: plain(asToken(answers[which]!.text)), chances: levels.map(({chances}) => chances[which]!)});
 
-/** The two likeliest words; of two sides A's likeliest in both, or B's own where B's lens does not list that. */
+/** The two likeliest words; with two sides, A's likeliest in both, or B's own if B's lens does not list it. */
 function curvesOf([lens, other]: Lens[]): Curve[] {
   if (!other) return lens!.answers.slice(0, 2).map((_, which) => curveOf(lens!, which));
   const same = other.answers.findIndex(({text}) => text === lens!.answers[0]!.text);
@@ -66,7 +66,7 @@ function drawn({levels}: Lens, shown: Curve[], width: number): SVGElement {
       svg('text', {x: width, y: ends[which]! + 4, 'text-anchor': 'end'}, `${side}${named(word, chances.at(-1)!)}`))).reverse());
 }
 
-/** Of the page's session, or of both `sides`. */
+/** For the page's session, or both `sides`. */
 export function lensInShort(container: HTMLElement, {api, side}: Page, sides: Sides | null): {show(position: number, isPassing: boolean): void; destroy(): void} {
   const place = html('div');
   const about = html('span', {class: 'quiet'});

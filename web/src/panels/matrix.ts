@@ -150,7 +150,7 @@ class MatrixPanel implements Panel {
     this.drawing.ask();
   }
 
-  /** What of the matrix the address names. */
+  /** The part of the matrix named in the address. */
   private showZoom(): void {
     this.shownZoom = this.page.store.now.zoom;
     this.sight.show(this.shownZoom);
@@ -173,7 +173,7 @@ class MatrixPanel implements Panel {
   /** The entries per side of one drawn cell. */
   get block(): number { return this.tiles.levelFor(this.sight.now.size * this.page.stage.pixelRatio).block; }
 
-  /** A real table in the matrix's place, and back. */
+  /** Replaces the matrix by a table, and back. */
   async toggleTable(): Promise<void> {
     if (this.table) {
       this.closeTable();
@@ -279,7 +279,7 @@ class MatrixPanel implements Panel {
     this.placeReadOut(width);
   }
 
-  /** Beside the matrix at full size; in the corner that the mask leaves free, over the matrix where it is zoomed; else under it. */
+  /** Beside the matrix at full size; otherwise in the corner that the mask leaves free, above a zoomed matrix, or below it. */
   private placeReadOut(width: number): void {
     const {side: {attention}, stage} = this.page;
     const isInside = hasFreeCorner(attention, width, stage.isNarrow);

@@ -85,7 +85,7 @@ export class MatrixCanvas {
     context.fillRect(left, top + split * size - kGap / 2, width, kGap);
   }
 
-  /** Asks for what a drawing of this part will need. */
+  /** Requests the data for drawing this part. */
   fetch(place: Place, sight: Sight, height: number): void {
     this.seen = height;
     this.visitTiles(place, sight, (at) => this.tiles.picture(at));
@@ -124,7 +124,7 @@ export class MatrixCanvas {
     }
   }
 
-  /** Exact weights: the bytes of a tile are not good enough to be written out. */
+  /** Exact weights, because a tile's bytes are too coarse to print. */
   private drawNumbers(
     context: CanvasRenderingContext2D, place: Place, sight: Sight, scale: Scale, inside: Block | null
   ): void {

@@ -41,7 +41,7 @@ export class MatrixLabels {
     this.keyWidth = side.isSquare && !this.keys.some(isShaped) ? Infinity : kUpright * Math.max(...this.keys.map(widthOf));
   }
 
-  /** True where the rows are called otherwise now. */
+  /** True if the rows now have other names. */
   rename(queries: string[]): boolean {
     if (queries.every((name, at) => name === this.queries[at])) return false;
     this.queries = queries;
@@ -49,7 +49,7 @@ export class MatrixLabels {
     return true;
   }
 
-  /** The room that the widest token takes at its row. */
+  /** The width of the widest row label. */
   get width(): number {
     return Math.ceil(this.queries.reduce((most, name) => Math.max(most, Math.min(kMostWidth, widthOf(name))), 0));
   }

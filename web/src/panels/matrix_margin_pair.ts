@@ -6,7 +6,7 @@ import type {Marginals} from '../transport/api';
 import {drawReceived, drawUse, freerEnd} from './matrix_margins';
 import type {Sight} from './matrix_sight';
 
-/** What of the matrix is in sight, and which row and column are marked. */
+/** The visible part of the matrix, and the marked row and column. */
 export interface MarginSight { sight: Sight; width: number; height: number; query: number | null; key: number | null }
 
 export class MatrixMargins {

@@ -56,7 +56,7 @@ export const kUseWidth = 42;
 
 const kNameRoom = 100;  // px for the margin's name
 
-/** Where the name covers less: at the end with the lower bars, else at the right. */
+/** The place where the name covers less: at the end with the lower bars, else on the right. */
 export function freerEnd(received: number[], {left, size}: Sight, side: number): 'left' | 'right' {
   const highest = (from: number, to: number) => received.slice(
     Math.max(0, Math.floor((from - left) / size)), Math.max(0, Math.ceil((to - left) / size))).reduce((most, value) => Math.max(most, value), 0);

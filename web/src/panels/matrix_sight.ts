@@ -83,7 +83,7 @@ export class MatrixSight {
     return zoomIdentity.translate(place(keys[0], across, this.width, this.width), place(queries[0], down, this.height, this.height)).scale(k);
   }
 
-  /** Pixels a cell when the whole matrix is in sight. */
+  /** Pixels per cell when the whole matrix is visible. */
   private get fitted(): number { return this.width / this.extent.columns; }
 
   get isFitted(): boolean { return this.transform.k === 1; }

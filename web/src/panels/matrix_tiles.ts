@@ -39,7 +39,7 @@ export class Tiles {
     return {z, block, rows: axis(queries), columns: axis(keys)};
   }
 
-  /** The coarsest level whose cells are at least a pixel, so that none is fetched in vain. */
+  /** The coarsest level whose cells are at least a pixel, so that nothing is fetched needlessly. */
   levelFor(pixelsPerEntry: number): Level {
     const {zooms} = this.side.attention;
     for (let z = 0; z < zooms; ++z) {

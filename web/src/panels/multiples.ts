@@ -33,7 +33,7 @@ export class Multiples {
     this.element.addEventListener('pointerleave', () => page.store.preview({}));
   }
 
-  /** One drawing a head: the shown token and its edges. */
+  /** One drawing per head: the shown token and its edges. */
   draw(rows: Rows, at: Span, lines: Map<string, Line>): void {
     const {places} = this.page.store.now;
     const names = places.map(nameOf);
@@ -110,7 +110,7 @@ export class Multiples {
     return made;
   }
 
-  /** Whether the edge's other end holds the token. */
+  /** Whether the edge's other end contains the token. */
   private isAt(edge: Edge, token: number | null): boolean {
     return token !== null && this.rows.of(token) === otherEnd(edge, this.page.store.to);
   }

@@ -33,7 +33,7 @@ function nextRows(next: Next): HTMLElement[] {
   return rows;
 }
 
-/** The words that either side expects most: what both give each, and how that differs; the largest change first. */
+/** The likeliest words of either side: both probabilities and their difference, largest change first. */
 function rowsOfBoth(a: Next, b: Next): HTMLElement[] {
   const words = [...a.words.slice(0, kShown), ...b.words.slice(0, kShown).filter(({id}) => !a.words.slice(0, kShown).some((each) => each.id === id))];
   const of = ({words: all}: Next, id: number) => all.find((each) => each.id === id)?.probability ?? null;
@@ -96,7 +96,7 @@ export const nextPanel: MakePanel = (container, page): Panel => {
     after.textContent = isThere ? about() : '';
     list.replaceChildren(...isThere ? rows() : []);
   };
-  /** What follows the position, on both sides of a comparison. */
+  /** The words after the position, on both sides of a comparison. */
   const showWords = (position: number, isPassing: boolean) => {
     const top = sides && !isSaved(api.model) ? kCompared : kShown;  // a saved page has no more
     const asked = sides ? [sides.a.next(position, top), sides.b.next(tokenOfB(sides, position), top)] : [api.next(position)];

@@ -15,7 +15,7 @@ export class Together {
 
   get element(): HTMLElement { return this.arcs.element; }
 
-  /** `left`: what of a head is not drawn. */
+  /** `left`: the part of a head that is not drawn. */
   update(left: (place: Place) => string = () => ''): void {
     const {store} = this.page;
     this.arcs.show(store.now.arcs);

@@ -7,7 +7,7 @@ import type {Place} from '../selection';
 
 export interface WhyCell { place: Place; query: number; key: number; path: string }
 
-/** Of a page, as it changes. */
+/** The page's state, as it changes. */
 export class ChosenCell {
   private readonly line: Slot<Line>;
 

@@ -9,7 +9,7 @@ const kMostRows = 7;    // parts of the query, so that two blocks fit one above 
 const kMostColumns = 7; // parts of the key, so that they fit their column
 const kNarrowColumns = 4;
 
-/** Rows and columns that add most, the others as one. */
+/** The rows and columns with the largest terms; the others are summed into one. */
 function folded({query_parts: queries, key_parts: keys, cells}: Origins, mostColumns: number): {queries: string[]; keys: string[]; cells: number[][]} {
   const sizes = (count: number, of: (at: number) => number[]) =>
     Array.from({length: count}, (_, at) => ({at, size: of(at).reduce((sum, cell) => sum + Math.abs(cell), 0)}));

@@ -34,7 +34,7 @@ export function heading(title: string, about: string, ...right: Node[]): HTMLEle
   return html('div', {class: 'heading'}, html('h2', {}, title), quiet(about), ...right);
 }
 
-/** Redraws a block when what it shows is another thing. */
+/** Redraws a block when its content changes. */
 export class Block {
   private drawn: unknown[] = [];
 

@@ -21,7 +21,7 @@ const kNarrowNames = 8;
 const kListed = 10;
 const kGap = 48;   // between columns of Why, two of which the plane takes
 
-/** A query, or a key; where it is drawn. */
+/** A query or key, and the place where it is drawn. */
 interface Point { x: number; y: number; query: number | null; key: PlaneKey | null }
 
 function list(found: Geometry, page: Page, key: number): HTMLElement {

@@ -16,7 +16,7 @@ const [kName, kNarrowName] = [172, 104];  // before the bars, with gaps: same as
 const kSaid = 3;       // dimensions announced for a focused key
 const kUsual = 'In each column left k (in the first row q), right q \u00d7 k. First the dimensions that most set the attended keys apart from the mean key.';
 
-/** The dimensions that have a column, the most telling first; `rest` share the last one. */
+/** The dimensions with a column, the most informative first; the `rest` share the last one. */
 interface Columns { shown: number[]; rest: number[]; cell: number; width: number }
 
 function columnsOf({spread}: Dimensions, room: number): Columns {
@@ -30,7 +30,7 @@ function columnsOf({spread}: Dimensions, room: number): Columns {
 
 const most = (values: number[]) => Math.max(1e-9, ...values.map(Math.abs));
 
-/** Upright bars from the middle, down where negative; null: none there. */
+/** Vertical bars from the middle, downward if negative; null: no bar. */
 function bars(values: (number | null)[], largest: number, kind: string, x: (at: number) => number, width: number): SVGElement {
   const middle = kHeight / 2;
   const d = values.map((value, at) => value === null ? '' : `M${x(at)} ${middle}v${(-(middle - 1) * value / largest).toFixed(1)}`).join('');

@@ -28,7 +28,7 @@ function bar(share: number, most: number): HTMLElement {
   return html('span', {class: 'bar-room'}, filled);
 }
 
-/** The question about the words at the position, as this panel and the branches ask it. */
+/** The question about the words at the position, for this panel and the branches. */
 export function nextName(page: WordsPage): string {
   const mask = !page.writes && page.state.covered ? '&mask=1' : '';
   return `${wordsStack(page)}/next?position=${positionOf(page)}&top=${page.api.info.key_tokens && page.writes ? kOverBeams : kShownWords}${mask}`;

@@ -23,7 +23,7 @@ export function positionOf({store, side, tokens}: WordsPage): number {
   return query !== null && side.queries === tokens && query < tokens.length ? query : tokens.length - 1;
 }
 
-/** The token that is shown as chosen: the one that came behind the position. */
+/** The token marked as chosen: the actual one after the position. */
 export function chosenOf(page: WordsPage): number {
   return positionOf(page) + (page.writes ? 1 : 0);
 }
@@ -37,7 +37,7 @@ export function wordsStack({api}: Pick<Page, 'api'>): string {
   return api.info.attentions.find(({query_tokens: list}) => list === 'tokens')!.stack;
 }
 
-/** The text up to and with a position and these words behind it, as another text to open. */
+/** The text up to and including a position, followed by these words, as another text to open. */
 export function goOn({api, open, tokens}: WordsPage, position: number, words: string[]): void {
   const {text, pair} = api.info;
   if (api.info.key_tokens) {

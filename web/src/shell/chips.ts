@@ -64,13 +64,13 @@ function bestText(api: SessionApi, scores: HeadScores | undefined): string {
   return best ? `${plainName(best.name)} ${shortWeight(best.value)}` : 'best \u2013';
 }
 
-/** A score that is not there yet is a dash. */
+/** A missing score is a dash. */
 function scoreText(api: SessionApi, scores: HeadScores | undefined, name: string): string {
   const {short} = api.about.scores.find((each) => each.name === name)!;
   return scores ? score(name, short, scores[name] as number) : `${short} \u2013`;
 }
 
-/** Name, a share with its bar, and what else is told between two texts. */
+/** Name, a share with its bar, and the other columns between two texts. */
 function shareOf(page: Page, place: Place, scores: HeadScores | undefined): {share: number | null; below: string[]} | null {
   const {side} = page;
   const told = (name: string, value: number | undefined) => `${name} ${value === undefined ? '\u2013' : shortWeight(value)}`;
@@ -159,7 +159,7 @@ function bringIntoView(list: HTMLElement, chips: HTMLElement[], head: number): v
   list.scrollLeft = whole.offsetLeft - first.offsetLeft;
 }
 
-/** The heads of a layer by the score that their chips show, the largest first; by number where that is still to come. */
+/** The heads of a layer by their chips' score, largest first; by number until it has loaded. */
 function byScore({api, side, store}: Page): number[] {
   const heads = Array.from({length: side.heads}, (_, head) => head);
   const all = api.scoresOf(primary(store.now));
@@ -172,7 +172,7 @@ function byScore({api, side, store}: Page): number[] {
   return heads.sort((a, b) => valueOf(b) - valueOf(a) || a - b);
 }
 
-/** Whether a head is among those that are looked for: by its number, or by its scores as in the grid. */
+/** Whether a head matches the search: by number, or by scores as in the grid. */
 function isFound(page: Page, place: Place, text: string): boolean {
   const number = /^h?(\d+)$/i.exec(text)?.[1];
   if (text === '' || number !== undefined) return String(place.head).startsWith(number ?? '');

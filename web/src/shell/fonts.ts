@@ -16,7 +16,7 @@ function pixelsOf(character: string, family: string): string {
   return String(context.getImageData(0, 0, kSide, kSide).data);
 }
 
-/** What to install so that the text can be read; nothing where it can. */
+/** The package to install so that the text is readable; empty if it is. */
 export function fontsMissing(text: string, family: string): HTMLElement[] {
   const missing = kFonts.filter(({characters}) => {
     const character = characters.exec(text)?.[0];

@@ -15,7 +15,7 @@ import type {Drawn, KeyText, View} from '../views/view';
 
 const kDrawnMilliseconds = 500;
 
-/** Four at most; what there is to choose takes the place of a key that many pages have. */
+/** At most four; a page's choices replace a key that many pages have. */
 function keysOf({api, side}: Page): readonly KeyText[] {
   const own: KeyText = stacksOf(api).length > 1 ? ['e', 'next attention']
     : side.split !== null ? ['d', 'next filter'] : ['Esc', 'unpins'];

@@ -44,7 +44,7 @@ export class HeadPictures {
 
   stop(): void { this.thumbs.stop(); }
 
-  /** The heads of the layer of this one, in pictures of this size. */
+  /** The heads of this head's layer, in pictures of this size. */
   want({layer}: Place, side: number): void {
     const {heads} = this.page.side;
     if (side !== this.side) this.canvases.clear();
@@ -53,7 +53,7 @@ export class HeadPictures {
     this.thumbs.want(Array.from({length: heads}, (_, head) => layer * heads + head), 0);
   }
 
-  /** It has its size before it is drawn. */
+  /** Its size is known before it is drawn. */
   of(place: Place): HTMLCanvasElement {
     const head = this.thumbs.indexOf(place);
     const known = this.canvases.get(head);
@@ -80,7 +80,7 @@ export class HeadPictures {
   }
 }
 
-/** Shows the head whose chip the pointer rests on, or the keyboard leads to. */
+/** Shows the head whose chip is under the resting pointer or has the keyboard focus. */
 export function listenToHeads(list: HTMLElement, store: SelectionStore): {whileReplacing: (change: () => void) => void; stop: () => void} {
   let resting: ReturnType<typeof setTimeout> | undefined;
   let last = '';

@@ -34,7 +34,7 @@ function quoted(text: string, most = kWords): string {
   return `\u201c${start}${isWhole ? '' : '\u2026'}\u201d`;
 }
 
-/** Both texts of a session that has two, each by its name; null where it has one. */
+/** Both texts of a session with two, by name; null if it has one. */
 function bothOf({info}: SessionApi): [string, string][] | null {
   if (info.pair !== undefined) return [['A', info.text], ['B', info.pair]];
   if (!info.key_tokens) return null;

@@ -10,11 +10,11 @@ export class Notice {
     this.element.replaceChildren(...content);
   }
 
-  /** A word on what was chosen. */
+  /** A short message about the choice. */
   remark(text: string): void { this.show(true, html('p', {class: 'quiet', role: 'alert'}, text)); }
 
   clear(): void { this.show(false); }
 
-  /** Another choice was made. */
+  /** Called when another item is chosen. */
   moveOn(): void { if (this.isPassing) this.clear(); }
 }

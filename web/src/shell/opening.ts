@@ -20,7 +20,7 @@ import {modelOfLast, stepsSlider} from './steps';
 
 const kRetryMilliseconds = 2000;
 
-/** What shows the sessions that are opened here. */
+/** The part that shows the sessions opened here. */
 export interface Showing {
   readonly address: string;
   readonly info: SessionInfo | null;  // of the shown session
@@ -85,7 +85,7 @@ export class Opening {
       || (text !== '' && (text !== info.text || second !== (info.pair ?? info.target ?? '')));
   }
 
-  /** Opens what a link names; without a text, the one that is shown. */
+  /** Opens a link's text; without one, the shown text. */
   async follow(asked: Selection): Promise<void> {
     const shown = this.showing.info ?? this.transport.memory?.texts() ?? null;
     try {
@@ -113,7 +113,7 @@ export class Opening {
     nothingYet(this.main, about, input, (typed) => void this.run(typed), this.models(() => input));
   }
 
-  /** The list of models; one that is chosen reads what was typed. */
+  /** The list of models; the chosen one reads the typed text. */
   private models(typed: () => Input): HTMLElement {
     return modelsList(this.requests, this.about!.model.name, async (model) => {
       const {text} = typed();
@@ -127,7 +127,7 @@ export class Opening {
     });
   }
 
-  /** Opens a session; the old result stays until the new one is there. */
+  /** Opens a session; the old result is shown until the new one has loaded. */
   async run(input: Input, keep?: Keep): Promise<void> {
     const order = ++this.order;
     this.wanted = input;
@@ -157,7 +157,7 @@ export class Opening {
     return stack === undefined ? kNothing : {...kNothing, places: [{stack, layer: 0, head: 0}]};
   }
 
-  /** The place whose statistics should come first, in a layer that there is. */
+  /** The place whose statistics should be computed first, in an existing layer. */
   private inView({model: {stacks}}: About): Place {
     const asked = (parse(this.showing.address).selection ?? this.usual).places[0]!;
     const own = stacks.find(({stack}) => stack === asked.stack);

@@ -113,7 +113,7 @@ export class PageShell implements Mounted, Showing {
     this.stage.destroy();
   }
 
-  /** Shows what an address says, as the Back button and links do. */
+  /** Shows an address, for the Back button and links. */
   show(address: string, input: Input | null = null): void {
     this.address = address;
     if (!this.api) return;
@@ -211,7 +211,7 @@ export class PageShell implements Mounted, Showing {
     if (picture) void deliver(picture, this.session!.page);
   }
 
-  /** The session with the attention that is chosen. */
+  /** The session with the chosen attention. */
   private draw(api: SessionApi): void {
     this.session?.destroy();
     const side = api.side(this.store.now.places[0]!.stack);
@@ -244,14 +244,14 @@ export class PageShell implements Mounted, Showing {
   /** Whether another side will be drawn, or a different comparison is open: for texts of different length A stays A. */
   private isDrawnAnew(): boolean { return this.comparison.of(this.api!) !== this.drawn || this.comparison.compared !== this.beside; }
 
-  /** Draws the other side, or the difference, as soon as that is there. */
+  /** Draws the other side, or the difference, as soon as it has loaded. */
   private compare(): void {
     if (!this.api) return;
     if (!this.isDrawnAnew()) this.session?.update();
     else this.draw(this.api);
   }
 
-  /** What of the selection can be shown; says what is `wrong` with it, and what is not there. */
+  /** The part of the selection that can be shown; reports what is `wrong` or missing. */
   private fitted(api: SessionApi, selection: Selection, wrong: string[]): Selection {
     const {view} = selection;
     const isShown = viewOf(view).needs(api.model);
@@ -268,7 +268,7 @@ export class PageShell implements Mounted, Showing {
     return stack === undefined ? fitting : {...fitting, ...toStack(api, stack, fitting.places)};
   }
 
-  /** What was said of a choice goes with the next one, which the choice of a first head is not. */
+  /** Messages about a choice disappear with the next one; choosing the first head does not count. */
   private moveOn(): void {
     if (this.store.chosen === this.seen) return;
     this.seen = this.store.chosen;
@@ -277,14 +277,14 @@ export class PageShell implements Mounted, Showing {
     if (!this.store.byHeed) this.notice.moveOn();
   }
 
-  /** A question had no answer: where the server does not know the session any more, the same text again. */
+  /** A question failed: if the server no longer knows the session, opens the same text again. */
   private lose(api: SessionApi, error: ApiError): void {
     if (api !== this.api) return;
     if (error.code === 'unknown_session') void this.opening.run(api.info);
     else this.opening.fail(error, api.info, true);
   }
 
-  /** A selection that came with the address: what was said of it stays. */
+  /** A selection from the address: messages about it are kept. */
   private place(selection: Selection, fresh: boolean, byHeed = false): void {
     const said = this.notice.isPassing;
     this.notice.isPassing = false;

@@ -5,7 +5,7 @@ import type {HeldHeads, Snapshot} from './file';
 import {bytesOf} from './file';
 import {encode, tile, zoomLevels} from './tiles';
 
-/** Null where one of the heads is neither held nor drawn in the file. */
+/** Null if one of the heads is neither stored nor drawn in the file. */
 export async function thumbnails(
   {session, atlas}: Snapshot, held: HeldHeads, stack: string, heads: number[], most: number
 ): Promise<ArrayBuffer | null> {

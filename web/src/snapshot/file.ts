@@ -65,7 +65,7 @@ export interface Snapshot extends HeldSession {
   edited?: HeldSession;  // the other side of the view's comparison
 }
 
-/** The weights of a row from key `begin` to key `end`: none where the mask hides the key. */
+/** The weights of a row from key `begin` to key `end`, empty where masked. */
 export type RowWeights = (query: number, begin: number, end: number, visit: (key: number, weight: number) => void) => void;
 
 /** One head, unpacked. */

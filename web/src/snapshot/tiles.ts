@@ -7,14 +7,14 @@ const kSliceMilliseconds = 8;  // then lets the page draw
 
 export interface TileOf { z: number; y: number; x: number }
 
-/** Of a matrix by its longer side. */
+/** Size of a matrix by its longer side. */
 export function zoomLevels(length: number): number {
   let levels = 1;
   while (kTile * 2 ** (levels - 1) < length) ++levels;
   return levels;
 }
 
-/** Cells of B x B entries; NaN where the mask hides all of a cell. Null: there is no such tile. */
+/** Cells of B x B entries; NaN if the whole cell is masked. Null if there is no such tile. */
 export async function tile(head: HeldHead, {z, y, x}: TileOf, signal?: AbortSignal | null): Promise<Float32Array | null> {
   const levels = zoomLevels(Math.max(head.queries, head.keys));
   const block = 2 ** (levels - 1 - z);

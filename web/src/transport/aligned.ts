@@ -8,10 +8,10 @@ import type {Span} from '../side';
 import type {Marginals, SessionApi, TilePlace} from './api';
 import {json, kApi} from './ask';
 
-/** In place of a weight: no token of B stands for this one of A. */
+/** Replaces a weight if no token of B corresponds to A's. */
 export const kUnaligned = Infinity;
 
-/** The tokens that are compared at each token of A: a word of other tokens in B whole, at its last one. */
+/** The tokens compared at each token of A: a word with other tokens in B is compared as a whole, at its last token. */
 type Spans = (Span | null)[];
 
 export interface Alignment {
@@ -44,7 +44,7 @@ function mappedQuestion<From, To>(question: Question<From>, make: (from: From) =
   };
 }
 
-/** The answers of one side about weights, by A's tokens: a row is that of the last token that stands for it, a key the sum of those. */
+/** One side's answers about weights, by A's tokens: a row is that of the last corresponding token, a key the sum over them. */
 export function alignedTo(a: SessionApi, b: SessionApi, spans: Spans): SessionApi {
   const length = spans.length;
   const whole = new Map<string, Question<Float32Array>>();

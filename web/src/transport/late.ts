@@ -3,7 +3,7 @@ import type {LateScores} from '../answers';
 import type {Place} from '../selection';
 import {nameOf} from '../selection';
 
-/** What a score is computed from, where the text's weights are not enough. */
+/** The source of a score, if it needs more than the text's weights. */
 export type LateFrom = 'probe' | 'run';
 
 type Ask = (place: Place, from: LateFrom, signal: AbortSignal) => Promise<LateScores>;
@@ -21,21 +21,21 @@ export class Late {
   private stopped: AbortController | null = null;
   private isRefused = false;     // a saved page has no model, only the scores it was saved with
 
-  /** `told` hears of each answer, `changed` at most every kRedrawMilliseconds and after the last one. */
+  /** Calls `told` for each answer, `changed` at most every kRedrawMilliseconds and after the last one. */
   constructor(private readonly ask: Ask, private readonly told: (place: Place, scores: object) => void, private readonly changed: () => void) {}
 
-  /** The late scores of a head that are there. */
+  /** The finished late scores of a head. */
   of(place: Place): object {
     return Object.assign({}, ...(['probe', 'run'] as const).map((from) => this.found.get(keyOf(from, place))));
   }
 
-  /** How far the wish is; null where nothing is on its way. */
+  /** The progress of the request; null if nothing is running. */
   get progress(): {done: number; of: number} | null {
     const done = this.wanted.filter(({from, place}) => this.found.has(keyOf(from, place))).length;
     return this.stopped && done < this.wanted.length ? {done, of: this.wanted.length} : null;
   }
 
-  /** The same of each kind, in heads: as many as have their scores in the table. */
+  /** The progress of each kind, in heads: those whose scores are in the table. */
   get kinds(): {from: LateFrom; done: number; of: number}[] {
     if (this.progress === null) return [];
     return [...new Set(this.wanted.map(({from}) => from))].map((from) => {
@@ -44,7 +44,7 @@ export class Late {
     });
   }
 
-  /** From now on these are wanted, and no others. */
+  /** From now on requests only these. */
   want(froms: readonly LateFrom[], first: Place, places: () => Place[]): void {
     const asked = [...froms, nameOf(first)];
     if (asked.join() === this.asked.join() || this.isRefused) return;

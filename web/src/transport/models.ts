@@ -4,7 +4,7 @@ import {json, kApi} from './ask';
 import type {About} from './api';
 import type {Requests} from './requests';
 
-/** Of the model that is served, or of another one by its name. */
+/** For the served model, or another one by name. */
 export async function about(requests: Requests, model?: string): Promise<About> {
   const query = model === undefined ? '' : `?model=${encodeURIComponent(model)}`;
   const {models, ...rest} = await json<Models>(requests, `${kApi}/models${query}`);

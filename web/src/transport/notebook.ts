@@ -1,14 +1,14 @@
 // The transport of a page in a notebook: requests and answers are messages of a widget, answered in the kernel.
 import type {Events, Transport} from './transport';
 
-/** As much of a widget's model as messages need. */
+/** The part of a widget's model needed for messages. */
 export interface Channel {
   send(content: object, callbacks?: undefined, buffers?: ArrayBuffer[]): void;
   on(event: 'msg:custom', listener: (message: FromKernel, buffers: DataView[]) => void): void;
   off(event: 'msg:custom', listener: (message: FromKernel, buffers: DataView[]) => void): void;
 }
 
-/** The beginning of an answer has status and type, its last message `end`: whether it is whole. */
+/** An answer's first message has status and type, its last one `end`: whether it is complete. */
 export interface FromKernel { to?: string; status?: number; type?: string; end?: boolean; stopped?: string }
 
 interface Waiting {
@@ -47,7 +47,7 @@ class Answer implements Waiting {
   }
 }
 
-/** Events as they come in the text of an answer: `event: NAME`, `data: TEXT`, an empty line. */
+/** Events in an answer's text: `event: NAME`, `data: TEXT`, an empty line. */
 class Told implements Waiting {
   private readonly decoder = new TextDecoder();
   private status = 0;
@@ -104,7 +104,7 @@ export class NotebookTransport implements Transport {
     };
   }
 
-  /** Nobody listens any more. */
+  /** No listener is left. */
   close(): void {
     for (const name of this.waiting.keys()) this.cancel(name);
     this.channel.off('msg:custom', this.hear);

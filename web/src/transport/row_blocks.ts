@@ -33,7 +33,7 @@ export class RowBlocks {
 
   stop(): void { this.blocks.stop(); }
 
-  /** Fetches what is missing of the rows [begin, end); of a long text the first few blocks. */
+  /** Fetches the missing rows of [begin, end); for a long text only the first few blocks. */
   fetch(place: Place, begin: number, end: number): void {
     const rows = this.rowsOf(place);
     const first = Math.floor(begin / rows);
@@ -47,7 +47,7 @@ export class RowBlocks {
     }
   }
 
-  /** One row, where its block is there. */
+  /** One row, if its block has loaded. */
   line(place: Place, query: number): Line | undefined {
     const name = `${nameOf(place)} ${query}`;
     const known = this.lines.get(name);
@@ -64,7 +64,7 @@ export class RowBlocks {
     return line;
   }
 
-  /** The arcs of the rows [begin, end), where all of them are there. */
+  /** The arcs of the rows [begin, end), if all have loaded. */
   edges(place: Place, begin: number, end: number): EdgeRow[] | undefined {
     const rows: EdgeRow[] = [];
     for (let query = begin; query < end; ++query) {

@@ -5,7 +5,7 @@ import type {Session} from '../answers';
 /** The texts that a session reads. */
 export type Input = Pick<Session, 'text' | 'pair' | 'target'> & {model?: string};
 
-/** As much of an EventSource as the page needs. */
+/** The part of an EventSource needed by the page. */
 export interface Events {
   addEventListener(name: string, listener: (event: Event) => void): void;
   close(): void;

@@ -23,7 +23,7 @@ function underOf({side, store}: Page): MakePanel {
   return !side.isSquare ? allHeads : store.now.pair !== null ? everyLayer : nothing;
 }
 
-/** The panel that `pick` names; another one takes its place as soon as it names that. */
+/** The panel that `pick` returns, replaced whenever it returns another one. */
 function switching(container: HTMLElement, page: Page, pick: () => MakePanel, drawn: () => void): Panel {
   let made = pick();
   let panel = made(container, page);

@@ -166,7 +166,7 @@ class WhyView implements Drawn {
     }, said));
   }
 
-  /** The session that a test's column is of. */
+  /** The session of a test's column. */
   private derive(name: string): void {
     const cell = this.cell.now();
     if (!cell) return;
