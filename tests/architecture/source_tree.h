@@ -55,8 +55,7 @@ inline SourceFile read_source(const std::filesystem::path& root, const std::stri
 inline std::vector<SourceFile> source_tree(const std::filesystem::path& root) {
   std::vector<SourceFile> files;
   for (const std::string folder : {"include", "src", "bench"}) {
-    const std::string base =
-        folder == "bench" ? "." : folder;  // "bench/repeat.h" stands on "bench"
+    const std::string base = folder == "bench" ? "." : folder;  // "bench/repeat.h" is on "bench"
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
       const auto kind = entry.path().extension();
       if (kind == ".h" || kind == ".cpp") files.push_back(read_source(root, base, entry.path()));

@@ -240,7 +240,7 @@ TEST(Merge, GradientsAgreeWithFiniteDifferences) {
   test::expect_gradient(out_a, grads.dout_a, scalar);
   test::expect_gradient(out_b, grads.dout_b, scalar);
   test::expect_gradient(sink, grads.dsink, scalar);
-  // A difference at -inf is no number.
+  // A difference at -inf is NaN.
   lse_a.data<double>()[2] = 0.5;
   lse_b.data<double>()[7] = 0.5;
   const MergeGrads finite = merge_backward(args, view_of(merge(args)), dout, dlse);

@@ -212,7 +212,7 @@ TEST(Docs, TheirFilesAreThere) {
   }
 }
 
-// What a command writes into the checkout shows in no `git status`.
+// Files that a command writes into the checkout are ignored by `git status`.
 TEST(Docs, WhatTheirCommandsWriteIsIgnored) {
   std::vector<std::string> ignored;
   std::istringstream lines(test::content(kSource / ".gitignore"));

@@ -108,7 +108,7 @@ class ExplainKeys : public testing::Test {
     return all;
   }
 
-  // What is printed against the operator's own plans.
+  // Compares the printed plan with the operator's.
   void expect_plans(const test::HeldKeys& held, const nlohmann::json& inputs) const {
     const Answer answer = test::heed(arguments(held, {"--json"}));
     ASSERT_EQ(answer.status, 0) << answer.error;

@@ -130,7 +130,7 @@ TEST_P(KilledTask, GoesOnToTheSameLosses) {
 INSTANTIATE_TEST_SUITE_P(, KilledTask, testing::ValuesIn(kRuns),
                          [](const auto& run) { return std::string(run.param.name); });
 
-// The library in front of the system's refuses every write after so many, as a full disk does.
+// A preloaded library refuses every write after a given number, like a full disk.
 class FullDisk : public KilledTask {
  protected:
   Words few_steps(const std::string& folder) const {

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "a-reader" comes first by name, and is no decoder.
+// "a-reader" comes first by name, but is not a decoder.
 TEST(Registry, WithoutANameTheFirstBuiltInModelOfTheKindIsFound) {
   const test::Scratch scratch;
   const auto save = [&](const char* name, nlohmann::json config) {

@@ -119,7 +119,7 @@ TEST(BadInput, AnAblationOfEverythingIsASessionLikeOthers) {
   EXPECT_NEAR(late["without"].get<double>(), 0, 1e-6);
 }
 
-// One layer of somebody's arrays.
+// A session of one layer of arrays.
 struct ArraysServed {
   ArraysServed(std::int64_t heads, std::int64_t tokens)
       : session(random(heads, tokens)), server(options()) {}

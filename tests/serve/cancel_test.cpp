@@ -42,7 +42,8 @@ TEST(Cells, StopBetweenBlocksWhenTheClientIsGone) {
                     "the request was cancelled");
 }
 
-// What a client is sent by a long answer whose work ends like this, and whether it ends well.
+// The text that a client receives from a long answer whose work ends like this, and whether it is
+// complete.
 std::pair<std::string, bool> sent_by(
     const std::function<std::string(Cancel&, LiveSession&)>& compute,
     const char* type = "application/json") {

@@ -35,7 +35,7 @@ std::string post_head(const Served& served, const std::string& more, bool with_t
                      served.server.port(), token, more);
 }
 
-// Of a head that announces a body which never comes: the server must not wait for it.
+// The answer to a head that announces a body which never comes: the server must not wait for it.
 std::string answer_to_head(const Served& served, const std::string& head) {
   const RawClient client(served.server.port());
   client.send(head);

@@ -1,4 +1,4 @@
-// What the server answers about words and flows, and what it refuses.
+// The server's answers about words and flows, and its errors.
 #include <cmath>
 #include <cstring>
 #include <sstream>

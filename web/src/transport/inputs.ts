@@ -18,7 +18,7 @@ export function givenTo({text, pair, target}: Pick<Models, 'text' | 'pair' | 'ta
   return text ? inputOf({text, pair, target}) : null;
 }
 
-/** The texts that this tab read last, unless the server has since been started with another text or model. */
+/** The texts that this tab read last, unless the server has a text and has since been started with another text or model. */
 export function toBegin(kept: Kept | null, given: Input | null, model: string): Input | null {
   if (given === null || kept === null) return kept ?? given;
   return kept.model === model && kept.given !== null && isSameInput(kept.given, given) ? kept : given;
