@@ -20,14 +20,14 @@ namespace {
 constexpr int kRounds = 5;
 constexpr double kSecondsATurn = 0.1;
 
-// The case and the pass that heed and the peers compute in turns.
+// The case and the pass that heed and the peers compute alternately.
 struct Turns {
   const AttentionCase* problem = nullptr;
   BenchPass pass = BenchPass::kForward;
   PeerProcess* peers = nullptr;
 };
 
-// heed and each peer run by turns, so that a slower clock slows all of them.
+// Alternates heed and each peer, so that a slower clock affects all of them.
 Repeated take_turns(const Turns& turns, const std::function<void()>& work,
                     std::vector<PeerTiming>& found) {
   Json asked = as_json(*turns.problem);
@@ -101,7 +101,7 @@ class CaseList {
     add("plain", plain);
     add("causal", banded(plain, kCausal));
   }
-  // The masks and heads that one size is timed with.
+  // The masks and numbers of heads timed at one size.
   void add_sized(std::int64_t length, std::int64_t head_dim) {
     AttentionCase plain = square(length, head_dim);
     add_plain_and_causal(plain);

@@ -1,4 +1,4 @@
-// Times the attention operator beside what the machine allows.
+// Times the attention operator and compares it with the machine's limits.
 #pragma once
 
 #include <functional>
@@ -21,42 +21,42 @@ std::vector<AttentionCase> attention_bench_cases();
 /// none, causal, window, keep, prefix, segments, blocks or edges.
 std::string_view mask_word(const AttentionCase& problem);
 
-/// Those whose name is in `names` (all when empty); kNotFound for a name that no case has.
+/// The cases whose name is in `names` (all if empty); kNotFound for an unknown name.
 std::vector<AttentionCase> choose_bench_cases(const std::vector<std::string>& names);
 
-/// The case as `--json` writes it: its name, sizes, mask and scores.
+/// The case in the form of `--json`: its name, sizes, mask and scores.
 Json as_json(const AttentionCase& problem);
 
-/// The backward pass alone, or the forward.
+/// Only the backward pass, or only the forward pass.
 enum class BenchPass : std::uint8_t { kForward, kBackward };
 
 /// Another library's time for the same case.
 struct PeerTiming {
   std::string name;
   double seconds = 0;  // median
-  double spread = 0;   // as AttentionTiming has it
+  double spread = 0;   // as in AttentionTiming
   std::int64_t peak_bytes = -1;
 };
 
 struct AttentionTiming {
   AttentionCase problem = {};
-  std::string kernel;  // that ran
+  std::string kernel;  // the kernel that ran
   int threads = 1;
   double seconds = 0;  // median
   double spread = 0;   // of the middle half of the repetitions, relative to the median
-  double gflops = 0;   // of pairs that the mask allows: 2 (D + Dv) a pair
+  double gflops = 0;   // for allowed pairs: 2 (D + Dv) per pair
   double peak_gflops = 0;
   double fraction_of_peak = 0;
   double gbytes_per_second = 0;  // q, k, v read and out, lse written once
   double read_gbytes_per_second = 0;
-  std::int64_t peak_bytes = -1;  // more than before, during the first run in this process, results
-                                 // included; -1 where the system does not say
+  std::int64_t peak_bytes = -1;  // additional memory during the first run in this process, results
+                                 // included; -1 if the system does not report it
   std::vector<PeerTiming> peers = {};
 };
 
-/// Runs the cases one after the other, after a warm-up each, with `kernel` ("": the best), and
-/// measures the machine's limits beside each. With `peers`, heed and those of them that can compute
-/// the case take turns. `done` sees each timing as it is ready.
+/// Runs the cases in order, each after a warm-up, with `kernel` ("": the best), and measures the
+/// machine's limits with each. With `peers`, heed and the peers that support the case alternate.
+/// `done` receives each timing as it is ready.
 void time_attention(const std::vector<AttentionCase>& cases, BenchPass pass,
                     const std::string& kernel, PeerProcess* peers,
                     const std::function<void(const AttentionTiming&)>& done);

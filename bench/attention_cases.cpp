@@ -117,12 +117,12 @@ std::vector<AttentionCase> laid_out() {
   cases[5].mask = CaseMask::kKeep;
   cases[0].layout = Layout::kTokens;
   cases[1].layout = Layout::kInterleaved;
-  cases[2].spread = 30;     // sharp: one key takes nearly all
+  cases[2].spread = 30;     // sharp: one key gets nearly all weight
   cases[3].spread = 0.001;  // flat
   return cases;
 }
 
-// Everything that a score can be, alone and together.
+// Every form of score, alone and combined.
 std::vector<CaseScores> score_kinds() {
   return {{.similarity = Similarity::kCosine, .scale_a_head = true},
           {.similarity = Similarity::kGaussian, .bias = {4, 1, 1}},
@@ -194,7 +194,7 @@ std::vector<AttentionCase> mixed_types() {
   return cases;
 }
 
-// Keys as caches hold them: a chunk of queries at the end of 150 and of 97 keys, and one query.
+// Keys as in caches: a chunk of queries at the end of 150 and of 97 keys, and a single query.
 std::vector<AttentionCase> cached() {
   AttentionCase one = {.batch = 2,
                        .heads = 4,
@@ -209,7 +209,9 @@ std::vector<AttentionCase> cached() {
     for (const CaseKeys keys : {CaseKeys::kRows, CaseKeys::kPages, CaseKeys::kRing})
       for (const DType kv_dtype : {dtype, DType::kF16, DType::kI8})
         for (const std::int64_t queries : {1, 70}) {
-          if (keys == CaseKeys::kRows && kv_dtype != DType::kI8) continue;  // others have these
+          if (keys == CaseKeys::kRows && kv_dtype != DType::kI8)
+            continue;  // other cases have
+                       // these
           one.dtype = dtype;
           one.keys = keys;
           one.kv_dtype = kv_dtype;

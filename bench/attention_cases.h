@@ -1,4 +1,4 @@
-// The attention problems that tests, benchmarks and the support table share.
+// The attention problems shared by tests, benchmarks and the support table.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace heed {
 
-/// How q, k, v lie in memory.
+/// The memory layout of q, k, v.
 enum class Layout : std::uint8_t {
   kHeads,        // [B, H, T, D]
   kTokens,       // [B, T, H, D]
@@ -34,10 +34,10 @@ enum class CaseMask : std::uint8_t {
   kEdges
 };
 
-/// Where k and v lie: one row after the other as the layout has it, in pages of 24, or in rings.
+/// How k and v are stored: row after row in the layout, in pages of 24, or in rings.
 enum class CaseKeys : std::uint8_t { kRows, kPages, kRing };
 
-/// What scores are beyond scale * q . k; the numbers are made for the case.
+/// Everything about scores beyond scale * q . k; the numbers are made for the case.
 struct CaseScores {
   Similarity similarity = Similarity::kDot;
   Normaliser normaliser = Normaliser::kSoftmax;
@@ -66,23 +66,23 @@ struct AttentionCase {
   Layout layout = Layout::kHeads;
   double spread = 1;  // standard deviation of q: larger makes sharper weights
   CaseScores scores = {};
-  std::optional<DType> kv_dtype = {};  // of k and v, i8 too; default: that of q
+  std::optional<DType> kv_dtype = {};  // of k and v, also i8; default: q's
   CaseKeys keys = CaseKeys::kRows;
 
-  /// Error that the type allows, relative to the largest value: rounding in sums over D and over
-  /// the keys or rows, which grow with the root of their length.
+  /// The error that the type allows, relative to the largest value: rounding in sums over D and
+  /// over the keys or rows, which grows with the root of their length.
   double tolerance() const;
 };
 
-/// What `attention` needs for a case; owns the memory. The same numbers every time.
+/// The arguments of `attention` for a case; owns the memory. The same numbers every time.
 class AttentionInputs {
  public:
   explicit AttentionInputs(const AttentionCase& problem);
 
   AttentionArgs args;
   Tensor dout;  // [B, H, Tq, Dv] or [H, total, Dv]
-  Tensor dlse;  // [B, H, Tq] or [H, total]; empty where there is no lse
-  /// Asks for every gradient that the problem has, dlse given.
+  Tensor dlse;  // [B, H, Tq] or [H, total]; empty if there is no lse
+  /// Requests every gradient of the problem, with dlse given.
   AttentionGradRequest request() const;
 
  private:
@@ -98,10 +98,10 @@ std::vector<AttentionCase> attention_cases();
 std::string_view name(CaseMask mask);
 std::string_view name(Similarity similarity);
 
-/// Type, extents, mask, layout, scores and keys, as tests and benchmarks print them.
+/// Type, extents, mask, layout, scores and keys, as shown by tests and benchmarks.
 std::string case_name(const AttentionCase& problem);
 
-/// Keys with the memory that they look at.
+/// Keys with the memory that they refer to.
 struct HeldKeys {
   std::vector<Tensor> memory;
   Keys keys;
@@ -110,7 +110,7 @@ struct HeldKeys {
 /// k [B, G, Tk, D] and v [B, G, Tk, Dv] in the case's type and form.
 HeldKeys held_keys(const AttentionCase& problem, const Tensor& k, const Tensor& v);
 
-/// Mean 0, standard deviation `spread`; another `stream` gives others.
+/// Mean 0, standard deviation `spread`; each `stream` gives different numbers.
 inline Tensor normal(const Shape& shape, DType dtype, double spread, std::uint32_t stream) {
   Random random(2024, stream);
   Tensor tensor = Tensor::empty(shape, DType::kF64);

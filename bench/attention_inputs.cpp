@@ -13,8 +13,7 @@
 namespace heed {
 namespace {
 
-// Two of three are kept, in stretches, so that there are empty, partial and full tiles; row 1 sees
-// nobody.
+// Keeps two of three, in runs, so that there are empty, partial and full tiles; row 1 sees no key.
 Tensor kept_stretches(const AttentionCase& problem) {
   Tensor kept =
       Tensor::empty({problem.batch, 1, problem.query_length, problem.key_length}, DType::kBool);
@@ -37,7 +36,7 @@ std::vector<std::int64_t> packed_starts(std::int64_t batch, std::int64_t longest
   return starts;
 }
 
-// [B, heads, T, D] as a view of memory in the case's order; packed memory as it is.
+// [B, heads, T, D] as a view of memory in the case's order; packed memory unchanged.
 ConstView as_heads(const Tensor& tensor, Layout layout) {
   const bool as_stored = layout == Layout::kHeads || layout == Layout::kPacked;
   return as_stored ? tensor.view() : tensor.view().permute({0, 2, 1, 3});
@@ -61,7 +60,7 @@ Tensor document_ids(std::int64_t length) {
   return integers(ids);
 }
 
-// Each query sees itself and every ninth key; one in five sees nobody.
+// Each query sees itself and every ninth key; one in five sees no key.
 Mask graph(std::int64_t queries, std::int64_t keys) {
   std::vector<std::int64_t> starts = {0};
   std::vector<std::int64_t> columns;
@@ -80,7 +79,7 @@ std::vector<std::int64_t> prefixes(const AttentionCase& problem) {
   return lengths;
 }
 
-// Keeps what it points to in `memory`.
+// Keeps the memory of the mask in `memory`.
 Mask mask_of(const AttentionCase& problem, std::vector<Tensor>& memory) {
   const std::int64_t queries = problem.query_length, keys = problem.key_length;
   const auto kept = [&] { return Mask::keep(memory.emplace_back(kept_stretches(problem))); };

@@ -10,7 +10,7 @@ constexpr std::int64_t kPageSize = 24;  // tiles of 64 keys begin within one
 
 std::int64_t pages_a_row(std::int64_t keys) { return (keys + kPageSize - 1) / kPageSize; }
 
-// Pages lie backwards, so that no row's keys lie one after the other.
+// Pages are in reverse order, so that no row's keys are contiguous.
 std::int64_t page_of(const AttentionCase& problem, std::int64_t batch, std::int64_t n) {
   const std::int64_t a_row = pages_a_row(problem.key_length);
   return problem.batch * a_row - 1 - (batch * a_row + n);
@@ -31,7 +31,7 @@ Slot slot_of(const AttentionCase& problem, std::int64_t batch, std::int64_t key)
   return {batch, (ring_begin(problem, batch) + key) % problem.key_length};
 }
 
-// Rows [B, G, Tk, W] again where the form has them; what holds none is 0.
+// Copies rows [B, G, Tk, W] to their places in the form; unused slots are 0.
 Tensor placed(const AttentionCase& problem, const Tensor& rows) {
   const bool paged = problem.keys == CaseKeys::kPages;
   const std::int64_t blocks = problem.batch * (paged ? pages_a_row(problem.key_length) : 1);

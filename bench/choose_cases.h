@@ -1,4 +1,4 @@
-// The cases that a user named.
+// The cases named by the user.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,8 +13,8 @@
 
 namespace heed {
 
-/// Those of `all` whose name is in `names`, in that order; all when empty; kNotFound for a name
-/// that none has.
+/// The cases of `all` whose name is in `names`, in that order; all if empty; kNotFound for an
+/// unknown name.
 template <typename Case>
 std::vector<Case> choose_cases(const std::vector<Case>& all,
                                const std::vector<std::string>& names) {

@@ -18,8 +18,8 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kBytesOfLayers = std::int64_t{256} << 20;  // more than a cache holds
-constexpr std::int64_t kFillTokens = 64;                          // at once
+constexpr std::int64_t kBytesOfLayers = std::int64_t{256} << 20;  // more than a cache can hold
+constexpr std::int64_t kFillTokens = 64;                          // per pass
 
 KvCacheShape shape_of(const DecodeBenchCase& problem) {
   const std::int64_t bytes = 2 * problem.keys * kDecodeKvHeads * kDecodeHeadDim *
@@ -32,7 +32,7 @@ KvCacheShape shape_of(const DecodeBenchCase& problem) {
           .value_dim = kDecodeHeadDim};
 }
 
-// A text whose next token is the one that is timed.
+// A text whose next token is timed.
 class Text {
  public:
   explicit Text(const DecodeBenchCase& problem)
@@ -46,7 +46,7 @@ class Text {
       fill(std::min(ring ? 1 : kFillTokens, tokens - held));
   }
 
-  // As a layer does: the token's key and value go in, then its query attends. The cache does not
+  // Like a layer: appends the token's key and value, then its query attends. The cache does not
   // advance, so every step is the same token's.
   void step() {
     layer_ = (layer_ + 1) % static_cast<int>(cache_.shape().layers);
@@ -83,7 +83,7 @@ class Text {
 DecodeTiming timed(const DecodeBenchCase& problem, const std::string& kernel) {
   Text text(problem);
   text.kernel = kernel;
-  text.step();  // pages are taken
+  text.step();  // allocates pages
   const Plan plan = plan_attention(text.args());
   const Repeated times = repeat([&] { text.step(); });
   return {.problem = problem,

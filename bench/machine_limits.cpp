@@ -35,7 +35,7 @@ double multiply_add(std::int64_t rounds) {
   return 2.0 * kChains * static_cast<double>(hn::Lanes(d)) * static_cast<double>(rounds);
 }
 
-// As a loop of the instruction; nothing where the target has none.
+// A loop of the instruction; empty if the target lacks it.
 double multiply_add_pairs(std::int64_t rounds) {
 #if HWY_TARGET == HWY_AVX3
   const hn::ScalableTag<float> d;
@@ -91,9 +91,9 @@ HWY_EXPORT(read);
 
 namespace {
 
-constexpr std::int64_t kPieces = 16;  // of a thread's work, so that all end together
+constexpr std::int64_t kPieces = 16;  // per thread, so that all end together
 
-/// Work per second of `threads` threads; `work(piece)` does one of 16 pieces a thread and returns
+/// Work per second of `threads` threads; `work(piece)` does one of 16 pieces per thread and returns
 /// its amount.
 template <class Work>
 double rate(int threads, int repetitions, const Work& work) {
@@ -141,7 +141,7 @@ double read_rate(int threads, int repetitions, std::int64_t floats_of_piece) {
 }  // namespace
 
 double read_gbytes_per_second(int threads) {
-  // 256 MiB a thread; on CPUs with a larger last-level cache this is that cache's rate.
+  // 256 MiB per thread; on CPUs with a larger last-level cache this measures that cache.
   return read_rate(threads, 3, (std::int64_t{1} << 26) / kPieces);
 }
 

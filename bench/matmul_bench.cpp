@@ -63,7 +63,7 @@ double rms_error(const MatmulArgs& args, const Tensor& exact) {
   return std::sqrt(squares);
 }
 
-// On some of the rows: f64 runs in plain loops.
+// For some of the rows, because f64 runs in plain loops.
 double relative_error(const MatmulOperands& operands) {
   MatmulArgs args = operands.args;
   args.a = args.a.slice(0, 0, std::min<std::int64_t>(64, args.a.dim(0)));
@@ -89,7 +89,7 @@ MatmulTiming timed_plain(const MatmulBenchCase& c, const Limits& limits) {
           .relative_error = relative_error(operands)};
 }
 
-// Random bits: normal numbers would take minutes to make.
+// Random bits, because making normal numbers would take minutes.
 void fill(const View& weights, std::int64_t bytes, std::uint32_t kept, std::uint32_t set) {
   auto* to = static_cast<std::uint32_t*>(weights.raw());
   std::uint32_t state = 1;
@@ -111,7 +111,7 @@ Tensor quick_weights(const MatmulBenchCase& c) {
   return weights;
 }
 
-// The same weights as often as no cache holds them.
+// Copies of the weights, enough to exceed every cache.
 std::vector<PackedMatrix> copies_of(const MatmulBenchCase& c) {
   constexpr std::int64_t kBytes = std::int64_t{400} << 20;
   const Tensor weights = quick_weights(c);
@@ -159,8 +159,8 @@ void time_matmul(const std::vector<MatmulBenchCase>& cases,
   const MatmulBenchCase* before = nullptr;
   Limits limits = {};
   for (const MatmulBenchCase& c : cases) {
-    // Beside each case: the clock of a shared machine changes within seconds. Memory's rate takes
-    // longer: beside each shape.
+    // With each case, because the clock of a shared machine changes within seconds. Memory's rate
+    // takes longer to measure: with each shape.
     limits.f32_gflops = peak_gflops(thread_count());
     limits.pair_gflops = peak_pair_gflops(thread_count());
     if (before == nullptr || before->in != c.in || before->out != c.out)

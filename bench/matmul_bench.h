@@ -1,5 +1,5 @@
-// Times the products of linear layers: over packed weights, as a model runs them, and over plain
-// ones, as training takes them.
+// Times the products of linear layers: with packed weights, as a model runs them, and with plain
+// weights, as in training.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace heed {
 
-/// Of a layer of `in` inputs and `out` outputs on `rows` rows.
+/// A layer of `in` inputs and `out` outputs on `rows` rows.
 struct MatmulBenchCase {
   enum class Product : std::uint8_t { kPacked, kForward, kInputGradient, kWeightGradient };
 
@@ -23,12 +23,12 @@ struct MatmulBenchCase {
   std::int64_t in = 0;
   std::int64_t out = 0;
   DType dtype = DType::kF32;          // of the weights
-  const BlockType* blocks = nullptr;  // set: they are in blocks of codes
+  const BlockType* blocks = nullptr;  // set: they are quantised in blocks
 
   std::string_view weight_type() const {
     return blocks != nullptr ? blocks->name : heed::name(dtype);
   }
-  /// The bytes that a file takes for all weights.
+  /// Size of all weights in a file, in bytes.
   std::int64_t weight_bytes() const {
     return blocks != nullptr ? blocks->bytes_of(in * out)
                              : in * out * static_cast<std::int64_t>(size_bytes(dtype));
@@ -40,15 +40,15 @@ struct MatmulBenchCase {
 /// Q6_K.
 /// PRODUCT-INxOUT for forward, dinput and dweight: the layers of the reference run's blocks on 384
 /// rows, and one of GPT-2 small's on 512. Only those whose name is in `names`, unless it is empty;
-/// kNotFound for a name that no case has.
+/// kNotFound for an unknown name.
 std::vector<MatmulBenchCase> matmul_bench_cases(const std::vector<std::string>& names = {});
 
-/// A rate beside what this machine allows.
+/// A rate, and the machine's limit.
 struct MatmulRate {
   double seconds = 0;  // median
   double spread = 0;   // of the middle half of the repetitions, relative to the median
   double gflops = 0;
-  double limit_gflops = 0;  // multiply-adds, or the rate of reading weights times FLOP a byte if
+  double limit_gflops = 0;  // multiply-adds, or the rate of reading weights times FLOP per byte if
                             // that is less
 };
 
@@ -56,15 +56,15 @@ struct MatmulTiming {
   MatmulBenchCase problem = {};
   std::string kernel;
   int threads = 1;
-  MatmulRate warm;               // the same weights again and again
-  MatmulRate from_memory;        // packed: each time weights that no cache holds
+  MatmulRate warm;               // the same weights repeatedly
+  MatmulRate from_memory;        // packed: different weights each time, which no cache holds
   double gbytes_per_second = 0;  // of weights, from memory
   double read_gbytes_per_second = 0;
-  MatmulRate plain;           // not packed: the same with in_bulk off
-  double relative_error = 0;  // not packed: root mean square against f64, of some rows, to plain's
+  MatmulRate plain;           // not packed: the same without in_bulk
+  double relative_error = 0;  // not packed: RMS error against f64, some rows, relative to plain's
 };
 
-/// Runs the cases one after the other; `done` sees each timing as it is ready.
+/// Runs the cases in order; `done` receives each timing as it is ready.
 void time_matmul(const std::vector<MatmulBenchCase>& cases,
                  const std::function<void(const MatmulTiming&)>& done);
 

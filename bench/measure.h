@@ -1,4 +1,4 @@
-// What a benchmark measures of some work: how long it takes, and how much memory.
+// Measurements of some work: its time and memory.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +15,20 @@ struct Repeated {
   double spread = 0;   // of the middle half, relative to the median
 };
 
-/// The median and the spread of these times, which are at least one.
+/// The median and the spread of these times, at least one.
 Repeated summary(std::vector<double> times);
 
-/// Runs `work` again and again until `seconds` have passed, at least once. Returns the seconds of
-/// each run.
+/// Runs `work` repeatedly until `seconds` have passed, at least once. Returns the seconds of each
+/// run.
 std::vector<double> times_within(double seconds, const std::function<void()>& work);
 
 /// Runs `work` twice to warm caches and page in its outputs, then for about half a second, 5 to
 /// 1,000 times. `prepare` runs before each, untimed.
 Repeated repeat(const std::function<void()>& work, const std::function<void()>& prepare = [] {});
 
-/// Bytes of memory at the peak of `work`, more than before it: Linux counts the most that a process
-/// held, and starts again when asked. -1 where the system does not say. Blocks that
-/// tensors have left for the next are freed first.
+/// Bytes of memory at the peak of `work`, in excess of those before it: Linux records a process's
+/// maximum, which can be reset. -1 if the system does not report it. Frees the blocks kept for new
+/// tensors first.
 std::int64_t peak_bytes_of(const std::function<void()>& work);
 
 }  // namespace heed

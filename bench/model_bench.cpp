@@ -36,14 +36,14 @@ Tensor feed(const Model& model, KvCache& cache, const ConstView& ids) {
   return model.forward({.ids = ids}, run);
 }
 
-// Times of a model whose weights are broken say nothing of one that works.
+// The times of a model with broken weights are meaningless.
 void check_numbers(const Tensor& logits) {
   reworded([&] { check_logits({logits.data<float>(), static_cast<std::size_t>(logits.dim(2))}); },
            [](ErrorParts& parts) { parts.op = "bench"; });
 }
 
-// Every parameter once but tables, of which a row is read, and the keys and values before the token
-// in f32. A table that is the head too counts.
+// Every parameter once except tables, of which one row is read, plus the earlier keys and values in
+// f32. A table that is also the head counts.
 double bytes_of_step(const Model& model, std::int64_t tokens) {
   const ModelInfo& info = model.info();
   const std::int64_t cached = 2 * tokens * info.layers * info.kv_heads * info.head_dim;

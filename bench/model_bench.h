@@ -1,4 +1,4 @@
-// Times a decoder: reading a prompt, and writing token by token.
+// Times a decoder: reading a prompt, and generating token by token.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace heed {
 
-/// Prefill: a text of `tokens` tokens at once, the logits of the last one. Else: one token after
-/// `tokens` in the cache, the mean of up to 32 in a row.
+/// Prefill: a text of `tokens` tokens at once, with the logits of the last one. Otherwise: one
+/// token after `tokens` in the cache, the mean of up to 32 consecutive ones.
 struct ModelBenchCase {
   std::string name = {};
   bool prefill = true;
@@ -34,7 +34,7 @@ struct ModelTiming {
   double read_gbytes_per_second = 0;
 };
 
-/// Runs the cases one after the other on random ids. `done` sees each timing as it is ready.
+/// Runs the cases in order on random ids. `done` receives each timing as it is ready.
 void time_model(const Model& model, const std::vector<ModelBenchCase>& cases,
                 const std::function<void(const ModelTiming&)>& done);
 

@@ -37,7 +37,7 @@ PeerProcess::PeerProcess(const std::string& python) : python_(python) {
 }
 
 PeerProcess::~PeerProcess() {
-  close(channel_);  // the script ends where its input does
+  close(channel_);  // the script ends with its input
   while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
   }
 }

@@ -1,5 +1,4 @@
-// Other libraries, which a process of Python runs: bench/peers/attention.py tells how they are
-// asked.
+// Other libraries, run by a Python process: bench/peers/attention.py describes the protocol.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +14,8 @@ extern const char* const kPeersScript;
 
 class PeerProcess {
  public:
-  /// Starts `python`, a path or a name in $PATH; what it writes to stderr goes to this process's.
-  /// Throws kNotFound if the program does not exist.
+  /// Starts `python`, a path or a name in $PATH; its stderr goes to this process's. Throws
+  /// kNotFound if the program does not exist.
   explicit PeerProcess(const std::string& python);
   ~PeerProcess();
   PeerProcess(const PeerProcess&) = delete;
@@ -24,12 +23,12 @@ class PeerProcess {
 
   struct Peer {
     std::string name;
-    std::int64_t peak_bytes = -1;  // that one run adds; -1 where the system does not say
+    std::int64_t peak_bytes = -1;  // added by one run; -1 if the system does not report it
   };
-  /// Makes the tensors of a case; the libraries that can compute it.
+  /// Makes the tensors of a case; returns the libraries that can compute it.
   std::vector<Peer> prepare(const Json& problem);
-  /// Runs one of them again and again until `seconds` have passed, at least once. Returns the
-  /// seconds of each run.
+  /// Runs one of them repeatedly until `seconds` have passed, at least once. Returns the seconds of
+  /// each run.
   std::vector<double> time(const std::string& peer, double seconds);
 
  private:

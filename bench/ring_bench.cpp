@@ -13,7 +13,7 @@
 namespace heed {
 namespace {
 
-// A rank's tokens, and what it found for them.
+// A rank's tokens, and its results for them.
 struct Held {
   Tensor q, k, v, dout;
   Attended attended = {};
@@ -36,7 +36,7 @@ std::vector<double> gathered(Ranks& ranks, double own) {
   return all;
 }
 
-// The whole text's tensor, of every rank's, which hold equally many tokens.
+// The whole text's tensor, from every rank's, which hold equally many tokens.
 Tensor whole_of(Ranks& ranks, RingSplit split, const Tensor& own) {
   Shape shape = own.shape();
   shape[2] *= ranks.count();

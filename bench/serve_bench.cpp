@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kTiles = 1000;
 constexpr int kLines = 200;
 constexpr int kSwitches = 16;
-constexpr double kRoom = 64;  // MB beside Q, K, V and lse: caches, buffers, threads
+constexpr double kRoom = 64;  // MB besides Q, K, V and lse: caches, buffers, threads
 const std::string kToken(32, 'b');
 
 double milliseconds_since(Clock::time_point begin) {
@@ -39,7 +39,7 @@ double milliseconds_since(Clock::time_point begin) {
 
 double processor_milliseconds() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-double resident_megabytes() {  // but for the pages of the program's file
+double resident_megabytes() {  // without the pages of the program's file
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;)
     if (double kilobytes = 0; word == "RssAnon:" && status >> kilobytes) return kilobytes / 1024;
@@ -50,15 +50,15 @@ double resident_megabytes() {  // but for the pages of the program's file
   fail({.code = ErrorCode::kFailed, .op = "bench", .found = std::move(what)});
 }
 
-// Before there is a server. What loading a model has kept for later is not counted: a server at
-// rest returns it.
+// Before there is a server. Memory that loading a model has kept is not counted, because an idle
+// server returns it.
 double resident_megabytes_before() {
   return_memory();
   return resident_megabytes();
 }
 
-// Q, K, V, both halves of the log-sum-exp, the lengths of writes and the residual stream, as
-// sessions keep them.
+// Q, K, V, both halves of the log-sum-exp, the lengths of writes and the residual stream, as kept
+// by sessions.
 double kept_megabytes(const ModelInfo& info, std::int64_t length) {
   const std::int64_t numbers = (info.heads + 2 * info.kv_heads) * info.head_dim + 3 * info.heads;
   const std::int64_t stream = info.has_logits ? (info.layers + 1) * info.width : 0;
@@ -108,16 +108,16 @@ class Bench {
     done_({name, milliseconds_since(since) / 1000, "s"});
   }
 
-  // What a server keeps, and not what this client has read and freed in the same process.
+  // The server's memory, without what this client has read and freed in the same process.
   void report_memory(const std::string& name, double kept) const {
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // a server at rest
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));  // an idle server
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif
     done_({"memory " + name, resident_megabytes() - before_, "MB", kept + kRoom});
   }
 
-  // Until the event of this name comes.
+  // Waits until the event with this name arrives.
   void wait_for(const std::string& event, const char* name) {
     std::string heard;
     client_.Get(path_ + "/events", [&](const char* data, std::size_t size) {
@@ -128,12 +128,12 @@ class Bench {
     if (name != nullptr) report(name, opened_);
   }
 
-  // What the page begins with.
+  // The page's initial text.
   std::string shown_text() {
     return *JsonText::parse(get("/api/v1/models"), {.file = "the models"}).root()["text"].as_text();
   }
 
-  // What the page asks for before it can draw another head; of the first `heads` ones.
+  // The page's requests before it can draw another head, for the first `heads` heads.
   void switch_heads(const std::string& name, std::int64_t heads) {
     time(name + ": tile, row, margins", kSwitches, 50, [&] {
       const std::string other = fmt::format("{}/{}", below(layers_), below(heads));
@@ -155,14 +155,14 @@ class Bench {
   void finest_tiles() { tiles("tile, finest zoom", zooms_ - 1, 1); }
   void all_tiles() { tiles("tile, any zoom", 0, zooms_); }
 
-  // The first tile of each kind that a page draws, of a head that nothing is known of.
+  // The first tile of each kind that a page draws, for a head without cached data.
   void first_tiles() {
     first_tile("first tile, finest zoom", zooms_ - 1, heads_ - 1);
     first_tile("first tile, whole matrix", 0, 0);
     first_tile("the same of another head", 0, 1);
   }
 
-  // As the page fetches them: the first screen of 40, then the others.
+  // In the page's order: the first screen of 40, then the others.
   void grid() {
     constexpr std::int64_t kInSight = 40, kAtOnce = 8;
     const auto begin = Clock::now();
@@ -259,7 +259,7 @@ void time_server(const LoadedModel& model, std::int64_t tokens,
   bench.finest_tiles();
   bench.all_tiles();
   bench.report_memory("after the tiles", kept);
-  bench.open(text.substr(0, text.rfind(' ')));  // of which no thumbnail is known
+  bench.open(text.substr(0, text.rfind(' ')));  // none of whose thumbnails is cached
   bench.wait_for("next", nullptr);
   bench.grid();
 }

@@ -1,4 +1,4 @@
-// Times a server as a page uses it, over loopback HTTP, and weighs what it keeps.
+// Times a server under a page's requests, over loopback HTTP, and measures its memory.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ struct ServerFigure {
   double value = 0;
   std::string unit;
   double limit = 0;       // 0: none
-  double processor = -1;  // the same in processor time of all threads; -1: not known
+  double processor = -1;  // the same in processor time over all threads; -1: unknown
 };
 
-/// Opens a text of about `tokens` tokens, asks as a page asks before and after the statistics are
-/// there, and calls `done` with each figure as it is ready. Client and server share this process.
+/// Opens a text of about `tokens` tokens, sends a page's requests before and after the statistics
+/// are ready, and calls `done` with each result. Client and server share this process.
 void time_server(const LoadedModel& model, std::int64_t tokens,
                  const std::function<void(const ServerFigure&)>& done);
 

@@ -16,7 +16,7 @@
 namespace heed {
 namespace {
 
-// Something that a problem can have.
+// A feature that a problem can have.
 struct Trait {
   std::string_view name;
   bool (*has)(const AttentionCase& problem);
@@ -71,7 +71,7 @@ constexpr Trait kTraits[] = {
     {"dropout", [](const AttentionCase& c) { return c.scores.dropout != 0; }},
 };
 
-// What serves a case, by the order of the candidates.
+// The kernels that support a case, in the order of the candidates.
 struct Served {
   const AttentionCase& problem;
   std::vector<bool> forward;
@@ -79,7 +79,7 @@ struct Served {
   bool observed;
 };
 
-// On a machine that has every instruction.
+// On a machine with every instruction.
 template <typename Results>
 std::vector<bool> who_serves(std::span<const Candidate<Results>> candidates,
                              const kernels::AttentionProblem& problem) {
@@ -91,7 +91,7 @@ std::vector<bool> who_serves(std::span<const Candidate<Results>> candidates,
   return served;
 }
 
-// Whether the sweep of the observers takes the case.
+// Whether the observers' sweep supports the case.
 bool is_observed(const AttentionArgs& args) {
   RowMaxObserver row_max;
   Observer* const observers[] = {&row_max};
@@ -140,7 +140,7 @@ std::string row(const Trait& trait, const std::vector<Served>& cases) {
 
 }  // namespace
 
-// Both lists name the same kernels in the same order.
+// Both lists have the same kernels in the same order.
 std::string attention_support_table() {
   std::string text = "| |";
   std::string rule = "|---|";

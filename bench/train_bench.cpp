@@ -28,9 +28,9 @@ TextData random_text(std::int64_t vocabulary, std::int64_t tokens) {
   return data;
 }
 
-// Forward 2 FLOP, backward 4, for every element of a matrix and every token; a table that tokens
-// only look up costs nothing, but a tied one is the head's matrix. A visible pair of attention
-// costs 4 C forward and 10 C backward.
+// Forward 2 FLOP, backward 4, for every matrix element and token; a table used only for look-ups
+// costs nothing, but a tied one is the head's matrix. A visible pair of attention costs 4 C forward
+// and 10 C backward.
 double flop_of_step(const TrainConfig& config, std::span<Parameter* const> parameters) {
   double matrices = 0;
   bool untied = false;
@@ -49,7 +49,7 @@ double flop_of_step(const TrainConfig& config, std::span<Parameter* const> param
   return sequences * (6 * matrices * block + 14 * static_cast<double>(config.width) * pairs);
 }
 
-// A run as `heed train` makes it, on random text, step by step.
+// A run like `heed train`'s, on random text, step by step.
 class TimedRun {
  public:
   TimedRun(const TrainConfig& config, std::int64_t vocabulary)
@@ -94,7 +94,7 @@ class TimedRun {
 TrainTiming time_training(const TrainConfig& config, std::int64_t vocabulary) {
   check(config);
   TimedRun run(config, vocabulary);
-  run.step();  // makes products and takes memory
+  run.step();  // allocates memory and prepares products
   const Passes::Seconds before = run.passes().seconds();
   const double optimizer_before = run.optimizer_seconds();
   const std::int64_t blocks = tensor_blocks_taken();

@@ -1,4 +1,4 @@
-// Attention over memory of one's own that lies as [B, T, H, D], into memory that lies the same way.
+// Attention on the program's own memory in the order [B, T, H, D], with output in the same order.
 #include <cstdio>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// An observer of one's own: the share of its attention that each head pays to the query itself.
+// A custom observer: the share of its attention that each head gives to the query itself.
 #include <cstdio>
 #include <memory>
 #include <vector>

@@ -1,4 +1,4 @@
-// Two texts of 2 and 3 tokens, packed one after the other without padding.
+// Two texts of 2 and 3 tokens, packed without padding.
 #include <cmath>
 #include <cstdio>
 

@@ -1,4 +1,4 @@
-// Causal attention over keys in two parts, merged: the same as over all of them.
+// Causal attention over keys in two parts, merged: the same as over all keys.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -21,8 +21,8 @@ int main() {
   const auto part = [&](std::int64_t begin, std::int64_t end) {
     heed::AttentionArgs args = whole;
     args.keys = {k.view().slice(2, begin, end), v.view().slice(2, begin, end)};
-    args.extents.q_offset = {kKeys - kQueries};  // where the whole's query 0 stands
-    args.extents.key_offset = {begin};           // where the part's key 0 stands
+    args.extents.q_offset = {kKeys - kQueries};  // position of the whole's query 0
+    args.extents.key_offset = {begin};           // position of the part's key 0
     return heed::attention(args);
   };
   const heed::Attended merged = heed::merge(part(0, kCut), part(kCut, kKeys));

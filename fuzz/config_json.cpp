@@ -1,5 +1,5 @@
-// The bytes are a config.json. It is refused with a heed::Error, or it describes a model whose
-// extents are numbers that one can work with.
+// The bytes are a config.json. It is refused with a heed::Error, or describes a model with usable
+// extents.
 #include <cstdlib>
 #include <string_view>
 

@@ -1,6 +1,6 @@
 // The first byte chooses one of the tokenizers of tests/text/tokenizers, the others are a text.
-// Text that is no UTF-8 is refused; spans lie in the text and do not go back; byte-level text comes
-// back.
+// Invalid UTF-8 is refused; spans are within the text and do not go back; byte-level text is
+// restored.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>

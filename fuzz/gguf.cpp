@@ -1,5 +1,5 @@
-// The bytes are a GGUF file. Its header is refused with a heed::Error, or every tensor that it
-// names lies inside the file, and its numbers can be read.
+// The bytes are a GGUF file. Its header is refused with a heed::Error, or every tensor is within
+// the file and its numbers can be read.
 #include <cstdlib>
 #include <span>
 #include <vector>

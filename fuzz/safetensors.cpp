@@ -1,5 +1,5 @@
-// The bytes are a safetensors file. Its header is refused with a heed::Error, or every tensor that
-// it names lies inside the file, behind the header, with the bytes that its shape asks for.
+// The bytes are a safetensors file. Its header is refused with a heed::Error, or every tensor is
+// within the file, after the header, and has the bytes for its shape.
 #include <cstdlib>
 #include <span>
 

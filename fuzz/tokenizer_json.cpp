@@ -1,5 +1,5 @@
-// The bytes are a tokenizer.json. It is refused with a heed::Error, or it cuts texts and puts them
-// together again, whatever its parts are; spans lie in the text.
+// The bytes are a tokenizer.json. It is refused with a heed::Error, or it encodes and decodes
+// texts, whatever its parts; spans are within the text.
 #include <cstdlib>
 #include <string_view>
 

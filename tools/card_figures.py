@@ -97,7 +97,7 @@ def best(figures, name, means, **how):
 
 
 class Means:
-    """Of each head, over all rows that count."""
+    """The values of each head, over all rows that count."""
 
     def __init__(self):
         self.sums, self.rows = {}, 0

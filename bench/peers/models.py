@@ -89,7 +89,7 @@ def llama_bench_rate(program, file, case, threads):
 
 
 def rates(options, folder, model, case, dtype):
-    """Of heed, transformers and llama.cpp, in turn."""
+    """The times of heed, transformers and llama.cpp, alternating."""
     ours = lambda: heed_rate(options.program, folder, case, dtype, options.threads)
     peers = [ours, lambda: torch_rate(model, case)]
     if options.llama_bench:

@@ -127,7 +127,7 @@ def lines(
 
 
 def _name_ends(axes: Any, ends: list[tuple[float, float, str, str]]) -> None:
-    """Names beside the ends of curves, moved apart where they would stand on each other."""
+    """Names beside the ends of curves, moved apart where they would overlap."""
     low, high = axes.get_ylim()
     logarithmic = axes.get_yscale() == "log"
     places = [np.log(end[1] / low) / np.log(high / low) if logarithmic

@@ -1,4 +1,4 @@
-// Attention, its gradients and a question about its weights, of heed::attention alone.
+// Attention, its gradients and an observation of its weights, with only heed::attention.
 #include <cstdio>
 
 #include "heed/attention.h"

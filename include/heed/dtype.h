@@ -1,4 +1,4 @@
-// Element types: one row each; those of 16 bit are for storage, and arithmetic happens in float.
+// Element types, one row each. The 16-bit types are for storage; arithmetic is in float.
 #pragma once
 
 #include <bit>
@@ -42,7 +42,7 @@ struct f16 {
     const auto sign = static_cast<std::uint16_t>((word >> 16) & 0x8000U);
     const std::uint32_t magnitude = word & 0x7FFFFFFFU;
     if (magnitude > 0x7F800000U) return sign | 0x7E00U;   // NaN
-    if (magnitude >= 0x477FF000U) return sign | 0x7C00U;  // rounds past 65504
+    if (magnitude >= 0x477FF000U) return sign | 0x7C00U;  // rounds beyond 65504
     if (magnitude < 0x33000001U) return sign;             // at most 2^-25: rounds to 0
     const int exponent = static_cast<int>(magnitude >> 23) - 127;
     const std::uint32_t mantissa = (magnitude & 0x7FFFFFU) | 0x800000U;
@@ -74,8 +74,8 @@ enum class DType : std::uint8_t { kF64, kF32, kF16, kBF16, kI64, kI32, kI8, kU8,
 
 struct DTypeInfo {
   DType dtype;
-  std::string_view name;              // as users write it: --dtype f32
-  std::string_view safetensors_name;  // as the file format has it
+  std::string_view name;              // the name users write: --dtype f32
+  std::string_view safetensors_name;  // the name in the file format
   std::size_t size_bytes;
 };
 

@@ -10,19 +10,19 @@
 
 namespace heed {
 
-/// What kind of thing went wrong. The command line maps it to an exit status, Python to an
-/// exception type.
+/// What kind of error it is. The command line maps it to an exit status, Python to an exception
+/// type.
 enum class ErrorCode {
-  kInvalidArgument,  // the caller's values: shapes, types, ranges (exit 2)
-  kUnsupported,      // legal, but this build does not serve it (exit 2)
+  kInvalidArgument,  // invalid values from the caller: shapes, types, ranges (exit 2)
+  kUnsupported,      // legal, but not supported by this build (exit 2)
   kNotFound,         // a name or a file that does not exist (exit 2)
-  kCorrupt,          // a file whose content is not what its format promises (exit 2)
-  kIo,               // the system refused: disk full, permission (exit 1)
-  kFailed,           // the work itself failed: a loss that is not a number (exit 1)
+  kCorrupt,          // a file whose content does not follow its format (exit 2)
+  kIo,               // the operating system refused: disk full, permission (exit 1)
+  kFailed,           // the work itself failed: a loss that is not finite (exit 1)
   kInterrupted,      // the user asked to stop (exit 130)
 };
 
-/// A few words of an error's text, made from text or from a number.
+/// One part of an error's text, made from text or a number.
 class Phrase {
  public:
   Phrase() = default;
@@ -42,23 +42,23 @@ class Phrase {
   std::string text_;
 };
 
-/// What an error is made of; whatever does not apply stays empty. Text is lower case and has no
-/// full stop, so that it joins to `op: file: place: argument is found, expected expected; hint`.
+/// The parts of an error; a part that does not apply is empty. Text is lower case without a full
+/// stop, because it is joined to `op: file: place: argument is found, expected expected; hint`.
 struct ErrorParts {
   ErrorCode code = ErrorCode::kInvalidArgument;
-  Phrase op = {};        // who speaks: "attention", "safetensors"
+  Phrase op = {};        // the reporter: "attention", "safetensors"
   Phrase file = {};      // the path of the file that is read or written
   Phrase place = {};     // where in the file: "byte 40", "line 3, column 7"
-  Phrase argument = {};  // the field by its path, "k.shape[3]"; in a file, its tensor or member
-  Phrase found = {};     // "32"; where no argument is to blame, all that there is to say
+  Phrase argument = {};  // the field's path, "k.shape[3]"; in a file, its tensor or member
+  Phrase found = {};     // "32"; without an argument, the whole complaint
   Phrase expected = {};  // "64 (q's)"
   Phrase hint = {};      // a next step: "name a model's folder with --model"
 };
 
-/// The line that the parts join to. Without a `found` the argument is not given.
+/// Joins the parts to one line. Without `found` the line says that the argument is not given.
 std::string to_string(const ErrorParts& parts);
 
-/// Every failure that heed reports. Text for people is what(); programs read the parts.
+/// Every failure that heed reports. what() is for people; programs read the parts.
 class Error : public std::runtime_error {
  public:
   explicit Error(ErrorParts parts);
@@ -72,17 +72,17 @@ class Error : public std::runtime_error {
   const std::string& expected() const { return parts_->expected.text(); }
   const std::string& hint() const { return parts_->hint.text(); }
 
-  /// All of them, for whoever says the same about an argument of another name.
+  /// All parts, for callers that report the same failure under another argument name.
   const ErrorParts& parts() const { return *parts_; }
 
  private:
   std::shared_ptr<const ErrorParts> parts_;  // shared, so that a copy of an exception cannot throw
 };
 
-/// Throws. A check is `if (wrong) fail(...)`, so that no text is made while arguments are right.
+/// Throws. Use it as `if (wrong) fail(...)`: the text is then only made on failure.
 [[noreturn]] void fail(ErrorParts parts);
 
-/// Throws kInvalidArgument: the parts in the order in which they are read.
+/// Throws kInvalidArgument; the parts are in reading order.
 [[noreturn]] void fail(Phrase op, Phrase argument, Phrase found, Phrase expected);
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// All of heed: what a program that uses the library includes. Each header also stands alone.
+// All of heed, for programs that use the library. Each header can also be included by itself.
 #pragma once
 
 #if __cplusplus < 202002L

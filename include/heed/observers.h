@@ -14,7 +14,7 @@
 
 namespace heed {
 
-/// Heads, rows, keys and batches by half-open ranges of logical indices; an end of -1 is the last.
+/// Half-open ranges of heads, rows, keys and batches, by logical index; an end of -1 means all.
 struct Region {
   std::int64_t head_begin = 0;
   std::int64_t head_end = -1;
@@ -22,17 +22,17 @@ struct Region {
   std::int64_t row_end = -1;
   std::int64_t key_begin = 0;
   std::int64_t key_end = -1;
-  std::int64_t batch_begin = 0;  // of packed sequences: their indices
+  std::int64_t batch_begin = 0;  // packed: indices of sequences
   std::int64_t batch_end = -1;
 
-  /// The same with its ends filled in; throws where it does not fit.
+  /// The same with its ends filled in; throws if it does not fit.
   Region resolved(const ObservedShape& shape) const;
-  /// Of a region that is resolved.
+  /// For a resolved region only.
   std::int64_t batches() const { return batch_end - batch_begin; }
   std::int64_t heads() const { return head_end - head_begin; }
   std::int64_t rows() const { return row_end - row_begin; }
   std::int64_t keys() const { return key_end - key_begin; }
-  /// Where a (batch, head) of it comes among the others.
+  /// The index of a (batch, head) within the region.
   std::int64_t place(const ObservedRows& of) const {
     return (of.batch - batch_begin) * heads() + of.head - head_begin;
   }
@@ -48,8 +48,8 @@ struct Region {
 };
 
 /// Which value of a pair. Weights are 0 where masked and past the lengths; scores, after all their
-/// stages, are -inf there. Scores of the three earlier stages are defined at masked pairs too; past
-/// the lengths they are -inf.
+/// stages, are -inf there. Scores of the three earlier stages are also defined at masked pairs;
+/// past the lengths they are -inf.
 enum class ObservedValue : std::uint8_t {
   kWeights,
   kScores,
@@ -58,11 +58,11 @@ enum class ObservedValue : std::uint8_t {
   kBeforeMask,     // after bias and ALiBi
 };
 
-/// Which array of the tile holds this value, and where.
+/// Which array of the tile holds this value.
 TileParts parts_of(ObservedValue value);
 const float* values_of(const ObservedTile& tile, ObservedValue value);
 
-/// Rising indices of each axis, batches, heads, rows and keys; none: all of them.
+/// Ascending indices of batches, heads, rows and keys; none: all of them.
 struct Selection {
   using Indices = std::optional<std::vector<std::int64_t>>;
   Indices batches = {};
@@ -71,8 +71,8 @@ struct Selection {
   Indices keys = {};
 };
 
-/// The values of every selected pair, as they are: of chosen rows, chosen keys, a region or, by
-/// default, the whole matrix, which is quadratic.
+/// The values of every selected pair: chosen rows, chosen keys, a region or, by default, the whole
+/// matrix (quadratic memory).
 class SelectionObserver : public Observer {
  public:
   explicit SelectionObserver(Selection selection = {},
@@ -90,7 +90,7 @@ class SelectionObserver : public Observer {
   void tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const override;
   void merge(State& /*state*/, const ObservedRows& /*rows*/) override {}
 
-  Tensor values;  // [batches, heads, rows, keys] that are selected, f32
+  Tensor values;  // [batches, heads, rows, keys] of the selection, f32
 
  private:
   float* line(const ObservedRows& rows, std::size_t row) const;
@@ -98,11 +98,11 @@ class SelectionObserver : public Observer {
   Selection asked_;
   std::optional<Region> asked_of_;
   ObservedValue value_;
-  std::array<std::vector<std::int64_t>, 4> selected_;  // of the problem that is observed
+  std::array<std::vector<std::int64_t>, 4> selected_;  // for the observed problem
 };
 
-/// The mean of a region's weights over its heads, which add in order. Memory: one [rows, keys] a
-/// batch, quadratic for the default region, which is everything.
+/// The mean of a region's weights over its heads, which are added in order. Memory: one [rows,
+/// keys] per batch, quadratic for the default region (everything).
 class HeadMeanObserver : public Observer {
  public:
   explicit HeadMeanObserver(const Region& region = {}) : asked_(region) {}
@@ -122,15 +122,15 @@ class HeadMeanObserver : public Observer {
 
  private:
   Region asked_;
-  Region region_ = {};  // what was asked for, of the problem that is observed
+  Region region_ = {};  // the requested region, resolved for the observed problem
 };
 
 /// How the weights of a cell become one number; masked weights count as 0, NaN gives NaN.
 enum class Pool : std::uint8_t { kMax, kMean, kSum };
 
-/// The region in height x width cells: cell (y, x) pools the rows [y * rows / height, (y + 1) *
-/// rows / height) and the keys [x * keys / width, (x + 1) * keys / width), rounded down. No more
-/// cells than there are rows or keys.
+/// The region as height x width cells: cell (y, x) pools the rows [y * rows / height, (y + 1) *
+/// rows / height) and the keys [x * keys / width, (x + 1) * keys / width), rounded down. There are
+/// at most as many cells as rows or keys.
 class HeatmapObserver : public Observer {
  public:
   HeatmapObserver(std::int64_t height, std::int64_t width, Pool pool = Pool::kMax,
@@ -151,10 +151,10 @@ class HeatmapObserver : public Observer {
   std::int64_t asked_width_;
   Pool pool_;
   Region asked_;
-  Region region_ = {};  // what was asked for, of the problem that is observed
+  Region region_ = {};  // the requested region, resolved for the observed problem
   std::int64_t height_ = 0;
   std::int64_t width_ = 0;
-  std::int64_t head_ = 0;       // of all batches: the one that is pooled
+  std::int64_t head_ = 0;       // the head being pooled, counted over all batches
   std::vector<double> pooled_;  // [height, width]
 };
 
@@ -198,7 +198,7 @@ class RowMaxObserver : public Observer {
   Tensor maximum;  // [B, H, Tq], f32
 
  private:
-  bool signed_ = false;  // weights that may be below 0, the weight of what is masked
+  bool signed_ = false;  // weights may be negative: then the weight of masked pairs
 };
 
 /// The weight of the sink: 1 less the sum of the row's weights; 0 without a sink and past
@@ -219,9 +219,8 @@ class SinkObserver : public Observer {
   Tensor share;  // [B, H, Tq], f32
 };
 
-/// The k largest weights of every row, falling; ties go to the lower key, NaN comes
-/// first. Places beyond the visible
-/// keys hold key -1 and weight 0.
+/// The k largest weights of every row, in descending order; ties go to the lower key, NaN comes
+/// first. Places beyond the visible keys hold key -1 and weight 0.
 class TopKObserver : public Observer {
  public:
   explicit TopKObserver(std::int64_t k);  // k >= 1
@@ -239,11 +238,11 @@ class TopKObserver : public Observer {
   std::int64_t k_;
 };
 
-/// mass[b, h, i, c] = sum of p_ij over the keys j with class_of_key[j] = c. A key of class -1
-/// counts nowhere; a set of keys is class 0 against -1.
+/// mass[b, h, i, c] = sum of p_ij over the keys j with class_of_key[j] = c. A key of class -1 is
+/// not counted; for a set of keys, use class 0 for its members and -1 for the others.
 class MassObserver : public Observer {
  public:
-  /// `class_of_key` has one entry a logical key (Tk of them), -1 to classes - 1.
+  /// `class_of_key` has one entry per logical key (Tk), from -1 to classes - 1.
   MassObserver(std::vector<std::int32_t> class_of_key, std::int64_t classes);
   std::string_view name() const override { return "mass"; }
   void begin(const ObservedShape& shape) override;
@@ -261,7 +260,7 @@ class MassObserver : public Observer {
 
 enum class OverHeads : std::uint8_t { kEach, kSum };
 
-/// sum_i p_ij: adds in query order, in f64; of every head, or of all heads together.
+/// sum_i p_ij, added in query order in f64, per head or over all heads.
 class ReceivedObserver : public Observer {
  public:
   explicit ReceivedObserver(OverHeads heads = OverHeads::kEach) : heads_(heads) {}
@@ -273,12 +272,12 @@ class ReceivedObserver : public Observer {
   void merge(State& state, const ObservedRows& rows) override;
   void finish() override;
 
-  Tensor received;  // [B, H, Tk], or [B, Tk] of all heads; f32
+  Tensor received;  // [B, H, Tk], or [B, Tk] over all heads; f32
 
  private:
   OverHeads heads_;
   ObservedShape shape_;
-  std::vector<double> sums_;  // as `received`
+  std::vector<double> sums_;  // like `received`
 };
 
 /// The mean weight over the visible pairs at distance d = p_i - p_j, signed, for d in [first,
@@ -304,8 +303,8 @@ class OffsetProfileObserver : public Observer {
   std::vector<double> sums_;
 };
 
-/// Shows another observer p_ij |v_j| in place of p_ij (Kobayashi et al. 2020, "Attention is not
-/// only a weight"); v before any output projection. Works with every observer but entropy, which
+/// Shows another observer p_ij |v_j| instead of p_ij (Kobayashi et al. 2020, "Attention is not only
+/// a weight"); v is before any output projection. Works with every observer except entropy, which
 /// reads logarithms. `weighted` keeps the answers and must live as long as this.
 class ValueNormObserver : public Observer {
  public:

@@ -1,5 +1,5 @@
-// Arrays of up to eight dimensions: Shape, the windows View and ConstView, and Tensor, which owns
-// its memory.
+// Arrays of up to eight dimensions: Shape, the non-owning View and ConstView, and Tensor, which
+// owns its memory.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ class Shape {
   int rank_ = 0;
 };
 
-/// `[2, 8, 17, 64]`, as error messages write it.
+/// `[2, 8, 17, 64]`, as in error messages.
 std::string to_string(const Shape& shape);
 
 /// Row-major strides in elements.
@@ -48,14 +48,14 @@ Shape contiguous_strides(const Shape& shape);
 
 class Tensor;
 
-/// Read-only window. The empty view (default) stands for "not given". Strides count elements and
-/// may be 0 (broadcast). Copying a view copies no data.
+/// A read-only view. The empty view (default) means "not given". Strides count elements and may be
+/// 0 (broadcast). Copying a view copies no data.
 class ConstView {
  public:
   ConstView() = default;
   ConstView(const void* data, DType dtype, const Shape& shape);  // row-major
   ConstView(const void* data, DType dtype, const Shape& shape, const Shape& strides);
-  // A temporary tensor may be an argument `const ConstView&`; a view that is kept would dangle.
+  // A temporary tensor may be passed as `const ConstView&`; storing a view of it would dangle.
   template <typename T>
     requires std::same_as<std::remove_const_t<T>, Tensor>
   ConstView(T&&) = delete;
@@ -63,7 +63,7 @@ class ConstView {
     requires std::same_as<std::remove_const_t<T>, Tensor>
   ConstView& operator=(T&&) = delete;
 
-  /// False for the default view only: a view with an extent of 0 is given.
+  /// False only for the default view: a view with an extent of 0 is given.
   bool given() const { return given_; }
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
@@ -73,7 +73,7 @@ class ConstView {
   std::int64_t stride(int axis) const;  // in elements; negative axes count from the end
   std::int64_t element_count() const { return shape_.element_count(); }
   bool is_contiguous() const;
-  bool is_aligned() const;  // to its type; what a file holds need not be
+  bool is_aligned() const;  // to its type; data in a file may be unaligned
   const void* raw() const { return data_; }
 
   /// The first element as T, which must be the view's type.
@@ -84,7 +84,7 @@ class ConstView {
   }
 
   ConstView slice(int axis, std::int64_t begin, std::int64_t end) const;
-  ConstView select(int axis, std::int64_t index) const;  // drops the axis
+  ConstView select(int axis, std::int64_t index) const;  // removes the axis
   ConstView permute(std::initializer_list<int> order) const;
   ConstView reshape(const Shape& shape) const;       // contiguous views only
   ConstView broadcast_to(const Shape& shape) const;  // right-aligned, by stride 0
@@ -99,7 +99,7 @@ class ConstView {
   Shape strides_ = {1};
 };
 
-/// A window that may be written through.
+/// A view that may be written through.
 class View : public ConstView {
  public:
   View() = default;
@@ -122,10 +122,10 @@ class View : public ConstView {
   explicit View(const ConstView& view) : ConstView(view) {}
 };
 
-/// Owning, row-major, 64-byte aligned. Moves, and never copies by accident: `clone` copies, `share`
-/// makes a second owner.
-/// Converts to View and ConstView wherever one is asked for. A temporary one is only an argument
-/// `const ConstView&`: a view that is kept would outlive its memory.
+/// Owning, row-major, 64-byte aligned. Movable, but never copied implicitly: `clone` copies,
+/// `share` makes a second owner.
+/// Converts to View and ConstView. A temporary converts only to an argument `const ConstView&`,
+/// because a stored view would outlive its memory.
 class Tensor {
  public:
   Tensor() = default;  // "no tensor": shape [0], not given()
@@ -141,16 +141,17 @@ class Tensor {
   static Tensor zeros(const Shape& shape, DType dtype = DType::kF32);
   static Tensor copy_of(const ConstView& view);  // any strides in, row-major out
 
-  /// What `owner` keeps alive, without a copy, row-major; nobody may write to it: a mapped file's.
+  /// Row-major memory kept alive by `owner` (a mapped file), without a copy; it must not be written
+  /// to.
   static Tensor over(std::shared_ptr<const void> owner, const ConstView& view);
 
-  /// As `copy_of`, in another floating type: rounds to nearest even.
+  /// Like `copy_of`, in another floating type: rounds to nearest even.
   static Tensor converted(const ConstView& view, DType dtype);
 
   Tensor clone() const { return copy_of(view()); }
 
-  /// Another owner of the same memory, which nobody should write to from then on. A pass keeps an
-  /// activation this way without a copy.
+  /// Another owner of the same memory, which must not be written to afterwards. A pass keeps
+  /// activations this way without copying.
   Tensor share() const {
     Tensor other;
     other.memory_ = memory_;
@@ -180,7 +181,7 @@ class Tensor {
     return view_.data<T>();
   }
 
-  /// The same memory under another shape of as many elements.
+  /// The same memory with another shape of the same element count.
   Tensor reshaped(const Shape& shape) &&;
 
  private:

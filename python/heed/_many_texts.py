@@ -25,7 +25,7 @@ class Total(Protocol):
 
 
 def scored(model: Scored, text: str) -> Answer:
-    """The scores of every head on one text, or why there are none."""
+    """The scores of every head on one text, or the reason why they are missing."""
     try:
         table = model.session(text)._head_rows()
     except Exception as error:

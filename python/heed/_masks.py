@@ -73,7 +73,7 @@ def edges(row_starts: Any, columns: Any) -> Mask:
 
 
 def _ids(given: Any) -> Any:
-    """Lists as arrays; what is no list of whole numbers goes on, to be refused by its name."""
+    """Lists as arrays; anything but a list of whole numbers is passed on, and rejected by its name."""
     if not isinstance(given, (list, tuple)):
         return given
     try:

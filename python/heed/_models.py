@@ -24,7 +24,7 @@ _TYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
 
 def _built_in_models() -> Path:
-    """Of an installed package beside it; else of the build tree."""
+    """Beside an installed package; else in the build tree."""
     root = Path(_core.__file__).resolve().parent.parent
     places = [root / "heed_program/share/heed/models", root / "share/heed/models"]
     return next((place for place in places if place.is_dir()), places[0])

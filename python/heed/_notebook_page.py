@@ -80,7 +80,7 @@ class Page(anywidget.AnyWidget):
             self.send(message, buffers)
 
     def forget(self, name: str) -> None:
-        """What was asked under this name is answered."""
+        """The request with this name has been answered."""
         self._answering.pop(name, None)
 
     def _hear(self, _: Any, message: dict[str, Any], buffers: list[Any]) -> None:
@@ -109,7 +109,7 @@ class _Answering:
         self._pieces: list[bytes] = []
         self._is_untold = True
         self.asking = _core.Asking()
-        # A stream lasts as long as the work that it tells of.
+        # A stream lasts as long as the work that it reports.
         self.is_stream = "/events" in asked[1]
 
     def __call__(self) -> None:

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kArray = "an array: NumPy's, PyTorch's, JAX's or any that has __dlpack__";
 
-// The attribute is True. Only tensors of PyTorch have it.
+// Whether the attribute is True. Only PyTorch's tensors have it.
 bool requires_gradient(nb::handle object) {
   static PyObject* const name = PyUnicode_InternFromString("requires_grad");
   PyObject* const value = PyObject_GetAttr(object.ptr(), name);
@@ -24,7 +24,7 @@ bool requires_gradient(nb::handle object) {
   return value == Py_True;
 }
 
-// A number, or the elements of a list. nanobind converts any object that has __float__.
+// A number, or the elements of a list. nanobind would convert any object with __float__.
 template <typename Number>
 bool read_number(const char* argument, nb::handle object, Number& number) {
   check_gradient(argument, object);
@@ -37,7 +37,7 @@ nb::object without_gradient(const char* argument, nb::handle object) {
   return object.attr("detach")();
 }
 
-// NumPy knows the bfloat16 of ml_dtypes by name, and shows no buffer of it.
+// NumPy knows ml_dtypes' bfloat16 by name, but offers no buffer for it.
 std::optional<Borrowed> from_ml_dtypes(const char* argument, nb::handle object) {
   if (!nb::hasattr(object, "__array_interface__")) return {};
   const std::string type = text_of(object.attr("dtype"));
@@ -49,7 +49,7 @@ bool is_list(nb::handle object) {
   return nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object);
 }
 
-// The buffer of a masked array has the values under its mask.
+// The buffer of a masked array contains the values under its mask.
 void check_masked(const char* argument, nb::handle object) {
   static PyObject* const array =
       nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
@@ -64,7 +64,7 @@ bool is_array(nb::handle object) {
   return PyObject_CheckBuffer(object.ptr()) != 0 || nb::hasattr(object, "__dlpack__");
 }
 
-// A number, a list of them, or an array of the types that `take` knows.
+// A number, a list of numbers, or an array of the types that `take` accepts.
 template <typename Number, typename Take>
 std::vector<Number> list_of(nb::handle object, const char* argument, const char* expected,
                             const Take& take) {
@@ -129,12 +129,12 @@ View Borrowed::writable_view() const {
 
 namespace {
 
-// By DLPack's table, by a view as integers, or by __dlpack__.
+// Uses DLPack's table, a view as integers, or __dlpack__.
 Borrowed shared(nb::handle object, const char* argument, bool is_output, Hold hold) {
   if (const DlExchange* const exchange = exchange_of(argument, object); exchange != nullptr) {
     nb::object array = without_gradient(argument, object);
     array = is_output ? as_output(argument, array) : values_of(argument, array);
-    const bool is_new = !array.is(object);  // nobody else holds it
+    const bool is_new = !array.is(object);  // no other reference exists
     return from_exchange(argument, array, *exchange, is_new ? Hold::kMemory : hold);
   }
   if (const std::optional<Borrowed> found = from_ml_dtypes(argument, object)) return *found;
@@ -215,7 +215,7 @@ nb::tuple shape_tuple(const Shape& shape) {
 
 namespace {
 
-// NumPy has no bfloat16 of its own: the same memory as integers, for ml_dtypes to see.
+// NumPy itself has no bfloat16: returns the same memory as integers, which ml_dtypes can view.
 nb::object as_bits(const nb::ndarray<>& array, const nb::object& owner) {
   const std::vector<std::size_t> shape(array.shape_ptr(), array.shape_ptr() + array.ndim());
   return nb::cast(Exported(array.data(), shape.size(), shape.data(), owner, array.stride_ptr(),

@@ -12,7 +12,7 @@
 namespace heed::python {
 namespace {
 
-// Memory for all that a Seen keeps beside `out`.
+// Allocates everything that a Seen keeps besides `out`.
 void allocate_kept(Seen& seen, const ConstView& out) {
   const DType type = seen.problem.args.q.dtype();
   if (size_bytes(type) == 2) seen.out_low = Tensor::empty(out.shape(), type);
@@ -41,7 +41,7 @@ nb::object attend_into(const Problem& problem, Borrowed out, bool keep) {
   return nb::cast(std::move(seen));
 }
 
-// An out of heed's own memory: (out, Seen or None).
+// Allocates out with heed: returns (out, Seen or None).
 nb::tuple attend_new(const Problem& problem, bool keep) {
   Attended attended = computing([&] { return attention(problem.args); });
   nb::object out = exported(attended.out.share());

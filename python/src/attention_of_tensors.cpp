@@ -1,5 +1,5 @@
 // Attention whose result the library of the query allocates, in one call from Python: each further
-// one is half a microsecond to one, of some ten that a short text takes.
+// call costs 0.5 to 1 us of the 10 us for a short text.
 #include <nanobind/stl/optional.h>
 
 #include <cstddef>
@@ -17,10 +17,10 @@
 namespace heed::python {
 namespace {
 
-// How the tokens and the heads of `out` lie in memory.
+// The order of tokens and heads in the memory of `out`.
 enum class Layout { kByHead, kByToken };
 
-// The order of the query's memory, as PyTorch's function has it.
+// The order of the query's memory, like in PyTorch's function.
 Layout layout_of(const ConstView& q) {
   if (q.rank() != 4 || q.dim(1) == 1 || q.dim(2) == 1) return Layout::kByHead;
   return q.stride(1) < q.stride(2) ? Layout::kByToken : Layout::kByHead;
@@ -34,10 +34,10 @@ struct Made {
   nb::object by_head() const { return is_swapped ? tensor.attr("transpose")(1, 2) : tensor; }
 };
 
-// Work that is done sooner than another thread of Python could go on: it keeps the GIL, on this
-// thread alone, since a mask's function may need it.
+// Work that ends before another Python thread could continue: keeps the GIL, and uses only this
+// thread, since a mask's function may need the GIL.
 bool is_short(const AttentionArgs& args) {
-  constexpr std::int64_t kMultiplications = std::int64_t{1} << 17;  // some 5 us
+  constexpr std::int64_t kMultiplications = std::int64_t{1} << 17;  // about 5 us
   const ConstView &q = args.q, &k = args.keys.k;
   if (q.rank() != 4 || k.rank() != 4) return false;
   std::int64_t count = 2 * k.dim(2);
@@ -52,7 +52,7 @@ void compute(const AttentionArgs& args, const Work& work) {
   work();
 }
 
-// Memory of q's library. `type` is PyTorch's name of another element type than q's.
+// Allocates with q's library. `type` is PyTorch's name of the element type, if it differs from q's.
 Made made_like(const nb::object& q, const ConstView& view, const Shape& shape,
                const char* type = nullptr) {
   static PyObject* const empty_like =
@@ -126,7 +126,7 @@ bool is_numpy(nb::handle object) {
   return object.type().is(array);
 }
 
-// NotImplemented for a query that is not an array of NumPy's or a tensor of PyTorch's.
+// Returns NotImplemented if the query is neither a NumPy array nor a PyTorch tensor.
 nb::object attend(const nb::object& q, const nb::object& k, const nb::object& v,
                   const nb::object& settings) {
   const bool is_array = is_numpy(q);
@@ -134,7 +134,7 @@ nb::object attend(const nb::object& q, const nb::object& k, const nb::object& v,
   const Problem problem = problem_of(q, k, v, settings);
   if (!is_array) return attended(problem, q, Layout::kByHead).tensor;
   const std::optional<Shape> shape = out_shape(problem);
-  if (!shape) return nb::borrow(Py_NotImplemented);  // the operator says what does not fit
+  if (!shape) return nb::borrow(Py_NotImplemented);  // the operator reports the mismatch
   nb::object out = empty_of_numpy(q, *shape);
   const Borrowed memory = borrow_output(out, "out");
   compute(problem.args,
@@ -142,14 +142,14 @@ nb::object attend(const nb::object& q, const nb::object& k, const nb::object& v,
   return out;
 }
 
-// (out, lse, out_low): what the backward pass needs. lse is [2, B, H, Tq], the log-sum-exp and its
-// rounding error; out_low is None unless q has 2 bytes.
+// Returns (out, lse, out_low), which the backward pass needs. lse is [2, B, H, Tq], the log-sum-exp
+// and its rounding error; out_low is None unless q has 2 bytes.
 nb::tuple attend_kept(const nb::object& q, const nb::object& k, const nb::object& v,
                       const nb::object& settings, std::optional<bool> by_token) {
   const Problem problem = problem_of(q, k, v, settings);
   const Made out = made_out(problem, q, layout_of(problem, by_token));
   const Shape& shape = out.memory.view.shape();
-  if (shape.rank() != 4) attention(problem.args);  // says what does not fit
+  if (shape.rank() != 4) attention(problem.args);  // reports the mismatch
   const bool is_narrow = size_bytes(problem.args.q.dtype()) == 2;
   const Shape rows = {2, shape[0], shape[1], shape[2]};
   const ConstView& view = problem.args.q;
@@ -167,13 +167,13 @@ nb::tuple attend_kept(const nb::object& q, const nb::object& k, const nb::object
   return nb::make_tuple(out.by_head(), lse.tensor, out_low.tensor);
 }
 
-// The gradient's memory has its tensor's order, where the operator can write to memory.
+// The gradient's memory, in its tensor's order if the operator can write to it.
 View memory_for(const nb::object& of, nb::list& gradients) {
   gradients.append(nb::module_::import_("torch").attr("empty_like")(of));
   return borrow_own(gradients[nb::len(gradients) - 1]).writable_view();
 }
 
-// Tensors in the order of `of`. `kept` is what attend_kept gave.
+// Tensors in the order of `of`. `kept` is the result of attend_kept.
 nb::list attend_backward(const nb::object& q, const nb::object& k, const nb::object& v,
                          const nb::object& settings, const nb::tuple& kept, const nb::object& dout,
                          const nb::tuple& of) {
@@ -201,12 +201,12 @@ nb::list attend_backward(const nb::object& q, const nb::object& k, const nb::obj
   return gradients;
 }
 
-// What is the same in many calls: the layers of a model share a mask.
+// Everything that is the same in many calls: the layers of a model share a mask.
 struct PreparedAttention {
   using Length = std::optional<std::int64_t>;
   Problem shared;
-  Length queries, keys;  // none: any
-  bool ungrouped;        // key and value have as many heads as the query, and its type
+  Length queries, keys;  // none: any length
+  bool ungrouped;        // key and value have the query's type and number of heads
 
   bool fits(const AttentionArgs& args) const {
     const ConstView &q = args.q, &k = args.keys.k, &v = args.keys.v;
@@ -220,7 +220,7 @@ struct PreparedAttention {
   }
 };
 
-// None where it was prepared for other shapes.
+// Returns None if it was prepared for other shapes.
 nb::object attend_prepared(const PreparedAttention& prepared, const nb::object& q,
                            const nb::object& k, const nb::object& v, std::optional<double> scale,
                            bool by_token) {

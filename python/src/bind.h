@@ -1,4 +1,4 @@
-// What each part of the module adds to it.
+// The functions with which each part adds itself to the module.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,7 +9,7 @@ void bind_attention(nanobind::module_& module);
 void bind_attention_of_tensors(nanobind::module_& module);
 
 void bind_operators(nanobind::module_& module);         // RoPE, norms, softmax
-void bind_linear_attention(nanobind::module_& module);  // with its feature maps
+void bind_linear_attention(nanobind::module_& module);  // with feature maps
 void bind_networks(nanobind::module_& module);          // Hopfield, message passing
 void bind_parts(nanobind::module_& module);             // merge, quantise
 

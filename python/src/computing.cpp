@@ -19,13 +19,13 @@ struct Calls {
   std::condition_variable changed;
   int running = 0;
   std::atomic<bool> ending = false;
-  std::thread::id ends;  // the thread that ends the interpreter may compute on
+  std::thread::id ends;  // the thread that ends the interpreter may still compute
 
   static Calls& instance() {
     static auto* const calls = [] {
       auto* const made = new Calls;
       hold_across_fork(made->guard);
-      // A child has none of the other threads, and so none of their calls.
+      // After fork() only this thread exists: no other call is running.
       pthread_atfork(nullptr, nullptr, [] { instance().running = 0; });
       return made;
     }();
@@ -33,7 +33,7 @@ struct Calls {
   }
 };
 
-// With the GIL, by atexit: when it returns, no other thread computes.
+// Called with the GIL by atexit: after it returns, no other thread computes.
 void end_computations() {
   Calls& calls = Calls::instance();
   const nanobind::gil_scoped_release released;

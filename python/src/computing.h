@@ -1,4 +1,4 @@
-// Work without the GIL that Ctrl-C ends.
+// Work without the GIL that Ctrl-C can end.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,22 +11,23 @@
 
 namespace heed::python {
 
-/// One call that computes. The interpreter waits for all of them before it ends: a thread that came
-/// back to Python afterwards would be ended in the middle of C++.
+/// One computing call. The interpreter waits for all of them before it ends: a thread that returned
+/// to Python later would be terminated inside C++.
 class Computation {
  public:
-  /// Once the interpreter ends: SystemExit, of which `threading` says nothing. An interpreter that
-  /// ends while a thread writes a traceback aborts.
+  /// Throws SystemExit once the interpreter ends, which `threading` does not report. An interpreter
+  /// that ends while a thread writes a traceback aborts.
   Computation();
   ~Computation();
   Computation(const Computation&) = delete;
   Computation& operator=(const Computation&) = delete;
 };
 
-/// Whether this thread should leave, since the interpreter ends.
+/// Whether this thread should stop because the interpreter ends.
 bool interpreter_ends();
 
-/// Asks Python now and then whether a signal's handler raised: Ctrl-C, or a timer of the caller's.
+/// Regularly lets Python run signal handlers and checks whether one raised: for Ctrl-C, or the
+/// caller's timer.
 class SignalWatch {
  public:
   bool operator()() {
@@ -40,12 +41,12 @@ class SignalWatch {
   }
 
  private:
-  // Taking the GIL from a busy Python thread may take 5 ms.
+  // Taking the GIL from a busy Python thread can take 5 ms.
   static constexpr auto kPause = std::chrono::milliseconds(100);
   std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
 };
 
-/// Runs `work` while other Python threads run. What a signal's handler raises ends it.
+/// Runs `work` while other Python threads run. An exception from a signal handler ends it.
 template <typename Work>
 auto computing(const Work& work) {
   const std::function<bool()> signalled = SignalWatch();

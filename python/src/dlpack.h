@@ -1,5 +1,5 @@
-// The parts of DLPack 1 (dmlc.github.io/dlpack) that heed reads: how array libraries show each
-// other their memory.
+// The parts of DLPack 1 (dmlc.github.io/dlpack) that heed reads: array libraries share memory
+// through it.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ constexpr DlType dl_type(DType dtype) {
 }
 
 inline constexpr std::int32_t kDlCpu = 1;
-inline constexpr std::int32_t kDlPinned[] = {3, 11, 13};  // host memory that a GPU reads too
+inline constexpr std::int32_t kDlPinned[] = {3, 11, 13};  // host memory that a GPU can access too
 inline constexpr std::uint64_t kDlReadOnly = 1;
 
 struct DlTensor {
@@ -55,7 +55,7 @@ struct DlManagedVersioned {
   DlTensor tensor;
 };
 
-/// What `type.__dlpack_c_exchange_api__` points to: the same without a detour through Python.
+/// The target of `type.__dlpack_c_exchange_api__`: the same without a call through Python.
 struct DlExchange {
   std::uint32_t major = 0;
   std::uint32_t minor = 0;
@@ -63,7 +63,7 @@ struct DlExchange {
   void* allocate = nullptr;
   int (*from_object)(void* object, DlManagedVersioned** out) = nullptr;
   void* to_object = nullptr;
-  int (*tensor_of)(void* object, DlTensor* out) = nullptr;  // its memory lives as the object's
+  int (*tensor_of)(void* object, DlTensor* out) = nullptr;  // valid as long as the object
 };
 
 }  // namespace heed::python

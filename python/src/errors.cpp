@@ -15,7 +15,7 @@ namespace {
 
 namespace nb = nanobind;
 
-// Fields that are keywords of their own in Python.
+// Fields that are separate keywords in Python.
 std::string keyword_of(std::string_view field) {
   for (const std::string_view group : {"extents.", "scores.", "keys.", "graph.", "attended."})
     if (field.starts_with(group)) return std::string(field.substr(group.size()));
@@ -44,7 +44,7 @@ const char* code_name(ErrorCode code) {
   return "failed";
 }
 
-// The operators report an element type that does not fit as `found` alone.
+// For a wrong element type, operators set only `found`.
 bool is_about_type(const Error& error) {
   if (dynamic_cast<const WrongType*>(&error) != nullptr) return true;
   return error.code() == ErrorCode::kInvalidArgument &&
@@ -71,9 +71,9 @@ void raise(const Error& error) {
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
 }
 
-// Making the error runs code of Python, where another thread may take the GIL and end the
-// interpreter, which would end this one in the midst of C++: so it counts as a computation, for
-// which the interpreter waits. While that ends, the thread ends in place of the error.
+// Making the error runs Python code, where another thread may take the GIL and end the interpreter,
+// which would terminate this thread inside C++. So it counts as a computation, for which the
+// interpreter waits. If the interpreter ends, the thread exits instead of raising the error.
 void translate(const Error& error) {
   std::optional<Computation> counted;
   try {

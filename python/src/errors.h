@@ -1,4 +1,4 @@
-// Errors, from C++ to Python.
+// Converts errors from C++ to Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,7 +8,7 @@
 
 namespace heed::python {
 
-/// An argument of a type that no value would mend: a TypeError.
+/// An argument whose type is wrong, whatever its value: a TypeError.
 class WrongType : public Error {
  public:
   using Error::Error;
@@ -16,7 +16,7 @@ class WrongType : public Error {
 
 [[noreturn]] void fail_type(const char* argument, Phrase found, Phrase expected);
 
-/// Makes heed.errors' exceptions of heed::Error, from its parts.
+/// Converts heed::Error to the exceptions of heed.errors.
 void bind_errors(nanobind::module_& module);
 
 }  // namespace heed::python

@@ -74,7 +74,7 @@ Borrowed seen_through(const char* argument, nb::handle object, const DlTensor& t
   return {.view = ConstView(data, *type, shape, strides), .writable = true, .owner = {}};
 }
 
-// Gives back what a library lent.
+// Returns memory borrowed from a library.
 template <typename Managed>
 std::shared_ptr<Managed> owned(Managed* managed) {
   return {managed, [](Managed* self) {
@@ -94,7 +94,7 @@ Borrowed from_managed(const char* argument, nb::handle object, DlManagedVersione
   return borrowed;
 }
 
-// What the library itself raised, as an error that names the argument.
+// Wraps an exception of the library in an error that names the argument.
 [[noreturn]] void fail_sharing(const char* argument, nb::handle object,
                                const nb::python_error& error) {
   if (nb::hasattr(object, "device")) {
@@ -124,13 +124,13 @@ nb::object capsule_of(const char* argument, nb::handle object) {
     if (!error.matches(PyExc_TypeError)) fail_sharing(argument, object, error);
   }
   try {
-    return object.attr("__dlpack__")();  // of a library before DLPack 1
+    return object.attr("__dlpack__")();  // for libraries older than DLPack 1
   } catch (const nb::python_error& error) {
     fail_sharing(argument, object, error);
   }
 }
 
-// The capsule is consumed: renamed, as DLPack asks for.
+// Marks the capsule as consumed by renaming it, as DLPack requires.
 template <typename Managed>
 Managed* taken(const nb::object& capsule, const char* name, const char* used) {
   auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), name));
@@ -143,7 +143,7 @@ Managed* taken(const nb::object& capsule, const char* name, const char* used) {
 
 Borrowed from_capsule(const char* argument, nb::handle object) {
   const Computation
-      counted;  // a __dlpack__ of Python's may lose the GIL while the interpreter ends
+      counted;  // a __dlpack__ written in Python may lose the GIL while the interpreter ends
   check_device(argument, object, device_of(argument, object));
   const nb::object capsule = capsule_of(argument, object);
   if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned") != 0)
@@ -158,7 +158,7 @@ Borrowed from_capsule(const char* argument, nb::handle object) {
 }
 
 const DlExchange* exchange_of(const char* argument, nb::handle object) {
-  // The last type that had a table, held with the table: looking it up costs as much as the rest.
+  // The last type with a table, and the table: a look-up costs as much as everything else.
   static PyObject* known_type = nullptr;
   static const DlExchange* known = nullptr;
   const nb::handle type = object.type();

@@ -21,7 +21,7 @@
 namespace heed::python {
 namespace {
 
-// What a step has written: tokens as they came, each with the text that became certain with it.
+// The tokens of a step in order, each with the text that it completed.
 class Heard final : public GenerateListener {
  public:
   struct Token {
@@ -33,7 +33,7 @@ class Heard final : public GenerateListener {
   void token(std::size_t row, const GeneratedToken& token) override {
     tokens_.push_back({.row = row, .token = token});
   }
-  // A search writes each text as a whole, behind all of its tokens.
+  // A beam search reports each text as a whole, after all its tokens.
   void text(std::size_t row, std::string_view piece) override {
     const auto last = std::ranges::find(tokens_.rbegin(), tokens_.rend(), row, &Token::row);
     if (last != tokens_.rend()) last->text += piece;
@@ -56,8 +56,8 @@ struct HeldGeneration {
   HeldModel model;
   const Tokenizer* tokenizer;
   bool search;
-  std::string file;                       // of the folder, which says how to generate
-  std::vector<std::string> not_followed;  // keys of it
+  std::string file;                       // the folder's file with generation settings
+  std::vector<std::string> not_followed;  // its keys that heed ignores
   Heard heard;
   Generation generation;
 };
@@ -80,7 +80,7 @@ EarlyStopping early_stopping(const std::string& word) {
 constexpr const char* kNumber = "a number";
 constexpr const char* kWhole = "a whole number";
 
-// settings[name], where it is given.
+// settings[name], if given.
 template <typename T>
 void read(const nb::dict& given, const char* name, T& to, const char* expected) {
   if (given.contains(name)) to = setting<T>(given, name, expected);
@@ -108,7 +108,7 @@ void read_search(const nb::dict& given, GenerateArgs& args) {
   args.early_stopping = early_stopping(word);
 }
 
-// Refuses what would change nothing.
+// Rejects options that would have no effect.
 void check_effects(const nb::dict& given, const GenerateArgs& args) {
   const auto need = [&](const char* name, bool holds, const char* what) {
     if (given.contains(name) && !holds)
@@ -122,7 +122,7 @@ void check_effects(const nb::dict& given, const GenerateArgs& args) {
     need(name, args.sampling.temperature > 0, "a temperature above 0");
 }
 
-// What was given, and of the rest what the model's folder says, as the program does.
+// The given settings, and the model folder's for the rest, as in the program.
 GenerateArgs arguments(const HeldModel& model, const nb::dict& given,
                        const GenerationConfig& config) {
   GenerateArgs args;
@@ -139,11 +139,11 @@ GenerateArgs arguments(const HeldModel& model, const nb::dict& given,
   const std::vector<std::string_view> own(names.begin(), names.end());
   follow(config, args, own);
   check_effects(given, args);
-  if (given.contains("beams")) args.sampling.temperature = 0;  // one beam is greedy
+  if (given.contains("beams")) args.sampling.temperature = 0;  // one beam means greedy
   return args;
 }
 
-// A text, or ids. A decoder goes on from it; an encoder-decoder reads it and begins anew.
+// A text, or ids. A decoder continues it; an encoder-decoder reads it and starts a new text.
 std::vector<TokenId> prompt_ids(const HeldModel& model, nb::handle prompt) {
   if (!nb::isinstance<nb::str>(prompt)) return token_ids(prompt, "prompt");
   return prompt_of(model.model(), model.tokenizer(), nb::cast<std::string>(prompt));
@@ -178,7 +178,7 @@ nb::object step(HeldGeneration& held) {
   return tokens;
 }
 
-// (text, why it stopped or None, score of a search or None) of each prompt.
+// For each prompt: (text, the reason why it stopped or None, the search's score or None).
 nb::list texts(const HeldGeneration& held) {
   nb::list list;
   const std::vector<Generated>& all = held.generation.texts();

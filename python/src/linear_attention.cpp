@@ -22,7 +22,7 @@ struct HeldLinear {
   std::array<Borrowed, 7> memory;
 };
 
-// The place of a word among those that an argument takes.
+// The index of a word among those that an argument allows.
 template <std::size_t N>
 std::size_t place_of(const char* argument, const std::string& word,
                      const std::array<const char*, N>& words) {

@@ -43,7 +43,7 @@ HeldMask held_edges(const nb::object& row_starts, const nb::object& columns) {
   return {Mask::edges(borrow(row_starts, "row_starts").view, borrow(columns, "columns").view), {}};
 }
 
-// The rows [begin, begin + 64) of one head, as bytes.
+// Writes the rows [begin, begin + 64) of one head, as bytes.
 void fill_rows(const MaskRule& rule, const MaskPlace& place, std::int64_t begin, const View& rows) {
   const std::int64_t keys = rows.dim(1);
   const std::int64_t end = std::min(begin + kMaskRows, rows.dim(0));
@@ -86,7 +86,7 @@ namespace {
 
 using Operand = nb::handle_t<HeldMask>;
 
-// The mask of two, with what pickle calls to make it again.
+// The combined mask, with the function that pickle calls to make it again.
 nb::object joined(const char* function, Operand a, Operand b) {
   const auto& left = nb::cast<const HeldMask&>(a);
   const auto& right = nb::cast<const HeldMask&>(b);

@@ -1,4 +1,4 @@
-// Masks as Python holds them.
+// Masks in Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,7 +11,7 @@
 
 namespace heed::python {
 
-/// A mask and the arrays that it looks at.
+/// A mask and the arrays that it refers to.
 struct HeldMask {
   Mask mask;
   std::vector<Borrowed> memory;
@@ -19,7 +19,7 @@ struct HeldMask {
 
 void bind_masks(nb::module_& module);
 
-/// `tile(batch, head, row_begin, row_end, key_begin, key_end)` gives a row-major array of bool,
+/// `tile(batch, head, row_begin, row_end, key_begin, key_end)` returns a row-major bool array
 /// [rows, keys]. It is called with the GIL, from any thread.
 Mask custom_mask(nanobind::callable tile, std::string name);
 

@@ -1,4 +1,4 @@
-// Models as Python holds them.
+// Models in Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,16 +10,16 @@
 
 namespace heed::python {
 
-/// A model that lives as long as anything of it: a session, a generation.
+/// A model that is kept alive by its sessions and generations.
 struct HeldModel {
   std::shared_ptr<const LoadedModel> loaded;
 
   const Model& model() const { return *loaded->model; }
-  /// Throws where the model has no tokenizer.
+  /// Throws if the model has no tokenizer.
   const Tokenizer& tokenizer() const;
 };
 
-/// A list of whole numbers that fit; a TypeError or a ValueError that names `argument` otherwise.
+/// A list of whole numbers in range; otherwise a TypeError or ValueError that names `argument`.
 std::vector<TokenId> token_ids(nanobind::handle ids, const char* argument);
 
 /// A token's text in valid UTF-8.

@@ -1,4 +1,4 @@
-// heed._core: the library, for the Python modules beside it.
+// heed._core: the library, used by the package's Python modules.
 #include <nanobind/nanobind.h>
 
 #include "arrays.h"
@@ -30,8 +30,8 @@ void bind_process(nb::module_& module) {
 
 NB_MODULE(_core, module) {
   using namespace heed::python;
-  // A script's own mask in a script's own global makes a circle through C++, which lasts until
-  // exit.
+  // A script's custom mask in a global variable of the script makes a cycle through C++, which
+  // lasts until exit.
   nb::set_leak_warnings(false);
   bind_errors(module);
   bind_arrays(module);

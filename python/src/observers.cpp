@@ -1,4 +1,4 @@
-// Observers by their names, several in one sweep.
+// Observers by name, several in one sweep.
 #include "heed/observers.h"
 
 #include <fmt/format.h>
@@ -23,10 +23,10 @@
 namespace heed::python {
 namespace {
 
-/// An observer, and how to hand its answers out.
+/// An observer, and how to export its answers.
 struct Asked {
   std::unique_ptr<Observer> observer;
-  std::unique_ptr<Observer> weighted_by_value;  // where it is, it is the one that observes
+  std::unique_ptr<Observer> weighted_by_value;  // if set, this one observes
   std::function<nb::object()> answer;
 
   Observer* observing() const {

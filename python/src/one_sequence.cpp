@@ -9,7 +9,7 @@
 namespace heed::python {
 namespace {
 
-// The rule of one sequence of a batch: batch 0 of the problem is `sequence` of the rule's.
+// The rule for one sequence of a batch: batch 0 of the problem is `sequence` of the rule.
 class OfSequence : public MaskRule {
  public:
   OfSequence(Mask mask, std::int64_t sequence, std::int64_t batch)

@@ -1,4 +1,4 @@
-// RoPE, norms and the softmax, each with its gradient.
+// RoPE, norms and softmax, each with its gradient.
 #include "heed/ops/operators.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace heed::python {
 namespace {
 
-/// What RopeArgs looks at.
+/// The memory that RopeArgs refers to.
 struct HeldRope {
   RopeArgs args;
   Borrowed x, positions, cosines, sines;
@@ -64,7 +64,7 @@ void bind_rope(nb::module_& module) {
       nb::arg("sines").none(), nb::arg("dy").none());
 }
 
-// Gradients of weights of 16 bit are sums in f32.
+// Gradients of 16-bit weights are f32 sums.
 Tensor zeros_like(const ConstView& weight) {
   return Tensor::zeros(weight.shape(),
                        size_bytes(weight.dtype()) == 2 ? DType::kF32 : weight.dtype());

@@ -1,4 +1,4 @@
-// The answers to a page that stands in a notebook: those of the server, handed to Python in pieces.
+// The server's answers for a page in a notebook, passed to Python in pieces.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -29,21 +29,20 @@ namespace {
 
 using serve::LocalAnswers;
 
-constexpr auto kPatience = std::chrono::milliseconds(50);  // between looks at whether to stop
+constexpr auto kPatience = std::chrono::milliseconds(50);  // between checks whether to stop
 
 // One request, which another thread may cancel.
 struct Asking {
   std::atomic<bool> cancelled = false;
 };
 
-// The page's own session, with statistics that come as they are ready, and the model for other
-// texts.
+// The page's session, whose statistics arrive as they are ready, and the model for other texts.
 class PageAnswers {
  public:
   explicit PageAnswers(SessionHandle held) : held_(std::move(held)) {
     SessionInput input = held_->input;
     const LoadedModel* model = held_->model.get();
-    if (!input.ids.empty()) {  // the page cannot post ids, so it shows this session alone
+    if (!input.ids.empty()) {  // the page cannot post ids, so it shows only this session
       input.ids.clear();
       model = nullptr;
     }
@@ -81,8 +80,8 @@ class PageAnswers {
     return answers_->answer(request, taker);
   }
 
-  // The page as a file of about this many bytes at most, at an address (empty: where heed would
-  // look first), once every head has its statistics.
+  // The page as a file of at most about this many bytes, at an address (empty: heed's choice), once
+  // every head has its statistics.
   std::string html(std::int64_t bytes, const std::string& address) {
     const Entered entered(*this);
     if (!entered.open) fail({.op = "page", .found = "it is closed"});
@@ -97,8 +96,8 @@ class PageAnswers {
     });
   }
 
-  // Returns when nobody is answered any more, and lets the session go. A child process has none of
-  // the threads that would have to end.
+  // Waits until no request is running, and releases the session. A child process has none of the
+  // threads that would have to end.
   void close() {
     if (process_ != getpid()) {
       closed_ = true;
@@ -110,7 +109,7 @@ class PageAnswers {
     closed_ = true;
     if (answers_) answers_->stop();
     left_.wait(lock, [this] { return inside_ == 0; });
-    const SessionHandle held = std::move(held_);  // the model goes last: the answers run it
+    const SessionHandle held = std::move(held_);  // the model is last: the answers run it
     const SessionPointer live = std::move(live_);
     const SessionPointer beside = std::move(beside_);
     const std::unique_ptr<LocalAnswers> answers = std::move(answers_);

@@ -1,4 +1,4 @@
-// Attention over keys in parts, and keys of 8 bit.
+// Attention over keys in parts, and 8-bit keys.
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -15,7 +15,7 @@ nb::object given(Tensor tensor) {
   return tensor.given() ? exported(std::move(tensor)) : nb::none();
 }
 
-/// What MergeArgs looks at: out, lse and lse_low of each part.
+/// The memory of MergeArgs: out, lse and lse_low of each part.
 struct HeldParts {
   MergeArgs args;
   std::array<Borrowed, 7> memory;
@@ -41,7 +41,7 @@ nb::tuple merge_two(const nb::tuple& a, const nb::tuple& b, const nb::object& si
                         given(std::move(merged.lse_low)));
 }
 
-// Of dout_a, dlse_a, dout_b, dlse_b and dsink.
+// Returns dout_a, dlse_a, dout_b, dlse_b and dsink.
 nb::tuple merge_gradients(const nb::tuple& a, const nb::tuple& b, const nb::object& sink,
                           const nb::tuple& merged, const nb::tuple& cotangents) {
   const HeldParts held = held_parts(a, b, sink);

@@ -34,7 +34,7 @@ constexpr Named<Normaliser> kNormalisers[] = {{"softmax", Normaliser::kSoftmax},
 
 template <typename Value>
 Value value_of(const char* argument, std::string_view name, std::span<const Named<Value>> rows) {
-  std::string known;  // short, and empty where a row fits
+  std::string known;  // short; empty if a row fits
   for (const Named<Value>& row : rows) {
     if (row.name == name) return row.value;
     known += fmt::format("{}\"{}\"", known.empty() ? "" : ", ", row.name);
@@ -45,18 +45,17 @@ Value value_of(const char* argument, std::string_view name, std::span<const Name
         .expected = "one of " + known});
 }
 
-// The keyword arguments, in the order in which heed.attention hands them over.
+// The keyword arguments, in the order in which heed.attention passes them.
 constexpr const char* kSettings[] = {
     "mask",       "scale",      "bias",     "similarity", "normaliser",     "softcap",
     "alibi",      "sink",       "dropout",  "seed",       "dropout_offset", "query_length",
     "key_length", "key_begin",  "q_offset", "key_offset", "query_starts",   "key_starts",
     "page_table", "ring_begin", "k_scales", "v_scales",   "kernel"};
 
-// One after the other: each `next` is the setting whose name it is given; None stands for the
-// default.
+// Reads settings in order: each `next` must name the next one; None means the default.
 class Settings {
  public:
-  // A tuple of all of them, or a dict of those that are given.
+  // A tuple of all settings, or a dict of the given ones.
   explicit Settings(nb::handle given) {
     if (PyDict_Check(given.ptr()) != 0)
       take_named(given);
@@ -105,7 +104,7 @@ class Settings {
         fmt::format("attention: unexpected keyword argument '{}'", text_of(name)).c_str());
   }
 
-  std::array<nb::handle, std::size(kSettings)> values_;  // borrowed from what was given
+  std::array<nb::handle, std::size(kSettings)> values_;  // borrowed from the argument
   std::size_t at_ = 0;
 };
 
@@ -135,7 +134,7 @@ void read_dropout(Problem& problem, Settings& given) {
   Dropout dropout;
   dropout.rate = given.value_or<double>("dropout", 0, "a number");
   const nb::object seed = given.next("seed");
-  if (dropout.rate > 0 && dropout.rate <= 1 && seed.is_none())  // other rates the operator refuses
+  if (dropout.rate > 0 && dropout.rate <= 1 && seed.is_none())  // the operator rejects other rates
     fail(
         {.op = "attention", .argument = "seed", .expected = "a whole number, as dropout is given"});
   if (!seed.is_none() && !nb::try_cast(seed, dropout.seed))

@@ -1,5 +1,5 @@
-// The program `heed` in the interpreter's process: what the package's command runs, so that a wheel
-// carries the engine once.
+// The program `heed` inside the interpreter's process, for the package's command, so that a wheel
+// contains the engine once.
 #include "cli/program.h"
 
 #include <clocale>
@@ -12,15 +12,15 @@
 namespace heed::python {
 namespace {
 
-// Ends the process as the program's main does, with no word to the interpreter: nothing of Python
-// runs any more, and signals, streams and status are the program's.
+// Ends the process like the program's main, without telling the interpreter: no Python code runs
+// after it, and signals, streams and exit status are the program's.
 [[noreturn]] void run_program(const nb::list& arguments) {
   std::vector<std::string> all;
   for (const nb::handle each : arguments) {
     const auto bytes = nb::cast<nb::bytes>(each);
     all.emplace_back(bytes.c_str(), bytes.size());
   }
-  std::setlocale(LC_ALL, "C");  // the interpreter has set the environment's
+  std::setlocale(LC_ALL, "C");  // the interpreter has set the environment's locale
   const nb::gil_scoped_release released;
   std::exit(cli::run_program(all));
 }

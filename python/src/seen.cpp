@@ -19,7 +19,7 @@
 namespace heed::python {
 namespace {
 
-// Of arrays alone. Without a log-sum-exp it is computed; values have no part in it.
+// From arrays only. Without a log-sum-exp computes it; values are not needed.
 void init(Seen* self, const Problem& problem, const nb::object& lse, const nb::object& lse_low) {
   Seen seen;
   seen.problem = problem;
@@ -64,7 +64,7 @@ nb::tuple observed_backward(const Seen& seen, const nb::object& dentropy,
                   of);
 }
 
-// `selected` are rising indices of batches, heads, rows and keys.
+// `selected` are ascending indices of batches, heads, rows and keys.
 nb::object select(const Seen& seen, std::array<std::vector<std::int64_t>, 4> selected, int value) {
   auto& [batches, heads, rows, keys] = selected;
   SelectionObserver observer(
@@ -77,7 +77,7 @@ nb::object select(const Seen& seen, std::array<std::vector<std::int64_t>, 4> sel
   return exported(std::move(observer.values));
 }
 
-// Learns the shape of the problem, and asks for nothing.
+// Learns the shape of the problem, and reads nothing.
 class ShapeObserver : public Observer {
  public:
   std::string_view name() const override { return "shape"; }

@@ -1,4 +1,4 @@
-// What can be asked about an attention that was computed: nothing of T x T is kept.
+// Questions about an attention that was computed, without storing T x T.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,13 +8,13 @@
 
 namespace heed::python {
 
-/// A problem and its log-sum-exp, from which every weight can be computed again.
+/// A problem and its log-sum-exp, from which every weight can be recomputed.
 struct Seen {
   Problem problem;
-  Tensor lse;  // empty where `given` has it, and without a softmax
+  Tensor lse;  // empty if `given` has it, or without a softmax
   Tensor lse_low;
   Tensor out_low;
-  Borrowed given_lse;  // of arrays that somebody else computed
+  Borrowed given_lse;  // for arrays computed elsewhere
   Borrowed given_lse_low;
   Borrowed out;
 

@@ -21,7 +21,7 @@
 namespace heed::python {
 namespace {
 
-constexpr std::int64_t kKeptLogits = std::int64_t{1} << 24;  // 64 MB; as for the page
+constexpr std::int64_t kKeptLogits = std::int64_t{1} << 24;  // 64 MB; the same as for the page
 
 Stack stack_called(const std::string& name) {
   const std::optional<Stack> stack = stack_of(name);
@@ -137,7 +137,7 @@ nb::list stacks_of(const HeldSession& held) {
   return list;
 }
 
-// The layer's attention as `attention(..., seen=True)` gives it. It keeps the session alive.
+// The layer's attention in the form of `attention(..., seen=True)`. Keeps the session alive.
 Seen seen_of(const SessionHandle& held, const std::string& stack, int layer) {
   const Place place = {.stack = stack_called(stack), .layer = layer};
   const LayerAttention& attention = held->session.at(place);

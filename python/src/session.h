@@ -1,4 +1,4 @@
-// Sessions as Python holds them.
+// Sessions in Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,10 +15,10 @@
 
 namespace heed::python {
 
-/// A session with everything that it looks at.
+/// A session with everything that it refers to.
 struct HeldSession {
-  std::shared_ptr<const LoadedModel> model;  // null: of arrays
-  std::vector<Problem> problems;             // of arrays: what masks and biases look at
+  std::shared_ptr<const LoadedModel> model;  // null for arrays
+  std::vector<Problem> problems;             // for arrays: the memory of masks and biases
   SessionInput input;
   Session session;
   bool logits = false, hidden = false;  // whether passes keep those of every token
@@ -30,7 +30,7 @@ struct HeldSession {
 
 using SessionHandle = std::shared_ptr<HeldSession>;
 
-/// A stack of the session by its name; the first without one.
+/// A stack of the session by name; by default the first.
 const SessionStack& stack_named(const HeldSession& held, const std::optional<std::string>& name);
 
 /// The same tokens, run under edits, which may look at `masks`.
@@ -49,6 +49,6 @@ void bind_session_arrays(nb::module_& module);  // ... and of arrays
 void bind_session_looks(nb::module_& module);   // what `heed look` shows, as JSON and as text
 void bind_session_edits(nb::module_& module);   // the same tokens under edits
 void bind_session_files(nb::module_& module);   // the page as a file, and pictures of it
-void bind_page_answers(nb::module_& module);    // what a page in a notebook asks
+void bind_page_answers(nb::module_& module);    // questions of a page in a notebook
 
 }  // namespace heed::python

@@ -1,4 +1,4 @@
-// Sessions of arrays that somebody else computed.
+// Sessions from arrays computed elsewhere.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -30,7 +30,7 @@ using Layers = std::vector<const Seen*>;
 using ImageParts = std::tuple<bool, bool, std::int64_t, std::int64_t, std::vector<std::int64_t>,
                               nb::bytes, std::string>;
 
-// A session keeps float32: other elements are converted into `made`.
+// A session stores float32: converts other elements into `made`.
 ConstView as_f32(const ConstView& array, const char* argument, std::vector<Tensor>& made) {
   if (array.dtype() == DType::kF32) return array;
   if (!is_floating(array.dtype()))
@@ -40,7 +40,7 @@ ConstView as_f32(const ConstView& array, const char* argument, std::vector<Tenso
   return made.back();
 }
 
-// q, k and v are copied by the session; everything else is looked at for as long as it lives.
+// The session copies q, k and v; it refers to everything else as long as it lives.
 Problem without_arrays(const Problem& problem) {
   Problem rest = {.args = {}, .mask = problem.mask, .memory = {}};
   const AttentionArgs& args = problem.args;

@@ -22,9 +22,9 @@
 namespace heed::python {
 namespace {
 
-// What the page shows first.
+// The page's initial view.
 struct Viewed {
-  std::optional<std::string> view;  // an address; else the others say it
+  std::optional<std::string> view;  // an address; empty: from the other fields
   cli::ViewOptions options;
 };
 
@@ -47,7 +47,7 @@ SessionPointer live_of(HeldSession& held) {
   return live;
 }
 
-// Of --who and its like, as keywords.
+// Replaces --who and similar names by keywords.
 void name_keywords(ErrorParts& parts) {
   for (Phrase* const part : {&parts.op, &parts.argument})
     if (part->text().starts_with("--")) *part = part->text().substr(2);
@@ -63,7 +63,7 @@ ViewAddress read_view(const std::string& address, const char* argument, ViewHead
   });
 }
 
-// A link names its own model and text, which this session is not.
+// A link names its own model and text, which differ from this session's.
 void check_address(const HeldSession& held, const std::string& address) {
   const ViewAddress view = read_view(address, "address", ViewHeads::kNamed);
   if (view.text.empty() && view.model.empty()) check_view(view, held.session);

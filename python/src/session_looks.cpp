@@ -1,4 +1,4 @@
-// What `heed look` shows of a session.
+// The content of `heed look` for a session.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -25,14 +25,14 @@ namespace {
 
 using Indices = std::vector<std::int64_t>;
 
-// A place, and what is asked about it: tokens by their indices.
+// A place, and the question about it, with tokens as indices.
 struct Question {
   std::optional<std::string> stack;
   std::optional<int> layer, head;
   std::int64_t top = 3;
   Indices queries, cell_keys, columns;
   std::int64_t rows = -1;
-  bool scored = true;  // false: a head that is named is looked at without the others' scores
+  bool scored = true;  // false: a named head is shown without the other heads' scores
 };
 
 std::vector<HeadScores> scores_for(HeldSession& held, Stack stack, const Question& asked) {
@@ -90,15 +90,15 @@ std::string heads(HeldSession& held) {
   return to_json(HeadsTableAnswer{scores_of(held), held.session.info.causal});
 }
 
-// `argument` has the word; `other` is the argument that names words of the other side.
+// `argument` has the word; `other` is the argument for words of the other side.
 Indices find_word(const HeldSession& held, const std::string& word, const std::string& argument,
                   const std::string& other, const std::optional<std::string>& stack, bool keys) {
   return heed::find_word(held.session, stack_named(held, stack).shape.stack, keys, word,
                          {.queries = keys ? other : argument, .keys = keys ? argument : other});
 }
 
-// The next words after a position whose logits are kept: (id, text, bytes, probability), and how
-// many others there are with which probability.
+// The next words after a position whose logits are kept: (id, text, bytes, probability), and the
+// number and total probability of the others.
 nb::tuple next(const HeldSession& held, std::int64_t top, std::int64_t position) {
   if (top < 1) fail("next", "top", top, "at least 1");
   const Session& session = held.session;

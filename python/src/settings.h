@@ -1,4 +1,4 @@
-// Keyword arguments that come as a dict.
+// Keyword arguments passed as a dict.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,7 +8,7 @@
 
 namespace heed::python {
 
-/// settings[name] as T; a TypeError that names it where it is something else.
+/// settings[name] as T; a TypeError that names it if it has another type.
 template <typename T>
 T setting(const nb::dict& settings, const char* name, const char* expected) {
   if (!settings.contains(name)) fail({.argument = name, .expected = expected});

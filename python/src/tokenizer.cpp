@@ -1,4 +1,4 @@
-// The tokenizers of a model.
+// A model's tokenizers.
 #include "heed/text/tokenizer.h"
 
 #include <nanobind/stl/optional.h>
@@ -15,7 +15,7 @@
 namespace heed::python {
 namespace {
 
-/// Of what the model reads, or of what it writes.
+/// For the model's input, or for its output.
 struct HeldTokenizer {
   HeldModel model;
   bool target = false;

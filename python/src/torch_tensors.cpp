@@ -8,7 +8,7 @@
 namespace heed::python {
 namespace {
 
-// Calls a method without arguments; false where the object does not have it.
+// Calls a method without arguments; false if the object does not have it.
 bool says(nb::handle object, PyObject* name) {
   PyObject* const self = object.ptr();
   const nb::object answer = nb::steal(PyObject_VectorcallMethod(name, &self, 1, nullptr));
@@ -16,7 +16,7 @@ bool says(nb::handle object, PyObject* name) {
   return answer.ptr() == Py_True;
 }
 
-// A look-up in a module's dictionary takes 20 ns, a call to Python 100.
+// A look-up in a module's dictionary takes 20 ns, a Python call 100 ns.
 bool in_forward_mode() {
   static PyObject* const module = nb::module_::import_("torch.autograd.forward_ad").release().ptr();
   static PyObject* const name = PyUnicode_InternFromString("_current_level");
@@ -33,20 +33,20 @@ void check_tangent(const char* argument, nb::handle object) {
         .hint = "call heed.torch.scaled_dot_product_attention"});
 }
 
-// The memory has the opposite sign: the imaginary part of a conjugate view.
+// Whether the memory has the opposite sign: the imaginary part of a conjugate view.
 bool holds_negatives(nb::handle object) {
   static PyObject* const name = PyUnicode_InternFromString("is_neg");
   return says(object, name);
 }
 
-// A function of PyTorch's core without arguments answers something other than None and 0.
+// Whether a PyTorch core function without arguments returns something other than None and 0.
 bool is_set(nb::handle function) {
   const nb::object answer = nb::steal(PyObject_CallNoArgs(function.ptr()));
   if (!answer.is_valid()) throw nb::python_error();
   return PyObject_IsTrue(answer.ptr()) != 0;
 }
 
-// It records or transforms operators, and does not see heed's functions.
+// Whether PyTorch records or transforms operators, which would miss heed's functions.
 bool is_traced() {
   static const std::array<PyObject*, 3> functions = [] {
     const nb::object core = nb::module_::import_("torch").attr("_C");
@@ -58,7 +58,7 @@ bool is_traced() {
   return std::ranges::any_of(functions, [](PyObject* each) { return is_set(each); });
 }
 
-// PyTorch's own __torch_function__, which computes with the memory.
+// Whether __torch_function__ is PyTorch's own, which computes with the memory.
 bool is_default_function(nb::handle type) {
   const nb::object function = nb::getattr(type, "__torch_function__", nb::none());
   const nb::module_ torch = nb::module_::import_("torch");

@@ -1,4 +1,4 @@
-// Training, with a call back to Python after each step.
+// Training, with a callback to Python after each step.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -30,7 +30,7 @@ nb::dict as_dict(const TrainProgress& progress) {
   return dict;
 }
 
-// The model as it is after one step. Python may keep the function for longer than the step lasts.
+// The model after one step. Python may keep the function longer than the step.
 class StepModel {
  public:
   explicit StepModel(const TrainProgress& progress)
@@ -54,7 +54,7 @@ class StepModel {
   std::shared_ptr<const TrainProgress*> progress_;
 };
 
-// Calls Python with the GIL. What it raises, and Ctrl-C, end the run.
+// Calls Python with the GIL. Its exceptions, and Ctrl-C, end the run.
 class Caller final : public TrainListener {
  public:
   Caller(nb::object on_step, nb::object on_note)
@@ -74,7 +74,7 @@ class Caller final : public TrainListener {
   }
   bool stop() override { return stop_ || interpreter_ends(); }
 
-  /// With the GIL: what ended the run.
+  /// With the GIL: rethrows what ended the run.
   void rethrow() {
     if (raised_) throw nb::python_error(*std::exchange(raised_, std::nullopt));
   }
@@ -112,7 +112,7 @@ nb::object as_dict(const TrainResult& result) {
   return dict;
 }
 
-// Keywords and a dict have no lines: a place in them says nothing.
+// Keywords and a dict have no lines, so errors omit the place.
 TrainConfig parsed(const std::string& config, const std::string& origin) {
   if (!origin.empty()) return parse_train_config(config, origin);
   return reworded([&] { return parse_train_config(config, "config"); },
@@ -124,7 +124,7 @@ TrainConfig parsed(const std::string& config, const std::string& origin) {
                   });
 }
 
-// None where `on_step` ended the run by returning False.
+// Returns None if `on_step` ended the run by returning False.
 nb::object run(const std::string& config, const std::string& origin, const std::string& folder,
                bool resume, const nb::object& on_step, const nb::object& on_note) {
   const TrainArgs args = {.config = parsed(config, origin), .folder = folder, .resume = resume};

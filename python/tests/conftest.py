@@ -84,7 +84,7 @@ def program() -> Path:
 
 
 def said(*arguments: str) -> str:
-    """What the program prints."""
+    """The output of the program."""
     ran = subprocess.run([program(), *arguments], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout

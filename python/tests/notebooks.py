@@ -99,7 +99,7 @@ def value(written: str) -> float:
 
 
 def one_unit(written: str) -> float:
-    """Of the last digit; 0 of a whole number."""
+    """The place value of the last digit; 0 for a whole number."""
     digits, _, exponent = written.rstrip("%").partition("e")
     if "." not in digits and not exponent:
         return 1.0 if written.endswith("%") else 0.0

@@ -22,7 +22,7 @@ peer("anywidget")
 
 
 class Front:
-    """What a notebook does with the widget's messages."""
+    """A substitute for a notebook that handles the widget's messages."""
 
     def __init__(self, session, monkeypatch):
         self.page = session.widget()

@@ -44,7 +44,7 @@ constexpr Candidate<AttentionBackward> backward_of(
           }};
 }
 
-// The first that serves runs; `reference` is last, so nothing legal is refused.
+// The first that supports the problem runs; `reference` is last, so nothing legal is refused.
 constexpr Candidate<AttentionForward> kForward[] = {
     forward_of<SweepTarget::kAvx512>("cpu-avx512", kernels::avx512_refusal),
     forward_of<SweepTarget::kAvx2>("cpu-avx2", kernels::avx2_refusal),
@@ -95,7 +95,7 @@ const Candidate<Results>& choose(std::span<const Candidate<Results>> candidates,
   const std::string forced = variable != nullptr ? variable : "";
   if (wanted.empty() && !forced.empty()) check_known("HEED_FORCE", forced);
   const std::string name = !wanted.empty() ? wanted : forced;
-  // A name that only the other pass knows chooses nothing here.
+  // A name that only the other pass has is ignored here.
   const auto named = std::ranges::find(candidates, name, &Candidate<Results>::name);
   if (named != candidates.end()) {
     if (const std::string reason = named->refusal(problem); !reason.empty())

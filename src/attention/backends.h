@@ -1,4 +1,4 @@
-// The attention kernels, best first. A new kernel is one row in a list of attention_candidates.cpp.
+// The attention kernels, best first. A new kernel is one row in a list in backends.cpp.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace heed {
 template <typename Results>
 struct Candidate {
   std::string_view name;
-  /// Why it does not serve the problem; empty when it does.
+  /// Why it does not support the problem; empty if it does.
   std::string (*refusal)(const kernels::AttentionProblem& problem);
   void (*run)(const kernels::AttentionProblem& problem, const Results& results);
   std::int64_t (*workspace_bytes)(const kernels::AttentionProblem& problem);
@@ -26,8 +26,9 @@ struct Candidate {
 std::span<const Candidate<kernels::AttentionForward>> forward_candidates();
 std::span<const Candidate<kernels::AttentionBackward>> backward_candidates();
 
-/// The first that serves, or the one that `wanted` (AttentionArgs.kernel) or $HEED_FORCE names.
-/// `refusals` collects why those before it do not.
+/// The first candidate that supports the problem, or the one named by `wanted`
+/// (AttentionArgs.kernel) or $HEED_FORCE. `refusals` collects the reasons of the candidates before
+/// it.
 const Candidate<kernels::AttentionForward>& choose_forward(const kernels::AttentionProblem& problem,
                                                            const std::string& wanted,
                                                            std::vector<Plan::Refusal>& refusals);

@@ -1,4 +1,4 @@
-// Where the keys of a sequence lie, in runs of one row stride: kernels read every form of keys
+// Where a sequence's keys are stored, as runs with one row stride. Kernels read every form of keys
 // through these.
 #pragma once
 
@@ -17,7 +17,7 @@ struct KeySpan {
   std::int64_t count = 0;
 };
 
-/// k or v, with the scales of i8, and the columns of its rows.
+/// k or v, with the scales of i8, and the number of columns.
 struct KeyOperand {
   const Input& values;
   const Input& scales;
@@ -31,8 +31,8 @@ inline KeyOperand values_of(const AttentionProblem& problem) {
   return {problem.v, problem.key_form.v_scales, problem.value_dim};
 }
 
-/// `count` keys that lie one row stride apart, from `row` on of `block`: a page, or what the row of
-/// the batch owns. Strides[batch] of the operand are of blocks.
+/// `count` keys that are one row stride apart, from `row` on of `block`: a page, or the memory of
+/// one batch. Strides[batch] of the operand are between blocks.
 struct KeyRun {
   std::int64_t block = 0;
   std::int64_t row = 0;
@@ -43,7 +43,7 @@ struct KeyRun {
   }
 };
 
-/// The first run of a span that is not empty.
+/// The first run of a span, which must not be empty.
 inline KeyRun first_run(const AttentionProblem& problem, const KeySpan& span) {
   const KeyForm& form = problem.key_form;
   const std::int64_t slot = problem.sequences[span.batch].key_begin + span.begin;

@@ -1,4 +1,4 @@
-// The arguments of the attention kernels: raw pointers and plain data, already checked.
+// The arguments of the attention kernels, already checked: raw pointers and plain data.
 #pragma once
 
 #include <algorithm>
@@ -11,23 +11,24 @@
 
 namespace heed::kernels {
 
-// One arithmetic for scores. Backward passes and observers recompute scores and subtract the
-// log-sum-exp; at score 10,000 one rounding of f32 is 1e-3, so every kernel but the reference (in
-// double) computes the same bits: with T the problem's accumulator,
+// All kernels compute scores with the same arithmetic. Backward passes and observers recompute
+// scores and subtract the log-sum-exp; at score 10,000 one rounding of f32 is 1e-3, so every kernel
+// but the reference (in double) computes the same bits: with T the problem's accumulator,
 //   q'_d = q_d * T(scale)
-//   s    = fma(q'_{D-1}, k_{D-1}, ... fma(q'_1, k_1, fma(q'_0, k_0, 0)))    (d rising, one chain)
-// and then, where there is more, scale, softcap, bias and ALiBi, step by step: all passes share the
-// functions of sweep/steps-inl.h.
+//   s    = fma(q'_{D-1}, k_{D-1}, ... fma(q'_1, k_1, fma(q'_0, k_0, 0)))    (ascending d, one
+//   chain) and then, if the problem has them, scale, softcap, bias and ALiBi, step by step: all
+//   passes share the functions of sweep/steps-inl.h.
 //
 // A score may be any finite number. A weight is exp2((s - maximum) * log2(e)), or
-// exp2(((s - lse) - lse_low) * log2(e)) where it is computed again: log2(e) never meets a score
-// itself, whose product with it may be infinite. The log-sum-exp is maximum + log(sum) as a sum of
-// two T (LogSum). From 2^25 log(sum) on, lse is the maximum itself, a score to the last bit, and
-// lse_low is log(sum): so weights are as exact at 10^38 as at 1. Kept in base 2, with log2(e) in
-// the factor of q, the pair would need 80 bits at 10^18.
+// exp2(((s - lse) - lse_low) * log2(e)) when recomputed: log2(e) never multiplies a score itself,
+// because the product may be infinite. The log-sum-exp is maximum + log(sum) as a sum of two T
+// (LogSum). From 2^25 log(sum) on, lse is the maximum itself, a score to the last bit, and lse_low
+// is log(sum): so weights are as exact at 10^38 as at 1. Kept in base 2, with log2(e) in the factor
+// of q, the pair would need 80 bits at 10^18.
 
-/// A score of this magnitude is as the accumulator holds it, in the reference too: what two f32
-/// hold of its log-sum-exp would else say too little of it (2^-49 of 2^27 is 2.4e-7).
+/// From this magnitude on, every kernel rounds scores to the accumulator's type, including the
+/// reference: two f32 could not hold the log-sum-exp of a more exact score (2^-49 of 2^27 is
+/// 2.4e-7).
 inline constexpr double kFarScore = 0x1p27;
 
 inline double held_by_f32(double score) {
@@ -36,7 +37,7 @@ inline double held_by_f32(double score) {
   return static_cast<double>(static_cast<float>(std::clamp(score, -kMost, kMost)));
 }
 
-/// A log-sum-exp as a sum of two numbers, whose sum as one may have lost the lower.
+/// A log-sum-exp as the unevaluated sum of two numbers; one number might lose the lower one.
 struct LogSum {
   double high = 0;
   double low = 0;
@@ -44,7 +45,7 @@ struct LogSum {
   /// score - lse: the logarithm of a weight.
   double below(double score) const { return (score - high) - low; }
 
-  /// Rounds to two T. It does not overflow: to the largest number of T, log(sum) is nothing.
+  /// Rounds to two T. Cannot overflow: log(sum) is negligible beside the largest number of T.
   template <typename T>
   void store(T& lse, T& lse_low) const {
     lse = static_cast<T>(high + low);
@@ -53,7 +54,7 @@ struct LogSum {
   }
 };
 
-/// A [B, heads, T, D] operand; strides in elements, any, 0 included.
+/// A [B, heads, T, D] operand; strides in elements, arbitrary, 0 included.
 template <typename Pointer>
 struct Strided {
   Pointer data = nullptr;
@@ -66,25 +67,26 @@ struct Strided {
 using Input = Strided<const void*>;
 using Output = Strided<void*>;
 
-/// The extents of one batch, every default resolved (attention.h, Extents).
+/// The extents of one batch, with all defaults filled in (attention.h, Extents).
 struct Sequence {
   std::int64_t query_length = 0;
   std::int64_t key_begin = 0;  // slot of key 0
   std::int64_t key_length = 0;
   std::int64_t q_offset = 0;
   std::int64_t key_offset = 0;
-  std::int64_t query_begin = 0;  // where row 0 lies: not 0 in packed queries only
+  std::int64_t query_begin = 0;  // first row in q; nonzero only if queries are packed
 };
 
 enum class Similarity : std::uint8_t { kDot, kCosine, kGaussian, kAbsolute };
 enum class Normaliser : std::uint8_t { kSoftmax, kSigmoid, kNone };
 
-/// What a score and its weight are beyond softmax(scale * q . k) (attention.h); absent by default.
+/// Everything about a score and its weight beyond softmax(scale * q . k) (attention.h); absent by
+/// default.
 struct ScoreRule {
   Similarity similarity = Similarity::kDot;
   Normaliser normaliser = Normaliser::kSoftmax;
-  double softcap = 0;             // 0: none
-  Input bias = {};                // null: none; stride 0 where it is broadcast
+  double softcap = 0;             // 0: no softcap
+  Input bias = {};                // null: none; stride 0 on broadcast axes
   const double* slope = nullptr;  // [H]: ALiBi; null: none
   const double* sink = nullptr;   // [H]; null: none
 };
@@ -95,50 +97,51 @@ struct DropoutRule {
   double scale = 1;  // of kept weights
   std::uint64_t seed = 0;
   std::uint32_t offset = 0;
-  std::int64_t first_row = 0;  // of the batch that the seed is for
+  std::int64_t first_row = 0;  // index in the batch that the seed is for
 };
 
-/// How slots of keys become memory, beyond one row after the other (attention/key_run.h), and the
-/// scales of i8.
+/// How slots of keys map to memory, other than row after row (attention/key_run.h), and the scales
+/// of i8.
 struct KeyForm {
   const std::int64_t* pages = nullptr;  // [B, pages_a_row]; null: not paged
   std::int64_t pages_a_row = 0;
   std::int64_t page_size = 0;
-  std::int64_t ring_slots = 0;  // slots go around after so many; 0: they do not
+  std::int64_t ring_slots = 0;  // slots wrap around after this many; 0: no ring
   Input k_scales = {};
   Input v_scales = {};
 };
 
-/// One problem. out and out_low have the type of q; lse, lse_low and dlse that of `accumulator`.
+/// One problem. out and out_low have the type of q; lse, lse_low and dlse have the type
+/// `accumulator`.
 struct AttentionProblem {
   DType dtype = DType::kF32;  // of q
   std::int64_t batch = 0;
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
-  std::int64_t query_length = 0;  // extents of the arrays; the sequences' own are in `sequences`
-  std::int64_t key_length = 0;    // (packed and paged: of the longest sequence)
+  std::int64_t query_length = 0;  // extents of the arrays; those of sequences are in `sequences`
+  std::int64_t key_length = 0;    // (packed and paged: those of the longest sequence)
   std::int64_t head_dim = 0;
   std::int64_t value_dim = 0;
   Input q, k, v;
   const Sequence* sequences = nullptr;  // [B]
-  const MaskRule* mask = nullptr;       // null: everyone
+  const MaskRule* mask = nullptr;       // null: no mask
   const double* scale = nullptr;        // [H]
   ScoreRule score = {};
   DropoutRule dropout = {};
-  std::int64_t packed_queries = 0;  // rows of q in all when packed, else 0
+  std::int64_t packed_queries = 0;  // total rows of q if packed, else 0
   bool packed_keys = false;
   KeyForm key_form = {};
-  bool far_scores_of_f32 = false;  // in an f64 problem after a forward pass that was not one
+  bool far_scores_of_f32 = false;  // in an f64 problem whose forward pass was f32
 };
 
 struct AttentionForward {
   Output out;
-  void* lse = nullptr;  // both null where the normaliser has no log-sum-exp
+  void* lse = nullptr;  // both null if the normaliser has no log-sum-exp
   void* lse_low = nullptr;
-  Output out_low = {};  // what rounding took from out, 16 bit alone; null: not wanted
+  Output out_low = {};  // rounding error of out, 16-bit types only; null: not wanted
 };
 
-/// Null pointers: not asked for. dlse and out_low may be null (0).
+/// Null pointers: not requested. dlse and out_low may be null (0).
 struct AttentionBackward {
   Input out = {}, dout = {};
   const void* lse = nullptr;
@@ -146,14 +149,14 @@ struct AttentionBackward {
   const void* dlse = nullptr;
   Input out_low = {};
   Output dq = {}, dk = {}, dv = {};
-  Output dbias = {};         // stride 0 where it is summed
-  bool dbias_sums[4] = {};   // over which of batch, heads, rows, keys
+  Output dbias = {};         // stride 0 on summed axes
+  bool dbias_sums[4] = {};   // which of batch, heads, rows, keys are summed
   double* dsink = nullptr;   // [H]
   double* dslope = nullptr;  // [H]
   double* dscale = nullptr;  // [H]
 };
 
-/// The log-sum-exp of the row at lse_index `at`.
+/// The log-sum-exp of the row with lse_index `at`.
 template <typename T>
 LogSum lse_of(const AttentionBackward& backward, std::int64_t at) {
   return {static_cast<double>(static_cast<const T*>(backward.lse)[at]),
@@ -169,7 +172,7 @@ inline MaskPlace place(const AttentionProblem& problem, std::int64_t batch, std:
   return {batch, head, sequence.q_offset, sequence.key_offset};
 }
 
-/// Where row i of a head stands in lse, lse_low and dlse: [B, H, Tq], or [H, total] when packed.
+/// The index of row i of a head in lse, lse_low and dlse: [B, H, Tq], or [H, total] if packed.
 inline std::int64_t lse_index(const AttentionProblem& problem, std::int64_t batch,
                               std::int64_t head, std::int64_t row) {
   if (problem.packed_queries > 0)
@@ -177,13 +180,13 @@ inline std::int64_t lse_index(const AttentionProblem& problem, std::int64_t batc
   return (batch * problem.heads + head) * problem.query_length + row;
 }
 
-/// Rows of all heads: the entries of lse.
+/// Rows of all heads: the number of entries of lse.
 inline std::int64_t lse_count(const AttentionProblem& problem) {
   const std::int64_t rows = problem.batch * problem.query_length;
   return problem.heads * (problem.packed_queries > 0 ? problem.packed_queries : rows);
 }
 
-/// Memory for `columns` numbers a query row, laid out as lse is: the accumulator's type.
+/// Memory for `columns` numbers per query row, with the layout and type of lse.
 inline Output query_rows(const AttentionProblem& problem, std::int64_t columns, void* memory) {
   const bool packed = problem.packed_queries > 0;
   const std::int64_t rows = packed ? problem.packed_queries : problem.query_length;
@@ -195,7 +198,7 @@ inline Output query_rows(const AttentionProblem& problem, std::int64_t columns, 
           .dtype = accumulator(problem)};
 }
 
-/// Rows of the array that (batch) owns: past its query_length they are padding.
+/// Rows of the array that belong to a batch; those past its query_length are padding.
 inline std::int64_t query_room(const AttentionProblem& problem, std::int64_t batch) {
   return problem.packed_queries > 0 ? problem.sequences[batch].query_length : problem.query_length;
 }

@@ -1,5 +1,5 @@
-// Rows or elements in blocks of a fixed size over the threads: what a block holds, and so every sum
-// over blocks, does not depend on how many threads there are.
+// Rows or elements in blocks of a fixed size over the threads: the blocks, and so every sum over
+// blocks, do not depend on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ void in_blocks(std::int64_t count, std::int64_t block, const Work& work) {
   });
 }
 
-/// `use(row)` for each of [0, count), 64 rows a task.
+/// `use(row)` for each row of [0, count), 64 rows per task.
 template <typename Use>
 void for_rows(std::int64_t count, const Use& use) {
   in_blocks(count, kRowsOfTask, [&](std::int64_t begin, std::int64_t end) {

@@ -1,6 +1,6 @@
-// The functions of libfmt that attention calls, compiled into its library, so that a program that
-// links it needs no libfmt: in FMT_HEADER_ONLY they are inline, and this file is compiled so that
-// no call of them is.
+// The functions of libfmt that attention calls, compiled into heed's library, so that programs that
+// link it need no libfmt. FMT_HEADER_ONLY makes them inline, and this file is compiled so that its
+// calls are not inlined.
 #define FMT_HEADER_ONLY
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 namespace heed {
 
-/// Calls the templates, which are made only where they are called.
+/// Calls the templates, because only called templates are instantiated.
 std::string every_kind_of_number(float one, double two, long double three, int four) {
   return fmt::format("{} {} {} {:L} {:L}", one, two, three, two, four);
 }

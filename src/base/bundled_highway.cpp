@@ -1,6 +1,6 @@
-// The functions of libhwy that heed calls, so that no program that links heed needs it. All of heed
-// is compiled with hwy=heed_hwy: a program that uses Highway itself keeps libhwy's own functions,
-// which choose among more instruction sets.
+// The functions of libhwy that heed calls, so that programs that link heed do not need libhwy. All
+// of heed is compiled with hwy=heed_hwy: a program that uses Highway itself keeps libhwy's
+// functions, which choose among more instruction sets.
 #include <hwy/aligned_allocator.h>
 #include <hwy/targets.h>
 
@@ -15,7 +15,7 @@
 namespace hwy {
 namespace {
 
-// Before each block lies its size. 128 bytes are two cache lines, as Highway aligns.
+// The size is stored before each block. 128 bytes are two cache lines, Highway's alignment.
 constexpr std::size_t kHeader = 128;
 
 std::int64_t disabled = 0;
@@ -45,7 +45,7 @@ std::int64_t targets_of_cpu() { return HWY_STATIC_TARGET; }
 
 }  // namespace
 
-// heed gives no allocator of its own.
+// heed never passes a custom allocator.
 void* AllocateAlignedBytes(std::size_t payload_size, AllocPtr, void*) {
   const std::size_t whole = (payload_size + 2 * kHeader - 1) / kHeader * kHeader;
   auto* const block = static_cast<char*>(std::aligned_alloc(kHeader, whole));
@@ -77,7 +77,7 @@ ChosenTarget& GetChosenTarget() {
   return chosen;
 }
 
-// A failed assertion of Highway's, in builds that check them.
+// Called for a failed Highway assertion, in builds that check them.
 HWY_NORETURN void Abort(const char* file, int line, const char* format, ...) {
   char text[256];
   std::va_list arguments;

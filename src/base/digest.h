@@ -1,4 +1,4 @@
-// FNV-1a, 64 bits (Fowler, Noll, Vo): tells whether data are those of before. No secret.
+// FNV-1a, 64 bits (Fowler, Noll, Vo): detects whether data changed. Not cryptographic.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@ namespace heed {
 
 class Digest {
  public:
-  /// A byte or a word of up to 8.
+  /// Adds a byte or a word of up to 8 bytes.
   void add(std::uint64_t word) { hash_ = (hash_ ^ word) * 0x100000001B3; }
-  /// Numbers and their count.
+  /// Adds the numbers and their count.
   void add(std::span<const std::int32_t> numbers) {
     add(numbers.size());
     for (const std::int32_t number : numbers) add(static_cast<std::uint32_t>(number));
   }
-  /// Word by word; the last one is filled with zeros.
+  /// Adds word by word; the last word is padded with zeros.
   void add(std::span<const std::byte> bytes) {
     for (std::uint64_t word = 0; !bytes.empty(); word = 0) {
       const std::size_t count = std::min(bytes.size(), sizeof(word));

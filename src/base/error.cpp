@@ -15,7 +15,7 @@ std::string statement(const ErrorParts& parts) {
 
 }  // namespace
 
-// Whether NaN has a sign says nothing.
+// Omits the sign of NaN, which means nothing.
 Phrase::Phrase(float number) : text_(std::isnan(number) ? "nan" : fmt::to_string(number)) {}
 Phrase::Phrase(double number) : text_(std::isnan(number) ? "nan" : fmt::to_string(number)) {}
 

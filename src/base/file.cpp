@@ -29,12 +29,12 @@ namespace {
   fail({.code = code, .file = path.string(), .found = fmt::format("cannot {}: {}", what, reason)});
 }
 
-// Whether the program inherited the file from its caller, such as a pipe of the shell.
+// Whether the program inherited the open file from its parent, such as a shell's pipe.
 bool is_given(const std::filesystem::path& path) {
   return path == "/dev/stdin" || path.native().starts_with("/dev/fd/");
 }
 
-// Names the kind of a path that is not a regular file; null for one that is.
+// Names the kind of a path that is not a regular file; null for a regular file.
 const char* not_a_file(mode_t mode) {
   if (S_ISDIR(mode)) return "a folder";
   if (S_ISFIFO(mode)) return "a pipe";
@@ -48,7 +48,7 @@ const char* not_a_file(mode_t mode) {
 
 }  // namespace
 
-// Without O_NONBLOCK a pipe is opened only when a writer comes. It means nothing to a file.
+// Without O_NONBLOCK, opening a pipe waits for a writer. Regular files ignore it.
 InputFile::InputFile(std::filesystem::path path)
     : path_(std::move(path)),
       descriptor_(::open(path_.c_str(),
@@ -74,7 +74,7 @@ void InputFile::require_regular() const {
 InputFile::~InputFile() { ::close(descriptor_); }
 
 std::size_t InputFile::read(void* data, std::size_t bytes) {
-  constexpr std::size_t kOneCall = std::size_t{1} << 30;  // Linux reads less than 2 GiB at once
+  constexpr std::size_t kOneCall = std::size_t{1} << 30;  // Linux reads less than 2 GiB per call
   std::size_t done = 0;
   while (done < bytes) {
     const ssize_t count =
@@ -133,7 +133,7 @@ namespace {
 
 }  // namespace
 
-// The size is looked at twice: files of /proc say 0, and a file may grow while it is read.
+// Checks the size before and after reading: files of /proc report 0, and a file may grow meanwhile.
 std::string read_file(const std::filesystem::path& path, std::int64_t most) {
   InputFile file(path);
   const std::int64_t size = file.size();
@@ -150,7 +150,7 @@ std::string read_file(const std::filesystem::path& path, std::int64_t most) {
 }
 
 void refuse_lfs_pointer(const std::string& path, std::string_view bytes) {
-  constexpr std::size_t kLongest = 1024;  // as its specification has it
+  constexpr std::size_t kLongest = 1024;  // the limit in the Git LFS specification
   if (bytes.size() > kLongest || !bytes.starts_with("version https://git-lfs.github.com/spec/"))
     return;
   const std::size_t slash = path.rfind('/');

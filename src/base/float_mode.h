@@ -1,5 +1,5 @@
-// How a thread's arithmetic rounds and treats denormals. A host may choose that for its own
-// threads, and a kernel for a while; each function of the caller's runs as the caller chose.
+// How a thread's arithmetic rounds and treats denormals. A host may choose that for its threads,
+// and a kernel for its own run; the caller's callbacks run in the caller's mode.
 #pragma once
 
 #include <utility>
@@ -22,7 +22,7 @@ inline FloatMode float_mode() { return 0; }
 inline void set_float_mode(FloatMode) {}
 #endif
 
-/// This thread computes in `mode` while it lives.
+/// Sets this thread's float mode to `mode` while it lives.
 class FloatModeScope {
  public:
   explicit FloatModeScope(FloatMode mode) : before_(float_mode()) { set_float_mode(mode); }
@@ -37,11 +37,11 @@ class FloatModeScope {
 };
 
 namespace detail {
-inline thread_local const FloatMode* callers_mode = nullptr;  // where a kernel chose another one
+inline thread_local const FloatMode* callers_mode = nullptr;  // set if a kernel uses another mode
 }
 
-/// Denormals count as 0 in this thread's kernel while this lives: they cost a hundred cycles each,
-/// and the weights of far keys are full of them.
+/// Treats denormals as 0 in this thread's kernel while it lives: each costs a hundred cycles, and
+/// the weights of far keys are full of them.
 class FlushToZero {
  public:
   FlushToZero()
@@ -58,7 +58,7 @@ class FlushToZero {
   const FloatMode* outer_;
 };
 
-/// While it lives, a function of the caller's may run inside a kernel: in the caller's own mode.
+/// While it lives, a callback may run inside a kernel in the caller's float mode.
 class CallersFloatMode {
  public:
   CallersFloatMode()

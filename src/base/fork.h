@@ -1,13 +1,13 @@
-// Locks that a child process finds free.
+// Locks that are free in a child process after fork.
 #pragma once
 
 #include <mutex>
 
 namespace heed {
 
-/// No thread of this process is inside `mutex` when it forks, so that a child, which has only the
-/// thread that forked, can take it. The mutex must never be destroyed, and a thread that is inside
-/// one such mutex must not enter another.
+/// Makes fork wait until no thread of this process holds `mutex`, so that the child, which has only
+/// the forking thread, can lock it. The mutex must never be destroyed, and a thread that holds one
+/// such mutex must not lock another.
 void hold_across_fork(std::mutex& mutex);
 
 }  // namespace heed

@@ -22,13 +22,13 @@ namespace {
 constexpr std::array<std::string_view, 5> kNames = {"portable", "avx2", "avx512", "avx512-bf16",
                                                     "amx"};
 
-// Highway's targets are bits, the better ones lower.
+// Highway's targets are bits; better targets have lower bits.
 std::int64_t better_than(Isa isa) {
   if (isa == Isa::kPortable) return HWY_SCALAR - 1;
   return isa == Isa::kAvx2 ? HWY_AVX2 - 1 : 0;
 }
 
-// As it is when the program begins.
+// The value at program start.
 const std::string& variable() {
   static const std::string value = [] {
     const char* const given = std::getenv("HEED_ISA");
@@ -37,15 +37,15 @@ const std::string& variable() {
   return value;
 }
 
-// Nothing where the variable is not set or names none.
+// Empty if the variable is not set or names no instruction set.
 std::optional<Isa> wanted_isa() {
   const auto* const found = std::ranges::find(kNames, std::string_view(variable()));
   if (found == kNames.end()) return std::nullopt;
   return static_cast<Isa>(found - kNames.begin());
 }
 
-// Highway asks the CPU at its first call of a kernel and whenever it is asked itself, and each time
-// forgets what is disabled until Update: so it is asked once.
+// Highway asks the CPU at its first kernel call and at every query, and each query forgets the
+// disabled targets until Update; so it is queried once.
 std::int64_t choose_targets() {
   const std::int64_t disabled = better_than(wanted_isa().value_or(Isa::kAmx));
   if (disabled != 0) hwy::DisableTargets(disabled);
@@ -54,7 +54,7 @@ std::int64_t choose_targets() {
   return targets;
 }
 
-const std::int64_t kBeforeMain = highway_targets();  // so no thread sees the choice half made
+const std::int64_t kBeforeMain = highway_targets();  // before main: no thread sees it half done
 
 Isa read_isa() {
   if (const std::optional<Isa> wanted = wanted_isa()) return *wanted;
@@ -69,7 +69,8 @@ Isa read_isa() {
 }  // namespace
 
 Isa allowed_isa() {
-  // Not a static of its own making: a child forked while another thread makes one waits for ever.
+  // Not a function-local initialiser: a child forked while another thread runs one would wait
+  // forever.
   static std::atomic<int> known{-1};
   int isa = known.load(std::memory_order_relaxed);
   if (isa < 0) known = isa = static_cast<int>(read_isa());
@@ -161,7 +162,7 @@ std::optional<std::int64_t> memory_free(const fs::path& root) {
 double memory_there() {
   double bytes =
       static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  // Of version 2 and of version 1; "max", as of no limit, is no number.
+  // Of version 2 and of version 1; "max", meaning no limit, is not a number.
   for (const char* file :
        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
     double limit = 0;

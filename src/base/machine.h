@@ -1,4 +1,4 @@
-// This machine: its instruction sets, the name of its CPU, its memory.
+// This machine: its instruction sets, CPU name and memory.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,23 @@
 
 namespace heed {
 
-/// In rising order: each allows what stands before it.
+/// In ascending order: each includes the ones before it.
 enum class Isa : std::uint8_t { kPortable, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 
-/// The widest one that $HEED_ISA (portable, avx2, avx512, avx512-bf16, amx) allows; kAmx when it is
-/// not set. It is read once, before main: kernels for the others are not chosen. kNotFound for any
-/// other value.
+/// The widest instruction set that $HEED_ISA (portable, avx2, avx512, avx512-bf16, amx) allows;
+/// kAmx if it is not set. It is read once, before main, so that kernels for wider ones are never
+/// chosen. kNotFound for any other value.
 Isa allowed_isa();
 
-/// Highway's targets that this CPU has and that are allowed. In place of hwy::SupportedTargets,
-/// which enables again what is disabled.
+/// Highway's targets that this CPU has and that are allowed. Use it instead of
+/// hwy::SupportedTargets, which re-enables disabled targets.
 std::int64_t highway_targets();
 
-/// As the system names it ("AMD EPYC 9575F 64-Core Processor"), or "unknown CPU".
+/// The system's name for it ("AMD EPYC 9575F 64-Core Processor"), or "unknown CPU".
 std::string cpu_name();
 
-/// Bytes that this process may have: the machine's, or what its control group allows where that is
-/// less.
+/// Memory available to this process in bytes: the machine's, or the limit of its control group if
+/// that is less.
 double memory_there();
 
 /// Bytes that this process may take now without swapping: what the system calls available, or less

@@ -1,4 +1,4 @@
-// Numbers that somebody gave: as text, and as enumerators.
+// Checks of numbers from the caller: as text, and as enumerators.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 
 namespace heed {
 
-/// False unless the whole text is one decimal number that the type can hold.
+/// True only if the whole text is one decimal number that the type can represent.
 template <typename Number>
 bool read_number(std::string_view text, Number& number) {
   const char* const last = text.data() + text.size();
@@ -21,7 +21,7 @@ bool read_number(std::string_view text, Number& number) {
   return error == std::errc() && end == last;
 }
 
-/// True for a number that is too large for the type, or too small.
+/// True for a number that is too large or too small for the type.
 template <typename Number>
 bool is_beyond_the_type(std::string_view text) {
   Number number = 0;
@@ -30,7 +30,7 @@ bool is_beyond_the_type(std::string_view text) {
   return error == std::errc::result_out_of_range && end == last;
 }
 
-/// Throws unless `value` is one of the enumerators from 0 to `last`.
+/// Throws unless `value` is an enumerator from 0 to `last`.
 template <typename Enum>
   requires std::is_enum_v<Enum>
 void require_enumerator(std::string_view op, std::string_view argument, Enum value, Enum last) {

@@ -1,4 +1,4 @@
-// Parallel loops: of a given width, on one thread alone, and those that give way to others.
+// Parallel loops with a given width, on one thread only, or in the background.
 #pragma once
 
 #include <cstdint>
@@ -6,19 +6,18 @@
 
 namespace heed {
 
-inline constexpr int kMostThreads = 4096;  // as --threads takes
+inline constexpr int kMostThreads = 4096;  // the limit of --threads
 
-/// Threads that a parallel loop of this thread may use: 1 inside another one, and under a
-/// SerialScope.
+/// Threads that a parallel loop of this thread may use: 1 inside another loop or a SerialScope.
 int threads_here();
 
-/// parallel_for on at most `threads` threads: for loops whose scratch memory is made for as many,
+/// parallel_for on at most `threads` threads: for loops whose scratch memory is made for that many,
 /// since another thread may call set_thread_count at any time.
 void parallel_for(std::int64_t count, int threads,
                   const std::function<void(std::int64_t index, int thread)>& task);
 
-/// While one lives, the parallel loops of the thread that made it run on that thread alone: for a
-/// server, whose requests are parallel already.
+/// While it lives, parallel loops of the thread that made it run on that thread alone: for a
+/// server, whose requests are already parallel.
 class SerialScope {
  public:
   SerialScope();
@@ -30,7 +29,7 @@ class SerialScope {
   bool before_;
 };
 
-/// While one lives, the parallel loops of the thread that made it are of the background.
+/// While it lives, parallel loops of the thread that made it are background loops.
 class BackgroundScope {
  public:
   BackgroundScope();
@@ -42,8 +41,8 @@ class BackgroundScope {
   bool before_;
 };
 
-/// While one lives, on any thread, loops of the background have no helpers: those that are inside
-/// leave at their next task, and the loops go on with the thread that began them.
+/// While it lives, on any thread, background loops have no helpers: helpers leave at their next
+/// task, and the loops continue on the thread that began them.
 class UrgentScope {
  public:
   UrgentScope();

@@ -1,6 +1,6 @@
 // Philox 4x32-10: a counter-based random generator (Salmon et al., "Parallel Random Numbers: As
-// Easy as 1, 2, 3", SC 2011). Any word is a pure function of key and counter, so dropout needs no
-// stored mask and results do not depend on threads or order.
+// Easy as 1, 2, 3", SC 2011). Each word depends only on key and counter, so dropout stores no mask
+// and results do not depend on threads or order.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ constexpr PhiloxCounter philox(PhiloxCounter counter, PhiloxKey key) {
   return counter;
 }
 
-/// A stream of random numbers over Philox: `stream` separates independent uses of one seed. Its
+/// A stream of random numbers from Philox: `stream` separates independent uses of one seed. Its
 /// whole state is three numbers, so a checkpoint can store it.
 class Random {
  public:
@@ -49,7 +49,7 @@ class Random {
   }
   /// Uniform in [0, 1), 24 bits.
   float uniform() { return static_cast<float>(next_u32() >> 8) * 0x1p-24F; }
-  /// Uniform in [0, bound), bound >= 1, without bias worth naming for bound << 2^32.
+  /// Uniform in [0, bound), bound >= 1, with negligible bias for bound << 2^32.
   std::uint64_t below(std::uint64_t bound) {
     const std::uint64_t word = next_u32();
     return (((word << 32) | next_u32()) >> 11) % bound;

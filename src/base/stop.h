@@ -1,4 +1,4 @@
-// Work that ends early when nobody wants it any more.
+// Ends work early when its result is no longer wanted.
 #pragma once
 
 #include <atomic>
@@ -6,9 +6,9 @@
 
 namespace heed {
 
-/// While one lives, the parallel loops of the thread that made it, and those inside of their tasks,
-/// look at `stop` before each task; once it is true they end with kInterrupted. So a pass through a
-/// model can be left inside of a product or an attention, not only between them.
+/// While it lives, parallel loops of the thread that made it, and loops inside their tasks, check
+/// `stop` before each task; once it is true they end with kInterrupted. So a model's pass can be
+/// interrupted inside a product or an attention, not only between them.
 class StopScope {
  public:
   explicit StopScope(const std::atomic<bool>& stop);
@@ -20,13 +20,13 @@ class StopScope {
   const std::atomic<bool>* before_;
 };
 
-/// The same for a host that must be asked: Python learns of Ctrl-C on its own threads alone. The
-/// parallel loops of the thread that made it call `asked_to_stop` on that thread, before each task
-/// that it takes itself.
+/// The same for a host that must be polled: Python notices Ctrl-C only on its own threads. Parallel
+/// loops of the thread that made it call `asked_to_stop` on that thread before each task that it
+/// takes itself.
 class AskScope {
  public:
   explicit AskScope(const std::function<bool()>& asked_to_stop);
-  explicit AskScope(std::function<bool()>&&) = delete;  // it is looked at until the scope ends
+  explicit AskScope(std::function<bool()>&&) = delete;  // used until the scope ends
   ~AskScope();
   AskScope(const AskScope&) = delete;
   AskScope& operator=(const AskScope&) = delete;

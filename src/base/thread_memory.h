@@ -7,14 +7,15 @@
 
 namespace heed::kernels {
 
-/// A thread's scratch memory outlives the call: fresh pages cost more than a short sequence.
+/// A thread's scratch memory outlives the call, because fresh pages cost more than a short
+/// sequence.
 class ThreadMemory {
  public:
-  /// The same memory each time, or larger memory in its place.
+  /// The same memory each time, or larger memory that replaces it.
   float* at_least(std::int64_t bytes) {
     if (bytes > bytes_) {
       memory_.reset();
-      bytes_ = 0;  // should the next line throw
+      bytes_ = 0;  // in case the next line throws
       memory_.reset(static_cast<float*>(::operator new(bytes, kAlignment)));
       bytes_ = bytes;
     }
@@ -32,8 +33,8 @@ class ThreadMemory {
   bool is_lent_ = false;
 };
 
-/// A thread's memory for one task. A task inside another one, as when a mask's function calls an
-/// operator, gets memory of its own: the outer task goes on in the thread's.
+/// A thread's memory for one task. A task inside another one (a mask's callback that calls an
+/// operator) gets separate memory, because the outer task still uses the thread's.
 class LentMemory {
  public:
   LentMemory(ThreadMemory& of_thread, std::int64_t bytes) : lender_(of_thread) {

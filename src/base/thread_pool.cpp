@@ -24,11 +24,11 @@ constexpr auto kSpin = std::chrono::microseconds(50);
 
 struct Here {
   int place = 0;
-  const std::atomic<bool>* failed = nullptr;  // of the loop that this thread is inside
+  const std::atomic<bool>* failed = nullptr;  // of the loop that this thread is in
 };
 thread_local Here here;
 
-std::atomic<int> urgent{0};  // UrgentScopes that live
+std::atomic<int> urgent{0};  // number of living UrgentScopes
 
 void pause() {
 #if defined(__SSE__)
@@ -36,7 +36,7 @@ void pause() {
 #endif
 }
 
-/// Looks for `done()` for kSpin.
+/// Polls `done()` for kSpin.
 template <typename Done>
 bool spin_until(const Done& done) {
   const auto end = std::chrono::steady_clock::now() + kSpin;
@@ -49,7 +49,7 @@ bool spin_until(const Done& done) {
   return done();
 }
 
-/// Signals of the process are for the host's threads.
+/// The process's signals are for the host's threads.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -86,8 +86,8 @@ void Loop::run(int thread) {
     } catch (...) {
       const std::scoped_lock lock(error_guard_);
       if (!error_) error_ = std::current_exception();
-      next_ = count_;  // the others stop at their next index,
-      failed_ = true;  // or where they wait for this one
+      next_ = count_;  // other threads stop at their next index,
+      failed_ = true;  // or while they wait for this one
     }
   }
   here.failed = outer;
@@ -103,8 +103,8 @@ namespace {
 
 std::atomic<ThreadPool*> pool{nullptr};  // never destroyed: its threads outlive everything else
 
-// Before main, and no static that is made at its first use: a child forked while another thread
-// makes one would wait for it for ever.
+// Runs before main and uses no function-local static: a child forked while another thread
+// initialises one would wait forever.
 [[maybe_unused]] const int kForkIsHandled =
     pthread_atfork(nullptr, nullptr, [] { pool.store(nullptr, std::memory_order_relaxed); });
 
@@ -137,7 +137,7 @@ void ThreadPool::run(Loop& loop, int threads) {
   wait_for_helpers(loop);
 }
 
-// The caller alone computes as well, where the system gives no more threads.
+// If the system provides no more threads, the caller computes alone.
 void ThreadPool::grow(int workers) {
   if (workers_ >= workers) return;
   const SignalsBlocked blocked;
@@ -178,7 +178,7 @@ ThreadPool::Seat ThreadPool::wait_for_seat(Lock& lock) {
   }
 }
 
-// In the loop that has the fewest helpers.
+// Chooses the loop with the fewest helpers.
 ThreadPool::Seat ThreadPool::find_seat() {
   if (busy_ >= most_busy_) return {};
   Loop* found = nullptr;
@@ -209,8 +209,8 @@ void ThreadPool::call_helpers() {
   wake_.notify_one();
 }
 
-// No other thread of its loop may have the number of one that comes back: the loop's scratch
-// memory goes by it.
+// A helper that returns gets a number that no other thread of its loop has, because the loop's
+// scratch memory is indexed by it.
 void ThreadPool::leave(const Seat& seat) {
   Loop& loop = *seat.loop;
   --busy_;
@@ -220,7 +220,7 @@ void ThreadPool::leave(const Seat& seat) {
   }
   const bool caller_sleeps = loop.caller_sleeps_;
   const bool was_last = loop.inside_.fetch_sub(1, std::memory_order_release) == 1;
-  if (was_last && caller_sleeps) done_.notify_all();  // the loop may be gone already
+  if (was_last && caller_sleeps) done_.notify_all();  // the loop may already be destroyed
 }
 
 void ThreadPool::wait_for_helpers(Loop& loop) {

@@ -30,7 +30,7 @@ thread_local bool background = false;
 thread_local const std::atomic<bool>* stop_flag = nullptr;
 thread_local const std::function<bool()>* stop_question = nullptr;
 
-// CPUs that this process may run on.
+// Number of CPUs that this process may use.
 int cpu_count() {
 #ifdef __linux__
   cpu_set_t cpus;
@@ -53,7 +53,8 @@ int count_from_environment() {
   return wanted;
 }
 
-// Not a static of its own making: a child forked while another thread makes one waits for ever.
+// Not a function-local static: a child forked while another thread initialises one would wait
+// forever.
 int default_count() {
   static std::atomic<int> known{0};
   int count = known.load(std::memory_order_relaxed);
@@ -118,10 +119,10 @@ void parallel_for(std::int64_t count, int threads,
   const std::function<bool()>* const question = stop_question;
   if (stop == nullptr && question == nullptr) return run(count, threads, task);
   run(count, threads, [&](std::int64_t index, int thread) {
-    const bool asks = question != nullptr && thread == 0;  // 0 is the thread that called
+    const bool asks = question != nullptr && thread == 0;  // 0 is the calling thread
     if ((stop != nullptr && *stop) || (asks && (*question)()))
       fail({.code = ErrorCode::kInterrupted, .found = "the work was stopped"});
-    std::optional<StopScope> inside;  // on a worker's thread, too
+    std::optional<StopScope> inside;  // also on worker threads
     if (stop != nullptr) inside.emplace(*stop);
     task(index, thread);
   });

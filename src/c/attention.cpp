@@ -20,7 +20,7 @@ heed_status heed_attention(const heed_attention_args* args, const heed_attended*
 namespace heed::c {
 namespace {
 
-// Of dbias, dslope, dsink and dscale, in this order; not given: there is nothing to have it.
+// The inputs of dbias, dslope, dsink and dscale, in this order; not given if the input is absent.
 std::array<ConstView, 4> inputs_of(const AttentionArgs& args) {
   const Scores& scores = args.scores;
   const std::int64_t scales = scores.scale.size() > 1 ? args.q.dim(-3) : 1;
@@ -59,7 +59,7 @@ AttentionGradRequest Gradients::request() const {
 void Gradients::check(const AttentionArgs& args, std::span<const Operand> given) const {
   if (std::ranges::none_of(copied_, [](const Copied& each) { return each.place.into.given(); }))
     return;
-  const CheckedAttention checked(args);  // so that shapes are known
+  const CheckedAttention checked(args);  // to know the shapes
   std::vector<Operand> taken = inputs(args);
   taken.insert(taken.end(), given.begin(), given.end());
   for (const Place* place : {&dq_, &dk_, &dv_}) taken.push_back(place->operand());

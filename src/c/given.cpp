@@ -12,7 +12,7 @@
 namespace heed::c {
 namespace {
 
-// No struct of ours is larger: what claims to be was not initialised.
+// No struct of ours is larger, so a larger size means that it was not initialised.
 constexpr std::size_t kLargestStruct = 16384;
 
 static_assert(HEED_F64 == static_cast<int>(DType::kF64) + 1 &&
@@ -48,7 +48,7 @@ void check_extents(std::string_view op, std::string_view argument, const Shape& 
   }
 }
 
-// The bytes from the lowest element to the highest fit into an int64_t, and so does each step.
+// Checks that the bytes from the lowest element to the highest, and each step, fit into an int64_t.
 void check_strides(std::string_view op, std::string_view argument, const Shape& shape,
                    const Shape& strides, DType dtype) {
   const auto bytes = static_cast<std::int64_t>(size_bytes(dtype));

@@ -1,4 +1,4 @@
-// What callers hand over, checked and turned into heed's own types.
+// The caller's arguments, checked and converted to heed's types.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 
 namespace heed::c {
 
-/// Throws unless `size`, which the caller wrote, says that `bytes` begin a struct that this library
-/// can read: `least` bytes, or more that are 0 past `most`.
+/// Throws unless `size`, written by the caller, describes a struct that this library can read: at
+/// least `least` bytes, with zeros past `most`.
 void check_size(std::string_view op, std::string_view argument, const void* bytes, std::size_t size,
                 std::size_t least, std::size_t most);
 
-/// Throws where `pointer` is null.
+/// Throws if `pointer` is null.
 template <typename Pointer>
 void require_pointer(std::string_view op, std::string_view argument, Pointer* pointer) {
   if (pointer == nullptr) fail(op, argument, "a null pointer", {});
 }
 
-/// The size that a struct had when it first came, up to the end of its last field then: no caller
-/// has a smaller one. Fields that are added later stand behind it.
+/// The size of a struct's first version, up to its last field then: no caller has a smaller one.
+/// Later fields come after it.
 template <typename Struct>
 inline constexpr std::size_t kFirstSize = 0;
 template <>
@@ -42,7 +42,7 @@ template <>
 inline constexpr std::size_t kFirstSize<heed_observation> =
     offsetof(heed_observation, second) + sizeof(heed_observation::second);
 
-/// A copy of the caller's struct; fields that the caller's heed.h did not have are 0.
+/// A copy of the caller's struct; fields missing in the caller's heed.h are 0.
 template <typename Struct>
 Struct given_struct(std::string_view op, std::string_view argument, const Struct* given) {
   static_assert(kFirstSize<Struct> > 0);
@@ -55,7 +55,7 @@ Struct given_struct(std::string_view op, std::string_view argument, const Struct
 }
 
 View view_of(std::string_view op, std::string_view argument, const heed_view& given);
-/// Null is "not given".
+/// Null means "not given".
 View view_of(std::string_view op, std::string_view argument, const heed_view* given);
 
 std::vector<std::int64_t> integers_of(std::string_view op, std::string_view argument,
@@ -67,7 +67,7 @@ std::vector<double> numbers_of(std::string_view op, std::string_view argument,
 void check_enumerator(std::string_view op, std::string_view argument, std::int32_t value,
                       std::int32_t count, std::string_view expected);
 void check_flag(std::string_view op, std::string_view argument, std::int32_t value);
-/// What is there for later must be 0 today.
+/// Reserved fields must be 0.
 void check_reserved(std::string_view op, std::string_view argument, std::int64_t value);
 
 }  // namespace heed::c

@@ -1,4 +1,4 @@
-// What of heed_gradients is asked for, and where it goes.
+// Which gradients heed_gradients requests, and where they are written.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ class Gradients {
 
   /// dq, dk and dv are written in place; the others are copied by `write`.
   AttentionGradRequest request() const;
-  /// Checks the memory of the others, before anything is computed.
+  /// Checks the memory of the others before any computation.
   void check(const AttentionArgs& args, std::span<const Operand> given) const;
   void write(const AttentionGrads& grads) const;
 

@@ -1,11 +1,11 @@
-// The border that no exception crosses: what is thrown becomes a code and this thread's last error.
+// Stops exceptions at the C border: turns them into a code and this thread's last error.
 #pragma once
 
 #include "heed/c.h"
 
 namespace heed::c {
 
-/// To be called inside a catch block: keeps what was thrown for heed_last_error.
+/// Call it inside a catch block: stores the exception for heed_last_error.
 heed_status remember_exception() noexcept;
 
 template <typename Work>

@@ -13,7 +13,7 @@
 
 using heed::c::guarded;
 
-const char* heed_version() { return heed::version().data(); }  // of a literal: it ends with a 0
+const char* heed_version() { return heed::version().data(); }  // a literal, so it ends with a 0
 
 heed_status heed_thread_count(int32_t* count) {
   return guarded([&] {
@@ -57,7 +57,7 @@ constexpr std::array<Renamed, 9> kRenamed = {{{"extents.", ""},
                                               {"cotangents.", ""},
                                               {"graph.", ""}}};
 
-// Fields that stand elsewhere in the structs of C++.
+// Maps field names of the C++ structs to those of the C structs.
 std::string field_of(const std::string& argument) {
   for (const auto& [in_cpp, in_c] : kRenamed)
     if (argument.starts_with(in_cpp)) return std::string(in_c) + argument.substr(in_cpp.size());
@@ -95,7 +95,7 @@ void keep_current() {
 heed_status remember_exception() noexcept {
   try {
     keep_current();
-  } catch (...) {  // there is no memory for the words
+  } catch (...) {  // no memory for the text
     kept.error = kNoMemory;
   }
   return kept.error.code;

@@ -10,7 +10,7 @@
 namespace heed::c {
 namespace {
 
-/// Writes the mask that `make` returns, or null where it throws.
+/// Writes the mask that `make` returns, or null if it throws.
 template <typename Make>
 heed_status made(heed_mask** mask, std::string_view op, const Make& make) noexcept {
   if (mask != nullptr) *mask = nullptr;

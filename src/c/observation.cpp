@@ -12,7 +12,7 @@
 namespace heed::c {
 namespace {
 
-// An observer speaks of its own arguments, which are fields of one observation here.
+// An observer names its own arguments; here they are fields of one observation.
 std::string field_of(const ErrorParts& parts) {
   const std::string& argument = parts.argument.text();
   if (parts.op.text() == "region") return "region." + argument;

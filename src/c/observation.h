@@ -1,4 +1,4 @@
-// A question of C as an observer that writes into memory of the caller's.
+// Turns a C question into an observer that writes to the caller's memory.
 #pragma once
 
 #include <memory>
@@ -12,23 +12,23 @@
 
 namespace heed::c {
 
-/// The observer that answers, and where in it the answers are.
+/// The observer that answers, and its members that hold the answers.
 struct Asked {
   std::unique_ptr<Observer> observer = {};
   const Tensor* answer = nullptr;
-  const Tensor* second = nullptr;  // null: this question has one answer
+  const Tensor* second = nullptr;  // null: the question has one answer
 };
 
-/// `name` is that of the observation in messages: "observations[0]".
+/// `name` is the observation's name in messages: "observations[0]".
 Asked ask(const std::string& name, const heed_observation& observation);
 
-/// Shows the sweep what its observer shows, checks the caller's memory as soon as the shape of the
-/// answers is known, and copies them there at the end.
+/// Forwards the sweep to its observer, checks the caller's memory as soon as the answers' shape is
+/// known, and copies the answers there at the end.
 class Observation : public Observer {
  public:
   Observation(std::string name, const heed_observation* given);
 
-  /// Checks memory against `taken`, and adds to it.
+  /// Checks that the memory does not overlap `taken`, and adds it to `taken`.
   void check(std::vector<Operand>& taken) const;
 
   std::string_view name() const override { return shown().name(); }

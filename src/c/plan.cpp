@@ -13,7 +13,7 @@
 namespace heed::c {
 namespace {
 
-// What a plan points into.
+// The memory that a plan points to.
 struct OwnedPlan : heed_plan {
   explicit OwnedPlan(Plan plan) : heed_plan{}, of(std::move(plan)) {
     for (const auto& [refused_kernel, reason] : of.refusals) {

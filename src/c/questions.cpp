@@ -1,4 +1,4 @@
-// Which observer answers which kind of question.
+// Maps each kind of question to its observer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Asked asking(std::unique_ptr<Kind> observer, Tensor Kind::* answer,
   return {std::move(observer), first, other};
 }
 
-// A kind without settings.
+// A question without settings.
 template <typename Kind, Tensor Kind::* answer>
 Asked plain(const Question&) {
   return asking(std::make_unique<Kind>(), answer);
@@ -56,7 +56,7 @@ ObservedValue value_of(const Question& question) {
   return static_cast<ObservedValue>(question.of.value);
 }
 
-// The chosen rows, or keys, of the heads that are named.
+// The chosen rows or keys of the named heads.
 template <Selection::Indices Selection::* axis>
 Asked chosen(const Question& question) {
   Selection selection;

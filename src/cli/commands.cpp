@@ -1,4 +1,5 @@
-// The table of commands. A new one is a file with its `NAME_command`, declared and listed here.
+// The table of commands. To add one, write a file with `NAME_command`, and declare and list it
+// here.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -47,7 +48,7 @@ Option kernel_option() {
           .to =
               [](const std::string& name) {
                 const ConstView one(nullptr, DType::kF32, Shape{1, 1, 1, 1});
-                // Throws when the name is unknown.
+                // Throws if the name is unknown.
                 plan_attention({.q = one, .keys = {.k = one, .v = one}, .kernel = name});
                 setenv("HEED_FORCE", name.c_str(), 1);
               },
@@ -69,9 +70,9 @@ Option model_option(std::string& model) {
 namespace {
 
 constexpr std::size_t kWidth = 100;
-constexpr std::size_t kIndent = 30;  // of descriptions
+constexpr std::size_t kIndent = 30;  // column of the descriptions
 
-// `text` behind the name, its lines below each other.
+// `text` after the name, with its lines aligned.
 std::string entry(const std::string& name, const std::string& text) {
   std::string line = fmt::format("  {:<{}}", name, kIndent - 2);
   std::string lines;

@@ -1,4 +1,4 @@
-// heed convert: a model written again: in another type, as one file, as a GGUF file or from one.
+// heed convert: saves a model with another type, in one file, or converts from or to GGUF.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct ConvertOptions {
   bool to_gguf() const { return out.ends_with(".gguf"); }
 };
 
-// The folder that is written: new, or empty. Unless it is kept, what was written goes away again.
+// The output folder: new, or empty. Removes what was written unless it is kept.
 class NewFolder {
  public:
   explicit NewFolder(std::filesystem::path path)
@@ -62,7 +62,7 @@ class NewFolder {
   bool kept_ = false;
 };
 
-// `h.0.attn.bias` and `h.1.attn.bias` are `h.*.attn.bias (2)`.
+// `h.0.attn.bias` and `h.1.attn.bias` become `h.*.attn.bias (2)`.
 std::vector<std::string> by_layer(const std::vector<std::string>& tensors) {
   std::map<std::string, int> counts;
   for (const std::string& name : tensors) {
@@ -83,9 +83,9 @@ std::vector<std::string> by_layer(const std::vector<std::string>& tensors) {
   return patterns;
 }
 
-// Numbers that are none in the file, or too large for the type that is written.
+// Numbers that are NaN in the file, or too large for the written type.
 std::vector<std::string> not_finite(const Model& model, DType dtype) {
-  constexpr float kLargestF16 = 65519;  // what rounds to 65504
+  constexpr float kLargestF16 = 65519;  // rounds to 65504
   const float largest = dtype == DType::kF16 ? kLargestF16 : std::numeric_limits<float>::max();
   std::vector<std::string> names;
   for (const Parameter* parameter : model.parameters()) {
@@ -117,7 +117,7 @@ std::string report(const ConvertOptions& options, const LoadedModel& model) {
   return said;
 }
 
-// Blocks have a scale in f16, so their numbers are as large as an f16 can be.
+// Blocks have f16 scales, so their numbers have f16's range.
 DType range_of(const std::string& type) {
   return type.starts_with('q') ? DType::kF16 : dtype_named(type);
 }

@@ -1,4 +1,4 @@
-// heed embed: one vector a text, of a sentence encoder.
+// heed embed: one vector per text, by a sentence encoder.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 namespace heed::cli {
 namespace {
 
-constexpr std::size_t kSideBySide = 32;                                  // texts of one pass
+constexpr std::size_t kSideBySide = 32;                                  // texts per pass
 constexpr std::array<const char*, 3> kFormats = {"json", "tsv", "npy"};  // the default first
 
 struct EmbedOptions {
@@ -63,7 +63,7 @@ SentencePart part_of(const std::string& cut) {
                        : SentencePart::kFirst;
 }
 
-// What was cut is said once, however many texts there are.
+// Reports cut texts once, however many there are.
 void tell_of_cut(const std::vector<std::int64_t>& lengths, std::int64_t most,
                  const std::string& cut) {
   const auto is_long = [&](std::int64_t length) { return length > most; };
@@ -118,7 +118,7 @@ std::span<const float> row_of(const Tensor& vectors, std::size_t text) {
   return {vectors.data<float>() + text * width, width};
 }
 
-// A model whose weights are no numbers must not pass as one that works.
+// Rejects models whose weights give NaN, which would otherwise seem to work.
 void require_finite(const LoadedModel& model, const Tensor& vectors) {
   const auto is_finite = [](float value) { return std::isfinite(value); };
   for (std::int64_t text = 0; text < vectors.dim(0); ++text) {
@@ -161,9 +161,9 @@ int run(const EmbedOptions& options) {
   if (texts.empty())
     fail({.file = options.file, .found = "has no line", .expected = "one line per text"});
   const std::string format = format_of(options.format, options.out, kFormats);
-  Output output(options.out);  // a missing folder is an error before the work
+  Output output(options.out);  // reports a missing folder before the work
   const LoadedModel model = sentence_encoder(options.model);
-  const Pooling pooling = read_pooling(model.folder);  // refused before anything is said of texts
+  const Pooling pooling = read_pooling(model.folder);  // rejects it before any message about texts
   const Tensor vectors = vectors_of(model, pooling, tokens_of(model, options, texts));
   require_finite(model, vectors);
   if (format == "npy") {

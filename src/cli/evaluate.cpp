@@ -1,4 +1,4 @@
-// heed evaluate: how well a model foresees a text.
+// heed evaluate: how well a model predicts a text.
 #include "generate/evaluate.h"
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ struct EvaluateOptions {
 };
 
 struct TextScore {
-  std::int64_t bytes = 0;  // of the tokens that were asked for
+  std::int64_t bytes = 0;  // of the scored tokens
   std::int64_t tokens = 0;
   double nats = 0;
 
@@ -43,7 +43,7 @@ struct TextScore {
   double bits_per_byte() const { return nats / std::numbers::ln2 / static_cast<double>(bytes); }
 };
 
-// The text's tokens behind those that the tokenizer puts before it.
+// The text's tokens, without those that the tokenizer adds before it.
 struct AskedTokens {
   std::vector<TokenId> ids;
   std::int64_t given = 0;
@@ -59,13 +59,12 @@ AskedTokens asked_tokens(const LoadedModel& model, const EvaluateOptions& option
                     model.tokenizer->encode(text, /*add_special=*/false));
   const auto is_text = [](std::int8_t which) { return which >= 0; };
   const auto begin = std::ranges::find_if(encoding.texts, is_text);
-  // What closes a text is not asked for.
+  // Closing tokens are not scored.
   const auto end = std::find_if(encoding.texts.rbegin(), encoding.texts.rend(), is_text).base();
   AskedTokens asked;
   if (begin < end) {
     const auto first = begin - encoding.texts.begin();
-    asked.given =
-        std::max<std::int64_t>(1, first);  // the first token of all is foreseen by nothing
+    asked.given = std::max<std::int64_t>(1, first);  // nothing predicts the very first token
     asked.ids.assign(encoding.ids.begin(), encoding.ids.begin() + (end - encoding.texts.begin()));
   }
   if (asked.given >= std::ssize(asked.ids))
@@ -76,7 +75,7 @@ AskedTokens asked_tokens(const LoadedModel& model, const EvaluateOptions& option
   return asked;
 }
 
-// The usual windows, where none are given; text_loss checks them.
+// Sets default windows if none are given; text_loss checks them.
 void set_windows(const LoadedModel& model, EvaluateOptions& options) {
   const std::int64_t positions = model.model->info().positions;
   if (options.context == 0) options.context = std::min(kUsualContext, positions);

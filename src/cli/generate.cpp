@@ -1,4 +1,4 @@
-// heed generate: lets a model continue a text.
+// heed generate: continues a text with a model.
 #include "heed/generate/generate.h"
 
 #include <fmt/ranges.h>
@@ -28,7 +28,8 @@ class Listener : public GenerateListener {
   virtual void end_line() {}
 };
 
-// Writes the text as it comes. The prompt is printed once no argument can be wrong any more.
+// Prints the text as it is generated. The prompt is printed once all arguments are known to be
+// valid.
 class Writer final : public Listener {
  public:
   explicit Writer(std::string prompt) : prompt_(std::move(prompt)) {}
@@ -42,17 +43,17 @@ class Writer final : public Listener {
     is_open_ = true;
     print(piece);
   }
-  /// An error stands on a line of its own.
+  /// An error gets a separate line.
   void end_line() override {
     if (std::exchange(is_open_, false)) print("\n");
   }
 
  private:
   std::string prompt_;
-  bool is_open_ = false;  // something was printed, and no line end behind it
+  bool is_open_ = false;  // something was printed without a line end
 };
 
-// The JSON is written at the end, so progress is shown until then.
+// The JSON is written at the end, so until then progress is shown.
 class QuietWriter final : public Listener {
  public:
   explicit QuietWriter(std::int64_t most_tokens) { progress_.begin("tokens", most_tokens); }
@@ -107,8 +108,8 @@ std::string ids_text(const Generated& generated) {
   return fmt::format("{}\n", fmt::join(ids, ","));
 }
 
-// The end of the output: of one prompt its text has come piece by piece, of several prompts or
-// without a tokenizer it comes here.
+// The end of the output: a single prompt's text was already printed piece by piece; several
+// prompts, or text without a tokenizer, are printed here.
 std::string last_words(const GenerateOptions& options, const Prompts& prompts,
                        const std::vector<Generated>& texts) {
   if (options.json) {
@@ -124,14 +125,14 @@ std::string last_words(const GenerateOptions& options, const Prompts& prompts,
   return words;
 }
 
-// Where the text became longer than the model can see.
+// Reports that the text became longer than the model can see.
 void tell_of_positions(const ModelInfo& info, const GenerateArgs& args, std::size_t row,
                        const Generated& generated) {
   const std::string count = number_of(generated.tokens.size(), "token");
   if (generated.stopped == Stopped::kPositions)
     tell("heed generate: stopped after {}: the model holds at most {} (block)\n", count,
          info.positions);
-  // The last token is written, not read.
+  // The last token is written but not read.
   else if (std::ssize(args.prompts[row]) + std::ssize(generated.tokens) - 1 > info.positions)
     tell(
         "heed generate: the model holds at most {} (block): later tokens follow from the "
@@ -165,7 +166,7 @@ int run(GenerateOptions options, const Given& given) {
   tell_of_lost_tokenizer("generate", model);
   check(config, model.model->info(), model.writing_tokenizer());
   check_stop(given, model);
-  if (given.has("--beams")) options.args.sampling.temperature = 0;  // one beam is greedy
+  if (given.has("--beams")) options.args.sampling.temperature = 0;  // one beam means greedy
   options.args.tokenizer = model.writing_tokenizer();
   const Prompts prompts = read_prompts(model, options, given.has("--system"));
   options.args.crop = !options.no_crop && options.args.beams == 1;

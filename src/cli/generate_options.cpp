@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kSampling[] = {"--temperature", "--top-k", "--top-p", "--min-p", "--seed"};
 
-// An option that would change nothing is refused.
+// Rejects options that would have no effect.
 void check_effects(const GenerateOptions& options, const Given& given) {
   const bool searches = given.has("--beams");
   for (const char* name : kSampling) given.require_beside(name, !searches, "--beams 1");
@@ -28,7 +28,7 @@ void check_effects(const GenerateOptions& options, const Given& given) {
     given.require_beside(name, options.args.sampling.temperature > 0, "--temperature above 0");
 }
 
-// Options that a file can speak of, too, and what `follow` calls them.
+// Options that a file can also set, and their names for `follow`.
 constexpr std::pair<const char*, std::string_view> kOfFiles[] = {
     {"--temperature", "temperature"},
     {"--top-k", "top_k"},
@@ -42,7 +42,7 @@ constexpr std::pair<const char*, std::string_view> kOfFiles[] = {
     {"--early-stopping", "early_stopping"},
     {"--stop", "stop"}};
 
-// The folder's generation_config.json, but for what was asked for here.
+// The folder's generation_config.json, except what the command line sets.
 GenerationConfig follow_file(const std::filesystem::path& folder, const Given& given,
                              GenerateArgs& args) {
   GenerationConfig config = read_generation_config(folder);

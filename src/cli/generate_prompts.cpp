@@ -12,7 +12,7 @@ namespace heed::cli {
 
 namespace {
 
-// The prompt's text; ids without a tokenizer have none.
+// The prompt's text; empty for ids without a tokenizer.
 std::string read_ids(const LoadedModel& model, const GenerateOptions& options, GenerateArgs& args) {
   args.prompts = {options.ids};
   if (!model.tokenizer) return "";
@@ -65,7 +65,7 @@ void read_inputs(GenerateOptions& options) {
   for (std::string& prompt : options.prompts) prompt = given_text(prompt, options.file);
 }
 
-// A decoder goes on from the prompt; an encoder-decoder reads it and begins anew.
+// A decoder continues the prompt; an encoder-decoder reads it and starts a new text.
 Prompts read_prompts(const LoadedModel& model, GenerateOptions& options, bool has_system) {
   GenerateArgs& args = options.args;
   Prompts prompts;

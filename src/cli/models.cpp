@@ -1,4 +1,4 @@
-// heed models: what is built in and what was found, or all of one model.
+// heed models: lists the built-in and found models, or describes one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -83,7 +83,7 @@ std::string as_text(const Terminal& terminal, const FoundModel& model, std::size
                                   model.built_in ? "used without --model" : "named by its folder"),
                       2);
   if (const std::string problem = why_not_loaded(model.folder); !problem.empty())
-    text += fmt::format("  problem: {}\n", displayable(problem));  // whole: it may hold a command
+    text += fmt::format("  problem: {}\n", displayable(problem));  // may contain a command
   text += paragraph(terminal, displayable(card_line(model.folder)), 2);
   if (const auto summary = describe_model(model.folder))
     text += paragraph(terminal, shape_text(*summary), 2);
@@ -104,7 +104,7 @@ std::string as_text(const std::vector<FoundModel>& found) {
 
 struct Found {
   Probe probe;
-  std::vector<PronounHead> pronouns = {};  // where they were asked for
+  std::vector<PronounHead> pronouns = {};  // if requested
 };
 
 Json as_json(const std::vector<PronounHead>& heads) {
@@ -163,7 +163,7 @@ std::string heads_text(const Terminal& terminal, const Probe& probe, const Stack
   return heads_table(terminal, table);
 }
 
-// "L3.H1 98 % (.61)": the heads that find most nouns, and the weight they give them.
+// "L3.H1 98 % (.61)": the heads that find the most nouns, and the weight they give them.
 std::string pronouns_text(const Terminal& terminal, std::vector<PronounHead> heads) {
   constexpr std::size_t kShown = 5;
   std::ranges::stable_sort(heads, std::greater(), [](const PronounHead& head) {

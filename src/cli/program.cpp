@@ -1,5 +1,5 @@
-// heed: finds the command, reads its arguments, runs it, and turns whatever goes wrong into one
-// line on stderr and an exit status.
+// The program heed: finds the command, parses its arguments, runs it, and turns any failure into
+// one line on stderr and an exit status.
 #include "cli/program.h"
 
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ std::string help() {
 int run_command(const Command& command, std::vector<std::string> arguments) {
   OptionList options;
   const Run run = command.declare(options);
-  const std::string help_text = help_of(command, options);  // says the defaults
+  const std::string help_text = help_of(command, options);  // shows the defaults
   Given given(options);
   try {
     if (!read_arguments(std::string("heed ") + command.name, options, std::move(arguments),
@@ -60,7 +60,7 @@ int run_command(const Command& command, std::vector<std::string> arguments) {
       print(help_text);
       return kDone;
     }
-    if (given.knows("--threads")) thread_count();  // of $HEED_THREADS
+    if (given.knows("--threads")) thread_count();  // for an invalid $HEED_THREADS
     return run(given);
   } catch (const Error& error) {
     throw in_options(given, command.name, error);
@@ -110,8 +110,8 @@ int dispatch(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int run_program(const std::vector<std::string>& arguments) {
-  std::signal(SIGPIPE, SIG_DFL);  // `heed look ... | head` ends quietly
-  std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit is an error of the write, not the end
+  std::signal(SIGPIPE, SIG_DFL);  // `heed look ... | head` ends silently
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit is a write error, not a signal
   catch_interrupts();
   try {
     if (arguments.size() == 2 && arguments[0] == "help")  // heed help look

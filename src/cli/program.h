@@ -1,4 +1,4 @@
-// The program `heed` as a function: of the executable, and of the Python package's command.
+// The program `heed` as a function, for the executable and the Python package's command.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace heed::cli {
 
-/// Runs the command that `arguments` name, with handlers of signals of its own, and returns the
-/// exit status. For a process that does nothing else.
+/// Runs the command named in `arguments`, installs signal handlers, and returns the exit status.
+/// Only for a process that does nothing else.
 int run_program(const std::vector<std::string>& arguments);
 
-/// The content of THIRD_PARTY.md; the build puts it into the program (cmake/notices.cmake).
+/// The content of THIRD_PARTY.md, embedded by the build (cmake/notices.cmake).
 std::string_view notices();
 
 }  // namespace heed::cli

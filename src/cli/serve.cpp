@@ -40,7 +40,7 @@ std::optional<std::string> given_if(bool given, const std::string& text) {
   return text;
 }
 
-// What the page begins with is refused now, and not when it is opened.
+// Checks the page's initial texts now, instead of when the page is opened.
 void check_sides(const ServeOptions& options, const LoadedModel& model) {
   const ModelInfo& info = model.model->info();
   if (options.pair_given && (info.causal || info.reads_source()))
@@ -64,13 +64,13 @@ std::optional<std::string> first_text(const ServeOptions& options) {
   return text;
 }
 
-// The page offers to read a part of a text that is too long, so the server starts with it.
+// A text that is too long does not stop the server, because the page offers to read a part of it.
 void tell_of_texts(const ServeOptions& options, const LoadedModel& model,
                    const ServerOptions& shown) {
   if (!shown.text) return;
   SessionTexts texts = {.text = *shown.text, .pair = shown.pair, .target = shown.target};
   const bool writes = model.model->info().reads_source() && !texts.target;
-  if (writes) texts.target = "";  // it is written when the page is opened
+  if (writes) texts.target = "";  // generated when the page is opened
   try {
     const Session session = tokenize_session(model, texts);
     tell_of_lost_texts("serve", model, texts, session);
@@ -141,7 +141,7 @@ int run(const ServeOptions& options) {
   for (;;) ::pause();  // Ctrl-C and SIGTERM end the program at once, whatever its requests do
 }
 
-// What the page begins with.
+// The page's initial texts.
 void add_texts(OptionList& list, ServeOptions& options) {
   add(list, {{.name = "--text",
               .to = &options.text,

@@ -32,7 +32,7 @@ namespace {
   tell("{}\n", line);
   std::fflush(stderr);
   ranks.end_all(status);
-  std::abort();  // does not come here
+  std::abort();  // not reached
 }
 
 }  // namespace

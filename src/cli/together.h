@@ -1,4 +1,4 @@
-// Commands that several processes run together.
+// Commands run by several processes together.
 #pragma once
 
 #include <functional>
@@ -9,12 +9,12 @@
 
 namespace heed::cli {
 
-/// Runs `work`; what goes wrong on one rank is one line with its number, and ends all of them: the
-/// others would wait for it.
+/// Runs `work`; an error on one rank is printed on one line with its number, and ends all ranks,
+/// because the others would wait for it.
 int together(StartedRanks& ranks, const std::function<int()>& work);
 
-/// The same for work whose ranks fail together (run_together): the one line is the command's, as of
-/// a process by itself, and so is the exit status.
+/// The same for work whose ranks fail together (run_together): prints the command's single error
+/// line and returns its exit status, as for a single process.
 int together(StartedRanks& ranks, const Given& given, std::string_view command,
              const std::function<int()>& work);
 

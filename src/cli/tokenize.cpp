@@ -77,7 +77,7 @@ std::string as_json(const Tokenizer& tokenizer, const Encoding& encoding, bool p
   return answer.dump() + "\n";
 }
 
-// One token a line: its id, its piece, and the bytes of the text that it stands for.
+// One token per line: its id, its piece, and its bytes of the text.
 std::string as_text(const Tokenizer& tokenizer, const Encoding& encoding, bool pair) {
   std::vector<std::string> pieces;
   int width = 5;
@@ -96,7 +96,7 @@ std::string as_text(const Tokenizer& tokenizer, const Encoding& encoding, bool p
   return text;
 }
 
-// The text that a JSON string holds; none for other lines.
+// The text in a JSON string; empty for other lines.
 std::optional<std::string> text_of(const std::string& line) {
   try {
     const JsonText json = JsonText::parse(line, {});
@@ -107,7 +107,7 @@ std::optional<std::string> text_of(const std::string& line) {
   }
 }
 
-// Each line of the file is a JSON string; the answer has one object a line.
+// Each line of the file is a JSON string; the output has one object per line.
 void tokenize_lines(const Tokenizer& tokenizer, const TokenizeOptions& options) {
   std::istringstream lines(read_text(options.lines, kMostBytesOfLines));
   std::string line;

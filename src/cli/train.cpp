@@ -49,7 +49,7 @@ std::string right_answers(const std::optional<double>& accuracy) {
   return accuracy ? fmt::format(", {:.2f} % right", 100 * *accuracy) : "";
 }
 
-// On a terminal one line that is written over; elsewhere a line every `interval` steps.
+// On a terminal, one line that is overwritten; elsewhere a line every `interval` steps.
 class Progress : public TrainListener {
  public:
   explicit Progress(std::int64_t interval)
@@ -99,16 +99,15 @@ class Progress : public TrainListener {
   std::chrono::steady_clock::time_point next_;
 };
 
-// "--learning-rate" of learning_rate.
+// "--learning-rate" for learning_rate.
 std::string option_of(const TrainKey& key) {
   std::string name = fmt::format("--{}", key.name);
   std::ranges::replace(name, '_', '-');
   return name;
 }
 
-// The configuration of the file, else of the run that is resumed, else the defaults; options
-// override each. A run that was killed before it wrote anything starts again where the arguments
-// say how.
+// The configuration from the file, else from the resumed run, else the defaults; options override
+// it. A run that was killed before it wrote anything restarts if the arguments suffice.
 TrainConfig effective_config(const Given& given, const Arguments& arguments) {
   TrainConfig config;
   const bool nothing_named = arguments.flags.data.empty() && arguments.flags.generate.empty();
@@ -125,15 +124,15 @@ TrainConfig effective_config(const Given& given, const Arguments& arguments) {
   return config;
 }
 
-// Where another rank has died, mpirun ends this one, by SIGTERM and a second later by SIGKILL,
-// while it waits for that one's answer: the first rank tells what is left.
+// If another rank has died, mpirun ends this one by SIGTERM, and a second later by SIGKILL, while
+// it waits for the dead rank: the first rank reports what remains.
 class LastWords {
  public:
   LastWords(const Ranks& ranks, std::filesystem::path folder) {
     if (ranks.rank() == 0)
       thread_ = std::jthread([folder = std::move(folder)](const std::stop_token& ended) {
         constexpr auto kLook = std::chrono::milliseconds(50);
-        constexpr int kLooks = 8;  // that a run which can still end takes
+        constexpr int kLooks = 8;  // polls, for a run that can still end
         for (int looks = 0; looks < kLooks && !ended.stop_requested();
              looks += interrupted() ? 1 : 0)
           std::this_thread::sleep_for(kLook);
@@ -183,7 +182,7 @@ TrainConfig checked_config(const Given& given, const Arguments& arguments) {
   return config;
 }
 
-// `ranks`: those that were started together; null: this process alone.
+// `ranks`: the processes started together; null: this process alone.
 int train_and_say(const TrainConfig& config, const Arguments& arguments, Ranks* ranks) {
   Progress progress(config.evaluate_every);
   const InterruptScope scope;

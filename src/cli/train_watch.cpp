@@ -16,7 +16,7 @@
 namespace heed::cli {
 namespace {
 
-constexpr std::int64_t kUsualModels = 50;  // at most, and the one after the first step
+constexpr std::int64_t kUsualModels = 50;  // at most, including the one after the first step
 
 }  // namespace
 
@@ -24,7 +24,7 @@ Watch::Watch(WatchOptions options, const std::filesystem::path& run, TrainListen
     : options_(std::move(options)), folder_(run / "watch"), listener_(listener) {
   options_.text = given_text(options_.text, "");
   require_utf8(options_.text);
-  const auto steps = watched_steps(folder_);  // of a run that goes on
+  const auto steps = watched_steps(folder_);  // for a resumed run
   if (!steps.empty()) serve(watched_step(folder_, steps.front()));
 }
 
@@ -34,7 +34,7 @@ bool Watch::wants(const TrainProgress& progress) const {
   return progress.step == 1 || progress.step == progress.steps || progress.step % every == 0;
 }
 
-// A model appears whole or not at all.
+// A model appears complete or not at all.
 void Watch::stepped(const TrainProgress& progress) {
   if (wants(progress)) {
     const std::filesystem::path folder = watched_step(folder_, progress.step);

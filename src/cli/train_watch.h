@@ -14,23 +14,23 @@
 namespace heed::cli {
 
 struct WatchOptions {
-  std::string text;  // that the page shows; "-": of stdin
+  std::string text;  // shown by the page; "-": from stdin
   int port = 0;
-  std::int64_t every = 0;  // steps from one model to the next; 0: a fiftieth of the run
+  std::int64_t every = 0;  // steps between models; 0: a fiftieth of the run
 };
 
-/// Leaves the model of every so many steps in the run's folder, and serves the page on them from
-/// the first one on.
+/// Saves the model every few steps in the run's folder, and serves the page for them from the first
+/// one on.
 class Watch : public TrainListener {
  public:
-  /// What else hears of the run; it must outlive this.
+  /// Forwards to another listener, which must outlive it.
   Watch(WatchOptions options, const std::filesystem::path& run, TrainListener& listener);
 
   void stepped(const TrainProgress& progress) override;
   void note(std::string_view text) override { listener_.note(text); }
   bool stop() override { return listener_.stop(); }
 
-  /// After the run the page stays, until Ctrl-C.
+  /// Keeps serving the page after the run, until Ctrl-C.
   void stay();
 
  private:
@@ -40,7 +40,7 @@ class Watch : public TrainListener {
   WatchOptions options_;
   std::filesystem::path folder_;
   TrainListener& listener_;
-  std::optional<LoadedModel> first_;  // that the server begins with
+  std::optional<LoadedModel> first_;  // initially served
   std::unique_ptr<Server> server_;
 };
 

@@ -13,13 +13,13 @@
 namespace heed {
 namespace {
 
-// A text that grows.
+// A growing text.
 struct Beam {
   std::vector<TokenId> ids;                 // prompt and continuation
   std::vector<GeneratedToken> tokens = {};  // of the continuation
-  double log_probability = 0;               // of it, penalised
-  std::optional<TextStream> stream = {};    // looks for stop strings
-  std::int64_t row = 0;                     // of the cache
+  double log_probability = 0;               // of the continuation, with penalties
+  std::optional<TextStream> stream = {};    // detects stop strings
+  std::int64_t row = 0;                     // in the cache
 };
 
 struct Finished {
@@ -28,7 +28,7 @@ struct Finished {
   Stopped why = Stopped::kLength;
 };
 
-// A beam and a token behind it.
+// A beam and a possible next token.
 struct Candidate {
   double log_probability;
   std::size_t beam;
@@ -40,7 +40,7 @@ bool better(const Candidate& a, const Candidate& b) {
   return std::pair(a.beam, a.id) < std::pair(b.beam, b.id);
 }
 
-// Of log-probabilities.
+// Normalises log-probabilities.
 void renormalise(std::vector<double>& all) {
   const double largest = *std::ranges::max_element(all);
   double sum = 0;
@@ -48,7 +48,7 @@ void renormalise(std::vector<double>& all) {
   for (double& value : all) value -= largest + std::log(sum);
 }
 
-// Candidates, of which it keeps the best.
+// Keeps the best candidates.
 class TopCandidates {
  public:
   explicit TopCandidates(std::size_t most) : most_(most) {}
@@ -68,10 +68,10 @@ class TopCandidates {
 
  private:
   std::size_t most_;
-  std::vector<Candidate> heap_;  // the worst on top
+  std::vector<Candidate> heap_;  // the worst at the top
 };
 
-// The search behind one prompt.
+// The search for one prompt.
 class Search {
  public:
   Search(const ModelInfo& info, const GenerateArgs& args, const std::vector<TokenId>& prompt)
@@ -81,9 +81,9 @@ class Search {
   }
 
   bool over() const { return over_; }
-  std::vector<Beam>& open() { return open_; }  // the best first
+  std::vector<Beam>& open() { return open_; }  // best first
 
-  // Adds a token to each: logits[b] stand behind open()[b].
+  // Adds a token to each: logits[b] are those after open()[b].
   void advance(const std::vector<std::span<const float>>& logits) {
     std::vector<Distribution> distributions;
     for (const std::span<const float> of_beam : logits) {
@@ -106,7 +106,7 @@ class Search {
     over_ = is_over();
   }
 
-  // The best first; of a search that was stopped before any ended the open one that leads.
+  // Best first; if the search was stopped before any text ended, the best open one.
   std::vector<Generated> results(const std::vector<TokenId>& prompt) const {
     std::vector<Generated> results;
     for (const Finished& finished : finished_)
@@ -138,8 +138,7 @@ class Search {
     return beam.log_probability / std::pow(static_cast<double>(length), args_.length_penalty);
   }
 
-  // Room for as many continuations as there are beams, even where every beam's end tokens come
-  // first.
+  // Has room for as many continuations as beams even if every beam's end tokens rank first.
   std::vector<Candidate> best_of(const std::vector<std::span<const float>>& logits,
                                  const std::vector<Distribution>& distributions) const {
     const std::size_t ends = args_.stop_at_end ? info_.end_tokens.size() : 0;
@@ -205,12 +204,12 @@ class Search {
   const ModelInfo& info_;
   const GenerateArgs& args_;
   std::int64_t most_tokens_;
-  std::vector<Beam> open_;          // the most probable first
-  std::vector<Finished> finished_;  // the highest score first
+  std::vector<Beam> open_;          // most probable first
+  std::vector<Finished> finished_;  // highest score first
   bool over_ = false;
 };
 
-// All searches side by side: their open beams are the rows of one cache.
+// All searches together: their open beams are the rows of one cache.
 class Searches {
  public:
   Searches(const Model& model, const GenerateArgs& args)
@@ -222,7 +221,7 @@ class Searches {
     cache_.select(rows);
   }
 
-  // False once all are over.
+  // False once all searches have ended.
   bool advance() {
     std::vector<std::span<const TokenId>> texts;
     for (Search& search : all_)

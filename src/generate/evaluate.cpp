@@ -10,7 +10,7 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kTokensAtOnce = 256;  // whose logits are in memory
+constexpr std::int64_t kTokensAtOnce = 256;  // tokens whose logits are in memory
 
 void check(const Model& model, const EvaluateArgs& args) {
   const ModelInfo& info = model.info();
@@ -33,7 +33,7 @@ void check(const Model& model, const EvaluateArgs& args) {
            fmt::format("0 to {} (the vocabulary)", info.vocabulary - 1));
 }
 
-// What tokens `first` to `end` of the text cost in the window that begins at `begin`.
+// The loss of tokens `first` to `end` of the text in the window that begins at `begin`.
 double window_loss(const Model& model, const EvaluateArgs& args, std::int64_t begin,
                    std::int64_t first, std::int64_t end) {
   KvCache cache = make_cache(model, 1, end - 1 - begin);
@@ -45,7 +45,7 @@ double window_loss(const Model& model, const EvaluateArgs& args, std::int64_t be
     Run run;
     run.cache = &cache;
     run.in_bulk = in_bulk;
-    run.last_position_only = at + count < first;  // none of these is asked for
+    run.last_position_only = at + count < first;  // no token of this part is scored
     const Tensor logits = model.forward({.ids = ids}, run);
     if (run.last_position_only) continue;
     for (std::int64_t i = std::max(first - 1 - at, std::int64_t{0}); i < count; ++i) {
@@ -68,7 +68,7 @@ double text_loss(const Model& model, const EvaluateArgs& args) {
   std::int64_t first = args.given;
   for (std::int64_t begin = 0; first < count; begin += args.stride) {
     const std::int64_t end = std::min(begin + args.context, count);
-    if (end <= first) continue;  // all of it is given
+    if (end <= first) continue;  // all of it is context
     loss += window_loss(model, args, begin, first, end);
     first = end;
   }

@@ -1,4 +1,4 @@
-// How well a decoder foresees a text.
+// How well a decoder predicts a text.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@ namespace heed {
 
 struct EvaluateArgs {
   std::span<const TokenId> ids;
-  /// Tokens that are only seen, not asked for, at the text's begin; at least 1.
+  /// Tokens at the beginning of the text that are context only; at least 1.
   std::int64_t given = 1;
-  /// Tokens of a window: at least 2, at most the model's positions.
+  /// Tokens per window: at least 2, at most the model's positions.
   std::int64_t context = 2;
-  /// From a window to the next, 1 to context - 1: behind the first window a token sees context -
-  /// stride tokens or more before it.
+  /// Tokens from one window to the next, 1 to context - 1: after the first window, a token sees at
+  /// least context - stride tokens before it.
   std::int64_t stride = 1;
-  /// Called as tokens have been asked for, with how many so far; may throw to stop.
+  /// Called with the number of tokens scored so far; may throw to stop.
   std::function<void(std::int64_t)> done = {};
 };
 
-/// Sum over the text of -log p(token | the tokens before it in its window), in nats: each token
-/// once, in the first window that holds it. Reads 256 tokens at a time through a key/value cache,
-/// so memory does not grow with the text. kUnsupported for a model that does not predict next
-/// tokens, kCorrupt where a logit is not a number.
+/// Sum over the text of -log p(token | the tokens before it in its window), in nats. Each token
+/// counts once, in the first window that contains it. Reads 256 tokens at a time through a
+/// key/value cache, so memory does not grow with the text. kUnsupported if the model does not
+/// predict next tokens, kCorrupt if a logit is NaN.
 double text_loss(const Model& model, const EvaluateArgs& args);
 
 }  // namespace heed

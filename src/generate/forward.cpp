@@ -11,7 +11,7 @@
 namespace heed {
 namespace {
 
-// Rows of ids side by side, padded with 0.
+// Rows of ids, padded with 0.
 struct PaddedRows {
   Tensor ids;  // [rows, longest]
   std::vector<std::int64_t> lengths;
@@ -35,7 +35,7 @@ PaddedRows padded(const std::vector<std::span<const TokenId>>& rows) {
 KvCache cache_of(const Model& model, const GenerateArgs& args, std::int64_t beams) {
   std::size_t longest = 1;
   for (const auto& prompt : args.prompts) longest = std::max(longest, prompt.size());
-  // The last token of a text is not fed.
+  // The last token of a text is not fed to the model.
   const std::int64_t capacity =
       static_cast<std::int64_t>(longest) + most_tokens(model.info(), args, longest) - 1;
   return make_cache(model, beams * std::ssize(args.prompts), capacity, args.cache);
@@ -47,7 +47,7 @@ Tensor next_logits(const Model& model, KvCache& cache,
   Run run;
   run.cache = &cache;
   run.last_position_only = true;
-  // The prompts: bits of bf16 products differ in bulk, so all of them or none.
+  // Bits of bf16 products differ in bulk, so either all prompts use it or none.
   run.in_bulk = std::ranges::all_of(cache.lengths(), [](auto n) { return n == 0; }) &&
                 packed_type(model.parameters()) == DType::kBF16;
   std::vector<std::span<const TokenId>> missing;

@@ -1,4 +1,4 @@
-// A decoder's passes over texts that grow, and what its logits say.
+// A decoder's passes over growing texts, and the distributions of its logits.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,24 @@
 
 namespace heed {
 
-/// A cache for `beams` texts of every prompt, of the length that they may get.
+/// A cache for `beams` texts per prompt, with room for their maximal length.
 KvCache cache_of(const Model& model, const GenerateArgs& args, std::int64_t beams);
 
-/// Logits [rows, 1, V] behind each row's last token: feeds the tokens that the cache lacks. The
-/// first pass reads the sources too, one a row.
+/// Logits [rows, 1, V] after each row's last token: feeds the tokens that the cache lacks. The
+/// first pass also reads the sources, one per row.
 Tensor next_logits(const Model& model, KvCache& cache,
                    const std::vector<std::span<const TokenId>>& rows,
                    const std::vector<std::vector<TokenId>>& sources);
 
-/// The same without a cache, of the last tokens of each row: as many as the model has positions.
+/// The same without a cache, for the last tokens of each row: as many as the model has positions.
 Tensor cropped_logits(const Model& model, const std::vector<std::span<const TokenId>>& rows,
                       const std::vector<std::vector<TokenId>>& sources);
 
-/// Row r of what these gave.
+/// Row r of these logits.
 std::span<const float> row_of(const Tensor& logits, std::size_t r);
 
-/// kCorrupt where one is not a number or infinite: weights are broken; kInvalidArgument where all
-/// are -inf, since rules forbid each.
+/// kCorrupt if a logit is NaN or +inf (the weights are broken); kInvalidArgument if all are -inf
+/// (rules forbid every token).
 void check_logits(std::span<const float> logits);
 
 /// softmax(logits), in double.
@@ -36,7 +36,7 @@ struct Distribution {
 };
 Distribution distribution_of(std::span<const float> logits);
 
-/// A token with its probability and the entropy of the distribution that it comes from.
+/// A token with its probability and the entropy of its distribution.
 GeneratedToken token_of(TokenId id, std::span<const float> logits,
                         const Distribution& distribution);
 

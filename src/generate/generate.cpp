@@ -17,7 +17,7 @@
 namespace heed {
 
 class Generation::State {
-  // A prompt that is being continued.
+  // A prompt and its continuation.
   struct Row {
     std::size_t index = 0;
     std::vector<TokenId> ids;  // prompt and continuation
@@ -86,7 +86,7 @@ class Generation::State {
     ended_.assign(ended_.size(), true);
   }
 
-  // False where the text ends with this token.
+  // False if the text ends with this token.
   bool next_token(Row& row, std::span<const float> logits) {
     const auto position = static_cast<std::int64_t>(row.ids.size());
     const TokenId id = next_id(row, logits);
@@ -142,8 +142,8 @@ class Generation::State {
   GenerateListener& listener_;
   std::vector<Generated> results_;
   std::vector<bool> ended_;
-  std::vector<Row> rows_;           // that go on
-  std::unique_ptr<KvCache> cache_;  // null: a beam search has its own
+  std::vector<Row> rows_;           // unfinished
+  std::unique_ptr<KvCache> cache_;  // null: a beam search has its own cache
 };
 
 Generation::Generation(const Model& model, GenerateArgs args, GenerateListener& listener)

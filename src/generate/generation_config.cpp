@@ -13,7 +13,7 @@
 namespace heed {
 namespace {
 
-// Keys that heed does not follow, each with the number that changes nothing.
+// Keys that heed does not support, each with the number that has no effect.
 struct Neutral {
   const char* key;
   double value;
@@ -27,16 +27,16 @@ constexpr Neutral kNumbers[] = {{"typical_p", 1},
                                 {"num_beam_groups", 1},
                                 {"penalty_alpha", 0},
                                 {"guidance_scale", 1}};
-// Others, which change nothing where they are null or empty.
+// Other such keys, which have no effect if null or empty.
 constexpr const char* kOthers[] = {
     "top_h",       "sequence_bias",   "exponential_decay_length_penalty",
     "constraints", "force_words_ids", "watermarking_config",
     "dola_layers", "max_time",        "forced_decoder_ids"};
 
-// Arguments that draw a token.
+// Arguments for drawing a token.
 constexpr std::string_view kDrawing[] = {"temperature", "top_k", "top_p", "min_p", "seed"};
 
-// What a file that asks for samples leaves out is transformers' to say.
+// transformers' default, for files that ask for sampling without a temperature.
 constexpr double kTemperature = 1;
 constexpr std::int64_t kTopK = 50;
 
@@ -50,7 +50,7 @@ constexpr Renamed kRenamed[] = {{"forced_first", "forced_bos_token_id"},
                                 {"suppressed", "suppress_tokens"},
                                 {"suppressed_first", "begin_suppress_tokens"}};
 
-// Runs checks of arguments that came from the file: their errors are the file's.
+// Runs checks of arguments from the file, so that their errors name the file.
 template <typename Work>
 void check_file(const GenerationConfig& config, const Work& work) {
   try {
@@ -112,7 +112,7 @@ std::vector<std::string> not_followed(const Config& config, const GenerationConf
     if (config.has(key) && config.number(key, value) != value) keys.emplace_back(key);
   for (const char* key : kOthers)
     if (config.has(key) && !config.is_empty(key)) keys.emplace_back(key);
-  // Beams that are drawn at random are not offered.
+  // Beam search with random sampling is not supported.
   if (read.samples.value_or(false) && read.beams.value_or(1) > 1) keys.emplace_back("num_beams");
   return keys;
 }
@@ -126,7 +126,7 @@ std::vector<std::string> stop_strings(const Config& config) {
   return all;
 }
 
-// Without what the caller has set himself.
+// Drops the members that the caller has set.
 void leave_out(GenerationConfig& config, std::span<const std::string_view> given) {
   const auto has = [&](std::string_view name) {
     return std::ranges::find(given, name) != given.end();
@@ -149,7 +149,7 @@ void leave_out(GenerationConfig& config, std::span<const std::string_view> given
   if (!config.samples.value_or(false)) config.samples = {};
 }
 
-// Temperature and filters, as the file says.
+// Takes temperature and filters from the file.
 void follow_sampling(const GenerationConfig& config, Sampling& sampling) {
   if (!config.samples.value_or(true)) {
     sampling.temperature = 0;
@@ -168,8 +168,8 @@ GenerationConfig read_generation_config(const std::filesystem::path& folder) {
   if (folder.empty()) return read;
   std::filesystem::path file = model_file(folder, "generation_config.json");
   if (!std::filesystem::exists(file))
-    file = model_file(folder, "config.json");       // as before there was one
-  if (!std::filesystem::exists(file)) return read;  // load_model says so
+    file = model_file(folder, "config.json");       // before generation_config.json existed
+  if (!std::filesystem::exists(file)) return read;  // load_model reports it
   const Config config = Config::parse(read_file(file), file.string(), "a JSON object");
   read.file = file;
   read.source = std::make_shared<const Config>(config);

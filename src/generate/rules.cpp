@@ -13,7 +13,7 @@
 namespace heed {
 namespace {
 
-// Scores of tokens, of which some are taken out.
+// Scores of tokens, some of which are removed.
 class NextScores {
  public:
   explicit NextScores(std::span<double> scores) : scores_(scores) {}
@@ -34,7 +34,7 @@ class NextScores {
   std::span<double> scores_;
 };
 
-// A token that must be written can be.
+// Checks that a forced token may be generated.
 void check_forced(const ModelInfo& info, const char* name, std::span<const TokenId> ids,
                   const std::vector<TokenId>& suppressed) {
   for (const TokenId id : ids) {
@@ -46,7 +46,7 @@ void check_forced(const ModelInfo& info, const char* name, std::span<const Token
   }
 }
 
-// Some token is left that may be written.
+// Checks that at least one token may be generated.
 void check_suppressed(const ModelInfo& info, const char* name, std::vector<TokenId> ids) {
   std::ranges::sort(ids);
   const auto repeated = std::ranges::unique(ids);
@@ -57,7 +57,8 @@ void check_suppressed(const ModelInfo& info, const char* name, std::vector<Token
          "a list that leaves one to be written");
 }
 
-// The first token that a rule about the beginning means: behind a forced one, where there is.
+// Whether this is the first token in the sense of rules about the beginning: after a forced one, if
+// any.
 bool is_first(const TokenRules& rules, std::size_t length, std::size_t written) {
   const std::size_t prompt = length - written;
   return written == (prompt == 1 && rules.forced_first ? 1U : 0U);
@@ -82,7 +83,7 @@ std::vector<TokenId> never_next(const ModelInfo& info, std::span<const TokenId> 
   for (const std::vector<std::int64_t>& word : info.bad_words) {
     const std::size_t before = word.size() - 1;
     if (word.back() >= info.vocabulary || (before == 0 && info.ends_with(word.back()))) continue;
-    if (before > 0 && word.size() > ids.size()) continue;  // as transformers has it
+    if (before > 0 && word.size() > ids.size()) continue;  // like transformers
     if (std::ranges::equal(ids.last(before), std::span(word).first(before)))
       never.push_back(static_cast<TokenId>(word.back()));
   }
@@ -179,7 +180,7 @@ void check(const ModelInfo& info, const GenerateArgs& args) {
 
 std::int64_t most_tokens(const ModelInfo& info, const GenerateArgs& args,
                          std::size_t prompt_length) {
-  // The last token of a text is not fed, so it needs no position.
+  // The last token of a text is not fed to the model, so it needs no position.
   const std::int64_t room = info.positions - static_cast<std::int64_t>(prompt_length);
   return room < args.most_tokens ? room + 1 : args.most_tokens;
 }

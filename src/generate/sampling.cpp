@@ -12,16 +12,16 @@
 namespace heed {
 namespace {
 
-constexpr std::uint32_t kStream = 0x73616D70;  // apart from other uses of a seed
+constexpr std::uint32_t kStream = 0x73616D70;  // separates it from other uses of a seed
 
-// Heap order: the most probable on top, of equal ones the lower id.
+// Heap order: most probable on top, ties to the lower id.
 bool less_likely(const Choice& a, const Choice& b) {
   return a.probability < b.probability || (a.probability == b.probability && a.id > b.id);
 }
 
 bool likelier(const Choice& a, const Choice& b) { return less_likely(b, a); }
 
-// Logits after the penalty, as `probability` of each choice until they become one.
+// Logits after the penalty, stored in `probability` until normalised.
 std::vector<Choice> penalised(std::span<const float> logits, double penalty,
                               std::span<const TokenId> seen) {
   std::vector<Choice> all(logits.size());
@@ -30,7 +30,7 @@ std::vector<Choice> penalised(std::span<const float> logits, double penalty,
   if (penalty == 1) return all;
   for (const TokenId id : seen) {
     const auto i = static_cast<std::size_t>(id);
-    const auto logit = static_cast<double>(logits[i]);  // once, however often it occurred
+    const auto logit = static_cast<double>(logits[i]);  // once, no matter how often it occurred
     all[i].probability = logit > 0
                              ? logit / penalty
                              : std::max(logit * penalty, std::numeric_limits<double>::lowest());
@@ -44,8 +44,8 @@ void renormalise(std::vector<Choice>& all) {
   for (Choice& choice : all) choice.probability /= sum;
 }
 
-// Moves the most probable ones that together reach `mass` to the front, and drops the rest. Only
-// those are put in order: a vocabulary has many more.
+// Moves the most probable choices that together reach `mass` to the front, and drops the others.
+// Sorts only those that stay, because a vocabulary has many more.
 void keep_mass(std::vector<Choice>& all, double mass) {
   std::ranges::make_heap(all, less_likely);
   auto end = all.end();
@@ -95,7 +95,7 @@ TokenId choose(std::span<const Choice> choices, double uniform) {
     reached += choice.probability;
     if (uniform < reached) return choice.id;
   }
-  // Rounding left the sum below `uniform`: the last that can come at all.
+  // Rounding left the sum below `uniform`: the last choice with a nonzero probability.
   const auto last = std::ranges::find_if(choices.rbegin(), choices.rend(),
                                          [](const Choice& c) { return c.probability > 0; });
   return last->id;

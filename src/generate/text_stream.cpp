@@ -8,13 +8,13 @@
 namespace heed {
 namespace {
 
-constexpr std::size_t kContext = 4;  // tokens: enough to tell a beginning from a middle
+constexpr std::size_t kContext = 4;  // tokens: enough to distinguish a beginning from a middle
 
-// Bytes at the end that more bytes may make a character.
+// Number of bytes at the end that further bytes may complete to a character.
 std::size_t incomplete_tail(std::string_view text) {
   for (std::size_t tail = 1; tail <= std::min<std::size_t>(3, text.size()); ++tail) {
     const auto byte = static_cast<unsigned char>(text[text.size() - tail]);
-    if ((byte & 0xC0) == 0x80) continue;  // inside of a character
+    if ((byte & 0xC0) == 0x80) continue;  // inside a character
     const std::size_t length = byte >= 0xF5   ? 1
                                : byte >= 0xF0 ? 4
                                : byte >= 0xE0 ? 3
@@ -25,7 +25,7 @@ std::size_t incomplete_tail(std::string_view text) {
   return 0;
 }
 
-// Bytes at the end that begin a stop string.
+// Number of bytes at the end that may begin a stop string.
 std::size_t begun(std::string_view text, const std::vector<std::string>& stops) {
   std::size_t most = 0;
   for (const std::string& stop : stops)
@@ -43,13 +43,13 @@ TextStream::TextStream(const Tokenizer& tokenizer, std::span<const TokenId> prom
     if (has_text(*id)) context_.insert(context_.begin(), *id);
 }
 
-// Ids of a padded vocabulary stand for no token.
+// Padding ids of the vocabulary represent no token.
 bool TextStream::has_text(TokenId id) const {
   return tokenizer_->has(id) && !tokenizer_->is_special(id);
 }
 
-// What the token adds to the text of those before it. Special tokens have no text, and leave the
-// next one where it was: at the beginning of the text or inside.
+// The text that the token adds to the previous tokens. Special tokens have no text and do not
+// change the next token's place (beginning of the text or inside).
 std::string TextStream::text_of(TokenId id) {
   if (!has_text(id)) return {};
   const std::size_t before = tokenizer_->decode(context_, /*skip_special=*/true).size();

@@ -1,4 +1,4 @@
-// The text of tokens as they come, in pieces that may be shown at once.
+// The text of tokens as they arrive, in pieces that can be shown immediately.
 #pragma once
 
 #include <span>
@@ -10,21 +10,21 @@
 
 namespace heed {
 
-/// Its text is always valid UTF-8: a token that ends inside a character is held back until the
-/// character is whole; bytes that cannot become one are U+FFFD. What may yet become a stop string
-/// is held back, too.
-class TextStream {  // copies go on by themselves
+/// Its text is always valid UTF-8: the bytes of an incomplete character are held back until it is
+/// complete; bytes that cannot become one are U+FFFD. A possible beginning of a stop string is also
+/// held back.
+class TextStream {  // copies continue independently
  public:
-  /// The tokenizer must outlive it. `prompt`: what stands before, since some tokenizers write a
+  /// The tokenizer must outlive it. `prompt`: the preceding tokens, because some tokenizers write a
   /// token differently at the beginning of a text.
   TextStream(const Tokenizer& tokenizer, std::span<const TokenId> prompt,
              std::span<const std::string> stops);
 
-  /// The text that is final now. Special tokens have none.
+  /// Returns the text that is now final. Special tokens have none.
   std::string push(TokenId id);
-  /// True once a stop string was complete: the text ends before it.
+  /// True once a stop string was complete; the text ends before it.
   bool stopped() const { return stopped_; }
-  /// The rest that was held back.
+  /// Returns the rest that was held back.
   std::string finish();
 
  private:

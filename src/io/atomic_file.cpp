@@ -20,7 +20,7 @@ namespace {
   fail({.code = ErrorCode::kIo, .file = path.string(), .found = "cannot be written: " + reason});
 }
 
-// Devices and pipes (`-o /dev/stdout`) are written where they are: a rename would replace them.
+// Devices and pipes (`-o /dev/stdout`) are written in place: a rename would replace them.
 bool is_device_or_pipe(const std::filesystem::path& path) {
   std::error_code ignored;
   const auto status = std::filesystem::status(path, ignored);
@@ -32,11 +32,11 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : ".";
 }
 
-// Without this the new name may be lost with the power, though the content is on the disk.
+// Without this, a power failure may lose the new name although the content is on disk.
 void flush_folder(const std::filesystem::path& path) {
   const int folder = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) fail_writing(path);
-  const bool flushed = ::fsync(folder) == 0 || errno == EINVAL;  // not every file system has it
+  const bool flushed = ::fsync(folder) == 0 || errno == EINVAL;  // not on every file system
   const int reason = errno;
   ::close(folder);
   errno = reason;
@@ -50,7 +50,8 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), par
       !path_.has_filename() || std::filesystem::is_directory(path_, ignored))
     fail({.file = path_.string(), .found = "is a folder", .expected = "a file's name"});
   if (!is_device_or_pipe(path_)) partial_ += fmt::format(".partial-{}", ::getpid());
-  // O_NONBLOCK: opening a pipe without a reader fails at once (ENXIO); it would wait for a reader.
+  // O_NONBLOCK: opening a pipe without a reader fails at once (ENXIO) instead of waiting for a
+  // reader.
   descriptor_ =
       ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
   if (descriptor_ < 0 && errno == ENXIO)
@@ -81,7 +82,7 @@ void AtomicFile::check_open() const {
 }
 
 void AtomicFile::write(const void* data, std::size_t bytes) {
-  constexpr std::size_t kOneCall = std::size_t{1} << 30;  // Linux writes less than 2 GiB at once
+  constexpr std::size_t kOneCall = std::size_t{1} << 30;  // Linux writes less than 2 GiB per call
   check_open();
   const auto* from = static_cast<const std::byte*>(data);
   while (bytes > 0) {

@@ -1,6 +1,6 @@
 // GGUF, the format of llama.cpp (versions 2 and 3, little-endian): metadata by key, then tensors of
-// many types, in one file or split over several. Read through memory maps: opening touches the
-// headers only.
+// many types, in one file or split over several. Read through memory maps: opening reads only the
+// headers.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +24,13 @@ namespace heed {
 struct GgufTensor {
   const GgufType* type = nullptr;
   Shape shape;            // row-major: GGUF writes the innermost extent first
-  std::size_t part = 0;   // of a split file
-  std::size_t begin = 0;  // bytes of that part
+  std::size_t part = 0;   // in a split file
+  std::size_t begin = 0;  // in bytes of that part
   std::size_t end = 0;
 };
 
-/// A file, or, from the first of them, all files of a split one (`name-00001-of-00003.gguf`). The
-/// headers are checked wholly: counts and lengths against the file's size, types, places inside the
+/// A file, or all files of a split one, given its first (`name-00001-of-00003.gguf`). The headers
+/// are checked completely: counts and lengths against the file's size, types, places inside the
 /// file, no overlap. Errors are kCorrupt or kUnsupported and name the file, the byte and the key or
 /// tensor.
 class Gguf {
@@ -39,25 +39,25 @@ class Gguf {
 
   /// The first file.
   const std::filesystem::path& path() const { return parts_.front().path; }
-  /// Null where the file does not have the key.
+  /// Null if the file does not have the key.
   const Json& operator[](std::string_view key) const;
   const std::map<std::string, GgufTensor, std::less<>>& tensors() const { return tensors_; }
   /// Null if the file does not hold the tensor.
   const GgufTensor* find(std::string_view name) const;
   std::span<const std::byte> bytes(const GgufTensor& tensor) const;
-  /// The tensor's pages need not stay in memory.
+  /// Lets the system drop the tensor's pages from memory.
   void release(const GgufTensor& tensor) const {
     parts_[tensor.part].map->release(tensor.begin, tensor.end);
   }
   const std::filesystem::path& file(const GgufTensor& tensor) const {
     return parts_[tensor.part].path;
   }
-  /// Keeps the file of the tensor mapped.
+  /// Keeps the tensor's file mapped.
   std::shared_ptr<const void> owner(const GgufTensor& tensor) const {
     return parts_[tensor.part].map;
   }
 
-  /// Fails: the value of `key` is not what is expected.
+  /// Throws: the value of `key` is not what is expected.
   [[noreturn]] void refuse(std::string_view key, Phrase found, Phrase expected,
                            ErrorCode code = ErrorCode::kCorrupt) const;
 
@@ -74,18 +74,17 @@ class Gguf {
   std::map<std::string, GgufTensor, std::less<>> tensors_;
 };
 
-/// Whether the file begins as a GGUF file does.
+/// Whether the file begins like a GGUF file.
 bool is_gguf(const std::filesystem::path& path);
 
 struct GgufOut {
   std::string name;
   ConstView view;                  // f32
-  const GgufType* type = nullptr;  // whose blocks divide the rows
+  const GgufType* type = nullptr;  // whose blocks evenly divide the rows
 };
 
-/// Writes atomically. `metadata` is an object: a whole number becomes an u32, another number an
-/// f32, a list of whole numbers one of i32, of other numbers one of f32; flags and texts stay what
-/// they are.
+/// Writes atomically. `metadata` is an object: whole numbers become u32, other numbers f32, lists
+/// of whole numbers lists of i32, other lists of numbers lists of f32; flags and texts are kept.
 void write_gguf(const std::filesystem::path& path, const Json& metadata,
                 std::span<const GgufOut> tensors);
 

@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x46554747;  // "GGUF"
 constexpr std::uint64_t kMostItems =
-    std::uint64_t{1} << 23;  // of all lists together: a file of 100 bytes takes no memory
-constexpr std::uint64_t kMostName = 1 << 16;  // bytes of a key or a tensor's name
+    std::uint64_t{1} << 23;  // for all lists together: a file of 100 bytes must not take memory
+constexpr std::uint64_t kMostName = 1 << 16;  // bytes of the name of a key or tensor
 constexpr std::uint32_t kMostDims = 4;
-constexpr std::size_t kShownBytes = 100;  // of a name in a message
+constexpr std::size_t kShownBytes = 100;  // of a name shown in a message
 
 using enum GgufValue;
 
@@ -40,8 +40,8 @@ class Parser {
     read_version();
     const auto tensors = number<std::uint64_t>("the number of tensors");
     const auto keys = number<std::uint64_t>("the number of keys");
-    // The least that one of either takes: a name's length, and of a tensor also dimensions, type
-    // and place.
+    // The least size of an entry: a name's length and, for a tensor, also dimensions, type and
+    // place.
     require_room(keys, 13, "the number of keys");
     require_room(tensors, 32, "the number of tensors");
     for (std::uint64_t i = 0; i < keys; ++i) read_key();
@@ -113,7 +113,7 @@ class Parser {
 
   static std::string shown(const std::string& name) { return clipped(name, kShownBytes); }
 
-  // `what`: the key, as messages show it.
+  // `what`: the key as shown in messages.
   Json value(const std::string& what, std::uint32_t type) {
     switch (static_cast<GgufValue>(type)) {
       case kU8:
@@ -147,7 +147,7 @@ class Parser {
     }
   }
 
-  // 1e-05 for the f32 next to it, as configurations have it, not 9.999999747378752e-06.
+  // The shortest text for the f32: 1e-05, as in configurations, not 9.999999747378752e-06.
   static double shortest(float number) {
     const std::string text = fmt::format("{}", number);
     double value = 0;
@@ -237,8 +237,8 @@ class Parser {
     return *value;
   }
 
-  // `begin` is from the data's begin on and `end` a length, as the entries of the tensors are read;
-  // from here on both are bytes of the file.
+  // When tensors are parsed, `begin` counts from the beginning of the data and `end` is a length;
+  // from here on both are offsets in the file.
   void place_tensors() {
     const std::uint64_t align = alignment();
     const std::uint64_t data = (at_ + align - 1) / align * align;

@@ -1,4 +1,4 @@
-// The header of one GGUF file, checked wholly.
+// The header of one GGUF file, checked completely.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace heed {
 
-/// The types of metadata, as the file numbers them.
+/// The types of metadata, with their numbers in the file.
 enum class GgufValue : std::uint32_t {
   kU8,
   kI8,
@@ -30,7 +30,7 @@ enum class GgufValue : std::uint32_t {
   kF64
 };
 
-/// Where tensors begin, in bytes, unless the file says otherwise.
+/// Alignment of tensors in bytes, unless the file says otherwise.
 inline constexpr std::uint64_t kGgufAlignment = 32;
 
 struct GgufHeader {

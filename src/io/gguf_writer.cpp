@@ -20,7 +20,7 @@ void put_text(std::string& to, std::string_view text) {
   to += text;
 }
 
-// The type of a value, as an item of a list or alone.
+// The type of a value, in a list or alone.
 GgufValue type_of(const Json& value, bool in_list) {
   if (value.is_array()) return kList;
   if (value.is_text()) return kText;

@@ -19,14 +19,14 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "heed's files are little-endian");
 
-constexpr std::size_t kMaxHeader = 1 << 20;  // NumPy's are 118 bytes
+constexpr std::size_t kMaxHeader = 1 << 20;  // NumPy's headers have 118 bytes
 
 struct Opening {
   NpyHeader header;
   std::int64_t data_begin = 0;
 };
 
-// The eight bytes that every file begins with; returns its major version.
+// Reads the eight bytes at the beginning of every file; returns the major version.
 unsigned char read_version(InputFile& file, const std::filesystem::path& path) {
   std::array<unsigned char, 8> start = {};
   const std::size_t have = file.read(start.data(), start.size());
@@ -49,7 +49,7 @@ unsigned char read_version(InputFile& file, const std::filesystem::path& path) {
 
 Opening read_opening(InputFile& file, const std::filesystem::path& path) {
   const std::size_t length_bytes = read_version(file, path) == 1 ? 2 : 4;
-  std::array<unsigned char, 4> digits = {};  // of the header's length, the lowest first
+  std::array<unsigned char, 4> digits = {};  // of the header's length, little-endian
   std::size_t have = file.read(digits.data(), length_bytes);
   std::size_t length = 0;
   for (std::size_t i = have; i-- > 0;) length = length << 8 | digits[i];
@@ -70,7 +70,7 @@ Opening read_opening(InputFile& file, const std::filesystem::path& path) {
   return {parse_npy_dictionary(dictionary, begin, path), begin + static_cast<std::int64_t>(length)};
 }
 
-// The bytes of the array; an error when they do not fit 63 bits.
+// Size of the array in bytes; an error if it exceeds 63 bits.
 std::int64_t data_bytes(const NpyHeader& header, const std::filesystem::path& path) {
   auto bytes = static_cast<std::int64_t>(size_bytes(header.dtype));
   bool overflow = false;
@@ -112,7 +112,7 @@ void check_booleans(const Tensor& tensor, std::int64_t data_begin,
   }
 }
 
-// The memory of a Fortran-order array, seen with its own shape.
+// A Fortran-order array's memory as a view with the array's own shape.
 ConstView fortran_view(const Tensor& tensor) {
   Shape strides = tensor.shape();
   std::int64_t step = 1;
@@ -130,7 +130,7 @@ Tensor read_npy(const std::filesystem::path& path) {
   const Opening opening = read_opening(file, path);
   const NpyHeader& header = opening.header;
   const std::int64_t expected = data_bytes(header, path);
-  if (const std::int64_t size = file.size(); size >= 0)  // before memory is asked for
+  if (const std::int64_t size = file.size(); size >= 0)  // checked before memory is allocated
     check_end(opening, size - opening.data_begin, expected, path);
   Tensor tensor = Tensor::empty(header.shape, header.dtype);
   const std::size_t found = file.read(tensor.view().raw(), static_cast<std::size_t>(expected));

@@ -19,7 +19,7 @@ constexpr std::pair<DType, std::string_view> kDescriptors[] = {
     {DType::kI32, "<i4"}, {DType::kI8, "|i1"},  {DType::kU8, "|u1"},  {DType::kBool, "|b1"},
 };
 
-// Reads Python's literals as far as NumPy writes them.
+// Reads the Python literals that NumPy writes.
 class Dictionary {
  public:
   Dictionary(std::string_view text, std::int64_t offset, const std::filesystem::path& path)
@@ -96,7 +96,7 @@ class Dictionary {
     const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), number);
     if (error != std::errc() || number < 0) fail_at("a number of at least 0");
     position_ += static_cast<std::size_t>(end - begin);
-    accept('L');  // Python 2 wrote long integers so
+    accept('L');  // Python 2's suffix of long integers
     return number;
   }
   Shape tuple() {

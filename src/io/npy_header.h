@@ -17,8 +17,8 @@ struct NpyHeader {
   Shape shape;
 };
 
-/// The dictionary's text, `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`, which
-/// stands at byte `offset` of `path` (for messages only).
+/// The dictionary's text, `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`, at byte
+/// `offset` of `path` (both for messages only).
 NpyHeader parse_npy_dictionary(std::string_view text, std::int64_t offset,
                                const std::filesystem::path& path);
 

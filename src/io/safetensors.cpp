@@ -55,7 +55,7 @@ namespace {
 [[noreturn]] void fail_without(const std::filesystem::path& path, const std::string& name,
                                std::vector<std::string> names) {
   constexpr std::size_t kShown = 8;
-  constexpr std::size_t kLongest = 100;  // a broken file may hold any
+  constexpr std::size_t kLongest = 100;  // a corrupt file may contain any name
   const std::size_t count = names.size();
   names.resize(std::min(count, kShown));
   for (std::string& shown : names) shown = clipped(shown, kLongest);
@@ -93,7 +93,7 @@ Tensor Safetensors::mapped(const std::string& name) const {
 
 namespace {
 
-// The names, types, shapes and places of the tensors, which follow the header in this order.
+// The header: names, types, shapes and places of the tensors, which follow it in this order.
 std::string header_text(const std::filesystem::path& path,
                         const std::vector<const NamedView*>& tensors,
                         const std::map<std::string, std::string>& metadata) {

@@ -16,7 +16,7 @@ namespace heed {
 namespace {
 
 constexpr std::uint64_t kLengthBytes = 8;
-constexpr std::uint64_t kMostHeaderBytes = 100'000'000;  // as the format's own library has it
+constexpr std::uint64_t kMostHeaderBytes = 100'000'000;  // the limit of the format's own library
 
 class HeaderParser {
  public:
@@ -77,7 +77,7 @@ class HeaderParser {
     return result;
   }
 
-  // A member that is a list of whole numbers of at least 0.
+  // A member that is a list of nonnegative whole numbers.
   std::vector<std::int64_t> numbers(const std::string& name, const Json& entry,
                                     const char* member) const {
     const Json& list = entry[member];
@@ -126,7 +126,7 @@ class HeaderParser {
     return {.dtype = dtype, .shape = Shape(extents), .begin = begin, .end = end};
   }
 
-  // "more than 2^63" where they do not fit.
+  // "more than 2^63" if the product does not fit.
   static std::string bytes_of(const std::vector<std::int64_t>& extents, DType dtype) {
     auto bytes = static_cast<std::int64_t>(size_bytes(dtype));
     bool overflow = false;
@@ -135,7 +135,7 @@ class HeaderParser {
     return overflow ? "more than 2^63" : fmt::to_string(bytes);
   }
 
-  // Every byte after the header belongs to exactly one tensor.
+  // Checks that every byte after the header belongs to exactly one tensor.
   void check_cover(const std::map<std::string, StoredTensor>& tensors) const {
     std::vector<std::pair<const StoredTensor*, std::string_view>> sorted;
     for (const auto& [name, tensor] : tensors) sorted.emplace_back(&tensor, name);

@@ -1,4 +1,4 @@
-// The JSON header of a safetensors file, checked wholly.
+// The JSON header of a safetensors file, checked completely.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace heed {
 struct StoredTensor {
   DType dtype = DType::kF32;
   Shape shape;
-  std::int64_t begin = 0;  // bytes of the file, not of its data part
+  std::int64_t begin = 0;  // offset in the file, not in its data part
   std::int64_t end = 0;
 };
 

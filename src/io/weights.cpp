@@ -1,4 +1,4 @@
-// The weights of a model folder, in one file or in shards.
+// The weights of a model folder, in one file or several shards.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kIndex = "model.safetensors.index.json";
 
-// Which file holds a tensor, as the index says.
+// Which file holds each tensor, according to the index.
 std::map<std::string, std::string> read_index(const std::filesystem::path& path) {
   const JsonText index = JsonText::parse(read_file(path, kMostIndexBytes),
                                          {.file = path.string(), .unique_keys = true});
@@ -41,7 +41,7 @@ std::map<std::string, std::string> read_index(const std::filesystem::path& path)
         .expected = std::move(expected)});
 }
 
-// Pickles run code when they are read, so others turn them into tensors first.
+// Reading a pickle runs its code, so heed asks the user to convert it first.
 [[noreturn]] void fail_without_weights(const std::filesystem::path& folder) {
   const bool pickled = std::filesystem::exists(folder / "pytorch_model.bin") ||
                        std::filesystem::exists(folder / "pytorch_model.bin.index.json");
@@ -128,7 +128,7 @@ const TensorFile& Weights::file_of(const std::string& name) const {
   if (files_.size() > 1)
     fail_in(folder_, ErrorCode::kNotFound,
             fmt::format("none of the {} shards holds tensor '{}'", files_.size(), name));
-  return *files_.front();  // whose own error says what it holds
+  return *files_.front();  // whose error lists its tensors
 }
 
 ConstView Weights::tensor(const std::string& name) const {

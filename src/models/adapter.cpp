@@ -26,15 +26,15 @@ bool is_there(const fs::path& file) {
   return fs::exists(file, ignored);
 }
 
-// The change of one tensor of the base.
+// The change of one tensor of the base model.
 struct Change {
   std::string a = {}, b = {};  // names of the two matrices
-  std::string whole = {};      // the tensor that replaces the base's
+  std::string whole = {};      // the tensor that replaces that of the base
   double scale = 0;
-  bool transposed = false;  // W is [inputs, outputs], as A B are
+  bool transposed = false;  // W is [inputs, outputs], like A B
 };
 
-// W += scale B A, a row of W at a time: B [out, r], A [r, in].
+// W += scale B A, one row of W at a time: B [out, r], A [r, in].
 void add_product(Tensor& weight, const Tensor& b, const Tensor& a, double scale) {
   const std::int64_t rows = weight.dim(0), columns = weight.dim(1), r = a.dim(0);
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -47,7 +47,7 @@ void add_product(Tensor& weight, const Tensor& b, const Tensor& a, double scale)
   }
 }
 
-// The files of the base, with what the adapter changes of their tensors.
+// The files of the base model, with the adapter's changes applied.
 class AdaptedFile final : public TensorFile {
  public:
   AdaptedFile(Weights base, Safetensors adapter, std::map<std::string, Change> changes)
@@ -114,7 +114,7 @@ class AdaptedFile final : public TensorFile {
   mutable std::map<std::string, Tensor> read_;
 };
 
-// Reads the names of an adapter's tensors into changes of the base's.
+// Maps an adapter's tensors to changes of the base's tensors.
 class Reader {
  public:
   Reader(const Weights& base, const Safetensors& adapter, AdapterConfig config, bool is_gpt2,
@@ -161,7 +161,7 @@ class Reader {
     read_whole(name, std::string(own));
   }
 
-  // A module that was trained as a whole, or a bias.
+  // A module that was trained in full, or a bias.
   void read_whole(const std::string& name, std::string own) {
     for (const std::string_view inside : {".base_layer.", ".modules_to_save.default."})
       if (const std::size_t at = own.find(inside); at != std::string::npos)
@@ -173,13 +173,13 @@ class Reader {
     change.whole = name;
   }
 
-  // The base may leave prefixes of the model's names out, or have more of them.
+  // The base may omit prefixes of the model's names, or have additional ones.
   std::string target_of(const std::string& name, const std::string& wanted) const {
     for (std::size_t at = 0; at != std::string::npos && at < wanted.size();) {
       const std::string shorter = wanted.substr(at);
       if (base_.contains(shorter)) return base_.stored_name(shorter);
       const std::size_t dot = wanted.find('.', at);
-      // "weight" alone, or a layer's number, names no module
+      // "weight" alone or a layer's number is not a module
       if (dot == std::string::npos || wanted.find('.', dot + 1) == std::string::npos) break;
       at = dot + 1;
     }
@@ -195,7 +195,7 @@ class Reader {
     return found;
   }
 
-  // A head that is tied to the table of tokens would change with it; in peft it does not.
+  // A head tied to the embeddings would change with them; in peft it does not.
   void check_tied(const std::string& target, const std::string& name, bool is_embedding) const {
     constexpr std::string_view kTables[] = {"embed_tokens.weight", "wte.weight",
                                             "word_embeddings.weight", "embed_in.weight",
@@ -228,7 +228,7 @@ class Reader {
     change.scale = config_.scale(modules_.at(change.a), a[0]);
   }
 
-  // GPT-2's Conv1D. Its square weights fit either way.
+  // GPT-2's Conv1D. Its square weights fit both ways.
   bool is_stored_in_out(const std::string& target, const Shape& shape, const Shape& a,
                         const Shape& b) const {
     if (a[1] != b[0]) return shape == Shape{a[1], b[0]};
@@ -243,10 +243,10 @@ class Reader {
   bool is_gpt2_ = false;
   bool ties_ = false;
   std::map<std::string, Change> changes_;
-  std::map<std::string, std::string> modules_;  // of the names of A
+  std::map<std::string, std::string> modules_;  // keyed by the name of A
 };
 
-// A model whose files have no head of their own, or whose configuration ties it.
+// A model whose files have no separate head, or whose configuration ties it.
 bool ties_head(const Weights& base, const Json& config) {
   if (const std::optional<bool> said = config["tie_word_embeddings"].as_flag(); said && *said)
     return true;

@@ -12,7 +12,7 @@
 namespace heed {
 namespace {
 
-// Keys that heed reads, and keys that say nothing about the weights of a finished adapter.
+// Keys that heed reads, and keys without effect on a finished adapter's weights.
 constexpr std::string_view kKnownKeys[] = {"peft_type",
                                            "base_model_name_or_path",
                                            "lora_alpha",
@@ -57,7 +57,7 @@ void require_lora(const JsonText& config) {
   if (root["use_dora"] == Json(true))
     refuse(root["use_dora"], "use_dora",
            "false: merge a DoRA adapter into its base first (peft's merge_and_unload)");
-  // These start from other weights than the base's, which the file does not hold.
+  // Other initialisations start from changed base weights, which the file does not hold.
   constexpr std::string_view kPlain[] = {"gaussian", "eva", "orthogonal"};
   if (const std::string* start = root["init_lora_weights"].as_text();
       start != nullptr && std::ranges::find(kPlain, *start) == std::end(kPlain))
@@ -68,8 +68,8 @@ void require_lora(const JsonText& config) {
       refuse(value, key, "null or false: heed's LoRA does not have it");
 }
 
-// peft takes the keys for regular expressions that a module's name ends with; a plain name is one
-// in which "." stands for any character.
+// peft treats these keys as regular expressions for the end of a module's name; a plain name is one
+// in which "." matches any character.
 void require_name(const JsonText& config, const std::string& key) {
   if (key.find_first_of("*+?()[]{}|\\$") != std::string::npos)
     config.refuse(config.root()["alpha_pattern"], "alpha_pattern",

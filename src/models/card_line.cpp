@@ -1,4 +1,4 @@
-// The line by which a model introduces itself.
+// The first line of a model's description.
 #include <algorithm>
 #include <cctype>
 #include <sstream>
@@ -21,12 +21,12 @@ std::string trimmed(const std::string& line) {
   return line.substr(begin, line.find_last_not_of(kSpaces) - begin + 1);
 }
 
-// Headings, HTML and images say nothing on a terminal.
+// Headings, HTML and images are useless on a terminal.
 bool is_prose(const std::string& line) {
   return std::string_view("#<!").find(line.front()) == std::string_view::npos;
 }
 
-// The place of the bracket that closes the one at `open`; npos without one.
+// The bracket that closes the one at `open`; npos if there is none.
 std::size_t closing(std::string_view text, std::size_t open) {
   const char opens = text[open];
   const char closes = opens == '[' ? ']' : ')';
@@ -40,7 +40,7 @@ std::size_t closing(std::string_view text, std::size_t open) {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// Without the marks of links, images, emphasis and code.
+// Removes the markup of links, images, emphasis and code.
 class Plain {
  public:
   explicit Plain(std::string_view markdown) : text_(markdown) {}
@@ -52,7 +52,7 @@ class Plain {
   }
 
  private:
-  // [words](address) is its words, ![words](address) nothing.
+  // [words](address) becomes its words, ![words](address) is dropped.
   bool link() {
     const bool image = text_.substr(at_).starts_with("![");
     const std::size_t open = at_ + (image ? 1 : 0);
@@ -67,7 +67,7 @@ class Plain {
     return true;
   }
 
-  // A star between blanks and an underscore within a word are themselves.
+  // A star between spaces and an underscore within a word are literal.
   bool emphasis() {
     const char mark = text_[at_];
     if (mark != '*' && mark != '_' && mark != '`') return false;
@@ -112,7 +112,7 @@ std::string first_paragraph(const std::string& markdown) {
     } else {
       const std::string plain = trimmed(Plain(paragraph).read());
       if (!plain.empty()) return plain;
-      paragraph.clear();  // nothing but pictures
+      paragraph.clear();  // only pictures
     }
   }
   return trimmed(Plain(paragraph).read());
@@ -128,7 +128,7 @@ std::string card_line(const std::filesystem::path& folder) {
     try {
       const std::string text = read_file(card);
       if (find_invalid_utf8(text) < 0) return first_paragraph(text);
-    } catch (const Error&) {  // a model is not refused for its card
+    } catch (const Error&) {  // a broken card is no reason to reject a model
     }
   }
   return {};

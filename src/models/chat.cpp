@@ -9,7 +9,7 @@
 namespace heed {
 namespace {
 
-// Like transformers: what is null counts as absent.
+// Like transformers, treats null as absent.
 Json without_nulls(const Json& messages) {
   Json kept = Json::array();
   for (const Json& message : messages.items()) {
@@ -21,7 +21,7 @@ Json without_nulls(const Json& messages) {
   return kept;
 }
 
-// A file that names no such token leaves it to the class of the tokenizer: then it is the one that
+// If the files do not name such a token, the tokenizer's class has it: then it is the token that
 // begins or ends the model's texts.
 void add_missing_tokens(const LoadedModel& model, Json& tokens) {
   const ModelInfo& info = model.model->info();
@@ -33,7 +33,7 @@ void add_missing_tokens(const LoadedModel& model, Json& tokens) {
   add("eos_token", info.end_tokens.empty() ? -1 : info.end_tokens.front());
 }
 
-// Leaves out tokens that the files set to null.
+// Omits tokens that the files set to null.
 Json variables_of(const LoadedModel& model, const Json& given) {
   Json tokens = named_special_tokens(model.folder);
   add_missing_tokens(model, tokens);

@@ -21,7 +21,7 @@ JsonText json_of(const fs::path& file) {
   return JsonText::parse(fs::exists(file) ? read_file(file) : "{}", {.file = file.string()});
 }
 
-// A list of {"name": "default", "template": "..."}.
+// Finds a template in a list of {"name": "default", "template": "..."}.
 const Json* named(const Json& list, std::string_view name) {
   for (const Json& entry : list.items())
     if (entry["name"] == Json(name)) return &entry["template"];

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kOfTexts = "ForSequenceClassification";
 constexpr std::string_view kOfTokens = "ForTokenClassification";
 
-// What `transformers` calls the parts of the head; a middle layer stands before that of texts.
+// The names of the head's parts in `transformers`; heads for texts may have a middle layer.
 struct Head {
   std::string_view model_type, architecture;
   const char *middle, *of_texts, *of_tokens;
@@ -111,7 +111,7 @@ Activation plain(MiddleActivation activation) {
   return activation == Between::kRelu ? Activation::kRelu : Activation::kGelu;
 }
 
-// Row places[b] of each text: [B, T, C] -> [B, 1, C], or the other way into zeros.
+// Copies row places[b] of each text: [B, T, C] -> [B, 1, C], or back into zeros.
 void copy_rows(const std::vector<std::int64_t>& places, const View& all, const View& chosen,
                bool back) {
   const std::size_t bytes = static_cast<std::size_t>(all.dim(2)) * size_bytes(all.dtype());
@@ -165,19 +165,19 @@ Classifier::Classifier(std::unique_ptr<Model> base, ClassifierConfig config)
       base_(std::move(base)),
       info_(base_->info()),
       out_(out_layer(config_, info_.width)) {
-  info_.has_logits = false;                              // of words
-  info_.source_positions = info_.source_vocabulary = 0;  // its source is the text
+  info_.has_logits = false;                              // no vocabulary logits
+  info_.source_positions = info_.source_vocabulary = 0;  // the text is its source
   const Head& head = head_of(config_);
   if (!config_.by_text || head.middle == nullptr) return;
   middle_.emplace(head.middle, LinearShape{.in = info_.width, .out = info_.width});
   activation_ = head.activation;
 }
 
-// An encoder's first token stands for its text, a decoder's last one has seen all of it, and an
-// encoder-decoder's stands where it has read the text's last end token.
+// The token whose state represents the text: an encoder's first, a decoder's last, which has seen
+// all others, and for an encoder-decoder the last end token of the text.
 std::vector<std::int64_t> Classifier::places(const Batch& batch, const Run& run) const {
   std::vector<std::int64_t> rows = run.row_lengths(batch.ids.dim(0), batch.ids.dim(1));
-  const bool decodes = head_of(config_).middle == nullptr;  // also one that is not causal
+  const bool decodes = head_of(config_).middle == nullptr;  // even if it is not causal
   for (std::size_t b = 0; b < rows.size(); ++b) {
     std::int64_t& row = rows[b];
     if (!base_->info().reads_source()) {
@@ -233,7 +233,7 @@ void Classifier::backward(const Tensor& dlogits, const Batch& batch, Run& run,
                           Gradients& gradients) const {
   Tensor dx = out_.backward(dlogits, run, gradients);
   if (middle_) {
-    const Tensor kept = run.saved->take();  // behind tanh, before the others
+    const Tensor kept = run.saved->take();  // after tanh, before the others
     if (activation_ == Between::kTanh)
       dx = softcap_backward(kept, 1, dx);
     else

@@ -1,5 +1,5 @@
-// Labels of texts or of their tokens: a small head on the last states of an encoder or a decoder,
-// with the names and the form that `transformers` gives it in each family.
+// Labels for texts or for their tokens: a small head on the last states of an encoder or decoder,
+// with the names and structure that `transformers` uses in each family.
 #pragma once
 
 #include <cstdint>
@@ -20,23 +20,23 @@ namespace heed {
 struct ClassifierConfig {
   std::string model_type;
   std::vector<std::string> labels;
-  bool by_text = false;  // one label a text; else one a token
+  bool by_text = false;  // one label per text; else one per token
 };
 
-/// As `architectures` and `id2label` tell; none where the configuration is of another model.
+/// Reads `architectures` and `id2label`; empty if the configuration is not a classifier's.
 std::optional<ClassifierConfig> classifier_config(const Config& config);
-/// The members of a config.json that say so; kUnsupported where the family has no such head.
+/// The members of config.json for this classifier; kUnsupported if the family has no such head.
 Json classifier_members(const ClassifierConfig& classifier);
 
 enum class MiddleActivation : std::uint8_t { kTanh, kRelu, kGelu };
 
 class Classifier : public Model {
  public:
-  /// Over a model of `config`'s family without a head of its own; the head is not initialised.
+  /// Wraps a model of `config`'s family without a head; the classifier's head is not initialised.
   Classifier(std::unique_ptr<Model> base, ClassifierConfig config);
 
   const ModelInfo& info() const override { return info_; }
-  /// Logits [B, T, labels], or of texts [B, 1, labels].
+  /// Logits [B, T, labels], or for texts [B, 1, labels].
   Tensor forward(const Batch& batch, Run& run) const override;
   void backward(const Tensor& dlogits, const Batch& batch, Run& run,
                 Gradients& gradients) const override;
@@ -50,8 +50,8 @@ class Classifier : public Model {
   void load_head(const Weights& weights);
 
  private:
-  // The batch that the base reads. An encoder-decoder reads the text as its source, and the text
-  // after the start token as the target.
+  // The batch that the base model reads. An encoder-decoder reads the text as source, and the text
+  // after the start token as target.
   class Pass {
    public:
     Pass(const Model& base, const Batch& batch, const Run& run);
@@ -66,7 +66,7 @@ class Classifier : public Model {
   ClassifierConfig config_;
   std::unique_ptr<Model> base_;
   ModelInfo info_;
-  std::optional<Linear> middle_;  // C -> C, of texts
+  std::optional<Linear> middle_;  // C -> C, for texts
   MiddleActivation activation_ = MiddleActivation::kTanh;
   Linear out_;  // C -> labels
 };

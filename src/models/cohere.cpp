@@ -1,5 +1,5 @@
-// Command R (Cohere 2024): attention and MLP beside each other behind one norm without a shift, and
-// scaled logits. Command R7B has windows in three of four layers, and positions in those alone.
+// Command R (Cohere 2024): attention and MLP in parallel after one norm without a shift, and scaled
+// logits. Command R7B has windows in three of four layers, and rotary positions only in those.
 #include "models/decoder.h"
 
 namespace heed {

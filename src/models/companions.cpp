@@ -22,7 +22,7 @@ constexpr std::string_view kCompanions[] = {"1_Pooling/config.json",
                                             "README.md",
                                             "LICENSE"};
 
-// What save_model writes, in this form or in another.
+// The files that save_model writes, in any form.
 constexpr std::string_view kWritten[] = {
     "config.json",       "model.safetensors", "model.safetensors.index.json",
     "pytorch_model.bin", "tokenizer.json",    "tokenizer_target.json",

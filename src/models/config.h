@@ -1,4 +1,4 @@
-// Reading the values of a `config.json`, with errors that name the file, the place and the key.
+// Reads the values of `config.json`, with errors that name file, place and key.
 #pragma once
 
 #include <cstdint>
@@ -18,60 +18,60 @@ namespace heed {
 
 class Config {
  public:
-  /// `source` is what errors begin with: the file's path, or "config".
+  /// `source` begins the errors: the file's path, or "config".
   static Config parse(std::string_view text, std::string source,
                       std::string_view expected = "a JSON object with 'model_type'");
-  /// `generation_config.json`: its token ids count before those of this one.
+  /// Adds `generation_config.json`, whose token ids take precedence.
   void prefer_ids_of(Config generation);
 
   bool has(const char* key) const { return find(key) != nullptr; }
-  /// Written as null, which is not the same as left out.
+  /// Written as null, which differs from absent.
   bool null(const char* key) const { return node_->has(key) && find(key) == nullptr; }
   bool is_empty() const { return node_->members().empty(); }
   bool is_text(const char* key) const { return at(key).is_text(); }
   /// Null, an empty list or an empty object.
   bool is_empty(const char* key) const;
-  /// `least` to `most`; 16.0 is 16.
+  /// From `least` to `most`; 16.0 is accepted as 16.
   std::int64_t extent(const char* key, std::int64_t otherwise, std::int64_t least = 1,
                       std::int64_t most = std::int64_t{1} << 30) const;
-  /// One id, or the first of a list; -1 where it is null, negative or an empty list.
+  /// One id, or the first of a list; -1 if it is null, negative or an empty list.
   std::int64_t id(const char* key, std::int64_t otherwise) const;
-  /// One id, a list of them, or null; negative ids stand for none.
+  /// One id, a list of them, or null; negative ids are dropped.
   std::vector<std::int64_t> ids(const char* key, std::vector<std::int64_t> otherwise) const;
-  /// `bad_words_ids`: lists of ids. As transformers has it, those of generation_config.json where
-  /// there is one, else the configuration's own.
+  /// `bad_words_ids`: lists of ids. Like transformers, from generation_config.json if it exists,
+  /// else from the configuration.
   std::vector<std::vector<std::int64_t>> bad_words() const;
   double number(const char* key, double otherwise) const;
   /// Above 0.
   double positive(const char* key, double otherwise) const;
   /// 0 or more.
   double not_negative(const char* key, double otherwise) const;
-  /// At least 0 and below 1.
+  /// In [0, 1).
   double rate(const char* key, double otherwise) const;
   bool flag(const char* key, bool otherwise) const;
   std::string text(const char* key, std::string_view otherwise) const;
-  /// By the names that transformers knows it by.
+  /// An activation by its name in transformers.
   Activation activation(const char* key, std::string_view otherwise) const;
-  /// The one that is called `name`, a part of the value of `key`.
+  /// The activation called `name`, a part of the value of `key`.
   Activation activation_of(const char* key, std::string_view name) const;
-  std::vector<std::string> texts(const char* key) const;  // none where it is absent
+  std::vector<std::string> texts(const char* key) const;  // empty if absent
   /// `count` numbers above 0.
   std::vector<double> positives(const char* key, std::int64_t count) const;
-  /// A member that is an object itself; none where it is absent or null.
+  /// A member that is an object; empty if it is absent or null.
   std::optional<Config> part(const char* key) const;
 
-  /// The keys that were looked for so far, in this one and its copies.
+  /// The keys queried so far, in this object and its copies.
   const std::set<std::string, std::less<>>& asked() const { return *asked_; }
 
-  /// The same as text, with these members added or in the place of its own.
+  /// The configuration as text, with these members added or replaced.
   std::string with(const Json& members) const;
 
-  /// Fails: the value of `key`, which may be a default, is not what is expected.
+  /// Throws: the value of `key`, possibly a default, is not what is expected.
   [[noreturn]] void refuse(const char* key, Phrase found, Phrase expected,
                            ErrorCode code = ErrorCode::kCorrupt) const;
 
  private:
-  const Json* find(const char* key) const;  // null where it is absent or null
+  const Json* find(const char* key) const;  // null if absent or null
   const Json& at(const char* key) const {
     asked_->emplace(key);
     return (*node_)[key];
@@ -80,7 +80,7 @@ class Config {
 
   std::shared_ptr<const JsonText> json_;
   const Json* node_ = nullptr;  // in json_
-  std::string path_ = {};       // of the node: "rope_scaling."
+  std::string path_ = {};       // path of the node: "rope_scaling."
   std::shared_ptr<const Config> generation_ = {};
   std::shared_ptr<std::set<std::string, std::less<>>> asked_ =
       std::make_shared<std::set<std::string, std::less<>>>();

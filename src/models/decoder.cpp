@@ -22,7 +22,7 @@ std::string expert_name(const DecoderShape& shape, int layer, std::int64_t exper
   return block_name(shape, layer) + shape.names.experts + std::to_string(expert) + ".";
 }
 
-// 0 is the embedding's.
+// Site 0 is the embedding's.
 DropoutLayer dropout_of(const DecoderShape& shape, int layer, int branch) {
   return {.rate = shape.dropout, .site = static_cast<std::uint32_t>(2 * layer + 1 + branch)};
 }
@@ -240,17 +240,17 @@ Tensor Decoder::forward(const Batch& batch, Run& run) const {
 }
 
 Tensor Decoder::read_out(const Tensor& stream, Run& run) const {
-  if (!head_) return Model::read_out(stream, run);  // which refuses
+  if (!head_) return Model::read_out(stream, run);  // throws
   return logits(norm_ ? norm_->forward(stream, run) : stream.share(), run);
 }
 
 Tensor Decoder::logits(const Tensor& last, Run& run) const {
-  if (!head_) return {};  // both callers have asked
+  if (!head_) return {};  // both callers have checked
   Tensor logits = logits_of(*head_, last, run);
   if (shape_.logit_scale != 1) logits = scaled(std::move(logits), shape_.logit_scale);
   if (shape_.logit_cap == 0) return logits;
   logits = softcapped(std::move(logits), shape_.logit_cap);
-  if (run.saved != nullptr) run.saved->put(logits.clone());  // a caller may overwrite its own
+  if (run.saved != nullptr) run.saved->put(logits.clone());  // a caller may overwrite its copy
   return logits;
 }
 
@@ -337,8 +337,7 @@ std::unique_ptr<Model> make_decoder(DecoderShape shape, std::uint64_t seed) {
 
 namespace {
 
-// Refuses a folder whose tables or whose last layer have other sizes than the shape tells, before
-// memory is taken.
+// Checks the sizes of the tables and the last layer against the shape, before memory is allocated.
 void require_sizes(const StoredWeights& stored, const DecoderShape& shape) {
   const DecoderNames& names = shape.names;
   const int last_layer = static_cast<int>(shape.layers) - 1;
@@ -370,7 +369,7 @@ std::unique_ptr<Model> load_decoder(DecoderShape shape, const Weights& weights,
   if (is_given(shape.other_head)) heads.push_back(shape.other_head + std::string(".weight"));
   Spelling spelling = {
       .prefix = shape.names.prefix, .wrappers = shape.wrappers, .unused = shape.unused};
-  // As transformers: what the file holds counts where it contradicts the configuration.
+  // Like transformers: if the file contradicts the configuration, the file counts.
   const auto is_another = [&](const std::string& head) {
     return StoredWeights(weights, spelling).differ(head, words);
   };

@@ -1,5 +1,5 @@
-// A decoder that is described by data. A family reads its `config.json` into a `DecoderShape`, and
-// says there which parts it has and what files call them.
+// A decoder described by data. A family converts its `config.json` to a `DecoderShape`, which lists
+// its parts and their names in files.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@
 
 namespace heed {
 
-/// What files call the parameters. A part without a name is absent. Those of a layer begin with
-/// `block`, the layer's number and a dot.
+/// The names of parameters in files. A part without a name is absent. Names within a layer begin
+/// with `block`, the layer's number and a dot.
 struct DecoderNames {
-  const char* prefix = "model.";  // what files of the bare decoder leave out
+  const char* prefix = "model.";  // omitted in files of the bare decoder
   const char* tokens = "model.embed_tokens";
   const char* positions = "";
   const char* embedding_norm = "";
   const char* block = "model.layers.";
   const char* attention_norm = "input_layernorm";
-  const char* attention_inside = "";  // the norm of what the attention adds
-  const char* qkv = "";               // one projection; else q, k and v
+  const char* attention_inside = "";  // norm of the attention's output
+  const char* qkv = "";               // one projection; else q, k and v are separate
   const char* q = "self_attn.q_proj";
   const char* k = "self_attn.k_proj";
   const char* v = "self_attn.v_proj";
@@ -45,33 +45,33 @@ struct DecoderNames {
   const char* gate = "mlp.gate_proj";
   const char* up = "mlp.up_proj";
   const char* down = "mlp.down_proj";
-  const char* router = "mlp.gate";  // of layers with experts; the others have gate, up and down
-  const char* experts = "mlp.experts.";   // with an expert's number and a dot before the next three
-  const char* expert_gate = "gate_proj";  // not given: `expert_up` holds it, in turn
+  const char* router = "mlp.gate";  // in layers with experts; the others have gate, up and down
+  const char* experts = "mlp.experts.";   // followed by the number, a dot and the next three
+  const char* expert_gate = "gate_proj";  // absent: interleaved in `expert_up`
   const char* expert_up = "up_proj";
   const char* expert_down = "down_proj";
-  const char* shared = "";  // the same of an MLP for all tokens: "mlp.shared_expert."
+  const char* shared = "";  // of an MLP for all tokens: "mlp.shared_expert."
   const char* shared_gate = "";
   const char* last_norm = "model.norm";
   const char* head = "lm_head";
 };
 
-/// The settings that may differ from layer to layer.
+/// The settings that may differ between layers.
 struct DecoderLayer {
-  std::int64_t window = 0;                  // keys that a query sees; 0: all before it
-  std::optional<std::size_t> rotation = 0;  // of `DecoderShape::rotations`; none: without positions
+  std::int64_t window = 0;                  // keys that a query sees; 0: all earlier keys
+  std::optional<std::size_t> rotation = 0;  // `DecoderShape::rotations`'s index; none: no positions
   double scale = 1;                         // of scores
-  bool has_experts = false;                 // in the place of one MLP
+  bool has_experts = false;                 // instead of one MLP
 };
 
 struct ExpertsShape {
-  std::int64_t count = 0;   // in each layer that has some
-  std::int64_t chosen = 0;  // for a token
+  std::int64_t count = 0;   // per layer with experts
+  std::int64_t chosen = 0;  // per token
   std::int64_t inner = 0, shared_inner = 0;
   bool sums_to_one = true;  // ExpertsParts::sums_to_one
-  bool bias = false;        // of the router, too
+  bool bias = false;        // also the router's
   double limit = 0;         // MlpParts::limit
-  bool stacked = false;  // files have all experts of a layer in one tensor, named without an ending
+  bool stacked = false;     // files store all experts of a layer in one tensor, without an ending
 
   WeightLayout layout() const { return stacked ? WeightLayout::kInOut : WeightLayout::kOutIn; }
 };
@@ -83,55 +83,54 @@ struct DecoderShape {
   std::int64_t vocabulary = 0, positions = 0;
 
   double embedding_scale = 1;
-  std::int64_t first_position = 0;  // row of the table of positions that the first token has
-  NormShape norm = {};              // of the stream; its width is `width`
-  NormShape head_norm = {};         // of queries and keys: of each head, or of all by its width
+  std::int64_t first_position = 0;  // the first token's row in the table of positions
+  NormShape norm = {};              // of the stream, with width `width`
+  NormShape head_norm = {};         // of queries and keys: per head or over all heads, by width
   std::vector<RopeScaling> rotations = {};
-  bool alibi = false;  // scores fall with the distance, by a slope of each head
+  bool alibi = false;  // scores decrease with distance, with a slope per head
   std::vector<DecoderLayer> of_layers = {};
   WeightLayout layout = WeightLayout::kOutIn;
   bool by_head = false;  // AttentionShape::by_head
   bool qkv_bias = false, out_bias = false, mlp_bias = false, head_bias = false;
   double clip = 0;       // AttentionShape::clip
-  double score_cap = 0;  // 0: none
+  double score_cap = 0;  // 0: no cap
   Activation activation = Activation::kSilu;
   bool up_holds_gate = false;  // MlpParts::holds_gate
   ExpertsShape experts = {};
-  bool parallel = false;    // attention and MLP both read the block's input, through one norm where
+  bool parallel = false;    // attention and MLP both read the block's input, through one norm if
                             // the MLP's has no name (Wang & Komatsuzaki 2021)
-  double branch_scale = 1;  // of what attention and MLP add to the stream
-  double logit_scale = 1, logit_cap = 0;  // cap 0: none
+  double branch_scale = 1;  // factor of what attention and MLP add to the stream
+  double logit_scale = 1, logit_cap = 0;  // cap 0: no cap
   bool causal = true;
-  bool tied = false;       // the head is the table of tokens
-  bool has_words = true;   // false: the decoder has no language-model head
-  bool keeps_tie = false;  // the head is tied whatever the file holds
+  bool tied = false;       // the head is the embedding table
+  bool has_words = true;   // false: no language-model head
+  bool keeps_tie = false;  // the head is tied whatever the file contains
 
-  double embedding_dropout = 0, dropout = 0, attention_dropout = 0;  // `dropout`: of what is added
-  double deviation = 0.02;                                           // of fresh weights
-  std::optional<double> into_stream = {};       // of those that write into the stream, if another
+  double embedding_dropout = 0, dropout = 0, attention_dropout = 0;  // `dropout`: of branch outputs
+  double deviation = 0.02;                                           // of initial weights
+  std::optional<double> into_stream = {};       // for weights that write into the stream
   std::vector<std::string_view> unused = {};    // Spelling::unused
   std::vector<std::string_view> wrappers = {};  // Spelling::wrappers
-  const char* other_head = "";                  // what some files call names.head
-  // A dropout that the configuration asks for and that heed does not have: training is refused.
+  const char* other_head = "";                  // alternative name of names.head
+  // A dropout that the configuration requests and heed does not support: training is refused.
   const char* unserved_dropout_key = "";
   double unserved_dropout = 0;
 
   std::int64_t bos = -1;  // -1: none
   std::vector<std::int64_t> eos = {};
   std::vector<std::vector<std::int64_t>> bad_words = {};
-  std::string json = {};  // the configuration as it is saved
+  std::string json = {};  // the configuration as saved
 
   ModelInfo info() const;
 };
 
-/// Positions that scale with the text's length have no longest one; this bounds memory.
+/// The limit for positions without a maximal length; it bounds memory.
 inline constexpr std::int64_t kAnyLength = std::int64_t{1} << 20;
 
-/// The keys that the configurations of nearly all decoders share, and the values that apply where a
-/// key is absent.
+/// The keys that nearly all decoder configurations share, and their defaults.
 struct UsualKeys {
   std::int64_t layers, heads;
-  std::int64_t kv_heads = 0;  // 0: as many as heads
+  std::int64_t kv_heads = 0;  // 0: same as heads
   std::int64_t width;
   std::int64_t head_dim = 0;  // 0: width / heads
   std::int64_t inner = 0;     // 0: 4 width
@@ -145,45 +144,44 @@ struct UsualKeys {
   const char* activation = "silu";
   const char* epsilon_key = "rms_norm_eps";
   double epsilon = 1e-6;
-  bool heads_alike = false;  // `num_key_value_heads` and `head_dim` are not keys of the family
+  bool heads_alike = false;  // the family has no `num_key_value_heads` and `head_dim`
   bool tied = false;
   std::int64_t bos = -1;
   std::vector<std::int64_t> eos = {};
 };
-/// Reads sizes, epsilon, activation, words and special tokens; one layer like the other, with
-/// scores over the root of head_dim.
+/// Reads sizes, epsilon, activation, vocabulary and special tokens. All layers are alike, with
+/// scores divided by the root of head_dim.
 void read_usual(const Config& config, const UsualKeys& usual, DecoderShape& shape);
-/// One rotation for all layers.
+/// Reads one rotation for all layers.
 void read_rotation(const Config& config, DecoderShape& shape, RopeKeys keys = {});
-/// Reads two rotations: one for layers with a window (`slides`) and one for the others. Each has an
-/// entry of its own in `rope_parameters`; `base` and `local_base` apply where that has no base.
+/// Reads two rotations: one for layers with a window (`slides`) and one for the others. Each has
+/// its entry in `rope_parameters`; `base` and `local_base` are the defaults.
 void read_two_rotations(const Config& config, double base, double local_base,
                         const std::vector<bool>& slides, DecoderShape& shape);
-/// Gives the layers of `slides` the window of `sliding_window`.
+/// Gives the layers in `slides` the window `sliding_window`.
 void read_windows(const Config& config, std::int64_t otherwise, const std::vector<bool>& slides,
                   DecoderShape& shape);
-/// Gives all layers the window of `sliding_window`, where the configuration has one.
+/// Gives all layers the window `sliding_window`, if the configuration has one.
 void read_window_of_all(const Config& config, DecoderShape& shape);
-/// Refuses the list of `key` unless it is absent or has an entry for each layer.
+/// Throws unless the list of `key` is absent or has one entry per layer.
 void require_one_per_layer(const Config& config, const char* key, std::ptrdiff_t entries,
                            std::int64_t layers);
-/// Returns whether each layer has a window: by `layer_types`, or `otherwise` where the list is
-/// absent.
+/// Whether each layer has a window: by `layer_types`, or `otherwise` if the list is absent.
 std::vector<bool> sliding_layers(const Config& config, std::vector<bool> otherwise);
-/// All layers but every `every`-th.
+/// All layers except every `every`-th.
 std::vector<bool> all_but_every(std::int64_t layers, std::int64_t every);
 
-/// A config.json for a training run, of a family that calls its sizes so.
+/// Builds a config.json for training, for a family with these key names.
 struct TrainingKeys {
-  bool gated = true;  // three matrices in the place of two: as many parameters as 4 C has without
-  bool names_kv_heads = false;  // `num_key_value_heads` has another default than the heads
+  bool gated = true;  // three matrices instead of two: the parameters of 4 C without a gate
+  bool names_kv_heads = false;  // `num_key_value_heads` does not default to the number of heads
   const char* layers = "num_hidden_layers";
   const char* heads = "num_attention_heads";
   const char* width = "hidden_size";
   const char* inner = "intermediate_size";
   const char* positions = "max_position_embeddings";
   const char* attention_dropout = "attention_dropout";
-  std::vector<const char*> dropouts = {};  // of what is added; none: it has no such dropout
+  std::vector<const char*> dropouts = {};  // of branch outputs; none: the family has none
 };
 Json usual_training_config(const TrainingShape& shape, const TrainingKeys& keys);
 inline Json plain_training_config(const TrainingShape& shape) {
@@ -208,8 +206,8 @@ class Decoder : public Model {
   ModelParts parts() const override;
   std::string config_json() const override { return shape_.json; }
 
-  /// Normal with the shape's deviations, biases 0, norms' scales 1; each parameter from a stream of
-  /// its own name.
+  /// Normal with the shape's deviations, biases 0, norms' scales 1. Each parameter has a random
+  /// stream given by its name.
   void initialise(std::uint64_t seed);
 
  private:
@@ -238,14 +236,14 @@ class Decoder : public Model {
   DropoutLayer dropout_;
   std::vector<Block> blocks_;
   std::optional<Norm> norm_;
-  std::optional<Linear> head_;  // none: the model has no words
+  std::optional<Linear> head_;  // none: the model has no vocabulary
 };
 
 std::unique_ptr<Model> make_decoder(DecoderShape shape, std::uint64_t seed);
 std::unique_ptr<Model> load_decoder(DecoderShape shape, const Weights& weights,
                                     const Reading& reading);
 
-/// A family of decoders whose configurations `kRead` reads.
+/// A family of decoders whose configurations are read by `kRead`.
 template <DecoderShape (*kRead)(const Config&)>
 Family decoder_family(std::vector<std::string_view> model_types,
                       Json (*training_config)(const TrainingShape&) = plain_training_config) {

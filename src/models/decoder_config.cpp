@@ -1,4 +1,4 @@
-// Reads the keys that the configurations of decoders share.
+// Reads the keys that decoder configurations share.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 namespace heed {
 namespace {
 
-// A decoder keeps an entry for each layer, so a configuration cannot ask for any number of them.
+// A decoder has an entry per layer, so the number of layers is bounded.
 constexpr std::int64_t kMostLayers = 10000;
 
-// FooModel and heads for other tasks have none; a file that says nothing must have them.
+// FooModel and heads for other tasks have none; a file that does not say must have them.
 bool wants_words(const Config& config) {
   const std::vector<std::string> said = config.texts("architectures");
   return said.empty() || std::ranges::any_of(said, [](const std::string& name) {
@@ -93,7 +93,7 @@ Json usual_training_config(const TrainingShape& shape, const TrainingKeys& keys)
                {keys.layers, shape.layers},
                {keys.heads, shape.heads},
                {keys.attention_dropout, shape.attention_dropout},
-               {"pad_token_id", nullptr},  // transformers' own may be a token of the text
+               {"pad_token_id", nullptr},  // transformers' default may be an ordinary token
                {"bos_token_id", end},
                {"eos_token_id", end}};
   if (keys.names_kv_heads) json.set("num_key_value_heads", shape.heads);

@@ -69,7 +69,7 @@ Norms Encoder::norms(const EncoderLayer& layer, const char* name) const {
   return {.after = std::move(norm)};
 }
 
-// Its parameters are those of an earlier block where both layers have one name.
+// Reuses the parameters of an earlier block if both layers have the same name.
 Encoder::Block Encoder::make_block(
     int layer, std::span<const std::shared_ptr<const Rotation>> rotations) const {
   const EncoderLayer& own = shape_.of_layers[static_cast<std::size_t>(layer)];
@@ -84,7 +84,7 @@ Encoder::Block Encoder::make_block(
     of_attention =
         shared != nullptr ? shared->attention.norms() : norms(own, shape_.names.attention_norm);
   Norms of_mlp = shared != nullptr ? shared->mlp.norms() : norms(own, shape_.names.mlp_norm);
-  const auto site = static_cast<std::uint32_t>(2 * layer + 1);  // 0 is the embedding's
+  const auto site = static_cast<std::uint32_t>(2 * layer + 1);  // site 0 is the embedding's
   attention.dropout = {.rate = shape_.dropout, .site = site};
   mlp.dropout = {.rate = shape_.dropout, .site = site + 1};
   mlp.where = {.layer = layer};
@@ -218,10 +218,10 @@ Tensor Encoder::types_of(const Batch& batch) const {
                              : Tensor::zeros(batch.ids.shape(), DType::kI32);
 }
 
-// Between the last states and the words stands a layer that is not linear. Where the embeddings
-// pass a projection, their parts are not those of the stream.
+// BERT's head has a nonlinear layer before the vocabulary, so it has no linear read-out. If the
+// embeddings pass a projection, their parts are not parts of the stream.
 ModelParts Encoder::parts() const {
-  if (projection_) return Model::parts();  // which refuses
+  if (projection_) return Model::parts();  // throws
   StreamParts stream{.words = &words_,
                      .positions = positions_ ? &*positions_ : nullptr,
                      .first_position = shape_.rows.first,

@@ -1,5 +1,5 @@
-// An encoder that is described by data: BERT (Devlin et al. 2019) and its kin. A family reads its
-// `config.json` into an `EncoderShape`, and says there which parts it has and what files call them.
+// An encoder described by data: BERT (Devlin et al. 2019) and related models. A family converts its
+// `config.json` to an `EncoderShape`, which lists its parts and their names in files.
 #pragma once
 
 #include <cstdint>
@@ -25,18 +25,19 @@
 
 namespace heed {
 
-/// What files call the parameters. A part without a name is absent. Those outside of the head begin
-/// with `stem`, which files of the bare encoder leave out; those of a layer with the layer's name.
+/// The names of parameters in files. A part without a name is absent. Names outside the head begin
+/// with `stem`, which files of the bare encoder omit; names within a layer begin with the layer's
+/// name.
 struct EncoderNames {
   const char* stem = "bert.";
   const char* words = "embeddings.word_embeddings";
   const char* positions = "embeddings.position_embeddings";
   const char* types = "embeddings.token_type_embeddings";
   const char* embedding_norm = "embeddings.LayerNorm";
-  const char* projection = "";  // of embeddings into the stream
-  const char* distances = "";   // a bias on scores by distance, for all layers
+  const char* projection = "";  // from embeddings to the stream
+  const char* distances = "";   // a bias by distance, shared by all layers
   const char* layer = "encoder.layer.";
-  const char* qkv = "";  // one projection; else q, k and v
+  const char* qkv = "";  // one projection; else q, k and v are separate
   const char* q = "attention.self.query";
   const char* k = "attention.self.key";
   const char* v = "attention.self.value";
@@ -49,16 +50,16 @@ struct EncoderNames {
   const char* last_norm = "";
   const char* transform = "cls.predictions.transform.dense";
   const char* transform_norm = "cls.predictions.transform.LayerNorm";
-  const char* head_bias = "cls.predictions.bias";  // where the words are tied; else the decoder's
+  const char* head_bias = "cls.predictions.bias";  // with a tied vocabulary; else the decoder's
   const char* decoder = "cls.predictions.decoder";
 };
 
-/// The settings that may differ from layer to layer.
+/// The settings that may differ between layers.
 struct EncoderLayer {
-  std::string name;  // with a dot at its end; layers of one name share their parameters
+  std::string name;  // ends with a dot; layers with the same name share parameters
   bool attention_norm = true;
-  std::int64_t window = 0;                   // keys to each side that a query sees; 0: all
-  std::optional<std::size_t> rotation = {};  // of `EncoderShape::rotations`
+  std::int64_t window = 0;                   // keys that a query sees on each side; 0: all
+  std::optional<std::size_t> rotation = {};  // index into `EncoderShape::rotations`
 };
 
 struct EncoderShape {
@@ -67,25 +68,25 @@ struct EncoderShape {
   std::int64_t heads = 0, width = 0, head_dim = 0, inner = 0, vocabulary = 0;
   std::int64_t positions = 0;  // of the longest text
   std::int64_t types = 0;
-  std::int64_t embedded = 0;  // columns of the embeddings; others than `width` need a projection
+  std::int64_t embedded = 0;  // width of the embeddings; if not `width`, needs a projection
   PositionRows rows = {};     // of the table of positions
   std::vector<EncoderLayer> of_layers = {};
 
-  NormShape norm = {};       // its width is that of its rows
+  NormShape norm = {};       // its width is the rows' width
   bool norms_first = false;  // before each branch; else after it
   std::vector<RopeScaling> rotations = {};
   PositionBiasShape distances = {};
   bool attention_bias = true, mlp_bias = true, transform_bias = true, decoder_bias = true;
   bool up_holds_gate = false;                      // MlpParts::holds_gate
   Activation activation = Activation::kGelu;       // of MLPs
-  Activation head_activation = Activation::kGelu;  // before the words
-  bool tied = true;                                // the words of the head are the embedding
-  bool masked_token_head = true;                   // false: there is none
+  Activation head_activation = Activation::kGelu;  // before the vocabulary layer
+  bool tied = true;                                // the vocabulary layer is the embedding
+  bool masked_token_head = true;                   // false: no head
 
   double embedding_dropout = 0, dropout = 0, attention_dropout = 0;
-  std::vector<std::pair<const char*, double>> unserved = {};  // shares that training must not have
-  double deviation = 0.02;                                    // of fresh weights
-  std::string json = {};                                      // the configuration as it is saved
+  std::vector<std::pair<const char*, double>> unserved = {};  // shares that must be 0 for training
+  double deviation = 0.02;                                    // of initial weights
+  std::string json = {};                                      // the configuration as saved
 
   ModelInfo info() const;
 };
@@ -112,7 +113,7 @@ class Encoder : public Model {
   struct Block {
     Residual<Attention> attention;
     Residual<Mlp> mlp;
-    bool is_first;  // of those that share its parameters
+    bool is_first;  // of the blocks that share its parameters
   };
   struct Head {
     Linear transform;

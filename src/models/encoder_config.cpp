@@ -1,4 +1,4 @@
-// The `config.json` of encoders, and the names of their tensors.
+// Reads the `config.json` of encoders, and the names of their tensors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kMostEncoderLayers = 10000;  // of which each has an entry
+constexpr std::int64_t kMostEncoderLayers = 10000;  // each has an entry
 
 const EncoderKin& encoder_kin(std::string_view model_type) {
   return *std::ranges::find(all_encoder_kin(), model_type, &EncoderKin::model_type);
@@ -60,7 +60,7 @@ void read_encoder_sizes(const Config& config, const EncoderKin& kin, EncoderShap
 void read_rows(const Config& config, const EncoderKin& kin, EncoderShape& read) {
   const std::int64_t said = config.null("pad_token_id") ? 0 : config.id("pad_token_id", 1);
   const std::int64_t pad = kin.padding < 0 ? said : kin.padding;
-  read.rows.pad = kin.counts_past_padding ? pad : -1;  // a negative one pads nothing
+  read.rows.pad = kin.counts_past_padding ? pad : -1;  // a negative one means no padding
   read.rows.first = read.rows.pad + 1;
   read.positions = config.extent("max_position_embeddings", kin.positions) - read.rows.first;
   read.rows.count = read.positions;
@@ -85,7 +85,7 @@ EncoderShape read_encoder(const Config& config) {
   return read;
 }
 
-// Where the file spells the parameters otherwise.
+// Other spellings of the parameters in files.
 Spelling encoder_spelling(const EncoderShape& read) {
   const EncoderNames& names = read.names;
   const std::string bias = names.head_bias, decoder = names.decoder;
@@ -136,7 +136,7 @@ std::unique_ptr<Model> make_encoder(const Config& config, std::uint64_t seed) {
   return model;
 }
 
-// Like transformers: what the file holds counts where it contradicts the configuration.
+// Like transformers: if the file contradicts the configuration, the file counts.
 void untie_if_different(EncoderShape& read, const Config& config, const Weights& weights,
                         const Reading& reading) {
   if (!read.tied || reading.headers_only) return;
@@ -149,7 +149,7 @@ void untie_if_different(EncoderShape& read, const Config& config, const Weights&
   if (!read.tied) read.json = config.with({{"tie_word_embeddings", false}});
 }
 
-// A head for another task may have parts that are called like the one for masked tokens.
+// A head for another task may have parts with the names of the masked-token head.
 bool has_another_head(const Config& config) {
   const std::vector<std::string> said = config.texts("architectures");
   const auto ends = [&](std::string_view task) { return said[0].ends_with(task); };

@@ -8,7 +8,7 @@
 namespace heed {
 namespace {
 
-// RoBERTa's head has an activation of its own, whatever the configuration says.
+// RoBERTa's head has a fixed activation, whatever the configuration says.
 void read_roberta(const Config& /*config*/, EncoderShape& shape) {
   shape.head_activation = Activation::kGelu;
 }
@@ -67,7 +67,7 @@ constexpr EncoderKin kDistilBert = {.model_type = "distilbert",
                                     .layers = 6,
                                     .types = 0};
 
-// ELECTRA (Clark et al. 2020). The generator writes words; the discriminator's head has none.
+// ELECTRA (Clark et al. 2020). The generator predicts tokens; the discriminator's head does not.
 void read_electra(const Config& /*config*/, EncoderShape& shape) {
   if (shape.embedded != shape.width) shape.names.projection = "embeddings_project";
   shape.head_activation = Activation::kGelu;
@@ -87,8 +87,8 @@ constexpr EncoderKin kElectra = {.model_type = "electra",
                                  .inner = 1024,
                                  .more = read_electra};
 
-// ALBERT (Lan et al. 2020): a group's layers share their parameters, and each of them may be
-// several layers with parameters of their own.
+// ALBERT (Lan et al. 2020): the layers of a group share their parameters, and each of them may
+// consist of several layers with different parameters.
 void read_albert(const Config& config, EncoderShape& shape) {
   const auto layers = std::ssize(shape.of_layers);
   const std::int64_t groups = config.extent("num_hidden_groups", 1, 1, layers);
@@ -131,7 +131,7 @@ constexpr EncoderKin kAlbert = {.model_type = "albert",
                                 .dropout = 0,
                                 .more = read_albert};
 
-// MPNet (Song et al. 2020). transformers' number of buckets is fixed, and so is its padding.
+// MPNet (Song et al. 2020). In transformers the number of buckets and the padding are fixed.
 void read_mpnet(const Config& config, EncoderShape& shape) {
   constexpr std::int64_t kBuckets = 32;
   if (const std::int64_t buckets = config.extent("relative_attention_num_buckets", kBuckets);
@@ -191,7 +191,7 @@ void read_modernbert(const Config& config, EncoderShape& shape) {
     shape.of_layers[layer].window = slides[layer] ? window : 0;
     shape.of_layers[layer].rotation = slides[layer] ? 1U : 0U;
   }
-  shape.of_layers[0].attention_norm = false;  // the embeddings are normed
+  shape.of_layers[0].attention_norm = false;  // the embeddings already have a norm
   shape.rotations = {
       modern_rotation(config, shape, "full_attention", "global_rope_theta", 160000),
       modern_rotation(config, shape, "sliding_attention", "local_rope_theta", 10000)};
@@ -203,7 +203,7 @@ void read_modernbert(const Config& config, EncoderShape& shape) {
   shape.decoder_bias = config.flag("decoder_bias", true);
   shape.up_holds_gate = true;
   shape.head_activation = config.activation("classifier_activation", "gelu");
-  shape.dropout = 0;  // after the attention it is that of its weights
+  shape.dropout = 0;  // applies to attention weights only
   shape.unserved = {{"attention_dropout", shape.attention_dropout},
                     {"mlp_dropout", config.rate("mlp_dropout", 0)}};
 }
@@ -251,7 +251,7 @@ void read_nomic(const Config& config, EncoderShape& shape) {
   shape.attention_bias = shape.mlp_bias = false;
 }
 
-// The published files, before transformers had the family.
+// Names in the files published before transformers supported the family.
 constexpr EncoderNames kOlderNomicNames = {
     .stem = "nomic_bert.",
     .positions = "",

@@ -1,4 +1,4 @@
-// The table of encoders: a row for each `model_type`, with the settings in which they differ.
+// The table of encoders: one row per `model_type`, with its differences.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,8 @@
 
 namespace heed {
 
-/// The name of a `model_type`, the names of its tensors, the keys of its config.json, and
-/// transformers' defaults where a key is absent. A key that is null does not exist: its default
-/// counts.
+/// A `model_type`: names of its tensors, keys of its config.json, and transformers' defaults for
+/// absent keys. A null key does not exist, so its default applies.
 struct EncoderKin {
   std::string_view model_type;
   const char *title, *architecture;
@@ -25,15 +24,15 @@ struct EncoderKin {
   const char* attention_dropout_key = "attention_probs_dropout_prob";
   const char* epsilon_key = "layer_norm_eps";
   const char* types_key = "type_vocab_size";
-  const char* embedded_key = nullptr;  // of columns of the embeddings; null: they have the width
+  const char* embedded_key = nullptr;  // width of the embeddings; null: the model's width
   std::int64_t layers = 12, heads = 12, width = 768, inner = 3072, vocabulary = 30522;
   std::int64_t positions = 512, types = 2;
   const char* activation = "gelu";
   double epsilon = 1e-12, dropout = 0.1;
-  bool counts_past_padding = false;     // positions begin in the row behind the padding's own
-  std::int64_t padding = -1;            // the id that is padding there; -1: pad_token_id
-  const EncoderNames* older = nullptr;  // of files that fuse what `names` has apart
-  /// Reads what is not usual into the shape; may be null.
+  bool counts_past_padding = false;     // positions begin in the row after the padding's
+  std::int64_t padding = -1;            // the padding id for that; -1: pad_token_id
+  const EncoderNames* older = nullptr;  // of files that fuse tensors which are separate in `names`
+  /// Reads the family's other settings; may be null.
   void (*more)(const Config& config, EncoderShape& shape) = nullptr;
 };
 

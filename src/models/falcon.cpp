@@ -1,5 +1,5 @@
-// BLOOM (BigScience 2022) and Falcon (Almazrouei et al. 2023). A fused projection gives the queries
-// that share a key, then that key and its value. BLOOM's scores fall with the distance (ALiBi);
+// BLOOM (BigScience 2022) and Falcon (Almazrouei et al. 2023). A fused projection has the queries
+// that share a key, then that key and its value. BLOOM's scores decrease with distance (ALiBi);
 // Falcon rotates queries and keys.
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ constexpr DecoderNames kFalconParts = {.prefix = "transformer.",
                                        .down = "mlp.dense_4h_to_h",
                                        .last_norm = "transformer.ln_f"};
 
-// Older configurations have other names for some sizes.
+// Older configurations use other names for some sizes.
 const char* key_of(const Config& config, const char* key, const char* other) {
   return config.has(key) ? key : other;
 }
@@ -56,8 +56,8 @@ DecoderShape read_bloom(const Config& config) {
   return shape;
 }
 
-// Reads the number of keys. With one key for all queries, the projection gives all queries, then
-// the key, then the value, as for other families.
+// Reads the number of keys. With one key for all queries, the projection has all queries, then the
+// key, then the value, as in other families.
 void read_falcon_keys(const Config& config, bool is_new, DecoderShape& shape) {
   shape.by_head = is_new || !config.flag("multi_query", true);
   shape.kv_heads = shape.by_head ? config.extent("num_kv_heads", shape.heads) : 1;
@@ -113,7 +113,7 @@ DecoderShape read_falcon(const Config& config) {
   read_falcon_keys(config, is_new, shape);
   read_falcon_norms(config, is_new, shape);
   shape.qkv_bias = shape.out_bias = shape.mlp_bias = config.flag("bias", false);
-  shape.unserved_dropout_key = "hidden_dropout";  // of the sum of both branches
+  shape.unserved_dropout_key = "hidden_dropout";  // applies to the sum of both branches
   shape.unserved_dropout = config.rate("hidden_dropout", 0);
   read_rotation(config, shape);
   return shape;

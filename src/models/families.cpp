@@ -37,15 +37,15 @@ Json json_of_ids(const std::vector<std::int64_t>& ids) {
 
 namespace {
 
-// The weights of such folders are codes, which no tensor's type or shape says for certain. MLX
-// calls its entry `quantization`.
+// The weights of such folders are quantised, which cannot be inferred reliably from types and
+// shapes. MLX names the entry `quantization`.
 void refuse_quantised(const Config& config) {
   for (const char* key : {"quantization_config", "quantization"}) {
     const std::optional<Config> found = config.part(key);
     if (!found || found->is_empty()) continue;
     std::string method = key == std::string_view("quantization") ? "mlx" : "";
     if (found->is_text("quant_method")) method = found->text("quant_method", "");
-    // The published gpt-oss, whose experts StoredWeights reads.
+    // The published gpt-oss, whose experts are read by StoredWeights.
     if (method == "mxfp4" && config.text("model_type", "") == "gpt_oss") continue;
     if (method.empty() && (found->has("load_in_4bit") || found->has("load_in_8bit")))
       method = "bitsandbytes";

@@ -1,5 +1,5 @@
-// What a model family gives the registry: one line in families.cpp. Random weights for a fresh
-// model.
+// The interface between a model family and the registry: one line in families.cpp. Also random
+// weights for a new model.
 #pragma once
 
 #include <cstdint>
@@ -19,34 +19,34 @@
 
 namespace heed {
 
-/// What kind of model the members of a family are.
+/// The kind of the family's models.
 enum class FamilyKind : std::uint8_t { kDecoder, kEncoder, kTranslator };
 
 struct DecoderShape;
 
 struct Family {
-  std::vector<std::string_view> model_types;  // as config.json names them
-  /// What the configuration says of the model; throws where it is none that the family reads.
+  std::vector<std::string_view> model_types;  // as in config.json
+  /// Reads the facts about the model from its configuration; throws if the family cannot read it.
   ModelInfo (*describe)(const Config& config) = nullptr;
-  /// With random weights.
+  /// Makes a model with random weights.
   std::unique_ptr<Model> (*make)(const Config& config, std::uint64_t seed) = nullptr;
-  /// With the weights of a file.
+  /// Loads a model's weights from a file.
   std::unique_ptr<Model> (*load)(const Config& config, const Weights& weights,
                                  const Reading& reading) = nullptr;
-  /// The members of a config.json for a training run; null: the family is not trained.
+  /// The members of config.json for a training run; null: the family cannot be trained.
   Json (*training_config)(const TrainingShape& shape) = nullptr;
   FamilyKind kind = FamilyKind::kDecoder;
-  /// The model as data; null where it is no `Decoder`.
+  /// The model as data; null if it is not a `Decoder`.
   DecoderShape (*shape)(const Config& config) = nullptr;
 };
 
-/// What `model_type` may be, in the order of the families.
+/// The values of `model_type`, in the order of the families.
 std::vector<std::string_view> known_model_types();
 
-/// The family that the config asks for; an error names what it is and what is known.
+/// The config's family; the error names its model_type and the known ones.
 const Family& family_of(const Config& config);
 
-/// As `config.json` has token ids: null for none, one alone, else a list.
+/// Token ids as in `config.json`: null for none, a number for one, else a list.
 Json json_of_ids(const std::vector<std::int64_t>& ids);
 
 Family gpt2_family();
@@ -82,8 +82,8 @@ Family gpt_oss_family();
 Family t5_family();
 Family lesson_family();
 
-/// What is called bias is 0, other vectors are `norm`, and matrices are normal with
-/// `deviation(name)`; each parameter is from a stream of its own name.
+/// Parameters named bias are 0, other vectors are `norm`, and matrices are normal with
+/// `deviation(name)`; each parameter has a random stream given by its name.
 struct InitialParameters {
   std::uint64_t seed = 0;
   std::function<double(std::string_view name)> deviation;

@@ -1,5 +1,5 @@
 // Gemma (Gemma team 2024, 2025): a decoder with rotary positions, gated GELU and norms whose files
-// hold the scale less 1. Gemma 2 and 3 have a norm of what each branch adds, too, and windows in
+// hold the scale minus 1. Gemma 2 and 3 also have a norm of each branch's output, and windows in
 // some layers; Gemma 2 caps scores and logits, Gemma 3 has norms of queries and keys.
 #include <cmath>
 
@@ -9,13 +9,13 @@
 namespace heed {
 namespace {
 
-// A cap of null is none.
+// A cap of null means no cap.
 double cap_of(const Config& config, const char* key, double otherwise) {
   if (config.null(key) || (otherwise == 0 && !config.has(key))) return 0;
   return config.positive(key, otherwise);
 }
 
-// What all three are.
+// The settings common to all three.
 void read_gemma(const Config& config, const UsualKeys& usual, DecoderShape& shape) {
   read_usual(config, usual, shape);
   if (config.flag("use_bidirectional_attention", false))
@@ -48,7 +48,7 @@ UsualKeys later_gemma_keys(std::int64_t vocabulary, std::int64_t positions) {
           .eos = {1}};
 }
 
-// Reads the scale of scores and the windows of Gemma 2 and 3; returns the layers with a window.
+// Reads the score scale and the windows of Gemma 2 and 3; returns the layers with a window.
 std::vector<bool> read_later_gemma(const Config& config, DecoderShape& shape, std::int64_t every) {
   const double scale = 1 / std::sqrt(config.positive("query_pre_attn_scalar", 256));
   for (DecoderLayer& layer : shape.of_layers) layer.scale = scale;
@@ -73,7 +73,7 @@ DecoderShape read_gemma1(const Config& config) {
               .bos = 2,
               .eos = {1}},
              shape);
-  // As transformers: the first files say "gelu" and mean the other one.
+  // Like transformers: the first files say "gelu" and mean the tanh version.
   if (config.text("hidden_act", "gelu") == "gelu") shape.activation = Activation::kGeluTanh;
   read_rotation(config, shape);
   return shape;
@@ -94,7 +94,7 @@ DecoderShape read_gemma3(const Config& config) {
   shape.names.q_norm = "self_attn.q_norm";
   shape.names.k_norm = "self_attn.k_norm";
   read_gemma(config, later_gemma_keys(262208, 131072), shape);
-  // transformers reads attn_logit_softcapping, too, and caps no scores.
+  // transformers reads attn_logit_softcapping, but does not cap scores.
   shape.logit_cap = cap_of(config, "final_logit_softcapping", 0);
   const std::vector<bool> slides =
       read_later_gemma(config, shape, config.extent("sliding_window_pattern", 6));
@@ -102,7 +102,7 @@ DecoderShape read_gemma3(const Config& config) {
   return shape;
 }
 
-// The decoder of a model that reads pictures, too. It is written as a model of its own.
+// The text decoder of a model that also reads pictures; it is saved as a separate model.
 DecoderShape read_gemma3_with_pictures(const Config& config) {
   const std::optional<Config> text = config.part("text_config");
   if (!text) config.refuse("text_config", "missing", "the configuration of the text model");

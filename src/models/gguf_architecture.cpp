@@ -15,8 +15,8 @@ namespace {
 constexpr const char* kLayerNormEpsilon = "layer_norm_eps";
 constexpr const char* kPartial = "partial_rotary_factor";
 
-// Not in the file: the largest model divides by its width over its heads, the others by the size of
-// a head.
+// Not in the file: the largest model divides scores by its width over its heads, the others by the
+// head size.
 template <int kLayersOfLargest>
 void set_gemma_scale(const GgufKeys& keys, Json& config) {
   const std::int64_t heads = keys.count("attention.head_count");
@@ -25,7 +25,7 @@ void set_gemma_scale(const GgufKeys& keys, Json& config) {
                                           : config["head_dim"]);
 }
 
-// Not in the file: GPT-NeoX-20B has the GELU with tanh, Pythia the other.
+// Not in the file: GPT-NeoX-20B uses the tanh GELU, Pythia the exact one.
 void set_neox_activation(const GgufKeys& keys, Json& config) {
   config.set("hidden_act", keys.count("block_count") == 44 ? "gelu_fast" : "gelu");
 }
@@ -37,14 +37,14 @@ void set_olmo_kind(const GgufKeys&, Json& config) {
   config.set("architectures", Json::array({"Olmo3ForCausalLM"}));
 }
 
-// A file of the kind "llama" with experts is Mixtral.
+// A file of architecture "llama" with experts is Mixtral.
 void set_mixtral(const GgufKeys&, Json& config) {
   if (!config.has("num_local_experts")) return;
   config.set("model_type", "mixtral");
   config.set("architectures", Json::array({"MixtralForCausalLM"}));
 }
 
-// Without the key llama.cpp divides scores by the root of a head's width.
+// Without the key, llama.cpp divides scores by the root of the head size.
 void set_granite_scale(const GgufKeys& keys, Json& config) {
   if (!keys.has("attention.scale"))
     config.set("attention_multiplier", 1 / std::sqrt(static_cast<double>(keys.head_dim())));
@@ -217,7 +217,7 @@ std::vector<GgufArchitecture> stable_code() {
                        .centred = true,
                        .share = kPartial,
                        .values = {kParallel},
-                       // llama.cpp asks the tensors.
+                       // llama.cpp decides by the tensors.
                        .signs = {{"use_qkv_bias", kBias.tensor},
                                  kHeadNorms,
                                  {kParallel.hub, "ffn_norm.weight", /*absent=*/true}}}},
@@ -270,8 +270,8 @@ std::vector<GgufArchitecture> commands() {
 }
 
 std::vector<GgufArchitecture> smollm_and_glm() {
-  return {// llama.cpp leaves every fourth layer without positions, as SmolLM3's configuration does
-          // where it names none.
+  return {// llama.cpp gives every fourth layer no positions, like SmolLM3's configuration by
+          // default.
           {.name = "smollm3",
            .model_types = {"smollm3"},
            .decoder = {.class_name = "SmolLM3ForCausalLM",

@@ -1,5 +1,5 @@
-// What llama.cpp calls the models that heed's families serve: keys of the metadata and names of
-// tensors. One description of an architecture serves both directions.
+// llama.cpp's names for heed's families: keys of the metadata and names of tensors. One description
+// of an architecture serves reading and writing.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@
 
 namespace heed {
 
-/// The keys and tensors of a file that is read, or of one that is about to be written.
+/// The keys and tensors of a file that is read or will be written.
 struct GgufContent {
   std::string file = {};  // for messages
   std::function<const Json&(std::string_view key)> value = {};
   std::map<std::string, Shape, std::less<>> tensors = {};
-  /// The numbers of the vectors that belong to the configuration: `is_factors`.
+  /// The vectors that belong to the configuration: `is_factors`.
   std::map<std::string, std::vector<double>, std::less<>> factors = {};
 };
 
-/// Whether a tensor holds factors of the frequencies, which the hub writes into the configuration.
+/// Whether a tensor holds frequency factors, which the hub stores in the configuration.
 bool is_factors(std::string_view tensor);
 
-/// The keys of one architecture, `llama.block_count`, with errors that name them.
+/// The keys of one architecture, such as `llama.block_count`, with errors that name them.
 class GgufKeys {
  public:
   GgufKeys(const GgufContent& content, std::string_view architecture)
@@ -41,7 +41,7 @@ class GgufKeys {
   }
   const Json& value(std::string_view key) const { return content_.value(name(key)); }
   bool has(std::string_view key) const { return !value(key).is_null(); }
-  /// A whole number from 1; a list of equal ones, as one a layer, counts as one.
+  /// A whole number from 1 on; a list of equal numbers (one per layer) counts as one.
   std::int64_t count(std::string_view key) const;
   std::int64_t count(std::string_view key, std::int64_t otherwise) const {
     return has(key) ? count(key) : otherwise;
@@ -50,15 +50,15 @@ class GgufKeys {
   double number(std::string_view key, std::optional<double> otherwise = {}) const;
   bool flag(std::string_view key, bool otherwise) const;
   std::string text(std::string_view key, std::string_view otherwise) const;
-  /// A special token, `tokenizer.ggml.bos_token_id`; null for none.
+  /// A special token, `tokenizer.ggml.bos_token_id`; null if there is none.
   Json id(std::string_view key) const;
   bool has_tensor(std::string_view tensor) const { return content_.tensors.contains(tensor); }
-  /// An extent of a tensor that has to be there.
+  /// An extent of a tensor that must exist.
   std::int64_t extent(std::string_view tensor, int axis) const;
-  /// Null where the file does not hold them; else `count` numbers.
+  /// Null if the file does not have them; else `count` numbers.
   const std::vector<double>* factors(std::string_view tensor, std::int64_t count) const;
 
-  /// Fails: what the file says under `key`, its whole name, is not what is expected.
+  /// Throws: the value under `key`, a full name, is not what is expected.
   [[noreturn]] void refuse(std::string_view key, Phrase found, Phrase expected,
                            ErrorCode code = ErrorCode::kCorrupt) const;
 
@@ -70,71 +70,71 @@ class GgufKeys {
 /// How a tensor is rearranged between GGUF and the hub's layout.
 enum class GgufChange : std::uint8_t {
   kNone,
-  kQueryRows,   // rows of a rotated pair stand side by side; the hub has the first of all pairs,
-                // then the second
-  kKeyRows,     // the same, of the heads of keys
-  kHeadRows,    // all queries, all keys, all values; the hub has a key, its queries before it and
-                // its value behind it side by side
+  kQueryRows,   // in the file, rows of a rotated pair are adjacent; on the hub, the first rows of
+                // all pairs precede the second ones
+  kKeyRows,     // the same for heads of keys
+  kHeadRows,    // in the file: all queries, all keys, all values; on the hub: for each key its
+                // queries, the key and its value
   kTransposed,  // the hub has [in, out]
-  kLessOne,     // the hub has the weight without the 1 that the norm adds
+  kLessOne,     // the hub's weight omits the 1 that the norm adds
 };
 /// [outer, first, second, width] becomes [outer, second, first, width].
 Tensor swapped_rows(const Tensor& rows, std::int64_t outer, std::int64_t first,
                     std::int64_t second);
 
-/// Rows of `kHeadRows` as the hub has them, or back.
+/// Converts rows of `kHeadRows` to the hub's order, or back.
 Tensor rows_by_key(const Tensor& rows, std::int64_t heads, std::int64_t kv_heads, bool back);
 
-/// One tensor's name in a file and on the hub; `#` stands for the layer, `%` for an expert (a file
-/// has those of all in one tensor), endings as ".weight" are common to both.
+/// One tensor's name in a file and on the hub; `#` is the layer, `%` an expert (a file stores all
+/// experts in one tensor); endings such as ".weight" are the same in both.
 struct GgufName {
   std::string stored;
   std::string hub;
   GgufChange change = GgufChange::kNone;
 };
 
-/// A key of the file and the key of config.json that says the same: a number or a flag.
+/// A key of the file and the equivalent key of config.json: a number or a flag.
 struct GgufValue {
   std::string_view stored;
   const char* hub;
-  Json otherwise = {};    // where either does not say it; null: it may be absent
-  bool is_count = false;  // a whole number from 1
+  Json otherwise = {};    // default of both; null: may be absent
+  bool is_count = false;  // a whole number from 1 on
 };
-/// A key of config.json that is true where the file holds a tensor of the first layer.
+/// A key of config.json that is true if the file holds a tensor of the first layer.
 struct GgufSign {
   const char* hub;
   std::string_view tensor;
-  bool absent = false;  // true where it does not
+  bool absent = false;  // true if it does not
 };
 
-/// What differs between the decoders. Names of tensors and most keys follow from the family's
+/// The differences between the decoders. Names of tensors and most keys follow from the family's
 /// `DecoderShape`.
 struct GgufDecoder {
-  const char* class_name = "";  // transformers' own
-  TrainingKeys sizes = {};      // what config.json calls them
+  const char* class_name = "";  // the class in transformers
+  TrainingKeys sizes = {};      // key names in config.json
   const char* epsilon = "rms_norm_eps";
   bool centred = false;                   // LayerNorm, whose epsilon has another key
-  bool rotates = true;                    // else it has a table of positions
-  bool turns_neighbours = false;          // llama.cpp turns neighbouring elements
-  const char* base = "rope_theta";        // what config.json calls them
-  const char* share = nullptr;            // null: whole heads turn
-  std::optional<double> local_base = {};  // of layers with a window, where the file has none; 0:
-                                          // that of the others. Absent: all layers turn alike
+  bool rotates = true;                    // false: it has a table of positions
+  bool turns_neighbours = false;          // llama.cpp rotates neighbouring elements
+  const char* base = "rope_theta";        // key in config.json
+  const char* share = nullptr;            // null: whole heads are rotated
+  std::optional<double> local_base = {};  // for layers with a window, if the file has none; 0: the
+                                          // same as the others. Absent: all layers rotate alike
   bool heads_alike = false;       // config.json has neither num_key_value_heads nor head_dim
-  bool mlp_norm_first = false;    // of two norms llama.cpp calls the MLP's the first
+  bool mlp_norm_first = false;    // llama.cpp's first norm is the MLP's
   const char* experts = nullptr;  // the key of their number in config.json; null: no experts
   std::int64_t period = 0;        // each period ends with a layer without a window; 0: no windows
-  std::int64_t window = 0;        // where the file does not say it; 0: none
-  bool lists_windows = false;     // the file has a flag for each layer
+  std::int64_t window = 0;        // if the file does not say it; 0: none
+  bool lists_windows = false;     // the file has a flag per layer
   std::vector<GgufValue> values = {};
   std::vector<GgufSign> signs = {};
-  Json fixed = {};  // what config.json has to say, and the file does not
+  Json fixed = {};  // required in config.json, but not in the file
   void (*finish)(const GgufKeys& keys, Json& config) = nullptr;
 };
-/// The period of an architecture whose layers all have a window.
+/// The period of an architecture in which every layer has a window.
 inline constexpr std::int64_t kAllSlide = std::int64_t{1} << 40;
 
-/// Something that a model computes by, and its value as a text.
+/// A setting that affects a model's computation, and its value as text.
 struct GgufFact {
   std::string_view name;
   std::string value;
@@ -142,21 +142,21 @@ struct GgufFact {
 
 struct GgufArchitecture {
   std::string_view name;
-  std::vector<std::string_view> model_types;  // of those that are written so; what is read is the
-                                              // first, unless `finish` says another
+  std::vector<std::string_view> model_types;  // the types that can be written; reading gives the
+                                              // first, unless `finish` changes it
   GgufDecoder decoder = {};
-  // An encoder or an encoder-decoder has these functions in place of `decoder`.
+  // An encoder or encoder-decoder has these functions instead of `decoder`.
   Json (*config)(const GgufKeys& keys) = nullptr;
   Json (*keys)(const Config& config) = nullptr;
   std::vector<GgufName> (*names)(const Config& config) = nullptr;
   std::vector<GgufFact> (*facts)(const Config& config) = nullptr;
-  bool (*writes)(const Config& config) = nullptr;  // null: all of its model_types
+  bool (*writes)(const Config& config) = nullptr;  // null: can write all its model_types
 };
 
-/// The config.json of the hub's model.
+/// Builds the config.json of the hub's model.
 Json gguf_config(const GgufArchitecture& architecture, const GgufContent& content);
-/// The way back: the keys of a model of this configuration, by their names behind the
-/// architecture's, and the factors of the frequencies by tensor.
+/// The reverse: the keys for a model of this configuration, without the architecture's prefix, and
+/// the frequency factors by tensor.
 struct GgufWritten {
   Json keys;
   std::map<std::string, std::vector<double>, std::less<>> factors = {};
@@ -164,8 +164,8 @@ struct GgufWritten {
 GgufWritten gguf_keys(const GgufArchitecture& architecture, const Config& config);
 /// The names of the tensors that a model of this configuration may have.
 std::vector<GgufName> gguf_names(const GgufArchitecture& architecture, const Config& config);
-/// Fails with the first thing that the model of `config` computes by and a file of this content
-/// would say otherwise.
+/// Throws for the first setting of the model of `config` that a file with this content would not
+/// reproduce.
 void require_said(const GgufArchitecture& architecture, const Config& config,
                   const GgufContent& content);
 
@@ -174,18 +174,17 @@ struct RenamedTensor {
   std::string name;
   GgufChange change = GgufChange::kNone;
 };
-/// The name of a tensor, "blk.3.attn_q.weight", from the column `from` of the names to the column
-/// `to`; none for a tensor that the architecture does not have.
+/// Translates the name of a tensor, "blk.3.attn_q.weight", from column `from` of the names to
+/// column `to`; empty if the architecture does not have the tensor.
 std::optional<RenamedTensor> renamed(const std::vector<GgufName>& names, std::string_view name,
                                      std::string GgufName::* from, std::string GgufName::* to);
 
-/// That of a configuration's `model_type`; kUnsupported names those that have one.
+/// The architecture for a configuration's `model_type`; kUnsupported lists the supported ones.
 const GgufArchitecture& gguf_architecture(const Config& config);
-/// That of `general.architecture`; kUnsupported names those that are known.
+/// The architecture for `general.architecture`; kUnsupported lists the known ones.
 const GgufArchitecture& gguf_architecture(const GgufContent& content);
 
-// The parts of it that are no decoders (gguf_encoders.cpp), and of decoders (gguf_decoder.cpp,
-// gguf_rope.cpp).
+// The parts for encoders (gguf_encoders.cpp) and for decoders (gguf_decoder.cpp, gguf_rope.cpp).
 GgufArchitecture gguf_bert();
 GgufArchitecture gguf_t5();
 GgufArchitecture gguf_t5_encoder();

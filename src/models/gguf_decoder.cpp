@@ -1,5 +1,5 @@
-// GGUF files of decoders: one description of each (gguf_architecture.cpp) and the `DecoderShape` of
-// its family give the configuration of a file and the keys of a configuration.
+// GGUF files of decoders: from a description (gguf_architecture.cpp) and the family's
+// `DecoderShape`, computes the configuration of a file and the keys of a configuration.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -73,7 +73,7 @@ void set_values(const GgufDecoder& decoder, const GgufKeys& keys, Json& config) 
   if (!keys.flag("attention.causal", true)) config.set("is_causal", false);
 }
 
-// 0: no layer has one.
+// 0: no layer has a window.
 std::int64_t window_of(const GgufDecoder& decoder, const GgufKeys& keys) {
   constexpr const char* kKey = "attention.sliding_window";
   if (!keys.has(kKey)) return decoder.window;
@@ -83,7 +83,7 @@ std::int64_t window_of(const GgufDecoder& decoder, const GgufKeys& keys) {
   return *window;
 }
 
-// Returns which layers have a window: by a list of flags, or all but the last of each period.
+// Which layers have a window: by a list of flags, or all except the last of each period.
 std::vector<bool> sliding_layers(const GgufDecoder& decoder, const GgufKeys& keys) {
   constexpr const char* kKey = "attention.sliding_window_pattern";
   const std::int64_t layers = keys.count("block_count");
@@ -140,7 +140,7 @@ Json gguf_decoder_config(const GgufArchitecture& architecture, const GgufKeys& k
 
 namespace {
 
-// The key's number or flag, as a file has it; null where neither says it.
+// The key's number or flag as stored in a file; null if neither side has it.
 Json said(const Config& config, const GgufValue& value) {
   if (const std::optional<bool> flag = value.otherwise.as_flag())
     return config.flag(value.hub, *flag);

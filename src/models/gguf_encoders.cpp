@@ -108,7 +108,7 @@ Json t5_keys(const Config& config) {
   return keys;
 }
 
-// One side's tensors; `cross` is the number of the part that the decoder has between the others.
+// The tensors of one side; `cross` is the number of the decoder's extra part.
 void add_t5_side(const Seq2seqShape& read, const char* stored, const char* hub, bool crosses,
                  std::vector<GgufName>& names) {
   int branch = 0;

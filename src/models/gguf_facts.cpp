@@ -1,4 +1,4 @@
-// The settings that a decoder computes by, to compare a model with its GGUF file.
+// The settings that affect a decoder's computation, to compare a model with its GGUF file.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -39,7 +39,7 @@ std::string described(const RopeScaling& rope) {
   return text;
 }
 
-// One value for all layers, or those of each.
+// One value for all layers, or one per layer.
 template <typename Of>
 std::string by_layer(const DecoderShape& shape, Of of) {
   std::vector<std::string> values;
@@ -67,7 +67,7 @@ std::string sizes_of(const DecoderShape& shape) {
                      shape.inner, shape.vocabulary);
 }
 
-// A window at least as long as the longest text hides nothing.
+// A window as long as the longest text hides nothing.
 std::string windows_of(const DecoderShape& shape) {
   return by_layer(shape, [&](const DecoderLayer& layer) {
     return layer.window < shape.positions ? fmt::to_string(layer.window) : "0";

@@ -29,7 +29,7 @@ using Type = SentencePieceModel::Type;
         .expected = std::move(expected)});
 }
 
-/// The lists of a GGUF file, of the content of a tokenizer.json.
+/// The lists of a GGUF file, from the content of a tokenizer.json.
 class Lists {
  public:
   Lists(const Tokenizer& tokenizer, Json& metadata)
@@ -58,7 +58,7 @@ class Lists {
   }
 
  private:
-  // llama.cpp calls BERT's [CLS] the token that begins a text.
+  // For llama.cpp, BERT's [CLS] is the token that begins a text.
   static constexpr std::pair<const char*, std::string_view> kSpecial[] = {
       {"bos_token_id", "<s>"},
       {"bos_token_id", "<bos>"},
@@ -94,7 +94,7 @@ class Lists {
 
   bool is_of_bytes() const { return json_.root()["decoder"]["type"] == Json("ByteLevel"); }
 
-  // A template, or RoBERTa's frame, puts tokens around a text.
+  // Whether a template, or RoBERTa's frame, puts tokens around a text.
   bool begins() const {
     const std::vector<TokenId> ids = tokenizer_.encode("", true).ids;
     return !ids.empty();
@@ -113,7 +113,7 @@ class Lists {
     set("add_bos_token", begins());
   }
 
-  // llama.cpp's name of how words are cut.
+  // llama.cpp's name for the way words are split.
   std::string_view words(const Json& model) const {
     const Json& root = json_.root();
     WordCutter wanted = {.ignore_merges = model["ignore_merges"].as_flag().value_or(false)};
@@ -137,7 +137,7 @@ class Lists {
                      "or Command R");
   }
 
-  // The earlier two pieces are joined, the higher the score of what they become.
+  // The earlier two pieces are merged, the higher the score of the result.
   void write_sentence_piece(const Json& model) {
     set("model", "llama");
     std::map<std::string, double, std::less<>> scores;

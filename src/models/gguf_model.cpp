@@ -64,9 +64,10 @@ GgufModel::Entries GgufModel::make_entries() const {
       gguf_names(architecture_, Config::parse(config_json(), path().string()));
   Entries entries;
   for (const auto& [name, tensor] : file_.tensors()) {
-    if (is_factors(name)) continue;  // a part of the configuration
+    if (is_factors(name)) continue;  // part of the configuration
     for (const Part& part : parts_of(name, tensor, names)) {
-      // A name that is not in the table stays: no model has such a parameter, and loading says so.
+      // Keeps a name that is not in the table: no model has such a parameter, so loading reports
+      // it.
       RenamedTensor hub = renamed(names, part.name, &GgufName::stored, &GgufName::hub)
                               .value_or(RenamedTensor{.name = part.name});
       const bool is_vector = tensor.shape.rank() == 1;
@@ -168,7 +169,7 @@ StoredVocabulary GgufModel::vocabulary() const {
                              .begin = id("bos"),
                              .end = id("eos"),
                              .unknown = id("unknown"),
-                             .separator = id("seperator"),  // so spelled in the format
+                             .separator = id("seperator"),  // the spelling in the format
                              .padding = id("padding"),
                              .mask = id("mask"),
                              .first = id("cls"),
@@ -205,8 +206,7 @@ TensorKind GgufModel::kind(const std::string& name) const {
   const Entry& at = entry(name);
   Shape shape = at.shape;
   if (at.change == GgufChange::kTransposed) shape = {shape[1], shape[0]};
-  // A scale of a block is an f16, and a code has at most 8 bits: f16 rounds less than the blocks
-  // have.
+  // A block's scale is an f16, and a code has at most 8 bits, so f16 rounds less than the blocks.
   return {.dtype = at.tensor->type->plain.value_or(DType::kF16), .shape = shape};
 }
 
@@ -316,7 +316,7 @@ std::optional<BlockRows> GgufModel::blocks(const std::string& name) const {
   const std::int64_t rows = at.shape[0];
   const ConstView view(stored.data(), DType::kU8, {rows, std::ssize(stored) / rows});
   Tensor in_order = Tensor::over(file_.owner(*at.tensor), view);
-  // Blocks lie along the inputs, whichever way round the hub has the matrix.
+  // Blocks extend along the inputs, whatever the orientation of the hub's matrix.
   if (at.change != GgufChange::kTransposed) in_order = as_on_the_hub(in_order, at.change);
   return BlockRows{type, std::move(in_order)};
 }

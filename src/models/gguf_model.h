@@ -1,4 +1,4 @@
-// A GGUF file as a model folder would have it: a config.json, tensors by the hub's names, a
+// Presents a GGUF file like a model folder: a config.json, tensors under the hub's names, a
 // tokenizer.
 #pragma once
 
@@ -22,10 +22,10 @@ class GgufModel final : public TensorFile {
  public:
   static std::shared_ptr<const GgufModel> open(const std::filesystem::path& path);
 
-  /// As the hub's model of this architecture would have it.
+  /// In the form of the hub's model of this architecture.
   std::string config_json() const;
   StoredVocabulary vocabulary() const;
-  /// The type of most numbers: "Q4_K".
+  /// The commonest type of its numbers: "Q4_K".
   std::string stored_in() const;
 
   const std::filesystem::path& path() const override { return file_.path(); }
@@ -43,27 +43,27 @@ class GgufModel final : public TensorFile {
   struct Entry {
     const GgufTensor* tensor;
     GgufChange change;
-    Shape shape;                 // of the rows that are meant, as they are stored
-    std::int64_t first_row = 0;  // of the tensor: one may hold queries, keys and values
+    Shape shape;                 // of the selected rows, as stored
+    std::int64_t first_row = 0;  // in the tensor, which may hold queries, keys and values
   };
   using Entries = std::map<std::string, Entry, std::less<>>;  // by the hub's names
 
   explicit GgufModel(Gguf file);
   const Entries& entries() const;
   Entries make_entries() const;
-  // Rows of a tensor under the name that they would have alone.
+  // Rows of a tensor, under the name they have as a separate tensor.
   struct Part {
     std::string name;
     std::int64_t first_row = 0, rows;
   };
-  /// The tensor itself, or its queries, keys and values where the hub's model has three tensors.
+  /// The tensor itself, or its queries, keys and values if the hub's model has three tensors.
   std::vector<Part> parts_of(const std::string& name, const GgufTensor& tensor,
                              const std::vector<GgufName>& names) const;
   void add_experts(const std::string& stored, const GgufTensor& tensor, const std::string& hub,
                    std::size_t expert, Entries& entries) const;
   const Entry& entry(const std::string& name) const;
   std::span<const std::byte> bytes(const Entry& entry) const;
-  /// The type of a tensor whose bytes in the file are the parameter.
+  /// The type of a tensor whose bytes in the file are the parameter unchanged.
   static std::optional<DType> plain_type(const Entry& entry);
   Tensor read(const Entry& entry) const;
   Tensor as_on_the_hub(const Tensor& stored, GgufChange change) const;
@@ -74,7 +74,7 @@ class GgufModel final : public TensorFile {
   mutable std::once_flag once_;
   mutable Entries entries_;
   mutable std::mutex guard_;
-  mutable std::map<std::string, Tensor, std::less<>> read_;  // what views of `tensor` show
+  mutable std::map<std::string, Tensor, std::less<>> read_;  // memory of the views of `tensor`
 };
 
 }  // namespace heed

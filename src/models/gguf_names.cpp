@@ -1,4 +1,4 @@
-// The names of tensors in GGUF files. Those of a decoder follow from the names that its family has.
+// The names of tensors in GGUF files. A decoder's follow from the names in its family.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -108,7 +108,7 @@ std::vector<GgufName> gguf_decoder_names(const GgufDecoder& decoder, const Decod
 
 namespace {
 
-/// "blk.12.attn_q.weight" as the pattern "blk.#.attn_q", its first number and the ending.
+/// "blk.12.attn_q.weight" split into the pattern "blk.#.attn_q", its first number and the ending.
 struct ParsedName {
   std::string pattern, number, ending;
 };

@@ -25,8 +25,8 @@ constexpr std::string_view kFactors = "rope_freqs.weight";
 constexpr std::string_view kShortFactors = "rope_factors_short.weight";
 constexpr std::string_view kLongFactors = "rope_factors_long.weight";
 
-// What Llama 3.1 divides the frequency of each pair of dimensions by (transformers' rope_type
-// "llama3").
+// The factors by which Llama 3.1 divides the frequency of each pair of dimensions (transformers'
+// rope_type "llama3").
 std::vector<double> llama3_factors(const RopeScaling& rope) {
   const double low = rope.low_frequency_factor, high = rope.high_frequency_factor;
   std::vector<double> factors;
@@ -40,12 +40,12 @@ std::vector<double> llama3_factors(const RopeScaling& rope) {
   return factors;
 }
 
-// YaRN's length of rows where nothing says another (Peng et al. 2023, equation 15).
+// YaRN's default length of rows (Peng et al. 2023, equation 15).
 double usual_length(double factor) { return factor <= 1 ? 1 : 0.1 * std::log(factor) + 1; }
 
 // --- a file's keys as `rope_scaling` ---
 
-// One list of factors is Llama 3's, or that of a kind with a factor of its own for each pair.
+// A single list of factors is Llama 3's, or that of a kind with a factor per pair.
 Json one_list(const GgufKeys& keys, const std::vector<double>& factors, std::int64_t width,
               double base) {
   const double largest = std::round(*std::ranges::max_element(factors));
@@ -86,8 +86,8 @@ Json yarn(const GgufKeys& keys) {
       {"factor", factor},
       {"original_max_position_embeddings",
        keys.count("rope.scaling.original_context_length", keys.count("context_length"))}};
-  // llama.cpp multiplies the usual length by the one, and its converter writes the hub's as the
-  // other.
+  // llama.cpp multiplies the usual length by attn_factor; its converter stores the hub's length as
+  // yarn_attn_factor.
   if (keys.has("rope.scaling.attn_factor"))
     scaling.set("attention_factor", keys.number("rope.scaling.attn_factor") * usual_length(factor));
   else if (keys.has("rope.scaling.yarn_attn_factor"))
@@ -115,7 +115,7 @@ Json scaling_of(const GgufKeys& keys, std::int64_t width, double base) {
   return {{"rope_type", kind}, {"factor", keys.number("rope.scaling.factor", 1)}};
 }
 
-// A share of which the head's size makes that width again: both are rounded down.
+// A share that gives this width again when multiplied by the head size: both are rounded down.
 double share_of(std::int64_t width, std::int64_t head_dim) {
   const double share = static_cast<double>(width) / static_cast<double>(head_dim);
   return static_cast<double>(head_dim) * share < static_cast<double>(width)
@@ -124,13 +124,13 @@ double share_of(std::int64_t width, std::int64_t head_dim) {
 }
 
 void set_rotation(Json scaling, Json& config) {
-  // Phi 3 has it there.
+  // Phi 3's place for it.
   if (scaling["rope_type"] == Json("longrope"))
     config.set("original_max_position_embeddings", scaling["original_max_position_embeddings"]);
   config.set("rope_scaling", std::move(scaling));
 }
 
-// One of the layers without a window, and one of the others.
+// One rotation for layers without a window, one for the others.
 void set_two_rotations(const GgufKeys& keys, double base, double usual, Json scaling,
                        Json& config) {
   if (scaling.is_null()) scaling = {{"rope_type", "default"}};
@@ -185,7 +185,7 @@ void write_gguf_rope(const DecoderShape& shape, GgufWritten& written) {
   if (shape.rotations.size() > 1) keys.set("rope.freq_base_swa", shape.rotations[1].base);
   switch (rope.kind) {
     case RopeScalingKind::kNone:
-    case RopeScalingKind::kDynamic:  // which `require_said` refuses
+    case RopeScalingKind::kDynamic:  // refused by `require_said`
       return;
     case RopeScalingKind::kLlama3:
       written.factors.emplace(kFactors, llama3_factors(rope));

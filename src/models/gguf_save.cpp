@@ -56,7 +56,7 @@ struct NamedTensor {
   Tensor value;
 };
 
-// "experts.3.up_proj.weight" as GgufName has it: "experts.%.up_proj.weight".
+// The pattern in GgufName for "experts.3.up_proj.weight": "experts.%.up_proj.weight".
 std::string of_all_experts(const std::string& name) {
   constexpr std::string_view kBefore = ".experts.";
   if (!stacked_name(name)) return name;
@@ -77,7 +77,7 @@ std::vector<NamedTensor> stored_tensors(const Model& model, const std::vector<Gg
   for (const Parameter* parameter : model.parameters()) {
     const std::optional<RenamedTensor> stored =
         renamed(names, of_all_experts(parameter->name), &GgufName::hub, &GgufName::stored);
-    // BERT's head, which llama.cpp does not have.
+    // llama.cpp has no head for BERT.
     if (!stored && parameter->name.starts_with("cls.")) continue;
     if (!stored)
       fail({.code = ErrorCode::kUnsupported,
@@ -95,7 +95,7 @@ std::vector<NamedTensor> stored_tensors(const Model& model, const std::vector<Gg
 }
 
 void add_special_tokens(const ModelInfo& info, Json& metadata) {
-  // T5 has a key of its own for its first token.
+  // T5 has a separate key for its first token.
   if (info.first_token >= 0 && !info.reads_source())
     metadata.set("tokenizer.ggml.bos_token_id", info.first_token);
   if (!info.end_tokens.empty()) metadata.set("tokenizer.ggml.eos_token_id", info.end_tokens[0]);

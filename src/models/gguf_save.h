@@ -1,4 +1,4 @@
-// A model as a GGUF file.
+// Saves a model as a GGUF file.
 #pragma once
 
 #include <filesystem>
@@ -11,15 +11,16 @@
 
 namespace heed {
 
-/// The types that weights are written in: F32, F16, BF16, Q8_0 and Q4_0.
+/// The types for written weights: F32, F16, BF16, Q8_0 and Q4_0.
 std::vector<std::string_view> gguf_written_types();
 
-/// Writes atomically. Vectors are F32; rows that the type's blocks do not divide are F16. What GGUF
-/// has no place for (another family, a scaling of positions, a tokenizer's way of cutting words) is
-/// kUnsupported; a BERT's head for masked words is left out. `type` is one of `gguf_written_types`.
+/// Writes atomically. Vectors are F32; rows that are not a multiple of the type's blocks are F16.
+/// kUnsupported for anything that GGUF cannot represent (another family, a scaling of positions, a
+/// tokenizer's way of splitting words); BERT's head for masked words is omitted. `type` is one of
+/// `gguf_written_types`.
 void save_gguf(const std::filesystem::path& path, const LoadedModel& model, std::string_view type);
 
-/// Adds `tokenizer.ggml.*`; kUnsupported for what such lists cannot hold.
+/// Adds `tokenizer.ggml.*`; kUnsupported for a tokenizer that such lists cannot represent.
 void write_token_lists(const Tokenizer& tokenizer, Json& metadata);
 
 }  // namespace heed

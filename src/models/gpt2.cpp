@@ -33,7 +33,7 @@ void read_scales(const Config& config, DecoderShape& shape) {
     own = {.rotation = {}, .scale = by_layer ? usual / ++layer : usual};
 }
 
-// With all members, as the oldest files leave most of them out.
+// Writes all members, because the oldest files omit most of them.
 std::string json_of(const DecoderShape& shape, const Config& config) {
   std::vector<std::int64_t> begin;
   if (shape.bos >= 0) begin = {shape.bos};

@@ -1,5 +1,5 @@
 // Decoders with learned positions and separate projections: GPT-Neo (Black et al. 2021), whose
-// scores are not scaled and of which every other layer has a window, and OPT (Zhang et al. 2022).
+// scores are not scaled and whose every other layer has a window, and OPT (Zhang et al. 2022).
 #include <fmt/format.h>
 
 #include "models/decoder.h"
@@ -22,7 +22,7 @@ constexpr DecoderNames kNeoParts = {.prefix = "transformer.",
                                     .down = "mlp.c_proj",
                                     .last_norm = "transformer.ln_f"};
 
-// `attention_layers` says it of each layer; `attention_types` alone, which few files have, is not
+// `attention_layers` has an entry per layer; `attention_types` alone, which few files have, is not
 // read.
 void read_local_layers(const Config& config, DecoderShape& shape) {
   const std::vector<std::string> types = config.texts("attention_layers");
@@ -119,7 +119,7 @@ Json gpt_neo_training_config(const TrainingShape& shape) {
                                             .layers = "num_layers",
                                             .heads = "num_heads",
                                             .dropouts = {"embed_dropout", "resid_dropout"}});
-  // Global and local in turn, in the two forms that transformers wants.
+  // Alternates global and local, in the two forms that transformers requires.
   Json layers = Json::array(), types = Json::array();
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     const char* kind = layer % 2 == 0 ? "global" : "local";

@@ -1,5 +1,5 @@
-// GPT-NeoX (Black et al. 2022) and GPT-J (Wang & Komatsuzaki 2021): attention and MLP beside each
-// other, and positions that turn a part of each head. Pythia, GPT-NeoX-20B, GPT-J-6B.
+// GPT-NeoX (Black et al. 2022) and GPT-J (Wang & Komatsuzaki 2021): attention and MLP in parallel,
+// and rotary positions for a part of each head. Pythia, GPT-NeoX-20B, GPT-J-6B.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ DecoderShape read_gpt_neox(const Config& config) {
   shape.embedding_dropout = shape.dropout = config.rate("hidden_dropout", 0);
   shape.unused = {".attention.bias"};
   shape.other_head = "lm_head";
-  // The keys that transformers had before `rope_parameters`, and no others, count beside it.
+  // Besides `rope_parameters`, only the keys that transformers had before it are read.
   read_rotation(config, shape,
                 {.base = config.positive("rotary_emb_base", 10000),
                  .only_inside = true,

@@ -1,5 +1,5 @@
-// Decoders that differ from Llama in a norm, a bias, a factor or a part that is fused: StableLM,
-// StarCoder2 (Lozhkov et al. 2024), SmolLM3, GLM-4, Granite, Nemotron (Parmar et al. 2024), Helium.
+// Decoders that differ from Llama in a norm, a bias, a factor or a fused part: StableLM, StarCoder2
+// (Lozhkov et al. 2024), SmolLM3, GLM-4, Granite, Nemotron (Parmar et al. 2024), Helium.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ DecoderShape read_starcoder2(const Config& config) {
   return shape;
 }
 
-// Layers without positions: those of a 0 in `no_rope_layers`, else every fourth.
+// Layers without positions: those with a 0 in `no_rope_layers`, else every fourth.
 void read_layers_without_positions(const Config& config, DecoderShape& shape) {
   const std::vector<std::int64_t> turns =
       config.has("no_rope_layers") ? config.ids("no_rope_layers", {}) : std::vector<std::int64_t>();
@@ -75,7 +75,7 @@ void read_layers_without_positions(const Config& config, DecoderShape& shape) {
   }
 }
 
-// By `layer_types`; without the list the layers without positions have one, where the flag says so.
+// By `layer_types`; without the list, layers without positions have a window if the flag is set.
 void read_smollm3_windows(const Config& config, DecoderShape& shape) {
   const bool is_on = config.has("sliding_window") && config.flag("use_sliding_window", false);
   std::vector<bool> slides;

@@ -123,7 +123,7 @@ void Lesson::states_backward(const Tensor& dstates, const Batch& batch, Run& run
 }
 
 ModelParts Lesson::parts() const {
-  if (!config_.residual && !blocks_.empty()) return Model::parts();  // which refuses
+  if (!config_.residual && !blocks_.empty()) return Model::parts();  // throws
   StreamParts stream{.words = &tokens_, .positions = positions_ ? &*positions_ : nullptr};
   int layer = 0;
   for (const Block& block : blocks_) {

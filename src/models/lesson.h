@@ -1,5 +1,5 @@
-// A decoder some parts of which may be missing: the models on the way to GPT, as Karpathy builds
-// them in "Let's build GPT" (2023). examples/lessons/ and docs/lessons.md go that way.
+// A decoder with optional parts: the models on the way to GPT in Karpathy's "Let's build GPT"
+// (2023). examples/lessons/ and docs/lessons.md follow them.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ struct LessonConfig {
   std::string to_json() const;
 
   std::int64_t layers, heads, width, inner, vocabulary, positions;  // inner 0: no MLP
-  bool knows_positions;  // adds a table of positions to the words
-  bool residual;         // branches add to the stream, or take its place
-  bool norm;             // before each branch and the words
+  bool knows_positions;  // adds a table of positions to the embeddings
+  bool residual;         // branches are added to the stream, or replace it
+  bool norm;             // before each branch and before the vocabulary layer
   bool head;             // false: the states are the logits
   double dropout, attention_dropout, initial_deviation;
   std::vector<std::int64_t> eos;
@@ -46,13 +46,13 @@ class Lesson : public Model {
   void states_backward(const Tensor& dstates, const Batch& batch, Run& run,
                        Gradients& gradients) const override;
   std::vector<Parameter*> parameters() override;
-  /// Of models whose branches add to the stream; the others have none to tell of.
+  /// Only for models whose branches are added to the stream.
   ModelParts parts() const override;
   Parameter* position_table() override { return positions_ ? positions_->table().get() : nullptr; }
   std::string config_json() const override { return config_.to_json(); }
 
-  /// Matrices normal with `initializer_range`, biases 0, norms 1; each parameter from a stream of
-  /// its own name.
+  /// Matrices normal with `initializer_range`, biases 0, norms 1. Each parameter has a random
+  /// stream given by its name.
   void initialise(std::uint64_t seed);
 
  private:

@@ -1,4 +1,4 @@
-// The `config.json` of a decoder that lacks parts. heed alone reads it.
+// The `config.json` of a decoder with missing parts. Only heed reads it.
 #include <fmt/format.h>
 
 #include "base/formats/json.h"

@@ -1,6 +1,5 @@
-// Llama (Touvron et al. 2023) and what is built like it: a decoder with rotary positions, RMSNorm
-// before each branch, SwiGLU and shared keys. Llama 2 and 3, Mistral, Qwen2 and 3, SmolLM,
-// TinyLlama.
+// Llama (Touvron et al. 2023) and similar models: a decoder with rotary positions, RMSNorm before
+// each branch, SwiGLU and shared keys. Llama 2 and 3, Mistral, Qwen2 and 3, SmolLM, TinyLlama.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +10,7 @@
 namespace heed {
 namespace {
 
-// The values that apply where a configuration leaves a key out, by model_type: transformers'
-// defaults.
+// The defaults of absent keys by model_type, as in transformers.
 struct LlamaKin {
   std::string_view model_type;
   const char* title;
@@ -20,7 +18,7 @@ struct LlamaKin {
   std::int64_t head_dim;                       // 0: width / heads
   std::int64_t window;                         // 0: none
   bool qkv_bias, head_norms, begins_and_ends;  // the last: bos 1, eos 2
-  // Keys that transformers passes over in the others.
+  // Keys that transformers ignores in the other families.
   bool reads_attention_bias, reads_mlp_bias, reads_layer_types;
 };
 constexpr LlamaKin kLlamaKin[] = {
@@ -36,7 +34,8 @@ const LlamaKin& llama_kin(const Config& config) {
   return *std::ranges::find(kLlamaKin, config.text("model_type", "llama"), &LlamaKin::model_type);
 }
 
-// Qwen has windows in its upper layers, where it is told to; Mistral and Ministral in all.
+// Qwen has windows in its upper layers if the configuration says so; Mistral and Ministral in all
+// layers.
 bool has_window(const Config& config, const LlamaKin& kin, std::int64_t layer) {
   if (config.null("sliding_window") || kin.window == 0) return false;
   if (!kin.model_type.starts_with("qwen")) return true;
@@ -50,7 +49,7 @@ void read_llama_windows(const Config& config, const LlamaKin& kin, DecoderShape&
     slides.push_back(has_window(config, kin, layer));
   if (kin.reads_layer_types)
     slides = sliding_layers(config, std::move(slides));
-  else  // like transformers, which counts the entries that it passes over
+  else  // like transformers, which counts the skipped entries
     require_one_per_layer(config, "layer_types", std::ssize(config.texts("layer_types")),
                           shape.layers);
   const bool switched_off =
@@ -104,7 +103,7 @@ Json llama_training_config(const TrainingShape& shape) {
           {"vocab_size", shape.vocabulary},
           {"max_position_embeddings", shape.positions},
           {"hidden_size", shape.width},
-          // Three matrices in the place of two: as many parameters as 4 C has without a gate.
+          // Three matrices instead of two, with as many parameters as 4 C without a gate.
           {"intermediate_size", (8 * shape.width + 2) / 3},
           {"num_hidden_layers", shape.layers},
           {"num_attention_heads", shape.heads},

@@ -1,5 +1,5 @@
-// Decoders whose MLPs are experts: Mixtral (Jiang et al. 2024), Qwen 1.5, 2 and 3 with experts,
-// OLMoE (Muennighoff et al. 2024), gpt-oss (OpenAI 2025).
+// Decoders with experts as MLPs: Mixtral (Jiang et al. 2024), Qwen 1.5, 2 and 3 with experts, OLMoE
+// (Muennighoff et al. 2024), gpt-oss (OpenAI 2025).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace heed {
 namespace {
 
-// An entry of the configuration is needed for each, before memory is taken.
+// Each expert needs an entry before memory is allocated, so their number is bounded.
 constexpr std::int64_t kMostExperts = 10000;
 
 struct ExpertKeys {
@@ -18,7 +18,7 @@ struct ExpertKeys {
   std::int64_t inner = 0;
 };
 
-// Every layer has them unless the caller says otherwise.
+// Every layer has experts unless the caller says otherwise.
 void read_experts(const Config& config, const ExpertKeys& keys, DecoderShape& shape) {
   ExpertsShape& experts = shape.experts;
   const char* count_key = config.has("num_experts") ? "num_experts" : "num_local_experts";
@@ -61,7 +61,7 @@ DecoderShape read_mixtral(const Config& config) {
   return shape;
 }
 
-// Layers of `mlp_only_layers` have one MLP, and so have all but every `decoder_sparse_step`-th.
+// Layers in `mlp_only_layers` have one MLP, and so do all except every `decoder_sparse_step`-th.
 void read_dense_layers(const Config& config, DecoderShape& shape) {
   const std::vector<std::int64_t> dense = config.ids("mlp_only_layers", {});
   const std::int64_t every = config.extent("decoder_sparse_step", 1);
@@ -144,7 +144,7 @@ DecoderShape read_olmoe(const Config& config) {
   return shape;
 }
 
-// Without `rope_parameters` positions are scaled as in the published models.
+// Without `rope_parameters`, positions are scaled as in the published models.
 void read_gpt_oss_rotation(const Config& config, DecoderShape& shape) {
   static constexpr const char* kUsual = R"({"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0,
     "beta_slow": 1.0, "truncate": false, "original_max_position_embeddings": 4096})";
@@ -187,7 +187,7 @@ DecoderShape read_gpt_oss(const Config& config) {
                shape);
   shape.experts.limit = config.positive("swiglu_limit", 7);
   shape.experts.bias = shape.experts.stacked = true;
-  if (config.has("quantization_config"))  // what is written is not
+  if (config.has("quantization_config"))  // the saved model is not quantised
     shape.json = config.with({{"quantization_config", nullptr}});
   read_gpt_oss_rotation(config, shape);
   std::vector<bool> slides;
@@ -196,8 +196,8 @@ DecoderShape read_gpt_oss(const Config& config) {
   return shape;
 }
 
-// Eight experts, two of them for a token. Two of half the usual width compute as much as one MLP
-// would; torch's products of experts want widths that are multiples of 8.
+// Eight experts, two per token. Two of half the usual width compute as much as one MLP; torch's
+// products of experts need widths that are multiples of 8.
 Json experts_training_config(const TrainingShape& shape) {
   Json json = usual_training_config(shape, {.names_kv_heads = true});
   const std::int64_t inner = (4 * shape.width / 3 + 7) / 8 * 8;

@@ -1,5 +1,5 @@
 // OLMo (Groeneveld et al. 2024): norms without parameters. OLMo 2 and 3 (Team OLMo 2024, 2025):
-// norms of what branches add, and of queries and keys over all heads.
+// norms of branch outputs, and of queries and keys over all heads.
 #include "models/decoder.h"
 
 namespace heed {

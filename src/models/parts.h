@@ -1,4 +1,4 @@
-// What a model is made of, in the order in which it adds to its residual streams.
+// A model's parts, in the order in which they add to its residual streams.
 #pragma once
 
 #include <cstdint>
@@ -12,34 +12,34 @@
 
 namespace heed {
 
-/// Whether a model has the part that its files would call `name`.
+/// Whether the model has the part with this name in files.
 inline bool is_given(const char* name) { return *name != '\0'; }
 
 /// y = after(x + inside(branch(before(x)))).
 struct BranchParts {
-  Stack stack = Stack::kSelf;  // as taps name it
+  Stack stack = Stack::kSelf;  // as in taps
   int layer = 0;
   const Attention* attention = nullptr;  // null: an MLP
   std::optional<NormNumbers> before = {}, inside = {}, after = {};
 };
 
 struct StreamParts {
-  Stack stack = Stack::kSelf;  // as taps name its embedding
+  Stack stack = Stack::kSelf;  // as in its embedding's tap
   const Embedding* words = nullptr;
   double word_scale = 1;
   const Embedding* positions = nullptr;  // null: none, or sinusoids
   std::int64_t first_position = 0;
-  std::int64_t pad = -1;  // tokens of this id have its row of `positions`, and are not counted
+  std::int64_t pad = -1;  // tokens with this id use its row of `positions`, and are not counted
   const Embedding* types = nullptr;
-  std::optional<NormNumbers> embedded = {};  // behind their sum
+  std::optional<NormNumbers> embedded = {};  // after the sum
   std::vector<BranchParts> branches = {};
   std::optional<NormNumbers> last = {};
 };
 
-/// Its pointers live as long as the model.
+/// Its pointers are valid as long as the model.
 struct ModelParts {
   std::vector<StreamParts> streams = {};
-  const Linear* words = nullptr;  // of the last states; null where they pass something else
+  const Linear* words = nullptr;  // applied to the last states; null if another layer is between
   double words_scale = 1;
   double logit_cap = 0;
 };
@@ -55,7 +55,7 @@ BranchParts branch_parts(const Residual<Branch>& residual, Stack stack, int laye
   return parts;
 }
 
-/// The branches of blocks that have an attention and an MLP.
+/// The branches of blocks with an attention and an MLP.
 template <typename Blocks>
 std::vector<BranchParts> block_branches(const Blocks& blocks) {
   std::vector<BranchParts> branches;

@@ -1,4 +1,4 @@
-// Model folders: read and written.
+// Reads and writes model folders.
 #include "heed/models/registry.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// transformers 5 reads "dtype", 4 "torch_dtype".
+// transformers 5 reads "dtype", version 4 "torch_dtype".
 std::string with_dtype(const std::string& config_json, DType dtype) {
   const char* torch_name = dtype == DType::kF16    ? "float16"
                            : dtype == DType::kBF16 ? "bfloat16"
@@ -80,10 +80,10 @@ Config read_config(const fs::path& folder) {
   return config;
 }
 
-// The files of a model: a folder in the hub's layout, or one GGUF file; of an adapter its base's.
+// The files of a model: a folder in the hub's layout, or one GGUF file; for an adapter, its base's.
 struct ModelSource {
   fs::path path;
-  fs::path base;                          // of no adapter the same
+  fs::path base;                          // the same unless it is an adapter
   std::shared_ptr<const GgufModel> gguf;  // null: a folder
   Config config;
 
@@ -252,7 +252,7 @@ void save_model(const fs::path& folder, const Model& model, const Tokenizer* tok
     write_file(folder / "tokenizer_config.json",
                tokenizer_config_json(*tokenizer, model.info().token_types > 1));
   }
-  // Last: a folder without it is no model yet.
+  // Last, because a folder without it is not yet a model.
   write_file(folder / "config.json", with_dtype(model.config_json(), dtype));
 }
 
@@ -262,7 +262,7 @@ void save_model(const fs::path& folder, const LoadedModel& model, DType dtype) {
     write_file(folder / "tokenizer_target.json", model.target_tokenizer->to_json());
   copy_companions(base_model(model.folder), folder);
   if (is_adapter(model.folder)) copy_companions(model.folder, folder);
-  // A GGUF file has its template inside.
+  // A GGUF file contains its template.
   if (const fs::path base = base_model(model.folder); is_gguf(base))
     if (const auto chat = find_chat_template(base, /*has_tools=*/false))
       write_file(folder / "chat_template.jinja", chat->source);

@@ -36,7 +36,7 @@ RopeScalingKind scaling_of(const Config& scaling) {
   scaling.refuse(key, fmt::format("'{}'", wanted), "one of: " + known, ErrorCode::kUnsupported);
 }
 
-// `otherwise` is what a kind that can do without it takes.
+// `otherwise` is the default for kinds that do not require it.
 double factor_of(const Config& scaling, std::optional<double> otherwise) {
   constexpr const char* kKey = "factor";
   if (!otherwise && !scaling.has(kKey))
@@ -48,20 +48,20 @@ double factor_of(const Config& scaling, std::optional<double> otherwise) {
   return factor;
 }
 
-// Longer rows make up for a softmax over more keys (Peng et al. 2023, equation 15).
+// Longer rows compensate for a softmax over more keys (Peng et al. 2023, equation 15).
 double yarn_length(const Config& scaling, double factor) {
   const auto length = [&](double share) {
     return factor <= 1 ? 1.0 : 0.1 * share * std::log(factor) + 1;
   };
   if (scaling.has("attention_factor")) return scaling.positive("attention_factor", 1);
-  // 0 stands for none.
+  // 0 means none.
   const double scale = scaling.not_negative("mscale", 0);
   const double scale_of_all = scaling.not_negative("mscale_all_dim", 0);
   if (scale > 0 && scale_of_all > 0) return length(scale) / length(scale_of_all);
   return length(1);
 }
 
-// Ding et al. 2024. Without `attention_factor` rows are longer by the root of 1 + ln(factor) /
+// Ding et al. 2024. Without `attention_factor`, rows are scaled by the root of 1 + ln(factor) /
 // ln(trained positions), as in Phi-3.
 void read_long(const Config& scaling, RopeScaling& rope) {
   rope.short_factors = scaling.positives("short_factor", rope.width / 2);
@@ -70,7 +70,7 @@ void read_long(const Config& scaling, RopeScaling& rope) {
   rope.length = scaling.positive("attention_factor", rope.factor <= 1 ? 1 : std::sqrt(1 + more));
 }
 
-// As transformers has it, the length beside the scaling counts before the one within.
+// Like transformers, prefer the top-level max_position_embeddings over the one inside rope_scaling.
 std::int64_t trained_positions(const Config& scaling, const Config& top, std::int64_t positions) {
   return top.extent(kTrained, scaling.extent(kTrained, positions));
 }
@@ -85,7 +85,7 @@ void read_llama3(const Config& scaling, RopeScaling& rope) {
                    fmt::format("above low_freq_factor ({})", rope.low_frequency_factor));
 }
 
-// `top` is the whole configuration: Phi keeps the trained length there.
+// `top` is the whole configuration, where Phi keeps the trained length.
 void read_scaling(const Config& scaling, const Config& top, std::int64_t positions,
                   RopeScaling& rope) {
   rope.kind = scaling_of(scaling);
@@ -105,13 +105,13 @@ void read_scaling(const Config& scaling, const Config& top, std::int64_t positio
   if (rope.kind == RopeScalingKind::kLong) read_long(scaling, rope);
 }
 
-// `rope_scaling` takes the place of `rope_parameters`, unless it says nothing.
+// `rope_scaling` replaces `rope_parameters`, unless it is empty.
 std::optional<Config> parameters_of(const Config& config) {
   std::optional<Config> older = config.part("rope_scaling");
   return older && !older->is_empty() ? older : config.part("rope_parameters");
 }
 
-// transformers reads the share and turns whole heads, unless positions are scaled: there it fails.
+// transformers reads the share but rotates whole heads; with scaled positions it fails.
 void require_whole_heads(const Config& parameters, const Config& config, const RopeScaling& rope) {
   constexpr const char* kShare = "partial_rotary_factor";
   const Config& said = parameters.has(kShare) ? parameters : config;

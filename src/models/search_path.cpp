@@ -33,7 +33,7 @@ std::vector<std::filesystem::path> gguf_files(const std::filesystem::path& folde
 bool is_gguf_name(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
   if (!name.ends_with(".gguf")) return false;
-  constexpr std::string_view kPart = "-00001-of-00001.gguf";  // as a part of a split file ends
+  constexpr std::string_view kPart = "-00001-of-00001.gguf";  // ending of a split file's part
   const std::size_t part = name.size() - std::min(name.size(), kPart.size());
   const bool is_part = name.size() > kPart.size() && name.substr(part + 6, 4) == "-of-";
   return (!is_part || name.substr(part, 6) == "-00001") && is_gguf(path);
@@ -63,7 +63,7 @@ BuiltIn& built_in_models() {
   return models;
 }
 
-// What the host said; else of an installation, and of the build tree.
+// The host's setting; else of an installation and of the build tree.
 std::vector<Place> built_in_places() {
   {
     const std::scoped_lock lock(built_in_models().guard);
@@ -106,7 +106,7 @@ std::vector<Place> places() {
   return all;
 }
 
-// "models--openai-community--gpt2" is openai-community/gpt2.
+// "models--openai-community--gpt2" becomes openai-community/gpt2.
 std::string hub_name(const std::string& folder) {
   constexpr std::string_view kPrefix = "models--";
   if (!folder.starts_with(kPrefix)) return {};
@@ -116,8 +116,8 @@ std::string hub_name(const std::string& folder) {
   return fmt::format("{}/{}", name.substr(0, dashes), name.substr(dashes + 2));
 }
 
-// A folder itself, the model of the training run that it holds, or its GGUF files, of several each
-// by its own name; a GGUF file is itself. None of anything else.
+// A folder itself, the model of the training run in it, or its GGUF files, several under their own
+// names; a GGUF file itself. Nothing for other paths.
 std::vector<FoundModel> models_at(const std::string& name, const fs::path& path) {
   std::error_code ignored;
   if (is_gguf_name(path) || fs::exists(path / "config.json", ignored) ||
@@ -137,7 +137,7 @@ void append(std::vector<FoundModel>& all, std::vector<FoundModel> more) {
   std::ranges::move(more, std::back_inserter(all));
 }
 
-// A folder that is no model may hold the models of one owner: OWNER/NAME.
+// A folder that is not a model may hold the models of one owner: OWNER/NAME.
 std::vector<FoundModel> find_folders(const fs::path& folder) {
   std::vector<FoundModel> found;
   std::error_code ignored;
@@ -152,7 +152,7 @@ std::vector<FoundModel> find_folders(const fs::path& folder) {
   return found;
 }
 
-// models--ORG--NAME/snapshots/REVISION, of the revision that refs/main names, else of any.
+// models--ORG--NAME/snapshots/REVISION, for the revision in refs/main, else any.
 std::vector<FoundModel> find_in_hub(const fs::path& folder) {
   std::vector<FoundModel> found;
   std::error_code ignored;
@@ -204,7 +204,7 @@ std::vector<FoundModel> find_in_ollama(const fs::path& folder) {
         found.push_back({.name = fmt::format("ollama:{}{}:{}", owner, part(2), part(3)),
                          .folder = folder / "blobs" / blob});
       }
-    } catch (const Error&) {  // a manifest that cannot be read names no model
+    } catch (const Error&) {  // an unreadable manifest names no model
     }
   }
   return found;
@@ -222,10 +222,10 @@ ModelKind model_kind_of(const ModelInfo& info) {
   return info.causal ? ModelKind::kDecoder : ModelKind::kEncoder;
 }
 
-// The first of the kind that comes with the program, else the first; empty where none does.
+// The first built-in model of the kind, else the first built-in model; empty if there is none.
 fs::path built_in_model(ModelKind kind) {
   fs::path first;
-  for (const Place& place : places()) {  // all, so that a wrong $HEED_MODELS is named
+  for (const Place& place : places()) {  // all places, so that a wrong $HEED_MODELS is named
     if (!place.built_in) continue;
     for (const FoundModel& model : models_in(place)) {
       const std::optional<ModelSummary> summary = describe_model(model.folder);
@@ -236,7 +236,7 @@ fs::path built_in_model(ModelKind kind) {
   return first;
 }
 
-// A name that the hub could know, as `gpt2` or `owner/name`, is fetched by its own program.
+// A name that may exist on the hub, such as `gpt2` or `owner/name`: the command that fetches it.
 std::string way_to_fetch(std::string_view name) {
   const bool is_name = name.find_first_not_of(
                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/") ==
@@ -304,7 +304,7 @@ std::vector<FoundModel> list_models() {
 
 namespace {
 
-// "ollama:NAME:TAG" of a blob in Ollama's store; empty for any other file.
+// "ollama:NAME:TAG" for a blob in Ollama's store; empty for any other file.
 std::string ollama_name(const fs::path& blob) {
   if (!blob.filename().string().starts_with("sha256-")) return {};
   for (const Place& place : places())
@@ -346,7 +346,7 @@ fs::path find_model(std::string_view name, ModelKind unnamed) {
   if (fs::is_directory(name, ignored)) {
     const std::vector<FoundModel> found = models_at(std::string(name), name);
     return found.size() == 1 ? found.front().folder
-                             : fs::path(name);  // load_model says what it lacks
+                             : fs::path(name);  // load_model reports what is missing
   }
   std::vector<FoundModel> of_hub;  // ORG/NAME for NAME
   for (const Place& place : places()) {

@@ -32,7 +32,7 @@ constexpr const char* kOtherModes[] = {
     "pooling_mode_max_tokens", "pooling_mode_mean_sqrt_len_tokens",
     "pooling_mode_weightedmean_tokens", "pooling_mode_lasttoken"};
 
-// sentence-transformers puts the vectors of several modes behind each other.
+// sentence-transformers concatenates the vectors of several modes.
 Pooling::Kind pooling_of(const Config& config) {
   constexpr const char* kServed = "the mean of all tokens or the first one (cls) alone";
   if (config.has("pooling_mode")) {
@@ -52,7 +52,7 @@ Pooling::Kind pooling_of(const Config& config) {
   return first ? Pooling::Kind::kFirst : Pooling::Kind::kMean;
 }
 
-// What sentence-transformers does with a text, one after the other.
+// The steps of sentence-transformers for a text, in order.
 struct Modules {
   std::string pooling = "1_Pooling";  // its folder
   bool normalise = false;
@@ -60,7 +60,7 @@ struct Modules {
 
 std::string text_of(const Json& json) { return json.as_text() == nullptr ? "" : *json.as_text(); }
 
-// Another module, a Dense layer say, would make other vectors: refused, not passed over.
+// Another module, for example a Dense layer, would change the vectors, so it is refused.
 Modules read_modules(const fs::path& file) {
   Modules modules;
   if (!fs::exists(file)) return modules;
@@ -84,7 +84,7 @@ Modules read_modules(const fs::path& file) {
   return modules;
 }
 
-// What is put before every text changes its vector.
+// A prompt before every text changes its vector.
 void refuse_prompts(const fs::path& file) {
   if (!fs::exists(file)) return;
   const Config config = Config::parse(read_file(file), file.string());
@@ -94,7 +94,7 @@ void refuse_prompts(const fs::path& file) {
                   ErrorCode::kUnsupported);
 }
 
-// A whole number above 0 of a file beside the model; `otherwise` where it has none.
+// A positive whole number from a file beside the model; `otherwise` if absent.
 std::int64_t length_in(const fs::path& file, const char* key, std::int64_t otherwise) {
   if (!fs::exists(file)) return otherwise;
   const Config config = Config::parse(read_file(file), file.string());
@@ -124,7 +124,7 @@ SentenceTokens sentence_tokens(const Tokenizer& tokenizer, std::string_view text
   const std::int64_t kept = std::max<std::int64_t>(most - added, 0);
   const std::int64_t skipped = part == SentencePart::kFirst ? 0 : whole - added - kept;
   std::vector<TokenId> ids;
-  std::int64_t written = 0;  // tokens of the text so far
+  std::int64_t written = 0;  // tokens of the text processed so far
   for (std::size_t i = 0; i < all.ids.size(); ++i) {
     const bool is_added = all.texts[i] < 0;
     if (is_added || (written >= skipped && written < skipped + kept)) ids.push_back(all.ids[i]);
@@ -179,7 +179,7 @@ Tensor sentence_vectors(const Model& model, std::span<const std::vector<TokenId>
     longest = std::max<std::int64_t>(longest, std::ssize(text));
   }
   run.extents.key_length = run.extents.query_length;
-  run.last_position_only = true;  // nobody reads the logits
+  run.last_position_only = true;  // the logits are not needed
   const auto count = static_cast<std::int64_t>(texts.size());
   Tensor ids = Tensor::zeros({count, longest}, DType::kI32);
   for (std::int64_t i = 0; i < count; ++i)

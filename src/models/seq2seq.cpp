@@ -108,7 +108,7 @@ class LayerParts {
   int branch_ = 0;
 };
 
-// One for all layers, or one per layer; none where scores have no such bias.
+// One for all layers, or one per layer; none if scores have no such bias.
 std::vector<std::shared_ptr<PositionBias>> make_distances(const Seq2seqShape& shape, Stack stack,
                                                           const Seq2seqShape::Side& side) {
   std::vector<std::shared_ptr<PositionBias>> all;
@@ -234,7 +234,7 @@ Tensor Seq2seq::encode(const ConstView& ids, Run& run) const {
   return show(TapKind::kFinal, std::move(x));
 }
 
-// The states behind the decoder's last layer and norm [B, T, C].
+// The states after the decoder's last layer and norm [B, T, C].
 Tensor Seq2seq::decode(const Side& decoder, const Batch& batch, Run& run) const {
   const Shown show{run, Stack::kDecoder};
   Source source{.states = {}, .lengths = source_lengths(batch)};
@@ -260,7 +260,7 @@ Tensor Seq2seq::logits(const Linear& head, const Tensor& last, Run& run) const {
 }
 
 Tensor Seq2seq::states(const Batch& batch, Run& run) const {
-  if (decoder_) return Model::states(batch, run);  // which refuses
+  if (decoder_) return Model::states(batch, run);  // throws
   check(batch, run);
   return encode(batch.ids, run);
 }
@@ -276,7 +276,7 @@ Tensor Seq2seq::forward(const Batch& batch, Run& run) const {
 }
 
 Tensor Seq2seq::read_out(const Tensor& stream, Run& run) const {
-  if (!head_ || !decoder_) return Model::read_out(stream, run);  // which refuses
+  if (!head_ || !decoder_) return Model::read_out(stream, run);  // throws
   return logits(*head_, decoder_->norm ? decoder_->norm->forward(stream, run) : stream.share(),
                 run);
 }
@@ -300,7 +300,7 @@ void Seq2seq::encode_backward(const Tensor& dstates, const ConstView& ids, Run& 
 
 void Seq2seq::states_backward(const Tensor& dstates, const Batch& batch, Run& run,
                               Gradients& gradients) const {
-  if (decoder_) return Model::states_backward(dstates, batch, run, gradients);  // which refuses
+  if (decoder_) return Model::states_backward(dstates, batch, run, gradients);  // throws
   check_saved(info_, run);
   encode_backward(dstates, batch.ids, run, gradients);
 }

@@ -1,6 +1,6 @@
-// An encoder-decoder that is described by data (Vaswani et al. 2017): an encoder, and a decoder
-// that attends to what it made. A family reads its `config.json` into a `Seq2seqShape`. Without a
-// decoder it is an encoder like BERT.
+// An encoder-decoder described by data (Vaswani et al. 2017): an encoder, and a decoder that
+// attends to the encoder's states. A family converts its `config.json` to a `Seq2seqShape`. Without
+// a decoder it is an encoder like BERT.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,14 @@
 
 namespace heed {
 
-/// What files call the parameters. A part without a name is absent. Those of a side begin with
-/// `encoder` or `decoder`, those of a layer with the side, `block`, the layer's number and a dot.
+/// The names of parameters in files. A part without a name is absent. Names on a side begin with
+/// `encoder` or `decoder`; names within a layer with the side, `block`, the layer's number and a
+/// dot.
 struct Seq2seqNames {
-  const char* shared = "model.shared";  // the words of both sides
+  const char* shared = "model.shared";  // the embeddings of both sides
   const char* encoder = "model.encoder.";
   const char* decoder = "model.decoder.";
-  const char* words = "embed_tokens";  // of a side, where they are not shared
+  const char* words = "embed_tokens";  // of one side, if not shared
   const char* positions = "";
   const char* embedding_norm = "";
   const char* block = "layers.";
@@ -40,17 +41,17 @@ struct Seq2seqNames {
   const char* attention_norm = "self_attn_layer_norm";
   const char* cross = "encoder_attn.";
   const char* cross_norm = "encoder_attn_layer_norm";
-  const char* q = "q_proj";  // behind `attention` or `cross`
+  const char* q = "q_proj";  // after `attention` or `cross`
   const char* k = "k_proj";
   const char* v = "v_proj";
   const char* out = "out_proj";
-  const char* encoder_mlp = "";  // what the next four begin with
+  const char* encoder_mlp = "";  // the prefix of the next four
   const char* decoder_mlp = "";
   const char* mlp_norm = "final_layer_norm";
   const char* gate = "";
   const char* up = "fc1";
   const char* down = "fc2";
-  const char* distances = "";  // behind `attention`: a bias on scores by distance
+  const char* distances = "";  // after `attention`: a bias on scores by distance
   const char* last_norm = "";
   const char* head = "lm_head";
   const char* logit_bias = "";
@@ -66,29 +67,29 @@ struct Seq2seqShape {
   std::int64_t width = 0, positions = 0;
   std::int64_t head_dim = 0;  // 0: width / heads
   bool has_decoder = true;
-  bool has_words = true;     // false: without a language-model head
-  bool shared_words = true;  // one table for both sides
-  bool tied = true;          // the head is the decoder's table
-  bool causal = true;        // the decoder; the encoder never is
+  bool has_words = true;     // false: no language-model head
+  bool shared_words = true;  // one embedding table for both sides
+  bool tied = true;          // the head is the decoder's embedding table
+  bool causal = true;        // of the decoder; the encoder never is
 
-  NormShape norm = {};       // its width is `width`
+  NormShape norm = {};       // with width `width`
   bool norms_first = false;  // before each branch; else after it
   bool biases = true;        // of linear layers
-  PositionRows rows = {};    // of the table of positions, or the sinusoids' positions
-  std::optional<SinusoidShape> sinusoids = {};  // without a table
-  PositionBiasShape distances = {};             // its heads and sides are those of the model
-  bool own_distances = false;                   // each layer's; else the first one's are for all
-  std::optional<double> score_scale = {};       // none: 1 / sqrt(head_dim)
-  double word_scale = 1, head_scale = 1;        // of embedded words; of states before the head
+  PositionRows rows = {};    // in the table of positions, or as the sinusoids' positions
+  std::optional<SinusoidShape> sinusoids = {};  // instead of a table
+  PositionBiasShape distances = {};             // heads and sides are those of the model
+  bool own_distances = false;                   // one per layer; else the first layer's serves all
+  std::optional<double> score_scale = {};       // default: 1 / sqrt(head_dim)
+  double word_scale = 1, head_scale = 1;        // factors of embeddings, of states before the head
   Activation activation = Activation::kGelu;
 
   double dropout = 0, attention_dropout = 0;
-  std::vector<std::pair<const char*, double>> unserved = {};  // shares that training must not have
-  std::function<double(std::string_view)> deviation = {};     // of fresh weights, by name
-  std::int64_t start = -1;                                    // what the decoder begins with
+  std::vector<std::pair<const char*, double>> unserved = {};  // shares that must be 0 for training
+  std::function<double(std::string_view)> deviation = {};     // of initial weights, by name
+  std::int64_t start = -1;                                    // the decoder's first token
   std::vector<std::int64_t> eos = {};
   std::vector<std::vector<std::int64_t>> bad_words = {};
-  std::string json = {};  // the configuration as it is saved
+  std::string json = {};  // the configuration as saved
 
   ModelInfo info() const;
 };
@@ -103,7 +104,7 @@ class Seq2seq : public Model {
   Tensor read_out(const Tensor& stream, Run& run) const override;
   void backward(const Tensor& dlogits, const Batch& batch, Run& run,
                 Gradients& gradients) const override;
-  Tensor states(const Batch& batch, Run& run) const override;  // of an encoder alone
+  Tensor states(const Batch& batch, Run& run) const override;  // for an encoder alone
   void states_backward(const Tensor& dstates, const Batch& batch, Run& run,
                        Gradients& gradients) const override;
   std::vector<Parameter*> parameters() override;
@@ -113,10 +114,10 @@ class Seq2seq : public Model {
  private:
   struct Layer {
     Residual<Attention> attention;
-    std::optional<Residual<Attention>> cross;  // of the decoder
+    std::optional<Residual<Attention>> cross;  // decoder only
     Residual<Mlp> mlp;
   };
-  // What encoder and decoder both are.
+  // The common parts of encoder and decoder.
   struct Side {
     Stack stack;
     Embedding words;
@@ -149,7 +150,7 @@ class Seq2seq : public Model {
   std::optional<Bias> bias_;
 };
 
-/// Reads the configuration of T5 and its kin.
+/// Reads the configuration of T5 and related models.
 Seq2seqShape read_t5(const Config& config);
 
 std::unique_ptr<Model> make_seq2seq(Seq2seqShape shape, std::uint64_t seed);

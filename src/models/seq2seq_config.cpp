@@ -1,5 +1,5 @@
 // The `config.json` of encoder-decoders with learned or sinusoidal positions, and the names of
-// their tensors: BART (Lewis et al. 2020) and what is built like it.
+// their tensors: BART (Lewis et al. 2020) and similar models.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,10 +18,10 @@ enum class Places : std::uint8_t {
   kTable,             // learned
   kTableBehindTwo,    // learned, from row 2 on
   kSinusoids,         // of the original Transformer
-  kCountedSinusoids,  // of tensor2tensor; padding is not counted
+  kCountedSinusoids,  // of tensor2tensor; padding is skipped
 };
 
-// What a configuration that leaves a key out means, by model_type: transformers' defaults.
+// The defaults of absent keys by model_type, as in transformers.
 struct Seq2seqKin {
   std::string_view model_type;
   const char *title, *architecture;
@@ -35,7 +35,7 @@ struct Seq2seqKin {
   const char* activation = "gelu";
   bool scales_words = false;
   double attention_dropout = 0, layer_drop = 0;
-  bool own_words = false;  // a side may have words of its own
+  bool own_words = false;  // a side may have separate embeddings
 };
 constexpr Seq2seqKin kSeq2seqKin[] = {{.model_type = "marian",
                                        .title = "Marian",
@@ -101,7 +101,7 @@ const Seq2seqKin& seq2seq_kin(std::string_view model_type) {
   return *std::ranges::find(kSeq2seqKin, model_type, &Seq2seqKin::model_type);
 }
 
-// `BartModel` and heads for other tasks have none.
+// `BartModel` and heads for other tasks have no vocabulary layer.
 bool wants_seq2seq_words(const Config& config) {
   const std::vector<std::string> said = config.texts("architectures");
   return said.empty() || said[0].ends_with("ForConditionalGeneration") ||
@@ -219,7 +219,7 @@ Json seq2seq_training_config(const TrainingShape& shape) {
                {"activation_dropout", 0.0},
                {"encoder_layerdrop", 0.0},
                {"decoder_layerdrop", 0.0},
-               // As long as sinusoids once scaled (Vaswani et al. 2017, section 3.4).
+               // The same length as sinusoids after scaling (Vaswani et al. 2017, section 3.4).
                {"init_std", 1 / std::sqrt(static_cast<double>(shape.width))},
                {"decoder_start_token_id", shape.start_token},
                {"pad_token_id", shape.pad_token},
@@ -263,7 +263,7 @@ std::unique_ptr<Model> load_seq2seq(const Config& config, const Weights& weights
                                     const Reading& reading) {
   Seq2seqShape read = read_seq2seq(config);
   const StoredWeights stored(weights, seq2seq_spelling(read));
-  // Files of the bare model, with which training begins, have none.
+  // Files of the bare model, from which training may start, lack it.
   if (!stored.holds("final_logits_bias")) read.names.logit_bias = "";
   if (!reading.headers_only) require_copies(read, stored);
   const auto require = [&](const char* side, const Seq2seqShape::Side& numbers) {

@@ -19,8 +19,8 @@
 
 namespace heed {
 
-// The name as it is, without the prefix, each of them with an old ending, and all of them as
-// DistributedDataParallel names them.
+// Tries the name itself, without the prefix, each with an old ending, and all of them with
+// DistributedDataParallel's prefix.
 const std::string* StoredWeights::find(const std::string& name, std::string& spelled) const {
   std::vector<std::string> spellings = {name};
   if (name.starts_with(spelling_.prefix)) spellings.push_back(name.substr(spelling_.prefix.size()));
@@ -51,7 +51,7 @@ std::string StoredWeights::stored_name(const std::string& name) const {
   if (find(name, spelled) != nullptr) return spelled;
   for (const auto& [absent, meant] : spelling_.otherwise)
     if (name == absent && find(meant, spelled) != nullptr) return spelled;
-  return name;  // reading it fails, and says what there is
+  return name;  // reading it fails and lists what exists
 }
 
 bool StoredWeights::differ(const std::string& copy, const std::string& original) const {
@@ -98,7 +98,7 @@ void StoredWeights::load_to_run(Parameter& parameter, const std::string& stored,
   }
   if (is_packed(parameter, packed)) {
     pack(parameter, weights_.tensor(stored, shape), packed);
-    weights_.release(stored);  // or the model is in memory twice while it is opened
+    weights_.release(stored);  // otherwise the model is in memory twice while loading
   } else if (parameter.linear ? weights_.kind(stored).dtype == DType::kF32 : parameter.looked_up) {
     parameter.value = weights_.mapped(stored, shape);
     if (!reading.in_memory) return;
@@ -137,7 +137,7 @@ void StoredWeights::load(std::span<Parameter* const> parameters, const Reading& 
 
 namespace {
 
-// Buffers that a model computes by itself.
+// Buffers that a model computes itself.
 constexpr std::string_view kDerived[] = {"inv_freq",   "original_inv_freq", "cos_cached",
                                          "sin_cached", "position_ids",      "token_type_ids",
                                          "masked_bias"};
@@ -147,7 +147,7 @@ constexpr std::string_view kHeadNames[] = {"score",      "classifier",     "pre_
                                            "qa_outputs", "pooler",         "summary",
                                            "cls",        "sop_classifier", "logits_proj"};
 
-// A tensor that changes none of the model's numbers.
+// A tensor that does not affect the model's numbers.
 bool is_beside_the_model(std::string_view name) {
   if (name.starts_with("module.")) name.remove_prefix(std::string_view("module.").size());
   const std::string_view first = name.substr(0, name.find('.'));

@@ -1,4 +1,4 @@
-// From the names of a model's parameters to those that files have.
+// Maps the names of a model's parameters to those in files.
 #pragma once
 
 #include <functional>
@@ -18,36 +18,35 @@
 
 namespace heed {
 
-/// How the files of a family spell what its parameters are called.
+/// How a family's files spell the parameters' names.
 struct Spelling {
-  /// What files of the bare model leave out: "transformer.". All may have DistributedDataParallel's
-  /// "module." before it.
+  /// Omitted in files of the bare model: "transformer.". All names may be preceded by
+  /// DistributedDataParallel's "module.".
   std::string_view prefix = {};
   /// Prefixes that files of larger models may put before all names: "transformer.".
   std::vector<std::string_view> wrappers = {};
   /// Endings of the oldest files: {".LayerNorm.weight", ".LayerNorm.gamma"}.
   std::vector<std::pair<std::string_view, std::string_view>> endings = {};
-  /// Where a tensor is absent, this one is meant: {"model.encoder.embed_tokens.weight",
-  /// "model.shared.weight"}.
+  /// Substitutes for absent tensors: {"model.encoder.embed_tokens.weight", "model.shared.weight"}.
   std::vector<std::pair<std::string, std::string>> otherwise = {};
-  /// Parts of the names of tensors that are no parameters: stored masks, copies of tied weights,
-  /// heads for other tasks.
+  /// Parts of names of tensors that are not parameters: stored masks, copies of tied weights, heads
+  /// for other tasks.
   std::vector<std::string_view> unused = {};
 };
 
-/// How the weights of a file are wanted.
+/// How to read the weights of a file.
 struct Reading {
-  /// To run: the weights of linear layers go from the file into panels of this type (`pack`), one
-  /// after the other, so that the model is in memory once; tables whose rows are looked up stay in
-  /// the file, mapped, in its type. Either stays in codes where the file has blocks of them. None:
-  /// all as f32.
+  /// For running only: the weights of linear layers are packed from the file into panels of this
+  /// type (`pack`), one at a time, so that the model is in memory once. Look-up tables stay
+  /// memory-mapped in the file's type. Quantised weights stay quantised. Empty: everything is read
+  /// as f32.
   std::optional<DType> packed = {};
   bool in_memory = false;  // then these are copied, too
   /// Packed: the weights of linear layers stay in the file until a product packs them.
   bool streamed = false;
   /// Names, shapes and types are checked, and no number is read: the model cannot run.
   bool headers_only = false;
-  /// Gets the names of the tensors that the model does not take.
+  /// Receives the names of tensors that the model does not use.
   std::vector<std::string>* unread = nullptr;
 };
 
@@ -64,10 +63,10 @@ struct StackedName {
   std::string scales() const;  // of a tensor with blocks
 };
 std::optional<StackedName> stacked_name(const std::string& name);
-/// The same as gpt-oss spells it: "experts.up_proj", "experts.up_proj_bias".
+/// The spelling in gpt-oss: "experts.up_proj", "experts.up_proj_bias".
 std::string without_ending(const StackedName& stacked);
 
-/// The parameters of all experts in one tensor.
+/// Stacks the parameters of all experts into one tensor.
 Tensor stacked(std::span<const Parameter* const> parts, DType dtype);
 
 class StoredWeights {
@@ -75,24 +74,24 @@ class StoredWeights {
   StoredWeights(const Weights& weights, Spelling spelling)
       : weights_(weights), spelling_(std::move(spelling)) {}
 
-  /// Whether the file holds a parameter, however it spells it.
+  /// Whether the file holds a parameter, in any spelling.
   bool holds(const std::string& name) const;
-  /// Whether the file holds both, with different numbers: what should be a copy of tied weights is
-  /// none.
+  /// Whether the file holds both with different numbers: then the supposed copy of tied weights is
+  /// not one.
   bool differ(const std::string& copy, const std::string& original) const;
-  /// Fails where they differ, since the model ties them.
+  /// Throws if they differ, because the model ties them.
   void require_copy(const std::string& copy, const std::string& original) const;
-  /// Fails unless the file holds it in this shape: before memory is taken for as many layers and as
-  /// wide ones as a configuration promises.
+  /// Throws unless the file holds it with this shape. Called before memory is allocated for the
+  /// layers and widths that a configuration claims.
   void require(const std::string& name, const Shape& shape) const;
   /// Reads all parameters. A tensor of the file that is neither a parameter nor known to be unused
-  /// is an error: the model would compute something else than it means.
+  /// is an error, because the model would compute something else.
   void load(std::span<Parameter* const> parameters, const Reading& reading) const;
 
  private:
-  /// What part of which tensor of the file a parameter is, unless it is one by itself.
+  /// The tensor and part that hold a parameter, unless it is a tensor by itself.
   std::optional<StackedName> stacked(const std::string& name) const;
-  /// The shape of the whole tensor; fails where the part is not in it.
+  /// The shape of the whole tensor; throws if the part is not in it.
   Shape require_part(const StackedName& part, const Shape& own) const;
   void load_part(Parameter& parameter, const StackedName& part, const Reading& reading) const;
   BlockRows read_blocks(const StackedName& part, const Shape& shape) const;
@@ -114,7 +113,7 @@ class StoredWeights {
   mutable std::shared_ptr<SharedFile> shared_;  // with the parameters that are streamed
 };
 
-/// f32, f16 or bf16: that of the most numbers.
+/// f32, f16 or bf16: the commonest type.
 DType stored_type(const Weights& weights);
 
 }  // namespace heed

@@ -1,6 +1,6 @@
-// T5 (Raffel et al. 2020): an encoder-decoder without positions but a bias on scores by distance,
-// RMSNorm before each branch, no biases; T5 1.1, Flan-T5, mT5 and UMT5 with a gated MLP. Its
-// `config.json` and the names of its tensors.
+// T5 (Raffel et al. 2020): an encoder-decoder whose only positions are a bias on scores by
+// distance, with RMSNorm before each branch and no biases; T5 1.1, Flan-T5, mT5 and UMT5 with a
+// gated MLP. Its `config.json` and the names of its tensors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace heed {
 namespace {
 
-// Distances have a bias whatever their size, so texts have no longest; this bounds memory.
+// Every distance has a bias, so the length of texts has no limit; this bounds memory.
 constexpr std::int64_t kT5AnyLength = std::int64_t{1} << 20;
 
 // Defaults of transformers by model_type.
@@ -24,7 +24,7 @@ struct T5Kin {
   const char *title, *architecture;
   std::int64_t layers, heads, inner, vocabulary;
   const char* projection;
-  bool scales;  // states before the words, unless the configuration says that those are untied
+  bool scales;  // scales the states before the vocabulary layer, unless the configuration unties it
   bool own_distances = false;
 };
 constexpr T5Kin kT5Kin[] = {
@@ -56,8 +56,8 @@ const T5Kin& t5_kin(const Config& config) {
   return *std::ranges::find(kT5Kin, config.text("model_type", "t5"), &T5Kin::model_type);
 }
 
-// "gated-gelu", or "relu". The gated GELU is the one with tanh; `dense_act_fn`, which transformers
-// derives from the other and writes beside it, counts where it is given.
+// "gated-gelu", or "relu". The gated GELU is the tanh version; `dense_act_fn`, which transformers
+// derives from the other key and writes beside it, takes precedence if given.
 void read_projection(const Config& config, const T5Kin& kin, Seq2seqShape& read) {
   constexpr const char* kKey = "feed_forward_proj";
   constexpr std::string_view kGated = "gated-";
@@ -84,7 +84,7 @@ bool says(const Config& config, std::string_view ending) {
   return !said.empty() && said[0].ends_with(ending);
 }
 
-// T5EncoderModel, and what transformers builds on it.
+// T5EncoderModel, and models that transformers builds on it.
 bool is_encoder_alone(const Config& config) {
   return says(config, "EncoderModel") || says(config, "ForTokenClassification");
 }
@@ -104,8 +104,8 @@ PositionBiasShape read_distances(const Config& config) {
   return {.buckets = buckets, .farthest = farthest};
 }
 
-// As the published models began: scores are not divided by the root of the head size, so queries
-// begin that much smaller.
+// The initialisation of the published models: scores are not divided by the root of the head size,
+// so queries start smaller by that factor.
 double t5_deviation(const Seq2seqShape& shape, double factor, std::string_view name) {
   const auto of = [&](std::int64_t fan) { return factor / std::sqrt(static_cast<double>(fan)); };
   if (name == "shared.weight") return factor;
@@ -144,7 +144,7 @@ Seq2seqShape read_t5(const Config& config) {
   read_projection(config, kin, read);
   read.has_decoder = !is_encoder_alone(config);
   read.has_words = read.has_decoder && writes_words(config);
-  // Until version 5 of transformers, one key told both; of UMT5 it tells neither.
+  // Before version 5 of transformers one key set both; for UMT5 it sets neither.
   read.tied = config.flag("tie_word_embeddings", true);
   const bool scales = kin.own_distances || (kin.scales && !config.null("scale_decoder_outputs") &&
                                             config.flag("scale_decoder_outputs", read.tied));
@@ -182,7 +182,7 @@ Json t5_training_config(const TrainingShape& shape) {
           {"num_layers", shape.layers},
           {"num_heads", shape.heads},
           {"dropout_rate", 0.0},
-          {"initializer_factor", 0.05},  // 1 is for the optimiser that the published ones had
+          {"initializer_factor", 0.05},  // 1 suits the optimiser of the published models
           {"decoder_start_token_id", shape.start_token},
           {"pad_token_id", shape.pad_token},
           {"eos_token_id", json_of_ids(shape.end_tokens)}};
@@ -191,14 +191,14 @@ Json t5_training_config(const TrainingShape& shape) {
 constexpr const char* kWords = "shared.weight";
 constexpr const char* kCopies[] = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"};
 
-// How the file calls the parameters. Like transformers: what the file holds counts where it
-// contradicts the configuration.
+// How the file spells the parameters. Like transformers: if the file contradicts the configuration,
+// the file counts.
 Spelling t5_spelling(Seq2seqShape& read, const Config& config, const Weights& weights,
                      const Reading& reading) {
   Spelling spelling = {
       .wrappers = {"transformer."},
       .otherwise = {{kWords, kCopies[0]}, {kWords, kCopies[1]}},
-      // Copies of the words, and a bias that the first files have in the cross-attention.
+      // Copies of the embeddings, and a bias that the first files have in the cross-attention.
       .unused = {"embed_tokens.weight",
                  "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"}};
   const StoredWeights stored(weights, spelling);

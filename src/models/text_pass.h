@@ -1,4 +1,5 @@
-// Shared by all families around their layers: checks, masks, positions, the last position's logits.
+// Shared by all families, around their layers: checks, masks, positions, logits of the last
+// position.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace heed {
 
-/// A stack as models tell of it, from the numbers of their configurations.
+/// The numbers of a stack from a model's configuration.
 struct StackNumbers {
   std::int64_t layers = 0;
   std::int64_t heads = 0;
@@ -21,7 +22,7 @@ struct StackNumbers {
 };
 StackShape stack_shape(Stack stack, bool causal, const StackNumbers& numbers);
 
-/// Describes a decoder by the fields that the configurations of decoders share.
+/// Describes a decoder by the fields common to decoder configurations.
 template <typename DecoderConfig>
 ModelInfo decoder_info(std::string family, std::string title, const DecoderConfig& config) {
   const StackNumbers numbers = {config.layers, config.heads, config.kv_heads, config.head_dim};
@@ -41,43 +42,42 @@ ModelInfo decoder_info(std::string family, std::string title, const DecoderConfi
           .stacks = {stack_shape(Stack::kSelf, config.causal, numbers)}};
 }
 
-/// Whether the tokens of a decoder see only the tokens before them: `is_causal` of config.json.
-/// Like transformers, null means false.
+/// Whether a decoder's tokens see only earlier tokens: `is_causal` of config.json. Like
+/// transformers, null means false.
 bool is_causal(const Config& config);
 
 /// The mask of one layer. `window`: keys that a query sees; 0: no limit. A causal window counts the
 /// query itself; without `causal` it reaches `window` keys to each side (transformers 5).
 Mask text_mask(bool causal, std::int64_t window = 0);
 
-/// Fails where the batch or the run is none that the model takes; `info.family` begins the message.
+/// Throws if the model cannot take the batch or the run; `info.family` begins the message.
 void check_pass(const ModelInfo& info, const Batch& batch, const Run& run);
 
-/// The same for a model whose `share` of attention weights is dropped in training, which is not
-/// served yet; `key` is what its configuration calls it.
+/// The same for dropout on attention weights with probability `share`, which is not yet supported;
+/// `key` is its name in the configuration.
 void check_dropout(const ModelInfo& info, const char* key, double share, const Run& run);
 
 /// backward needs what forward kept.
 void check_saved(const ModelInfo& info, const Run& run);
 
-/// Which rows of a table of positions tokens have.
+/// Which rows of a position table the tokens use.
 struct PositionRows {
-  std::int64_t count = 0;  // of the longest text; padding behind it is clamped
+  std::int64_t count = 0;  // of the longest text; padding after it is clamped
   std::int64_t first = 0;
-  std::int64_t pad = -1;  // tokens of this id have its row and are not counted; -1: all are counted
+  std::int64_t pad = -1;  // tokens with this id use its row, uncounted; -1: all are counted
 };
-/// The row of each token of ids [B, T], behind the tokens in the run's cache.
+/// The row of each token of ids [B, T], continuing after the tokens in the run's cache.
 Tensor positions_of(const ConstView& ids, const Run& run, const PositionRows& rows);
 
-/// The rows that logits are wanted of: x [B, T, C] itself, or the last token of each row
-/// [B, 1, C].
+/// The rows whose logits are wanted: x [B, T, C] itself, or the last token of each row [B, 1, C].
 Tensor wanted_rows(Tensor x, const Run& run);
 
-/// head x, of those rows: a row a text is never in bulk.
+/// head x for those rows; one row per text is never in bulk.
 Tensor logits_of(const Linear& head, const Tensor& x, Run& run);
 
-/// Tokens of each row of an encoder-decoder's source; none where no source is given.
+/// Tokens in each row of an encoder-decoder's source; empty if no source is given.
 std::vector<std::int64_t> source_lengths(const Batch& batch);
-/// The run of the pass over the source.
+/// The run for the pass over the source.
 Run source_run(const Batch& batch, const Run& run);
 
 }  // namespace heed

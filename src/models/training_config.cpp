@@ -1,4 +1,4 @@
-// The `config.json` of a model that is to be trained.
+// The `config.json` of a model to be trained.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace heed {
 namespace {
 
-// A mistyped entry would cost a training run.
+// A misspelt entry would waste a training run.
 void require_known(const JsonText& entries, const Config& config) {
   for (const auto& [key, value] : entries.root().members()) {
     if (config.asked().contains(key) || key == "model_type" || key == "architectures") continue;
@@ -29,7 +29,7 @@ void require_known(const JsonText& entries, const Config& config) {
   }
 }
 
-// What a purpose asks of the family, and the family that serves it where none is named.
+// The requirements of a training task on the family, and its default family.
 struct Wanted {
   TrainedFor purpose;
   const char* usual;
@@ -57,7 +57,7 @@ void check_kind(const Config& named, const Family& family, const Wanted& wanted)
                  "the text model alone, which `heed convert` makes of it", ErrorCode::kUnsupported);
 }
 
-// Labels and further entries into the family's own, and the whole checked.
+// Adds labels and further entries to the family's own, and checks the result.
 std::string completed(Json json, const Family& family, const TrainingShape& shape,
                       const JsonText& more) {
   const bool by_text = shape.trained_for == TrainedFor::kTextClasses;

@@ -1,4 +1,4 @@
-// Ranks by MPI. Errors of MPI end all ranks with MPI's own words, its default.
+// Ranks over MPI. MPI errors end all ranks with MPI's message, its default.
 #include <mpi.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // MPI counts in int
 class MpiTransfer : public Transfer {
  public:
   MpiTransfer() = default;
-  ~MpiTransfer() override { wait(); }  // MPI writes into the caller's memory until then
+  ~MpiTransfer() override { wait(); }  // until then MPI writes to the caller's memory
   MpiTransfer(const MpiTransfer&) = delete;
   MpiTransfer& operator=(const MpiTransfer&) = delete;
 

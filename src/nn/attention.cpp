@@ -10,7 +10,7 @@
 namespace heed {
 namespace {
 
-// [B, T, H D] as [B, H, T, D]; the rows may be part of wider ones.
+// [B, T, H D] as [B, H, T, D]; x may be part of wider rows.
 View split_heads(const View& x, std::int64_t heads) {
   const std::int64_t head_dim = x.dim(2) / heads;
   return View(x.raw(), x.dtype(), {x.dim(0), x.dim(1), heads, head_dim},
@@ -18,7 +18,7 @@ View split_heads(const View& x, std::int64_t heads) {
       .permute({0, 2, 1, 3});
 }
 
-// `each` heads of every group, of rows [B, T, groups, each * D] that lie among others.
+// `each` heads of every group, from rows [B, T, groups, each * D] that are part of wider rows.
 View heads_of_groups(const View& rows, std::int64_t first, std::int64_t stride, Shape shape) {
   const View from = rows.slice(2, first, first + shape[3] * shape[4]);
   return View(from.raw(), from.dtype(), shape,
@@ -45,14 +45,15 @@ Tensor reordered(Tensor from, const AttentionShape& of, bool back) {
   return to;
 }
 
-// The masks of this attention's weights: the place of `DropoutLayer::site` for what is no layer.
+// Selects the dropout masks of this attention's weights, like `DropoutLayer::site` for layers.
 std::uint32_t dropout_offset(const AttentionShape& shape) {
   constexpr std::uint32_t kWeights = 1U << 31;
   return kWeights | static_cast<std::uint32_t>(shape.stack) << 16U |
          static_cast<std::uint32_t>(shape.layer);
 }
 
-// A norm over the rows of each head of x [B, T, H D], or of all heads, or its gradient.
+// Applies a norm to the rows of each head of x [B, T, H D], or to all heads together, or computes
+// its gradient.
 template <typename Use>
 Tensor over_heads(Tensor x, const Norm& norm, const Use& use) {
   const Shape whole = x.shape();
@@ -127,8 +128,8 @@ Tensor Attention::project_backward(std::vector<Tensor> dprojected, Run& run,
   return dx;
 }
 
-// Without a cache every row is as long as the batch: so it is in the published implementations of
-// scaling by length.
+// Without a cache every row counts as long as the batch, as in the published implementations of
+// length-dependent scaling.
 Standing Attention::standing(const ConstView& q, const Run& run) const {
   const auto rows = static_cast<std::size_t>(q.dim(0));
   if (run.cache == nullptr)
@@ -229,7 +230,7 @@ Tensor Attention::attend(const AttentionArgs& args, std::vector<Tensor> projecte
   return parts_.dropout.forward(parts_.out.forward(heads, run), run);
 }
 
-// By the positions of the cache's slots, or of the text itself.
+// Uses the positions of the cache's slots, or of the text itself.
 BiasByDistance Attention::bias_of(const AttentionArgs& args, const Run& run) const {
   if (!parts_.bias) return {};
   if (run.cache != nullptr && run.cache->options().form != KvForm::kContiguous)

@@ -1,5 +1,5 @@
-// Multi-head attention with its projections (Vaswani et al. 2017, section 3.2.2), to the text
-// itself or to a source; several query heads may share keys (Ainslie et al. 2023).
+// Multi-head attention with its projections (Vaswani et al. 2017, section 3.2.2), to the same text
+// or to a source; several query heads may share keys (Ainslie et al. 2023).
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,23 @@
 namespace heed {
 
 struct AttentionShape {
-  Stack stack = Stack::kSelf;  // as taps name it
+  Stack stack = Stack::kSelf;  // as in taps
   int layer = 0;
   std::int64_t heads = 1;     // H
   std::int64_t kv_heads = 1;  // G
   std::int64_t head_dim = 1;  // D
   double scale = 1;
   double softcap = 0;
-  double dropout = 0;  // of the weights, in training
-  // A fused projection gives the queries that share a key, then that key and its value; else all
+  double dropout = 0;  // on weights, in training
+  // A fused projection has the queries that share a key, then that key and its value; false: all
   // queries, all keys, all values.
   bool by_head = false;
-  double clip = 0;  // the largest size of an element of q, k and v, before they turn; 0: none
+  double clip = 0;                  // bound on elements of q, k and v before rotation; 0: none
   std::vector<double> slopes = {};  // of ALiBi [H] (Press et al. 2022); empty: none
   Mask mask = {};                   // the family's own (causal for decoders); a tap may add one
 };
 
-/// C -> (H + 2 G) D: q, k, v beside each other, each its heads one after the other, or `by_head`.
+/// C -> (H + 2 G) D: q, k, v concatenated, each head by head, or in the order `by_head`.
 std::vector<Linear> fused_projection(Linear qkv);
 /// C -> H D, C -> G D, C -> G D.
 std::vector<Linear> separate_projections(Linear q, Linear k, Linear v);
@@ -41,8 +41,7 @@ std::vector<Linear> separate_projections(Linear q, Linear k, Linear v);
 struct AttentionParts {
   std::vector<Linear> projections;
   Linear out;  // H D -> C
-  // The norm's width decides: it is over the row of each head, or over the rows of all heads. It
-  // needs projections of their own.
+  // Its width decides whether the norm is per head or over all heads. Needs separate projections.
   std::optional<Norm> q_norm = {};
   std::optional<Norm> k_norm = {};
   std::shared_ptr<const Rotation> rotation = {};  // of q and k, after their norms
@@ -51,22 +50,22 @@ struct AttentionParts {
   DropoutLayer dropout = {};
 };
 
-/// What a cross-attention reads.
+/// The input of a cross-attention.
 struct Source {
-  Tensor states = {};  // [B, S, C]; not given where the run's cache holds its keys
-  std::vector<std::int64_t> lengths = {};  // tokens of each row
+  Tensor states = {};                      // [B, S, C]; not given if the run's cache holds its keys
+  std::vector<std::int64_t> lengths = {};  // tokens in each row
 };
 
 class Attention {
  public:
   Attention(AttentionParts parts, AttentionShape shape);
 
-  /// Of the text itself, x [B, T, C].
+  /// Self-attention of x [B, T, C].
   Tensor forward(const Tensor& x, Run& run) const;
   Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
 
-  /// Of the source; backward adds to dstates, the gradient of its states. Without rotation and
-  /// norms. With a cache the source's keys are made once.
+  /// Cross-attention; backward adds the gradient of the source's states to dstates. Has no rotation
+  /// and norms. With a cache the source's keys are computed once.
   Tensor forward(const Tensor& x, const Source& source, Run& run) const;
   Tensor backward(const Tensor& dy, const Source& source, Tensor& dstates, Run& run,
                   Gradients& gradients) const;
@@ -83,15 +82,15 @@ class Attention {
     View v;
   };
   bool fused() const { return parts_.projections.size() == 1; }
-  // What the projections gave (one tensor, or q, k and v), seen by head.
+  // The outputs of the projections (one tensor, or q, k and v), as heads.
   Heads by_head(std::vector<Tensor>& projected) const;
   std::vector<Tensor> project(const Tensor& x, Run& run) const;
   Tensor project_backward(std::vector<Tensor> dprojected, Run& run, Gradients& gradients) const;
   Standing standing(const ConstView& q, const Run& run) const;
   AttentionArgs problem(const Heads& heads, Extents extents, const Run& run) const;
   void show(const Heads& heads, const Run& run) const;
-  // Appends this pass's keys to the run's cache; the problem is over all that it then holds. Gives
-  // the memory of keys that were turned when they were read.
+  // Appends this pass's keys to the run's cache and makes the problem refer to all keys in it.
+  // Returns the memory of keys that are rotated when read.
   Tensor go_on_from_cache(AttentionArgs& args, const Standing& standing, KvCache& cache,
                           const Run& run) const;
   SourceKeys source_keys(const Source& source, Run& run) const;

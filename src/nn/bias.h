@@ -1,4 +1,4 @@
-// A vector that every row gets.
+// A vector added to every row.
 #pragma once
 
 #include <string>
@@ -11,8 +11,7 @@ namespace heed {
 
 class Bias {
  public:
-  /// One parameter, called `name`, of `shape` ([V], or [1, V] as some files store it), not
-  /// initialised.
+  /// One parameter `name` of `shape` ([V], or [1, V] in some files), not initialised.
   Bias(const std::string& name, const Shape& shape)
       : bias_{.name = name, .value = Tensor::empty(shape), .decays = false} {}
 

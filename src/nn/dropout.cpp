@@ -4,10 +4,10 @@
 
 namespace heed {
 
-// Each row has a stretch of its own: its masks depend neither on the rows beside it nor on how long
-// those are.
+// Each row has its own range of random numbers: its masks depend neither on other rows nor on their
+// lengths.
 Tensor DropoutLayer::forward(Tensor x, const Run& run) const {
-  constexpr std::int64_t kRow = std::int64_t{1} << 36;  // more than a row has
+  constexpr std::int64_t kRow = std::int64_t{1} << 36;  // more than a row uses
   if (!active(run) || x.element_count() == 0) return x;
   for (std::int64_t row = 0; row < x.dim(0); ++row)
     dropout(x.view().select(0, row), {.rate = rate,

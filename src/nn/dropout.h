@@ -1,4 +1,4 @@
-// Dropout at one place of a model; on only where the run has a dropout seed.
+// Dropout at one place of a model; active only if the run has a dropout seed.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct DropoutLayer {
   bool active(const Run& run) const { return run.dropout_seed.has_value() && rate > 0; }
   /// Works in place, in the memory of x.
   Tensor forward(Tensor x, const Run& run) const;
-  /// A copy where dropout is active: dy belongs to the caller and flows on beside the branch.
+  /// Returns a copy if dropout is active, because the caller still needs dy beside the branch.
   Tensor backward(const Tensor& dy, const Run& run) const;
 };
 

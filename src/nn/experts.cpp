@@ -12,7 +12,7 @@
 namespace heed {
 namespace {
 
-// Taps see the whole layer, not the experts: an expert's rows are those of some tokens alone.
+// Taps see only the whole layer: an expert's rows are those of a few tokens.
 Run without_taps(const Run& run) {
   Run quiet = run;
   quiet.tap = nullptr;
@@ -31,7 +31,7 @@ void with_numbers(DType dtype, const Use& use) {
     use(float{});
 }
 
-// row n of x, [N, C] in all, times factors[n].
+// Multiplies row n of x (as [N, C]) by factors[n].
 void scale_rows(Tensor& x, std::span<const double> factors) {
   const std::int64_t width = x.dim(-1);
   with_numbers(x.dtype(), [&](auto zero) {
@@ -41,7 +41,7 @@ void scale_rows(Tensor& x, std::span<const double> factors) {
   });
 }
 
-// The product of row n of a and row n of b, for all n.
+// The dot product of row n of a and row n of b, for all n.
 std::vector<double> row_products(const Tensor& a, const Tensor& b) {
   const Tensor left = Tensor::converted(a, DType::kF64), right = Tensor::converted(b, DType::kF64);
   const std::int64_t width = a.dim(-1);
@@ -61,7 +61,7 @@ std::vector<double> sigmoids(const Tensor& x) {
   return shares;
 }
 
-// Of one token's logits, a row of [N, E] in f64.
+// The softmax of one token's logits, a row of [N, E] in f64.
 std::vector<double> softmax_of(const Tensor& logits, std::int64_t token) {
   const double* row = logits.data<double>() + token * logits.dim(1);
   std::vector<double> shares(row, row + logits.dim(1));
@@ -157,8 +157,8 @@ Tensor Experts::shared_backward(const Mlp& shared, const Tensor& dy, Run& run,
 }
 
 // Returns the gradient of the logits [N, E]. With S the chosen experts and w = p / (sum over S of
-// p): dlogit_e = w_e (dw_e - sum over S of w dw), e in S. Where the probabilities are not divided:
-// dlogit_e = p_e (dp_e - sum over S of p dp), every e, with dp_e = 0 outside of S.
+// p): dlogit_e = w_e (dw_e - sum over S of w dw), e in S. Without division by the sum: dlogit_e =
+// p_e (dp_e - sum over S of p dp), every e, with dp_e = 0 outside of S.
 Tensor Experts::router_gradient(const Tensor& logits, const Picks& picks,
                                 const std::vector<std::vector<double>>& dweights) const {
   const std::int64_t N = logits.dim(0), E = logits.dim(1);

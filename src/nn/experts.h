@@ -1,4 +1,4 @@
-// A mixture of MLPs: a router picks a few of them for each token (Shazeer et al. 2017; Fedus et al.
+// A mixture of MLPs: a router chooses a few of them per token (Shazeer et al. 2017; Fedus et al.
 // 2022).
 #pragma once
 
@@ -12,13 +12,13 @@
 
 namespace heed {
 
-/// y = sum over the k experts of the highest probability p = softmax(router x) of p_e expert_e(x),
-/// plus what the shared MLP adds: sigmoid(shared_gate x) shared(x).
+/// y = sum of p_e expert_e(x) over the k experts with the highest p = softmax(router x), plus the
+/// shared MLP: sigmoid(shared_gate x) shared(x).
 struct ExpertsParts {
   Linear router;  // C -> E
   std::vector<Mlp> experts = {};
   std::int64_t chosen = 1;  // k
-  bool sums_to_one = true;  // the k probabilities are divided by their sum
+  bool sums_to_one = true;  // divide the k probabilities by their sum
   std::optional<Mlp> shared = {};
   std::optional<Linear> shared_gate = {};  // C -> 1; none: 1
 };
@@ -47,7 +47,7 @@ class Experts {
   ExpertsParts parts_;
 };
 
-/// The branch of a block beside its attention.
+/// The block's branch besides its attention.
 class FeedForward {
  public:
   explicit FeedForward(Mlp mlp) : layer_(std::move(mlp)) {}

@@ -32,7 +32,7 @@ void check_source(std::string_view name, const ConstView& source, const View& sl
       fail(kOp, fmt::format("{}.shape[2]", name), source.dim(2), fmt::format("at least {}", count));
 }
 
-// The offset of a row of head g in block `block`, in bytes.
+// The offset in bytes of a row of head g in block `block`.
 std::int64_t offset(const ConstView& view, std::int64_t block, std::int64_t g, std::int64_t row) {
   return (block * view.stride(0) + g * view.stride(1) + row * view.stride(2)) *
          static_cast<std::int64_t>(size_bytes(view.dtype()));
@@ -190,7 +190,7 @@ void KvCache::append(int layer, const Keys& keys, std::span<const std::int64_t> 
   if (options_.form == KvForm::kPaged)
     for (std::size_t b = 0; b < counts.size(); ++b)
       pool_->take(static_cast<std::int64_t>(b), lengths_[b] + counts[b]);
-  std::ranges::fill(slots.appended, 0);  // until all of it is written
+  std::ranges::fill(slots.appended, 0);  // until everything is written
   write(rope ? turned.view() : keys.k, slots.k, counts);
   write(keys.v, slots.v, counts);
   slots.appended.assign(counts.begin(), counts.end());
@@ -212,7 +212,7 @@ void KvCache::advance(std::span<const std::int64_t> counts) {
   for (Layer& layer : layers_) std::ranges::fill(layer.appended, 0);
 }
 
-// Before this pass's tokens, of which a ring's attention needs no older one.
+// The first token that a ring still needs before this pass's tokens.
 std::int64_t KvCache::first_kept(std::int64_t row) const {
   if (options_.form != KvForm::kRing) return 0;
   return std::max<std::int64_t>(lengths_[static_cast<std::size_t>(row)] - options_.left, 0);

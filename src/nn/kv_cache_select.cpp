@@ -24,13 +24,13 @@ std::size_t bytes_from(const Tensor& tensor, int axis) {
   return static_cast<std::size_t>(bytes);
 }
 
-// Row r of tensor [rows, G, slots, D] becomes what row rows[r] is: its first used[rows[r]] slots.
+// Row r of tensor [rows, G, slots, D] becomes a copy of row rows[r]: its first used[rows[r]] slots.
 void select_slots(Tensor& tensor, std::span<const std::int64_t> rows,
                   std::span<const std::int64_t> used) {
   auto* const memory = static_cast<std::byte*>(tensor.view().raw());
   const std::size_t head = bytes_from(tensor, 2);
   const std::size_t slot = bytes_from(tensor, 3);
-  std::vector<std::byte> moved(rows.size() * head);  // of one head: rows may change places
+  std::vector<std::byte> moved(rows.size() * head);  // per head: rows may swap places
   for (std::int64_t g = 0; g < tensor.dim(1); ++g) {
     const auto each_moved = [&](auto&& copy) {
       for (std::size_t r = 0; r < rows.size(); ++r)

@@ -12,7 +12,7 @@
 namespace heed {
 namespace {
 
-// All leading axes are rows.
+// Treats all leading axes as rows.
 Shape as_matrix(const ConstView& x) {
   return {x.element_count() / std::max<std::int64_t>(1, x.dim(-1)), x.dim(-1)};
 }

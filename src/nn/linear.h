@@ -17,22 +17,22 @@ struct LinearShape {
   bool bias = true;
 };
 
-/// A copy shares the parameters.
+/// Copies share the parameters.
 class Linear {
  public:
   /// Parameters `name`.weight and `name`.bias, not initialised.
   Linear(const std::string& name, const LinearShape& shape);
-  /// Without a bias, over a weight that another layer owns too (a tied head).
+  /// Has no bias, and uses a weight that another layer owns too (a tied head).
   Linear(std::shared_ptr<Parameter> weight, WeightLayout layout);
 
   Tensor forward(const Tensor& x, Run& run) const;  // [..., in] -> [..., out]
   Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
 
-  /// The same in parts, for a layer that can make x again and so does not keep it.
+  /// The same without keeping x, for a layer that can recompute x.
   Tensor apply(const Tensor& x, const Run& run) const;
-  /// Without the bias: of a part of a sum.
+  /// Without the bias, for parts of a sum.
   Tensor product(const Tensor& x, const Run& run) const;
-  /// What it is multiplied with, [out, in] as f32: a copy, however the weight is held.
+  /// A copy of the weight as [out, in] f32, whatever its stored form.
   Tensor rows_of_weight() const;
   /// The same layer with its weight in memory: for several reads of a streamed one.
   Linear held() const;

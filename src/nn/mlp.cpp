@@ -10,7 +10,7 @@
 namespace heed {
 namespace {
 
-// Where rows [..., 2 F] hold two parts of F: as [..., 2, F], or [..., F, 2] where they alternate.
+// Rows [..., 2 F] hold two parts of F: as [..., 2, F], or as [..., F, 2] if they alternate.
 View both_parts(const View& x, int which, bool alternates) {
   const std::int64_t width = x.dim(-1) / 2, rows = x.shape().element_count() / (2 * width);
   const Shape split = alternates ? Shape{rows, width, 2} : Shape{rows, 2, width};
@@ -27,7 +27,7 @@ Tensor part_of(Tensor& x, int which, bool alternates) {
   return Tensor::copy_of(both_parts(x, which, alternates)).reshaped(shape);
 }
 
-// Rows [..., 2 F] of two parts [..., F].
+// Joins two parts [..., F] to rows [..., 2 F].
 Tensor joined(const Tensor& first, const Tensor& second, bool alternates) {
   const std::int64_t width = first.dim(-1), rows = first.element_count() / width;
   Tensor both = Tensor::empty(of_width(first.shape(), 2 * width), first.dtype());
@@ -69,7 +69,7 @@ Tensor Mlp::forward(const Tensor& x, Run& run) const {
   return dropout.forward(std::move(y), run);
 }
 
-// f(hidden) is not kept: a quarter of what a layer of GPT-2 would keep, and made again on the way.
+// f(hidden) is not kept but recomputed: it would be a quarter of what a layer of GPT-2 keeps.
 Tensor Mlp::plain_backward(const Tensor& dy, Run& run, Gradients& gradients) const {
   Tensor dhidden = parts_.down.input_gradient(dy, run);
   const Tensor hidden = run.saved->take();
@@ -78,7 +78,7 @@ Tensor Mlp::plain_backward(const Tensor& dy, Run& run, Gradients& gradients) con
   return parts_.up.backward(dhidden, run, gradients);
 }
 
-// With h = f(g) * u: du = dh * f(g), dg = dh * u * f'(g); f(g) and h are made again on the way.
+// With h = f(g) * u: du = dh * f(g), dg = dh * u * f'(g); f(g) and h are recomputed.
 Tensor Mlp::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
   const Tensor dropped = parts_.dropout.backward(dy, run);
   if (!parts_.gate && !parts_.holds_gate) return plain_backward(dropped, run, gradients);

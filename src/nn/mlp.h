@@ -15,9 +15,9 @@ namespace heed {
 struct MlpParts {
   std::optional<Linear> gate = {};  // C -> F
   Linear up;                        // C -> F
-  bool holds_gate = false;          // `up` gives 2 F: the gate's, then its own
-  bool alternates = false;          // then: the gate's and its own in turn
-  // Not 0: y = down(f(min(gate x, limit)) * (1 + the nearest number to up x in -limit .. limit)).
+  bool holds_gate = false;          // `up` outputs 2 F: the gate's part, then its own
+  bool alternates = false;          // then both parts alternate
+  // Not 0: y = down(f(min(gate x, limit)) * (1 + clamp(up x, -limit, limit))).
   double limit = 0;
   Activation activation = Activation::kGelu;
   Linear down;  // F -> C
@@ -36,7 +36,7 @@ class Mlp {
 
  private:
   Tensor gate_input(const Tensor& gate) const;
-  Tensor gated(const Tensor& up) const;  // what the gate is multiplied with
+  Tensor gated(const Tensor& up) const;  // the gate's factor
   Tensor plain_backward(const Tensor& dy, Run& run, Gradients& gradients) const;
 
   MlpParts parts_;

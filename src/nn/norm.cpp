@@ -51,7 +51,7 @@ Tensor Norm::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
   if (shape_.factor != 0) return scaled(dy.clone(), shape_.factor);
   const Tensor x = run.saved->take();
   const Tensor weight = scale(x.dtype());
-  Tensor unused;  // the gradient of a constant
+  Tensor unused;  // gradient of a constant
   const auto into = [&](const std::shared_ptr<Parameter>& parameter) -> View {
     if (parameter) return gradients.of(*parameter);
     if (!unused.given()) unused = Tensor::zeros(weight.shape(), x.dtype());

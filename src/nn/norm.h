@@ -1,5 +1,5 @@
-// Normalisation of rows: layer normalisation (Ba et al. 2016) or division by the root of the mean
-// square (Zhang & Sennrich 2019), with a learned scale and shift.
+// Normalisation of rows: layer normalisation (Ba et al. 2016) or division by the root mean square
+// (Zhang & Sennrich 2019), with a learned scale and shift.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@ namespace heed {
 struct NormShape {
   std::int64_t width = 0;
   double epsilon = 1e-5;
-  bool centred = true;  // layer normalisation; else by the root of the mean square
-  bool weight = true;   // a learned scale; else 1
-  bool bias = true;     // a learned shift, of a centred norm; else 0
+  bool centred = true;  // layer normalisation; else division by the root mean square
+  bool weight = true;   // has a learned scale; else 1
+  bool bias = true;     // has a learned shift, if centred; else 0
   double offset = 0;    // the scale is weight + offset
-  double factor = 0;    // not 0: rows are multiplied by it alone, and `centred` is false
+  double factor = 0;    // nonzero: rows are only multiplied by it; `centred` is false
 };
 
-/// The numbers of a norm, with which a caller follows one part of a sum through it at a fixed
-/// scale: y = (x - mean) / deviation * (weight + offset) + bias; without `centred` the root of the
-/// mean square in place of the deviation, and no mean; with `factor` y = factor * x.
+/// The numbers of a norm, to apply it to one part of a sum at a fixed scale: y = (x - mean) /
+/// deviation * (weight + offset) + bias; without `centred` the root mean square instead of the
+/// deviation, and no mean; with `factor` y = factor * x.
 struct NormNumbers {
   bool centred = false;
-  ConstView weight = {};  // not given: 1
-  ConstView bias = {};    // not given: 0
+  ConstView weight = {};  // default: 1
+  ConstView bias = {};    // default: 0
   double epsilon = 0;
   double offset = 0;
   double factor = 0;
@@ -37,7 +37,7 @@ class Norm {
  public:
   /// Parameters `name`.weight and `name`.bias [width], not initialised.
   Norm(const std::string& name, const NormShape& shape);
-  /// Another norm with the same parameters, which `collect` names once: in the first.
+  /// Another norm with the same parameters; `collect` lists them only in the first.
   Norm shared() const;
 
   Tensor forward(const Tensor& x, Run& run) const;
@@ -52,7 +52,7 @@ class Norm {
 
   NormShape shape_;
   std::shared_ptr<Parameter> weight_, bias_;  // null: not learned
-  bool is_first_ = true;                      // of those that share the parameters
+  bool is_first_ = true;                      // of the norms that share the parameters
 };
 
 }  // namespace heed

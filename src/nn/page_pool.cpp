@@ -13,7 +13,7 @@ PagePool::PagePool(std::int64_t rows, std::int64_t pages_a_row, std::int64_t pag
       held_(static_cast<std::size_t>(rows)),
       free_(static_cast<std::size_t>(pages)) {
   std::fill_n(table_.data<std::int32_t>(), table_.element_count(), -1);
-  // The last is taken first: page 0.
+  // The last entry is taken first: page 0.
   for (std::size_t n = 0; n < free_.size(); ++n)
     free_[n] = static_cast<std::int32_t>(free_.size() - 1 - n);
 }

@@ -1,4 +1,4 @@
-// Pages of a cache and the rows that hold them.
+// The pages of a cache and the rows that own them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace heed {
 
-/// Every row takes its pages from one pool, in the order of its tokens, and gives them back when it
+/// Every row takes its pages from one pool, in the order of its tokens, and returns them when it
 /// ends.
 class PagePool {
  public:
@@ -18,21 +18,21 @@ class PagePool {
   PagePool(std::int64_t rows, std::int64_t pages_a_row, std::int64_t pages, std::int64_t page_size);
 
   std::int64_t free_pages() const { return std::ssize(free_); }
-  /// How many more pages a row needs to hold so many tokens.
+  /// How many more pages a row needs for this many tokens.
   std::int64_t missing(std::int64_t row, std::int64_t tokens) const;
-  /// Takes those pages; the pool must have as many.
+  /// Takes those pages, which the pool must have.
   void take(std::int64_t row, std::int64_t tokens);
   void give_back(std::int64_t row);
-  /// How many more pages select(rows) takes than it gives back.
+  /// How many more pages select(rows) takes than it returns.
   std::int64_t missing(std::span<const std::int64_t> rows) const;
-  /// Row r holds what row rows[r] held; rows that are not named give theirs back. The first to name
-  /// a row takes its pages, others take free ones, which the pool must have. Returns those as
-  /// pairs: a page, and the one to copy it to.
+  /// Row r becomes row rows[r]; rows that are not named return their pages. The first row that
+  /// names a row takes over its pages; further ones take free pages, which the pool must have.
+  /// Returns the pages to copy, as pairs (from, to).
   std::vector<std::pair<std::int64_t, std::int64_t>> select(std::span<const std::int64_t> rows);
 
   /// The page that holds a token of a row.
   std::int64_t page_of(std::int64_t row, std::int64_t token) const;
-  /// [rows, pages a row] i32, -1 where there is none.
+  /// [rows, pages per row] i32, -1 where there is no page.
   ConstView table(std::int64_t rows) const;
 
  private:

@@ -7,7 +7,7 @@
 namespace heed {
 namespace {
 
-// The bucket of every distance from -(last query) to the last key.
+// The bucket of each distance from -(last query) to the last key.
 class Buckets {
  public:
   Buckets(const PositionBias& bias, std::span<const std::int64_t> first, std::int64_t queries,
@@ -31,8 +31,8 @@ PositionBias::PositionBias(const std::string& name, const PositionBiasShape& sha
     : shape_(shape),
       table_{.name = name + ".weight", .value = Tensor::empty({shape.buckets, shape.heads})} {}
 
-// Near distances have a bucket each; farther ones share them, wider and wider. In f32, as the
-// published models were trained: the borders fall on whole distances.
+// Each near distance has a bucket; farther ones share increasingly wide buckets. In f32, like in
+// the training of published models: bucket borders are whole distances.
 std::int64_t PositionBias::bucket_of(std::int64_t distance) const {
   std::int64_t buckets = shape_.buckets;
   std::int64_t begin = 0;
@@ -89,7 +89,7 @@ BiasByDistance PositionBias::forward(std::span<const std::int64_t> first, std::i
     look_up(*this, table_.value.data<double>(), first, queries, numbers);
   else
     look_up(*this, table_.value.data<float>(), first, queries, numbers);
-  // Query 0 and key 0 meet at number Tq - 1; a query further is a number back.
+  // Query 0 and key 0 use number Tq - 1; each further query uses the number before.
   const void* corner = f64 ? static_cast<const void*>(numbers.data<double>() + queries - 1)
                            : numbers.data<float>() + queries - 1;
   const ConstView cells(corner, dtype, {B, H, queries, keys}, {H * distances, distances, -1, 1});

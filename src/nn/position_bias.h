@@ -1,4 +1,4 @@
-// A bias on scores by the distance of key and query, learned a bucket of distances (Raffel et al.
+// A bias on scores by the distance of key and query, learned per bucket of distances (Raffel et al.
 // 2020, section 2.1).
 #pragma once
 
@@ -15,15 +15,15 @@ namespace heed {
 struct PositionBiasShape {
   std::int64_t buckets = 32;
   std::int64_t heads = 1;
-  std::int64_t farthest = 128;  // distances from here on share the last bucket
-  bool both_sides = true;       // keys behind and before the query have buckets of their own
+  std::int64_t farthest = 128;  // distances from this one on share the last bucket
+  bool both_sides = true;       // keys after and before the query have different buckets
 };
 
-/// A bias [B, H, Tq, Tk] that depends on the distance alone: the cells of a diagonal share a
-/// number, so that its memory grows with Tq + Tk, not with their product.
+/// A bias [B, H, Tq, Tk] that depends only on the distance: the cells of a diagonal share a number,
+/// so memory grows with Tq + Tk, not with their product.
 struct BiasByDistance {
-  Tensor numbers = {};   // [B, H, Tq + Tk - 1], those of the earliest keys first
-  ConstView cells = {};  // [B, H, Tq, Tk] over them; not given where there is no bias
+  Tensor numbers = {};   // [B, H, Tq + Tk - 1], starting with the earliest keys
+  ConstView cells = {};  // [B, H, Tq, Tk] view of `numbers`; not given without a bias
 };
 
 /// Shared by the layers of a stack.
@@ -32,14 +32,14 @@ class PositionBias {
   /// One parameter, `name`.weight [buckets, H], not initialised.
   PositionBias(const std::string& name, const PositionBiasShape& shape);
 
-  /// Queries of row b stand at first[b] and behind it, key j at j.
+  /// Queries of row b have positions first[b], first[b] + 1, ...; key j has position j.
   BiasByDistance forward(std::span<const std::int64_t> first, std::int64_t queries,
                          std::int64_t keys) const;
   void backward(const Tensor& dbias, std::span<const std::int64_t> first,
                 Gradients& gradients) const;
   void collect(std::vector<Parameter*>& into) { into.push_back(&table_); }
 
-  /// Of a key so many positions behind its query (below 0: before it).
+  /// The bucket for a key this many positions after its query (negative: before it).
   std::int64_t bucket_of(std::int64_t distance) const;
 
  private:

@@ -1,4 +1,4 @@
-// A branch beside the residual stream: attention or an MLP, with the norms around it.
+// A branch of the residual stream: attention or an MLP, with the norms around it.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace heed {
 
-/// Shows the activations of one layer, and gives them on.
+/// Shows the activations of one layer to the tap, and returns them.
 struct Shown {
   const Run& run;
   Stack stack = Stack::kSelf;
@@ -25,16 +25,16 @@ struct Shown {
   }
 };
 
-/// Where norms stand: y = after(x + inside(branch(before(x)))). Most decoders have `before` alone,
-/// the original Transformer has `after`.
+/// The norms in y = after(x + inside(branch(before(x)))). Most decoders have only `before`, the
+/// original Transformer has `after`.
 struct Norms {
   std::optional<Norm> before = {};
   std::optional<Norm> inside = {};
   std::optional<Norm> after = {};
 };
 
-/// What taps call the branch's input (where a norm stands before it), what it adds, and the stream
-/// behind it.
+/// Tap names of the branch's input (if it has a norm before it), of its output, and of the stream
+/// after it.
 struct BranchNames {
   Stack stack = Stack::kSelf;
   int layer = 0;
@@ -64,8 +64,8 @@ class Residual {
     return beside(input, std::move(x), run, source...);
   }
 
-  /// stream + branch(x), where the branch reads another tensor than the stream that it adds to:
-  /// attention and MLP of a parallel block both read the block's input.
+  /// stream + branch(x), for a branch that reads another tensor than the stream: in a parallel
+  /// block, attention and MLP both read the block's input.
   template <typename... Source>
   Tensor beside(const Tensor& x, Tensor stream, Run& run, const Source&... source) const {
     if (!recomputes(run)) return pass(x, std::move(stream), run, source...);
@@ -76,7 +76,7 @@ class Residual {
     return pass(x, std::move(stream), forgets, source...);
   }
 
-  /// `source` is what the branch's backward takes between dy and the run.
+  /// `source` are the branch's additional arguments of backward, between dy and the run.
   template <typename... Source>
   Tensor backward(const Tensor& dy, Run& run, Gradients& gradients, Source&&... source) const {
     const auto add_stream = [&](Tensor dx, const Tensor& dsum) {
@@ -107,7 +107,7 @@ class Residual {
                                     (run.recompute == Recompute::kAttention && kIsAttention));
   }
 
-  // The forward pass once more, for what it keeps.
+  // Repeats the forward pass to recompute what it keeps.
   void make_again(Saved& inputs, Run& keeps) const {
     const Tensor x = inputs.take();
     pass(x, x.share(), keeps);
@@ -132,7 +132,7 @@ class Residual {
     return show(names_.stream, std::move(y));
   }
 
-  // `add_stream(dx, dsum)` gives what a caller wants of the branch's dx and the sum's gradient.
+  // `add_stream(dx, dsum)` combines the branch's dx and the sum's gradient.
   template <typename AddStream, typename... Source>
   Tensor branch_backward(const Tensor& dy, Run& run, Gradients& gradients,
                          const AddStream& add_stream, Source&&... source) const {

@@ -22,8 +22,8 @@ double dynamic_base(const RopeScaling& s, std::int64_t length) {
   return s.base * std::pow(s.factor * longer - (s.factor - 1), width / (width - 2));
 }
 
-// Waves that fit fewer than `low` times into the trained length are stretched, those that fit more
-// than `high` times stay.
+// Waves that fit fewer than `low` times into the trained length are stretched; those that fit more
+// than `high` times are unchanged.
 double llama3(const RopeScaling& s, double frequency) {
   const double fits = static_cast<double>(s.trained_positions) * frequency / (2 * std::numbers::pi);
   if (fits < s.low_frequency_factor) return frequency / s.factor;

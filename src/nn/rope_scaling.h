@@ -1,4 +1,5 @@
-// By how much each pair of a rotary embedding turns a position, as models scale it to longer texts.
+// The rotation angle per position for each pair of a rotary embedding, and how models scale it for
+// longer texts.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +15,27 @@ enum class RopeScalingKind : std::uint8_t {
   kDynamic,  // a base that grows with the text ("dynamic NTK"; Peng et al. 2023, section 3.4)
   kLlama3,   // slow pairs divided, fast ones kept, between them a ramp by wave length
   kYarn,     // a ramp by pair, and longer queries and keys (Peng et al. 2023)
-  kLong,     // each pair by a factor of its own, others in long texts (Ding et al. 2024)
+  kLong,     // a factor per pair, different in long texts (Ding et al. 2024)
 };
 
 struct RopeScaling {
   RopeScalingKind kind = RopeScalingKind::kNone;
-  std::int64_t width = 0;  // R: elements of a row that turn, even
+  std::int64_t width = 0;  // R: rotated elements of a row, even
   RopePairs pairs = RopePairs::kHalves;
   double base = 10000;
   double factor = 1;
-  std::int64_t trained_positions = 0;  // the length that the model was trained with first
+  std::int64_t trained_positions = 0;  // length of the original training texts
   double low_frequency_factor = 1;     // llama3
   double high_frequency_factor = 4;
   double beta_fast = 32;  // yarn
   double beta_slow = 1;
   bool rounded_ramp = true;                // yarn: the ramp begins and ends at whole pairs
-  double length = 1;                       // yarn, long: what queries and keys are multiplied by
-  std::vector<double> short_factors = {};  // long: of each pair, up to trained_positions
+  double length = 1;                       // yarn, long: factor of queries and keys
+  std::vector<double> short_factors = {};  // long: per pair, up to trained_positions
   std::vector<double> long_factors = {};   // beyond them
 };
 
-/// Radians a position, for each of R / 2 pairs, in a text of `length` tokens.
+/// Radians per position for each of R / 2 pairs, in a text of `length` tokens.
 std::vector<double> rope_frequencies(const RopeScaling& scaling, std::int64_t length);
 
 }  // namespace heed

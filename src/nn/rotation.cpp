@@ -31,7 +31,7 @@ void copy_rows(const Tensor& table, std::int64_t first, const View& into) {
       static_cast<std::size_t>(into.dim(0)) * row);
 }
 
-// What angles_by says of texts beyond the trained length, where those have factors of their own.
+// The value of angles_by for texts beyond the trained length, if those have different factors.
 constexpr std::int64_t kBeyond = -1;
 
 }  // namespace

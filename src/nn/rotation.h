@@ -11,30 +11,29 @@
 
 namespace heed {
 
-/// Where the tokens of a pass stand, one entry a row.
+/// The positions of a pass's tokens, one entry per row.
 struct Standing {
   std::vector<std::int64_t> first = {};   // position of the first token
-  std::vector<std::int64_t> length = {};  // tokens of the whole text
+  std::vector<std::int64_t> length = {};  // tokens in the whole text
 };
 
-/// Angles are kept by position, and more of them made as texts grow; several threads may turn at
-/// once.
+/// Angles are cached by position, and extended as texts grow; several threads may rotate at once.
 class Rotation {
  public:
   explicit Rotation(const RopeScaling& scaling) : scaling_(scaling) {}
 
-  /// Scaling by the text's length turns a key anew when the text grows, so a cache keeps keys as
-  /// they were before the rotation.
+  /// If scaling depends on the text's length, growing texts rotate old keys differently, so a cache
+  /// must keep unrotated keys.
   bool depends_on_length() const {
     return scaling_.kind == RopeScalingKind::kDynamic || scaling_.kind == RopeScalingKind::kLong;
   }
   const RopeScaling& scaling() const { return scaling_; }
-  /// Texts of which lengths have the same angles: those of equal numbers.
+  /// Texts with equal return values share the same angles.
   std::int64_t angles_by(std::int64_t length) const;
 
-  /// Turns x [B, H, T, D], f32 or f64, in place.
+  /// Rotates x [B, H, T, D], f32 or f64, in place.
   void turn(const View& x, const Standing& standing) const;
-  /// The gradient of the same, in place.
+  /// The gradient of `turn`, in place.
   void turn_back(const View& dy, const Standing& standing) const;
 
  private:
@@ -54,7 +53,7 @@ class Rotation {
 
   RopeScaling scaling_;
   mutable std::mutex mutex_;
-  mutable std::shared_ptr<const Table> tables_[2][2];  // f32 and f64, short and long: the last ones
+  mutable std::shared_ptr<const Table> tables_[2][2];  // f32 and f64, short and long; the latest
 };
 
 }  // namespace heed

@@ -8,7 +8,7 @@
 
 namespace heed {
 
-/// Row r becomes row rows[r]; nothing where no keys were put.
+/// Row r becomes row rows[r]; does nothing without keys.
 void select_rows(SourceKeys& source, std::span<const std::int64_t> rows);
 
 }  // namespace heed

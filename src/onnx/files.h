@@ -1,4 +1,5 @@
-// ONNX's files: a model's nodes and single tensors (the messages of onnx.proto that tests need).
+// ONNX's files: a model's nodes and single tensors (only the messages of onnx.proto that the tests
+// need).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace heed::onnx {
 
-/// One of the three that operators here have; which one it is, the operator knows.
+/// One of the three kinds that these operators have; the operator knows which one it is.
 struct Attribute {
   std::int64_t integer = 0;
   float number = 0;
@@ -20,8 +21,8 @@ struct Attribute {
 
 struct Node {
   std::string op_type;
-  std::string domain;                // empty: ONNX's own
-  std::vector<std::string> inputs;   // an empty name: absent
+  std::string domain;                // empty: ONNX's own domain
+  std::vector<std::string> inputs;   // empty name: absent
   std::vector<std::string> outputs;  // the same
   std::map<std::string, Attribute> attributes;
 };
@@ -33,11 +34,10 @@ struct Model {
   std::vector<std::string> outputs;
 };
 
-/// kCorrupt with path and byte where the file is not what it says.
+/// kCorrupt, with path and byte, if the file is malformed.
 Model read_model(const std::filesystem::path& path);
 
-/// A TensorProto. kUnsupported for element types that heed does not have and for data that lie in
-/// another file.
+/// A TensorProto. kUnsupported for element types that heed lacks and for data in another file.
 Tensor read_tensor(const std::filesystem::path& path);
 
 }  // namespace heed::onnx

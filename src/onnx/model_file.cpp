@@ -1,4 +1,4 @@
-// ModelProto: the field numbers are those of onnx.proto.
+// ModelProto, with the field numbers of onnx.proto.
 #include <fmt/format.h>
 
 #include <utility>
@@ -35,7 +35,7 @@ Node read_node(Bytes message, const ProtobufSource& source) {
     if (field.number == 5) node.attributes.insert(read_attribute(field.as_bytes(source), source));
     if (field.number == 7) node.domain = field.as_text(source);
   }
-  if (node.domain == "ai.onnx") node.domain.clear();  // another name of the same
+  if (node.domain == "ai.onnx") node.domain.clear();  // a synonym
   return node;
 }
 

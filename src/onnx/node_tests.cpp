@@ -20,7 +20,7 @@ constexpr double kAbsolute = 1e-7;
 
 double relative_tolerance(DType dtype) { return dtype == DType::kBF16 ? 0x1p-6 : 1e-3; }
 
-// Why heed does not serve this model, or empty.
+// Why heed does not support this model; empty if it does.
 std::string refusal(const Model& model, const Operator*& op) {
   if (model.nodes.size() != 1) return fmt::format("{} nodes, one is served", model.nodes.size());
   const Node& node = model.nodes[0];
@@ -72,7 +72,7 @@ std::string place_of(std::int64_t element, const Shape& shape) {
   return fmt::format("[{}]", fmt::join(index, ", "));
 }
 
-// The error in units of what is allowed; infinite where one is NaN or infinite and the other not.
+// The error relative to the tolerance; infinite if only one is NaN or infinite.
 double error_of(double found, double expected, double relative) {
   if (found == expected || (std::isnan(found) && std::isnan(expected))) return 0;
   const double error = std::abs(found - expected) / (kAbsolute + relative * std::abs(expected));
@@ -133,7 +133,7 @@ void run_data_set(const Model& model, const Operator& op, const fs::path& data_s
   std::vector<Tensor> found;
   try {
     found = reworded([&] { return op.run(call); }, [&](ErrorParts& parts) { parts.op = op.name; });
-  } catch (const Error& error) {  // a legal test that heed refuses has failed
+  } catch (const Error& error) {  // heed refuses a legal test, so it failed
     if (error.code() == ErrorCode::kUnsupported) throw;
     result.outcome = Outcome::kFailed;
     result.reason = error.what();

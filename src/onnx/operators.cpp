@@ -6,7 +6,7 @@
 
 namespace heed::onnx {
 
-// One file each, in operators/.
+// Each is in its own file, in operators/.
 std::vector<Tensor> attention(const NodeCall& call);
 std::vector<Tensor> gelu(const NodeCall& call);
 std::vector<Tensor> layer_normalization(const NodeCall& call);

@@ -1,4 +1,4 @@
-// The operators of ONNX that heed serves: a table of functions from a node's inputs to its outputs.
+// The ONNX operators that heed supports: a table of functions from a node's inputs to its outputs.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace heed::onnx {
 
-/// A node and what goes into it.
+/// A node and its inputs.
 struct NodeCall {
   const Node& node;
-  std::vector<Tensor> inputs;  // as the node lists them; not given() where absent
+  std::vector<Tensor> inputs;  // in the node's order; not given() if absent
 
-  /// The input at a place of the operator's signature; the empty view where it is absent.
+  /// The input at a place of the operator's signature; an empty view if absent.
   ConstView input(std::size_t place) const;
-  /// kUnsupported where it is absent: the test is not one of this operator.
+  /// Throws kUnsupported if it is absent: then the test is not for this operator.
   ConstView required(std::size_t place, std::string_view name) const;
   bool wants(std::size_t output) const;
 
@@ -32,17 +32,17 @@ struct NodeCall {
 struct Operator {
   std::string_view name;
   std::int64_t since;                        // the first opset with this meaning
-  std::vector<std::string_view> attributes;  // any other one is not known
-  /// The outputs in the order of the signature; not given() where the node does not want one.
+  std::vector<std::string_view> attributes;  // any other attribute is unknown
+  /// Returns the outputs in the signature's order; not given() if the node does not want one.
   std::vector<Tensor> (*run)(const NodeCall& call);
 };
 
-/// The opset that the table was written against; what a newer one means is not known.
+/// The opset for which the table was written; newer opsets may have other meanings.
 inline constexpr std::int64_t kNewestOpset = 27;
 
 std::span<const Operator> operators();
 
-/// An axis counted from the front.
+/// The axis, counted from the front.
 int axis_of(const NodeCall& call, std::int64_t otherwise, int rank);
 
 }  // namespace heed::onnx

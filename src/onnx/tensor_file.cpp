@@ -1,4 +1,4 @@
-// TensorProto: shape, type, and data that lie either raw or in the list of their type.
+// TensorProto: shape, type, and data that are either raw or in a typed list.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct TensorMessage {
   std::vector<std::int64_t> dims;
   std::int64_t data_type = 0;
   std::optional<std::span<const std::byte>> raw;
-  std::vector<std::byte> listed;  // elements of the typed lists, in the type of the tensor
+  std::vector<std::byte> listed;  // elements of the typed lists, converted to the tensor's type
   bool external = false;
 };
 
@@ -50,7 +50,7 @@ DType dtype_of(std::int64_t number, const std::string& path) {
         .expected = "a type that heed has"});
 }
 
-// float_data and double_data: fixed width, packed or alone.
+// float_data and double_data: fixed width, packed or single.
 void append_fixed(const ProtobufField& field, std::vector<std::byte>& to) {
   if (field.wire == WireType::kBytes) {
     to.insert(to.end(), field.bytes.begin(), field.bytes.end());
@@ -60,7 +60,7 @@ void append_fixed(const ProtobufField& field, std::vector<std::byte>& to) {
   to.insert(to.end(), value, value + (field.wire == WireType::kFixed32 ? 4 : 8));
 }
 
-// int32_data and int64_data: also the bits of f16 and bf16, and small integers.
+// int32_data and int64_data: also hold bits of f16 and bf16, and small integers.
 void append_integers(const ProtobufField& field, std::size_t width, const ProtobufSource& source,
                      std::vector<std::byte>& to) {
   for_each_varint(field, source, [&](std::int64_t value) {
@@ -71,7 +71,7 @@ void append_integers(const ProtobufField& field, std::size_t width, const Protob
 
 TensorMessage read_message(const ProtobufSource& source) {
   TensorMessage message;
-  ProtobufReader types(source.bytes, source);  // lists may stand before the type that they are of
+  ProtobufReader types(source.bytes, source);  // lists may precede their type
   for (ProtobufField field; types.next(field);) {
     if (field.number == 1)
       for_each_varint(field, source, [&](std::int64_t dim) { message.dims.push_back(dim); });
@@ -106,7 +106,7 @@ Shape shape_of(const TensorMessage& message, const std::string& path) {
   return Shape(message.dims);
 }
 
-// The bytes of the shape, or -1 when they do not fit 63 bits.
+// The number of bytes for the shape, or -1 if it exceeds 63 bits.
 std::int64_t wanted_bytes(const Shape& shape, DType dtype) {
   if (std::ranges::find(shape, 0) != shape.end()) return 0;
   auto bytes = static_cast<std::int64_t>(size_bytes(dtype));

@@ -14,7 +14,7 @@ void check(const ConstView& x) {
   if (!is_floating(x.dtype())) fail("activate", "x", name(x.dtype()), "f64, f32, f16 or bf16");
 }
 
-// What serves an activation: f32 in vectors, f64 one by one.
+// The kernels of an activation: f32 in vectors, f64 one by one.
 struct Functions {
   void (*vectors)(const float*, std::int64_t, float*);
   void (*vectors_backward)(const float*, std::int64_t, float*, float*);

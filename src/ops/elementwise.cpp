@@ -41,7 +41,7 @@ Tensor add(Tensor y, const ConstView& x) {
 
 namespace {
 
-// Memory bounds it, and a compiler makes vectors of the inner loop.
+// Bound by memory; the compiler vectorises the inner loop.
 template <typename T>
 void add_to_rows(T* y, const T* row, std::int64_t rows, std::int64_t columns) {
   for_rows(rows, [&](std::int64_t r) {
@@ -88,7 +88,7 @@ void add_column_sums(const View& sums, const ConstView& x) {
 
 namespace {
 
-// Memory bounds these loops, and a compiler makes vectors of them.
+// Bound by memory; the compiler vectorises these loops.
 constexpr std::int64_t kProductElements = 32768;
 
 void check_product(const ConstView& y) {

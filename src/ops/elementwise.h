@@ -10,7 +10,7 @@ namespace heed {
 /// y += x, element by element. f32 or f64, the same shape, row-major.
 void add_to(const View& y, const ConstView& x);
 
-/// `y + x` in the memory of y: how a residual stream goes on while the old one stays as it was.
+/// `y + x` in the memory of y: advances a residual stream.
 Tensor add(Tensor y, const ConstView& x);
 
 /// `y + number` in the memory of y; f32 or f64, row-major.
@@ -19,8 +19,8 @@ Tensor add_number(Tensor y, double number);
 /// `y[..., c] + row[c]` in the memory of y.
 Tensor add_row(Tensor y, const ConstView& row);
 
-/// sums[c] += the sum of column c over all rows of x [..., C]; rows in a fixed order, whatever the
-/// number of threads.
+/// sums[c] += the sum of column c over all rows of x [..., C]; rows are added in a fixed order for
+/// any number of threads.
 void add_column_sums(const View& sums, const ConstView& x);
 
 /// y *= x. f32 or f64, the same shape, row-major.
@@ -35,13 +35,13 @@ Tensor softcapped(Tensor x, double cap);
 /// dx = dy (1 - (y / cap)^2) for y = softcapped(x, cap).
 Tensor softcap_backward(const ConstView& y, double cap, const ConstView& dy);
 
-/// The nearest number in low .. high, in the memory of x. f32 or f64, row-major; NaN stays.
+/// Clamps to low .. high, in the memory of x. f32 or f64, row-major; NaN stays NaN.
 Tensor clamped(Tensor x, double low, double high);
 
-/// 0 in the memory of dy where x is outside of low .. high.
+/// Zeros dy, in its memory, where x is outside low .. high.
 Tensor clamp_backward(const ConstView& x, double low, double high, Tensor dy);
 
-/// GELU (Hendrycks & Gimpel 2016): x Phi(x), exactly or with the tanh that GPT-2 has,
+/// GELU (Hendrycks & Gimpel 2016): x Phi(x), exactly or with GPT-2's tanh,
 /// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). SiLU, which is also called swish
 /// (Ramachandran et al. 2017): x / (1 + e^-x). ReLU: max(x, 0), with derivative 0 at 0. Squared
 /// ReLU (So et al. 2021): max(x, 0)^2. Quick GELU: x / (1 + e^(-1.702 x)).
@@ -51,8 +51,8 @@ enum class Activation : std::uint8_t { kGelu, kGeluTanh, kSilu, kRelu, kQuickGel
 /// strides; y is row-major.
 Tensor activate(const ConstView& x, Activation kind);
 
-/// dy *= f'(x), in place; dy row-major, of x's type (f32 for the 16-bit types). Returns f(x), as
-/// `activate` does, for it falls out on the way: a layer that keeps x need not keep f(x).
+/// dy *= f'(x), in place; dy row-major, of x's type (f32 for the 16-bit types). Also returns f(x),
+/// which costs nothing extra: a layer that keeps x need not keep f(x).
 Tensor activate_backward(const ConstView& x, Activation kind, const View& dy);
 
 /// Element i (counted from `first`) is kept iff word i & 3 of Philox(counter = (i >> 2 low, i >> 2
@@ -61,8 +61,8 @@ Tensor activate_backward(const ConstView& x, Activation kind, const View& dy);
 struct ElementDropout {
   double rate = 0;  // in [0, 1)
   std::uint64_t seed = 0;
-  std::uint32_t site = 0;  // which dropout of the model
-  std::int64_t first = 0;  // index of x's first element in the whole, where x is a part
+  std::uint32_t site = 0;  // index of the dropout in the model
+  std::int64_t first = 0;  // index of x's first element in the whole, if x is a part
 };
 
 /// In place; the gradient is the same call on dx. f32 or f64, row-major.

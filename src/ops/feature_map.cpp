@@ -57,7 +57,8 @@ struct Rows {
   std::int64_t features = 0;  // M
 };
 
-// exp(w . x - |x|^2 / 2) / sqrt(M) in double: the exponents are differences of large numbers.
+// exp(w . x - |x|^2 / 2) / sqrt(M), in double because the exponents are differences of large
+// numbers.
 template <typename T>
 void random_row(const Rows& rows, const T* projection, double scale, const T* x, T* phi) {
   double squares = 0;
@@ -120,12 +121,12 @@ void map_rows_backward(const ConstView& x, const FeatureMap& map, const Tensor& 
                         dx.data<T>() + row * rows.width);
 }
 
-// The projection in the type that x is computed in.
+// The projection in the computing type of x.
 Tensor projection_like(const FeatureMap& map, DType dtype) {
   return map.projection.given() ? Tensor::converted(map.projection, dtype) : Tensor();
 }
 
-// Makes rows [begin, end) orthogonal, keeping their lengths (Gram and Schmidt).
+// Makes rows [begin, end) orthogonal and keeps their lengths (Gram-Schmidt).
 void make_orthogonal(std::int64_t begin, std::int64_t end, std::int64_t width, double* rows) {
   for (std::int64_t row = begin; row < end; ++row) {
     double* own = rows + row * width;

@@ -51,7 +51,7 @@ double energy(const double* couplings, const double* state, std::int64_t units) 
   return -sum / 2;
 }
 
-// Units in a random order (Fisher and Yates).
+// Units in a random order (Fisher-Yates).
 std::vector<std::int64_t> shuffled(std::int64_t units, Random& random) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(units));
   std::iota(order.begin(), order.end(), 0);

@@ -95,7 +95,7 @@ Shape state_shape(const LinearAttentionArgs& args) {
           args.v.dim(3) + (args.normalised ? 1 : 0)};
 }
 
-// A copy of a state of the caller's, or zeros.
+// A copy of the caller's state, or zeros.
 Tensor state_of(const char* what, const ConstView& given, const LinearAttentionArgs& args) {
   const DType dtype = computing_type(args.q.dtype());
   if (!given.given()) return Tensor::zeros(state_shape(args), dtype);
@@ -105,7 +105,7 @@ Tensor state_of(const char* what, const ConstView& given, const LinearAttentionA
   return Tensor::converted(given, dtype);
 }
 
-// v with a last column of ones, whose sum over the tokens is the denominator.
+// v with an additional column of ones, whose sum over the tokens is the denominator.
 template <typename T>
 Tensor with_ones(const ConstView& v) {
   const Computable from(v);
@@ -120,7 +120,7 @@ Tensor with_ones(const ConstView& v) {
   return wider;
 }
 
-// Everything that the kernel reads, row-major in the type that it computes in.
+// The kernel's inputs, row-major in the computing type.
 template <typename T>
 struct Operands {
   explicit Operands(const LinearAttentionArgs& args)
@@ -133,7 +133,7 @@ struct Operands {
         causal(args.causal),
         groups(k.dim(1)) {}
 
-  // The kernel's problem of one (batch, key/value head).
+  // The kernel's problem for one (batch, key/value head).
   kernels::LinearAttentionHead<T> head(std::int64_t place, Tensor& state) const {
     const std::int64_t tokens = k.dim(2);
     const std::int64_t features = k.dim(3);
@@ -160,7 +160,7 @@ struct Operands {
             .state = state.data<T>() + place * features * v.dim(3)};
   }
   std::int64_t places() const { return k.dim(0) * groups; }
-  // The index of this place's first row among all rows of queries.
+  // The index of this head's first row among all rows of queries.
   std::int64_t query_rows(std::int64_t place) const {
     return place * (q.dim(1) / groups) * q.dim(2);
   }
@@ -185,7 +185,7 @@ Tensor run(const Operands<T>& operands, Tensor& state) {
   return out;
 }
 
-// The last of `width` columns divides the others; 0 where it is 0.
+// Divides by the last of `width` columns; gives 0 if that is 0.
 template <typename T>
 Tensor divided(const Tensor& wide) {
   const std::int64_t width = wide.dim(3);
@@ -199,7 +199,7 @@ Tensor divided(const Tensor& wide) {
   return out;
 }
 
-// The cotangent of `wide` for that of `divided(wide)`.
+// The cotangent of `wide` from that of `divided(wide)`.
 template <typename T>
 Tensor divided_backward(const Tensor& wide, const ConstView& dout) {
   const std::int64_t width = wide.dim(3);
@@ -227,7 +227,7 @@ LinearAttended forward(const LinearAttentionArgs& args) {
   return {rounded(std::move(out), args.q.dtype()), std::move(state)};
 }
 
-// Gradients by the features and the values, [B, H or G, T, ...]; `state` is moved to the last.
+// Gradients for the features and values, [B, H or G, T, ...]; advances `state` to the last one.
 template <typename T>
 LinearAttentionGrads run_backward(const Operands<T>& operands, const Tensor& cotangent,
                                   Tensor& state, Tensor dstate) {

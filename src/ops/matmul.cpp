@@ -32,7 +32,7 @@ void check(const MatmulArgs& args, const View& out) {
     fail("matmul", "out.strides", to_string(out.strides()), "contiguous rows");
 }
 
-// An axis of one element has any stride: the one that makes the other quick.
+// An axis with one element may have any stride: uses the one that makes the other fast.
 template <typename T>
 kernels::MatrixOperand<T> operand(const ConstView& view) {
   return {.data = view.data<T>(),

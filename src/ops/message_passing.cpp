@@ -14,7 +14,7 @@
 namespace heed {
 namespace {
 
-// Rows as one batch of one head.
+// Rows as one batch with one head.
 AttentionArgs attention_of(const MessagePassingArgs& args) {
   if (!args.x.given() || args.x.rank() != 2)
     fail("message_passing", "x", to_string(args.x), "[N, C]");

@@ -44,7 +44,7 @@ void check_gradient(const View& gradient, const char* name_of_it, const LayerNor
          "row-major memory");
 }
 
-// The operands as the kernels read them.
+// The operands in the kernels' form.
 struct NormOperands {
   explicit NormOperands(const LayerNormArgs& args)
       : x(args.x), weight(args.weight), bias(args.bias), epsilon(args.epsilon) {}

@@ -1,4 +1,4 @@
-// A matrix that many products read, in the form that this CPU's kernel reads best.
+// A matrix used in many products, in the form that this CPU's kernel reads best.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,8 @@
 
 namespace heed {
 
-/// b [K, N] of f32, f16, bf16 or in blocks of codes, brought into panels once
-/// (ops/kernels/matmul.h). It takes the memory of the plain matrix, with N rounded up to whole
-/// panels.
+/// b [K, N] in f32, f16, bf16 or quantised blocks, packed into panels once (ops/kernels/matmul.h).
+/// It needs the memory of the plain matrix, with N rounded up to whole panels.
 class PackedMatrix {
  public:
   /// A matrix that stays in its file.
@@ -24,7 +23,7 @@ class PackedMatrix {
 
   /// Any strides; the type is kept. Extents are at least 1.
   explicit PackedMatrix(const ConstView& b);
-  /// Takes blocks, u8 [N, bytes of a row].
+  /// Takes quantised blocks, u8 [N, bytes per row].
   PackedMatrix(const BlockType& type, const ConstView& rows);
   /// Packs it for each product and holds nothing between two products.
   explicit PackedMatrix(Streamed streamed);
@@ -52,27 +51,27 @@ class PackedMatrix {
   std::function<PackedMatrix()> read_ = {};  // set where it is
 };
 
-/// Whether products are faster over a packed matrix of this type than over a plain one. Not with
-/// AMX for f32, whose tiles take plain matrices.
+/// Whether products are faster with a packed matrix of this type than with a plain one. Not for f32
+/// with AMX, whose tiles use plain matrices.
 bool packing_pays(DType dtype);
 
 /// out = a b + bias.
 ///
 /// Types: a, bias and out are f32; b is widened, sums are f32. Determinism: the bits of a row of
-/// out depend on neither the other rows nor the number of threads; of an f32 matrix, and of the f32
-/// matrix that blocks mean, they are those of the plain product (ops/matmul.h). But a single row
-/// times blocks, as a model writes text, is summed by groups: its last bits are others.
+/// out do not depend on other rows or the number of threads. For an f32 matrix, and for the f32
+/// values of blocks, they are those of the plain product (ops/matmul.h). But a single row times
+/// blocks, as in text generation, is summed by groups, with other last bits.
 ///
-/// in_bulk: for many rows. Where b is bf16 and this CPU multiplies bf16 in pairs faster than f32
+/// in_bulk: for many rows. If b is bf16 and this CPU multiplies bf16 in pairs faster than f32
 /// (AMD's with AVX512-BF16), a is rounded to bf16, and numbers below 2^-126 count as 0.
 struct PackedMatmulArgs {
   ConstView a = {};  // [M, K], contiguous rows
   const PackedMatrix& b;
-  ConstView bias = {};   // [N]; not given: 0
+  ConstView bias = {};   // [N]; default: 0
   bool in_bulk = false;  // a product made for many rows
 };
 
-/// Into memory of the caller whose rows are contiguous.
+/// Writes to the caller's memory, whose rows must be contiguous.
 void matmul(const PackedMatmulArgs& args, const View& out);
 
 }  // namespace heed

@@ -27,7 +27,7 @@ void check(const RetrieveArgs& args) {
   if (!(args.tolerance >= 0)) fail("retrieve", "tolerance", args.tolerance, "0 or more");
 }
 
-// A matrix as one batch of one head.
+// The squared lengths of the rows.
 std::vector<double> squares(const ConstView& rows) {
   const Tensor values = Tensor::converted(rows, DType::kF64);
   std::vector<double> sums(static_cast<std::size_t>(rows.dim(0)));
@@ -62,7 +62,7 @@ class Retrieval {
   }
 
  private:
-  // Attention of the states over the patterns; notes the energy of where they stand.
+  // One step of attention of the states over the patterns; also records the energy before it.
   Attended step() {
     AttentionArgs args;
     args.q = as_head(state_);

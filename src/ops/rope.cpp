@@ -88,13 +88,13 @@ std::int64_t position_of(const RopeArgs& args, std::int64_t batch, std::int64_t 
                                     : std::int64_t{row.data<std::int32_t>()[at]};
 }
 
-// The cosines and sines of every token, [B, T, R / 2], in the type that the rows are computed in.
+// The cosines and sines of every token, [B, T, R / 2], in the computing type of the rows.
 struct Angles {
   Tensor cosines;
   Tensor sines;
 };
 
-// base^(-2 n / R) of every pair.
+// base^(-2 n / R) for every pair.
 std::vector<double> frequencies_of(const RopeArgs& args) {
   const std::int64_t turns = turning(args);
   std::vector<double> frequencies;
@@ -146,7 +146,7 @@ Angles angles_of_positions(const RopeArgs& args, const Angles& tables) {
   return angles;
 }
 
-// Given for each token, or looked up by its position in tables or in the base's powers.
+// Given per token, or looked up by position in tables or computed from the base.
 template <typename Angle>
 Angles angles_of(const RopeArgs& args, double sign) {
   const DType dtype = DTypeOf<Angle>::value;

@@ -19,7 +19,7 @@ void check(const ConstView& view, const char* what, int axis) {
     fail("softmax", "axis", axis, fmt::format("one of {}", view.shape()));
 }
 
-// The view with `axis` last.
+// The view with `axis` moved to the end.
 ConstView with_last(const ConstView& view, int axis) {
   Shape shape = view.shape();
   Shape strides = view.strides();
@@ -41,7 +41,7 @@ kernels::SoftmaxRows<T> rows_of(const ConstView& x, const ConstView& dy, Tensor&
           .out = out.data<T>()};
 }
 
-// Lines along `axis` as rows, through `run32` or `run64`, and back.
+// Passes lines along `axis` as rows through `run32` or `run64`, and restores the layout.
 template <typename Run32, typename Run64>
 Tensor along(int axis, const ConstView& x, const ConstView& dy, const Run32& run32,
              const Run64& run64) {

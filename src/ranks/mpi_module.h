@@ -1,10 +1,10 @@
-// What the module holds that is opened where MPI has started several processes.
+// The interface of the module that is loaded if MPI has started several processes.
 #pragma once
 
 #include "heed/ranks/ranks.h"
 
 extern "C" {
-/// Initialises MPI. The caller deletes what it gets, which ends MPI.
+/// Initialises MPI. The caller deletes the result, which ends MPI.
 heed::StartedRanks* heed_open_mpi_ranks();
 }
 

@@ -28,7 +28,7 @@ int first_number(std::initializer_list<const char*> variables) {
   return 1;
 }
 
-// In a build tree and in an installation.
+// Paths in a build tree and in an installation.
 fs::path module_path() {
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
@@ -44,7 +44,7 @@ fs::path module_path() {
         .hint = "start one without mpirun"});
 }
 
-// A machine and the CPUs of it that a process may use.
+// A machine and the CPUs that a process may use there.
 struct Place {
   std::array<char, 256> machine{};
   cpu_set_t cpus{};

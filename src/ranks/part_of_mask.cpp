@@ -6,7 +6,7 @@
 namespace heed {
 namespace {
 
-// The rule of the whole text, asked about rows and keys that begin later in it.
+// The rule of the whole text, for rows and keys that begin later in it.
 class PartRule : public MaskRule {
  public:
   PartRule(Mask whole, const MaskTarget& target, const RingPart& rows, const RingPart& keys)

@@ -13,7 +13,7 @@ constexpr int kSumChannel = 0;
 constexpr int kGatherChannel = 1;
 constexpr int kBroadcastChannel = 2;
 
-// Part `index` of so many values.
+// Part `index` of this many values.
 template <typename T>
 std::span<T> share_of(std::span<T> values, int index, int count) {
   const auto begin = [&](int at) {
@@ -54,7 +54,7 @@ void broadcast(Ranks& ranks, std::span<std::byte> bytes) {
 
 namespace {
 
-// Of one share each rank's terms, on the rank that adds them up.
+// Each rank's terms for one share, on the rank that adds them.
 using Terms = std::vector<std::vector<float>>;
 
 Terms exchange_shares(Ranks& ranks, std::span<float> values) {

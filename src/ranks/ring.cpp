@@ -25,7 +25,7 @@ void add_part(const View& to, const ConstView& part) {
 
 namespace {
 
-// What must be the same on every rank, by the name that an error gives it.
+// A value that must be the same on every rank, with its name in errors.
 struct Likeness {
   std::string_view name;
   std::int64_t value = 0;
@@ -57,7 +57,7 @@ std::array<Likeness, 13> likeness_of(const RingAttentionArgs& args, bool refused
                                          local.scores.softcap, local.scores.sink.given()))}}};
 }
 
-// Forms of keys, places and biases that do not lie as the ring's parts do.
+// Rejects forms of keys, positions and biases that do not match the ring's parts.
 void refuse_what_is_not_served(std::string_view op, const RingAttentionArgs& args) {
   const AttentionArgs& local = args.local;
   const Keys& keys = local.keys;
@@ -96,7 +96,7 @@ Ring::Ring(Ranks& ranks, const RingAttentionArgs& args, std::string_view op)
   try {
     check_own(op);
   } catch (...) {
-    refused = std::current_exception();  // after the others have heard of it
+    refused = std::current_exception();  // thrown after the other ranks know of it
   }
   check_together(ranks, op, refused);
 }

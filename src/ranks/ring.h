@@ -1,4 +1,4 @@
-// What both passes of ring attention share: who holds what, and attention of one part to another.
+// Shared by both passes of ring attention: which rank holds what, and attention between two parts.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace heed {
 
-/// As what belongs to tensors of this type is added up: f32, or f64 for f64.
+/// The type in which sums for tensors of this type are accumulated: f32, or f64 for f64.
 inline DType sum_type(const ConstView& of) {
   return of.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
 }
 
-/// to += part, of one shape [B, H, T, D]; `to` of its sum_type, T D of it side by side.
+/// to += part, same shape [B, H, T, D]; `to` has its sum_type and contiguous T D.
 void add_part(const View& to, const ConstView& part);
 
-/// A part of the text and where its tokens lie among its rank's.
+/// A part of the text and the place of its tokens among its rank's.
 struct HeldPart {
   RingPart text;
   std::int64_t at = 0;
@@ -28,11 +28,12 @@ struct HeldPart {
 
 class Ring {
  public:
-  /// Checks the arguments of this rank, and that all ranks' fit together.
+  /// Checks this rank's arguments, and that those of all ranks fit together.
   Ring(Ranks& ranks, const RingAttentionArgs& args, std::string_view op);
 
   int count() const { return count_; }
-  /// Whose keys are here at this step: the own ones at step 0, then those of the ranks before.
+  /// Which rank's keys are here at this step: the own ones at step 0, then those of the ranks
+  /// before.
   int holder(int step) const { return (rank_ + count_ - step) % count_; }
   const std::vector<HeldPart>& parts(int rank) const {
     return parts_[static_cast<std::size_t>(rank)];
@@ -42,8 +43,8 @@ class Ring {
 
   /// Whether any of these rows may see any of these keys.
   bool meet(const HeldPart& rows, const HeldPart& keys) const;
-  /// Attention of the rows to the keys, both placed where they stand in the text. Without a sink,
-  /// which is the whole row's.
+  /// Attention of the rows to the keys, both with their positions in the text. Without the sink,
+  /// which applies to the whole row.
   AttentionArgs between(const HeldPart& rows, const HeldPart& keys, const Keys& held) const;
 
  private:
@@ -53,7 +54,7 @@ class Ring {
   const RingAttentionArgs& args_;
   int rank_;
   int count_;
-  std::vector<std::vector<HeldPart>> parts_;  // of each rank
+  std::vector<std::vector<HeldPart>> parts_;  // per rank
 };
 
 /// A mask of the whole text, for some of its rows and keys.

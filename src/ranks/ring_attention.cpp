@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kOp = "ring_attention";
 
-// out + out_low, of 16 bit, in f32.
+// out + out_low in f32, for 16-bit types.
 Tensor widened(const Attended& part) {
   Tensor wide = Tensor::converted(part.out, DType::kF32);
   const Tensor low = Tensor::converted(part.out_low, DType::kF32);
@@ -23,7 +23,7 @@ Tensor widened(const Attended& part) {
   return wide;
 }
 
-// What rounding to 16 bit took from `wide`.
+// The rounding error of `wide` rounded to 16 bits.
 Tensor lost_by(const ConstView& wide, const ConstView& rounded) {
   Tensor low = Tensor::converted(rounded, DType::kF32);
   for (std::int64_t i = 0; i < low.element_count(); ++i) {
@@ -44,7 +44,7 @@ void fill_nothing(Tensor& lse) {
     fill(float{});
 }
 
-// Attention of some rows to no key: neutral in a merge.
+// Attention of some rows to no keys: neutral in a merge.
 Attended nothing(const AttentionArgs& rows, std::int64_t value_width) {
   const ConstView& q = rows.q;
   const DType type = sum_type(q);
@@ -57,7 +57,7 @@ Attended nothing(const AttentionArgs& rows, std::int64_t value_width) {
   return none;
 }
 
-// One held part's rows and what they saw so far.
+// The rows of one held part and their result so far.
 class RowsSoFar {
  public:
   RowsSoFar(const AttentionArgs& rows, std::int64_t value_width, const ConstView& sink)

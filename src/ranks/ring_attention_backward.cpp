@@ -24,8 +24,7 @@ ConstView tokens_of(const ConstView& of, const HeldPart& part) {
   return of.given() ? of.slice(2, part.at, part.at + part.size()) : of;
 }
 
-// What the forward pass left of one held part's rows; their numbers side by side, as
-// attention_backward wants them.
+// The forward pass's results for one held part's rows, contiguous, as attention_backward requires.
 struct GivenRows {
   GivenRows(const Attended& attended, const HeldPart& rows)
       : lse(numbers(attended.lse, rows)), lse_low(numbers(attended.lse_low, rows)) {
@@ -58,7 +57,7 @@ void refuse_what_is_not_served(const AttentionGradRequest& request) {
             .expected = "dq, dk, dv or dsink"});
 }
 
-// One rank's gradients while keys come by.
+// One rank's gradients while keys pass through.
 class RingBackward {
  public:
   RingBackward(Ranks& ranks, const RingAttentionArgs& args, const Attended& attended,
@@ -103,14 +102,14 @@ class RingBackward {
             attention_backward(ring_.between(rows, part, here), given_[i].rows_here,
                                tokens_of(dout_, rows), AttentionGradRequest{});
         add_part(tokens_of(dq_.view(), rows), of.dq);
-        auto& [dk, dv] = gradients_.here();  // by now, as the first part has taken its time
+        auto& [dk, dv] = gradients_.here();  // after the first part, so they have probably arrived
         add_part(tokens_of(dk.view(), part), of.dk);
         add_part(tokens_of(dv.view(), part), of.dv);
       }
     }
   }
 
-  // In the type of what it is the gradient of; empty where the caller has memory for it.
+  // Converted to the type of its operand; copied into the caller's memory if given, then empty.
   static Tensor given(Tensor sum, const ConstView& of, const View& into) {
     Tensor rounded =
         sum.dtype() == of.dtype() ? std::move(sum) : Tensor::converted(sum, of.dtype());
@@ -119,7 +118,7 @@ class RingBackward {
     return {};
   }
 
-  // A sink has no key: of these rows it needs their out and lse alone.
+  // A sink has no key: its gradient only needs these rows' out and lse.
   Tensor sink_gradient() {
     const ConstView& sink = args_.local.scores.sink;
     Tensor sums = Tensor::zeros(sink.shape());

@@ -1,4 +1,4 @@
-// Work that ends alike on all ranks.
+// Work that ends the same way on all ranks.
 #include <algorithm>
 #include <cstdint>
 #include <exception>

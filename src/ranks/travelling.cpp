@@ -19,7 +19,7 @@ TensorPair like(const ConstView& first, const ConstView& second, std::int64_t to
   return {.first = like(first, tokens), .second = like(second, tokens)};
 }
 
-// Both to the next rank, and those of the one before into `next`.
+// Sends both to the next rank, and receives those of the previous rank into `next`.
 std::unique_ptr<Transfer> pass_on(Ranks& ranks, const ConstView& first, const ConstView& second,
                                   TensorPair& next, int channel) {
   const int to = (ranks.rank() + 1) % ranks.count();
@@ -46,7 +46,7 @@ void TravellingKeys::depart(int step) {
 void TravellingKeys::arrive() {
   transfer_->wait();
   transfer_.reset();
-  copied_ = std::exchange(next_, {});  // what was sent is let go
+  copied_ = std::exchange(next_, {});  // frees what was sent
   here_ = {.k = copied_.first, .v = copied_.second};
 }
 
@@ -66,11 +66,11 @@ TensorPair& TravellingGradients::here() {
 }
 
 void TravellingGradients::depart(int step) {
-  here();  // also where nothing was added
+  here();  // also if nothing was added
   if (ring_.count() == 1) return;
   next_ = like(here_.first, here_.second, ring_.tokens(ring_.holder(step + 1)));
   transfer_ = pass_on(ranks_, here_.first, here_.second, next_, kGradientsChannel);
-  if (step + 1 == ring_.count()) here();  // the own ones come home
+  if (step + 1 == ring_.count()) here();  // the rank's own ones have returned
 }
 
 }  // namespace heed

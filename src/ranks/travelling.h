@@ -1,4 +1,5 @@
-// What goes around the ring: pairs of tensors, of which a rank holds one and receives the next.
+// The data that travel around the ring: pairs of tensors, of which a rank holds one and receives
+// the next.
 #pragma once
 
 #include <cstdint>
@@ -9,39 +10,40 @@
 
 namespace heed {
 
-/// Of keys and of values, row-major: [B, G, T, D] and [B, G, T, Dv].
+/// For keys and values, row-major: [B, G, T, D] and [B, G, T, Dv].
 struct TensorPair {
   Tensor first;
   Tensor second;
 };
 
-/// Keys and values: the own ones first, then those of the ranks before.
+/// Keys and values: the rank's own first, then those of the ranks before.
 class TravellingKeys {
  public:
   TravellingKeys(Ranks& ranks, const Ring& ring, const Keys& own);
 
   Keys here() const { return here_; }
-  /// Begins to pass them on; `arrive` waits for the next ones. Not after the last step.
+  /// Begins to pass them on; `arrive` waits for the next ones. Not called after the last step.
   void depart(int step);
   void arrive();
 
  private:
   Ranks& ranks_;
   const Ring& ring_;
-  TensorPair copied_;  // what is here, unless that is the caller's own memory
+  TensorPair copied_;  // the current pair, unless it is the caller's memory
   TensorPair next_;
   Keys here_;
   std::unique_ptr<Transfer> transfer_;
 };
 
-/// Gradients of keys and values, which follow their keys by one step and come home in the end.
+/// Gradients of keys and values, which follow their keys by one step and finally return to their
+/// rank.
 class TravellingGradients {
  public:
   TravellingGradients(Ranks& ranks, const Ring& ring, const Keys& own);
 
-  /// Waits for what the ranks before found for the keys that are here; more is added to it.
+  /// Waits for the previous ranks' gradients of the current keys, to which more is added.
   TensorPair& here();
-  /// What is here goes to the next rank. After the last step waits for the own ones.
+  /// Sends the current gradients to the next rank. After the last step, waits for the rank's own.
   void depart(int step);
 
  private:

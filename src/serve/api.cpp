@@ -114,8 +114,8 @@ void answer_api(Api& api, const httplib::Request& request, httplib::Response& re
   answer_safely(response, [&] { answer_route(api, request, response); });
 }
 
-// Not for ever: a client that asks without end must not keep the statistics from coming. They have
-// a tenth of the time then.
+// Waits only briefly: a client that asks without end must not stop the statistics, which then get a
+// tenth of the time.
 void Api::give_way() {
   constexpr int kMostWaits = 54;
   constexpr auto kWork = std::chrono::milliseconds(6);
@@ -154,22 +154,22 @@ bool is_json(const LongAnswer& answer) {
   return answer.compute_in_lines || std::string_view(answer.type).starts_with("application/json");
 }
 
-// The headers are out. A JSON answer that fails is an error in the place of the answer, which a
-// client can tell by its one field; of any other the connection closes early.
+// The headers are already sent. If a JSON answer fails, the body is an error, recognisable by its
+// one field; other answers end by closing the connection early.
 std::optional<std::string> failure(const LongAnswer& answer, const std::exception_ptr& why) {
   if (!is_json(answer)) return {};
   return error_json(api_error(why));
 }
 
-// Sends a line ahead of the answer; throws when the client has left.
+// Sends a line ahead of the answer; throws if the client has left.
 void send_line(const httplib::DataSink& sink, std::string line) {
   line += '\n';
   if (!sink.write(line.data(), line.size()))
     fail({.code = ErrorCode::kInterrupted, .found = "the client has left"});
 }
 
-// A JSON answer that a newer request replaces ends whole, with an error. Without a value the
-// connection closes: the client has left, or the answer is of another type.
+// A JSON answer that a newer request replaces ends with an error. Empty: the connection closes,
+// because the client has left or the answer has another type.
 std::optional<std::string> interrupted(const Flag& replaced, const LongAnswer& answer,
                                        const httplib::DataSink& sink) {
   if (replaced == nullptr || !*replaced || !is_json(answer) || !sink.is_writable()) return {};

@@ -1,4 +1,4 @@
-// The endpoints of docs/api.md: a table of routes over what the server keeps.
+// The endpoints of docs/api.md: a table of routes and the data that the server keeps.
 #pragma once
 
 #include <httplib.h>
@@ -17,9 +17,9 @@
 
 namespace heed::serve {
 
-/// Everything that requests share.
+/// The data shared by all requests.
 struct Api {
-  /// `loaded` null: nothing but the session of the options is shown.
+  /// `loaded` null: only the session in the options is shown.
   Api(const LoadedModel* loaded, const ServerOptions& given)
       : model(loaded),
         options(given),
@@ -30,9 +30,9 @@ struct Api {
   const LoadedModel* model;
   const ServerOptions& options;
   std::atomic<bool> stopping = false;
-  std::atomic<int> streams = 0;        // event streams that are open
-  std::atomic<bool> pictured = false;  // the ordered picture has been handed over
-  std::atomic<int> urgent = 0;         // long answers that are being computed: the background waits
+  std::atomic<int> streams = 0;        // number of open event streams
+  std::atomic<bool> pictured = false;  // the ordered picture has been delivered
+  std::atomic<int> urgent = 0;         // long answers being computed: background work waits
   Maps maps;
   ModelShelf shelf;
   SessionStore sessions;
@@ -50,46 +50,46 @@ struct Route {
   const char* method;
   const char* pattern;
   Handler handler;
-  std::string_view parameters = {};  // behind the question mark, with blanks between
+  std::string_view parameters = {};  // after the question mark, separated by spaces
 };
 
-/// Of answers that never change.
+/// For answers that never change.
 inline constexpr const char* kImmutable = "private, max-age=31536000, immutable";
 
-/// All of them; POST bodies have been read.
+/// All routes; bodies of POST requests have been read.
 std::span<const Route> api_routes();
 
-/// Answers a request of a path below /api/, whose body has been read; what is wrong with it is an
-/// answer too.
+/// Answers a request with a path below /api/, whose body has been read; its errors become answers
+/// too.
 void answer_api(Api& api, const httplib::Request& request, httplib::Response& response);
-/// What `answer` throws becomes the answer.
+/// Turns an exception of `answer` into the answer.
 void answer_safely(httplib::Response& response, const std::function<void()>& answer);
 
 inline constexpr const char* kRead = "GET, HEAD";
-/// The type of an answer whose lines are objects.
+/// The content type of an answer whose lines are objects.
 inline constexpr const char* kObjectLines = "application/x-ndjson; charset=utf-8";
 [[noreturn]] void refuse_method(httplib::Response& response, const std::string& allowed);
 
-/// Sends the body with the type that browsers neither guess at nor httplib compresses.
+/// Sends the body with a type that browsers do not guess and httplib does not compress.
 void send_json(httplib::Response& response, int status, const std::string& json);
 
-/// An answer that takes time: headers now, the body when `compute` has made it, and nothing more
-/// once the client is gone or a newer request of the same `view` is there. `length` 0: not known.
+/// A slow answer: sends headers now and the body when `compute` has made it, or nothing more once
+/// the client is gone or a newer request of the same `view` arrives. `length` 0: unknown.
 struct LongAnswer {
   SessionPointer session;
   const char* type = "application/json; charset=utf-8";
   std::size_t length = 0;
   std::function<std::string(Cancel& cancel)> compute;
-  /// In place of `compute` where the client asks for progress: the answer is the last of several
-  /// lines, each an object; `tell` sends one ahead of it.
+  /// Replaces `compute` if the client asks for progress: the answer is the last of several lines,
+  /// each an object; `tell` sends one line before it.
   using Tell = std::function<void(std::string line)>;
   std::function<std::string(Cancel& cancel, const Tell& tell)> compute_in_lines = {};
-  bool urgent = true;  // the statistics give way; not where the answer waits for them
-  bool named = true;   // `view` names what it replaces; in an export it is an address
+  bool urgent = true;  // the statistics pause; not if the answer waits for them
+  bool named = true;   // `view` identifies requests that replace each other; or an address
 };
 void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
                LongAnswer answer);
-/// The error with which an answer ends that a newer request of the same `view` replaces.
+/// The error that ends an answer when a newer request of the same `view` replaces it.
 std::string replaced_json();
 
 // session_answers.cpp, words_answers.cpp, flow_answers.cpp, weight_answers.cpp, head_answers.cpp,
@@ -135,7 +135,7 @@ void post_derive(Api& api, const Parameters& parameters, httplib::Response& resp
 void get_export(Api& api, const Parameters& parameters, httplib::Response& response);
 void post_picture(Api& api, const Parameters& parameters, httplib::Response& response);
 
-/// The head of the path, in a session whose pass has ended; its layer is in view from now on.
+/// The path's head in a session whose pass has ended; its layer is in view from now on.
 struct HeadRequest {
   SessionPointer session;
   Place place = {};
@@ -147,22 +147,22 @@ struct HeadRequest {
     if (quantity != Quantity::kWeight) return session->layer_as(quantity, place, cancel);
     return {session, &session->layer(place)};
   }
-  /// Of what is kept of its matrix.
+  /// The cache key of this head's matrix.
   std::string name() const {
     return session->head_name(place) + (quantity == Quantity::kWeight ? "" : "-carried");
   }
 };
 HeadRequest head_request(Api& api, const Parameters& parameters);
-/// JSON of a length that is not known before.
+/// JSON of unknown length.
 LongAnswer long_answer(const SessionPointer& session,
                        std::function<std::string(Cancel& cancel)> compute);
 
-/// The session of the path, and the path's stack in it (not_found).
+/// The path's session, and the path's stack in it (not_found).
 SessionPointer find_session(Api& api, const Parameters& parameters);
 const StackShape& find_stack(const LiveSession& session, const Parameters& parameters);
-/// The layer of the path or query, checked; its statistics come first from now on.
+/// The layer of the path or query, checked; its statistics are computed first from now on.
 int layer_in_view(LiveSession& session, const StackShape& stack, std::int64_t layer);
-/// Throws not_ready while the pass runs, and what it died of.
+/// Throws not_ready while the pass runs, and the pass's error if it failed.
 void require_ready(const LiveSession& session);
 std::int64_t check_token(const char* name, std::int64_t token, std::int64_t count);
 

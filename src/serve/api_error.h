@@ -1,4 +1,4 @@
-// What a client did wrong, as one line of JSON with its status.
+// A client's error, as one line of JSON with its status.
 #pragma once
 
 #include <exception>
@@ -15,8 +15,8 @@ struct ApiError {
   ErrorAnswer answer = {};
 };
 
-/// Thrown by handlers with the status and the code of the answer (docs/api.md lists them); the one
-/// place that catches makes the answer.
+/// Thrown by handlers with the status and code of the answer (docs/api.md lists them); a single
+/// place catches it and makes the answer.
 class Refused : public Error {
  public:
   Refused(int http_status, std::string api_code, ErrorParts parts)
@@ -27,11 +27,10 @@ class Refused : public Error {
 
 [[noreturn]] void refuse(int status, const char* code, ErrorParts parts);
 
-/// The exception that is being handled, as the API says it.
+/// Converts the exception being handled to an API error.
 ApiError api_error(std::exception_ptr exception);
 
-/// `{"error":{"code":...,"message":...}}`, and argument, found, expected, hint where they are
-/// known.
+/// `{"error":{"code":...,"message":...}}`, with argument, found, expected and hint if known.
 std::string error_json(const ApiError& error);
 
 }  // namespace heed::serve

@@ -8,10 +8,10 @@
 namespace heed::serve {
 namespace {
 
-constexpr std::size_t kMostHeads = 256;  // of one answer: at most 16 MB
+constexpr std::size_t kMostHeads = 256;  // per answer: at most 16 MB
 constexpr std::int64_t kMostCells = 256;
 
-// The heads of a stack are numbered layer after layer.
+// The heads of a stack, numbered layer by layer.
 std::vector<Place> heads_of(const StackShape& stack, const Parameters& parameters) {
   std::vector<Place> places;
   const std::int64_t count = std::int64_t{stack.layers} * stack.heads;

@@ -18,7 +18,7 @@ namespace heed::serve {
 namespace {
 
 constexpr auto kIdle = std::chrono::seconds(5);
-constexpr auto kWritePatience = std::chrono::seconds(5);  // with a client that takes nothing
+constexpr auto kWritePatience = std::chrono::seconds(5);  // for a client that accepts no data
 constexpr auto kLastPatience = std::chrono::seconds(1);
 constexpr std::size_t kMostDiscarded = std::size_t{16} << 20;
 constexpr std::size_t kPart = std::size_t{16} << 10;
@@ -34,7 +34,7 @@ bool wait(int socket, short events, Connection::Clock::time_point end) {
   }
 }
 
-// 0: nothing has come; below: the client is gone.
+// 0: nothing has arrived; negative: the client is gone.
 ssize_t receive(int socket, std::array<char, kPart>& part, std::size_t most, int flags = 0) {
   for (;;) {
     const ssize_t size =
@@ -127,7 +127,7 @@ ssize_t Connection::write(const char* from, size_t size) {
   return is_writable() ? ::send(socket_, from, size, MSG_NOSIGNAL) : -1;
 }
 
-// Nobody asks: the gate judges by what a request says, not by where it comes from.
+// Unused: the gate judges a request by its content, not by its origin.
 void Connection::get_remote_ip_and_port(std::string& ip, int& port) const {
   ip.clear();
   port = 0;
@@ -153,7 +153,7 @@ ClientWatch::ClientWatch(const std::atomic<bool>& server_stops)
     : thread_([this, &server_stops, client = asking](const std::stop_token& stop) {
         std::mutex guard;
         std::unique_lock lock(guard);
-        std::condition_variable_any asked_to_stop;  // so that no answer waits for the next look
+        std::condition_variable_any asked_to_stop;  // so that no answer waits for the next check
         while (!stop.stop_requested() && !is_over_) {
           is_over_ = server_stops || (client != nullptr && !client->is_alive());
           asked_to_stop.wait_for(lock, stop, kBetweenLooks, [] { return false; });

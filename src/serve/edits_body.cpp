@@ -18,7 +18,7 @@ namespace {
   fail({.op = "body", .argument = name, .found = found.brief(), .expected = expected});
 }
 
-// One edit's object, whose fields are asked for by name.
+// One edit's object, whose fields are read by name.
 class EditBody {
  public:
   EditBody(std::string name, const Json& body, const Session& session,

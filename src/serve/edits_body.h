@@ -1,4 +1,4 @@
-// Edits as a client writes them.
+// Parses edits from a client's JSON.
 #pragma once
 
 #include "base/formats/json.h"
@@ -8,8 +8,8 @@ namespace heed::serve {
 
 /// {"ablate": [PLACE], "remove": [PLACE with query, key], "hide": [TOKEN], "swap": [TOKEN with id
 /// or text], "mask": [{"stack", "layer"?, "head"?, "left"?, "right"?}]}; PLACE {"stack", "layer",
-/// "head"}, TOKEN {"side": "tokens" | "key_tokens", "position"}. Without a stack: the first. Errors
-/// name the field. `session` tells stacks and words.
+/// "head"}, TOKEN {"side": "tokens" | "key_tokens", "position"}. Default stack: the first. Errors
+/// name the field. `session` provides stacks and words.
 Edits edits_of(const Json& body, const Session& session);
 
 }  // namespace heed::serve

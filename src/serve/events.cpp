@@ -1,4 +1,4 @@
-// The stream of events of a session: tokens at once, then what the background thread finds.
+// A session's event stream: first the tokens, then the background thread's results.
 #include <fmt/format.h>
 
 #include "inspect/answers/answer_writer.h"
@@ -8,15 +8,15 @@
 namespace heed::serve {
 namespace {
 
-constexpr auto kPatience = std::chrono::milliseconds(200);  // between looks at whether to stop
-constexpr int kQuietRounds = 50;  // then a comment, so that nobody gives up
+constexpr auto kPatience = std::chrono::milliseconds(200);  // between checks whether to stop
+constexpr int kQuietRounds = 50;  // then sends a comment, so that the client does not give up
 constexpr std::int64_t kFirstWords = 6;
 
 std::string event(const char* name, const std::string& data) {
   return fmt::format("event: {}\ndata: {}\n\n", name, data);
 }
 
-// One client's stream: what it has been told, and what comes next.
+// One client's stream: what was sent, and what comes next.
 class Stream {
  public:
   Stream(Api& api, SessionPointer session, Stack stack, bool tokens)
@@ -25,7 +25,7 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Waits for news and writes them; false when nobody listens any more.
+  // Waits for news and writes them; false once the client is gone.
   bool write(httplib::DataSink& sink) {
     if (api_.stopping || !sink.is_writable()) return false;
     const LiveSession::Progress progress = session_->wait(version_, kPatience);
@@ -84,7 +84,7 @@ class Stream {
 
   Api& api_;
   SessionPointer session_;
-  Stack stack_;  // of the head to begin with
+  Stack stack_;  // of the first head to show
   bool tokens_;  // wanted
   std::int64_t version_ = -1;
   bool told_next_ = false;

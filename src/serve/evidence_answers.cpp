@@ -1,4 +1,4 @@
-// What is asked of one weight, and sessions that are made of others.
+// Questions about one weight, and sessions derived from others.
 #include <array>
 #include <optional>
 
@@ -16,7 +16,7 @@ std::int64_t query_of(const HeadRequest& at, const Parameters& parameters) {
   return check_token("query", parameters.path_number("query"), at.size.queries);
 }
 
-// The key that the client asked for, which a row's answer lists beside the largest ones.
+// The client's key, which a row's answer lists besides the largest ones.
 std::optional<std::int64_t> asked_key(const HeadRequest& at, const Parameters& parameters) {
   if (!parameters.request().has_param("key")) return {};
   return check_token("key", parameters.number("key", 0, INT64_MIN, INT64_MAX), at.size.keys);
@@ -28,14 +28,14 @@ WhyRequest cell_of(const HeadRequest& at, const Parameters& parameters) {
           .key = check_token("key", parameters.path_number("key"), at.size.keys)};
 }
 
-// Keys of the first stack's queries, of the source's, ...: which list the key stands in.
+// The list that contains the key: the first stack's queries, the source's tokens, ...
 EditedToken key_token(const HeadRequest& at, std::int64_t key) {
   const Session& session = at.session->session();
   const bool own = session.keys(at.place.stack).data() == session.tokens.data();
   return {own ? TokenSide::kTokens : TokenSide::kKeyTokens, key};
 }
 
-// One edit, as the test of a cell names it.
+// One edit, in the form of a cell's test.
 Edits tested(const HeadRequest& at, const WhyRequest& cell, const Parameters& parameters) {
   switch (parameters.choice("edit", {"remove", "ablate", "swap"})) {
     case 0:

@@ -1,5 +1,4 @@
-// What leaves the page: the page itself as a file, and the picture that the command line has
-// ordered.
+// Exports: the page as a file, and the picture ordered by the command line.
 #include "base/wording.h"
 #include "inspect/answers/fields.h"
 #include "inspect/answers/view_parts.h"
@@ -10,15 +9,14 @@
 namespace heed::serve {
 namespace {
 
-constexpr auto kExportPatience =
-    std::chrono::milliseconds(100);  // between looks at whether to stop
+constexpr auto kExportPatience = std::chrono::milliseconds(100);  // between checks whether to stop
 
 ViewAddress view_of(const Parameters& parameters, const LiveSession& session) {
   if (!parameters.request().has_param("view"))
     refuse(400, "bad_request",
            {.argument = "view", .found = "missing", .expected = "an address, as look/L2.H4"});
   const ViewAddress view = reworded([&] { return parse_view(parameters.text("view", "")); },
-                                    [](ErrorParts& parts) {  // of no part of the address alone
+                                    [](ErrorParts& parts) {  // not of one part of the address
                                       if (!parts.argument.empty() && !parts.found.empty()) return;
                                       parts.op = {};
                                       parts.argument = "view";
@@ -28,7 +26,7 @@ ViewAddress view_of(const Parameters& parameters, const LiveSession& session) {
   return view;
 }
 
-// A file holds the scores of all heads.
+// A file contains the scores of all heads.
 void wait_for_scores(const LiveSession& session, Cancel& cancel) {
   LiveSession::Progress seen = session.progress();
   while (!seen.scored && !seen.failed) {

@@ -1,4 +1,4 @@
-// What is asked of a flow: the graph, as an answer and as a file, and its test.
+// Questions about a flow: the graph, as an answer or a file, and its test.
 #include "base/parallel.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/flow.h"
@@ -48,14 +48,14 @@ LongAnswer text_answer(const FlowAt& at, const char* type,
 
 constexpr const char* kJson = "application/json; charset=utf-8";
 
-// A hundred lines of one kind of work at most.
+// At most a hundred lines per kind of work.
 bool is_news(std::int64_t done, std::int64_t of) {
   return of <= 100 || done * 100 / of != (done - 1) * 100 / of;
 }
 
 using Computed = std::function<std::string(const Check& check, const OnFlowWork& told)>;
 
-// With progress=1 how far the work is comes in lines before the answer.
+// With progress=1, lines with the progress precede the answer.
 void send_flow(Api& api, const Parameters& parameters, httplib::Response& response,
                const FlowAt& at, const Computed& compute) {
   LongAnswer answer =

@@ -12,9 +12,9 @@
 namespace heed::serve {
 namespace {
 
-// A new connection goes to the lobby: nothing that needs a worker.
+// A new connection goes directly to the lobby, which needs no worker.
 struct AtOnce : httplib::TaskQueue {
-  // Nothing, or from httplib 0.14 on whether the task was taken in.
+  // void; from httplib 0.14 on, whether the task was accepted.
   using Taken = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
   Taken enqueue(std::function<void()> task) override {
     task();
@@ -64,7 +64,7 @@ void Front::work(const Lobby::Guest& guest) {
   lobby_->enter(guest);
 }
 
-// Whether another request may follow.
+// Returns whether another request may follow.
 bool Front::serve_one(Connection& connection) {
   std::optional<Judged> judged;
   try {
@@ -79,7 +79,7 @@ bool Front::serve_one(Connection& connection) {
   bool is_closed = false;
   const auto complete = [&](httplib::Request& request) {
     request.headers = std::move(judged->head.headers);
-    request.headers.erase("Expect");  // has been answered
+    request.headers.erase("Expect");  // already answered
     request.body = std::move(judged->body);
   };
   const AskingScope scope(connection);

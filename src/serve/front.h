@@ -1,6 +1,6 @@
-// What stands in front of httplib: a request reaches it when the gate has judged its head and its
-// body, if any, has been read. httplib itself reads bodies before any handler can say no, chunked
-// and compressed ones without a bound, and heads of any size.
+// The layer before httplib: a request reaches httplib after the gate has judged its head and its
+// body, if any, has been read. httplib itself reads bodies before any handler can refuse them,
+// chunked and compressed ones without a bound, and heads of any size.
 #pragma once
 
 #include <httplib.h>
@@ -23,9 +23,10 @@ namespace heed::serve {
 
 class Front : public httplib::Server {
  public:
-  /// Before it listens. The gate must outlive it. Throws kIo where the system gives no threads.
+  /// Call it before listening. The gate must outlive it. Throws kIo if the system provides no
+  /// threads.
   void guard(const Gate& gate, const ServerLimits& limits);
-  /// After `stop`: ends every connection, and returns when nothing works any more.
+  /// Call it after `stop`: ends every connection, and returns when all work has ended.
   void close();
 
  private:
@@ -33,11 +34,11 @@ class Front : public httplib::Server {
     RequestHead head;
     std::string body;
   };
-  // httplib calls it for each new connection; process_request changes in its version 0.19.
+  // httplib calls this for each new connection; process_request changes in version 0.19.
   bool process_and_close_socket(socket_t socket) override;
   void work(const Lobby::Guest& guest);
   bool serve_one(Connection& connection);
-  // Nothing when the client is gone. Throws Refused.
+  // Empty if the client is gone. Throws Refused.
   std::optional<Judged> read_request(Connection& connection) const;
   void refuse_request(Connection& connection, const ApiError& error) const;
 

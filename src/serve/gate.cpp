@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kHttpPort = 80;
 
-// Without a hint of how much of it is right in the time that it takes.
+// Takes the same time however much of the text is right.
 bool is_same(std::string_view text, std::string_view secret) {
   if (text.size() != secret.size() || secret.empty()) return false;
   unsigned char different = 0;
@@ -24,14 +24,15 @@ bool is_same(std::string_view text, std::string_view secret) {
   return different == 0;
 }
 
-// What browsers say of who asks; `none` is the user. Other ports of this machine are `same-site`.
+// The browser's statement of the request's origin; `none` is the user. Other ports of this machine
+// are `same-site`.
 bool is_foreign(const httplib::Headers& headers) {
   if (!headers.contains("Sec-Fetch-Site")) return false;
   const std::string site = only_value(headers, "Sec-Fetch-Site");
   return site != "same-origin" && site != "none";
 }
 
-// The value of one cookie of `Cookie: a=1; b=2`; empty when it is not there.
+// The value of one cookie in `Cookie: a=1; b=2`; empty if it is missing.
 std::string_view cookie_of(std::string_view header, std::string_view name) {
   while (!header.empty()) {
     std::string_view pair = header.substr(0, header.find(';'));
@@ -47,7 +48,7 @@ bool is_loopback_name(std::string_view name) {
   return name == "localhost" || name == "[::1]" || name == "127.0.0.1";
 }
 
-// A page elsewhere can point a name of its own at this machine, but not an address.
+// A foreign page can point a host name of its own at this machine, but not an address.
 bool is_address(const std::string& name) {
   std::array<unsigned char, sizeof(in6_addr)> parsed;
   if (inet_pton(AF_INET, name.c_str(), parsed.data()) == 1) return true;
@@ -60,7 +61,7 @@ bool is_address(const std::string& name) {
 Gate::Gate(std::string host, int port, std::string token)
     : host_(std::move(host)), port_(port), token_(std::move(token)), session_(random_token()) {}
 
-// A browser leaves out the port of http, which is 80.
+// Browsers omit http's default port, 80.
 bool Gate::is_own(const std::string& host) const {
   const std::string port = fmt::format(":{}", port_);
   const bool has_port = host.ends_with(port);

@@ -1,4 +1,4 @@
-// Who is let in, judged from the headers alone: Host, Origin, Sec-Fetch-Site, the token.
+// Decides which requests are allowed, from headers alone: Host, Origin, Sec-Fetch-Site, the token.
 #pragma once
 
 #include <httplib.h>
@@ -11,20 +11,21 @@ class Gate {
  public:
   Gate(std::string host, int port, std::string token);
 
-  /// Throws forbidden unless Host is one of this server's names and Origin, where sent, the same.
+  /// Throws forbidden unless Host, and Origin if sent, is one of this server's names.
   void check_origin(const httplib::Headers& headers) const;
-  /// Whoever speaks to the API, or sends a body. Throws forbidden where a browser says that a
-  /// foreign page asks, unauthorized unless the cookie holds the secret of this run or
+  /// For requests to the API and requests with a body. Throws forbidden if the browser says that a
+  /// foreign page asks; throws unauthorized unless the cookie holds this run's secret or
   /// `Authorization: Bearer` the token.
   void check_api(const httplib::Headers& headers) const;
-  /// Whether the cookie or `Authorization` shows that the user sent the request.
+  /// Whether the cookie or `Authorization` proves that the user sent the request.
   bool is_known(const httplib::Headers& headers) const;
-  /// Throws forbidden where a foreign page asks for one of the page's files. A link to `/` may
-  /// stand anywhere.
+  /// Throws forbidden if a foreign page requests one of the page's files. Links to `/` are allowed
+  /// everywhere.
   void check_page(const httplib::Headers& headers, const std::string& path) const;
   bool is_token(const std::string& text) const;
-  /// The value of Set-Cookie: a secret of this run, since other servers of this machine see it too
-  /// (cookies do not know ports). Its name holds the port, so that two servers do not take turns.
+  /// The value of Set-Cookie: a secret of this run, because other servers of this machine see it
+  /// too (cookies ignore ports). Its name contains the port, so that two servers do not overwrite
+  /// each other's cookie.
   std::string cookie() const;
 
  private:
@@ -37,7 +38,7 @@ class Gate {
   std::string session_;
 };
 
-/// Content-Security-Policy and the other headers that every answer carries.
+/// Content-Security-Policy and the other headers of every answer.
 httplib::Headers hardening_headers();
 
 }  // namespace heed::serve

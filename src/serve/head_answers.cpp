@@ -1,4 +1,4 @@
-// What is asked of heads: scores that take passes of the model, evidence, heads that resemble one.
+// Questions about heads: scores that need passes of the model, evidence, similar heads.
 #include <fmt/format.h>
 
 #include "base/formats/json.h"
@@ -102,7 +102,7 @@ void get_late(Api& api, const Parameters& parameters, httplib::Response& respons
   require_ready(*session);
   LongAnswer answer;
   answer.session = session;
-  answer.urgent = false;  // passes of the model take long: the statistics come meanwhile
+  answer.urgent = false;  // passes of the model take long, so the statistics continue meanwhile
   answer.compute = [session, place, from](Cancel& cancel) {
     return to_json(answer_late(*session, place, from, cancel));
   };

@@ -19,7 +19,7 @@ namespace heed::serve {
 
 namespace {
 
-// How many connections may wait: descriptors are left for requests at work and files of models.
+// How many connections may wait: leaves descriptors for active requests and model files.
 std::size_t most_waiting() {
   constexpr rlim_t kMost = 1000, kForWork = 64;
   rlimit limit{};
@@ -52,7 +52,7 @@ Lobby::~Lobby() {
 
 void Lobby::ring() const {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t size = ::write(bell_, &one, sizeof one);  // full: it rings already
+  [[maybe_unused]] const ssize_t size = ::write(bell_, &one, sizeof one);  // full: it already rang
 }
 
 void Lobby::enter(Guest guest) {
@@ -86,7 +86,7 @@ void Lobby::watch() {
   }
 }
 
-// What came with the request before may hold a whole head already.
+// Data received with the previous request may already contain a whole head.
 void Lobby::take_in_new() {
   std::vector<Guest> fresh;
   {
@@ -100,7 +100,7 @@ void Lobby::take_in_new() {
   }
 }
 
-// Closes the oldest stranger, else the oldest connection.
+// Closes the oldest connection without a token, else the oldest connection.
 void Lobby::make_room() {
   const auto stranger =
       std::ranges::find_if(waiting_, [](const Guest& guest) { return !guest->is_known(); });
@@ -133,7 +133,7 @@ bool Lobby::stays(const Guest& guest) {
       return false;
     case Connection::Head::kPartial:
       if (Connection::Clock::now() < guest->end_of_patience()) return true;
-      if (guest->has_begun()) call_(guest);  // who is told that it took too long
+      if (guest->has_begun()) call_(guest);  // gets the answer that it took too long
       return false;
     default:
       call_(guest);

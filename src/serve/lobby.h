@@ -1,6 +1,6 @@
 // Where connections wait for a request. One thread watches all of them, so that a client that is
-// silent, or drips its head, holds none of the workers. When connections become many, the oldest
-// that has not shown the token is closed for each new one, so that the user always gets in.
+// silent or sends its head slowly occupies no worker. When there are many connections, each new one
+// closes the oldest that has not shown the token, so that the user always gets in.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,15 @@ class Lobby {
  public:
   using Guest = std::shared_ptr<Connection>;
 
-  /// `call` takes a connection whose head is whole, too long, or too late; quickly, on the lobby's
-  /// thread. Throws kIo where the system gives no thread.
+  /// `call` receives a connection whose head is complete, too long or too late, and must return
+  /// quickly, because it runs on the lobby's thread. Throws kIo if the system provides no thread.
   explicit Lobby(std::function<void(const Guest&)> call);
   ~Lobby();
   Lobby(const Lobby&) = delete;
   Lobby& operator=(const Lobby&) = delete;
 
   void enter(Guest guest);
-  /// Closes all that wait; who enters later is closed at once.
+  /// Closes all waiting connections; later ones are closed at once.
   void close();
 
  private:
@@ -41,7 +41,7 @@ class Lobby {
   std::mutex mutex_;
   bool is_closed_ = false;
   std::vector<Guest> new_;
-  std::vector<Guest> waiting_;  // of the thread alone
+  std::vector<Guest> waiting_;  // used by the thread only
   std::thread thread_;
 };
 

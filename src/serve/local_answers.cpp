@@ -17,8 +17,8 @@ httplib::Request parsed(const LocalRequest& asked) {
   return request;
 }
 
-// What httplib does with an answer that is provided in pieces. A stream has no length, and its
-// provider is called until it says that all is told.
+// Does httplib's work for an answer provided in pieces. A stream has no length; its provider is
+// called until it reports the end.
 bool provide(const httplib::Response& response, const AnswerTaker& taker) {
   bool more = true;
   httplib::DataSink sink;

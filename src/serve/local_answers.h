@@ -1,5 +1,5 @@
-// The answers of docs/api.md without a network, for a host that carries them itself: the messages
-// of a notebook.
+// The answers of docs/api.md without a network, for a host that transports them itself, such as a
+// notebook.
 #pragma once
 
 #include <functional>
@@ -17,26 +17,26 @@ struct LocalRequest {
   std::string body = {};
 };
 
-/// Who waits for one answer. Called on the thread that asks; what is thrown ends the answer and
-/// reaches the one who asked.
+/// The receiver of one answer. Called on the requesting thread; an exception ends the answer and
+/// reaches the requester.
 struct AnswerTaker {
-  std::function<bool()> is_waiting;  // asked often, between blocks of work
+  std::function<bool()> is_waiting;  // called often, between blocks of work
   std::function<void(int status, const std::string& type)> begin;
   std::function<void(std::string_view bytes)> take;
 };
 
 class LocalAnswers {
  public:
-  /// The session of the options is shown first. `model`, which must outlive this, runs other texts;
-  /// without one nothing but that session is shown.
+  /// The session in the options is shown first. `model`, which must outlive this object, runs other
+  /// texts; without a model only that session is shown.
   LocalAnswers(const LoadedModel* model, const ServerOptions& options);
-  /// Nobody may be asking any more.
+  /// No request may still be running.
   ~LocalAnswers();
 
-  /// Returns whether the answer is whole: not where nobody waits any more, or where it fails after
-  /// it has begun. Many threads may ask at once.
+  /// Returns whether the answer is complete: not if the requester no longer waits, or if it fails
+  /// after it has begun. Many threads may call it at once.
   bool answer(const LocalRequest& request, const AnswerTaker& taker);
-  /// Ends the work: who asks now is not answered.
+  /// Ends the work: later requests get no answer.
   void stop();
 
  private:

@@ -49,7 +49,7 @@ namespace heed::serve {
 namespace {
 
 constexpr auto kBetweenShelfLooks = std::chrono::milliseconds(20);
-constexpr std::size_t kMostLoaded = 2;  // beside the served one; sessions keep theirs
+constexpr std::size_t kMostLoaded = 2;  // besides the served one; sessions keep theirs
 
 ModelPointer shelved(std::shared_ptr<const LoadedModel> model) {
   std::string identity = model_identity(*model);
@@ -121,7 +121,9 @@ ModelPointer ModelShelf::find(const std::string& name) {
   if (name.empty() || served_ == nullptr || name == served_->model->name) return served_;
   const ClientWatch client(server_stops_);
   std::unique_lock lock(guard_, std::defer_lock);
-  while (!lock.try_lock_for(kBetweenShelfLooks)) client.check();  // another request loads a model
+  while (!lock.try_lock_for(kBetweenShelfLooks))
+    client.check();  // another request is loading a
+                     // model
   const auto is_named = [&](const ModelPointer& each) { return each->model->name == name; };
   const auto known = std::ranges::find_if(loaded_, is_named);
   if (known != loaded_.end()) {

@@ -1,4 +1,4 @@
-// The models that sessions run through: the one that is served, and others that were asked for.
+// The models that run sessions: the served one, and others on request.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace heed {
 /// folder/step-<step>
 std::filesystem::path watched_step(const std::filesystem::path& folder, std::int64_t step);
 
-/// The steps whose models a folder holds, in order.
+/// The steps whose models are in a folder, in order.
 std::vector<std::int64_t> watched_steps(const std::filesystem::path& folder);
 
 }  // namespace heed
@@ -40,11 +40,11 @@ class ModelShelf {
   ModelShelf(const LoadedModel* served, const ServerOptions& options,
              const std::atomic<bool>& server_stops);
 
-  /// The model of this name; empty: the served one, which may be null. Another one is loaded where
-  /// `heed models` lists it: a name is never taken for a folder. not_found lists what there is.
+  /// The model with this name; empty: the served one, which may be null. Others are loaded if `heed
+  /// models` lists them: a name is never treated as a path. not_found lists the available models.
   /// Throws kInterrupted once the client is gone or the server stops.
   ModelPointer find(const std::string& name);
-  /// The steps of the run that is watched, in order; none where none is.
+  /// The steps of the watched run, in order; empty if none is watched.
   std::optional<std::vector<std::int64_t>> steps() const;
 
  private:
@@ -57,7 +57,7 @@ class ModelShelf {
   bool stream_;
   std::optional<std::int64_t> memory_;
   std::timed_mutex guard_;
-  std::list<ModelPointer> loaded_;  // the one asked for last is first
+  std::list<ModelPointer> loaded_;  // most recently used first
 };
 
 /// A model as a server holds it, with its weights still in the file (hold_if_room).

@@ -1,4 +1,5 @@
-// The page's files: gzipped in the program by the build from web/dist, and as a browser reads them.
+// The page's files, gzipped into the program by the build from web/dist, and their uncompressed
+// form.
 #pragma once
 
 #include <span>
@@ -9,7 +10,7 @@
 
 namespace heed::serve {
 
-/// As it lies in the program.
+/// A file as stored in the program.
 struct PageFile {
   std::string_view path;  // "/app.js"; the page itself is "/"
   std::string_view type;
@@ -17,15 +18,16 @@ struct PageFile {
   std::string_view gzip;
 };
 
-/// Empty where the program was built without the page.
+/// Empty if the program was built without the page.
 std::span<const PageFile> page_files();
 
 std::string inflated(std::string_view gzip);
 
-/// Throws kUnsupported in a program built without the page; `what` needs it: "svg".
+/// Throws kUnsupported if the program was built without the page; `what` is the feature that needs
+/// it: "svg".
 void require_page(std::string_view what);
 
-/// One of them by its path: "/app.js". Throws as `require_page` does.
+/// One file by its path: "/app.js". Throws like `require_page`.
 std::string page_file(std::string_view path);
 
 PageSources page_sources();

@@ -12,7 +12,7 @@ namespace heed::serve {
 namespace {
 
 constexpr std::size_t kLongestLine = 8192;
-constexpr std::size_t kMostDigits = 18;  // of a length: fits 64 bits
+constexpr std::size_t kMostDigits = 18;  // of a length, so that it fits 64 bits
 
 std::string_view next_line(std::string_view& text) {
   const std::size_t end = text.find("\r\n");
@@ -21,7 +21,7 @@ std::string_view next_line(std::string_view& text) {
   return line;
 }
 
-// RFC 9110, 5.6.2: without it "Content-Length : 5" is another header to the next parser.
+// RFC 9110, 5.6.2: otherwise another parser might read "Content-Length : 5" as a different header.
 bool is_name(std::string_view text) {
   constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
   return !text.empty() && std::ranges::all_of(text, [&](unsigned char c) {

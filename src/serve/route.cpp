@@ -19,7 +19,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return number;
 }
 
-// What a client sent, fit for one line.
+// A client's text, shortened and escaped for one line.
 std::string found(std::string_view text) { return json_string(clipped(text, kMostShown)); }
 
 std::string_view next_part(std::string_view& path) {

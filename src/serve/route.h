@@ -1,4 +1,4 @@
-// A request's path against the table of routes, and its parameters as numbers.
+// Matches a request's path with the table of routes, and reads its parameters as numbers.
 #pragma once
 
 #include <httplib.h>
@@ -13,20 +13,20 @@
 
 namespace heed::serve {
 
-/// `{name}` of the pattern by its name.
+/// Values of the pattern's `{name}`, by name.
 using PathValues = std::map<std::string, std::string, std::less<>>;
 
-/// "/api/v1/sessions/{id}" against "/api/v1/sessions/5e1c"; not given where they differ.
+/// Matches "/api/v1/sessions/{id}" with "/api/v1/sessions/5e1c"; empty if they differ.
 std::optional<PathValues> match_path(std::string_view pattern, std::string_view path);
 
-/// How many bytes of a name or value that a client sent stand in a message.
+/// How many bytes of a client's name or value a message shows.
 inline constexpr std::size_t kMostShown = 40;
 
-/// Throws bad_request for a parameter that is none of `known`, names with blanks between, or that
-/// is given twice.
+/// Throws bad_request for a parameter that is not in `known`, names separated by spaces, or that is
+/// repeated.
 void check_names(const httplib::Request& request, std::string_view known);
 
-/// What a handler reads of a request; every method throws bad_request that names the parameter.
+/// The parameters of a request; every method throws bad_request that names the parameter.
 class Parameters {
  public:
   Parameters(const httplib::Request& request, PathValues path)
@@ -39,13 +39,13 @@ class Parameters {
   }
   std::int64_t path_number(std::string_view name) const;
   std::string text(const char* name, const std::string& otherwise) const;
-  /// `least` to `most`, or `otherwise` when it is not given.
+  /// From `least` to `most`; `otherwise` if not given.
   std::int64_t number(const char* name, std::int64_t otherwise, std::int64_t least,
                       std::int64_t most) const;
   double fraction(const char* name, double otherwise) const;
   /// "6,3"; at least one.
   std::vector<std::int64_t> numbers(const char* name, std::size_t most) const;
-  /// The index of the value among `choices`, the first when it is not given.
+  /// The index of the value among `choices`; the first if not given.
   std::size_t choice(const char* name, const std::vector<std::string>& choices) const;
 
   const httplib::Request& request() const { return request_; }

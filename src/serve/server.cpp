@@ -1,4 +1,4 @@
-// HTTP: who may come in, which handler answers, how it starts and ends.
+// HTTP: admission, dispatch to handlers, start and end.
 #include "serve/server.h"
 
 #include <fmt/format.h>
@@ -21,8 +21,8 @@ namespace heed {
 namespace serve {
 namespace {
 
-constexpr int kBacklog = 256;        // connections that wait while the workers are busy
-constexpr int kPatienceSeconds = 5;  // with a client that does not read
+constexpr int kBacklog = 256;        // connections waiting while the workers are busy
+constexpr int kPatienceSeconds = 5;  // for a client that does not read
 
 std::string loopback_url(const std::string& host, int port) {
   const bool bare_ipv6 = host.find(':') != std::string::npos && !host.starts_with('[');
@@ -53,7 +53,7 @@ void send_page_file(const PageFile& file, const httplib::Request& request,
     return;
   }
   response.set_header("Content-Encoding", "gzip");
-  // A provider with a length is sent as it is; httplib would compress a body once more.
+  // A provider with a length is sent unchanged; httplib would compress a body again.
   response.set_content_provider(
       file.gzip.size(), std::string(file.type),
       [content = file.gzip](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
@@ -106,7 +106,7 @@ class Server::Impl {
     http_.set_write_timeout(serve::kPatienceSeconds);
     http_.set_tcp_nodelay(true);
     http_.set_default_headers(serve::hardening_headers());
-    // httplib's default, SO_REUSEPORT, would share a port that is in use.
+    // httplib's default, SO_REUSEPORT, would share a port in use.
     http_.set_socket_options([this](int socket) {
       const int yes = 1;
       setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -128,10 +128,10 @@ class Server::Impl {
       port_ = -1;
     }
     if (port_ <= 0) fail_to_bind(errno);
-    ::listen(socket_, serve::kBacklog);  // httplib's own is 5
+    ::listen(socket_, serve::kBacklog);  // httplib's default is 5
   }
 
-  // httplib ends at once where the socket takes no connection: `is_running` is then false for good.
+  // httplib ends at once if the socket accepts no connection: then `is_running` stays false.
   void listen() {
     thread_ = std::thread([this] {
       errno = 0;
@@ -180,7 +180,7 @@ class Server::Impl {
       response.set_redirect("/", 303);
       return;
     }
-    if (request.path == "/favicon.ico") {  // browsers ask for one
+    if (request.path == "/favicon.ico") {  // browsers request it
       response.status = 204;
       return;
     }
@@ -194,7 +194,7 @@ class Server::Impl {
                          "text/plain; charset=utf-8");
   }
 
-  // What httplib refuses by itself, before any handler.
+  // Errors that httplib reports itself, before any handler.
   static void explain(const httplib::Request&, httplib::Response& response) {
     if (!response.body.empty()) return;
     const bool failed = response.status >= 500;
@@ -207,11 +207,11 @@ class Server::Impl {
 
   const ServerOptions options_;
   serve::Api api_;
-  std::unique_ptr<serve::Gate> gate_;  // knows the port, so made after `bind`
+  std::unique_ptr<serve::Gate> gate_;  // needs the port, so made after `bind`
   serve::Front http_;
   int socket_ = -1;
   int port_ = -1;
-  int reason_ = 0;  // why it takes no more connections
+  int reason_ = 0;  // why it accepts no more connections
   std::atomic<bool> has_ended_ = false;
   std::thread thread_;
 };

@@ -16,43 +16,43 @@ namespace heed {
 
 class LiveSession;
 
-/// What a client may ask for at most.
+/// Limits of what a client may request.
 struct ServerLimits {
   std::int64_t body_bytes = std::int64_t{4} << 20;
   std::int64_t text_bytes = std::int64_t{1} << 20;
   std::int64_t sessions = 16;
-  std::int64_t session_bytes = std::int64_t{2} << 30;    // Q, K, V and lse of all sessions
-  std::int64_t tile_bytes = std::int64_t{4} << 20;       // finished tiles that are kept
-  std::int64_t coarse_bytes = std::int64_t{9} << 20;     // coarse levels of heads, as numbers
+  std::int64_t session_bytes = std::int64_t{2} << 30;    // for Q, K, V and lse of all sessions
+  std::int64_t tile_bytes = std::int64_t{4} << 20;       // cache of finished tiles
+  std::int64_t coarse_bytes = std::int64_t{9} << 20;     // cache of coarse levels, as numbers
   std::int64_t overview_bytes = std::int64_t{24} << 20;  // the same as u8
-  std::chrono::milliseconds request_time{10000};         // for a request to come, head and body
+  std::chrono::milliseconds request_time{10000};         // for a request to arrive, head and body
   int workers = 64;
-  int streams = 16;  // each holds a worker
+  int streams = 16;  // each occupies a worker
 };
 
 /// Refused: the view has no such panel.
 enum class PictureEnd { kDrawn, kFailed, kRefused };
 
-/// One picture of the page: the page that is opened draws it and hands it over.
+/// One picture of the page: the opened page draws it and delivers it.
 struct PictureOrder {
   std::string format;                     // svg or png
-  int width = 0;                          // of the page, which draws no other
-  std::optional<std::string> panel = {};  // this part of the view alone
-  /// Called once, on a thread of the server: the picture, or why there is none.
+  int width = 0;                          // the page draws no other picture
+  std::optional<std::string> panel = {};  // only this part of the view
+  /// Called once, on a server thread, with the picture or the reason why there is none.
   std::function<void(PictureEnd end, std::string content)> take;
 };
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
-  int port = 0;  // 0: one that is free
+  int port = 0;  // 0: any free port
   std::string token = {};
-  std::optional<std::string> text = {};               // what the page begins with
-  std::optional<std::string> pair = {}, target = {};  // beside it, as SessionTexts
-  std::optional<std::string> stack = {};              // whose attention it shows first
+  std::optional<std::string> text = {};               // the page's initial text
+  std::optional<std::string> pair = {}, target = {};  // with it, as in SessionTexts
+  std::optional<std::string> stack = {};              // the stack shown first
   std::optional<PictureOrder> picture = {};
-  /// A training run that is watched: its models lie in this folder, as `watched_step` names them.
+  /// A watched training run: its models are in this folder, under the names of `watched_step`.
   std::filesystem::path watched = {};
-  /// A session that is shown first; its text is what the page begins with.
+  /// The session shown first; its text is the page's initial text.
   std::shared_ptr<LiveSession> session = {};
   /// Another one, which a view may be compared with by its id (run: in an address).
   std::shared_ptr<LiveSession> beside = {};
@@ -62,20 +62,20 @@ struct ServerOptions {
   ServerLimits limits = {};
 };
 
-/// Listens from the constructor on, until `stop` or the destructor.
+/// Listens from construction on, until `stop` or destruction.
 class Server {
  public:
-  /// The model must outlive the server. Throws kInvalidArgument when the port is in use or the host
-  /// is none of this machine.
+  /// The model must outlive the server. Throws kInvalidArgument if the port is in use or the host
+  /// is not this machine.
   Server(const LoadedModel& model, const ServerOptions& options);
-  /// Shows the session of the options and no other: there is no model to run.
+  /// Shows only the session in the options: there is no model to run.
   explicit Server(const ServerOptions& options);
   ~Server();
 
   int port() const;
   /// `http://127.0.0.1:8321/?token=...`
   std::string address() const;
-  /// Whether no other machine can reach it.
+  /// Whether only this machine can reach it.
   bool is_local() const;
   /// Ends the work and closes every connection.
   void stop();
@@ -85,8 +85,8 @@ class Server {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The token that opens the page, kept in $XDG_STATE_HOME/heed/token (else ~/.local/state) for the
-/// user alone; made at the first use, and when `renew` asks for another one.
+/// The token that opens the page, stored in $XDG_STATE_HOME/heed/token (else ~/.local/state) and
+/// readable only by the user; created on first use, and anew if `renew`.
 std::string server_token(bool renew);
 
 /// 128 random bits as 32 letters.

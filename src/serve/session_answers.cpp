@@ -1,4 +1,4 @@
-// What is asked of a session as a whole: its tokens, statistics, next words.
+// Questions about a whole session: its tokens, statistics, next words.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -124,7 +124,7 @@ LimitsAnswer limits_of(const ServerLimits& limits, std::int64_t positions) {
           .streams = limits.streams};
 }
 
-// What is served, or the model that is asked for beside it.
+// The served model, or the other model that is asked for.
 ModelsAnswer answer_served(const Api& api, const LoadedModel* loaded) {
   const SessionPointer& shown = api.options.session;
   const bool is_other = loaded != api.model;

@@ -55,7 +55,7 @@ Session tokenized(const LoadedModel& model, const SessionInput& input, const Ser
   return session;
 }
 
-// The statistics of this layer come first.
+// Makes this layer's statistics come first.
 void look_at(LiveSession& session, const PostedInput& posted) {
   const StackShape& stack = stack_named(session.session().model, session.shapes(), posted.stack);
   check_layer("session", session.session().model, stack, posted.layer);
@@ -155,7 +155,7 @@ SessionStore::Posted SessionStore::post(const PostedInput& posted) {
 SessionStore::Posted SessionStore::keep_new(const ModelPointer& model, const SessionInput& input,
                                             Session session, const PostedInput& posted) {
   const std::int64_t bytes = session_bytes(session);
-  // The session keeps its model, which the shelf may give away.
+  // The session keeps its model, which the shelf may drop.
   const SessionPointer live(new LiveSession(session_name(model->identity, input), input,
                                             std::move(session), *model->model),
                             [model](LiveSession* done) { delete done; });
@@ -178,7 +178,7 @@ SessionStore::Posted SessionStore::derive(const SessionPointer& base, const Edit
   return keep_new(model, input, std::move(session), {});
 }
 
-// An encoder-decoder has to write its target where none was posted, for a client that may leave.
+// An encoder-decoder must generate its target if none was posted, for a client that may leave.
 Session SessionStore::opened(const LoadedModel& model, const SessionInput& input) const {
   if (!model.model->info().reads_source() || input.target)
     return tokenized(model, input, limits_, keep_, memory_);
@@ -186,7 +186,7 @@ Session SessionStore::opened(const LoadedModel& model, const SessionInput& input
   return tokenized(model, input, limits_, keep_, memory_);
 }
 
-// Somebody else may have opened the same one in the meantime; one that failed is tried again.
+// Another request may have opened the same session meanwhile; a failed one is tried again.
 SessionStore::Posted SessionStore::keep(Kept kept) {
   const SessionPointer session = kept.session;
   {
@@ -209,7 +209,7 @@ std::list<SessionStore::Kept>::iterator SessionStore::find_kept(const std::strin
   return std::ranges::find_if(kept_, [&](const Kept& kept) { return kept.session->id == id; });
 }
 
-// A text that another one has replaced: nobody waits for its pass any more.
+// A replaced text: the result of its pass is no longer wanted.
 void SessionStore::drop_running(const std::string& id) {
   const std::scoped_lock lock(guard_);
   const auto found = find_kept(id);
@@ -251,7 +251,7 @@ void SessionStore::drop(const std::string& id) {
   kept_.remove_if([&](const Kept& kept) { return kept.session == session; });
 }
 
-// Passes come before statistics; else the session that was used last.
+// Passes before statistics; else the most recently used session.
 SessionPointer SessionStore::next_work() {
   for (auto it = work_left_.rbegin(); it != work_left_.rend(); ++it)
     if (!(*it)->pass_ended()) return *it;

@@ -1,4 +1,4 @@
-// The sessions that are kept, and the one thread that works on them.
+// The stored sessions, and the one thread that works on them.
 #pragma once
 
 #include <atomic>
@@ -18,27 +18,27 @@
 
 namespace heed::serve {
 
-/// What a client asks to be opened.
+/// A client's request to open a session.
 struct PostedInput {
-  std::string model = {};  // its name; empty: the served one
+  std::string model = {};  // the model's name; empty: the served one
   SessionInput input = {};
   std::string stack = {};  // in view; empty: the model's first
   std::int64_t layer = 0;  // in view
   Keep keep = Keep::kAll;
-  std::function<Edits(const Session&)> edits = {};  // of what was cut into tokens; null: none
-  std::string replaces = {};                        // a session that the client shows no more
+  std::function<Edits(const Session&)> edits = {};  // for the tokenized text; null: no edits
+  std::string replaces = {};                        // a session that the client no longer shows
 };
 
-/// A stack of the model by its name, or the first where the name is empty (not_found).
+/// A stack of the model by name; the first if the name is empty (not_found).
 const StackShape& stack_named(std::string_view model, std::span<const StackShape> stacks,
                               const std::string& name);
 
-/// Bounded by number and bytes; the session not used for longest goes first.
+/// Limited in number and bytes; the least recently used session is dropped first.
 class SessionStore {
  public:
-  /// `models` must outlive it. Without a served model there is the session of the options alone.
-  /// While a session is opened, `server_stops` is looked at; `give_way` is called between blocks of
-  /// the work, and may wait a little for what is urgent.
+  /// `models` must outlive it. Without a served model there is only the session in the options.
+  /// `server_stops` is checked while a session is opened; `give_way` is called between blocks of
+  /// work, and may wait a little for urgent work.
   SessionStore(ModelShelf& models, const ServerOptions& options, Overviews& overviews,
                const std::atomic<bool>& server_stops, std::function<void()> give_way);
   ~SessionStore();  // stops the work
@@ -47,9 +47,9 @@ class SessionStore {
     SessionPointer session;
     bool fresh = false;
   };
-  /// The session of this input: the one that exists, or a new one whose pass begins.
+  /// The session for this input: an existing one, or a new one whose pass begins.
   Posted post(const PostedInput& posted);
-  /// The session of what `base` read, under its edits and these.
+  /// The session for `base`'s input, under its edits and these.
   Posted derive(const SessionPointer& base, const Edits& edits);
   /// Throws unknown_session.
   SessionPointer find(const std::string& id);
@@ -67,7 +67,7 @@ class SessionStore {
   Session opened(const LoadedModel& model, const SessionInput& input) const;
   void drop_running(const std::string& id);
   Posted keep(Kept kept);
-  std::list<Kept>::iterator find_kept(const std::string& id);  // under guard_
+  std::list<Kept>::iterator find_kept(const std::string& id);  // guard_ must be held
   void make_room(std::int64_t bytes);
   void work();
   SessionPointer next_work();
@@ -82,8 +82,8 @@ class SessionStore {
   const SessionPointer beside_;  // found by its id alone
   std::mutex guard_;
   std::condition_variable wake_;
-  std::list<Kept> kept_;                 // the one used last is first
-  std::list<SessionPointer> work_left_;  // the newest is first
+  std::list<Kept> kept_;                 // most recently used first
+  std::list<SessionPointer> work_left_;  // newest first
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// The random token of the printed address, and the file that keeps it.
+// The random token in the printed address, and its file.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/random.h>
@@ -36,14 +36,14 @@ bool is_token(const std::string& text) {
          text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// Whoever else could have written it knows it.
+// Trust the file only if we own it and no one else can access it.
 bool is_own(int file) {
   struct stat found{};
   return ::fstat(file, &found) == 0 && S_ISREG(found.st_mode) && found.st_uid == ::geteuid() &&
          (found.st_mode & 0077) == 0;
 }
 
-// Empty where there is none that is the user's alone.
+// Empty if there is none that only the user can access.
 std::string stored_token(const std::filesystem::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return {};
@@ -55,8 +55,8 @@ std::string stored_token(const std::filesystem::path& path) {
   return is_token(token) ? token : std::string();
 }
 
-// Another user who may write to the folder could put another file in its place. A link may lead to
-// a folder of another user.
+// Another user with write access to the folder could replace the file. A link could lead to another
+// user's folder, so it is refused.
 void require_own_folder(const std::filesystem::path& folder) {
   const auto refuse = [&](std::string found, std::string hint) {
     fail({.code = ErrorCode::kIo,
@@ -67,7 +67,7 @@ void require_own_folder(const std::filesystem::path& folder) {
           .hint = std::move(hint)});
   };
   struct stat status{};
-  if (::lstat(folder.c_str(), &status) != 0) return;  // storing the token says why
+  if (::lstat(folder.c_str(), &status) != 0) return;  // storing the token reports why
   if (S_ISLNK(status.st_mode)) refuse("a link", "replace it by a folder");
   if (!S_ISDIR(status.st_mode)) return;
   if (status.st_uid != ::geteuid()) refuse("a folder of another user", "");
@@ -76,7 +76,7 @@ void require_own_folder(const std::filesystem::path& folder) {
            fmt::format("chmod go-w {}", folder.string()));
 }
 
-// Written beside and renamed, so that another server never reads half of it.
+// Writes a new file and renames it, so that another server never reads half of it.
 void store_token(const std::filesystem::path& file, const std::string& token) {
   const std::filesystem::path fresh = file.string() + fmt::format(".{}", ::getpid());
   const auto refuse = [&](const std::filesystem::path& what) {
@@ -89,8 +89,8 @@ void store_token(const std::filesystem::path& file, const std::string& token) {
   };
   std::error_code error;
   std::filesystem::create_directories(file.parent_path().parent_path(), error);
-  ::mkdir(file.parent_path().c_str(), 0700);  // an old one stays
-  ::unlink(fresh.c_str());                    // of a process that ended in between
+  ::mkdir(file.parent_path().c_str(), 0700);  // keeps an existing one
+  ::unlink(fresh.c_str());                    // left by a process that was interrupted
   const int handle = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (handle < 0) refuse(fresh);
   const std::string line = token + "\n";

@@ -1,4 +1,4 @@
-// What is asked of the weights: tiles, rows, columns, arcs, margins, cells.
+// Questions about weights: tiles, rows, columns, arcs, margins, cells.
 #include <fmt/format.h>
 
 #include "base/wording.h"
@@ -9,12 +9,12 @@
 namespace heed::serve {
 namespace {
 
-constexpr std::int64_t kMostRows = 512;                       // of one answer with arcs
-constexpr std::int64_t kMostWeights = std::int64_t{1} << 21;  // of rows as numbers: 8 MiB
+constexpr std::int64_t kMostRows = 512;                       // per answer with arcs
+constexpr std::int64_t kMostWeights = std::int64_t{1} << 21;  // for rows as numbers: 8 MiB
 constexpr std::size_t kMostMapHeads = 16;
 constexpr std::int64_t kMostArcs = 512 * 16 * 8;  // 2 to 3 MB of text
 
-// `q=carried`, where a weight may be asked for as what it carries.
+// `q=carried`, for questions that can return carried amounts instead of weights.
 Quantity quantity_of(const Parameters& parameters) {
   return parameters.choice("q", {"weight", "carried"}) == 1 ? Quantity::kCarried
                                                             : Quantity::kWeight;
@@ -39,7 +39,7 @@ TileRequest tile_request(HeadRequest& at, const Parameters& parameters) {
   tile.session = at.session->id;
   tile.place = at.place;
   const std::int64_t z = parameters.path_number("z");
-  tile.z = z >= 0 && z < 64 ? static_cast<int>(z) : 64;  // no text has so many
+  tile.z = z >= 0 && z < 64 ? static_cast<int>(z) : 64;  // no text has this many levels
   tile.y = parameters.path_number("y");
   tile.x = parameters.path_number("x");
   const std::size_t q = parameters.choice("q", {"weight", "score", "carried"});
@@ -167,7 +167,7 @@ void get_rows(Api& api, const Parameters& parameters, httplib::Response& respons
 void get_column(Api& api, const Parameters& parameters, httplib::Response& response) {
   const HeadRequest at = head_request(api, parameters);
   LineRequest line = line_request(at, parameters, "key", at.size.keys);
-  line.rule.top_p.reset();  // a column has no whole of which arcs could be a part
+  line.rule.top_p.reset();  // a column has no total of which arcs could be a part
   send_long(api, parameters, response, long_answer(at.session, [at, line](Cancel& cancel) {
               return to_json(answer_column(*at.session, line, cancel));
             }));

@@ -1,4 +1,4 @@
-// What is asked of the words: the next ones, how likely each was, the lens, branches, beams.
+// Questions about words: the next ones, how likely each was, the lens, branches, beams.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -13,9 +13,9 @@ namespace heed::serve {
 namespace {
 
 constexpr std::int64_t kMostWords = 64;
-constexpr std::int64_t kMostLensCells = 4096;  // positions of a lens at once
+constexpr std::int64_t kMostLensCells = 4096;  // positions of a lens per answer
 
-// A session and a stack of it that is about words.
+// A session and one of its stacks, for a question about words.
 struct WordsRequest {
   SessionPointer session;
   Stack stack = Stack::kSelf;
@@ -47,7 +47,7 @@ LongAnswer json_answer(const WordsRequest& at,
           }};
 }
 
-// Writes a branch, a line a token.
+// Writes a branch, one line per token.
 class BranchStream {
  public:
   BranchStream(Api& api, SessionPointer session, const BranchRequest& request, std::string view)
@@ -61,7 +61,7 @@ class BranchStream {
   BranchStream(const BranchStream&) = delete;
   BranchStream& operator=(const BranchStream&) = delete;
 
-  // The next line; false when nobody listens any more.
+  // Writes the next line; false once the client is gone.
   bool write(httplib::DataSink& sink) {
     if (api_.stopping || !sink.is_writable()) return false;
     const std::string line = next_line() + '\n';
@@ -90,7 +90,7 @@ class BranchStream {
   Api& api_;
   SessionPointer session_;
   std::string view_;
-  Flag superseded_;  // null: nobody else has the name
+  Flag superseded_;  // null: no other request has the name
   Flag flag_;
   Branch branch_;
   bool ended_ = false;

@@ -19,7 +19,7 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
 
   void enqueue(std::function<void()> task);
-  /// Returns when all that was taken in is done.
+  /// Returns when all accepted work is done.
   void shutdown();
 
  private:

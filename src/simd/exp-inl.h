@@ -1,4 +1,5 @@
-// 2^x and e^x, the only transcendentals of the softmax and of GELU. Included once for each target.
+// 2^x and e^x, the only transcendental functions of the softmax and of GELU. Included once for each
+// target.
 #if defined(HEED_KERNELS_EXP_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_EXP_INL_H
 #undef HEED_KERNELS_EXP_INL_H
@@ -16,8 +17,8 @@ namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// For x < 127. Relative error at most 1.5e-7; 2^0 is exactly 1; -inf and all below -126 give 0;
-/// NaN stays. p(f) 2^n with n = floor(x), f = x - n in [0, 1]; p is the minimax polynomial of the
-/// relative error (8.2e-8) among those with p(0) = 1.
+/// NaN stays NaN. p(f) 2^n with n = floor(x), f = x - n in [0, 1]; p is the minimax polynomial of
+/// the relative error (8.2e-8) among those with p(0) = 1.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp2(D d, V x) {
 #if HWY_TARGET == HWY_AVX3
@@ -36,7 +37,8 @@ HWY_INLINE V exp2(D d, V x) {
 #if HWY_TARGET == HWY_AVX3
   return V{_mm512_scalef_ps(p.raw, x.raw)};
 #else
-  // Times the power, not plus its exponent: what is added to the bits of a NaN makes it a number.
+  // Multiplies by the power instead of adding to the exponent: adding to the bits of a NaN would
+  // make it a number.
   const hn::RebindToSigned<D> di;
   const V shifted = hn::Add(n, hn::Set(d, 0x1.8p23f + 127));  // the biased exponent in the low bits
   const V scaled = hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
@@ -81,10 +83,10 @@ struct ExpInFloat {
                                           0x1.c6b752p-5f, 0x1.3cea88p-7f, 0x1.5bba14p-10f};
   V x, shifted, f, p;
 
-  // The one that is implied lacks the target's options (ARM).
+  // The implicit constructor lacks the target's options (ARM).
   HWY_INLINE ExpInFloat() {}  // NOLINT(modernize-use-equals-default)
   HWY_INLINE void limit(D d, V of) {
-    x = hn::Max(hn::Set(d, -88.02969f), of);  // in this order vectors of x86 let a NaN through
+    x = hn::Max(hn::Set(d, -88.02969f), of);  // in this argument order x86 vectors propagate NaN
     if constexpr (HWY_TARGET == HWY_SCALAR || !HWY_ARCH_X86)
       x = hn::IfThenElse(hn::IsNaN(of), of, x);
   }
@@ -105,11 +107,11 @@ struct ExpInFloat {
   }
 };
 
-/// e^x of a difference of scores, for x < 88. Relative error at most 1.7e-7 beside that of x
-/// log2(e) in f32; e^0 is exactly 1; -inf and all below -87.7 give 0; NaN stays. Without AVX-512 it
-/// takes one instruction less than exp2: log2(e) is part of two additions, and what is far below 0
+/// e^x of a difference of scores, for x < 88. Relative error at most 1.7e-7 plus that of x log2(e)
+/// in f32; e^0 is exactly 1; -inf and all below -87.7 give 0; NaN stays NaN. Without AVX-512 it
+/// takes one instruction less than exp2: log2(e) is part of two additions, and anything far below 0
 /// becomes -127 ln(2), whose 2^n has the bits of 0. p is the minimax polynomial of 2^f for f in
-/// [-1/2, 1/2] with p(0) = 1. With AVX-512 the product with log2(e) is one instruction beside 10
+/// [-1/2, 1/2] with p(0) = 1. With AVX-512 the product with log2(e) adds one instruction to 10
 /// others.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_in_float(D d, V x) {
@@ -136,9 +138,9 @@ HWY_INLINE V exp(D d, V x) {
   }
 }
 
-/// x[i] = e^x[i], the same numbers as one by one. Step by step for all of them: a chain takes 40
-/// cycles and its 13 instructions wait in the scheduler, which holds five chains of them and would
-/// give one result in 8 cycles where the ports allow one in 4.
+/// x[i] = e^x[i], with the same results as one by one. Interleaves the steps of all elements: a
+/// chain takes 40 cycles, and its 13 instructions wait in the scheduler, which holds five chains.
+/// That would give one result per 8 cycles, where the ports allow one per 4.
 template <int kCount, class D, class V = hn::Vec<D>>
 HWY_INLINE void exp_each(D d, V (&x)[kCount]) {
   if constexpr (std::is_same_v<hn::TFromD<D>, double> || HWY_TARGET == HWY_AVX3) {

@@ -40,7 +40,7 @@ HWY_INLINE float sum_of(FloatVector vector) {
   return hn::GetLane(hn::SumOfLanes(Floats(), vector));
 }
 
-// The largest element, kLowest where there is none; a NaN may be lost.
+// The largest element, kLowest if there is none; may lose a NaN.
 HWY_INLINE float largest_of(const float* x, std::int64_t count) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));
   auto largest = hn::Set(Floats(), kLowest);
@@ -51,7 +51,7 @@ HWY_INLINE float largest_of(const float* x, std::int64_t count) {
 }
 
 // `step(i, load, store)` for whole vectors and then once for the rest. `load(pointer)` reads lanes
-// at pointer + i, zeros past the end; `store(vector, pointer)` writes those that exist.
+// at pointer + i, zeros past the end; `store(vector, pointer)` writes the lanes that exist.
 template <typename Step>
 HWY_INLINE void for_lanes(std::int64_t count, const Step& step) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));

@@ -1,4 +1,4 @@
-// The part of a mask's word that one vector of rows takes. Included once for each target.
+// The part of a mask's word for one vector of rows. Included once for each target.
 #if defined(HEED_KERNELS_MASK_LANES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_MASK_LANES_INL_H
 #undef HEED_KERNELS_MASK_LANES_INL_H

@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One counter a lane; becomes the four words of it.
+// One counter per lane; replaced by its four words.
 template <class Tag>
 struct PhiloxWords {
   hn::Vec<Tag> c0, c1, c2, c3;
@@ -30,7 +30,7 @@ struct WideProduct {
 
 template <class Tag>
 HWY_INLINE WideProduct<Tag> wide_product(Tag words, hn::Vec<Tag> a, hn::Vec<Tag> b) {
-#if HWY_TARGET == HWY_SCALAR  // has no MulEven
+#if HWY_TARGET == HWY_SCALAR  // lacks MulEven
   const std::uint64_t product = std::uint64_t{hn::GetLane(a)} * hn::GetLane(b);
   return {hn::Set(words, static_cast<std::uint32_t>(product)),
           hn::Set(words, static_cast<std::uint32_t>(product >> 32))};

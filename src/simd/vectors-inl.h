@@ -1,5 +1,5 @@
-// Vectors of any width: how many lanes, how many vectors a strip of rows has, and the
-// primitives that all of its products share. Included once for each target.
+// Vectors of any width: the number of lanes, the number of vectors per strip of rows, and the
+// primitives shared by all products. Included once for each target.
 #if defined(HEED_SIMD_VECTORS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SIMD_VECTORS_INL_H
 #undef HEED_SIMD_VECTORS_INL_H
@@ -23,14 +23,14 @@ using Vec = hn::Vec<Tag<T>>;
 template <typename T>
 constexpr int kLanes = HWY_LANES(T);
 
-/// Query rows are in the lanes, a strip of them in this many vectors: with 16 registers 6 x 2
-/// sums, 2 lines and a broadcast fit; with 32, 6 x 4.
+/// Lanes are query rows, and a strip has this many vectors of them: with 16 registers 6 x 2 sums, 2
+/// lines and a broadcast fit; with 32, 6 x 4.
 constexpr int kStripVectors = HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SCALAR ? 2 : 4;
 template <typename T>
 constexpr int kStripRows = kStripVectors * kLanes<T>;
 
-/// sum + a b. As an instruction on AVX2: g++ 12 loads b again for every product of the intrinsic,
-/// or moves and spills sums (70 to 90 of 104 GFLOP/s on a Zen 3, 94 to 100 this way).
+/// sum + a b. As inline assembly on AVX2: for the intrinsic, g++ 12 reloads b for every product, or
+/// moves and spills sums (70 to 90 of 104 GFLOP/s on a Zen 3; 94 to 100 this way).
 template <typename V>
 HWY_INLINE V add_product(V a, V b, V sum) {
 #if HWY_TARGET == HWY_AVX2
@@ -42,15 +42,15 @@ HWY_INLINE V add_product(V a, V b, V sum) {
   return hn::MulAdd(a, b, sum);
 }
 
-/// Keeps g++ from computing a pointer from another one: it would hold every difference in a
-/// register, and run out of them.
+/// Hides from g++ how a pointer was computed: it would keep every difference in a register, and run
+/// out of registers.
 template <typename T>
 HWY_INLINE void hide_origin(T*& pointer) {
   asm("" : "+r"(pointer));
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// Four vectors as the rows of 4 x 4 blocks, one block in each 128 bits, to their columns.
+/// Treats four vectors as rows of 4 x 4 blocks, one block per 128 bits, and transposes them.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE void transpose_blocks(D d, V (&x)[4]) {
   const hn::Repartition<double, D> pairs;
@@ -64,7 +64,8 @@ HWY_INLINE void transpose_blocks(D d, V (&x)[4]) {
   x[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high));
 }
 
-/// 128 bits from each of `from`, `from` + step, ...: four floats, or sixteen integers as they are.
+/// Loads 128 bits each from `from`, `from` + step, ...: four floats, or sixteen integers
+/// unconverted.
 template <class D, typename From>
   requires(sizeof(From) != 2)
 HWY_INLINE hn::Vec<D> load_blocks(D d, const From* from, std::int64_t step) {
@@ -79,7 +80,7 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const From* from, std::int64_t step) {
   return blocks;
 }
 
-/// Likewise four numbers of 16 bits from each, as floats.
+/// Loads four 16-bit numbers each, as floats.
 template <class D, typename From>
   requires(sizeof(From) == 2)
 HWY_INLINE hn::Vec<D> load_blocks(D d, const From* from, std::int64_t step) {
@@ -102,7 +103,7 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const From* from, std::int64_t step) {
   }
 }
 
-/// Back to memory, of floats.
+/// Stores floats back to memory.
 template <class V>
 HWY_INLINE void store_blocks(V blocks, float* to, std::int64_t step) {
   const hn::DFromV<V> d;
@@ -116,8 +117,8 @@ HWY_INLINE void store_blocks(V blocks, float* to, std::int64_t step) {
   }
 }
 
-/// Four columns of as many rows as there are lanes: columns[u] holds number u of each of them, or
-/// of integers the u-th four.
+/// Four columns of as many rows as there are lanes: columns[u] holds number u of each row, or for
+/// integers the u-th group of four.
 template <class D, typename From, class V = hn::Vec<D>>
 HWY_INLINE void load_columns(D d, const From* rows, std::int64_t row, V (&columns)[4]) {
 #pragma GCC unroll 4
@@ -126,8 +127,8 @@ HWY_INLINE void load_columns(D d, const From* rows, std::int64_t row, V (&column
 }
 #endif
 
-/// kRows rows to lanes, 4 or as many as a vector has: to[c * to_row + r] = rows[r * row + c] times
-/// `factor`.
+/// Transposes kRows rows to lanes, 4 or a whole vector: to[c * to_row + r] = rows[r * row + c]
+/// times `factor`.
 template <int kRows, typename T>
 inline void rows_to_lanes(const T* rows, std::int64_t row, std::int64_t columns, T factor, T* to,
                           std::int64_t to_row) {
@@ -148,7 +149,8 @@ inline void rows_to_lanes(const T* rows, std::int64_t row, std::int64_t columns,
     for (int r = 0; r < kRows; ++r) to[x * to_row + r] = rows[r * row + x] * factor;
 }
 
-/// The same for any number of rows up to the lanes of a vector; the fastest are 4 and that many.
+/// The same for any number of rows up to the lanes of a vector; fastest for 4 and for a whole
+/// vector.
 template <typename T>
 inline void rows_to_lanes(int count, const T* rows, std::int64_t row, std::int64_t columns,
                           T factor, T* to, std::int64_t to_row) {
@@ -158,8 +160,8 @@ inline void rows_to_lanes(int count, const T* rows, std::int64_t row, std::int64
     for (int r = 0; r < count; ++r) to[x * to_row + r] = rows[r * row + x] * factor;
 }
 
-/// The same for a row that is alone, with 0 in the other lanes of a vector: written whole, since a
-/// vector that is read soon after its first lane was written waits for it.
+/// The same for a single row, with 0 in the other lanes. Writes whole vectors, because reading a
+/// vector soon after writing only its first lane stalls.
 template <typename T>
 inline void row_to_first_lane(const T* row, std::int64_t columns, T factor, T* to,
                               std::int64_t to_row) {
@@ -169,7 +171,7 @@ inline void row_to_first_lane(const T* row, std::int64_t columns, T factor, T* t
     hn::Store(hn::IfThenElseZero(first, hn::Set(d, row[x] * factor)), d, to + x * to_row);
 }
 
-/// And back, as many as a vector has lanes: rows[r * row + c] = from[c * from_row + r] times
+/// The inverse, for a whole vector of rows: rows[r * row + c] = from[c * from_row + r] times
 /// factors[r].
 template <typename T>
 inline void lanes_to_rows(const T* from, std::int64_t from_row, std::int64_t columns,

@@ -1,5 +1,5 @@
-// The layouts of the blocks, as ggml defines them. A block of 32 has one scale d; a block of 256
-// ("K") has 8 or 16 groups, whose scales are whole numbers of 4 to 8 bits times d.
+// The block layouts defined by ggml. A block of 32 has one scale d; a block of 256 ("K") has 8 or
+// 16 groups, whose scales are integers of 4 to 8 bits times d.
 #include "tensor/block_type.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::uint8_t bits(std::uint8_t byte, int shift, int mask) {
   return static_cast<std::uint8_t>((byte >> shift) & mask);
 }
 
-// Codes of 4 bits in `half` bytes: the low halves come first.
+// 4-bit codes in `half` bytes: first the low halves, then the high ones.
 void split_nibbles(Bytes from, int half, std::uint8_t* codes) {
   for (int i = 0; i < half; ++i) {
     codes[i] = from[i] & 15;
@@ -34,13 +34,13 @@ void split_nibbles(Bytes from, int half, std::uint8_t* codes) {
   }
 }
 
-// Four bytes that hold the fifth bits of 32 codes, from the first code on.
+// Adds the fifth bits of 32 codes, stored in four bytes from the first code on.
 void add_fifth_bits(Bytes high, std::uint8_t* codes) {
   for (int i = 0; i < 32; ++i)
     codes[i] |= static_cast<std::uint8_t>(bits(high[i / 8], i % 8, 1) << 4);
 }
 
-// Codes of 2 bits in 64 bytes: 128 elements lie in 32 bytes, a quarter of them at each shift.
+// 2-bit codes in 64 bytes: 128 elements are in 32 bytes, a quarter of them at each shift.
 std::uint8_t two_bits(Bytes codes, int element) {
   return bits(codes[element / 128 * 32 + element % 32], element % 128 / 32 * 2, 3);
 }
@@ -50,7 +50,7 @@ void split_q4_0(Bytes block, BlockParts& parts) {
   split_nibbles(block + 2, 16, parts.codes.data());
 }
 
-// The minimum of a block of 32 is added: here it is taken off.
+// The file adds the minimum of a block of 32; BlockParts subtracts it.
 void split_d_and_least(Bytes block, BlockParts& parts) {
   constexpr std::uint16_t kSign = 0x8000;
   parts.d = word_at(block);
@@ -157,7 +157,7 @@ void split_iq4_xs(Bytes block, BlockParts& parts) {
 // Microscaling Formats 1.0, 5.3.3).
 constexpr std::int8_t kE2M1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-// The scale is 2^(exponent - 127); half of it, as the values are doubled, is a bf16.
+// The scale is 2^(exponent - 127). Half of it, because the values are doubled, is a bf16.
 void split_mxfp4(Bytes block, BlockParts& parts) {
   const std::uint32_t exponent = block[0];
   const std::uint32_t half = exponent < 2 ? 0x00200000U << exponent : (exponent - 1) << 23;
@@ -170,8 +170,8 @@ void put_half(std::uint8_t* at, float value) {
   std::memcpy(at, &half, sizeof half);
 }
 
-// The number of largest magnitude becomes code 0 or 8 below the middle, whichever its sign asks
-// for.
+// Scales the block so that its number of largest magnitude gets code 0 or, for the other sign, 8
+// below the middle.
 void write_q4_0(const float* numbers, std::uint8_t* block) {
   const float most = *std::max_element(numbers, numbers + 32,
                                        [](float a, float b) { return std::abs(a) < std::abs(b); });
@@ -280,7 +280,7 @@ const BlockType* block_type_named(std::string_view name) {
 }
 
 void read_blocks(const BlockType& type, std::span<const std::byte> bytes, std::span<float> out) {
-  constexpr std::int64_t kBlocksAtOnce = 4096;  // of one task
+  constexpr std::int64_t kBlocksAtOnce = 4096;  // per task
   const std::int64_t blocks = std::ssize(out) / type.elements;
   const std::int64_t tasks = (blocks + kBlocksAtOnce - 1) / kBlocksAtOnce;
   parallel_for(tasks, threads_here(), [&](std::int64_t task, int) {

@@ -1,4 +1,4 @@
-// Operands as row kernels read them: row-major f32 or f64.
+// Operands in the form that row kernels read: row-major f32 or f64.
 #pragma once
 
 #include "heed/tensor.h"
@@ -8,8 +8,8 @@ namespace heed {
 /// f32 for the 16-bit types, else the type itself.
 inline DType computing_type(DType dtype) { return size_bytes(dtype) == 2 ? DType::kF32 : dtype; }
 
-/// A floating view as row-major elements of its computing type: the view itself where it is that
-/// already, else a copy.
+/// A floating view as row-major elements of its computing type: the view itself if it already is,
+/// else a copy.
 class Computable {
  public:
   explicit Computable(const ConstView& view) : view_(view) {
@@ -26,7 +26,7 @@ class Computable {
   ConstView view_;
 };
 
-/// Rounds a result to the operand's type `dtype`, once, where that is a 16-bit type.
+/// Rounds a result to the operand's type `dtype`, once, if that is a 16-bit type.
 inline Tensor rounded(Tensor computed, DType dtype) {
   return computed.dtype() == dtype ? std::move(computed) : Tensor::converted(computed, dtype);
 }

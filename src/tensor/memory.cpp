@@ -1,15 +1,15 @@
 // Blocks of memory for tensors.
 //
-// Freed blocks of 1 KiB and more are kept for the next tensor of their size: a training step asks
-// for the same sizes each time, and fresh pages would fault each time. New blocks are cut from
-// slabs in huge pages, which cost fewer walks through page tables (2 % in training). Each thread of
-// the pool has its own free blocks: what another one has written lies in the caches of another core
-// (2 % in training on two threads). The threads of the host share: a server has 64.
+// Freed blocks of 1 KiB and more are kept for the next tensor of their size: a training step needs
+// the same sizes each time, and fresh pages would fault each time. New blocks are cut from slabs in
+// huge pages, which need fewer page-table walks (2 % in training). Each thread of the pool has its
+// own free blocks, because blocks written by another thread are in another core's cache (2 % in
+// training on two threads). The host's threads share theirs: a server has 64.
 //
-// Why KeepBlocks: a training of 12 layers of width 256 on 4,096 tokens uses 850 MB. When more than
-// 256 MB of them were free, all went back, and malloc's heap fell into pieces: 1,060 to 1,420 MB,
-// and 85 new blocks a step. Kept: 860 MB, none. (Blocks by mmap alone: 850 MB, but a quarter of the
-// time went to the kernel, which clears pages.)
+// Why KeepBlocks: training 12 layers of width 256 on 4,096 tokens uses 850 MB. Returning all free
+// blocks whenever they exceeded 256 MB fragmented malloc's heap: 1,060 to 1,420 MB, and 85 new
+// blocks per step. With KeepBlocks: 860 MB and no new blocks. (Blocks by mmap alone: 850 MB, but a
+// quarter of the time went to the kernel, which clears pages.)
 #include "tensor/memory.h"
 
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kSlabBytes = 8 * kHugePage;
 constexpr std::size_t kMostHeldBytes = std::size_t{256} << 20;
 constexpr std::size_t kLargestHeldBytes = kMostHeldBytes / 16;
-// Blocks of the same size a multiple of 4 KiB apart would fall on the same sets of the cache.
+// Blocks of the same size at distances of a multiple of 4 KiB would map to the same cache sets.
 constexpr std::size_t kGap = 3 * kAlignment;
 
 bool is_counted(std::size_t bytes) { return bytes >= 1024; }
@@ -40,7 +40,7 @@ bool is_counted(std::size_t bytes) { return bytes >= 1024; }
 bool is_cut(std::size_t bytes) {
 #ifdef __SANITIZE_ADDRESS__
   static_cast<void>(bytes);
-  return false;  // it would not see where a block ends
+  return false;  // it would not see the end of a block
 #else
   return bytes >= 1024 && bytes <= kSlabBytes / 8;
 #endif
@@ -49,7 +49,7 @@ bool is_cut(std::size_t bytes) {
 std::byte* in_huge_pages(std::size_t alignment, std::size_t bytes) {
   void* const memory = std::aligned_alloc(alignment, bytes);
 #ifdef MADV_HUGEPAGE
-  if (memory != nullptr) madvise(memory, bytes, MADV_HUGEPAGE);  // a wish
+  if (memory != nullptr) madvise(memory, bytes, MADV_HUGEPAGE);  // only a hint
 #endif
   return static_cast<std::byte*>(memory);
 }
@@ -59,7 +59,7 @@ std::byte* from_system(std::size_t bytes) {
   return in_huge_pages(kHugePage, (bytes + kHugePage - 1) / kHugePage * kHugePage);
 }
 
-// Stands at the beginning of its own memory, which is freed with the last block.
+// Stored at the beginning of its own memory, which is freed with the last block.
 class Slab {
  public:
   static Slab* make() {
@@ -87,12 +87,12 @@ class Slab {
 
  private:
   std::size_t used_ = kGap;
-  std::int64_t users_ = 1;  // its blocks, and who cuts them
+  std::int64_t users_ = 1;  // its blocks, and the thread that cuts them
 };
 
 class Blocks {
  public:
-  // Never destroyed: tensors with static lifetime outlive everything else.
+  // Never destroyed, because tensors with static lifetime outlive other statics.
   static Blocks& instance() {
     static auto* const blocks = [] {
       auto* const made = new Blocks;
@@ -153,7 +153,7 @@ class Blocks {
   }
 
  private:
-  // Sizes are multiples of 64: the rest has room for the thread's place.
+  // Sizes are multiples of 64, so the remainder can hold the thread's index.
   static std::size_t key_of(std::size_t bytes) {
     return bytes + static_cast<std::size_t>(std::min(ThreadPool::place(), 63));
   }
@@ -163,7 +163,7 @@ class Blocks {
     return keepers_ == 0 ? kMostHeldBytes : kMostHeldBytes + most_used_bytes_ - used_bytes_;
   }
 
-  // Null when there is none of the size.
+  // Null if there is none of this size.
   std::byte* take_freed(std::size_t bytes) {
     const auto found = free_.find(key_of(bytes));
     if (found == free_.end() || found->second == nullptr) return nullptr;
@@ -199,10 +199,10 @@ class Blocks {
   }
 
   std::mutex guard_;
-  // The first free block of each size and place; a free block holds the address of the next one.
+  // The first free block for each size and thread; a free block holds the address of the next one.
   std::unordered_map<std::size_t, std::byte*> free_;
-  std::size_t held_bytes_ = 0;  // freed, and kept
-  std::size_t used_bytes_ = 0;  // by tensors
+  std::size_t held_bytes_ = 0;  // freed and kept
+  std::size_t used_bytes_ = 0;  // used by tensors
   std::size_t most_used_bytes_ = 0;
   std::int64_t taken_ = 0;
   int keepers_ = 0;

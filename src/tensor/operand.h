@@ -1,4 +1,4 @@
-// A named tensor of an operator and what its border requires of it.
+// A named tensor of an operator, and the requirements on it.
 #pragma once
 
 #include <span>
@@ -16,13 +16,13 @@ inline ConstView as_head(const ConstView& rows) {
           {0, 0, rows.stride(0), rows.stride(1)}};
 }
 
-/// "[B, H, Tq, Dv]" and the like stand in messages.
+/// Texts such as "[B, H, Tq, Dv]" appear in error messages.
 struct Operand {
   std::string_view name;
   ConstView view;
 };
 
-/// The name within a sentence: k of keys.k.
+/// The name within a sentence: k for keys.k.
 std::string_view short_name(const Operand& operand);
 
 void require_shape(std::string_view op, const Operand& operand, const Shape& wanted,
@@ -31,10 +31,10 @@ void require_shape(std::string_view op, const Operand& operand, const Shape& wan
 void require_type(std::string_view op, const Operand& operand, DType wanted, DType beside);
 void require_row_major(std::string_view op, const Operand& operand);
 
-/// Memory that is there and aligned to its elements. A view without memory is for planning only.
+/// Requires memory, aligned to its elements. A view without memory is for planning only.
 void require_memory(std::string_view op, const Operand& operand);
 
-/// Checks that no two elements of an output share memory, and that it overlaps none of `others`.
+/// Checks that no two elements of an output share memory, and that it does not overlap `others`.
 void require_apart(std::string_view op, const Operand& output, std::span<const Operand> others);
 
 }  // namespace heed

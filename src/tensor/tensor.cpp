@@ -41,8 +41,8 @@ void with_float_type(DType dtype, const Use& use) {
   if (dtype == DType::kBF16) use(bf16{});
 }
 
-// 16-bit types convert by way of float; f64 -> f16 rounds twice, which only model files in f64
-// would notice.
+// 16-bit types convert through float; f64 -> f16 rounds twice, which matters only for model files
+// in f64.
 template <typename To, typename From>
 To round_to(From value) {
   if constexpr (sizeof(From) == 2) {

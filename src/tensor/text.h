@@ -1,5 +1,5 @@
-// Types, shapes and tensors as text. Messages take a shape itself as an argument, so a check that
-// passes makes no text of it.
+// Types, shapes and tensors as text. Messages take a shape itself as an argument, so that a check
+// that passes builds no text.
 // IWYU pragma: always_keep
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace heed {
 
-/// The type that users write so; whoever reads their words has checked that there is one.
+/// The type with this name; the caller must have checked that it exists.
 inline DType dtype_named(std::string_view name) {
   return std::ranges::find(kDTypes, name, &DTypeInfo::name)->dtype;
 }
@@ -36,7 +36,7 @@ inline std::string to_string(DType dtype, const Shape& shape) {
   return std::string(name(dtype)) + " " + to_string(shape);
 }
 
-/// The same of a view; empty where none is given.
+/// The same for a view; empty if it is not given.
 inline std::string to_string(const ConstView& view) {
   return view.given() ? to_string(view.dtype(), view.shape()) : std::string();
 }

@@ -24,7 +24,7 @@ std::int64_t size_of(const ConstView& view) {
   return static_cast<std::int64_t>(size_bytes(view.dtype()));
 }
 
-// Adds the steps that an index of `view` can contribute, times `sign`; equal steps are one term.
+// Adds the steps that an index of `view` can contribute, times `sign`; equal steps become one term.
 void add_terms(const ConstView& view, int sign, std::vector<Term>& terms) {
   for (int axis = 0; axis < view.rank(); ++axis) {
     const std::int64_t step = view.stride(axis) * size_of(view) * sign;
@@ -41,9 +41,9 @@ void add_terms(const ConstView& view, int sign, std::vector<Term>& terms) {
   }
 }
 
-// Is there a choice of all terms whose sum lies strictly within `width` of `wanted`? `steps_left`
-// bounds the search; layouts whose strides nest (all that occur) need a few steps. Where it ends
-// early the answer is the careful one: they overlap.
+// Is there a choice of all terms whose sum is strictly within `width` of `wanted`? `steps_left`
+// bounds the search; layouts whose strides nest (all that occur in practice) need a few steps. If
+// the search ends early, the answer is the safe one: they overlap.
 bool reaches(std::span<const Term> terms, std::int64_t wanted, std::int64_t width,
              int& steps_left) {
   if (terms.empty()) return std::abs(wanted) < width;
@@ -54,7 +54,7 @@ bool reaches(std::span<const Term> terms, std::int64_t wanted, std::int64_t widt
     inner_most += term.most * term.step;
   }
   const Term& outer = terms.front();
-  // Only n with wanted - n * step in (inner_least - width, inner_most + width) can do.
+  // Only n with wanted - n * step in (inner_least - width, inner_most + width) can succeed.
   const std::int64_t from = (wanted - inner_most - width) / outer.step - 1;
   const std::int64_t to = (wanted - inner_least + width) / outer.step + 1;
   for (std::int64_t n = std::max(from, outer.least); n <= std::min(to, outer.most); ++n) {
@@ -82,7 +82,7 @@ bool overlaps_itself(const ConstView& view) {
       terms.push_back({std::abs(view.stride(axis)), 0, view.dim(axis) - 1});
     }
   terms = sorted(std::move(terms));
-  // Two indices differ first at some axis: by 1 or more there, by anything at the inner ones.
+  // Two indices differ first at some axis: by at least 1 there, and by anything on inner axes.
   for (std::size_t first = 0; first < terms.size(); ++first) {
     std::vector<Term> differences(terms.begin() + static_cast<std::ptrdiff_t>(first), terms.end());
     for (Term& term : differences) term.least = -term.most;
@@ -105,7 +105,7 @@ bool overlap(const ConstView& a, const ConstView& b) {
 
 KeptView kept(const ConstView& view) {
   if (!view.given()) return {};
-  std::int64_t first = 0, last = 0;  // elements that the view reaches, from its own first one
+  std::int64_t first = 0, last = 0;  // elements reached by the view, relative to its first one
   for (int axis = 0; axis < view.rank(); ++axis) {
     const std::int64_t reach = (view.dim(axis) - 1) * view.stride(axis);
     first += std::min<std::int64_t>(reach, 0);
@@ -128,7 +128,7 @@ KeptView kept(const ConstView& view) {
 
 namespace {
 
-// The bytes of one type along the last axis, wherever they lie.
+// The elements of one type along the last axis, at any stride.
 struct Line {
   std::int64_t count;
   std::size_t bytes;
@@ -166,7 +166,7 @@ void copy_elements(const ConstView& from, const View& to) {
       written += index[static_cast<std::size_t>(axis)] * to.strides()[axis];
     }
     copy_line(source + read * bytes, target + written * bytes, line);
-    for (int axis = last - 1; axis >= 0; --axis) {  // the odometer's next reading
+    for (int axis = last - 1; axis >= 0; --axis) {  // advances the odometer
       auto& digit = index[static_cast<std::size_t>(axis)];
       if (++digit < from.shape()[axis]) break;
       digit = 0;

@@ -1,4 +1,4 @@
-// The memory that views show: as bytes, whether it is shared, and copies of it.
+// The memory of views: as bytes, whether it is shared, and copies of it.
 #pragma once
 
 #include <cstddef>
@@ -20,22 +20,22 @@ inline std::span<std::byte> writable_bytes_of(const View& dense) {
   return {static_cast<std::byte*>(dense.raw()), byte_count(dense)};
 }
 
-/// True when two different indices of the view are the same element.
+/// True if two different indices of the view are the same element.
 bool overlaps_itself(const ConstView& view);
 
 /// True when some element of `a` is one of `b`.
 bool overlap(const ConstView& a, const ConstView& b);
 
-/// The view's elements may share memory (a stride of 0, a bias by distance); those of the copy
-/// share it, too, unless the memory between them would take more than a plain copy does.
+/// A copy of a view whose elements may share memory (a stride of 0, a bias by distance). Elements
+/// of the copy share it too, unless the memory between them would exceed that of a plain copy.
 struct KeptView {
   Tensor memory = {};
   ConstView view = {};
 };
 KeptView kept(const ConstView& view);
 
-/// Every element of `from` to its place in `to`, which has its shape and type and overlaps neither
-/// it nor itself.
+/// Copies every element of `from` to its place in `to`, which has the same shape and type and
+/// overlaps neither `from` nor itself.
 void copy_elements(const ConstView& from, const View& to);
 
 }  // namespace heed

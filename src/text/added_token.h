@@ -1,5 +1,5 @@
-// Tokens with a name: those found in the text before anything else is done with it, such as
-// `<|endoftext|>`, and the special ones of a vocabulary.
+// Tokens with a name: those searched in the text before any other step, such as `<|endoftext|>`,
+// and a vocabulary's special tokens.
 #pragma once
 
 #include <initializer_list>
@@ -17,27 +17,27 @@ struct AddedToken {
   TokenId id = 0;
   bool special = false;
   bool normalized = false;   // searched in the text after the normaliser
-  bool lstrip = false;       // takes the white space before it
-  bool rstrip = false;       // takes the white space after it
-  bool single_word = false;  // only where no word character touches it
+  bool lstrip = false;       // includes white space before it
+  bool rstrip = false;       // includes white space after it
+  bool single_word = false;  // only if not adjacent to a word character
 };
 
-/// The first of these names that the tokenizer has, or -1.
+/// The first of these names that the tokenizer has; -1 if none.
 TokenId find_first(const Tokenizer& tokenizer, std::initializer_list<std::string_view> names);
 
-/// `[MASK]` of BERT, `<mask>` of RoBERTa; -1 where there is none.
+/// BERT's `[MASK]`, RoBERTa's `<mask>`; -1 if there is none.
 TokenId mask_token_of(const Tokenizer& tokenizer);
-/// What fills short texts up; -1 where there is none.
+/// The token that pads short texts; -1 if there is none.
 TokenId pad_token_of(const Tokenizer& tokenizer);
 
-/// Special tokens of a vocabulary that is made here, not read from a file.
+/// Special tokens of a vocabulary trained here, not read from a file.
 struct LearnedSpecials {
-  std::vector<std::string> tokens = {};  // they have the first ids
-  std::string begin = {};                // put before each text; one of them, or empty for none
-  std::string end = {};                  // put behind it
+  std::vector<std::string> tokens = {};  // have the first ids
+  std::string begin = {};                // put before each text; one of `tokens`, or empty
+  std::string end = {};                  // put after it
 
   std::vector<AddedToken> added() const;
-  /// Null where nothing is put around a text.
+  /// Null if nothing is put around a text.
   Json post_processor() const;
 };
 

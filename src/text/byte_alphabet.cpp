@@ -5,7 +5,7 @@
 namespace heed {
 namespace {
 
-constexpr std::size_t kCodes = 256 + 68;  // 68 bytes are not visible and move behind U+00FF
+constexpr std::size_t kCodes = 256 + 68;  // 68 bytes are invisible and move beyond U+00FF
 
 constexpr bool is_visible(unsigned byte) {
   return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;

@@ -8,14 +8,14 @@
 
 namespace heed {
 
-/// The UTF-8 of the character that stands for each byte.
+/// The UTF-8 of each byte's character.
 const std::array<std::string, 256>& byte_characters();
 
-/// Bytes as their characters.
+/// Converts bytes to their characters.
 std::string piece_of_bytes(std::string_view bytes);
 
-/// The bytes that a piece stands for; a piece with any other character stands for itself, as in the
-/// `tokenizers` library.
+/// Converts a piece to its bytes; a piece with any other character is returned unchanged, like in
+/// the `tokenizers` library.
 std::string bytes_of_piece(std::string_view piece);
 
 }  // namespace heed

@@ -96,7 +96,7 @@ std::string byte_bpe_json(const ByteBpeContent& content) {
 
 namespace {
 
-// How often each word stands in the text, between special tokens.
+// How often each word occurs in the text, between special tokens.
 std::vector<std::pair<std::string_view, std::int64_t>> count_words(std::string_view text,
                                                                    const AddedTokens& special) {
   std::unordered_map<std::string_view, std::int64_t> counts;
@@ -145,7 +145,7 @@ std::unique_ptr<Tokenizer> train_byte_bpe(std::string_view text, const ByteBpeTr
   const std::vector<AddedToken> special = special_tokens(training);
   std::vector<std::string> pieces = training.special_tokens;
   std::vector<std::string> bytes(byte_characters().begin(), byte_characters().end());
-  std::ranges::sort(bytes);  // by code point, as UTF-8 sorts
+  std::ranges::sort(bytes);  // by code point, which is UTF-8's order
   pieces.insert(pieces.end(), bytes.begin(), bytes.end());
   if (training.vocabulary_size < static_cast<std::int64_t>(pieces.size()))
     fail({.op = "tokenizer",

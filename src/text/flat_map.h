@@ -1,5 +1,4 @@
-// A hash table from 64-bit keys to small values, which only grows: linear probing, at most half
-// full.
+// A hash table from 64-bit keys to small values that only grows: linear probing, at most half full.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +19,8 @@ class FlatMap {
     return slot.key == key ? &slot.value : nullptr;
   }
 
-  /// `key` is not kNoKey. Returns the value, which stays there until the next call; a new one is
-  /// Value{}.
+  /// `key` must not be kNoKey. Returns the value, which stays valid until the next call; a new one
+  /// is Value{}.
   Value& operator[](std::uint64_t key) {
     if (2 * (count_ + 1) > slots_.size()) grow();
     Slot& slot = slots_[place_of(key)];
@@ -38,7 +37,7 @@ class FlatMap {
     Value value = {};
   };
 
-  // Where the key is, or would be put.
+  // The slot of the key, or where it would be inserted.
   std::size_t place_of(std::uint64_t key) const {
     const std::size_t mask = slots_.size() - 1;
     std::size_t place = (key * 0x9E3779B97F4A7C15U) >> shift_;

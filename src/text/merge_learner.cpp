@@ -5,7 +5,7 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kLeastCount = 2;  // a pair that occurs once is no regularity
+constexpr std::int64_t kLeastCount = 2;  // a pair that occurs once is not a pattern
 
 }  // namespace
 
@@ -80,7 +80,7 @@ void MergeLearner::merge_in(std::uint32_t index, const Pair& pair, TokenId resul
     change(grown, word.count, index);
     grown_.push_back(grown);
   };
-  std::size_t kept = 0;  // symbols before it are done, from `i` on they are as they were
+  std::size_t kept = 0;  // symbols before it are done; from `i` on they are unchanged
   for (std::size_t i = 0; i < symbols.size(); ++kept) {
     if (i + 1 == symbols.size() || Pair(symbols[i], symbols[i + 1]) != pair) {
       symbols[kept] = symbols[i++];

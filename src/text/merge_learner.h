@@ -1,5 +1,5 @@
-// Learning merges: the most frequent pair, again and again, with counts that are kept up to date
-// (Sennrich et al. 2016). It does not know what its symbols are: bytes, or characters of words.
+// Learns merges: repeatedly the most frequent pair, with incrementally updated counts (Sennrich et
+// al. 2016). Symbols may be bytes or characters of words.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace heed {
 
 class MergeLearner {
  public:
-  /// The first pieces, by id. `continuation` is what pieces inside of a word begin with (WordPiece:
+  /// The first pieces, by id. `continuation` is the prefix of pieces inside a word (WordPiece:
   /// `##`), which a joint piece has only once.
   explicit MergeLearner(std::vector<std::string> pieces, std::string continuation = {});
 
-  /// A word of the text as pieces that are known, and how often it occurs.
+  /// Adds a word of the text as known pieces, with its number of occurrences.
   void add_word(std::span<const std::string> symbols, std::int64_t count);
 
-  /// Until the vocabulary has `size` pieces or no pair repeats.
+  /// Learns until the vocabulary has `size` pieces or no pair repeats.
   void learn(std::size_t size);
 
   const std::vector<std::string>& pieces() const { return pieces_; }
@@ -42,7 +42,7 @@ class MergeLearner {
 
   struct PairUse {
     std::int64_t count = 0;
-    std::vector<std::uint32_t> words;  // which held it when it was counted, rising
+    std::vector<std::uint32_t> words;  // which contained it when counted, ascending
   };
 
   struct Candidate {
@@ -72,7 +72,7 @@ class MergeLearner {
   std::vector<Word> words_;
   std::unordered_map<Pair, PairUse, PairHash> uses_;
   std::priority_queue<Candidate> queue_;
-  std::vector<Pair> grown_;  // whose count a merge has raised
+  std::vector<Pair> grown_;  // whose count was raised by a merge
 };
 
 }  // namespace heed

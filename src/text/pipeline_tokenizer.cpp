@@ -48,8 +48,8 @@ class PipelineTokenizer final : public Tokenizer {
   std::string joined(std::vector<std::string> pieces) const;
 
   TokenizerPipeline parts_;
-  AddedTokens as_written_;     // searched in the text as it is
-  AddedTokens normalized_;     // searched behind the normaliser
+  AddedTokens as_written_;     // searched in the original text
+  AddedTokens normalized_;     // searched after the normaliser
   std::vector<bool> added_;    // by id
   std::vector<bool> special_;  // by id
 };
@@ -78,7 +78,7 @@ std::string PipelineTokenizer::normalized(std::string_view content, Arena& arena
   return std::string(parts_.normalizer->apply({.text = content}, arena).text);
 }
 
-// What lies between the added tokens that are searched first.
+// Encodes the text between the added tokens that are searched first.
 void PipelineTokenizer::encode_between(const Piece& piece, Arena& arena, ModelRun& run,
                                        const TokenSink& out) const {
   const Piece text = parts_.normalizer ? parts_.normalizer->apply(piece, arena) : piece;
@@ -152,7 +152,7 @@ std::string PipelineTokenizer::decode(std::span<const TokenId> ids, bool skip_sp
   return joined(std::move(pieces));
 }
 
-// Decoded behind another piece, which every decoder leaves as it is.
+// Decodes it after another piece, so that decoders treat it as inside a text.
 std::string PipelineTokenizer::token_bytes(TokenId id) const {
   const std::size_t index = checked(id);
   const std::string& name = vocabulary().pieces[index];

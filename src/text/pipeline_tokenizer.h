@@ -1,5 +1,5 @@
-// A tokenizer as a row of parts: added tokens, normaliser, pre-tokeniser, model, post-processor,
-// and the decoder for the way back.
+// A tokenizer as a pipeline: added tokens, normaliser, pre-tokeniser, model, post-processor, and a
+// decoder for the way back.
 #pragma once
 
 #include <functional>
@@ -17,9 +17,9 @@
 namespace heed {
 
 struct TokenizerPipeline {
-  std::unique_ptr<Vocabulary> vocabulary = {};  // of all tokens; the model may point to it
+  std::unique_ptr<Vocabulary> vocabulary = {};  // all tokens; the model may point to it
   std::vector<AddedToken> added = {};
-  std::unique_ptr<Normalizer> normalizer = {};       // null: the text as it is
+  std::unique_ptr<Normalizer> normalizer = {};       // null: text unchanged
   std::unique_ptr<PreTokenizer> pre_tokenizer = {};  // null: the text is one piece
   std::unique_ptr<TokenModel> model = {};
   Frame frame = {};
@@ -27,7 +27,7 @@ struct TokenizerPipeline {
   std::function<std::string()> to_json = {};
 };
 
-/// Checks that the ids of the frame are in the vocabulary; `name` is what errors call the file.
+/// Checks that the frame's ids are in the vocabulary; errors call the file `name`.
 std::unique_ptr<Tokenizer> make_tokenizer(TokenizerPipeline pipeline, const std::string& name);
 
 /// The tokenizer that a `tokenizer.json` describes.

@@ -8,7 +8,7 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kMostTokens = 1 << 21;  // twice the largest vocabulary that is published
+constexpr std::int64_t kMostTokens = 1 << 21;  // twice the largest published vocabulary
 
 bool flag(const Json& object, const char* name) { return object[name].as_flag().value_or(false); }
 
@@ -99,7 +99,7 @@ void Vocabulary::add_list(const JsonText& file, const Json& entries, std::string
       file.refuse(entries, argument, fmt::format("at most {} pieces", kMostTokens));
     pieces.push_back(*parts[0].as_text());
     if (!pieces.back().empty())
-      ids.insert_or_assign(pieces.back(), id);  // of a piece that is there twice the last id counts
+      ids.insert_or_assign(pieces.back(), id);  // for a repeated piece the last id counts
   }
 }
 
@@ -113,7 +113,7 @@ Vocabulary TokenizerFile::vocabulary() const {
   }
   for (const Json& entry : list(component("added_tokens"), "added_tokens")) {
     const std::string content = added_token(entry).content;
-    if (result.find(content) >= 0) continue;  // like `tokenizers`, whatever id it has here
+    if (result.find(content) >= 0) continue;  // like `tokenizers`, whatever its id here
     result.of_no_model.push_back(id_of(entry["id"]));
     result.add(json_, content, entry["id"]);
   }

@@ -1,5 +1,5 @@
-// What every reader of a `tokenizer.json` needs: its parts, checked, with errors that name the
-// file, the place and the member.
+// Access to the parts of a `tokenizer.json`, checked, with errors that name the file, the place and
+// the member.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +19,11 @@ namespace heed {
 
 /// Pieces by id and ids by piece.
 struct Vocabulary {
-  /// Checks the piece and its id, a value of the file, and adds them.
+  /// Checks and adds a piece and its id, a value of the file.
   void add(const JsonText& file, const std::string& piece, const Json& id);
-  /// Of an object from pieces to ids, a value of the file that is called `argument`.
+  /// Adds an object of the file, from pieces to ids, called `argument`.
   void add_all(const JsonText& file, const Json& entries, std::string_view argument);
-  /// Of a list of [piece, score], in the order of the ids.
+  /// Adds a list of [piece, score], in the order of the ids.
   void add_list(const JsonText& file, const Json& entries, std::string_view argument);
 
   struct Hash {
@@ -32,8 +32,8 @@ struct Vocabulary {
       return std::hash<std::string_view>{}(piece);
     }
   };
-  std::vector<std::string> pieces;   // an empty one: nothing has this id
-  std::vector<TokenId> of_no_model;  // ids that added tokens alone have, rising
+  std::vector<std::string> pieces;   // empty: the id is unused
+  std::vector<TokenId> of_no_model;  // ids of added tokens only, ascending
   std::unordered_map<std::string, TokenId, Hash, std::equal_to<>> ids;
 
   TokenId find(std::string_view piece) const {
@@ -41,7 +41,7 @@ struct Vocabulary {
     return found == ids.end() ? -1 : found->second;
   }
   bool is_of_model(TokenId id) const { return !std::ranges::binary_search(of_no_model, id); }
-  /// The same among the pieces of the model.
+  /// The same, only among the model's pieces.
   TokenId find_in_model(std::string_view piece) const {
     const TokenId id = find(piece);
     return id >= 0 && is_of_model(id) ? id : -1;
@@ -50,8 +50,8 @@ struct Vocabulary {
 
 class TokenizerFile {
  public:
-  /// `name` is the path, or what messages call a tokenizer that was made in memory. `truncation`
-  /// and `padding` are not read: who runs the model decides on them.
+  /// `name` is the path, or the name in messages of a tokenizer made in memory. `truncation` and
+  /// `padding` are not read: the caller of the model decides on them.
   TokenizerFile(std::string name, std::string text);
 
   const std::string& name() const { return json_.file(); }
@@ -59,28 +59,28 @@ class TokenizerFile {
   const Json& root() const { return json_.root(); }
   const Json& model() const { return root()["model"]; }
 
-  /// The component, null where the file has none.
+  /// The component; null if the file has none.
   const Json& component(std::string_view name) const { return json_.root()[name]; }
-  /// True where the pieces are written in the alphabet of bytes: ByteLevel cuts or decodes.
+  /// True if the pieces are written in the byte alphabet: ByteLevel splits or decodes.
   bool is_of_bytes() const;
 
-  /// Fails unless the model's option is absent, null or `served`.
+  /// Throws unless the model's option is absent, null or `served`.
   void require_option(std::string_view option, const Json& served) const;
 
   Vocabulary vocabulary() const;  // the model's, added tokens included
   std::vector<AddedToken> added_tokens() const;
 
-  /// Fails: this value of the file, the member `argument`, is not what is expected.
+  /// Throws: this value of the file, the member `argument`, is not what is expected.
   [[noreturn]] void refuse(const Json& value, Phrase argument, Phrase expected,
                            ErrorCode code = ErrorCode::kCorrupt) const {
     json_.refuse(value, std::move(argument), std::move(expected), code);
   }
-  /// Fails: the component is not of a type that is expected.
+  /// Throws: the component has an unexpected type.
   [[noreturn]] void refuse_type(const Json& component, Phrase argument, Phrase expected,
                                 ErrorCode code = ErrorCode::kUnsupported) const;
-  /// The items of an array that may be absent; fails where it is something else.
+  /// The items of an array that may be absent; throws for anything else.
   std::span<const Json> list(const Json& value, std::string_view argument) const;
-  /// Fails where the value is no text.
+  /// Throws if the value is not a text.
   std::string text_of(const Json& value, std::string_view argument) const;
 
  private:
@@ -89,20 +89,20 @@ class TokenizerFile {
   JsonText json_;
 };
 
-/// The `type` of a component, "null" where there is none.
+/// The `type` of a component, "null" if there is none.
 std::string type_name(const Json& component);
-/// The id of a vocabulary entry or added token, -1 where the value is none.
+/// The id of a vocabulary entry or added token; -1 if the value is not an id.
 TokenId id_of(const Json& value);
 
-/// How a component of one `type` is read.
+/// The reader for components of one `type`.
 template <typename T>
 struct ComponentReader {
   std::string_view type;
   std::unique_ptr<T> (*read)(const TokenizerFile& file, const Json& component);
 };
 
-/// Reads a component that messages call `argument`; null where there is none. Fails, with the types
-/// that are known, for one of another type.
+/// Reads a component that messages call `argument`; null if there is none. Throws for an unknown
+/// type, and lists the known ones.
 template <typename T>
 std::unique_ptr<T> read_component(const TokenizerFile& file, const Json& component,
                                   std::string_view argument,
@@ -121,7 +121,7 @@ std::unique_ptr<T> read_component(const TokenizerFile& file, const Json& compone
 /// An entry of `added_tokens`.
 Json json_of(const AddedToken& token);
 
-/// A content in the form of `tokenizer.json`; the text that heed writes.
+/// The content of a `tokenizer.json` written by heed.
 struct TokenizerParts {
   Json normalizer = {};
   Json pre_tokenizer = {};

@@ -1,4 +1,4 @@
-// The pieces of a vocabulary by their bytes: which of them begin a text.
+// The pieces of a vocabulary by their bytes, to find those at the beginning of a text.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ class Trie {
 
   void add(std::string_view piece, TokenId id);
   Node step(Node node, char byte) const;
-  /// Along all of `bytes`.
+  /// Follows all of `bytes`.
   Node walk(Node node, std::string_view bytes) const;
   bool empty() const { return ids_.size() == 1; }
-  /// The id of the piece that ends at the node, -1 for none.
+  /// The id of the piece that ends at the node; -1 if there is none.
   TokenId id(Node node) const { return ids_[node]; }
 
   struct Match {
     TokenId id = -1;
     std::size_t end = 0;
   };
-  /// The longest piece that begins at `begin`, read from `node` on; id -1 where there is none.
+  /// The longest piece that begins at `begin`, continuing from `node`; id -1 if there is none.
   Match longest(std::string_view text, std::size_t begin, Node node = kRoot) const;
 
  private:
@@ -64,7 +64,7 @@ inline Trie::Match Trie::longest(std::string_view text, std::size_t begin, Node 
 inline void Trie::add(std::string_view piece, TokenId id) {
   Node node = kRoot;
   for (const char byte : piece) {
-    Node& child = children_[key(node, byte)];  // 0, the root, is nobody's child
+    Node& child = children_[key(node, byte)];  // 0, the root, is never a child
     if (child == kRoot) {
       child = static_cast<Node>(ids_.size());
       ids_.push_back(-1);

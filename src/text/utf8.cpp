@@ -41,7 +41,7 @@ std::string to_utf8(char32_t code) {
 
 namespace {
 
-// Eight bytes at a time; the end of `text` is not looked at.
+// Eight bytes at a time; does not check the end of `text`.
 std::size_t skip_ascii(std::string_view text, std::size_t begin) {
   for (; begin + 8 <= text.size(); begin += 8) {
     std::uint64_t bytes = 0;
@@ -76,8 +76,8 @@ void require_utf8(std::string_view text) {
 
 namespace {
 
-// Controls, line and paragraph separators, and what turns the direction of writing (Trojan Source,
-// Boucher & Anderson 2021): these would move what stands after them.
+// Controls, line and paragraph separators, and characters that change the writing direction (Trojan
+// Source, Boucher & Anderson 2021): these would move the text after them.
 bool moves_others(std::uint32_t code) {
   return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x2028 && code <= 0x202E) ||
          (code >= 0x2066 && code <= 0x2069);
@@ -103,7 +103,7 @@ std::string displayable(std::string_view bytes) {
 
 namespace {
 
-// How many bytes at `begin`, where no character stands, could have begun one: at least 1.
+// How many bytes at `begin`, where there is no valid character, could have begun one: at least 1.
 std::size_t broken_bytes(std::string_view text, std::size_t begin) {
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
   const unsigned char lead = byte(begin);
@@ -112,7 +112,7 @@ std::size_t broken_bytes(std::string_view text, std::size_t begin) {
                              : lead <= 0xEF ? 3
                              : lead <= 0xF4 ? 4
                                             : 1;
-  // Overlong forms, surrogates and codes beyond U+10FFFF end at their second byte.
+  // Overlong forms, surrogates and codes beyond U+10FFFF are invalid from their second byte.
   const unsigned char least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   const unsigned char most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   std::size_t bytes = 1;

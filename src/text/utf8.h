@@ -8,7 +8,7 @@
 
 namespace heed {
 
-/// U+2581, which SentencePiece writes for a space.
+/// U+2581, SentencePiece's character for a space.
 inline constexpr std::string_view kSpaceMark = "▁";
 
 struct Character {
@@ -17,10 +17,10 @@ struct Character {
 };
 
 /// The character that begins at `begin` < text.size(). Overlong forms, surrogates and codes beyond
-/// U+10FFFF are not valid.
+/// U+10FFFF are invalid.
 Character character_at(std::string_view text, std::size_t begin);
 
-/// The first byte of the character that byte `at` of valid UTF-8 belongs to.
+/// The first byte of the character that contains byte `at` of valid UTF-8.
 inline std::size_t character_begin(std::string_view text, std::size_t at) {
   while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
   return at;
@@ -28,11 +28,11 @@ inline std::size_t character_begin(std::string_view text, std::size_t at) {
 
 std::string to_utf8(char32_t code);
 
-/// Throws kInvalidArgument with the byte where `text` is not valid UTF-8.
+/// Throws kInvalidArgument with the byte at which `text` is not valid UTF-8.
 void require_utf8(std::string_view text);
 
-/// The text with U+FFFD for what is not valid UTF-8: one for as many bytes as could have begun a
-/// character (Unicode 15, 3.9), as other libraries have it.
+/// The text with U+FFFD for invalid bytes: one for each sequence that could have begun a character
+/// (Unicode 15, 3.9), like other libraries.
 std::string repaired_utf8(std::string_view bytes);
 
 }  // namespace heed

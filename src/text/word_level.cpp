@@ -12,13 +12,13 @@ struct WordLevelParts {
   std::string_view name;
   std::span<const std::string> pieces;
   Json pre_tokenizer;
-  Json decoder;  // null: pieces with blanks between them
+  Json decoder;  // null: pieces separated by spaces
 };
 
 std::unique_ptr<Tokenizer> word_level(const WordLevelParts& parts, const LearnedSpecials& special) {
   std::vector<std::string> pieces = special.tokens;
   pieces.insert(pieces.end(), parts.pieces.begin(), parts.pieces.end());
-  // Without an <unk> in the vocabulary WordLevel refuses what it does not know.
+  // Without an <unk> in the vocabulary, WordLevel rejects unknown words.
   const Json model = {
       {"type", "WordLevel"}, {"vocab", vocabulary_json(pieces)}, {"unk_token", "<unk>"}};
   return read_tokenizer(TokenizerFile(

@@ -1,5 +1,5 @@
-// Tokenizers whose tokens are whole pieces of a list: characters (Unicode code points), as char-rnn
-// and nanoGPT have it, or words between blanks.
+// Tokenizers whose tokens are the pieces of a list: characters (Unicode code points), like in
+// char-rnn and nanoGPT, or words separated by spaces.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@
 
 namespace heed {
 
-/// The vocabulary is the special tokens, then the sorted set of the text's characters. Encoding a
-/// character outside of it is an error that names it and its byte. Written as a `tokenizer.json`
-/// that the `tokenizers` library reads to the same ids.
+/// The vocabulary is the special tokens, then the sorted set of the text's characters. The error
+/// for any other character names it and its byte. Saved as a `tokenizer.json` that gives the same
+/// ids in the `tokenizers` library.
 std::unique_ptr<Tokenizer> train_characters(std::string_view text,
                                             const LearnedSpecials& special = {});
 
-/// One token a word of the list, in its order behind the special tokens; texts are words between
-/// blanks. A word that is not in the list is an error that names it.
+/// One token per word of the list, in its order, after the special tokens; texts are words
+/// separated by spaces. The error for an unknown word names it.
 std::unique_ptr<Tokenizer> word_tokenizer(std::span<const std::string> words,
                                           const LearnedSpecials& special = {});
 

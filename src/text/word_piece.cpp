@@ -41,12 +41,12 @@ namespace {
 
 constexpr std::string_view kInside = "##";
 constexpr std::string_view kUnknown = "[UNK]";
-constexpr std::size_t kMostCharacters = 1000;  // as the trainer of `tokenizers`
+constexpr std::size_t kMostCharacters = 1000;  // like the trainer of `tokenizers`
 
 template <typename Key>
 using Counts = std::vector<std::pair<Key, std::int64_t>>;
 
-// A paragraph at a time, so that what the normaliser changes is not kept for the whole text.
+// One paragraph at a time, so that normalised text is not kept for the whole text.
 Counts<std::string> count_words(std::string_view text, const TokenizerFile& file) {
   const auto normalizer = read_normalizer(file, file.component("normalizer"));
   const auto cutter = read_pre_tokenizer(file, file.component("pre_tokenizer"));
@@ -72,7 +72,7 @@ std::vector<std::string> characters_of(std::string_view word) {
   return characters;
 }
 
-// The first one as it is, the others as they are written inside of a word.
+// The first symbol plain, the others in the form for the inside of a word.
 std::vector<std::string> symbols_of(std::string_view word) {
   std::vector<std::string> symbols = characters_of(word);
   for (std::size_t i = 1; i < symbols.size(); ++i) symbols[i].insert(0, kInside);
@@ -102,7 +102,7 @@ LearnedSpecials with_unknown(LearnedSpecials special) {
   return special;
 }
 
-// Special tokens, characters, and those that stand inside of a word as they are written there.
+// Special tokens, characters, and characters inside words in their form there.
 std::vector<std::string> first_pieces(const LearnedSpecials& special,
                                       const std::vector<std::string>& alphabet,
                                       const Counts<std::string>& words, std::int64_t wanted) {

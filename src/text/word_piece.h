@@ -1,4 +1,4 @@
-// WordPiece as BERT has it (Devlin et al. 2019): words in lower case without accents, cut into the
+// WordPiece like BERT's (Devlin et al. 2019): lower-case words without accents, split into the
 // longest pieces of a list; pieces that do not begin a word are written with `##`.
 #pragma once
 
@@ -20,14 +20,14 @@ struct WordPieceTraining {
       .tokens = {"[PAD]", "[CLS]", "[SEP]", "[MASK]"}, .begin = "[CLS]", .end = "[SEP]"};
 };
 
-/// Learns pieces by pair frequency (ties: the smaller ids), as the trainer of `tokenizers` does.
-/// Ids: special tokens from 0 on, `[UNK]` among them, then the text's characters (the 1,000 most
-/// frequent; the others become `[UNK]`), those that it has inside of words, then the merges.
-/// Fewer tokens result where no pair repeats any more.
+/// Learns pieces by pair frequency (ties: the smaller ids), like the trainer of `tokenizers`. Ids:
+/// special tokens from 0 on, `[UNK]` among them, then the text's characters (the 1,000 most
+/// frequent; the others become `[UNK]`), those inside words, then the merges. The vocabulary is
+/// smaller if no pair repeats any more.
 std::unique_ptr<Tokenizer> train_word_piece(std::string_view text,
                                             const WordPieceTraining& training);
 
-/// A WordPiece tokenizer: what its file says of it.
+/// The content of a WordPiece tokenizer's file.
 struct WordPieceContent {
   std::vector<std::string> pieces = {};
   std::vector<AddedToken> added_tokens = {};

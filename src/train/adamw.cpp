@@ -9,8 +9,8 @@
 namespace heed {
 namespace {
 
-// Four arrays of a piece fill half of a 1 MiB cache. The cut is the same for every number of
-// threads, so that sums over pieces are too.
+// Four arrays of a piece fill half of a 1 MiB cache. Pieces are the same for any number of threads,
+// and so are sums over pieces.
 constexpr std::int64_t kPieceElements = 32768;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// AdamW: Adam with weight decay apart from the gradient (Loshchilov & Hutter 2019, algorithm 2).
+// AdamW: Adam with decoupled weight decay (Loshchilov & Hutter 2019, algorithm 2).
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,26 @@ struct AdamWArgs {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  double weight_decay = 0.01;             // on parameters that decay
-  std::vector<ParameterRule> rules = {};  // one a parameter, or none: all alike
+  double weight_decay = 0.01;             // on parameters with decay
+  std::vector<ParameterRule> rules = {};  // one per parameter, or none: all alike
 };
 
 /// The moments of a fixed list of f32 parameters, which must outlive it. Deterministic: every
-/// element is updated alone, and norms are summed in one order, whatever the threads.
+/// element is updated independently, and norms are summed in one order for any number of threads.
 class AdamW {
  public:
-  /// Makes the gradients, too, so that a step allocates nothing.
+  /// Also allocates the gradients, so that a step allocates nothing.
   AdamW(std::span<Parameter* const> parameters, Gradients& gradients, const AdamWArgs& args);
 
-  /// The Euclidean norm of the whole gradient; not finite when any element is not.
+  /// The Euclidean norm of the whole gradient; not finite if any element is not.
   double gradient_norm() const;
-  /// The squares that the last `gradient_norm` has added up, of each parameter; a frozen one has 0.
+  /// The squared norm of each parameter's gradient, from the last `gradient_norm`; 0 for a frozen
+  /// one.
   std::span<const double> gradient_squares() const { return parameter_squares_; }
-  /// One update; the gradients count `gradient_scale` times (clipping).
+  /// One update; gradients are multiplied by `gradient_scale` (clipping).
   void step(double learning_rate, double gradient_scale = 1);
 
-  /// Updates done so far: bias correction depends on it. Set when a run is resumed.
+  /// Number of updates so far, which bias correction needs. Set when a run is resumed.
   std::int64_t steps() const { return steps_; }
   void set_steps(std::int64_t steps) { steps_ = steps; }
 
@@ -51,14 +52,14 @@ class AdamW {
     float* second;
     std::int64_t count;
     std::size_t parameter;
-    double rate;   // times the learning rate
+    double rate;   // factor of the learning rate
     double decay;  // 0: none
   };
 
   AdamWArgs args_;
   std::vector<Moments> moments_;
   std::vector<Piece> pieces_;
-  mutable std::vector<double> squares_;  // one a piece
+  mutable std::vector<double> squares_;  // one per piece
   mutable std::vector<double> parameter_squares_;
   std::int64_t steps_ = 0;
 };

@@ -18,9 +18,9 @@ namespace {
 constexpr std::string_view kPrefix = "checkpoint-";
 constexpr std::string_view kSuffix = ".safetensors";
 constexpr char kStateKey[] = "heed_train_state";
-constexpr char kDigestKey[] = "heed_train_digest";  // of all tensors: disks and copies err
+constexpr char kDigestKey[] = "heed_train_digest";  // over all tensors: disks and copies can fail
 
-// The step in a checkpoint's name, -1 for any other file.
+// The step in a checkpoint's name; -1 for any other file.
 std::int64_t step_of(const std::string& name) {
   if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return -1;
   const char* begin = name.data() + kPrefix.size();
@@ -30,9 +30,9 @@ std::int64_t step_of(const std::string& name) {
   return error == std::errc() && stopped == end ? step : -1;
 }
 
-// Reads the members of a state one by one; a member of another kind is an error.
+// Reads the members of a state one by one; a member of the wrong kind is an error.
 class StateReader {
-  // What an optional holds, or a pointer points to.
+  // The value of an optional or pointer.
   template <typename Maybe>
   auto checked(const Maybe& value, const char* key, const char* expected) const {
     if (!value) json_.refuse(member(key), key, expected);
@@ -67,7 +67,7 @@ class StateReader {
   JsonText json_;
 };
 
-// The three tensors of each parameter; `visit(name, tensor)`.
+// Calls `visit(name, tensor)` for the three tensors of each parameter.
 template <typename Visit>
 void for_each_tensor(const Trained& trained, const Visit& visit) {
   for (std::size_t i = 0; i < trained.parameters.size(); ++i) {
@@ -86,7 +86,7 @@ std::string digest_of(std::vector<NamedView> tensors) {
   return std::to_string(digest.value());
 }
 
-// A file without a digest is of an earlier version.
+// A file without a digest is from an earlier version.
 void check_digest(const Safetensors& file) {
   const auto written = file.metadata().find(kDigestKey);
   if (written == file.metadata().end()) return;

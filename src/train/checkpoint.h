@@ -1,4 +1,4 @@
-// Everything that a run needs to go on as if it had never stopped, in one file.
+// Everything that a run needs to continue as if it had never stopped, in one file.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@
 
 namespace heed {
 
-/// What is not a tensor. Random choices are functions of seed and step, so the step stands for
-/// their positions, too.
+/// Everything except tensors. Random choices depend on seed and step, so the step also determines
+/// them.
 struct TrainState {
   std::int64_t step = 0;
   double loss = 0;
@@ -21,21 +21,21 @@ struct TrainState {
   std::optional<double> best_loss;
   std::optional<double> best_accuracy;
   std::int64_t best_step = 0;
-  std::int64_t stale = 0;  // evaluations since then
+  std::int64_t stale = 0;  // evaluations since the best one
   double seconds = 0;
   std::uint64_t data_digest = 0;
   std::string cpu;
-  int threads = 0;       // of a process
-  int ranks = 1;         // processes that trained together
-  std::string config;    // as to_json(TrainConfig) has it
-  bool recorded = true;  // false: the step's evaluation and its row of loss.csv are still to come
+  int threads = 0;       // per process
+  int ranks = 1;         // number of processes that trained together
+  std::string config;    // as written by to_json(TrainConfig)
+  bool recorded = true;  // false: the step's evaluation and row of loss.csv are missing
 };
 
 std::string to_json(const TrainState& state);
 /// `origin` names the text in errors.
 TrainState parse_state(const std::string& text, const std::string& origin);
 
-/// What a checkpoint holds: the model's parameters and the optimizer's moments, by reference.
+/// The tensors of a checkpoint: the model's parameters and the optimizer's moments, by reference.
 struct Trained {
   std::span<Parameter* const> parameters;
   AdamW& optimizer;
@@ -43,16 +43,16 @@ struct Trained {
 
 std::filesystem::path checkpoint_path(const std::filesystem::path& folder, std::int64_t step);
 
-/// The checkpoints of a folder, the latest first.
+/// The checkpoints of a folder, latest first.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& folder);
 
 void write_checkpoint(const std::filesystem::path& path, const TrainState& state,
                       const Trained& trained);
 
-/// The state alone; kCorrupt when the file is not a checkpoint.
+/// Only the state; kCorrupt if the file is not a checkpoint.
 TrainState read_state(const std::filesystem::path& path);
 
-/// The tensors, into place; kCorrupt names file and tensor.
+/// Reads the tensors in place; kCorrupt names file and tensor.
 void read_tensors(const std::filesystem::path& path, const Trained& trained);
 
 }  // namespace heed

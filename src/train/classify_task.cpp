@@ -83,7 +83,7 @@ Example ClassifyTask::example_of(const Words& text) const {
   Example example = {.ids = special_.before};
   if (!by_text()) example.targets.assign(special_.before.size(), kIgnoredTarget);
   for (std::size_t i = 0; i < text.words.size(); ++i) {
-    // Words stand in a text, so that one inside of it begins with a blank.
+    // Words after the first begin with a space, as inside a text.
     const std::string word = (i > 0 ? " " : "") + text.words[i];
     const std::vector<TokenId> ids =
         reworded([&] { return data_.tokenizer->encode(word, /*add_special=*/false).ids; },

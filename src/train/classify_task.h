@@ -1,4 +1,4 @@
-// Labels of texts, or of their tokens.
+// Labels for texts, or for their tokens.
 #pragma once
 
 #include "train/special_tokens.h"
@@ -8,8 +8,8 @@ namespace heed {
 
 struct TextLine;
 
-/// Of texts: a line is a label, a tab and the text. Of tokens: a line is a word, a tab and its
-/// label, and an empty line ends a text; where a word is several tokens its first one has the
+/// For texts, a line is a label, a tab and the text. For tokens, a line is a word, a tab and its
+/// label, and an empty line ends a text; if a word has several tokens, the first one gets the
 /// label.
 class ClassifyTask : public Task {
  public:
@@ -26,7 +26,7 @@ class ClassifyTask : public Task {
   std::string sizes() const override;
 
  private:
-  struct Words {  // of one text; one word that is the whole text where texts have labels
+  struct Words {  // of one text; if texts have labels, one word that is the whole text
     std::vector<std::string> words, labels;
     std::string place;
   };

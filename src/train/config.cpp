@@ -13,7 +13,7 @@
 namespace heed {
 namespace {
 
-// What other programs call them.
+// The keys' names in other programs.
 constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
     {"lr", "learning_rate"},
     {"min_lr", "final_learning_rate"},
@@ -98,7 +98,7 @@ void read_key(TrainConfig& config, const TrainKey& key, const JsonText& file, co
   const auto refuse = [&](std::string_view wanted) {
     file.refuse(value, key.name, wanted, ErrorCode::kInvalidArgument);
   };
-  if (key.name == "model" || key.name == "groups") {  // JSON in the file, its text in the struct
+  if (key.name == "model" || key.name == "groups") {  // JSON in the file, text in the struct
     const bool fits = key.name == "model" ? value.is_object() : value.is_array();
     if (!fits) refuse(key.name == "model" ? "an object" : "a list");
     (key.name == "model" ? config.model : config.groups) = value.dump();

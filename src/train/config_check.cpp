@@ -1,4 +1,4 @@
-// Ranges of the keys, and what they mean together.
+// Checks the ranges of the keys, and their combinations.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -41,13 +41,13 @@ void one_of(const std::string& value, std::initializer_list<std::string_view> kn
     refuse(key, quoted(value), fmt::format("{}", fmt::join(known, " or ")));
 }
 
-// Of one pass: beyond it its logits alone do not fit into a machine's memory.
+// Per pass: beyond it, the logits alone do not fit in a machine's memory.
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 24;
 
 constexpr std::int64_t kLongestGenerated = 4096;
 constexpr std::int64_t kMostStories = 10'000'000;
 
-constexpr std::int64_t kMostPasses = 4096;  // what Ctrl-C leaves undone is a step
+constexpr std::int64_t kMostPasses = 4096;  // Ctrl-C abandons at most one step
 
 void check_data(const TrainConfig& c) {
   if (c.generate.empty()) {
@@ -70,7 +70,7 @@ void check_data(const TrainConfig& c) {
     refuse("targets", "given", "none: of task \"seq2seq\" with data alone");
 }
 
-// A key of another task would be passed over in silence.
+// Keys of another task are errors instead of being ignored.
 void check_task_keys(const TrainConfig& c) {
   const TrainConfig usual;
   const auto of_task = [&](bool changed, std::string_view task, std::string_view key,
@@ -99,7 +99,7 @@ void check_task_keys(const TrainConfig& c) {
   one_of(c.label, {"token", "text"}, "label");
 }
 
-// Keys that would be without effect beside each other.
+// Keys that would have no effect together.
 void check_epochs(const TrainConfig& c) {
   at_least(c.epochs, 0, "epochs");
   if (c.epochs == 0) return;

@@ -1,4 +1,4 @@
-// The table of keys: the one place that a new key is added to, beside its member.
+// The table of keys: a new key is added here, and as a member of the struct.
 #include <array>
 
 #include "heed/train/train.h"

@@ -33,7 +33,7 @@ std::int64_t random_crop(std::uint64_t seed, std::int64_t index, std::int64_t to
 
 namespace {
 
-// The halves of a number change each other (Luby and Rackoff 1988): an order without a table.
+// The halves of a number change each other (Luby and Rackoff 1988): a permutation without a table.
 std::uint64_t mixed(std::uint64_t value, int half, std::span<const std::uint32_t> keys) {
   const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
   std::uint64_t left = value >> half, right = value & mask;
@@ -55,7 +55,7 @@ std::int64_t shuffled(std::uint64_t seed, std::int64_t index, std::int64_t count
   int half = 1;
   while (half < 31 && std::int64_t{1} << 2 * half < count) ++half;
   auto value = static_cast<std::uint64_t>(index % count);
-  do value = mixed(value, half, keys);  // what is beyond the last example is mixed on
+  do value = mixed(value, half, keys);  // mixes again until the result is a valid example
   while (value >= static_cast<std::uint64_t>(count));
   return static_cast<std::int64_t>(value);
 }

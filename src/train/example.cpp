@@ -5,7 +5,7 @@
 namespace heed {
 namespace {
 
-// Rows of different lengths as one matrix, the rest filled.
+// Rows of different lengths as one matrix, padded with a fill value.
 ConstView laid_out(std::span<const Example> rows, std::vector<TokenId> Example::* member,
                    TokenId filler, std::vector<TokenId>& memory) {
   std::size_t longest = 0;

@@ -1,4 +1,4 @@
-// What one sequence of a step is, and a pass's sequences laid out as tensors.
+// One sequence of a step, and a pass's sequences as tensors.
 #pragma once
 
 #include <cstdint>
@@ -11,33 +11,33 @@
 
 namespace heed {
 
-/// What the model reads, and what it should answer: one target a token, or one in all for a label
-/// of the whole text; kIgnoredTarget where nothing is asked.
+/// The model's input and the expected answers: one target per token, or a single one for a label of
+/// the whole text; kIgnoredTarget where no answer is expected.
 struct Example {
   std::vector<TokenId> ids = {};
   std::vector<TokenId> targets = {};
-  std::vector<TokenId> types = {};   // of pairs of texts: which one, one an id
-  std::vector<TokenId> source = {};  // what an encoder-decoder's encoder reads
+  std::vector<TokenId> types = {};   // for pairs of texts: which text, one per id
+  std::vector<TokenId> source = {};  // input of an encoder-decoder's encoder
 
   void clear();
-  std::int64_t counted() const;  // targets that are asked
+  std::int64_t counted() const;  // number of expected answers
 };
 
-/// Room for one pass, filled again and again. Shorter sequences are padded to the longest.
+/// Memory for one pass, reused for every pass. Shorter sequences are padded to the longest.
 class ExampleBatch {
  public:
   /// Empties the batch; `rows` examples follow.
   void begin(std::int64_t rows);
   Example& row(std::int64_t row) { return examples_[static_cast<std::size_t>(row)]; }
-  /// Makes the tensors of what the rows hold.
+  /// Makes the tensors from the rows.
   void lay_out();
 
-  /// Views that live until the next `lay_out`; the run gets the lengths of padded rows.
+  /// Views that are valid until the next `lay_out`; the run gets the lengths of padded rows.
   Batch batch() const { return batch_; }
   ConstView targets() const { return targets_; }
   const Extents& extents() const { return extents_; }
   std::int64_t counted() const { return counted_; }
-  /// Rows of the products in the pass.
+  /// Number of rows in the pass's matrix products.
   std::int64_t tokens() const;
 
  private:

@@ -9,7 +9,7 @@ namespace heed {
 namespace {
 
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
-constexpr std::int64_t kShareElements = 32768;  // two arrays of it fit a cache of 512 KiB
+constexpr std::int64_t kShareElements = 32768;  // two arrays of this size fit in a 512 KiB cache
 
 }  // namespace
 
@@ -18,7 +18,7 @@ std::int64_t share_count(std::span<Parameter* const> parameters, std::int64_t ro
   std::int64_t bytes = 0;
   for (const Parameter* parameter : parameters)
     bytes += parameter->value.element_count() * std::int64_t{sizeof(float)};
-  const std::int64_t longest = (rows + threads - 1) / threads;  // rows of the largest share
+  const std::int64_t longest = (rows + threads - 1) / threads;  // rows in the largest share
   const bool idle = 4 * rows < 3 * longest * threads;
   return idle || (threads - 1) * bytes > kMostBytes ? 1 : threads;
 }

@@ -1,4 +1,4 @@
-// The gradients of a step's rows, gathered by each thread for itself and added up at the end.
+// The gradients of a step's rows, accumulated per thread and summed at the end.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace heed {
 
-/// Into how many shares the rows of a step are cut: one a thread, or one in all where that would
-/// leave more than a quarter of the threads' time idle or take more than 1 GiB.
+/// The number of shares for a step's rows: one per thread, or a single one if shares would idle
+/// more than a quarter of the threads' time or need more than 1 GiB.
 std::int64_t share_count(std::span<Parameter* const> parameters, std::int64_t rows);
 
 class GradientShares {
  public:
-  /// Share 0 is `whole` itself. Makes all the gradients, so that a step allocates none.
+  /// Share 0 is `whole` itself. Allocates all gradients, so that a step allocates none.
   GradientShares(std::span<Parameter* const> parameters, Gradients& whole, std::int64_t count);
 
   std::int64_t count() const { return static_cast<std::int64_t>(others_.size()) + 1; }
   Gradients& of(std::int64_t share);
-  /// Adds the others to `whole`, in their order.
+  /// Adds the other shares to `whole`, in order.
   void add_up() const;
 
  private:
@@ -33,7 +33,7 @@ class GradientShares {
 
   Gradients& whole_;
   std::vector<Gradients> others_;
-  std::vector<std::vector<const float*>> values_;  // by share, from 1 on, and parameter
+  std::vector<std::vector<const float*>> values_;  // by share (from 1 on) and parameter
   std::vector<Piece> pieces_;
 };
 

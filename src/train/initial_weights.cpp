@@ -48,8 +48,8 @@ void start_sinusoidal(Parameter& table) {
 
 namespace {
 
-// Of a folder: with its head where that says the run's labels. A head of other labels, though they
-// be as many, has learned something else.
+// Loads a folder's model, with its head if it has the run's labels. A head for other labels, even
+// as many, has learned something else.
 std::unique_ptr<Model> given_model(const std::filesystem::path& folder, const Classifier* run) {
   if (run != nullptr) {
     const auto file = folder / "config.json";
@@ -155,8 +155,8 @@ std::unique_ptr<Model> new_model(const TrainConfig& config, const TrainingShape&
 
 namespace {
 
-// The weights of a layer are at least 4 C^2 in attention; of a model that the configuration does
-// not change further, 8 C^2 more in the MLP.
+// A layer has at least 4 C^2 weights in attention and, if the configuration does not change the
+// model further, 8 C^2 in the MLP.
 double weights_of(const TrainConfig& c, double vocabulary) {
   const auto width = static_cast<double>(c.width);
   const double a_layer = (c.model == "{}" ? 12 : 4) * width * width;
@@ -180,8 +180,8 @@ std::string gigabytes(double bytes) {
 
 double least_bytes(const TrainConfig& c, std::int64_t vocabulary) {
   const auto words = static_cast<double>(vocabulary);
-  // Of each token of a sequence and layer the stream, q, k, v and what attention wrote, or what its
-  // two branches begin with; the logits.
+  // Per token and layer: the stream, q, k, v and attention's output, or the inputs of its two
+  // branches; and the logits.
   const double of_layer = c.recompute == "block" ? 2 : 5;
   const double kept =
       static_cast<double>(c.block) *
@@ -192,7 +192,7 @@ double least_bytes(const TrainConfig& c, std::int64_t vocabulary) {
 void check_memory(const TrainConfig& config, std::int64_t vocabulary, double there_are) {
   const double needed = least_bytes(config, vocabulary);
   if (needed <= there_are) return;
-  // To blame is what, were it 1, would leave the least.
+  // The key to blame is the one that would leave the least if it were 1.
   const auto left = [&](const Extent& extent) {
     TrainConfig smaller = config;
     smaller.*extent.member = 1;

@@ -15,17 +15,17 @@ TrainingShape LmTask::shape() const {
 
 namespace {
 
-// Evenly over the octaves from `least` to `most`.
+// Uniform over the octaves from `least` to `most`.
 std::int64_t drawn_size(Random& random, std::int64_t least, std::int64_t most) {
   if (most <= least) return most;
   const auto [low, high] = std::pair(static_cast<double>(least), static_cast<double>(most));
   return static_cast<std::int64_t>(low * std::pow(high / low, random.uniform()));
 }
 
-// What matches a token with an equal one is found first among few tokens, and holds later for all.
-// Periods of less than a quarter of the sequence hold it up: where a few tokens return often, to
-// guess among them is nearly as good (6 layers, 1,000 steps of 64 sequences of 64 tokens: nothing).
-constexpr std::int64_t kFewest = 64;  // tokens, the first of the vocabulary
+// Matching a token with an equal one is learned first among few tokens, and then works for all.
+// Periods below a quarter of the sequence prevent it: if a few tokens return often, guessing among
+// them is nearly as good (6 layers, 1,000 steps of 64 sequences of 64 tokens: nothing learned).
+constexpr std::int64_t kFewest = 64;  // tokens, from the beginning of the vocabulary
 
 }  // namespace
 
@@ -69,7 +69,7 @@ void LmTask::make_piece(std::int64_t index, Example& example) const {
     crop(data_.train, begin, length(), example);
 }
 
-// What follows it is asked for nowhere: a piece begins in the midst of a text.
+// The token after it is never a target, because a piece begins in the middle of a text.
 void LmTask::put_first(Example& example) const {
   if (data_.first < 0) return;
   example.ids.insert(example.ids.begin(), data_.first);

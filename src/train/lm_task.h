@@ -1,4 +1,4 @@
-// The next token of running text: all positions at once, under a causal mask.
+// Next-token prediction for running text: all positions at once, under a causal mask.
 #pragma once
 
 #include <optional>
@@ -22,16 +22,16 @@ class LmTask : public Task {
   void make_validation(std::int64_t index, std::int64_t count, Example& example) const override;
   std::int64_t tokens_an_example() const override { return config_.block; }
   std::string sizes() const override { return stream_sizes(config_, data_); }
-  bool has_accuracy() const override { return false; }  // text has no one right next token
+  bool has_accuracy() const override { return false; }  // text has no single right next token
 
  private:
-  // What an example holds of the tokens: all but the token that it begins with, if it does.
+  // Number of text tokens in an example: without the token it begins with, if any.
   std::int64_t length() const { return config_.block - (data_.first < 0 ? 0 : 1); }
   void put_first(Example& example) const;
   void make_piece(std::int64_t index, Example& example) const;  // of the text
-  // Of examples of random tokens that repeat themselves; the others have none.
+  // For examples of repeated random tokens; empty for the others.
   std::optional<std::int64_t> random_period(std::int64_t index) const;
-  // Asks for what an induction head can know: the tokens behind those that have stood there before.
+  // Targets are what an induction head can know: the tokens after those that have occurred before.
   void make_random(std::int64_t index, std::int64_t period, Example& example) const;
 
   const TrainConfig& config_;

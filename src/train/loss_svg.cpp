@@ -24,7 +24,7 @@ struct Curves {
   std::vector<Point> training, validation;
 };
 
-// A field of a row, from the front.
+// A field of a row, counted from the front.
 std::string_view field_of(std::string_view row, int index) {
   for (; index > 0; --index) {
     const std::size_t comma = row.find(',');
@@ -50,7 +50,7 @@ Curves read_curves(std::string_view csv) {
   return curves;
 }
 
-// Means of neighbours, so that a long run is a line and not a cloud.
+// Means of neighbours, so that a long run is a line instead of a cloud.
 std::vector<Point> thinned(const std::vector<Point>& points) {
   const std::size_t each = (points.size() + kStretches - 1) / kStretches;
   std::vector<Point> means;
@@ -67,7 +67,7 @@ std::vector<Point> thinned(const std::vector<Point>& points) {
   return means;
 }
 
-// 1, 2 or 5 times a power of ten, so that some five of them fill the range.
+// 1, 2 or 5 times a power of ten, with about five ticks in the range.
 double tick_of(double range) {
   const double power = std::pow(10, std::floor(std::log10(std::max(range, 1e-12) / 5)));
   for (const double factor : {1.0, 2.0, 5.0})

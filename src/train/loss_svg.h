@@ -1,4 +1,4 @@
-// loss.svg: the losses of a run as a picture.
+// loss.svg: a picture of a run's losses.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace heed {
 
-/// Of the content of a loss.csv: training loss (means of at most 400 stretches) and validation loss
-/// over the steps. Light and dark as the viewer is.
+/// From the content of a loss.csv: training loss (means of at most 400 segments) and validation
+/// loss over the steps. Light or dark like the viewer.
 std::string loss_svg(std::string_view csv);
 
 void write_loss_svg(const std::filesystem::path& csv, const std::filesystem::path& svg);

@@ -12,8 +12,8 @@
 namespace heed {
 namespace {
 
-// A word goes on with letters, digits and parts of characters, or with what the file writes with
-// ##.
+// A word continues with letters, digits and parts of characters, or with pieces that the file marks
+// with ##.
 bool goes_on(const Tokenizer& tokenizer, TokenId id) {
   if (tokenizer.piece(id).starts_with("##")) return true;
   const std::string bytes = tokenizer.token_bytes(id);
@@ -22,7 +22,7 @@ bool goes_on(const Tokenizer& tokenizer, TokenId id) {
   return first >= 0x80 || std::isalnum(first) != 0;
 }
 
-// In files of WordPiece every other piece begins a word; elsewhere words begin with a blank.
+// In WordPiece files every other piece begins a word; elsewhere words begin with a space.
 std::vector<bool> beginnings(const Tokenizer& tokenizer) {
   const std::int64_t size = tokenizer.vocabulary_size();
   bool marks = false;
@@ -166,7 +166,7 @@ std::int64_t MlmTask::validation_examples() const {
 
 void MlmTask::make_validation(std::int64_t index, std::int64_t count, Example& example) const {
   const std::int64_t begin = even_crop(index, count, std::ssize(data_.validation), text_tokens());
-  // By the place, not by the number: the same masks whatever part of the text is read.
+  // Depends on the place, not the index: the same masks whichever part of the text is read.
   Random random = random_for(RandomUse::kValidationMasks, static_cast<std::uint64_t>(config_.seed),
                              begin, kWordsOfExample);
   frame(data_.validation, begin, random, example);

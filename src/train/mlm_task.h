@@ -8,12 +8,12 @@
 
 namespace heed {
 
-/// Of a share of `masked` of a crop's tokens the model has to say what stood there: 80 % of them
-/// are replaced by the mask token, 10 % by a random one, and 10 % are left. With `whole_words` the
-/// tokens of a word are chosen together. Crops stand in the tokenizer's frame ([CLS] ... [SEP]).
-/// A share of `pairs` of the examples are two texts ([CLS] A [SEP] B [SEP]): in half of them B goes
-/// on where A ends; in the others it begins inside of A, so that what is masked in one text can be
-/// read in the other, as in translation language modelling (Lample & Conneau 2019, section 3.3).
+/// The model must predict a fraction `masked` of a crop's tokens: 80 % of them are replaced by the
+/// mask token, 10 % by a random one, and 10 % are unchanged. With `whole_words` the tokens of a
+/// word are chosen together. Crops are in the tokenizer's frame ([CLS] ... [SEP]). A fraction
+/// `pairs` of the examples are two texts ([CLS] A [SEP] B [SEP]): in half of them B continues after
+/// A; in the others it begins inside A, so that tokens masked in one text can be read in the other,
+/// as in translation language modelling (Lample & Conneau 2019, section 3.3).
 class MlmTask : public Task {
  public:
   /// The configuration must outlive it.
@@ -31,12 +31,12 @@ class MlmTask : public Task {
  private:
   std::int64_t frame_tokens() const;
   std::int64_t text_tokens() const;
-  // The text from `begin` of a stream on, alone or as a pair.
+  // The text from `begin` in a stream, alone or as a pair.
   void frame(std::span<const TokenId> stream, std::int64_t begin, Random& random,
              Example& example) const;
   void frame_pair(std::span<const TokenId> text, Random& random, Example& example) const;
   void mask(Random& random, Example& example) const;
-  // Positions [begin, end) of tokens that are chosen together.
+  // Positions [begin, end) of tokens that are masked together.
   struct Word {
     std::int64_t begin, end;
   };

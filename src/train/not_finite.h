@@ -1,4 +1,4 @@
-// The end of a run whose numbers are no longer finite.
+// Ends a run whose numbers are no longer finite.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace heed {
 
-double sum_of_squares(const Tensor& tensor);  // not finite where a number is not
+double sum_of_squares(const Tensor& tensor);  // not finite if an element is not
 
 struct NotFinite {
   std::string_view what;  // "the loss"
@@ -20,7 +20,7 @@ struct NotFinite {
   std::string last_checkpoint;
 };
 
-/// Names the first tensor, a parameter or its gradient, in which it is seen.
+/// Names the first tensor, a parameter or its gradient, that is not finite.
 [[noreturn]] void fail_not_finite(const NotFinite& found, std::span<Parameter* const> parameters,
                                   const Gradients& gradients);
 

@@ -1,4 +1,4 @@
-// Parameters that learn in another way than the rest.
+// Parameters with special learning rules.
 #pragma once
 
 #include <optional>
@@ -11,23 +11,23 @@
 
 namespace heed {
 
-/// What an update of a parameter is, beside the optimiser's own numbers.
+/// Changes to the optimiser's update for one parameter.
 struct ParameterRule {
-  double rate = 1;                   // times the learning rate
-  std::optional<double> decay = {};  // in place of weight_decay, whether or not it decays
+  double rate = 1;                   // factor of the learning rate
+  std::optional<double> decay = {};  // replaces weight_decay, for all parameters
   bool frozen = false;               // never updated
 };
 
 struct ParameterGroup {
-  std::vector<std::string> names;  // a parameter whose name holds one of them belongs to the group
+  std::vector<std::string> names;  // a parameter belongs if its name contains one of these
   ParameterRule rule;
 };
 
-/// Of a JSON list `[{"names": ["embed"], "learning_rate": 0.1, "weight_decay": 0, "frozen":
+/// Parses a JSON list `[{"names": ["embed"], "learning_rate": 0.1, "weight_decay": 0, "frozen":
 /// true}]`. Errors name `groups`.
 std::vector<ParameterGroup> parse_parameter_groups(std::string_view json);
 
-/// The rule of each parameter: of the first group that it belongs to. A name that no parameter has
+/// The rule of each parameter, from the first group it belongs to. A name that matches no parameter
 /// is an error.
 std::vector<ParameterRule> rules_of(std::span<Parameter* const> parameters,
                                     std::span<const ParameterGroup> groups);

@@ -16,8 +16,8 @@ double steady_seconds() {
 }
 namespace {
 
-// Larger products run nearer to the peak, since weights are packed once a piece, and that outweighs
-// the second-level cache. Tokens a second of one core of Zen 5, by the tokens of a piece:
+// Larger products run closer to the peak, since weights are packed once per piece, which outweighs
+// the L2 cache. Tokens per second on one core of Zen 5, by tokens per piece:
 //                                                         256    384    512    768  1,024
 //   4 layers, width 128, sequences of 64                       33,400 34,267 34,443 33,799
 //   6 layers, width 384, sequences of 256               2,885         2,956  2,976  2,971
@@ -37,7 +37,8 @@ Recompute recompute_of(const TrainConfig& config) {
   return config.recompute == "attention" ? Recompute::kAttention : Recompute::kBlocks;
 }
 
-// Answers whose likeliest class is the target; ties count as wrong unless the target comes first.
+// Answers whose likeliest class is the target; a tie counts as wrong unless the target is the
+// first.
 std::int64_t count_right(const ConstView& logits, const ConstView& targets) {
   const std::int64_t classes = logits.dim(-1);
   const auto* target = targets.data<std::int32_t>();
@@ -160,7 +161,7 @@ std::optional<Evaluation> Passes::evaluate() {
   std::vector<Sums> pieces(static_cast<std::size_t>((examples + piece - 1) / piece));
   peers_.together([&] { evaluate_own(pieces, piece, examples); });
   peers_.exchange(std::span(pieces));
-  free_kept_blocks();  // those of each thread, of which a step on all threads takes none
+  free_kept_blocks();  // memory of each thread, which a step on all threads does not use
   Sums sum;
   for (const Sums& of_piece : pieces) {
     sum.loss += of_piece.loss;

@@ -1,4 +1,4 @@
-// Passes of a task's examples through a model: the loss and gradients of a step, and evaluations.
+// Runs a task's examples through a model: a step's loss and gradients, and evaluations.
 #pragma once
 
 #include <cstdint>
@@ -16,43 +16,43 @@
 
 namespace heed {
 
-/// Seconds of a clock that only goes forward.
+/// Seconds of a monotonic clock.
 double steady_seconds();
 
-/// What an evaluation finds, over the answers that its examples ask for.
+/// The result of an evaluation, over all expected answers.
 struct Evaluation {
   double loss = 0;      // mean, in nats, without smoothing
-  double accuracy = 0;  // share whose likeliest answer is the right one
+  double accuracy = 0;  // share whose likeliest answer is right
 };
 
-/// A step's rows are cut into one share a thread; a share goes through the model in pieces that the
-/// caches hold. So a step has one barrier instead of one a layer, and the sums of gradients depend
-/// on the number of threads, as those of products x^T dy do anyway. A batch with too few rows for
-/// that goes through whole, each operator on all threads. Of several processes each has a part of
-/// the rows.
+/// A step's rows are divided into one share per thread, and a share runs through the model in
+/// pieces that fit in the caches. So a step has one barrier instead of one per layer, and sums of
+/// gradients depend on the number of threads, like those of products x^T dy. A batch with too few
+/// rows runs as a whole, with each operator on all threads. With several processes, each has a part
+/// of the rows.
 class Passes {
  public:
-  /// All must outlive it. Room for the gradients of the shares is made here.
+  /// All must outlive it. Allocates the gradients of the shares.
   Passes(const TrainConfig& config, const Task& task, const Model& model,
          std::span<Parameter* const> parameters, Gradients& gradients, Peers peers = {});
 
-  /// The loss of step `step` (from 0), the mean over all answers that it asks for; sets the
-  /// gradients: of the whole step, on every process.
+  /// The loss of step `step` (from 0), the mean over all its expected answers; sets the gradients
+  /// of the whole step, on every process.
   double loss_and_gradients(std::int64_t step);
-  /// Time that each share's forward and backward passes have taken so far, summed.
+  /// Total time of each share's forward and backward passes so far.
   struct Seconds {
-    double forward = 0;  // with the loss
+    double forward = 0;  // including the loss
     double backward = 0;
   };
   Seconds seconds() const;
   std::int64_t shares() const { return gradients_.count(); }
 
-  /// Over the same examples for validation each time; none where there are none. Does not depend on
-  /// the number of threads and of processes.
+  /// Uses the same validation examples each time; empty if there are none. Does not depend on the
+  /// number of threads and processes.
   std::optional<Evaluation> evaluate();
 
  private:
-  struct alignas(64) Share {  // what one thread notes, on a cache line of its own
+  struct alignas(64) Share {  // written by one thread, on a separate cache line
     double loss = 0;
     Seconds seconds;
   };
@@ -73,7 +73,7 @@ class Passes {
   // The sum of the losses of its answers; adds to `gradients` and `seconds`.
   double forward_backward(std::int64_t step, const Piece& piece, ExampleBatch& batch,
                           Gradients& gradients, Seconds& seconds) const;
-  // Those of `pieces`, each of so many examples, that are this process's.
+  // Evaluates this process's part of `pieces`, each of this many examples.
   void evaluate_own(std::span<Sums> pieces, std::int64_t piece, std::int64_t examples);
   Sums evaluate_rows(std::int64_t first, std::int64_t rows, std::int64_t examples,
                      ExampleBatch& batch) const;
@@ -83,14 +83,14 @@ class Passes {
   const Model& model_;
   std::span<Parameter* const> parameters_;
   Peers peers_;
-  std::int64_t step_rows_;  // of all processes
-  Peers::Part rows_;        // of this one
+  std::int64_t step_rows_;  // over all processes
+  Peers::Part rows_;        // of this process
   GradientShares gradients_;
   std::int64_t piece_rows_;
-  std::vector<ExampleBatch> batches_;  // one a thread
+  std::vector<ExampleBatch> batches_;  // one per thread
   std::vector<Share> shares_;
-  double counted_ = 0;      // answers that the step asks for
-  KeepBlocks keep_blocks_;  // a step of a long text frees hundreds of MB, the next one takes them
+  double counted_ = 0;      // the step's expected answers
+  KeepBlocks keep_blocks_;  // a step on a long text frees hundreds of MB, which the next one needs
 };
 
 }  // namespace heed

@@ -5,7 +5,7 @@
 namespace heed {
 namespace {
 
-constexpr std::size_t kBucket = std::size_t{1} << 20;  // floats
+constexpr std::size_t kBucket = std::size_t{1} << 20;  // in floats
 
 }  // namespace
 
@@ -37,7 +37,7 @@ std::string Peers::text_of_first(std::string text) const {
 
 void Peers::add_up(std::span<Parameter* const> parameters, Gradients& gradients) {
   if (ranks_ == nullptr) return;
-  std::vector<std::span<float>> places;  // of what the bucket holds
+  std::vector<std::span<float>> places;  // of the bucket's contents
   std::size_t held = 0;
   const auto pass = [&] {
     sum(*ranks_, std::span(bucket_).first(held));

@@ -1,4 +1,4 @@
-// The processes that train one model: each has all of it and sees a part of every batch.
+// The processes that train one model: each has the whole model and sees a part of every batch.
 #pragma once
 
 #include <algorithm>
@@ -15,19 +15,19 @@
 
 namespace heed {
 
-/// One that trains by itself is the first of one: everything here then does nothing.
+/// A process that trains alone is the first of one; all methods then do nothing.
 class Peers {
  public:
   Peers() = default;
-  /// Null: by itself. They must outlive it.
+  /// Null: alone. They must outlive it.
   explicit Peers(Ranks* ranks) : ranks_(ranks != nullptr && ranks->count() > 1 ? ranks : nullptr) {}
 
   int rank() const { return ranks_ == nullptr ? 0 : ranks_->rank(); }
   int count() const { return ranks_ == nullptr ? 1 : ranks_->count(); }
-  /// The one that writes files and speaks.
+  /// The process that writes files and calls the listener.
   bool is_first() const { return rank() == 0; }
 
-  /// Of so many things in a row those of this process.
+  /// This process's part of consecutive items.
   struct Part {
     std::int64_t begin = 0;
     std::int64_t end = 0;
@@ -35,29 +35,29 @@ class Peers {
   };
   Part part_of(std::int64_t count) const { return part_of(count, rank()); }
 
-  /// As `run_together`.
+  /// Like `run_together`.
   void together(const std::function<void()>& work) const;
-  /// Whether any of them says so.
+  /// Whether it is true on any process.
   bool any(bool here) const;
-  /// What each of them has, in their order.
+  /// The value of each process, in order.
   template <typename T>
   std::vector<T> gathered(const T& own) const;
-  /// Each has made its part (`part_of`) of `all`; afterwards each has all of it.
+  /// Each process has computed its part (`part_of`) of `all`; afterwards each has all of it.
   template <typename T>
   void exchange(std::span<T> all) const;
-  /// The first one's text, on all.
+  /// The first process's text, on all.
   std::string text_of_first(std::string text) const;
-  /// The first one's numbers, on all.
+  /// The first process's bytes, on all.
   void take_from_first(std::span<std::byte> bytes) const;
 
-  /// Each gradient becomes its sum over the processes, in their order: the same bits on all.
+  /// Replaces each gradient by its sum over the processes, in order: the same bits on all.
   void add_up(std::span<Parameter* const> parameters, Gradients& gradients);
 
  private:
   Part part_of(std::int64_t count, int rank) const;
 
   Ranks* ranks_ = nullptr;
-  std::vector<float> bucket_;  // gradients side by side, so that small ones travel together
+  std::vector<float> bucket_;  // gradients packed together, so that small ones share a message
 };
 
 template <typename T>

@@ -1,4 +1,4 @@
-// What a run writes while it goes: losses, samples, checkpoints, the model and its card (card.md).
+// The files that a run writes: losses, samples, checkpoints, the model and its card (card.md).
 #pragma once
 
 #include <filesystem>
@@ -21,16 +21,16 @@ class RunFiles {
   RunFiles(const RunFolder& folder, const TrainConfig& config, const Task& task,
            const Model& model);
 
-  /// Cuts off what was written past the state.
+  /// Removes what was written after the state.
   void begin(const TrainState& state);
   void append(const LossRow& row) { losses_->append(row); }
-  /// As GradientNorms::append; before the step's losses.
+  /// Like GradientNorms::append; call it before the step's losses.
   void append_norms(std::int64_t step, std::span<const double> squares) {
     norms_->append(step, squares);
   }
-  /// The losses go to the disk first: a checkpoint never speaks of rows that are lost.
+  /// Flushes the losses to disk first, so that a checkpoint never refers to lost rows.
   void save_checkpoint(const TrainState& state, const Trained& trained);
-  /// What the model writes after this step.
+  /// The model's sample after this step.
   std::string add_sample(std::int64_t step) { return samples_->add(step); }
   void save_best_model() const { save(folder_.model()); }
   void save(const std::filesystem::path& folder) const;
@@ -41,8 +41,8 @@ class RunFiles {
   const TrainConfig& config_;
   const Task& task_;
   const Model& model_;
-  std::unique_ptr<Samples> samples_;  // null: none are asked for
-  std::unique_ptr<LossCsv> losses_;   // from `begin` on
+  std::unique_ptr<Samples> samples_;  // null: none are requested
+  std::unique_ptr<LossCsv> losses_;   // after `begin`
   std::unique_ptr<GradientNorms> norms_;
 };
 

@@ -100,7 +100,7 @@ void RunFolder::remove_old_checkpoints() const {
 
 namespace {
 
-// Where the rate of a step does not depend on the last one.
+// Whether a step's rate does not depend on the total number of steps.
 bool may_have_other_steps(const TrainConfig& config) {
   const bool falls_at_the_end = config.schedule == "cosine" || config.schedule == "linear";
   return !falls_at_the_end && config.decay == 0;

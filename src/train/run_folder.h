@@ -1,4 +1,4 @@
-// The folder of one run: who may write into it, what it holds, what may be thrown away.
+// The folder of one run: who may write to it, what it contains, and what may be deleted.
 #pragma once
 
 #include <filesystem>
@@ -10,12 +10,12 @@
 
 namespace heed {
 
-/// Owns the folder while it lives: a second trainer is refused.
+/// Locks the folder while it lives: a second trainer is refused.
 class RunFolder {
  public:
-  /// Creates it where it is missing. Holds a run and `resume` is false: an error, nothing touched.
-  /// Partial files that a killed run left are removed. What it created goes with it where nothing
-  /// was written into it.
+  /// Creates the folder if it is missing. It is an error if it holds a run and `resume` is false;
+  /// nothing is then touched. Removes partial files of a killed run. Folders that it created are
+  /// removed if nothing was written to them.
   RunFolder(std::filesystem::path path, bool resume);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
@@ -29,8 +29,8 @@ class RunFolder {
   std::filesystem::path samples() const { return path_ / "samples.txt"; }
   std::filesystem::path model() const { return path_ / "model"; }
 
-  /// The state of the last checkpoint that can be read; unreadable ones are told and passed over.
-  /// Checkpoints of which none can be read are an error: starting again would lose the run.
+  /// The state of the last readable checkpoint; unreadable ones are reported and skipped. It is an
+  /// error if none can be read: starting again would lose the run.
   struct Found {
     std::filesystem::path path;
     TrainState state;
@@ -42,14 +42,14 @@ class RunFolder {
 
  private:
   std::filesystem::path path_;
-  std::vector<std::filesystem::path> created_;  // by this object, the innermost first
+  std::vector<std::filesystem::path> created_;  // by this object, innermost first
   int lock_ = -1;
 };
 
-/// A key that decides the losses and differs is an error that names it and both values.
+/// An error if a key that decides the losses differs; it names the key and both values.
 void check_same_run(const TrainConfig& stored, const TrainConfig& wanted);
 
-/// Tells of another machine, on which losses may differ a little.
+/// Reports a different machine, on which losses may differ slightly.
 void tell_differences(const TrainState& before, const TrainState& now, TrainListener& listener);
 
 }  // namespace heed

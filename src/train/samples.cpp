@@ -37,7 +37,7 @@ Samples::Samples(std::filesystem::path path, const TrainConfig& config, const Mo
                   [&](ErrorParts& parts) {
                     parts.op = "train";
                     if (prompt_.empty()) parts.found = {};  // it was not given
-                    if (parts.argument.empty())             // the tokenizer's, of a character
+                    if (parts.argument.empty())             // a tokenizer's error about a character
                       parts.found =
                           fmt::format("\"{}\", of which {}", clipped(prompt_), parts.found.text());
                     parts.argument = "sample_prompt";
@@ -79,7 +79,7 @@ namespace {
 
 constexpr std::int64_t kExamples = 3;
 
-// Answers are labels, or tokens of the language that is written.
+// Answers are labels, or tokens of the output language.
 std::string text_of(const Task& task, const std::vector<TokenId>& answers) {
   const TaskData& data = task.data();
   if (data.labels.empty())

@@ -1,4 +1,4 @@
-// What the model writes while it learns (samples.txt of a run), and what it answers.
+// Samples from the model while it learns (samples.txt of a run), and its answers.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace heed {
 
 class Samples {
  public:
-  /// Model and task must outlive it. A prompt that the model cannot start from is an error, here
-  /// rather than after an hour.
+  /// Model and task must outlive it. A prompt that the model cannot start from is an error here,
+  /// instead of after an hour.
   Samples(std::filesystem::path path, const TrainConfig& config, const Model& model,
           const Task& task);
 
   /// A resumed run writes the samples after `step` again.
   void forget_after(std::int64_t step);
-  /// Lets the model write on from the prompt, or of a task with right answers answer some examples;
-  /// puts that below a line `--- step N` at the end of the file, and returns both.
+  /// Lets the model continue the prompt or, for a task with right answers, answer some examples.
+  /// Appends the text to the file after a line `--- step N`, and returns both.
   std::string add(std::int64_t step);
 
  private:
@@ -37,8 +37,8 @@ class Samples {
   std::vector<TokenId> ids_;
 };
 
-/// Of the first examples for validation (of training, where there are none): what the model reads,
-/// what is wanted, and what it answers, each answer where it is asked. Texts by the tokenizers.
+/// For the first validation examples (or training examples, if there are none): the input, the
+/// expected answer, and the model's answer at each expected place. Decoded by the tokenizers.
 std::string answered_examples(const Task& task, const Model& model);
 
 }  // namespace heed

@@ -7,7 +7,7 @@
 namespace heed {
 namespace {
 
-// Without the fall at the end.
+// Without the final decay.
 double held_rate(const Schedule& schedule, double at) {
   if (schedule.form == "constant") return schedule.peak;
   const auto warmup = static_cast<double>(std::max<std::int64_t>(schedule.warmup, 1));

@@ -15,7 +15,7 @@ struct Schedule {
   ///   linear        along a line to `last`
   ///   inverse-sqrt  peak sqrt(warmup / step) (Vaswani et al. 2017, section 5.3)
   ///   constant      peak
-  /// The last two fall along a line to `last`, which the last step has, over `decay` steps.
+  /// The last two end with a linear decay over `decay` steps, to `last` at the last step.
   std::string_view form = "cosine";
   double peak = 1e-3;
   double last = 1e-4;
@@ -24,10 +24,10 @@ struct Schedule {
   std::int64_t decay = 0;
 };
 
-/// What the configuration asks for, which must outlive it.
+/// The schedule of the configuration, which must outlive it.
 Schedule schedule_of(const TrainConfig& config);
 
-/// For `step` in [0, steps): rises linearly over the warm-up, peak (step + 1) / (warmup + 1).
+/// For `step` in [0, steps): increases linearly during the warm-up, peak (step + 1) / (warmup + 1).
 double learning_rate(const Schedule& schedule, std::int64_t step);
 
 }  // namespace heed

@@ -77,7 +77,7 @@ Seq2seqTask::Seq2seqTask(const TrainConfig& config) : config_(config) {
           .found = number_of(targets.size(), "line"),
           .expected = fmt::format("{}, as data has", sources.size())});
   training_ = training_rows(std::ssize(sources), config.validation, "pairs of lines");
-  // As next-token training does: characters of both parts, pieces of the training part alone.
+  // Like in next-token training: characters from both parts, pieces only from the training part.
   const auto learned_of = [&](std::span<const TextLine> lines) {
     return joined(config.tokenizer == "characters"
                       ? lines

@@ -1,4 +1,4 @@
-// Translation: pairs of lines, the decoder fed with what it should have written (teacher forcing).
+// Translation: pairs of lines, with the expected output fed to the decoder (teacher forcing).
 #pragma once
 
 #include "train/special_tokens.h"
@@ -8,12 +8,13 @@ namespace heed {
 
 struct TokenPair {
   std::vector<TokenId> source;  // with the tokenizer's frame
-  std::vector<TokenId> target;  // without an end
+  std::vector<TokenId> target;  // without an end token
 };
 
 class Seq2seqTask : public Task {
  public:
-  /// Reads the lines of `data` and, beside them, of `targets`. The configuration must outlive it.
+  /// Reads the lines of `data` and the corresponding lines of `targets`. The configuration must
+  /// outlive it.
   explicit Seq2seqTask(const TrainConfig& config);
 
   const TaskData& data() const override { return data_; }
@@ -34,17 +35,17 @@ class Seq2seqTask : public Task {
   TaskData data_;
   SpecialTokens target_special_;
   std::vector<TokenPair> pairs_;
-  std::int64_t training_ = 0;  // of them, the rest is for validation
+  std::int64_t training_ = 0;  // number for training; the rest is for validation
   std::int64_t tokens_ = 1;
 };
 
-/// The decoder reads `start` and the target, and should write the target and `end`.
+/// The decoder reads `start` and the target, and should output the target and `end`.
 void put_pair(const TokenPair& pair, TokenId start, TokenId end, Example& example);
 
-/// What the decoder begins with: the padding token, as Marian and T5 have it, else the end.
+/// The decoder's first token: the padding token, like in Marian and T5, else the end token.
 TokenId start_token_of(const SpecialTokens& special);
 
-/// Special tokens of a language that is written; fails where it has no end.
+/// Special tokens of an output language; throws if it has no end token.
 SpecialTokens writing_tokens_of(const Tokenizer& tokenizer, std::string_view key);
 
 }  // namespace heed

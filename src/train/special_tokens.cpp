@@ -34,7 +34,7 @@ LearnedSpecials learned_specials(std::string_view task, bool begins) {
   if (task == "seq2seq") return {.tokens = {"<pad>", "</s>"}, .begin = "", .end = "</s>"};
   if (task == "mlm" || task == "classify")
     return {.tokens = {"[PAD]", "[CLS]", "[SEP]", "[MASK]"}, .begin = "[CLS]", .end = "[SEP]"};
-  if (begins) return {.tokens = {"<s>"}, .begin = "<s>"};  // as Llama's
+  if (begins) return {.tokens = {"<s>"}, .begin = "<s>"};  // like Llama's
   return {.tokens = {"<|endoftext|>"}};
 }
 

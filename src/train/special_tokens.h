@@ -1,4 +1,4 @@
-// The tokens that frame texts, mask words and end sentences, as tasks need them of a tokenizer.
+// The tokens that frame texts, mask words and end sentences, as tasks need them.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,17 @@
 namespace heed {
 
 struct SpecialTokens {
-  std::vector<TokenId> before = {};  // of each text, as the tokenizer's post-processor says
+  std::vector<TokenId> before = {};  // of each text, according to the tokenizer's post-processor
   std::vector<TokenId> behind = {};
   TokenId mask = -1;
   TokenId pad = -1;
   TokenId end = -1;
 };
-/// Of the usual names (`[MASK]`, `<mask>`, ...); -1 where the tokenizer has none.
+/// Finds the usual names (`[MASK]`, `<mask>`, ...); -1 if the tokenizer lacks one.
 SpecialTokens special_tokens_of(const Tokenizer& tokenizer);
 
-/// The same around the two texts of a pair, and the types of both with what stands behind them.
+/// The frame around the two texts of a pair, and the token types of both texts and the tokens after
+/// them.
 struct PairFrame {
   std::vector<TokenId> before = {}, between = {}, behind = {};
   TokenId first_type = 0, second_type = 0;
@@ -31,7 +32,7 @@ struct PairFrame {
 };
 PairFrame pair_frame_of(const Tokenizer& tokenizer);
 
-/// What a vocabulary that is learned for the task gets; `begins`: of lm, something before each
+/// The special tokens of a tokenizer trained for the task; `begins`: for lm, adds one before each
 /// text.
 LearnedSpecials learned_specials(std::string_view task, bool begins = false);
 

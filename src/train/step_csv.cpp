@@ -25,7 +25,7 @@ namespace {
   fail({.code = ErrorCode::kIo, .file = path.string(), .found = "cannot be written: " + reason});
 }
 
-// The whole rows of steps up to `step`, header included.
+// The complete rows of steps up to `step`, with the header.
 std::string_view kept_rows(std::string_view text, std::int64_t step) {
   std::size_t kept = text.find('\n') + 1;
   while (kept < text.size()) {
@@ -57,7 +57,7 @@ void StepCsv::append(std::string_view row) {
   const ssize_t written = ::write(descriptor_, row.data(), row.size());
   if (written < 0) fail_writing(path_);
   if (static_cast<std::size_t>(written) == row.size()) return;
-  errno = ENOSPC;  // a regular file takes a part only when there is no room for the rest
+  errno = ENOSPC;  // a regular file accepts only a part if there is no room for the rest
   fail_writing(path_);
 }
 
@@ -72,7 +72,7 @@ constexpr std::string_view kHeader =
 constexpr std::string_view kHeaderWithAccuracy =
     "step,train_loss,validation_loss,learning_rate,tokens,seconds,accuracy\n";
 
-// 9 digits give an f32 back, 17 an f64; losses are f64.
+// 9 digits restore an f32, 17 an f64; losses are f64.
 std::string to_text(const LossRow& row, bool has_accuracy) {
   const std::string validation =
       row.validation_loss ? fmt::format("{:.17g}", *row.validation_loss) : std::string();

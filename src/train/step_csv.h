@@ -1,4 +1,5 @@
-// The CSV files of a run, one row a step. A row is one write, so a kill leaves whole rows.
+// The CSV files of a run, one row per step. A row is a single write, so a killed run leaves
+// complete rows.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +16,16 @@ namespace heed {
 
 class StepCsv {
  public:
-  /// Opens or begins the file; `header` ends its line. Rows past `step` and a torn last one are cut
-  /// off, and all of a file with another header.
+  /// Opens or creates the file; `header` includes its line end. Removes rows after `step`, an
+  /// incomplete last row, and everything if the header differs.
   StepCsv(std::filesystem::path path, std::string_view header, std::int64_t step);
   ~StepCsv();
   StepCsv(const StepCsv&) = delete;
   StepCsv& operator=(const StepCsv&) = delete;
 
-  /// `row` begins with the step and ends its line.
+  /// `row` begins with the step and includes its line end.
   void append(std::string_view row);
-  /// To the disk, before a checkpoint of that step says that it happened.
+  /// Flushes to disk, before a checkpoint records that step.
   void flush();
 
  private:
@@ -32,7 +33,7 @@ class StepCsv {
   int descriptor_ = -1;
 };
 
-/// A row of loss.csv: what each step has reached.
+/// A row of loss.csv: the results of one step.
 struct LossRow {
   std::int64_t step = 0;
   double train_loss = 0;
@@ -40,12 +41,12 @@ struct LossRow {
   double learning_rate = 0;
   std::int64_t tokens = 0;
   double seconds = 0;
-  std::optional<double> accuracy = {};  // of tasks that have right answers
+  std::optional<double> accuracy = {};  // for tasks with right answers
 };
 
 class LossCsv {
  public:
-  /// As StepCsv, with a last column for the accuracy where there is one.
+  /// Like StepCsv, with a last column for the accuracy if there is one.
   LossCsv(std::filesystem::path path, std::int64_t step, bool has_accuracy = false);
 
   void append(const LossRow& row);
@@ -56,26 +57,26 @@ class LossCsv {
   bool has_accuracy_;
 };
 
-/// Where a parameter's gradient counts: its layer (`transformer.h.3`), outside of layers its module
-/// (`transformer.wte`).
+/// The part of the model to which a parameter's gradient is counted: its layer (`transformer.h.3`),
+/// or outside layers its module (`transformer.wte`).
 std::string part_of_model(std::string_view parameter);
 
-/// gradient_norms.csv: how large the gradient of each part of the model is.
+/// gradient_norms.csv: the gradient norm of each part of the model.
 class GradientNorms {
  public:
-  /// As StepCsv. A column for the whole gradient and one for each part of the model, in the order
-  /// of the parameters.
+  /// Like StepCsv. One column for the whole gradient and one per part of the model, in the order of
+  /// the parameters.
   GradientNorms(std::filesystem::path path, std::int64_t step,
                 std::span<const Parameter* const> parameters);
 
-  /// `squares`: of each parameter's gradient, before clipping, its squared Euclidean norm.
+  /// `squares`: the squared Euclidean norm of each parameter's gradient, before clipping.
   void append(std::int64_t step, std::span<const double> squares);
   void flush() { csv_.flush(); }
 
  private:
   std::vector<std::string> parts_;
-  std::vector<std::size_t> part_of_;  // each parameter
-  std::vector<double> sums_;          // one a part
+  std::vector<std::size_t> part_of_;  // for each parameter
+  std::vector<double> sums_;          // one per part
   StepCsv csv_;
 };
 

@@ -52,8 +52,8 @@ std::unique_ptr<Task> make_task(TrainConfig& config) {
 
 namespace {
 
-constexpr std::int64_t kValidationExamples = 1000;  // where all of them are asked for
-constexpr std::string_view kAsks = "=";             // between source and answer of running text
+constexpr std::int64_t kValidationExamples = 1000;  // if all of them are used
+constexpr std::string_view kAsks = "=";             // between source and answer as running text
 
 std::vector<std::string_view> tasks_of(AnswerForm form) {
   switch (form) {
@@ -174,7 +174,7 @@ class GeneratedTask : public Task {
     put_pair(pair, special_.pad, special_.end, example);
   }
 
-  // "3 1 = 1 3": the last word of the answer is asked for and not read.
+  // "3 1 = 1 3": the last word of the answer is a target but not an input.
   void put_in_line(const Puzzle& puzzle, Example& example) const {
     example.targets.assign(example.ids.size(), kIgnoredTarget);
     example.ids.push_back(data_.tokenizer->find(kAsks));

@@ -45,7 +45,7 @@ std::unique_ptr<Tokenizer> named_tokenizer(const std::string& wanted) {
   return nullptr;
 }
 
-// That of the model which the run goes on from.
+// The tokenizer of the model from which the run continues.
 std::unique_ptr<Tokenizer> own_tokenizer(const TrainConfig& config) {
   auto own = load_model_tokenizer(start_folder(config));
   if (own == nullptr)
@@ -121,7 +121,7 @@ std::unique_ptr<Tokenizer> wanted_tokenizer(const TrainConfig& config, const std
 
 }  // namespace
 
-// The model that a run starts from may have more ids than the tokenizer has tokens.
+// The starting model may have more ids than the tokenizer has tokens.
 std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, const std::string& wanted,
                                           std::string_view text, std::string_view key) {
   return padded(wanted_tokenizer(config, wanted, text, key), std::numeric_limits<TokenId>::max());
@@ -149,8 +149,8 @@ void add_validation(const TrainConfig& config, TextHalves& texts, TextData& data
   }
 }
 
-// Characters see the whole text, so that validation has no unknown one; pieces are learned from the
-// training part alone.
+// Characters are collected from the whole text, so that validation has no unknown ones; pieces are
+// learned only from the training part.
 std::string learned_text(const TrainConfig& config, const TextHalves& texts) {
   std::string all;
   for (const std::string& text : texts.train) all += text;
@@ -206,7 +206,7 @@ std::vector<std::filesystem::path> list_text_files(std::span<const std::string> 
 std::string rejoin_lines(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\v\f";
   std::string joined;
-  bool inside = false;  // of a paragraph
+  bool inside = false;  // a paragraph
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);

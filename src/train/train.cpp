@@ -18,7 +18,8 @@
 namespace heed {
 namespace {
 
-// Of processes that train together the first one speaks; each may be asked to stop.
+// If several processes train together, only the first calls the listener; each may be asked to
+// stop.
 class FirstSpeaks : public TrainListener {
  public:
   FirstSpeaks(const Peers& peers, TrainListener& listener)
@@ -45,7 +46,7 @@ void check_ranks(const TrainConfig& config, const Peers& peers) {
          .expected = fmt::format("at least {}, one for each rank", peers.count())});
 }
 
-// The checkpoint to go on from, of this same run.
+// The checkpoint to continue from, if it is from the same run.
 std::optional<RunFolder::Found> find_checkpoint(const TrainArgs& args, const RunFolder& folder,
                                                 TrainListener& listener) {
   const auto found = folder.last_checkpoint(listener);
@@ -90,7 +91,7 @@ TrainResult train(const TrainArgs& asked, TrainListener& given) {
   training->require_alike();
   training->go_on_from(found);
   peers.together([&] {
-    if (folder) write_file(folder->config(), to_json(args.config));  // not where it is refused
+    if (folder) write_file(folder->config(), to_json(args.config));  // not if the run is refused
   });
   return training->run();
 }

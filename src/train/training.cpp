@@ -62,7 +62,7 @@ void Training::require_alike() const {
       });
 }
 
-// Parameters and moments, which rank 0 has read.
+// Copies parameters and moments, which rank 0 has read.
 void Training::take_from_first() {
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     for (Tensor* tensor :
@@ -119,7 +119,7 @@ bool Training::finished() const {
   return state_.step >= config_.steps || (config_.patience > 0 && state_.stale >= config_.patience);
 }
 
-// A step and its row. False where the run was asked to stop, which may leave either undone.
+// Does a step and writes its row. False if the run was asked to stop, which may skip either.
 bool Training::go_on() {
   bool left = false;
   try {
@@ -208,7 +208,7 @@ std::optional<Evaluation> Training::evaluate() {
   return found;
 }
 
-// Processes on CPUs that do not compute alike would drift apart.
+// Processes on CPUs that compute differently would drift apart.
 double Training::require_good_weights() const {
   double sum = 0;
   for (const Parameter* parameter : parameters_) sum += sum_of_squares(parameter->value);
@@ -248,7 +248,7 @@ void Training::report(double rate, const std::optional<Evaluation>& validation) 
 }
 
 double Training::tokens_per_second() const {
-  if (step_seconds_ == 0 && state_.seconds > 0)  // a resumed run, which only records yet
+  if (step_seconds_ == 0 && state_.seconds > 0)  // a resumed run that has only recorded so far
     return static_cast<double>(state_.step * tokens_a_step()) / state_.seconds;
   const auto tokens = static_cast<double>((state_.step - first_step_) * tokens_a_step());
   return step_seconds_ > 0 ? tokens / step_seconds_ : 0;
@@ -258,7 +258,7 @@ std::string Training::last_checkpoint() const {
   return saved_step_ < 0 ? "none" : checkpoint_path(folder_, saved_step_).string();
 }
 
-// All processes see the same numbers, so all of them come here.
+// All processes see the same numbers, so all of them get here.
 void Training::fail_not_finite(std::string_view what, double value) const {
   if (!peers_.is_first()) throw AnotherRankFailed();
   heed::fail_not_finite({what, value, state_.step + 1, last_checkpoint()}, parameters_, gradients_);

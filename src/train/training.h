@@ -1,5 +1,4 @@
-// One run from its start, or its last checkpoint, to its end; of several processes that train
-// together one part.
+// One run from its start, or its last checkpoint, to its end; or one process's part of it.
 #pragma once
 
 #include <atomic>
@@ -21,13 +20,13 @@ namespace heed {
 
 class Training {
  public:
-  /// All must outlive it. The folder is null where another process writes.
+  /// All must outlive it. The folder is null if another process writes.
   Training(const TrainArgs& args, const Peers& peers, const RunFolder* folder,
            TrainListener& listener);
 
-  /// What every process must have alike.
+  /// The values that every process must have in common.
   void require_alike() const;
-  /// The checkpoint is the first process's; the others get all from it.
+  /// The first process reads the checkpoint and sends it to the others.
   void take_from_first();
   void go_on_from(const std::optional<RunFolder::Found>& found);
   TrainResult run();
@@ -36,7 +35,7 @@ class Training {
   std::int64_t tokens_a_step() const;
   bool finished() const;
   bool go_on();
-  // Work that changes nothing before its end: `stopped` leaves it where it stands.
+  // For work that changes nothing before its end: `stopped` may abandon it.
   template <typename Work>
   auto leavable(const Work& work) const;
   void step();
@@ -45,7 +44,7 @@ class Training {
   std::optional<double> accuracy_of(const std::optional<Evaluation>& found) const;
   std::optional<Evaluation> evaluate();
   void save_checkpoint();
-  // The sum of the squares of all weights, which is the same on all processes.
+  // The sum of the squares of all weights, which must be the same on all processes.
   double require_good_weights() const;
   void report(double rate, const std::optional<Evaluation>& validation);
   double tokens_per_second() const;
@@ -54,7 +53,7 @@ class Training {
   [[noreturn]] void stop();
   TrainResult finish();
 
-  TrainConfig config_;  // with the steps that epochs take
+  TrainConfig config_;  // with the number of steps from epochs
   const std::atomic<bool>* stopped_;
   std::filesystem::path folder_;
   Peers peers_;
@@ -65,14 +64,14 @@ class Training {
   Gradients gradients_;
   AdamW optimizer_;
   Passes passes_;
-  std::optional<RunFiles> files_;  // of the first process
+  std::optional<RunFiles> files_;  // on the first process
   TrainState state_;
-  std::int64_t saved_step_ = -1;  // of the last checkpoint, -1: none
+  std::int64_t saved_step_ = -1;  // of the last checkpoint; -1: none
   std::int64_t first_step_ = 0;   // of this session
   double norm_ = 0;               // of the last gradient
   double session_begin_ = 0;
-  double earlier_seconds_ = 0;  // of the sessions before this one
-  double step_seconds_ = 0;     // of this session, evaluations and checkpoints apart
+  double earlier_seconds_ = 0;  // of earlier sessions
+  double step_seconds_ = 0;     // of this session, without evaluations and checkpoints
 };
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// The tests that a page of the documentation names are there.
+// The tests named in the documentation exist.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

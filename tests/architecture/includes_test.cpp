@@ -1,4 +1,5 @@
-// A floor may include only the floors to its left; kernels see element types and masks, no Tensor.
+// A floor may include only the floors to its left; kernels use element types and masks, but not
+// Tensor.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,17 +39,17 @@ std::map<std::string, std::set<std::string>> allowed_floors() {
   return allowed;
 }
 
-/// Kernels work on pointers: of the tensors they see the element types alone.
+/// Kernels work on pointers: of the tensor floor they may use only element types.
 bool is_kernel(const SourceFile& file) {
   return file.path.starts_with("src/simd/") || file.path.starts_with("src/attention/sweep/") ||
          file.path.starts_with("src/attention/reference/") ||
          file.path.starts_with("src/ops/kernels/");
 }
 
-/// C sees only C: the header that a C program includes may lead to none of C++.
+/// The header for C programs must not include C++ headers.
 bool is_for_c(const SourceFile& file) { return file.path == "include/heed/c.h"; }
 
-/// Empty, or what is wrong with `file` including `header`.
+/// Empty, or the reason why `file` may not include `header`.
 std::string complaint(const SourceFile& file, const std::string& header) {
   static const auto kAllowed = allowed_floors();
   const std::string floor = test::floor_of(header);
@@ -57,7 +58,7 @@ std::string complaint(const SourceFile& file, const std::string& header) {
   if (!kAllowed.contains(file.floor)) return "stands on an unknown floor '" + file.floor + "'";
   if (header == "heed/heed.h") return "includes the umbrella: name the header that it needs";
   if (header.find('/') == std::string::npos) return "includes \"" + header + "\" without its floor";
-  if (!kAllowed.contains(floor)) return "";  // somebody else's header
+  if (!kAllowed.contains(floor)) return "";  // a header of another library
   if (!kAllowed.at(file.floor).contains(floor)) return "may not see " + header;
   const bool is_element_type = header == "heed/dtype.h" || header == "tensor/block_type.h";
   if (is_kernel(file) && floor == "tensor" && !is_element_type) return "may not see " + header;

@@ -1,6 +1,6 @@
-// Rooms are the folders inside a floor. Those of `inspect` stand in a row, each seeing only the
-// rooms to its left; elsewhere two rooms may not need each other. No header includes itself,
-// however far around.
+// Rooms are the folders inside a floor. The rooms of `inspect` are ordered, each using only the
+// rooms to its left; elsewhere two rooms must not need each other. No header includes itself, even
+// indirectly.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ std::string included_as(const SourceFile& file) {
   return file.path;
 }
 
-/// "rows" of "inspect/rows/look.h"; empty for a file that stands on the floor itself.
+/// "rows" for "inspect/rows/look.h"; empty for a file directly on the floor.
 std::string room_of(std::string name) {
   if (name.starts_with("heed/")) name.erase(0, 5);
   const std::size_t first = name.find('/');
@@ -70,7 +70,7 @@ Graph headers(const std::vector<SourceFile>& files) {
   return graph;
 }
 
-/// Walks in depth; `path` is where it came from. Returns the first cycle as "a -> b -> a".
+/// Depth-first search; `path` leads to the node. Returns the first cycle as "a -> b -> a".
 std::string cycle_from(const std::string& node, const Graph& graph, std::set<std::string>& clean,
                        std::vector<std::string>& path) {
   const auto seen = std::find(path.begin(), path.end(), node);
@@ -99,7 +99,7 @@ std::string cycle_in(const Graph& graph) {
   return "";
 }
 
-/// Edges of `rooms` that lead to the right, or to a room that the row does not have.
+/// Edges of `rooms` that lead to the right, or to a room missing in the order.
 std::set<Edge> edges_to_the_right(const Graph& rooms) {
   const auto place = [](const std::string& room) {
     return std::find(kRoomsOfInspect.begin(), kRoomsOfInspect.end(), room);

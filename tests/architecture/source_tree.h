@@ -1,4 +1,4 @@
-// heed's own source as the architecture tests read it: files with their floor and their lines.
+// heed's own source for the architecture tests: files with their floor and lines.
 #pragma once
 
 #include <filesystem>
@@ -12,13 +12,13 @@
 namespace heed::test {
 
 struct SourceFile {
-  std::string path = {};   // from the root of the source: "src/io/npy.cpp"
+  std::string path = {};   // relative to the source root: "src/io/npy.cpp"
   std::string floor = {};  // "io"; empty for the umbrella header
   std::vector<std::string> lines = {};
 };
 
-/// The floor of a header: "io" of "heed/io/npy.h" and "io/npy.h", "attention" of "heed/mask.h",
-/// none of "heed/heed.h".
+/// The floor of a header: "io" for "heed/io/npy.h" and "io/npy.h", "attention" for "heed/mask.h",
+/// empty for "heed/heed.h".
 inline std::string floor_of(std::string path) {
   static const std::map<std::string, std::string> kPublic = {
       {"error.h", "base"},          {"threads.h", "base"},
@@ -55,8 +55,7 @@ inline SourceFile read_source(const std::filesystem::path& root, const std::stri
 inline std::vector<SourceFile> source_tree(const std::filesystem::path& root) {
   std::vector<SourceFile> files;
   for (const std::string folder : {"include", "src", "bench"}) {
-    const std::string base =
-        folder == "bench" ? "." : folder;  // "bench/repeat.h" stands on "bench"
+    const std::string base = folder == "bench" ? "." : folder;  // "bench/repeat.h" is on "bench"
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
       const auto kind = entry.path().extension();
       if (kind == ".h" || kind == ".cpp") files.push_back(read_source(root, base, entry.path()));

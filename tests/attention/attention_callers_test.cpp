@@ -1,4 +1,4 @@
-// Several threads of the caller in the operator at once.
+// Several caller threads in the operator at once.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -89,8 +89,8 @@ TEST(Callers, MayComputeWhileAnotherThreadSetsTheThreadCount) {
   set_thread_count(0);
 }
 
-// Callers take their scratch with them; it was lost once, 180 KiB each. The pool's threads keep
-// theirs, and one that had nothing to do before may get it meanwhile.
+// A thread that ends frees its scratch memory (once 180 KiB per thread were lost). The pool's
+// threads keep theirs, and one that was idle may allocate it meanwhile.
 TEST(Callers, ThatEndLeaveNoMemoryBehind) {
   if (!test::are_bytes_counted()) GTEST_SKIP() << "this allocator does not say what is in use";
   const Tensor x = random_tensor({2, 4, 150, 32}, 1);

@@ -1,4 +1,4 @@
-// What the operator refuses, and in which words.
+// The operator's errors, with their texts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What the columns of masks and biases are, whatever slots the keys lie in.
+// The columns of masks and biases, whatever slots the keys are in.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -21,7 +21,7 @@ Tensor numbered(const Shape& shape, const Index& index) {
   return v;
 }
 
-// Four slots, of which the first two are padding: keys 0 and 1 lie in the slots 2 and 3.
+// Four slots, the first two of which are padding: keys 0 and 1 are in slots 2 and 3.
 class LeftPadding : public testing::Test {
  protected:
   Tensor q = Tensor::zeros({1, 1, 1, 1});

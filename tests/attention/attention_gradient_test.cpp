@@ -1,5 +1,5 @@
-// Every gradient of the reference by finite differences in double, for everything that scores can
-// be. tests/bench/attention_cases_test.cpp holds the other kernels to the reference.
+// Every gradient of the reference by finite differences in double, for every form of score.
+// tests/bench/attention_cases_test.cpp compares the other kernels with the reference.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,10 +18,10 @@ using test::random_tensor;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Sizes small enough for every element to be tried.
+// Sizes small enough to try every element.
 class Gradients : public test::ScoreGradients {
  protected:
-  // B 2, H 4 over 2, Tq 4, Tk 5, D 3, Dv 2; ragged, banded; row 0 of the second batch sees nobody.
+  // B 2, H 4 over 2, Tq 4, Tk 5, D 3, Dv 2; ragged, banded; row 0 of the second batch sees no key.
   Tensor q = random_tensor({2, 4, 4, 3}, 1, DType::kF64);
   Tensor k = random_tensor({2, 2, 5, 3}, 2, DType::kF64);
   Tensor v = random_tensor({2, 2, 5, 2}, 3, DType::kF64);
@@ -122,7 +122,7 @@ constexpr OneGradient kGradients[] = {{&AttentionGradRequest::dq, &AttentionGrad
                                       {&AttentionGradRequest::dslope, &AttentionGrads::dslope},
                                       {&AttentionGradRequest::dscale, &AttentionGrads::dscale}};
 
-// Each alone has the bits that it has beside all others.
+// Each alone has the same bits as together with all others.
 TEST(Gradient, AnySubsetMayBeAskedFor) {
   const AttentionCase problem = {
       .batch = 2,

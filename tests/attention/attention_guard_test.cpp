@@ -1,5 +1,4 @@
-// No kernel reads or writes beside a tensor: pages that nobody may touch stand on both sides of
-// every one.
+// No kernel reads or writes outside a tensor: inaccessible pages surround each of them.
 #include <gtest/gtest.h>
 
 #include "heed/attention.h"
@@ -22,7 +21,7 @@ struct Sizes {
   std::int64_t queries, keys, dim, value_dim;
 };
 
-// Everything that a problem reads, between guards.
+// All inputs of a problem, between guards.
 struct Inputs {
   Inputs(const Sizes& n, DType dtype, Edge edge)
       : q(random_tensor({2, 4, n.queries, n.dim}, 1, dtype), edge),
@@ -93,7 +92,7 @@ TEST(GuardPages, NobodyReadsOrWritesBesideATensor) {
       }
 }
 
-// Keys between guards; what is not given stays so.
+// Keys between guards; those not given remain so.
 struct GuardedKeys {
   GuardedKeys(const test::HeldKeys& held, Edge edge)
       : given(held.keys()),

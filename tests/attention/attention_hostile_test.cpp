@@ -1,5 +1,5 @@
-// Whatever the arguments are, the operator either serves them or throws a heed::Error that names
-// one: each field set wrong alone, and many at once.
+// Whatever the arguments, the operator either accepts them or throws a heed::Error that names one:
+// each field is set wrong alone, and many at once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -200,7 +200,7 @@ bool is_part_of(std::string_view argument, std::string_view field) {
          argument[field.size()] == '[';
 }
 
-// Whether the error's argument is a field of the call, or what a mask is made of.
+// Whether the error's argument is a field of the call, or a part of a mask.
 bool names_an_argument(const Error& error) {
   constexpr std::string_view kOfMasks[] = {"keep",    "query_ids",  "key_ids", "layout",
                                            "lengths", "row_starts", "columns"};
@@ -210,7 +210,7 @@ bool names_an_argument(const Error& error) {
          std::ranges::any_of(fields(), names, &Field::name);
 }
 
-// What it throws; empty where it is served. Anything but a heed::Error is a failure.
+// The error's text; empty if the call is accepted. Anything but a heed::Error is a failure.
 std::string refusal(const std::function<void()>& work) {
   try {
     work();
@@ -225,7 +225,7 @@ std::string refusal(const std::function<void()>& work) {
   }
 }
 
-// How many calls refuse `legal` after these changes.
+// How many calls reject `legal` after these changes.
 int refusals(Call call, std::span<const Field> changes, Random& random, Memories& memories) {
   int count = 0;
   const std::string spoiling = refusal([&] {  // a mask may be refused before it is used

@@ -1,4 +1,4 @@
-// What the operator refuses of paged, ring and i8 keys, and in which words.
+// The operator's errors for paged, ring and i8 keys, with their texts.
 #include <gtest/gtest.h>
 
 #include "heed/attention.h"
@@ -51,7 +51,7 @@ TEST_F(KeyErrors, ThePageTableHasARowForEachSequence) {
       "has");
 }
 
-// Or the slots behind the last key would be attended to.
+// Otherwise it would attend to the slots after the last key.
 TEST_F(KeyErrors, PagesWithoutLengths) {
   args.extents.key_length = {};
   expect(

@@ -1,4 +1,4 @@
-// Pages that rows share, types that differ between keys and values, and what the plan says of them.
+// Pages shared by rows, different types of keys and values, and the plan's text about them.
 #include <gtest/gtest.h>
 
 #include "heed/attention.h"
@@ -14,7 +14,7 @@ using test::HeldKeys;
 using test::random_tensor;
 using test::same_bits;
 
-// Prefixes that rows share are pages that stand in two rows of the table.
+// Prefixes shared by rows are pages that occur in two rows of the table.
 TEST(Pages, MayBeSharedByRows) {
   const Tensor k = random_tensor({4, 1, 8, 16}, 1);
   const Tensor v = random_tensor({4, 1, 8, 16}, 2);

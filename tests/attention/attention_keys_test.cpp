@@ -156,7 +156,7 @@ TEST_P(KeyForms, PackedGivesThem) {
   });
 }
 
-// [pages, P, G, D] in memory, as others lay pages out.
+// [pages, P, G, D] in memory, the layout of other libraries.
 TEST_P(KeyForms, StridesOfPagesDoNotMatter) {
   const HeldKeys pages = test::paged(contiguous, 16, kKeyLengths, DType::kI64);
   const auto swapped = [](const Tensor& x) {

@@ -183,7 +183,7 @@ TEST_P(Layouts, ThreadsDoNotMatter) {
   });
 }
 
-// Dropout's counter has the batch in it: there a sequence keeps its place.
+// Dropout's counter includes the batch, so a sequence keeps its index there.
 TEST_P(Layouts, TheRestOfTheBatchDoesNotMatter) {
   if (GetParam().dropout != 0) GTEST_SKIP() << "dropout differs between the sequences of a batch";
   for_every_kernel(padded(), [&](const AttentionArgs& each) {

@@ -1,4 +1,4 @@
-// The log-sum-exp, or its lower half, left out by a caller who brings the memory.
+// The log-sum-exp, or its lower half, omitted by a caller who provides the memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>

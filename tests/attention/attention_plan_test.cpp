@@ -18,7 +18,7 @@ TEST(AttentionPlan, CountsAllowedPairsAndWork) {
   EXPECT_EQ(plan.mask, "band(left=-1, right=0)");
 }
 
-// Views without memory: a plan reads none.
+// Views without memory, because a plan reads none.
 TEST(AttentionPlan, OfAHugeProblemHasItsNumbersOrIsRefused) {
   const auto view = [](std::int64_t batch, std::int64_t length) {
     return ConstView(nullptr, DType::kF32, {batch, 1, length, 8}, {0, 0, 0, 1});
@@ -87,7 +87,7 @@ TEST(AttentionPlan, WorkspaceOfTheBackwardPassCountsTheTurnsAtASharedBias) {
   EXPECT_EQ(workspace(shared) - workspace(own), 2 * 2 * 8);
 }
 
-// Every kernel serves every problem: what it refuses is the CPU.
+// Every kernel supports every problem: only the CPU can be a reason to refuse.
 TEST(AttentionPlan, NothingIsRefusedForTheProblemsSake) {
   const Tensor x = Tensor::zeros({1, 1, 4, 8});
   const Tensor sink = Tensor::zeros({1});

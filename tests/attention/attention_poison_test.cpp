@@ -1,4 +1,4 @@
-// NaN and infinity wherever nobody may look change no bit; where somebody looks they show.
+// NaN and infinity at invisible places change no bit; at visible places they propagate.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,7 +51,7 @@ class Poison : public testing::TestWithParam<test::ScoreKind> {
                   (tensor.dim(2) - begin) * width, value);
   }
 
-  // Where nobody looks.
+  // Poisons the invisible places.
   void hide(float poison) {
     fill_rows(k, kQueries, poison);
     fill_rows(v, kQueries, poison);
@@ -65,8 +65,8 @@ class Poison : public testing::TestWithParam<test::ScoreKind> {
   }
 };
 
-// Causal from the top left: keys from 100 on are seen by nobody, and the pairs above the diagonal
-// are hidden in tiles that others see.
+// Causal from the top left: keys from 100 on are visible to no query, and the pairs above the
+// diagonal are hidden in tiles with visible pairs.
 TEST_P(Poison, InKeysValuesAndBiasThatNobodySeesChangesNoBit) {
   const AttentionArgs problem = args();
   const AttentionGradRequest request = {.dbias = true, .dslope = true, .dscale = true};
@@ -93,7 +93,7 @@ TEST_P(Poison, InKeysValuesAndBiasThatNobodySeesChangesNoBit) {
   });
 }
 
-// The last key that anyone sees is seen by the last row alone.
+// The last visible key is visible only to the last row.
 TEST_P(Poison, OfOneRowReachesNoOtherRow) {
   for_every_kernel(args(), [&](const AttentionArgs& each) {
     const Attended clean = attention(each);
@@ -116,7 +116,7 @@ TEST_P(Poison, OfOneRowReachesNoOtherRow) {
 INSTANTIATE_TEST_SUITE_P(Kinds, Poison, testing::ValuesIn(test::score_kinds()),
                          testing::PrintToStringParamName());
 
-// Behind a window, in memory of every form: the scale of i8 is what holds NaN there.
+// Before a window, in memory of every form: for i8, the scale holds the NaN.
 TEST(PoisonInKeys, ThatNoWindowReachesChangesNoBit) {
   const Tensor q = random_tensor({1, 4, 3, 40}, 1);
   const Tensor dout = random_tensor({1, 4, 3, 24}, 2);

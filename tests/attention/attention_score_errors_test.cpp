@@ -1,5 +1,5 @@
-// What the operator refuses of scores, dropout, packed sequences and their gradients, and in which
-// words.
+// The operator's errors about scores, dropout, packed sequences and their gradients, with their
+// texts.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A change to a legal problem, and what the operator says of it.
+// A change to a legal problem, and the operator's error.
 struct Bad {
   std::function<void(AttentionArgs&)> change;
   const char* message;

@@ -1,4 +1,4 @@
-// Numbers of scores that f32 cannot hold: refused where scores are of f32, taken where they are of
+// Numbers of scores that f32 cannot represent: rejected if scores are f32, accepted if they are
 // f64.
 #include <fmt/format.h>
 #include <gtest/gtest.h>

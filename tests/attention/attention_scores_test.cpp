@@ -1,4 +1,4 @@
-// What a score and its weight can be, fact by fact, for every kernel that knows it.
+// Forms of scores and weights, one fact per test, for every kernel that supports them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -90,7 +90,7 @@ TEST_F(TwoKeys, AlibiFallsWithTheDistance) {
   expect_scores(3 - 0.25 * 2, 50 - 0.25 * 3);
 }
 
-// Scores of 3 times a distance that f32 has not: 2^24 + 1 and 2^24.
+// Scores of 3 times distances that f32 cannot represent: 2^24 + 1 and 2^24.
 TEST_F(TwoKeys, AlibisDistancesAreExactBeyondF32) {
   const Tensor slopes = made({1}, {3});
   std::fill_n(q.data<float>(), 2, 0.0F);
@@ -186,7 +186,7 @@ TEST(Gaussian, OfNearbyLargeVectorsIsAsExactAsTheirDifference) {
 }
 
 // Which of 4 queries x 6 keys at rate 0.5, seed 2^32 + 5, offset 9, batch 0, head 1 of 2 are kept:
-// from the definition, with an implementation of Philox of its own.
+// from the definition, with an independent implementation of Philox.
 TEST(Dropout, KeepsTheKnownPairs) {
   const Tensor q = Tensor::zeros({1, 2, 4, 1});
   const Tensor k = Tensor::zeros({1, 2, 6, 1});

@@ -1,4 +1,4 @@
-// What the SIMD kernels promise beyond the table of cases: their candidates by name.
+// The SIMD kernels' promises beyond the table of cases: their candidates by name.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ TEST_P(SimdAttention, GivesTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
-// Six (batch, key/value head) pairs: with two threads and more, key blocks run in parallel.
+// Six (batch, key/value head) pairs: with two or more threads, key blocks run in parallel.
 TEST_P(SimdAttention, GivesTheSameGradientBitsForAnyNumberOfThreads) {
   const Tensor dout = normal({3, 4, 150, 24}, 4);
   const Attended attended = attention(args(Mask::causal()));
@@ -164,8 +164,8 @@ TEST_P(SimdAttention, ANumberThatIsNoneInAQueryReachesItsRowAlone) {
   }
 }
 
-// One key stands out, all others weigh the same: added one by one to one f32, their roundings all
-// point the same way, and 32,768 of them are off by 1e-4.
+// One key is large, all others weigh the same: if added one by one in f32, their roundings all have
+// the same sign, and the sum of 32,768 is off by 1e-4.
 TEST_P(SimdAttention, ALongRowOfEqualWeightsIsExact) {
   constexpr std::int64_t kLength = 32'768;
   Tensor keys = Tensor::zeros({1, 1, kLength, 1});

@@ -1,4 +1,4 @@
-// What attention means, fact by fact, for every kernel.
+// The meaning of attention, one fact per test, for every kernel.
 #include "heed/attention.h"
 
 #include <gtest/gtest.h>
@@ -102,7 +102,7 @@ TEST(Attention, PaddingRowsAreZeroAndPaddingIsNeverRead) {
   });
 }
 
-// NaN in the last key and value, which only the last row may see: nobody else changes.
+// NaN in the last key and value, which only the last row sees: no other row changes.
 TEST(Attention, AMaskedKeyHasNoInfluenceEvenIfItIsNaN) {
   constexpr int kLength = 100;
   constexpr int kDim = 8;

@@ -1,6 +1,5 @@
-// 16-bit types lose what rounding their inputs and outputs costs, and little more: the error
-// against f64 on the inputs before rounding, beside that of f64 on the rounded inputs, rounded
-// once.
+// 16-bit types lose little more than the rounding of inputs and outputs: compares the error against
+// f64 on the unrounded inputs with that of f64 on the rounded inputs, rounded once.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -57,7 +56,7 @@ class SixteenBit : public testing::TestWithParam<Problem> {
     return x;
   }
 
-  // The answers for inputs that were rounded to `inputs` and then computed with in `computed`.
+  // The answers for inputs rounded to `inputs` and computed in `computed`.
   Answers answers(DType inputs, DType computed, const std::string& kernel) const {
     const auto rounded = [&](const Tensor& x) {
       return Tensor::converted(Tensor::converted(x, inputs), computed);
@@ -216,7 +215,8 @@ TEST(Types, KeysAndValuesMayHaveTheirOwn) {
   });
 }
 
-// Everything is computed in f32 and rounded once: 16 bit differs from f32 in that alone.
+// Everything is computed in f32 and rounded once: that is the only difference between 16 bits and
+// f32.
 TEST(Types, SixteenBitRoundsTheAnswersOfF32) {
   for (const DType dtype : {DType::kF16, DType::kBF16}) {
     const Tensor x = random_tensor({2, 2, 70, 20}, 1, dtype);

@@ -1,5 +1,5 @@
-// The workspace that a plan states is what a call allocates beside its results: the allocator is
-// asked while tiles are being computed.
+// The plan's workspace is what a call allocates besides its results: the allocator is queried while
+// tiles are computed.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,8 +16,8 @@
 namespace heed {
 namespace {
 
-// A band of 64 keys on each side, which asks at every tile, and at every row where a kernel looks
-// at pairs alone.
+// A band of 64 keys on each side, which queries the allocator at every tile, and at every row if a
+// kernel only asks about pairs.
 class Peak {
  public:
   Mask mask() {
@@ -35,8 +35,8 @@ class Peak {
                              }});
   }
 
-  // What `call` has more than there was, at most. The first run fills what tensors keep. Threads of
-  // the SIMD kernels keep their scratch from call to call: a fresh one shows it.
+  // The maximal additional memory of `call`. The first run fills the blocks kept for tensors.
+  // Threads of the SIMD kernels keep their scratch between calls, so fresh threads show it.
   template <typename Call>
   std::int64_t of(std::string_view kernel, const Call& call) {
     call();
@@ -66,7 +66,7 @@ class Peak {
   std::atomic<std::int64_t> most_{0};
 };
 
-// Of the allocator's own, and what all arguments resolve to: alignment and headers of 15 tiles.
+// The allocator's overhead, and the resolved arguments: alignment and headers of 15 tiles.
 std::int64_t slack() { return 8192 * thread_count() + 4096; }
 
 struct Kind {

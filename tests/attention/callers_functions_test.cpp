@@ -1,5 +1,5 @@
-// Functions of the caller's inside the operator: masks and observers that throw, that call
-// operators, and the arithmetic that they find.
+// Callbacks inside the operator: masks and observers that throw, that call operators, and the float
+// mode that they see.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ struct Throwing {
   }
 };
 
-// Throws early, in the middle and at the last call.
+// Throws at an early, a middle and the last call.
 template <typename Pass>
 void expect_its_exception(Throwing& mask, const Pass& pass) {
   mask.at = std::numeric_limits<std::int64_t>::max();

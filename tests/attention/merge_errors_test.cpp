@@ -1,4 +1,4 @@
-// What merge refuses, and in which words.
+// The errors of merge, with their texts.
 #include <gtest/gtest.h>
 
 #include "heed/attention.h"

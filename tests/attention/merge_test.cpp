@@ -1,4 +1,4 @@
-// Attention over parts of the keys, merged, is attention over all of them.
+// Merging attention over parts of the keys gives attention over all of them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -50,7 +50,7 @@ struct Problem {
     return attention(all);
   }
 
-  // The parts between the cuts, one after the other.
+  // The parts between the cuts, in order.
   Attended merged(const std::vector<std::int64_t>& cuts, bool with_sink) const {
     Attended sum = attention(part(0, cuts[0]));
     for (std::size_t n = 0; n < cuts.size(); ++n) {
@@ -240,7 +240,7 @@ TEST(Merge, GradientsAgreeWithFiniteDifferences) {
   test::expect_gradient(out_a, grads.dout_a, scalar);
   test::expect_gradient(out_b, grads.dout_b, scalar);
   test::expect_gradient(sink, grads.dsink, scalar);
-  // A difference at -inf is no number.
+  // A difference at -inf is NaN.
   lse_a.data<double>()[2] = 0.5;
   lse_b.data<double>()[7] = 0.5;
   const MergeGrads finite = merge_backward(args, view_of(merge(args)), dout, dlse);

@@ -1,5 +1,5 @@
-// The gradients of entropy and received weight by finite differences in double, of the sweep,
-// for everything that scores can be.
+// The sweep's gradients of entropy and received weight by finite differences in double, for every
+// form of score.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ constexpr std::int64_t kKeys = 67;
 
 class ObservedGradients : public test::ScoreGradients {
  protected:
-  // Ragged, banded, grouped; row 0 of the second batch sees nobody.
+  // Ragged, banded, grouped; row 0 of the second batch sees no key.
   Tensor q = random_tensor({2, 4, kQueries, 3}, 1, DType::kF64);
   Tensor k = random_tensor({2, 2, kKeys, 3}, 2, DType::kF64);
   Tensor v = Tensor::zeros({2, 2, kKeys, kKeys}, DType::kF64);  // identity: out is the weights
@@ -121,7 +121,7 @@ TEST(ObserveBackward, OfWhatIsMaskedIsZeroWhateverItHolds) {
   Plain plain;
   Tensor k = Tensor::copy_of(plain.x.view());
   plain.args.keys.k = k;
-  plain.args.extents.q_offset = {-1};  // nobody sees the last key
+  plain.args.extents.q_offset = {-1};  // no query sees the last key
   const auto gradients = [&] {
     return observe_backward(plain.args, attention(plain.args), {plain.dentropy, plain.dreceived});
   };

@@ -1,4 +1,4 @@
-// NaN weights show in every answer; an observer may be asked again.
+// NaN weights appear in every answer; an observer can be reused.
 #include <gtest/gtest.h>
 
 #include <cmath>

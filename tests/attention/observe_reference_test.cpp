@@ -1,4 +1,4 @@
-// After the reference, which computes in double, weights are computed again in double.
+// After the reference, which computes in double, weights are recomputed in double.
 #include <gtest/gtest.h>
 
 #include <algorithm>

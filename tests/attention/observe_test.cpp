@@ -1,4 +1,4 @@
-// The sweep itself; what each observer sees is tested in attention/observers.
+// The sweep itself; each observer is tested in attention/observers.
 #include "heed/observe.h"
 
 #include <gtest/gtest.h>
@@ -89,7 +89,7 @@ TEST(Observe, WhatAnObserverThrowsEndsTheSweepAndComesOut) {
   set_thread_count(0);
 }
 
-// A thread that waits for the turn of a block that nobody begins any more would wait for ever.
+// A thread that waits for the turn of a block that never begins would wait forever.
 TEST(Observe, ASweepThatIsAskedToStopEndsOnEveryThread) {
   const Tensor q = test::random_tensor({1, 4, 640, 8}, 1);
   const AttentionArgs args = {.q = q, .keys = {.k = q, .v = q}};
@@ -97,7 +97,7 @@ TEST(Observe, ASweepThatIsAskedToStopEndsOnEveryThread) {
   set_thread_count(4);
   int ended = 0;
   for (int first = 1; first <= 40; ++first) {
-    int asked = 0;  // on this thread, before each of its blocks: the others may have taken them all
+    int asked = 0;  // on this thread, before each of its blocks: others may take them all
     bool told = false;
     const std::function<bool()> stops = [&] { return told = ++asked > first % 5; };
     const AskScope scope(stops);
@@ -162,7 +162,7 @@ TEST(Observe, SaysWhatDoesNotFit) {
                     "observe: attended.lse is not given, expected [B, H, Tq] = [1, 2, 3]");
 }
 
-// The rows of all keys, as one observer of everything and as one of this row has them.
+// Whether an observer of this row alone gives the same as an observer of everything.
 bool is_the_same_alone(const AttentionArgs& args, std::int64_t row, ObservedValue value) {
   const Attended attended = attention(args);
   const auto values_of = [&](const Region& region) {
@@ -180,7 +180,7 @@ bool is_the_same_alone(const AttentionArgs& args, std::int64_t row, ObservedValu
   return true;
 }
 
-// A few rows are computed in a few lanes, wherever they lie in a block.
+// A few rows are computed in a few lanes, wherever they are in a block.
 TEST_P(Sweep, RowsAloneAreThoseOfTheWholeMatrixToTheBit) {
   const Tensor slopes = test::random_tensor({kHeads}, 4), sink = test::random_tensor({kHeads}, 5);
   const std::vector<Scores> all_scores = {

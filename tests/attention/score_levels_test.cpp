@@ -1,5 +1,5 @@
-// A finite score is finite: rows sum to 1 at every level up to the largest number, in every kernel,
-// against the reference in f64.
+// Finite scores give finite results: rows sum to 1 at every level up to the largest number, in
+// every kernel, compared with the reference in f64.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ double largest_of(DType dtype) {
   return std::numeric_limits<float>::max();
 }
 
-// x as the type holds it.
+// x rounded to the type.
 double held(double x, DType dtype) {
   return test::values(Tensor::converted(ConstView(&x, DType::kF64, Shape{1}), dtype))[0];
 }
@@ -59,8 +59,8 @@ double far_part(const Level& level, std::int64_t i, std::int64_t j) {
   return (level.source == Source::kBias ? i + j : j) % 3 == 0 ? level.magnitude : 0;
 }
 
-// Inputs whose scores f32 holds exactly, or absorbs: sums of a level and small multiples of 1/4, or
-// of 16 where the level would take a part of these.
+// Inputs whose scores f32 represents exactly, or absorbs: sums of a level and small multiples of
+// 1/4, or of 16 if the level would absorb a part of these.
 struct Problem {
   explicit Problem(const Level& of) : level(of), type(of.dtype) {
     const double size = std::abs(level.magnitude);
@@ -279,7 +279,7 @@ struct Expected : Answers {
 struct Sweep {
   std::int64_t cases = 0;
   std::int64_t numbers = 0;
-  double worst = 0;  // in parts of what is allowed
+  double worst = 0;  // relative to the allowed error
   std::string worst_case;
   int reported = 0;
 
@@ -297,7 +297,7 @@ struct Sweep {
     worst_case = place;
   }
 
-  // The largest difference, beside the largest number that is due or `least`.
+  // The largest difference, relative to the largest expected number or `least`.
   void compare(const std::string& what, const Level& level, const ConstView& found,
                const ConstView& due, double allowed, double least = 1) {
     const std::vector<double> x = test::values(found);
@@ -453,7 +453,7 @@ void sweep_levels(bool all) {
              sweep.numbers, sweep.worst, sweep.worst_case);
 }
 
-// Rows of three ones against a bias that all keys share.
+// Rows of three ones with a bias that all keys share.
 AttentionArgs of_ones(const Tensor& ones, const Tensor& bias) {
   return {.q = ones, .keys = {ones, ones}, .scores = {.bias = bias}};
 }
@@ -532,7 +532,7 @@ TEST(ScoreLevels, AFloatMaskOfTheLowestNumberHidesAsABooleanDoes) {
   });
 }
 
-// A double beyond f32, under queries of f32, is the largest f32 and no infinity.
+// A double beyond f32, with f32 queries, becomes the largest f32, not infinity.
 TEST(ScoreLevels, ABiasBeyondF32HidesNothing) {
   const Tensor ones = filled({1, 1, 3, 4}, 1);
   const Tensor bias = filled({3, 3}, -1e300, DType::kF64);

@@ -1,4 +1,4 @@
-// JSON as heed reads and writes it; the library that parses it stands beside as the measure.
+// JSON as heed reads and writes it, compared with the library that parses it.
 #include "base/formats/json.h"
 
 #include <fmt/format.h>
@@ -73,7 +73,7 @@ TEST(Json, TellsWhereAValueBegins) {
   EXPECT_EQ(text.place(root["b"]), "line 2, column 8");
   EXPECT_EQ(text.place(root["c"]), "line 2, column 23");
   EXPECT_EQ(text.place(root["c"]["d"]), "line 2, column 29");
-  EXPECT_EQ(text.place(Json(3)), "");  // of no text
+  EXPECT_EQ(text.place(Json(3)), "");  // not from a text
 }
 
 TEST(Json, WhatIsNoJsonIsRefusedWithItsPlace) {
@@ -156,8 +156,8 @@ TEST(Json, MessagesShowTheBeginningOfALongValue) {
   EXPECT_EQ(brief, fmt::format("\"{}...", std::string(58, 'x')));
 }
 
-// Texts with a few bytes changed: the same are taken, with the same value, and nothing but an Error
-// comes of the others.
+// Texts with a few bytes changed: the library and heed accept the same ones, with the same value,
+// and the others only cause an Error.
 TEST(Json, TakesWhatTheLibraryTakes) {
   const std::string whole =
       R"({"model":{"vocab":{"a":0,"\u00e9":1e2,"b":-1.5e-3},"merges":[["a","b"],"c d"]},)"

@@ -72,7 +72,7 @@ TEST(Stop, AsksOnTheCallersThreadAlone) {
   EXPECT_EQ(questions, 3);
 }
 
-// It is looked at for as long as the scope lives.
+// It is used as long as the scope lives.
 static_assert(!std::is_constructible_v<AskScope, std::function<bool()>>);
 
 TEST(Stop, AsksNobodyOutsideOfItsScope) {

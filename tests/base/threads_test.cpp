@@ -34,7 +34,7 @@ class Threads : public testing::Test {
   void TearDown() override { set_thread_count(0); }
 };
 
-// Two tasks of two threads that meet.
+// Two tasks of two threads that wait for each other.
 void meet() {
   std::atomic<int> here{0};
   parallel_for(2, [&](std::int64_t, int) {
@@ -266,7 +266,7 @@ TEST_F(Threads, TheirCountHasTheSameBoundsEverywhere) {
   EXPECT_EQ(thread_count(), 4096);
 }
 
-// A child that hangs is ended by the alarm, which is another status.
+// A hanging child is ended by the alarm, with a different status.
 int status_of_child(void (*work)()) {
   const pid_t child = fork();
   if (child == 0) {

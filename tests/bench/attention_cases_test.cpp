@@ -1,4 +1,5 @@
-// Every attention kernel against the reference, value and gradient, over the table of cases.
+// Every attention kernel compared with the reference, values and gradients, over the table of
+// cases.
 #include "bench/attention_cases.h"
 
 #include <fmt/format.h>
@@ -24,8 +25,8 @@ namespace {
 
 using test::distance;
 
-// Largest |found - expected| over the sum of absolute terms that it rounds: a bound, since each
-// term is off by no more than `tolerance` parts of its size. One scale of all heads is their sum.
+// Largest |found - expected| relative to the sum of absolute terms: a bound, since each term's
+// relative error is at most `tolerance`. A single scale for all heads is their sum.
 double distance_in_terms(const std::array<ConstView, 2>& pair, const std::vector<double>& terms) {
   if (!pair[1].given()) return 0;
   const std::vector<double> found = test::values(pair[0]);

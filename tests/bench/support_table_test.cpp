@@ -1,4 +1,4 @@
-// The table in docs/attention.md is what the kernels say of the cases. To write it anew:
+// The table in docs/attention.md matches the kernels' answers for the cases. To rewrite it:
 // HEED_WRITE_DOCS=1 build/release/tests/bench_tests --gtest_filter='SupportTable.*'
 #include "bench/support_table.h"
 

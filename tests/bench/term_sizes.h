@@ -1,5 +1,5 @@
-// How large the terms are that gradients sum over all pairs of query and key: what their rounding
-// is relative to, however much they cancel.
+// The sizes of the terms that gradients sum over all pairs of query and key: rounding errors are
+// relative to these, however much they cancel.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@
 
 namespace heed::test {
 
-/// Sums of |terms|: one a head, and one an element of the bias.
+/// Sums of |terms|: one per head, and one per element of the bias.
 struct TermSizes {
   std::vector<double> bias, sink, slope, scale;
 };

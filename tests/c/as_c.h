@@ -1,4 +1,4 @@
-// Problems of C++ in the structs of C, on the same memory.
+// C++ problems as C structs, with the same memory.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Problems that have everything that data can say, each for C++ and for C.
+// Problems that use every feature expressible as data, each for C++ and for C.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What C computes is what C++ computes, bit for bit: results, gradients, plans.
+// C computes the same as C++, bit for bit: results, gradients, plans.
 #include "c/cases.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the border of C refuses, with its code, its line and its parts.
+// The errors of the C border, with code, line and parts.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -83,7 +83,7 @@ TEST_F(CErrors, StructsThatNobodyInitialised) {
   EXPECT_STREQ(heed_last_error()->argument, "into.size");
 }
 
-// A program that knows a field more than the library: fine while it is 0.
+// A program that knows more fields than the library: allowed while they are 0.
 TEST_F(CErrors, AStructOfALaterHeed) {
   std::vector<unsigned char> bytes(sizeof args + 16);
   args.size = bytes.size();

@@ -1,4 +1,4 @@
-// The library as a whole, and what its ABI promises.
+// The whole library, and the promises of its ABI.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -23,7 +23,7 @@ TEST(CLibrary, ThreadsCanBeSetAndComeBack) {
   EXPECT_EQ(count, before);
 }
 
-// Where fields lie may never change within one soname; a struct may become larger at its end.
+// The places of fields may never change within one soname; a struct may only grow at its end.
 TEST(CAbi, FieldsStayWhereTheyAre) {
   if (sizeof(void*) != 8) GTEST_SKIP() << "the numbers are those of 64 bits";
   EXPECT_EQ(sizeof(heed_view), 152U);

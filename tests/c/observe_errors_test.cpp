@@ -1,4 +1,4 @@
-// What the questions of C refuse, in the words of their struct.
+// The errors of C's questions, in terms of their struct.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Every question of C gives the bits of the observer of C++ that answers it.
+// Every question of C gives the bits of the C++ observer that answers it.
 #include <gtest/gtest.h>
 
 #include <array>

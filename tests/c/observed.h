@@ -1,4 +1,4 @@
-// What the tests of C's questions share.
+// Shared by the tests of C's questions.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is wrong with arguments, as every command says it: option, found, expected.
+// Errors about arguments, in the form of every command: option, found, expected.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -67,7 +67,7 @@ TEST(BenchProgram, TimesBothPassesOfACaseAndTheirMemory) {
   }
 }
 
-// What stands for a Python: a script that is given heed's own as its second argument.
+// A substitute for Python: a script that receives heed's script as its second argument.
 std::string peer(const std::string& name, const std::string& script) {
   const auto path = test::scratch() / name;
   std::ofstream(path) << "#!/bin/bash\n" + script;
@@ -210,7 +210,7 @@ TEST(BenchProgram, TimesStepsOfTraining) {
   EXPECT_EQ(timing["parameters"], 19 * 16 + 12 * 256 + 9 * 16 + 6 * 16);
   const double seconds = timing["seconds"];
   EXPECT_NEAR(timing["tokens_per_second"].get<double>() * seconds, 32, 1e-6);
-  // Each token meets 12 x 256 + 11 x 16 weights; 36 pairs a sequence.
+  // Each token uses 12 x 256 + 11 x 16 weights; 36 pairs per sequence.
   EXPECT_NEAR(timing["gflops"].get<double>() * seconds * 1e9, 4.0 * (6 * 8 * 3248 + 14 * 16 * 36),
               1);
 }

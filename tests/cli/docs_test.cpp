@@ -1,5 +1,4 @@
-// The commands that README.md and docs/ show: they work in a fresh checkout, and print what the
-// pages show.
+// The commands in README.md and docs/ work in a fresh checkout, and print what the pages show.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,7 +65,7 @@ std::vector<fs::path> pages() {
   return all;
 }
 
-// What needs more than a test has: a browser, files of one's own, minutes.
+// Commands that need more than a test has: a browser, the user's files, minutes.
 bool command_runs_here(const std::string& command) {
   return std::ranges::none_of(
       std::vector<std::string>{"--format svg", "--format png", "input.txt", "novels/",
@@ -75,13 +74,13 @@ bool command_runs_here(const std::string& command) {
       [&](const std::string& part) { return command.find(part) != std::string::npos; });
 }
 
-// Training for a few steps shows as well that the command works.
+// Training for a few steps is enough to show that the command works.
 std::string shortened(const std::string& command) {
   const bool trains = command.starts_with("heed train ");
   return trains && command.find("--steps") == std::string::npos ? command + " --steps 5" : command;
 }
 
-// A folder that has of the checkout what the commands name, and takes what they write.
+// A folder with the parts of the checkout that the commands name, and for their output.
 const fs::path& checkout() {
   static const fs::path folder = [] {
     const fs::path path = test::scratch() / "checkout";
@@ -213,7 +212,7 @@ TEST(Docs, TheirFilesAreThere) {
   }
 }
 
-// What a command writes into the checkout shows in no `git status`.
+// Files that a command writes into the checkout are ignored by `git status`.
 TEST(Docs, WhatTheirCommandsWriteIsIgnored) {
   std::vector<std::string> ignored;
   std::istringstream lines(test::content(kSource / ".gitignore"));

@@ -1,4 +1,4 @@
-// An option that would change nothing is refused, and told what it needs.
+// An option without effect is rejected, with a message about what it needs.
 #include <gtest/gtest.h>
 
 #include "cli/program.h"

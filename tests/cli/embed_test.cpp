@@ -17,7 +17,7 @@ using nlohmann::json;
 using test::Answer;
 using test::in_scratch;
 
-// A small encoder that says how it pools.
+// A small encoder with a pooling configuration.
 const std::string& sentence_encoder() {
   static const std::string folder = [] {
     const std::filesystem::path path = test::scratch() / "sentences";

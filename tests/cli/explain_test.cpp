@@ -43,7 +43,7 @@ TEST(ExplainCommand, AWindowIsCountedRowByRow) {
   EXPECT_EQ(plan["allowed_pairs"], 2 * 1000 * 100);
 }
 
-// What `heed attend --grad` would run: the gradient of a given scale is one of those by default.
+// The plan of `heed attend --grad`: the gradient of a given scale is included by default.
 TEST(ExplainCommand, PlansTheGradientsThatAreNamed) {
   const auto backward = [](std::vector<std::string> more) {
     more.insert(more.begin(),
@@ -108,7 +108,7 @@ class ExplainKeys : public testing::Test {
     return all;
   }
 
-  // What is printed against the operator's own plans.
+  // Compares the printed plan with the operator's.
   void expect_plans(const test::HeldKeys& held, const nlohmann::json& inputs) const {
     const Answer answer = test::heed(arguments(held, {"--json"}));
     ASSERT_EQ(answer.status, 0) << answer.error;

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 const std::string kGoldens = std::string(HEED_SOURCE_DIR) + "/tests/models/golden/";
 
-// While it lives, a file of this process and its children has at most so many bytes.
+// While it lives, a file of this process and its children has at most this many bytes.
 class SmallFiles {
  public:
   explicit SmallFiles(rlim_t bytes) {

@@ -1,4 +1,4 @@
-// What every command has in common.
+// Properties common to all commands.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

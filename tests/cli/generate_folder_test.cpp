@@ -1,4 +1,4 @@
-// heed generate and what a model's folder says, or holds that it should not.
+// heed generate and the settings in a model's folder, valid and invalid.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -56,7 +56,7 @@ constexpr std::pair<const char*, const char*> kInVain[] = {
      "1, column 18: stop_strings is an empty text, expected at least one character"},
 };
 
-// One line each: the file, where in it, its key, what it says and what is expected.
+// One line each: the file, the place in it, its key, its value and what is expected.
 TEST(GenerateProgram, WhatTheFoldersFileAsksInVainIsNamedWithItsLine) {
   const std::filesystem::path path = letters_folder("vain");
   const std::filesystem::path file = path / "generation_config.json";

@@ -1,4 +1,4 @@
-// `heed --help` and what it promises: every command has examples, and they work as printed.
+// `heed --help` and its promises: every command has examples, and they work as printed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,7 +46,8 @@ const std::filesystem::path& files() {
   return folder;
 }
 
-// What needs more than a test has: a browser, a training run, minutes, ONNX's files, another model.
+// Examples that need more than a test has: a browser, a training run, minutes, ONNX's files,
+// another model.
 bool example_runs_here(const std::string& example) {
   return std::ranges::none_of(
       std::vector<std::string>{"heed serve", "heed train", "heed check", "-o view.svg",

@@ -1,5 +1,5 @@
-// What commands read in tests: arrays as files, and a folder with a small decoder whose every token
-// is a letter.
+// Inputs of commands in tests: arrays as files, and a folder with a small decoder whose tokens are
+// letters.
 #pragma once
 
 #include <cstdint>

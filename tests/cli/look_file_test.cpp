@@ -264,7 +264,7 @@ TEST(LookFile, TheBrowserIsGivenItsTokenInAFileOfTheUsersAlone) {
   EXPECT_THAT(test::content(folder / "arguments"), HasSubstr("--headless"));
   EXPECT_THAT(test::content(folder / "arguments"), testing::Not(HasSubstr("token")));
   EXPECT_EQ(test::content(folder / "mode"), "600\n");
-  // What the browser leaves goes with its folder.
+  // The browser's leftovers are removed with its folder.
   EXPECT_THAT(test::content(folder / "temporary"), HasSubstr("/heed-browser-"));
   EXPECT_THAT(test::content(folder / "page"),
               testing::ContainsRegex("url=http://127.0.0.1:[0-9]+/\\?token=[0-9a-f]+#look/"));

@@ -1,4 +1,4 @@
-// heed look --flow: what flowed into a token, as text and as a graph.
+// heed look --flow: the flow into a token, as text and as a graph.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What `heed look` writes for programs, and how the format is chosen.
+// The output of `heed look` for programs, and the choice of the format.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// `heed look` of two texts: a pair that an encoder reads, a source and what is written about it.
+// `heed look` with two texts: a pair for an encoder, or a source and its target.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

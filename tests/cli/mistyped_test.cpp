@@ -1,4 +1,4 @@
-// Options and models that there are not.
+// Misspelt options and unknown models.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

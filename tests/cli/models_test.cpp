@@ -197,7 +197,7 @@ TEST(ModelsCommand, ATrainedModelIsCalledByItsRun) {
   EXPECT_THAT(answer.out, testing::StartsWith("novels  GPT-2"));
 }
 
-// The program alone in another folder, as somebody copies it to another machine.
+// The program alone in another folder, like a copy on another machine.
 TEST(ModelsCommand, AProgramWithoutItsModelsSaysHowToNameOne) {
   const std::filesystem::path folder = test::scratch() / "alone" / "bin";
   std::filesystem::create_directories(folder);

@@ -8,7 +8,7 @@
 namespace heed::cli {
 namespace {
 
-// What the command line prints of the error where these options were given.
+// The error as the command line prints it if these options were given.
 std::string printed(const ErrorParts& parts, const std::vector<std::string>& given_names) {
   static std::string ignored;
   OptionList options;

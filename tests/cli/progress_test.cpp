@@ -1,4 +1,4 @@
-// What a long command says of how far it is.
+// The progress that a long command shows.
 #include "cli/terminal/progress.h"
 
 #include <gmock/gmock.h>

@@ -106,7 +106,7 @@ TEST(ServeProgram, EndsWhateverClientsDo) {
   for (const int client : clients) ::close(client);
 }
 
-// Each listing reads the model's folder; the requests are abandoned before their answers come.
+// Each listing reads the model's folder; requests are abandoned before their answers.
 TEST(ServeProgram, APipeInAModelsFolderHoldsNobody) {
   const std::filesystem::path models = scratch() / "models-with-a-pipe";
   for (const char* name : {"config.json", "model.safetensors", "tokenizer.json", "README.md"}) {

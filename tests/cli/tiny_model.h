@@ -1,4 +1,4 @@
-// Small random models, for the tests of commands that read a text.
+// Small random models, for tests of commands that read a text.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Runs of every task that are killed, and disks that fill up: nothing is lost.
+// Runs of every task that are killed, and full disks: nothing is lost.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -85,7 +85,7 @@ class KilledTask : public test::TrainProgram, public testing::WithParamInterface
     return words;
   }
 
-  // Kills it until it comes to its end in peace; how often it took.
+  // Kills it until it ends by itself; returns the number of attempts.
   int kill_until_done(const std::string& folder, std::mt19937& random) const {
     Words words = arguments_of(folder);
     words.emplace_back("--resume");
@@ -130,7 +130,7 @@ TEST_P(KilledTask, GoesOnToTheSameLosses) {
 INSTANTIATE_TEST_SUITE_P(, KilledTask, testing::ValuesIn(kRuns),
                          [](const auto& run) { return std::string(run.param.name); });
 
-// The library in front of the system's refuses every write after so many, as a full disk does.
+// A preloaded library refuses every write after a given number, like a full disk.
 class FullDisk : public KilledTask {
  protected:
   Words few_steps(const std::string& folder) const {

@@ -1,4 +1,4 @@
-// heed train as a program that is interrupted and told nonsense.
+// heed train interrupted, and with invalid arguments.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +48,8 @@ TEST_F(TrainProgram, CtrlCKeepsWhatWasDone) {
   EXPECT_EQ(test::loss_rows(scratch_ / "stopped"), test::loss_rows(scratch_ / "whole"));
 }
 
-// A step of so many passes takes minutes; a run that ended it would have stopped after step 1.
+// A step of this many passes takes minutes; a run that completed it would have stopped after
+// step 1.
 TEST_F(TrainProgram, TermIsAnsweredInsideOfAStep) {
   auto words = arguments("long");
   words.insert(words.end(), {"--accumulate", "4096", "--batch", "32"});

@@ -1,4 +1,4 @@
-// Sequences that a model never writes: `bad_words_ids`, as transformers has it.
+// Sequences that a model never generates: `bad_words_ids`, like in transformers.
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ TEST(BadWords, OfSeveralTokensEndNoText) {
     ASSERT_TRUE(has(free, word));
     EXPECT_FALSE(
         has(written(*with_bad_words(fmt::format("[[{}, {}]]", word[0], word[1])), beams), word));
-    const Ids longer = {7, 1, 2, 3, free[3]};  // its beginning does not stand there
+    const Ids longer = {7, 1, 2, 3, free[3]};  // its beginning is not in the text
     EXPECT_EQ(written(*with_bad_words(fmt::format("[[{}]]", fmt::join(longer, ", "))), beams),
               free);
     const Ids whole = {1, 2, 3, free[3]};  // longer than the prompt: transformers ignores it there

@@ -1,4 +1,4 @@
-// All texts that a beam search ends with.
+// All texts at the end of a beam search.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Beam search beside transformers.
+// Beam search compared with transformers.
 #include <gtest/gtest.h>
 
 #include <cmath>

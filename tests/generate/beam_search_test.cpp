@@ -1,4 +1,5 @@
-// Beam search against all texts there are; beside transformers in beam_search_golden_test.cpp.
+// Beam search compared with an exhaustive search; beam_search_golden_test.cpp compares with
+// transformers.
 #include <gtest/gtest.h>
 
 #include <cmath>

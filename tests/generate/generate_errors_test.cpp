@@ -1,4 +1,4 @@
-// What generation refuses, in whole messages.
+// The errors of generation, with their full texts.
 #include <gtest/gtest.h>
 
 #include <cmath>

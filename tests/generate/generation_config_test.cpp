@@ -1,4 +1,4 @@
-// What a folder says of how to generate, beside transformers.
+// A folder's generation settings, compared with transformers.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using Ids = std::vector<TokenId>;
 const fs::path kGoldenModels = fs::path(HEED_SOURCE_DIR) / "tests/models/golden";
 
 // What `generate(..., max_new_tokens=12)` of transformers 5.23 gives for the model of that name
-// with this generation_config.json, and `sequences_scores`, 0 where there are none.
+// with this generation_config.json, and `sequences_scores`, 0 if there is none.
 struct GoldenAnswer {
   const char* model;
   Ids text;  // the source of an encoder-decoder, else the prompt

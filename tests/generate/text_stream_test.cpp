@@ -42,7 +42,7 @@ TEST(TextStream, GivesEachCharacterWhenItIsWhole) {
 TEST(TextStream, ACharacterThatIsNeverWholeIsReplaced) {
   TextStream stream(bytes(), {}, {});
   for (const TokenId id : ids_of("日", 2)) EXPECT_EQ(stream.push(id), "");
-  EXPECT_EQ(stream.push(ids_of("x", 1)[0]), "\xEF\xBF\xBDx");  // as tokenizers has it
+  EXPECT_EQ(stream.push(ids_of("x", 1)[0]), "\xEF\xBF\xBDx");  // like tokenizers
   EXPECT_EQ(stream.push(ids_of("é", 1)[0]), "");
   EXPECT_EQ(stream.finish(), "\xEF\xBF\xBD");
 }

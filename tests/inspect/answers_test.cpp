@@ -1,4 +1,4 @@
-// One description, two readers: the JSON of an answer and the page's types.
+// One description with two readers: the JSON of an answer and the page's types.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Sessions of arrays that somebody else computed.
+// Sessions of arrays computed elsewhere.
 #include "heed/inspect/arrays.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The head that is shown where none is named, its edge, and the sentence that says why.
+// The head shown when none is named, its edge, and the sentence that explains the choice.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a head adds to the logit of a word, against its write followed forward to all logits.
+// Compares what a head adds to the logit of a word with its write followed forward to all logits.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -103,7 +103,7 @@ TEST_P(DirectOf, TheScoreIsTheMeanOfItsRows) {
     EXPECT_LE(evidence.worst.at(0).value, static_cast<double>(row));  // what speaks most against it
 }
 
-// Of a translator's encoder no head reaches the words but by the decoder.
+// Heads of a translator's encoder reach the words only through the decoder.
 TEST(Direct, HeadsThatReachNoWordsHaveNone) {
   const LoadedModel model = test::family_model(test::kFamilyVariants[8]);
   const Session session = test::family_session(model);

@@ -1,4 +1,4 @@
-// Edits of a session: what a pass without a head, an edge or a token gives, in every family.
+// Edits of a session: passes without a head, an edge or a token, in every family.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -42,7 +42,7 @@ Matrix mean_of(const LayerAttention& layer) {
   return mean;
 }
 
-// What goes to a sink moves nothing: it stays where it is.
+// Moves to a sink move nothing: their share stays.
 Matrix with_all(Matrix moves) {
   for (std::size_t i = 0; i < moves.size(); ++i)
     moves[i][i] += 1 - std::accumulate(moves[i].begin(), moves[i].end(), 0.0);

@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(SharedData, OlderConfig,
                                          "qwen3"),
                          test_name);
 
-// The reference in the type of its weights is not nearer to itself in f32 than this.
+// The reference with 16-bit weights differs from itself in f32 by at least this much.
 TEST(GoldenCheck, InSixteenBitsAModelIsAsNearAsTheReference) {
   HEED_NEEDS_SHARED("models/tiny/llama-bf16");
   const fs::path tiny = test::shared_data() / "models/tiny";
@@ -162,7 +162,7 @@ TEST(GoldenCheck, CodesOfExpertsThatDoNotFitAreNamed) {
                     path.string() + ": " + scales + " is u8 [3, 31, 1], expected u8 [3, 32, 1]");
 }
 
-// docs/models.md names every `model_type`, and a file of transformers' numbers stands for each.
+// docs/models.md names every `model_type`, and each has a file of transformers' numbers.
 TEST(GoldenCheck, EveryModelTypeHasAVariantAndARowInTheDocs) {
   std::set<std::string> shown;
   for (const auto& entry : fs::directory_iterator(kGoldens / "variants"))
@@ -203,7 +203,7 @@ TEST(GoldenCheck, ReportsWhatIsWrongAndWhatItDoesNotKnow) {
   }
 }
 
-// Of a comparison with NaN nothing may be concluded, and one of nothing proves nothing.
+// A comparison with NaN allows no conclusion, and a comparison of nothing proves nothing.
 TEST(GoldenCheck, ANumberThatIsNoneFailsWhereverItStands) {
   const test::Scratch scratch;
   for (const char* file : {"config.json", "model.safetensors"})

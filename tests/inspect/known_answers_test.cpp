@@ -1,5 +1,5 @@
-// Tasks whose answer is known, trained by the committed configurations: that attention learned the
-// right thing is seen through the inspector.
+// Tasks with known answers, trained with the committed configurations: the inspector shows that
+// attention learned the right thing.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -100,7 +100,7 @@ TEST_F(KnownAnswers, ADigitOfASumLooksAtTheTwoThatItIsMadeOf) {
   }
 }
 
-// The same words in another order: the same answers, as no positions are there to tell them apart.
+// The same words in another order give the same answers, because there are no positions.
 TEST_F(KnownAnswers, AnomalyIsOfASetWhateverItsOrder) {
   EXPECT_GE(trained("anomaly").accuracy.value_or(0), 0.99);
   const LoadedClassifier labels = load_classifier(scratch_ / "anomaly" / "model");

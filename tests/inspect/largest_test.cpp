@@ -20,7 +20,7 @@ std::vector<std::int64_t> places(const Largest& largest) {
   return all;
 }
 
-// Of 300, with ties and masked ones.
+// 300 weights, with ties and masked ones.
 std::vector<float> row() {
   std::vector<float> weights;
   for (int i = 0; i < 300; ++i)

@@ -1,4 +1,4 @@
-// Layers of attention made by hand: heads whose pattern is known.
+// Hand-made attention layers: heads with known patterns.
 #pragma once
 
 #include <cmath>

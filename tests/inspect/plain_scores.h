@@ -24,7 +24,7 @@ struct PlainHead {
   std::int64_t size() const { return std::ssize(weights); }
 };
 
-// What a row says, and what its part past the first token says, times what the row has left.
+// The value of a row, and that of its part after the first token, times the share of that part.
 struct PlainRow {
   std::optional<double> raw, rest;
 };

@@ -1,4 +1,4 @@
-// Attention weights in plain loops and doubles: what the server's answers are held against.
+// Attention weights in plain loops and doubles, with which the server's answers are compared.
 #pragma once
 
 #include <algorithm>

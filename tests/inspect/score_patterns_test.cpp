@@ -1,5 +1,5 @@
-// Every score of the text, raw and sink-adjusted, of patterns made by hand: against its definition
-// in plain loops, and the pure ones against what can be said of them at once.
+// Every score of hand-made patterns, raw and sink-adjusted: compared with its definition in plain
+// loops, and for pure patterns with known values.
 #include <gtest/gtest.h>
 
 #include <cmath>

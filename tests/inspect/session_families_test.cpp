@@ -1,4 +1,4 @@
-// Sessions of models that are no decoder alone.
+// Sessions of models other than a single decoder.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -82,7 +82,7 @@ TEST(TranslatorSession, WithoutATargetTheModelWritesOne) {
   EXPECT_LE(session.tokens.size(), 9U);
   EXPECT_EQ(session.tokens.front().id, 10);
   run_session(session, model);
-  // What it wrote is what it finds likeliest.
+  // Its output is what it finds likeliest.
   Session given = tokenize_session(model, kSource, std::span<const TokenId>());
   run_session(given, model);
   const NextWords next = next_words(given, 1);

@@ -1,4 +1,4 @@
-// What the name of a session says, and what it does not.
+// What is part of a session's name, and what is not.
 #include <gtest/gtest.h>
 
 #include <fstream>

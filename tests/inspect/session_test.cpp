@@ -1,4 +1,4 @@
-// What is said of a session's tokens as a whole.
+// Facts about a session's tokens as a whole.
 #include "heed/inspect/session.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(Session, StatesThatAreNoNumbersNameTheirLayer) {
       "up to there are not finite, or too large");
 }
 
-// A pass of a large model must end soon after nobody wants it any more.
+// A pass of a large model must end soon after its result is no longer wanted.
 TEST(Session, AsksSeveralTimesALayerWhetherToStop) {
   const LoadedModel model = test::tiny(3);
   int asked = 0;

@@ -1,4 +1,4 @@
-// Scores that look at which tokens stand where: patterns made by hand over tokens made by hand.
+// Scores that depend on tokens: hand-made patterns over hand-made tokens.
 #include <gtest/gtest.h>
 
 #include <cmath>

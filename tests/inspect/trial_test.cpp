@@ -1,4 +1,4 @@
-// A test of an edit, against a real second run that is made by hand.
+// Compares a trial of an edit with a real second run made by hand.
 #include "inspect/evidence/trial.h"
 
 #include <gtest/gtest.h>

@@ -112,7 +112,7 @@ TEST(View, MustFitTheModelAndTheText) {
   EXPECT_HEED_ERROR(check("matrix/L1.H0/zoom=0-10,0-9"), kNone,
                     "view: zoom is 10, expected 0 to 9, a token of the text");
   check("grid/L1.H0/sort=sink/filter=prev>.1+layer+9");
-  EXPECT_THROW(check("grid/L1.H0/sort=next"), Error);  // looks ahead, which nobody can
+  EXPECT_THROW(check("grid/L1.H0/sort=next"), Error);  // looks ahead, which no head can
   EXPECT_THROW(check("grid/L1.H0/filter=next>.1"), Error);
 }
 

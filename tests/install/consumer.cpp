@@ -1,4 +1,4 @@
-// A program of somebody who uses heed: README's example, and which heed it has.
+// A user's program with heed: README's example, and heed's version.
 #include <iostream>
 
 #include "heed/heed.h"

@@ -1,4 +1,4 @@
-// Which of the models that come with heed is meant where none is named.
+// Which built-in model is used if none is named.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "a-reader" comes first by name, and is no decoder.
+// "a-reader" comes first by name, but is not a decoder.
 TEST(Registry, WithoutANameTheFirstBuiltInModelOfTheKindIsFound) {
   const test::Scratch scratch;
   const auto save = [&](const char* name, nlohmann::json config) {

@@ -1,5 +1,5 @@
-// What every family promises, on one tiny configuration a variant. Their numbers are checked
-// against transformers in tests/inspect/golden_check_test.cpp.
+// The promises of every family, on one tiny configuration per variant.
+// tests/inspect/golden_check_test.cpp compares their numbers with transformers.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,5 +1,5 @@
-// What lies in the folders that users have: names of tensors, files that are not what they seem,
-// models without words.
+// Model folders as users have them: names of tensors, files that are not what they seem, models
+// without a vocabulary.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// GGUF files as models: each family is written by its architecture's names, and read back to the
-// same numbers.
+// GGUF files as models: each family is written under its architecture's names, and read back with
+// the same numbers.
 #include "models/gguf_model.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// GGUF files that heed writes: each architecture is read back to the same numbers, and what a file
-// cannot say is refused.
+// GGUF files written by heed: each architecture is read back with the same numbers, and what a file
+// cannot represent is refused.
 #include "models/gguf_save.h"
 
 #include <gmock/gmock.h>
@@ -183,7 +183,7 @@ TEST(GgufSave, T5IsReadAsItWasWritten) {
   same(R"("model_type": "t5", "architectures": ["T5EncoderModel"])", "t5encoder");
 }
 
-// A file says less than a configuration: what it cannot say is refused, not lost.
+// A file represents less than a configuration: what it cannot represent is refused, not lost.
 TEST(GgufSave, WhatAFileCannotSayIsRefusedByName) {
   const test::Scratch scratch;
   const auto message = [&](const std::string& more) -> std::string {

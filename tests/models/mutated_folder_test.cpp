@@ -1,4 +1,4 @@
-// Model folders with a few bytes changed: they load, or one Error names the file, and nothing else
+// Model folders with a few bytes changed: they load, or an Error names the file, and nothing else
 // happens.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ constexpr std::string_view kFamilies[] = {
 
 constexpr const char* kFiles[] = {"config.json", "tokenizer.json", "model.safetensors"};
 
-// What a value, a key or anything between them is replaced by.
+// Replacements for a value, a key or anything between them.
 const std::string kValues[] = {"1e400",
                                "-1e400",
                                "-1",
@@ -73,7 +73,7 @@ class Mutations {
 
   std::size_t below(std::size_t limit) { return random_() % limit; }
 
-  /// Of `text`, the part before `end`.
+  /// Changes the part of `text` before `end`.
   void change(std::string& text, std::size_t end) {
     const std::size_t at = below(end);
     switch (below(5)) {
@@ -143,7 +143,7 @@ void load(const fs::path& folder, const std::string& name, Outcomes& counts) {
   }
 }
 
-// What is in the file, changed in one or two places.
+// The content of the file, changed in one or two places.
 std::string changed(const std::string& name, std::string file, Mutations& mutations) {
   const std::size_t edits = 1 + mutations.below(2);
   for (std::size_t edit = 0; edit < edits && file.size() > 8; ++edit) {

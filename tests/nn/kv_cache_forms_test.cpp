@@ -53,7 +53,7 @@ std::vector<Kind> kinds() {
   return all;
 }
 
-// What each row was given so far, in f32.
+// Each row's tokens so far, in f32.
 struct Texts {
   Tensor k = random_tensor({kRows, 2, 400, 40}, 1);
   Tensor v = random_tensor({kRows, 2, 400, 24}, 2);

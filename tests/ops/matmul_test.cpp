@@ -103,7 +103,7 @@ TEST(Matmul, TakesAnyStrides) {
   }
 }
 
-// operator.md, rule 12: a model's answer for a text must not depend on what else is in the batch.
+// A model's answer for a text must not depend on the rest of the batch.
 void expect_rows_stand_alone(std::int64_t inner, std::int64_t columns, bool in_bulk) {
   const Tensor a = random_tensor({512, inner}, 1);
   const Tensor b = random_tensor({inner, columns}, 2);

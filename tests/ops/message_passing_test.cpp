@@ -13,7 +13,7 @@ namespace {
 
 using test::random_tensor;
 
-// Node 0 hears 1 and 3, node 1 itself, node 2 nobody, node 3 everybody.
+// Node 0 receives from 1 and 3, node 1 from itself, node 2 from none, node 3 from all.
 struct Square {
   Square() {
     const std::vector<std::int64_t> starts = {0, 2, 3, 3, 7};
@@ -60,7 +60,7 @@ TEST(MessagePassing, GradientsAreFiniteDifferences) {
 
 TEST(MessagePassing, WhatNobodyHearsHasNoInfluence) {
   Square square;
-  square.columns.data<std::int64_t>()[5] = 3;  // node 3 hears 0, 1 and 3: nobody hears 2
+  square.columns.data<std::int64_t>()[5] = 3;  // node 3: 0, 1 and 3; no node receives from 2
   square.row_starts.data<std::int64_t>()[4] = 6;
   MessagePassingArgs args = square.args();
   args.graph.columns = square.columns.view().slice(0, 0, 6);

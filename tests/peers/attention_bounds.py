@@ -61,7 +61,7 @@ def operand_sizes(kind, scaled, q, k):
 
 
 def score_sizes(problem, b, leaves, dout, weights, lse, visible, v):
-    """Of the gradient of each score, and of each row's sink."""
+    """The errors of each score's gradient, and of each row's sink."""
     dweights = dropped(problem, b, dout @ v.abs().transpose(1, 2))
     if problem.normaliser == "sigmoid":
         return dweights * weights * (1 - weights), None
@@ -105,7 +105,7 @@ def sums_of_sizes(problem, arrays):
         if row is not None:
             of_sink += row.sum(-1)
         scaled = leaves["scale"].expand(problem.heads)[:, None, None].abs() * dz
-        # What a weight of 1 adds to a gradient at most, over a row or a column.
+        # The most that a weight of 1 adds to a gradient, over a row or a column.
         gain = 2 * largest((dout @ v.abs().transpose(1, 2)).numpy()) * max(dz.shape[1:])
         take("gain", gain * leaves["scale"].abs().max() * torch.stack([q.abs().max(), k.abs().max()])
              if dz.numel() else torch.zeros(1))
@@ -124,7 +124,7 @@ def sums_of_sizes(problem, arrays):
 
 @dataclasses.dataclass
 class Tensor:
-    """What is right for one result, and by which measure."""
+    """The expected value of one result, and the measure of its error."""
     name: str
     wanted: np.ndarray
     measure: typing.Callable

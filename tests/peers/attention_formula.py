@@ -49,7 +49,7 @@ def similarity(kind, q, k):
 
 
 def softmax(z, visible, sink):
-    """Weights and log-sum-exp of the visible scores; a row that sees nobody has weights 0."""
+    """Weights and log-sum-exp of the visible scores; a row that sees no key has weights 0."""
     hidden = torch.full_like(z, -torch.inf)
     most = torch.where(visible, z, hidden).detach().amax(-1) if z.shape[-1] else hidden.sum(-1)
     if z.shape[-1] == 0:

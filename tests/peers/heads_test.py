@@ -35,7 +35,7 @@ def heed_heads(program):
 
 
 def scores(weights):
-    """Of one head's [T, T], as docs/api.md defines them."""
+    """The scores of one head's [T, T], as docs/api.md defines them."""
     length = len(weights)
     place = torch.arange(length, dtype=weights.dtype)
     entropy = -(weights * weights.clamp_min(1e-300).log()).sum(1)

@@ -1,4 +1,4 @@
-// What people give a server by mistake or in abundance: each is answered, and the next one too.
+// Mistaken or excessive input to a server: each request is answered, and the next one too.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -71,7 +71,7 @@ TEST(BadInput, APairMayHaveAnEmptySide) {
   const Served served(test::served_options(), model);
   expect_whole(served, {{"text", "the cat"}, {"pair", ""}});
   httplib::Client client = served.client();
-  // Byte tokens put nothing around the texts, so of nothing at all there is nothing to read.
+  // Byte tokens put nothing around the texts, so empty texts give no token.
   expect_error(post(client, "/api/v1/sessions", {{"text", ""}, {"pair", ""}}), 400, "bad_request");
   expect_whole(served, {{"text", ""}, {"pair", "the mat"}});
 }
@@ -119,7 +119,7 @@ TEST(BadInput, AnAblationOfEverythingIsASessionLikeOthers) {
   EXPECT_NEAR(late["without"].get<double>(), 0, 1e-6);
 }
 
-// One layer of somebody's arrays.
+// A session of one layer of arrays.
 struct ArraysServed {
   ArraysServed(std::int64_t heads, std::int64_t tokens)
       : session(random(heads, tokens)), server(options()) {}

@@ -1,4 +1,4 @@
-// Work that nobody waits for any more stops.
+// Work whose result is no longer wanted stops.
 #include <atomic>
 #include <functional>
 #include <future>
@@ -42,7 +42,8 @@ TEST(Cells, StopBetweenBlocksWhenTheClientIsGone) {
                     "the request was cancelled");
 }
 
-// What a client is sent by a long answer whose work ends like this, and whether it ends well.
+// The text that a client receives from a long answer whose work ends like this, and whether it is
+// complete.
 std::pair<std::string, bool> sent_by(
     const std::function<std::string(Cancel&, LiveSession&)>& compute,
     const char* type = "application/json") {

@@ -1,4 +1,4 @@
-// What is judged before a body is read, how much is read, and for how long.
+// What is checked before a body is read, how much is read, and for how long.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ std::string post_head(const Served& served, const std::string& more, bool with_t
                      served.server.port(), token, more);
 }
 
-// Of a head that announces a body which never comes: the server must not wait for it.
+// The answer to a head that announces a body which never comes: the server must not wait for it.
 std::string answer_to_head(const Served& served, const std::string& head) {
   const RawClient client(served.server.port());
   client.send(head);
@@ -182,7 +182,8 @@ TEST(ServerFront, ARequestThatDripsIsDroppedWhenItsTimeIsOver) {
   }
 }
 
-// A worker that read a half would wait for the rest longer than the client waits for its answer.
+// A worker that read half a request would wait for the rest longer than the client waits for its
+// answer.
 TEST(ServerFront, SilentClientsAndHalvesOfRequestsHoldNoWorker) {
   const Served served(test::served_options({.request_time = std::chrono::hours(1), .workers = 1}));
   std::vector<RawClient> idle;

@@ -1,4 +1,4 @@
-// Who is let in, and what the rest is told.
+// Which requests are allowed, and the answers to others.
 #include "serve/gate.h"
 
 #include <fmt/format.h>

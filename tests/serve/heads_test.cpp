@@ -71,7 +71,7 @@ TEST(ServerHeads, WhatDoesNotExistIsRefused) {
   expect_error(post("[]nonsense"), 400, "bad_request");
 }
 
-// What is wrong with a pattern is found while it is computed: the error is the answer.
+// An invalid pattern is found while it is computed: the error is the answer.
 TEST(ServerHeads, APatternThatIsNoneIsSaid) {
   const Served served;
   httplib::Client client = served.client();

@@ -1,4 +1,4 @@
-// Many clients, silent ones, and those that leave: the server goes on.
+// Many clients, silent ones, and ones that leave: the server keeps working.
 #include <fmt/format.h>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// A connection that sends only what it is told.
+// A connection that sends only what it is told to.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -45,14 +45,14 @@ class RawClient {
     return sent;
   }
 
-  /// What is there already.
+  /// Receives what has already arrived.
   std::string receive_now() const {
     std::array<char, 4096> part;
     const ssize_t size = ::recv(socket_, part.data(), part.size(), MSG_DONTWAIT);
     return {part.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
   }
 
-  /// What comes until the server closes the connection.
+  /// Receives until the server closes the connection.
   std::string receive() const {
     return receive_until([](const std::string&) { return false; });
   }

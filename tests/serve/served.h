@@ -1,4 +1,4 @@
-// A real server on a free port, over a small random GPT-2, and clients that talk to it.
+// A real server on a free port with a small random GPT-2, and clients for it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -68,8 +68,7 @@ inline ServerOptions served_options(const ServerLimits& limits = {}) {
   return {.token = kToken, .limits = limits};
 }
 
-/// A client that waits as long as a machine with other work may take: the library gives up after 5
-/// seconds.
+/// A client with a patience for busy machines: the library's default is 5 seconds.
 inline httplib::Client client_of(int port, bool with_token = true) {
   httplib::Client client("127.0.0.1", port);
   client.set_keep_alive(true);
@@ -126,7 +125,7 @@ inline httplib::Result post_text(httplib::Client& client, const std::string& tex
   return post(client, nlohmann::json({{"text", text}}).dump());
 }
 
-/// That this process has computed: it does not depend on what else the machine does.
+/// The CPU time of this process, which does not depend on the machine's other work.
 inline double cpu_seconds() {
   timespec used{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);

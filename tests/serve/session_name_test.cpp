@@ -1,4 +1,4 @@
-// Which posts open the same session, and what a session is called.
+// Which posts open the same session, and the names of sessions.
 #include <future>
 
 #include "serve/served.h"
@@ -47,7 +47,7 @@ TEST(SessionName, DeletedIsGone) {
   expect_error(client.Get(path + "/self/0/0/tile/0/0/0"), 404, "unknown_session");
 }
 
-// The model of the folder in a server of its own, which opens the text.
+// The name in a separate server with the folder's model, which opens the text.
 std::string name_in_a_new_server(const std::filesystem::path& folder, const std::string& text) {
   const LoadedModel model = load_model(folder);
   const Served served(test::served_options(), model);

@@ -1,4 +1,4 @@
-// Sessions: what is posted, what comes back, what is refused, what is dropped.
+// Sessions: posts, answers, errors, and dropped sessions.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -172,7 +172,7 @@ TEST(ServerSession, ATextThatAnotherReplacesStopsItsPass) {
                "unknown_session");
   const json fresh = served.open("the cat");
   EXPECT_EQ(fresh["session"], json::parse(answer->body)["session"]);
-  // One whose pass has ended stays: nothing is won by dropping it.
+  // A session whose pass has ended stays: dropping it would save nothing.
   post(client, json({{"text", "the mat"}, {"replaces", fresh["session"]}}).dump());
   EXPECT_EQ(client.Get("/api/v1/sessions/" + fresh["session"].get<std::string>())->status, 200);
 }

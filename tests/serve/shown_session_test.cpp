@@ -1,4 +1,4 @@
-// A session that is handed to the server as it is: of arrays, or of a model that has run already.
+// A session given to the server: from arrays, or from a model that has already run.
 #include "heed/inspect/arrays.h"
 #include "inspect/answers/live_session.h"
 #include "serve/served.h"

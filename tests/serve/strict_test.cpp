@@ -1,4 +1,4 @@
-// What a client sends by mistake is refused by its name, and a client that leaves ends its work.
+// A client's mistakes are rejected by name, and a client that leaves ends its work.
 #include <fmt/format.h>
 #include <httplib.h>
 
@@ -59,7 +59,7 @@ TEST(StrictApi, AnExportNamesTheViewThatIsMissingOrWrong) {
     EXPECT_EQ(exported(query).substr(0, 9), "view is \"") << exported(query);
 }
 
-// Writes for a while.
+// Generates for a while.
 LoadedModel slow_translator() {
   LoadedModel model{.name = "slow", .folder = {}, .model = {}, .tokenizer = {}};
   model.tokenizer = train_byte_bpe(test::kServedText, {.vocabulary_size = 280});
@@ -85,7 +85,7 @@ TEST(ClientThatLeaves, EndsTheWritingOfItsTarget) {
 #endif
   const LoadedModel model = slow_translator();
   ServerOptions options = test::served_options();
-  options.limits.workers = 1;  // who comes next waits for it
+  options.limits.workers = 1;  // the next one waits for it
   const test::Served served(options, model);
   const double begin = test::cpu_seconds();
   ASSERT_TRUE(

@@ -1,4 +1,4 @@
-// Tiles at every zoom, from every way to make them, against the plain softmax.
+// Tiles at every zoom, computed in every way, compared with the plain softmax.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Case {
   bool max() const { return std::string_view(pool) == "max"; }
 };
 
-// Where a tile stands: its cells are of `block` x `block` entries.
+// The place of a tile: its cells have `block` x `block` entries.
 struct TilePlace {
   int z;
   std::int64_t y;
@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, ServerTiles,
                                          Case{1301, "weight", "mean"}, Case{1301, "score", "max"},
                                          Case{2051, "weight", "max"}));
 
-// Right to half a step; the ends of the code, 2^-24 and 1, are exact.
+// Exact to half a step; the ends of the code, 2^-24 and 1, are exact.
 double wrong_steps(std::uint8_t byte, double cell) {
   if (std::isnan(cell)) return byte;
   if (byte == 1) return std::max(0.0, std::log2(cell) + 24);

@@ -1,4 +1,4 @@
-// The page's types, held against what the server really answers.
+// The page's types, compared with the server's real answers.
 #include <map>
 #include <regex>
 #include <sstream>

@@ -1,4 +1,4 @@
-// Rows, arcs, margins and cells against the plain softmax.
+// Rows, arcs, margins and cells compared with the plain softmax.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What the server answers about words and flows, and what it refuses.
+// The server's answers about words and flows, and its errors.
 #include <cmath>
 #include <cstring>
 #include <sstream>
@@ -128,7 +128,7 @@ TEST_F(WordsServer, WhatThereIsNotIsRefusedByName) {
   expect_error(client.Get(path + "/flow?by=magic"), 400, "bad_request");
   expect_error(client.Get(path + "/flow?progress=2"), 400, "bad_request");
   expect_error(client.Get(path + "/flow/graph?format=pdf"), 400, "bad_request");
-  // What is found out behind the headers stands in the answer's place.
+  // An error found after the headers replaces the answer.
   EXPECT_EQ(get("/beams")["error"]["code"], "bad_request");
   EXPECT_EQ(get("/next?mask=1")["error"]["code"], "bad_request");
 }

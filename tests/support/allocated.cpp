@@ -1,5 +1,5 @@
-// The allocator of the tests that ask what is in use, with a count of its own. glibc's mallinfo2
-// counts what a thread keeps for itself after free(), so it depended on which thread ran a task.
+// The allocator for tests that measure memory in use, with its own count. glibc's mallinfo2 also
+// counts what a thread keeps after free(), so it depended on which thread ran a task.
 #include "support/allocated.h"
 
 #ifdef HEED_COUNTS_ALLOCATIONS

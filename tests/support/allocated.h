@@ -1,4 +1,4 @@
-// Bytes that the allocator has given out and not got back.
+// Bytes allocated and not yet freed.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace heed::test {
 
-/// Bytes in use, of all threads; 0 where nobody says.
+/// Bytes in use by all threads; 0 if unknown.
 std::int64_t allocated_bytes();
 bool are_bytes_counted();
 

@@ -16,8 +16,8 @@ inline std::vector<double> values(const ConstView& view) {
   return {copy.data<double>(), copy.data<double>() + copy.element_count()};
 }
 
-/// Largest |a - b| over the largest |b| (or 1e-30); equal infinities count as equal, a NaN or an
-/// infinity on one side only as infinitely far.
+/// Largest |a - b| over the largest |b| (or 1e-30); equal infinities count as equal; a NaN or
+/// infinity on one side only counts as infinitely far.
 inline double distance(const ConstView& a, const ConstView& b) {
   if (!(a.shape() == b.shape())) return INFINITY;
   const std::vector<double> x = values(a);

@@ -1,4 +1,4 @@
-// Runs a check of the attention operator with every kernel that serves the problem.
+// Runs a check of the attention operator with every kernel that supports the problem.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 
 namespace heed::test {
 
-/// Calls `check` with `args` under each kernel of the forward pass that serves them; the backward
-/// pass of a name that it lacks takes its own best.
+/// Calls `check` with `args` for each forward kernel that supports them; if the backward pass lacks
+/// the name, it uses its best kernel.
 template <typename Check>
 void for_every_kernel(AttentionArgs args, const Check& check) {
   for (const auto& candidate : forward_candidates()) {

@@ -122,7 +122,7 @@ inline Session family_session(const LoadedModel& model,
   return session;
 }
 
-/// The sum of the weights of a row: what a sink does not take.
+/// The sum of a row's weights, which excludes the sink's.
 inline double share_of_tokens(const LayerAttention& layer, std::int64_t head, std::int64_t query) {
   const Scores& scores = layer.scores;
   if (!scores.sink.given()) return 1;

@@ -1,4 +1,4 @@
-// Gradients by central differences in double: what every backward is checked against.
+// Gradients by central differences in double, with which every backward pass is compared.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Memory between two pages that nobody may touch: one read or write outside ends the test program.
+// Memory between two inaccessible pages: a single read or write outside ends the test program.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 
 namespace heed::test {
 
-enum class Edge : std::uint8_t { kBegin, kEnd };  // of the pages, where the tensor lies
+enum class Edge : std::uint8_t { kBegin, kEnd };  // the page next to which the tensor is placed
 
 class Guarded {
  public:

@@ -1,4 +1,4 @@
-// Arguments that nobody means: views, lists and numbers drawn to be wrong, or nearly right.
+// Invalid arguments: views, lists and numbers drawn to be wrong, or nearly right.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ T one_of(Random& random, const T (&all)[count]) {
   return all[random.below(count)];
 }
 
-// Views on memory that holds them: of any type, shape and strides, or changed in one of these.
+// Views within allocated memory: of any type, shape and strides, or changed in one of these.
 class Memory {
  public:
   View view(Random& random, const ConstView& like) {

@@ -1,5 +1,5 @@
-// The keys of a padded problem again in other memory: in pages that lie anywhere, or in a ring.
-// What holds no key is NaN (i8: -1 with scales of NaN).
+// The keys of a padded problem in other memory: in pages at any place, or in a ring. Unused slots
+// are NaN (i8: -1 with scales of NaN).
 #pragma once
 
 #include <cstring>
@@ -12,7 +12,7 @@
 
 namespace heed::test {
 
-/// Keys with the memory that they look at.
+/// Keys with the memory that they refer to.
 struct HeldKeys {
   Tensor k, v, k_scales, v_scales;
   Tensor table = {};
@@ -75,8 +75,8 @@ inline HeldKeys rearranged(const HeldKeys& held, const Shape& to,
           .v_scales = scattered(held.v_scales, to, lengths, place)};
 }
 
-/// Pages of `size` in shuffled order, some of which belong to nobody; entries past the keys are
-/// wild.
+/// Pages of `size` in shuffled order, some of which are unused; entries past the keys are
+/// arbitrary.
 inline HeldKeys paged(const HeldKeys& held, std::int64_t size,
                       const std::vector<std::int64_t>& lengths, DType table = DType::kI32) {
   const auto batch = std::ssize(lengths);

@@ -1,1 +1,1 @@
-// Nothing of its own: the headers that all tests share are compiled here, once.
+// Compiles the headers that all tests share, once.

@@ -28,7 +28,7 @@ inline Tensor random_ids(const Shape& shape, std::int64_t bound, std::uint64_t s
   return ids;
 }
 
-/// The largest |a - b|; NaN where one of them is NaN, so that no comparison with it holds.
+/// The largest |a - b|; NaN if either is NaN, so that no comparison with it holds.
 inline double largest_difference(const ConstView& a, const ConstView& b) {
   const Tensor left = Tensor::converted(a, DType::kF64);
   const Tensor right = Tensor::converted(b, DType::kF64);

@@ -1,4 +1,4 @@
-// The gradients of everything that scores can be, by finite differences in double.
+// The gradients of every form of score, by finite differences in double.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ class ScoreGradients : public testing::TestWithParam<ScoreKind> {
  protected:
   explicit ScoreGradients(std::int64_t most_samples) : samples(most_samples) {}
 
-  std::int64_t samples;  // elements of an input that are tried
+  std::int64_t samples;  // number of tested elements per input
   Tensor bias, slopes, sinks;
   AttentionArgs args;
 
@@ -48,7 +48,7 @@ class ScoreGradients : public testing::TestWithParam<ScoreKind> {
     expect_gradient(input, gradient, [&] { return objective(); }, 1e-6, samples);
   }
 
-  /// Of what `request` asks for.
+  /// Checks the gradients that `request` names.
   void expect_of_scores(const AttentionGrads& grads) {
     if (bias.given()) expect(bias, grads.dbias);
     if (GetParam().sink) expect(sinks, grads.dsink);
@@ -58,7 +58,7 @@ class ScoreGradients : public testing::TestWithParam<ScoreKind> {
   }
 };
 
-/// What scores of Tq x Tk can be; dropout apart.
+/// Forms of Tq x Tk scores, without dropout.
 inline std::vector<ScoreKind> gradient_kinds(std::int64_t queries, std::int64_t keys) {
   return {{.name = "Dot"},
           {.name = "ScaleOfEachHead", .scores = {.scale = {0.5, 0, -1, 2}}},

@@ -1,4 +1,4 @@
-// What scores can be, one thing at a time: for tests that hold for all of them.
+// Forms of scores, one feature each, for tests that hold for all of them.
 #pragma once
 
 #include <ostream>
@@ -24,7 +24,7 @@ inline void PrintTo(const ScoreKind& kind,
   *out << kind.name;
 }
 
-/// With positions, but for the plain one: the fastest kernel has none.
+/// With positions, except the plain one, because the fastest kernel has none.
 inline std::vector<ScoreKind> score_kinds() {
   return {{.name = "Plain"},
           {.name = "Alibi", .alibi = true},

@@ -1,5 +1,4 @@
-// The test data that lie beside the checkout, not in it. Tests that need them skip, and say so,
-// where they are absent.
+// Test data beside the checkout, not in it. Tests that need missing data skip and say so.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -39,7 +39,7 @@ class Post {
     if (letter.size() != into.size()) throw std::runtime_error("a message of another size");
     if (!letter.empty()) std::memcpy(into.data(), letter.data(), letter.size());
   }
-  /// A rank has failed: nobody waits for it.
+  /// A rank has failed: no rank waits for it any longer.
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
@@ -83,7 +83,7 @@ class ThreadRank : public Ranks {
   int count_;
 };
 
-/// Whether a rank threw this of its own, not because another one had failed.
+/// Whether this is a rank's own exception, not a consequence of another rank's failure.
 inline bool is_to_blame(const std::exception_ptr& thrown) {
   try {
     if (thrown) std::rethrow_exception(thrown);
@@ -94,7 +94,7 @@ inline bool is_to_blame(const std::exception_ptr& thrown) {
   return false;
 }
 
-/// Runs `work(ranks)` on so many threads; rethrows what the lowest rank threw that was to blame.
+/// Runs `work(ranks)` on this many threads; rethrows the own exception of the lowest failed rank.
 inline void on_ranks(int count, const std::function<void(Ranks&)>& work) {
   Post post;
   std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(count));
@@ -104,7 +104,7 @@ inline void on_ranks(int count, const std::function<void(Ranks&)>& work) {
       ThreadRank here(post, rank, count);
       try {
         work(here);
-      } catch (const AnotherRankFailed&) {  // which may still wait to hear how this one ended
+      } catch (const AnotherRankFailed&) {  // which may still wait for this rank's result
         thrown[static_cast<std::size_t>(rank)] = std::current_exception();
       } catch (...) {
         thrown[static_cast<std::size_t>(rank)] = std::current_exception();

@@ -1,4 +1,4 @@
-// Small training runs and what they leave, for tests.
+// Small training runs and their output, for tests.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 
 namespace heed::test {
 
-/// Hears and remembers; `at_step` may do anything, `stop_at` ends the run there.
+/// Records events; `at_step` may do anything, `stop_at` ends the run there.
 class Recorder : public TrainListener {
  public:
   void stepped(const TrainProgress& progress) override {

@@ -60,7 +60,7 @@ TEST(TensorMemory, ATensorOutlivesTheThreadThatMadeIt) {
   std::thread([&tensor] { tensor = Tensor(); }).join();
 }
 
-// More than is kept (256 MiB), so that blocks go back to the system on the way.
+// More than is kept (256 MiB), so that blocks are returned to the system meanwhile.
 TEST(TensorMemory, ManySizesComeAndGo) {
   for (std::int64_t megabytes = 1; megabytes < 40; ++megabytes) {
     std::vector<Tensor> some;

@@ -9,7 +9,7 @@
 namespace heed {
 namespace {
 
-// A view of a tensor that is about to go would outlive its memory.
+// A view of a temporary tensor would outlive its memory.
 static_assert(std::is_convertible_v<Tensor&, View> && std::is_convertible_v<Tensor&, ConstView> &&
               std::is_convertible_v<const Tensor&, ConstView>);
 static_assert(!std::is_convertible_v<Tensor, View> && !std::is_convertible_v<Tensor, ConstView> &&

@@ -1,4 +1,4 @@
-// vocab.json and merges.txt, and what tokenizer_config.json says beside them.
+// vocab.json and merges.txt, with the settings of tokenizer_config.json.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// What AutoTokenizer of transformers 5.23 gives for such a folder.
+// The result of AutoTokenizer in transformers 5.23 for such a folder.
 TEST(Gpt2Files, PutBeginAndEndWhereTheConfigurationAsks) {
   const test::Scratch scratch;
   write_file(scratch / "vocab.json",

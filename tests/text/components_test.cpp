@@ -1,4 +1,4 @@
-// Small tokenizers of every kind, tests/text/tokenizers, against what `tokenizers` gives for them:
+// Small tokenizers of every kind, tests/text/tokenizers, compared with `tokenizers`:
 // tools/make_tokenizer_cases.py wrote cases.json, rules.json and settings.json.
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ const json& all_cases() {
   return cases;
 }
 
-// Bytes that are not UTF-8 come back as they are; `tokenizers` gives U+FFFD for them.
+// Invalid UTF-8 bytes are restored unchanged; `tokenizers` gives U+FFFD for them.
 bool is_whole(const std::string& text) { return find_invalid_utf8(text) < 0; }
 
 class Components : public testing::TestWithParam<const char*> {
@@ -79,8 +79,8 @@ INSTANTIATE_TEST_SUITE_P(OfEveryKind, Components,
                            return name;
                          });
 
-// Each with one rule at its edge, as `tokenizers` has it: what the vocabulary lacks, blanks of
-// added tokens, byte tokens, regular expressions.
+// Each with one rule at its limits, compared with `tokenizers`: missing pieces, spaces of added
+// tokens, byte tokens, regular expressions.
 TEST(TokenizerRules, GiveTheIdsOfTokenizers) {
   const json all = json::parse(read_file(own_folder() / "rules.json"));
   for (const json& rule : all) {
@@ -98,8 +98,7 @@ TEST(TokenizerRules, GiveTheIdsOfTokenizers) {
   }
 }
 
-// A tokenizer_config.json that says otherwise than the tokenizer.json beside it, as transformers
-// reads the two.
+// A tokenizer_config.json that contradicts the tokenizer.json beside it, read like in transformers.
 TEST(TokenizerSettings, GiveTheIdsOfTransformers) {
   const test::Scratch scratch;
   for (const json& setting : json::parse(read_file(own_folder() / "settings.json"))) {

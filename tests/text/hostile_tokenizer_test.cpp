@@ -1,4 +1,4 @@
-// Tokenizer files and inputs that nobody should have made: one line, no crash, bounded memory.
+// Malicious tokenizer files and inputs: one line of error, no crash, bounded memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ std::filesystem::path tokenizers() {
 
 class HostileTokenizer : public testing::Test {
  protected:
-  // What it says of the file; empty where it loads and encodes.
+  // The error for the file; empty if it loads and encodes.
   std::string outcome(const std::string& content) {
     try {
       read_tokenizer(TokenizerFile(path_.string(), content))
@@ -184,7 +184,7 @@ TEST_F(HostileTokenizer, ALongRunOfOneCharacterTakesNoQuadraticTime) {
   }
 }
 
-// A table whose offsets lead anywhere: look-ups stay inside.
+// A table with arbitrary offsets: look-ups stay inside.
 TEST(HostileCharsmap, RandomTablesAreReadWithinTheirBounds) {
   Random random(3);
   for (int round = 0; round < 2000; ++round) {

@@ -1,5 +1,5 @@
-// Templates against the texts that transformers writes (tests/peers/chat_templates_test.py), and
-// what they may not do.
+// Templates compared with the texts that transformers renders (tests/peers/chat_templates_test.py),
+// and what they may not do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

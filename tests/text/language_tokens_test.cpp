@@ -35,7 +35,7 @@ class LanguageTokens : public testing::Test {
   test::Scratch scratch_;
 };
 
-// What AutoTokenizer of transformers 5.23 gives for such a folder.
+// The result of AutoTokenizer in transformers 5.23 for such a folder.
 TEST_F(LanguageTokens, StandWhereTheirClassPutsThem) {
   EXPECT_THAT(ids(R"({"tokenizer_class": "NllbTokenizer"})"), ElementsAre(5, 1, 2, 3));
   EXPECT_THAT(ids(R"({"tokenizer_class": "MBartTokenizerFast"})"), ElementsAre(1, 2, 3, 4));

@@ -1,4 +1,4 @@
-// Every tokenizer of the shared data against the ids, offsets and texts of `tokenizers`,
+// Every tokenizer of the shared data compared with the ids, offsets and texts of `tokenizers`,
 // SentencePiece, tiktoken and ggml.
 #include <gtest/gtest.h>
 

@@ -31,7 +31,7 @@ TEST(Utf8, FindsTheFirstInvalidByte) {
   EXPECT_EQ(find_invalid_utf8(std::string_view("\0a", 2)), -1);
 }
 
-// As Python's and Rust's decoders have it.
+// Like Python's and Rust's decoders.
 TEST(Utf8, BrokenBytesBecomeOneReplacementForEachBeginning) {
   const std::string r = "\xEF\xBF\xBD";
   EXPECT_EQ(repaired_utf8("aé日🦉\n"), "aé日🦉\n");

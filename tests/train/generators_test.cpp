@@ -1,4 +1,4 @@
-// What heed generates has the answer that it says.
+// heed's generated puzzles have the stated answers.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

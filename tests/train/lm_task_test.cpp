@@ -1,4 +1,4 @@
-// What a model for the next token reads: pieces of the text, and random sequences that begin again.
+// Inputs of a model for the next token: pieces of the text, and repeated random sequences.
 #include "train/lm_task.h"
 
 #include <gtest/gtest.h>

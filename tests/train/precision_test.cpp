@@ -1,4 +1,5 @@
-// What may change how a step is computed and not what it is: bf16 products, activations made again.
+// Settings that change how a step is computed but not its result: bf16 products, recomputed
+// activations.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -95,7 +96,7 @@ class Recomputed : public test::TaskRun {
     }
   }
 
-  // What a pass of the family keeps for its backward pass.
+  // Bytes that a pass of the family keeps for its backward pass.
   std::int64_t kept_bytes(const Model& model, Recompute recompute) {
     const std::vector<std::int32_t> ids(64, 3);
     Saved saved;
@@ -143,7 +144,7 @@ TEST_F(Recomputed, ActivationsTakeNoMemoryMeanwhile) {
   const std::int64_t without_attention = kept_bytes(*model, Recompute::kAttention);
   const std::int64_t inputs = kept_bytes(*model, Recompute::kBlocks);
   EXPECT_LT(4 * without_attention, 3 * all);
-  // Of each branch its input, of the last norm and the head theirs.
+  // The input of each branch, of the last norm and of the head.
   const std::int64_t stream = 64 * 32 * std::int64_t{sizeof(float)};
   EXPECT_EQ(inputs, (4 * 2 + 2) * stream);
 }

@@ -34,7 +34,7 @@ class SmallRun : public testing::Test {
         {.config = config_, .folder = scratch_ / folder, .resume = resume, .stopped = &stopped_},
         recorder_);
   }
-  // Stops after `step` as Ctrl-C does.
+  // Stops after `step`, like Ctrl-C.
   void run_until(std::int64_t step, const std::string& folder) {
     recorder_.stop_at = step;
     EXPECT_THROW(run(folder), Error);

@@ -65,7 +65,7 @@ class TaskRun : public SmallRun {
     with("tokens", &TaskRun::label_tokens);
   }
 
-  // Stopped after a step and gone on with: the rows are those of a run that was not.
+  // A run stopped after a step and resumed has the same rows as an uninterrupted one.
   void expect_the_same_resumed() {
     run("whole");
     run_until(13, "parts");

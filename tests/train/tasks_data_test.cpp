@@ -1,4 +1,4 @@
-// Data that are not what they were, or no data, of each task.
+// Changed or missing data, for each task.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ class DataOfTasks : public test::TaskRun {
     EXPECT_HEED_ERROR(run(folder, /*resume=*/true), code, message);
   }
 
-  // What happens to the data of a run that is stopped and goes on; `empty` is what is said then.
+  // Changes the data of a run that is stopped and resumed; `empty` is the error for empty data.
   void expect_each_is_named(const std::string& task, const std::string& empty) {
     const std::string before = read_file(data());
     run_until(6, task);

@@ -1,4 +1,4 @@
-// What does not fit a task is named.
+// Settings that do not fit a task are named.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

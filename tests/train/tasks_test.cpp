@@ -127,7 +127,7 @@ TEST_F(Tasks, MasksAreThoseOfBert) {
   EXPECT_NEAR(kept / static_cast<double>(asked), 0.1, 0.03);
 }
 
-// What an example was before its masks: two texts, the second empty where there is one.
+// An example without its masks: two texts, the second empty if there is only one.
 std::pair<std::vector<TokenId>, std::vector<TokenId>> texts_of(Example example, TokenId sep) {
   for (std::size_t t = 0; t < example.ids.size(); ++t)
     if (example.targets[t] >= 0) example.ids[t] = example.targets[t];

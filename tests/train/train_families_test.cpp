@@ -1,4 +1,4 @@
-// Training of a family that the run's configuration names.
+// Training of a family named in the run's configuration.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

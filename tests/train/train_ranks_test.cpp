@@ -1,4 +1,4 @@
-// Several ranks that train one model: the losses of one process, whoever stops or fails.
+// Several ranks that train one model: the losses of one process, whichever rank stops or fails.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Runs that stop, are stopped, and go on.
+// Runs that stop, are stopped, and resume.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,18 +1,18 @@
-// The grammar of addresses, #look/L5.H1+H2/i=17/j=3/scale=sqrt; tests/vectors/addresses.json holds it in both languages.
+// The grammar of addresses, #look/L5.H1+H2/i=17/j=3/scale=sqrt; tests/vectors/addresses.json checks both languages.
 import {readFilter} from './head_filter';
 import type {Place, Selection} from './selection';
 import {kArcs, kBys, kLines, kMostHeads, kNothing, kPairs, kQuantities, kRotations, kScales, kShows, kStacks, kSteps, kUnits, kViewNames} from './selection';
 import {readVersus} from './versus';
 
 export const kMostLinked = 2000;  // characters of a text in an address
-const kMostSaid = 40;  // characters of an address that is wrong
+const kMostSaid = 40;  // characters shown of a wrong address
 
-/** A part of an address that is wrong, what it may be, and both in a sentence. */
+/** A wrong part of an address, its allowed values, and both in a sentence. */
 export interface Wrong { found: string; expected: string; said: string }
 
 export interface Address {
-  selection: Selection | null;  // null where it names no head
-  wrong: Wrong[];               // what is left out of it
+  selection: Selection | null;  // null if it names no head
+  wrong: Wrong[];               // parts that were ignored
 }
 
 function isOneOf<Name extends string>(names: readonly Name[], text: string): text is Name {
@@ -24,7 +24,7 @@ export function list(names: readonly string[]): string {
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
 }
 
-/** A part of the address behind the heads: how it is read (null: it is wrong) and written (null: it is left out). */
+/** A part of the address after the heads: how it is parsed (null: wrong) and written (null: omitted). */
 interface Part {
   name: string;
   expected: string;
@@ -44,7 +44,7 @@ function readZoom(value: string): Partial<Selection> | null {
   return queries && keys && more.length === 0 ? {zoom: {queries, keys}} : null;
 }
 
-/** Browsers write some letters as %3E; a blank may be a plus sign. */
+/** Browsers encode some letters as %3E; a space may be a plus sign. */
 function readFilterPart(value: string): Partial<Selection> | null {
   const plain = value.replace(/\+/g, ' ').replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(parseInt(digits, 16)));
   const filter = plain.replace(/ +/g, ' ').trim();
@@ -56,7 +56,7 @@ function readScores(value: string): Partial<Selection> | null {
   return first === undefined || second === undefined ? null : {scores: [first, second]};
 }
 
-/** As browsers write it, or as it is. */
+/** Encoded like in browsers, or unencoded. */
 function readText(field: 'model' | 'text' | 'second', value: string): Partial<Selection> | null {
   try {
     const text = decodeURIComponent(value);
@@ -188,7 +188,7 @@ const kParts: readonly Part[] = [
 const kPlace = /^(?:(?:([a-z]+)\.)?L(\d{1,4})\.)?H(\d{1,4})$/;
 const kPlaces = 'a head as in L2.H4, L2.H4+H1 or cross.L2.H4';
 
-/** `cross.L2.H4+H1+L3.H0`: what a head does not say is as of the head before it; null where it is none. */
+/** `cross.L2.H4+H1+L3.H0`: missing parts are those of the previous head; null if invalid. */
 function readPlaces(text: string): Place[] | null {
   const places: Place[] = [];
   for (const part of text.split('+')) {
@@ -224,7 +224,7 @@ export function format(selection: Selection): string {
   return [selection.view, formatPlaces(selection.places), ...parts].join('/');
 }
 
-/** Reads a part into the selection; what is wrong with it, null where nothing is. */
+/** Parses a part into the selection; returns its error, or null. */
 function readPart(selection: Selection, part: string): Wrong | null {
   const [name = '', ...values] = part.split('=');
   const known = kParts.find((each) => each.name === name);
@@ -243,7 +243,7 @@ function noHead(address: string, found: string, expected: string): Address {
   return {selection: null, wrong: [{found, expected, said}]};
 }
 
-/** Reads an address with or without its `#`; what it does not know is left out. */
+/** Parses an address with or without its `#`; ignores unknown parts. */
 export function parse(hash: string): Address {
   const address = hash.replace(/^#/, '');
   const [view = '', heads = '', ...rest] = address.split('/');
@@ -264,7 +264,7 @@ export function parse(hash: string): Address {
   return {selection, wrong};
 }
 
-/** What is wrong with an address, a sentence each; nothing where there is none. */
+/** The errors of an address, one sentence each; empty without errors. */
 export function remarks(hash: string, {wrong}: Address): string[] {
   return /^#?$/.test(hash) ? [] : wrong.map(({said}) => said);
 }

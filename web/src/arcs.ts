@@ -1,12 +1,12 @@
-// Which weights of a row get an arc, as the server chooses them; what is left is the rest.
+// Which weights of a row get an arc, like the server chooses them; the others are the rest.
 
 export interface Edge { query: number; key: number; weight: number }
 export interface Rest { count: number; weight: number }
 
-/** The end of an edge that is not the shown token: its key, or in a column its query. */
+/** The end of an edge other than the shown token: its key, or in a column its query. */
 export function otherEnd({query, key}: Edge, to: boolean): number { return to ? query : key; }
 
-/** What a token (or a span) attends to; in a column, what attends to it. */
+/** The keys of a token (or a span); in a column, its queries. */
 export interface Line {
   weights: (number | null)[];
   largest: number;
@@ -24,7 +24,7 @@ export interface Arcs {
 
 /** The largest weights that make up `topP` of the line, at most `most`; ties to the lower position; NaN is masked. */
 export function arcs(weights: Float32Array, topP: number, most: number): Arcs {
-  const best: {at: number; weight: number}[] = [];  // the largest first
+  const best: {at: number; weight: number}[] = [];  // largest first
   let sum = 0;
   let count = 0;
   for (let at = 0; at < weights.length; ++at) {
@@ -47,18 +47,18 @@ export function arcs(weights: Float32Array, topP: number, most: number): Arcs {
   };
 }
 
-/** The same of differences: the largest of either sign. */
+/** The same for differences: the largest of either sign. */
 export function signedArcs(weights: Float32Array, topP: number, most: number): Arcs {
   const {edges, ...of} = arcs(weights.map(Math.abs), topP, most);
   return {...of, edges: edges.filter(({weight}) => weight > 0).map(({at}) => ({at, weight: weights[at]!}))};
 }
 
-/** As answers in JSON have them: null where masked. */
+/** Values in JSON answers: null where masked. */
 export function withNulls(weights: Float32Array): (number | null)[] {
   return Array.from(weights, (weight) => Number.isNaN(weight) ? null : weight);
 }
 
-/** A token that is pointed at alone is read out with what it attends to most. */
+/** For a hovered token, reads out what it attends to most. */
 export function largestOf(line: Line | null): number | null {
   const best = (line?.weights ?? []).reduce<{at: number; weight: number}>((most, weight, at) =>
     weight !== null && Math.abs(weight) > Math.abs(most.weight) ? {at, weight} : most, {at: -1, weight: 0});

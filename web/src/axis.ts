@@ -1,14 +1,14 @@
-// Where a value stands along an axis, and the round steps between its ticks.
+// The place of a value along an axis, and the round steps between its ticks.
 
 type Range = readonly [number, number];
 
-/** From values to places, logarithmically; values beyond the ends stand at them. */
+/** Maps values to places, logarithmically; values beyond the ends are clamped. */
 export function logAxis([from, to]: Range, [first, last]: Range): (value: number) => number {
   const whole = Math.log(to / from) || 1;
   return (value) => first + (last - first) * Math.max(0, Math.min(1, Math.log(value / from) / whole));
 }
 
-/** The least of 1, 2, 5, 10, 20, ... and of their tenths that is no smaller. */
+/** The smallest of 1, 2, 5, 10, 20, ... and their tenths that is not below the value. */
 export function roundStep(rough: number): number {
   const power = 10 ** Math.floor(Math.log10(rough));
   return [1, 2, 5, 10].find((each) => each * power >= rough)! * power;

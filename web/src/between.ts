@@ -1,4 +1,4 @@
-// What goes from one text to another: of each row of a block its share, its arcs, and what the keys get in the mean.
+// The attention from one text to another: each row's share and arcs in a block, and the mean that each key gets.
 import type {Shares} from './answers';
 import type {Edge} from './arcs';
 import {signedArcs} from './arcs';
@@ -10,10 +10,10 @@ import type {Block, Span} from './side';
 import {blockOf} from './side';
 
 const kTopP = 0.9;      // of a row's weight on the text
-const kLeast = 0.01;    // no lighter arc is drawn
-const kMostRows = 64;   // of one drawing
+const kLeast = 0.01;    // lighter arcs are not drawn
+const kMostRows = 64;   // per drawing
 
-export const kUsualPair = 'A-B';  // whose share is told while all is shown
+export const kUsualPair = 'A-B';  // whose share is shown while everything is shown
 
 export interface BetweenRow { query: number; share: number; edges: Edge[] }
 export interface Between { rows: BetweenRow[]; means: number[] }  // means: by key of the block
@@ -36,7 +36,7 @@ export function between(cells: Float32Array, width: number, {queries, keys}: Blo
   return {rows, means};
 }
 
-/** How much of a text's attention a head sends to a text, as its chip tells; undefined until the scores are there. */
+/** How much of a text's attention a head sends to a text, for its chip; undefined until the scores arrive. */
 export function pairShare({api, store}: Page, place: Place): number | undefined {
   const of = (store.now.pair ?? kUsualPair).toLowerCase().replace('-', '_to_') as keyof Shares;
   return api.scoresOf(place)?.find(({head}) => head === place.head)?.shares?.[of];
@@ -49,13 +49,13 @@ function windowOf({first, end}: Span, centre: number | null): Span {
   return {first: begin, end: begin + count};
 }
 
-/** The block that is looked at, as far as it is drawn: around what is pinned, or around a query. */
+/** The drawn part of the current block: around the pinned edge, or around a query. */
 export function blockInSight({side, store}: Page, query: number | null = null): Block {
   const {queries, keys} = blockOf(side, store.now.pair);
   return {queries: windowOf(queries, query ?? store.pinnedQuery), keys: windowOf(keys, store.pinnedKey)};
 }
 
-/** Rows of several heads, each in a slot of its own. */
+/** Rows of several heads, with a slot for each. */
 export class BetweenData {
   private readonly slots: Slot<Float32Array>[] = [];
   private readonly known = new WeakMap<Float32Array, {keys: string; value: Between}>();
@@ -64,7 +64,7 @@ export class BetweenData {
 
   stop(): void { for (const slot of this.slots) slot.stop(); }
 
-  /** By head; one that is on its way is not in it. */
+  /** By head; without those still loading. */
   show(places: Place[], block: Block): Map<string, Between> {
     const {api} = this.page;
     const {first, end} = block.queries;

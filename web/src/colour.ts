@@ -25,7 +25,7 @@ export function diverging(t: number): Rgb {
   return [0, 1, 2].map((at) => channel(kNeutral[at]! + (end[at]! - kNeutral[at]!) * part)) as unknown as Rgb;
 }
 
-/** Relative luminance as WCAG has it. */
+/** Relative luminance by WCAG. */
 function luminance([r, g, b]: Rgb): number {
   const linear = (value: number) => {
     const part = value / 255;

@@ -1,4 +1,4 @@
-// What a page is compared with: opens B beside A, and says which of A, B and A − B is drawn.
+// The other side of a page's comparison: opens B beside A, and says whether A, B or A − B is drawn.
 import type {Place} from './selection';
 import {headText} from './selection';
 import type {SelectionStore} from './store';
@@ -14,7 +14,7 @@ import {about as askModel} from './transport/models';
 import type {Versus} from './versus';
 import {editsText, readVersus} from './versus';
 
-/** What is drawn beside its other side: for what shows both. */
+/** The drawn session and its other side, for parts that show both. */
 export interface Compared extends Sides {
   name: string;
   unlike: string;  // why there is no difference; empty: there is one
@@ -38,7 +38,7 @@ function unlike(a: SessionApi, b: SessionApi, alignment: Alignment | null): stri
   return alignment || lengths(a) === lengths(b) ? '' : 'The two sides differ in length';
 }
 
-/** `b`: the session of the edits, as soon as it is there. */
+/** `b`: the session of the edits, once it has loaded. */
 function nameOf(versus: Versus, value: string, b?: SessionApi): string {
   if (versus.kind === 'head') return `head ${headText(versus.place)}`;
   if (versus.kind === 'edits') return editsText(value, b?.info.tokens);
@@ -47,36 +47,36 @@ function nameOf(versus: Versus, value: string, b?: SessionApi): string {
   return `the text \u201c${versus.text.length > 60 ? `${versus.text.slice(0, 58)}\u2026` : versus.text}\u201d`;
 }
 
-/** What A is beside B, which is of the same head. */
+/** A's values compared with B's, for the same head. */
 export function ownName(compared: Compared | null): string {
   return compared && compared.a.info.model !== compared.b.info.model ? compared.a.model.name : 'this text';
 }
 
-/** What of A and B is not compared, and why, in a sentence. */
+/** A sentence about the parts of A and B that are not compared, and why. */
 export function noDifference(compared: Compared | null): string {
   if (compared && !hasScoresBeside(compared)) return `${compared.unlike}: no head of B stands for one of A, so neither maps nor scores have a difference.`;
   return `${compared?.unlike || 'The two sides differ in length'}: their tokens do not line up, so maps have no difference; Heads compares scores.`;
 }
 
 export class Comparison {
-  private value = '';              // of the address, that B is of
+  private value = '';              // the address's value for B
   private a: SessionApi | null = null;
   private b: SessionApi | null = null;
   private end: () => void = () => undefined;
   private opening = 0;
-  private listener: () => void = () => undefined;  // who draws B alone hears of its events
+  private listener: () => void = () => undefined;  // called for B's events, by the part that draws B alone
   private shown: SessionApi | null = null;
   private shownAs = '';
   compared: Compared | null = null;
   name = '';                       // of B
   error = '';
-  isNew = false;                   // the edit was made here, and what it changes is still to be shown
-  formAt: string | null = null;    // the form of edits is open, beside this value of the address; null: closed
+  isNew = false;                   // the edit was made here, and its effect has not been shown yet
+  formAt: string | null = null;    // the form of edits is open, for this value of the address; null: closed
 
   /** `changed`: something else is to be drawn. */
   constructor(private readonly store: SelectionStore, private readonly changed: () => void) {}
 
-  /** The session to draw for A and the selection; A itself until B is there. */
+  /** The session to draw for A and the selection; A itself until B has loaded. */
   of(a: SessionApi): SessionApi {
     const {versus, show} = this.store.now;
     if (a !== this.a || versus !== this.value) this.begin(a, versus);

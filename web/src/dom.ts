@@ -29,7 +29,7 @@ export function svg<Name extends keyof SVGElementTagNameMap>(
   return element;
 }
 
-/** Writes where something else stands: equal text laid out again costs as much as new text. */
+/** Writes only if the text differs: laying out equal text again costs as much as new text. */
 export function say(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -43,7 +43,7 @@ export function button(
   return element;
 }
 
-/** A menu: the chosen name is its face. */
+/** A menu, labelled with the chosen name. */
 export function menu(label: string, options: readonly {name: string; label: string; about?: string}[], chosen: string, choose: (name: string) => void, rest = ''): HTMLElement {
   const select = html('select', {'aria-label': label}, rest === '' ? null : html('option', {value: ''}, rest),
     ...options.map((each) => html('option', {value: each.name, selected: each.name === chosen, title: each.about}, each.label)));

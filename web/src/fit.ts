@@ -1,4 +1,4 @@
-// What of a selection a session has, and what is said of the rest.
+// The parts of a selection that a session has, and a message about the others.
 import {isSamePlace, list} from './address';
 import {readFilter, unknownScore} from './head_filter';
 import type {Place, Selection} from './selection';
@@ -6,21 +6,21 @@ import {kNothing} from './selection';
 
 export interface Attention { stack: string; layers: number; heads: number; queries: number; keys: number; rectangular: boolean }
 
-/** What a session has, of all that an address may name. */
+/** The parts of a session that an address may name. */
 export interface Size { attentions: Attention[]; isPair: boolean; scores: {name: string; short: string}[] }
 
 function attentionOf({attentions}: Size, {stack}: Place): Attention {
   return attentions.find((each) => each.stack === stack) ?? attentions[0]!;
 }
 
-/** The place, in a layer that there is; the first attention needs no name. */
+/** The place, in an existing layer; the first attention needs no name. */
 function fitPlace(place: Place, size: Size): Place {
   const own = attentionOf(size, place);
   const isNamed = place.stack !== undefined && place.stack === own.stack && own !== size.attentions[0];
   return {...isNamed && {stack: place.stack!}, layer: Math.min(place.layer, own.layers - 1), head: place.head};
 }
 
-/** The heads of the first one's attention that there are. */
+/** The existing heads of the first one's attention. */
 function fitPlaces(places: Place[], size: Size): Place[] {
   const fitted = places.map((place) => fitPlace(place, size)).filter((place, _, [first]) => place.stack === first!.stack);
   const there = fitted.filter((place) => place.head < attentionOf(size, place).heads)
@@ -28,7 +28,7 @@ function fitPlaces(places: Place[], size: Size): Place[] {
   return there.length > 0 ? there : [{...fitted[0]!, head: 0}];
 }
 
-/** How many tokens a query, a key and a span may name; without a key and the other way round the query is a column. */
+/** How many tokens a query, a key and a span may name; in the reversed direction without a key, the query is a column. */
 function counts({places, to, key}: Selection, size: Size): {query: number; key: number; range: number} {
   const {queries, keys} = attentionOf(size, places[0]!);
   return {query: to && key === null ? keys : queries, key: keys, range: to ? keys : queries};
@@ -36,14 +36,14 @@ function counts({places, to, key}: Selection, size: Size): {query: number; key: 
 
 function hasScore({scores}: Size, name: string): boolean { return scores.some((each) => each.name === name); }
 
-/** What is wrong with a filter that names a score that there is not. */
+/** The error for a filter with an unknown score. */
 function unknownIn(filter: string, {scores}: Size): string | null {
   const read = readFilter(filter);
   const unknown = 'terms' in read ? unknownScore(filter, read.terms, scores) : read.error;
   return unknown && `The filter has ${unknown.found} at character ${unknown.at}, expected ${unknown.expected}: all heads are shown.`;
 }
 
-/** The same selection with everything that the session does not have taken out. */
+/** The same selection without the parts that the session does not have. */
 export function fit(selection: Selection, size: Size): Selection {
   const within = (index: number | null, count: number) => index !== null && index < count ? index : null;
   const {range, scores, sort, filter, zoom} = selection;
@@ -68,7 +68,7 @@ export function fit(selection: Selection, size: Size): Selection {
 
 function unique(numbers: number[]): number[] { return [...new Set(numbers)]; }
 
-/** What of an asked selection's heads is not there, a sentence each. */
+/** Sentences about missing heads of a requested selection. */
 function misfitPlaces(asked: Selection, size: Size, shown: Selection): string[] {
   const said: string[] = [];
   const {places} = asked;
@@ -90,7 +90,7 @@ function misfitPlaces(asked: Selection, size: Size, shown: Selection): string[] 
   return said;
 }
 
-/** What of an asked selection is not there, and what is shown instead, a sentence each. */
+/** Sentences about the missing parts of a requested selection and what is shown instead. */
 export function misfit(asked: Selection, size: Size): string[] {
   const shown = fit(asked, size);
   const said = misfitPlaces(asked, size, shown);

@@ -1,4 +1,4 @@
-// How numbers are written: weights without the leading zero, minus signs, never -0.00.
+// The format of numbers: weights without the leading zero, minus signs, never -0.00.
 import type {Model} from './answers';
 
 const kMinus = '\u2212';
@@ -39,7 +39,7 @@ export function signed(value: number, digits = 2): string {
   return value > 0 && Number(text) !== 0 ? `+${text}` : text;
 }
 
-/** `4e-7`: what a sum leaves over. */
+/** `4e-7`: the remainder of a sum. */
 export function leftOver(value: number): string { return value === 0 ? '0' : Math.abs(value).toExponential(0); }
 
 /** `48.6`, `1224`: a mean distance in tokens. */
@@ -54,7 +54,7 @@ export function nats(value: number): string {
   return Number(text.replace('\u2212', '-')) === 0 ? '0' : value > 0 ? `+${text}` : text;
 }
 
-/** A score of a head as its chip writes it: `prev .43`, `48.6 back`, `entropy 1.32`. */
+/** A head's score in its chip's form: `prev .43`, `48.6 back`, `entropy 1.32`. */
 export function score(name: string, short: string, value: number): string {
   if (name === 'distance') return distance(value);
   if (name === 'without') return `${short} ${nats(value)}`;

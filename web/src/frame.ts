@@ -1,10 +1,10 @@
-// What is drawn once a frame, however often it is asked for.
+// Draws once per frame, however often it is requested.
 
 const waiting = new Set<() => void>();
 
 function run(): void {
   const drawn = new Set<() => void>();
-  for (const draw of waiting) {  // what one of them asks for stands in the same frame
+  for (const draw of waiting) {  // drawings requested by one of them belong to the same frame
     if (drawn.has(draw)) continue;
     waiting.delete(draw);
     drawn.add(draw);

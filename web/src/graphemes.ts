@@ -6,7 +6,7 @@ export function graphemes(text: string): string[] {
   return Array.from(kSegmenter.segment(text), ({segment}) => segment);
 }
 
-/** As much of the text as fits before an ellipsis. */
+/** The longest beginning of the text that fits before an ellipsis. */
 export function shortened(text: string, fits: (text: string) => boolean): string {
   const kept = graphemes(text);
   while (kept.length > 0 && !fits(`${kept.join('')}\u2026`)) kept.pop();

@@ -1,22 +1,22 @@
 // A condition on heads, as in `induction>0.4 sink<0.5 layer 4-8`: the grammar of src/inspect/heads/head_filter.cpp;
-// tests/vectors/filters.json holds it in both languages.
+// tests/vectors/filters.json checks both languages.
 
 type Test = '>' | '>=' | '<' | '<=' | 'in';
 
 export interface Term {
   name: string;   // a score's name or short form, or `layer` or `head`
   test: Test;
-  first: number;  // the bound, or the range's first
-  last?: number;  // of a range
+  first: number;  // the bound, or the start of the range
+  last?: number;  // the end of the range
   at: number;     // where it begins
 }
 
-/** What is wrong: from which character on, counted from 1, what stands there, and what was expected. */
+/** The error: its character, counted from 1, what was found there, and what was expected. */
 export interface FilterError { at: number; found: string; expected: string }
 
 export type Filter = {terms: Term[]} | {error: FilterError};
 
-const kMostShown = 20;  // characters of what was found
+const kMostShown = 20;  // characters shown of a wrong filter
 const kTests = ['>=', '<=', '>', '<'] as const;
 
 class Wrong extends Error {
@@ -45,7 +45,7 @@ class Reader {
     return terms;
   }
 
-  /** What the sticky expression finds here; nothing where it finds nothing. */
+  /** The match of the sticky expression here; empty if there is none. */
   private take(expression: RegExp): string {
     expression.lastIndex = this.at;
     const [taken = ''] = expression.exec(this.text) ?? [];
@@ -99,13 +99,13 @@ export function readFilter(text: string): Filter {
 
 interface Names { name: string; short: string }
 
-/** What is wrong where a term names none of these scores; null where all are there. */
+/** The error if a term names none of these scores; null if all exist. */
 export function unknownScore(text: string, terms: Term[], scores: readonly Names[]): FilterError | null {
   const unknown = terms.find(({name}) => !isRange(name) && !scores.some((each) => each.name === name || each.short === name));
   return unknown ? wrong(text, unknown.at, `${scores.map(({name}) => name).join(', ')}, layer or head`).error : null;
 }
 
-/** Whether all terms hold of a head, whose numbers `valueOf` tells by name. */
+/** Whether all terms hold for a head, whose values `valueOf` gives by name. */
 export function holdsFor(terms: Term[], valueOf: (name: string) => number | undefined): boolean {
   return terms.every(({name, test, first, last = first}) => {
     const value = valueOf(name);

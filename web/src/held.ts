@@ -10,7 +10,7 @@ type Places = Pick<Selection, 'places'>;
 /** The heads of one attention. */
 export type Heads = Pick<Side, 'layers' | 'heads' | 'held'> & {attention?: Pick<Attention, 'kept'>};
 
-/** Whether the page is a file, which holds some heads and asks nobody. */
+/** Whether the page is a saved file, which has some heads and no server. */
 export function isSaved(model: ModelInfo): boolean { return model.held !== undefined; }
 
 /** Whether there are weights alone: no q and no k, so scores have no parts. */
@@ -42,17 +42,17 @@ export function heldOf(all: Heads, {places}: Places): Place[] {
   return places.filter((place) => holds(all, place));
 }
 
-/** Whether any head of the attention can be looked at. */
+/** Whether any head of the attention can be shown. */
 export function holdsAny({held}: Heads): boolean { return held === null || held.some((each) => each.length > 0); }
 
-/** The first head that can be looked at; null where none can. */
+/** The first head that can be shown; null if there is none. */
 export function firstHeld({held}: Heads): Place | null {
   if (held === null) return {layer: 0, head: 0};
   const layer = held.findIndex((each) => each.length > 0);
   return layer < 0 ? null : {layer, head: held[layer]![0]!};
 }
 
-/** The next head, layer after layer and around, that can be looked at; the selection as it is where none can. */
+/** The next head that can be shown, layer by layer and wrapping around; the unchanged selection if there is none. */
 export function headAfter(all: Heads, {places}: Places, by: 1 | -1): Places {
   const {layers, heads} = all;
   const {layer, head} = places[0]!;
@@ -65,7 +65,7 @@ export function headAfter(all: Heads, {places}: Places, by: 1 | -1): Places {
   return {places};
 }
 
-/** The same heads of the next layer that has any of them; the layer itself where none has. */
+/** The same heads of the next layer that has any of them; the current layer if there is none. */
 export function layerAfter(all: Heads, selection: Places, by: 1 | -1): Places {
   const {layers} = all;
   for (let step = 1; step < layers; ++step) {

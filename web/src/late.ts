@@ -1,4 +1,4 @@
-// Which of the scores that take passes of the model a page shows.
+// Which of the scores that need passes of the model a page shows.
 import type {Score} from './answers';
 import type {Page} from './panel';
 import type {Place, Stack} from './selection';
@@ -10,19 +10,19 @@ function lateOf(scores: readonly Score[], names: readonly string[]): LateFrom[] 
   return [...new Set(from)].filter((each): each is LateFrom => each !== 'text');
 }
 
-/** Every head of the attention that is looked at. */
+/** Every head of the shown attention. */
 export function headsOf({side}: Page): Required<Place>[] {
   const stack = side.stack as Stack;
   return Array.from({length: side.layers * side.heads}, (_, at) => ({stack, layer: Math.floor(at / side.heads), head: at % side.heads}));
 }
 
-/** The same score of B, where it takes passes of the model; null: none is shown. */
+/** B's same score, if it needs passes of the model; null if none is shown. */
 export function wantBeside(page: Page, name: string | null): void {
   const {compared, api: {about: {scores}}, store: {now}, side} = page;
   if (compared && compared.a !== compared.b) compared.b.late.want(name === null ? [] : lateOf(scores, [name]), {...now.places[0]!, stack: side.stack as Stack}, () => headsOf(page));
 }
 
-/** Asks for what the page shows: all scores in the view of heads, else those that chips, order and filter name. */
+/** Requests the scores that the page shows: all in the heads view, else those named by chips, order and filter. */
 export function wantLate(page: Page): void {
   const {api, side, store: {now}} = page;
   if (!api.hasWeights) return;

@@ -1,4 +1,4 @@
-// From one text of a pair to the other: the largest weights from word to word, and what the rows look at in the mean.
+// From one text of a pair to the other: the largest weights between words, and the rows' mean attention.
 import type {Edge} from './arcs';
 import type {Pair} from './selection';
 import type {Block, Side} from './side';
@@ -7,13 +7,13 @@ import {plain} from './tokens';
 
 const kMostEdges = 10;
 
-/** Keys of one kind, of which there are words and special tokens of both texts, and the first token. */
+/** Keys of one kind: words or special tokens of either text, or the first token. */
 export interface Part { name: string; isInside: boolean; share: number }
 
-/** The largest first, of a difference those of either sign; shares are of the rows' whole attention. */
+/** Largest first, for a difference of either sign; shares are of the rows' whole attention. */
 export interface Looks { edges: Edge[]; parts: Part[] }
 
-/** Takes rows a few at a time, in any order: of a long text they are too many to be kept. */
+/** Receives a few rows at a time, in any order, because a long text has too many to keep. */
 export class LooksReader {
   readonly looks: Looks = {edges: [], parts: []};
   private readonly partOf: (Part | null)[];
@@ -39,7 +39,7 @@ export class LooksReader {
     });
   }
 
-  /** `cells`: whole rows from `first` on, one behind the other; masked ones are NaN. */
+  /** `cells`: whole rows from `first` on, concatenated; masked ones are NaN. */
   add(cells: Float32Array, first: number): void {
     const width = this.side.keys.length;
     const {queries: {first: begin, end}} = this.block;

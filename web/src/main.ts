@@ -1,4 +1,4 @@
-// The page as a document of its own: its address is the document's.
+// The page as a separate document, which has the page's address.
 import {mount} from './mount';
 import {followFrame} from './snapshot/frame';
 import {openSaved} from './snapshot/open';
@@ -6,7 +6,7 @@ import {serverTransport, tabMemory} from './transport/server';
 import type {Input} from './transport/transport';
 
 const saved = openSaved();
-const hasAddress = location.protocol !== 'about:';  // a frame that was made of a text has none
+const hasAddress = location.protocol !== 'about:';  // a frame made from a text has none
 const page = mount(document.body, {
   transport: saved?.transport ?? serverTransport(tabMemory),
   address: location.hash || saved?.view,
@@ -18,4 +18,4 @@ const page = mount(document.body, {
   onTitle: (title) => { document.title = title; },
 });
 if (saved) followFrame((theme) => page.setTheme(theme));
-window.addEventListener('popstate', () => page.show(location.hash, history.state as Input | null));  // an edited address fires it, too
+window.addEventListener('popstate', () => page.show(location.hash, history.state as Input | null));  // editing the address also fires it

@@ -1,5 +1,5 @@
-// A page of heed inside of an element. Several may stand in one document: each has its own session,
-// selection, size and theme, and hears keys only while it has the focus or the pointer.
+// A page of heed inside an element. A document may have several: each has its own session, selection, size and theme,
+// and receives keys only while it has the focus or the pointer.
 import type {Mounted, MountOptions} from './shell/page';
 import {PageShell} from './shell/page';
 

@@ -1,5 +1,5 @@
-// The page in a notebook, as a module of anywidget: the live page in the place of the saved one, and as a view of
-// the widget wherever somebody puts it.
+// The page in a notebook, as a module of anywidget: the live page replaces the saved one, and appears as a view of the
+// widget anywhere else.
 import type {Model} from './notebook/page';
 import {NotebookPage} from './notebook/page';
 import {Places, kLost, lost} from './notebook/places';

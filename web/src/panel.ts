@@ -1,4 +1,4 @@
-// What every view and panel is, and what it is given.
+// The interface of views and panels, and what they are given.
 import {isSamePlace} from './address';
 import type {Place, Selection, Unit} from './selection';
 import {headText, kColours} from './selection';
@@ -17,12 +17,12 @@ export interface Panel {
   destroy(): void;
 }
 
-/** What the parts of one page share. */
+/** Shared by the parts of one page. */
 export interface Page {
   store: SelectionStore; api: SessionApi; side: Side; stage: Stage;
-  open: (input: Input) => void;  // another text in place of this one
-  derive: (edits: object, otherwise?: () => void) => void;  // the same text with edits, beside this session; `otherwise`: no session has them
-  compared: Compared | null;        // what is drawn, and its other side
+  open: (input: Input) => void;  // replaces the text by another one
+  derive: (edits: object, otherwise?: () => void) => void;  // the same text with edits, beside this session; `otherwise` is called if no session has them
+  compared: Compared | null;        // the drawn session, and its other side
 }
 
 export type MakePanel = (container: HTMLElement, page: Page) => Panel;
@@ -42,27 +42,27 @@ export function colourOf({places}: Selection, place: Place): string {
   return `head-${places.length > kColours ? 1 : Math.max(0, places.findIndex((each) => isSamePlace(each, place))) + 1}`;
 }
 
-/** Whether several heads may be one drawing: as many as have a colour each. */
+/** Whether several heads can share a drawing: as many as have different colours. */
 export function canBeTogether({api, store: {now: {places}}}: Page): boolean {
   return places.length > 1 && places.length <= kColours && !api.isDifference;
 }
 
 export function isTogether(page: Page): boolean { return page.store.now.arcs === 'together' && canBeTogether(page); }
 
-/** The same of an edge: of a difference the colour says which side has more. */
+/** The same for an edge: for a difference, the colour shows which side has more. */
 export function colourOfEdge({api, store}: Page, place: Place, weight: number): string {
   return api.isDifference ? weight < 0 ? 'less' : 'more' : colourOf(store.now, place);
 }
 
-/** The class of a bar: of a difference orange where B has more. */
+/** The class of a bar: for a difference, orange if B has more. */
 export function barOf(weight: number): string { return weight < 0 ? 'less' : 'of-head'; }
 
-/** What a list of the largest weights is ordered by. */
+/** The sorting key of a list of the largest weights. */
 export function largestName({isDifference}: Page['api']): string { return isDifference ? 'Largest |A \u2212 B|' : 'Largest'; }
 
 const kUnitsOf = new WeakMap<Side, Partial<Record<Unit, Units>>>();
 
-/** Of the queries. */
+/** Units of the queries. */
 export function unitsOf(side: Side, unit: 'word' | 'sentence' | 'character'): Units {
   const known = kUnitsOf.get(side) ?? {};
   kUnitsOf.set(side, known);
@@ -71,12 +71,12 @@ export function unitsOf(side: Side, unit: 'word' | 'sentence' | 'character'): Un
     unit === 'word' ? units.words : unit === 'sentence' ? units.sentences : units.characters ?? queries.map(({index}) => index), queries.length);
 }
 
-/** The units of the selection; null where each token is its own. */
+/** The units of the selection; null if each token is a unit. */
 export function chosenUnits({unit}: Pick<Selection, 'unit'>, side: Side): Units | null {
   return unit === 'token' || (unit === 'character' && !side.units.characters) ? null : unitsOf(side, unit);
 }
 
-/** A row that is pointed at is no column where these are other tokens. */
+/** A hovered row is not a column if columns are other tokens. */
 function hoveredOf({store, side}: Page): number | null {
   return side.isSquare || !store.to || store.hover.key !== null ? store.hoveredToken : null;
 }
@@ -97,11 +97,11 @@ export function isIn(span: Span | null, index: number): boolean {
   return span !== null && index >= span.first && index < span.end;
 }
 
-/** The words of a span; of a long one its beginning and its end. */
+/** The words of a span; for a long one its beginning and end. */
 export function spanName({tokens}: HasTokens, {first, end}: Span): string {
   if (end - first <= 4) return phrase(tokens, first, end);
   const hasLetters = (index: number) => /[\p{L}\p{N}]/u.test(tokens[index]!.text);
-  const begins = (index: number) => gapBefore(tokens, index) !== '' || !hasLetters(index);  // a word, and not a piece of one
+  const begins = (index: number) => gapBefore(tokens, index) !== '' || !hasLetters(index);  // a whole word, not a piece of one
   let last = end - 1;
   while (last > first + 2 && (!hasLetters(last) || !begins(last))) --last;
   let after = first + 2;

@@ -1,11 +1,11 @@
-// One line of work: what is done, how many of how many, and a hairline that fills.
+// One line of work: its name, how many parts are done, and a hairline that fills.
 import {html, say} from './dom';
 
-export const kQuietMilliseconds = 200;  // nothing is said about what takes less
+export const kQuietMilliseconds = 200;  // shorter work is not reported
 
 export interface ProgressLine { element: HTMLElement; show(what: string, count: string, share: number): void }
 
-/** `actions` stand behind the count. */
+/** `actions` come after the count. */
 export function progressLine(...actions: Node[]): ProgressLine {
   const what = html('span', {});
   const count = html('span', {class: 'quiet'});

@@ -1,4 +1,4 @@
-// What stands in a row: a token, or all tokens of its character, word or sentence. Rows are numbered like tokens.
+// The units of rows: a token, or all tokens of its character, word or sentence. Rows are numbered like tokens.
 import type {Edge, EdgeRow, Line} from './arcs';
 import {signedArcs} from './arcs';
 import type {Page, Span} from './panel';
@@ -11,7 +11,7 @@ import type {Token} from './transport/api';
 const kTopP = 0.9;
 const kMost = 8;
 
-/** Weights by unit: the sum over keys or the mean over queries; null where none may be seen. */
+/** Weights by unit: the sum over keys or the mean over queries; null if all are masked. */
 function folded(weights: (number | null)[], {starts, ends}: Units, to: boolean): (number | null)[] {
   return starts.map((first) => {
     const seen = weights.slice(first, ends[first]).filter((weight) => weight !== null);
@@ -41,7 +41,7 @@ export class Rows {
   private readonly unit: Unit;
   readonly tokens: Token[];
 
-  /** Of the queries, which are the keys too; where they are not, each token is a row. */
+  /** Units of the queries, if they are also the keys; otherwise each token is a row. */
   constructor({side, store}: Page) {
     this.units = chosenUnits(store.now, side);
     this.unit = this.units ? store.now.unit : 'token';
@@ -61,7 +61,7 @@ export class Rows {
 
   first(row: number): number { return this.units?.starts[row] ?? row; }
 
-  /** The rows that hold the tokens. */
+  /** The rows that contain the tokens. */
   within({first, end}: Span): Span { return {first: this.of(first), end: this.of(end - 1) + 1}; }
 
   text(row: number): string {

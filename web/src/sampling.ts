@@ -1,8 +1,8 @@
-// From logits to the words that may be drawn, as src/generate/sampling.cpp does it: temperature, top-k, top-p.
+// From logits to the words that may be drawn, like in src/generate/sampling.cpp: temperature, top-k, top-p.
 
 export interface Sampling { temperature: number; topK: number; topP: number }
 
-/** Ids by their logits, the largest first, ties to the lower id. */
+/** Ids by logit, largest first, ties to the lower id. */
 export function ranked(logits: Float32Array): Int32Array {
   const ids = Int32Array.from(logits, (_, id) => id);
   return ids.sort((a, b) => logits[b]! - logits[a]! || a - b);
@@ -21,7 +21,7 @@ export function softmax(logits: Float32Array, temperature = 1): Float64Array {
   return all.map((weight) => weight / sum);
 }
 
-/** What each word is drawn with, by id: 0 for a word that is cut; and how many are left. */
+/** Each word's sampling probability, by id: 0 for a filtered word; and the number of remaining words. */
 export function drawn(logits: Float32Array, order: Int32Array, {temperature, topK, topP}: Sampling): {shares: Float64Array; left: number} {
   const shares = softmax(logits, temperature);
   const most = topK > 0 ? Math.min(topK, order.length) : order.length;

@@ -1,5 +1,5 @@
-// The names of scores on the page. Induction and duplicates are measured twice, on the text and on random tokens: their
-// names say on which.
+// The names of scores on the page. Induction and duplicates are measured both on the text and on random tokens: their
+// names say which.
 import type {Score} from './answers';
 
 /** Empty for a score with only one source. */
@@ -13,5 +13,5 @@ export function plainName(name: string): string { return name.replace(/^probe_/,
 /** `induction on random tokens`, `same word`. */
 export function fullName(name: string): string { return `${plainName(name)} ${sourceOf(name)}`.trimEnd(); }
 
-/** The short form, except where it leaves out the source. */
+/** The short form, unless it omits the source. */
 export function briefName({name, short}: Pick<Score, 'name' | 'short'>): string { return sourceOf(name) === '' ? short : fullName(name); }

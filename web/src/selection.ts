@@ -1,4 +1,4 @@
-// The one selection that all parts of a page share; address.ts writes and reads it.
+// The selection shared by all parts of a page; address.ts writes and parses it.
 
 export const kViewNames = [
   'look',
@@ -43,41 +43,41 @@ export type Show = (typeof kShows)[number];
 
 export interface Selection {
   view: ViewName;
-  places: Place[];             // the first one is shaded in the text and drawn as the matrix
+  places: Place[];             // the first one shades the text and is drawn as the matrix
   query: number | null;        // the pinned token
   key: number | null;          // the pinned edge's other end
   range: [number, number] | null;  // a dragged span of tokens, both ends included
-  to: boolean;                 // who attends to the token is shown, not whom it attends to
+  to: boolean;                 // show who attends to the token, instead of what it attends to
   unit: Unit;
-  quantity: Quantity;          // what a cell is; carried: its share of what the row's values write
+  quantity: Quantity;          // a cell's quantity; carried: its share of what the row writes
   scale: Scale;
   pair: Pair | null;           // of two texts, from which to which; null: all
-  arcs: (typeof kArcs)[number];  // of several heads: a drawing each, or one
-  scores: [string, string];    // the two that the chips show, by name
-  temperature: number;         // of the next word, as it would be drawn
+  arcs: (typeof kArcs)[number];  // several heads: a drawing each, or one
+  scores: [string, string];    // the two scores shown by chips, by name
+  temperature: number;         // for the sampled distribution of the next word
   topK: number;                // 0: all
   topP: number;                // 1: all
-  line: (typeof kLines)[number];  // what underlines a word
-  by: (typeof kBys)[number];   // what weighs a flow
-  sort: string;                // of the heads of a layer in the grid: a score, or `number`
-  filter: string;              // of heads in the grid, as head_filter.ts reads it
+  line: (typeof kLines)[number];  // what a word's underline shows
+  by: (typeof kBys)[number];   // how a flow is weighted
+  sort: string;                // order of a layer's heads in the grid: a score, or `number`
+  filter: string;              // filter of heads in the grid, parsed by head_filter.ts
   zoom: Zoom | null;           // of the matrix; null: all of it
   x: string;                   // the scores on the axes of the heads view
   y: string;
   form: 'raw' | 'adjusted';    // of scores: adjusted is without the sink
-  on: 'probe' | 'text';        // what induction and duplicates are looked for on
-  rotation: (typeof kRotations)[number];  // of the plane in Why: as positions turned queries and keys, or before that
-  versus: string;              // what A is compared with, as versus.ts reads it; empty: nothing
-  show: Show;                  // of a comparison
-  guide: number;               // the step of the guided look; 0: none
-  model: string;               // in links that somebody else can open: the model, the text, the second one
+  on: 'probe' | 'text';        // where induction and duplicates are measured
+  rotation: (typeof kRotations)[number];  // of the plane in Why: after or before rotation by position
+  versus: string;              // the other side of a comparison, parsed by versus.ts; empty: none
+  show: Show;                  // the side of a comparison to show
+  guide: number;               // step of the guided tour; 0: none
+  model: string;               // in links for other people: the model, the text, the second text
   text: string;
   second: string;
 }
 
-export const kSteps = ['1', '2', '3', '4', '5'] as const;  // of the guided look
+export const kSteps = ['1', '2', '3', '4', '5'] as const;  // of the guided tour
 
-/** At most four heads at once have a colour of their own; more are drawn as small multiples. */
+/** At most four heads have different colours; more heads are drawn as small multiples. */
 export const kColours = 4;
 export const kMostHeads = 16;
 

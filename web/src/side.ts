@@ -1,4 +1,4 @@
-// The attention that is looked at. Its rows and columns are tokens of the session, which need not be the same ones.
+// The shown attention. Its rows and columns are tokens of the session, which may differ.
 import type {Attention, Model, Session, Token, TokenUnits} from './answers';
 import type {Pair} from './selection';
 
@@ -9,7 +9,7 @@ export interface Side {
   keys: Token[];
   units: TokenUnits;         // of the queries
   isSquare: boolean;         // both are the same tokens
-  isWritten: boolean;        // the queries are what the model writes: words follow them
+  isWritten: boolean;        // the queries are the model's output: words follow them
   split: number | null;      // where the second text of a pair begins
   layers: number;
   heads: number;
@@ -27,10 +27,10 @@ function heldHeads({held}: Model, {stack, layers, heads, kept}: Attention): numb
 /** Tokens [first, end). */
 export interface Span { first: number; end: number }
 
-/** The cells of a matrix that are looked at. */
+/** The visible cells of a matrix. */
 export interface Block { queries: Span; keys: Span }
 
-/** Of a stack, or of the session's first where none has the name. */
+/** The side of a stack; of the session's first one if no stack has the name. */
 export function sideOf(info: Session, model: Model, stack: string | undefined): Side {
   const attention = info.attentions.find((each) => each.stack === stack) ?? info.attentions[0]!;
   const listOf = (name: string) => name === 'key_tokens' ? info.key_tokens ?? info.tokens : info.tokens;

@@ -1,4 +1,4 @@
-// The choices of a session with two sides: which attention, and from which text of a pair to which.
+// The choices in a session with two sides: which attention, and from which text of a pair to which.
 import {isSamePlace} from './address';
 import {choice, html} from './dom';
 import {firstHeld, heldOf, holdsAny} from './held';
@@ -19,12 +19,12 @@ export function pairName(pair: Pair | null): string { return pair?.replace('-', 
 /** Whether two lists of tokens face each other: of a cross-attention, or from one text of a pair to another. */
 export function isBetween({side, store}: Page): boolean { return !side.isSquare || store.now.pair !== null; }
 
-/** The attentions of which any head can be looked at: a saved page may hold those of one alone. */
+/** The attentions with at least one head that can be shown: a saved page may have only one. */
 export function stacksOf(api: Page['api']): string[] {
   return api.info.attentions.map(({stack}) => stack).filter((stack) => holdsAny(api.side(stack)));
 }
 
-/** The same heads of another attention, as far as they can be looked at; its last word is pinned. Where heed has chosen the head, it chooses there too. */
+/** The same heads of another attention, as far as they can be shown; pins its last word. If heed chose the head, it chooses there too. */
 export function toStack(api: Page['api'], stack: string, from: Place[]): Partial<Selection> {
   const side = api.side(stack);
   const own = stack === api.info.attentions[0]!.stack ? {} : {stack: stack as Stack};
@@ -46,7 +46,7 @@ export function stackAfter(page: Pick<Page, 'api' | 'side' | 'store'>): Partial<
   return next === undefined || next === page.side.stack ? {} : toStack(page.api, next, page.store.chosen.places);
 }
 
-/** Where there is a choice: `stack encoder decoder cross`, `all A\u2192A A\u2192B B\u2192A B\u2192B`. */
+/** If there is a choice: `stack encoder decoder cross`, `all A\u2192A A\u2192B B\u2192A B\u2192B`. */
 export function sideSwitch(page: Page): {element: HTMLElement; show(): void} | null {
   const {api, side, store} = page;
   if (api.info.attentions.length > 1) {

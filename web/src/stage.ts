@@ -1,20 +1,20 @@
-// Where a page stands: its root, its size and theme; and the sheet of a saved picture, which is the same
-// on every screen, so that an address and a width make one picture.
+// The environment of a page: its root, size and theme; and the sheet of a saved picture, which is the same on every
+// screen, so that an address and a width always give the same picture.
 import {html} from './dom';
 
 export type Theme = 'light' | 'dark' | 'system';
 
-const kSheetRatio = 2;     // pixels of a canvas
-const kSheetHeight = 900;  // as a window would have it; a long page is longer
+const kSheetRatio = 2;     // pixels of a canvas per CSS pixel
+const kSheetHeight = 900;  // like a window; a long page is longer
 
-const kNarrow = 760;  // one column for a hand
+const kNarrow = 760;  // one column, for touch
 const kStacked = 900;  // one column
-const kBrief = 1180;  // the header says less
-const kThree = 1240;  // three columns from here
-const kWide = 1434;   // with all the room that they want
+const kBrief = 1180;  // the header is shorter
+const kThree = 1240;  // three columns from here on
+const kWide = 1434;   // with all the room they need
 
 export class Stage {
-  private readonly probe = html('div', {class: 'extent', 'aria-hidden': true});  // as wide as the root, as high as it may seem
+  private readonly probe = html('div', {class: 'extent', 'aria-hidden': true});  // the root's width, and the height it may have
   private readonly sized = new ResizeObserver(() => this.resize());
   private readonly system = matchMedia('(prefers-color-scheme: dark)');
   private readonly listeners = new Set<() => void>();
@@ -48,10 +48,10 @@ export class Stage {
 
   get pixelRatio(): number { return this.onSheet ? kSheetRatio : devicePixelRatio; }
 
-  /** The height in which the first look at a page should find all that matters. */
+  /** The height within which the essentials of a page should be visible at first. */
   get viewHeight(): number { return this.onSheet ? kSheetHeight : this.height; }
 
-  /** The part of the document that can be seen, from the top of the window. */
+  /** The visible part of the document, from the top of the window. */
   get sight(): {top: number; bottom: number} {
     return this.onSheet ? {top: -Infinity, bottom: Infinity} : {top: 0, bottom: document.documentElement.clientHeight};
   }
@@ -68,7 +68,7 @@ export class Stage {
     return known;
   }
 
-  /** Called when the size or the theme has changed, and when the sheet takes the place of the root or leaves it. */
+  /** Called when the size or the theme has changed, and when the sheet replaces the root or is removed. */
   listen(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

@@ -1,21 +1,21 @@
-// The selection of one page: what is chosen, what the pointer is at, and who listens.
+// The selection of one page: the choice, the pointer's target, and the listeners.
 import {format} from './address';
 import {Frame} from './frame';
 import type {Place, Selection} from './selection';
 import {kNothing, nameOf} from './selection';
 
-/** What the pointer or the keyboard is at; never in the address. */
+/** The target of the pointer or keyboard; never in the address. */
 export interface Hover {
   query: number | null;
   key: number | null;
-  place: Place | null;  // a head of many
-  tried: Place | null;  // a head that is shown in place of the chosen ones
+  place: Place | null;  // one head of many
+  tried: Place | null;  // a head shown on trial, instead of the chosen ones
 }
 
-/** Who hears of an address: `replace` leaves no step for the Back button. */
+/** Called with each address: `replace` leaves no step for the Back button. */
 export type OnAddress = (address: string, how: {replace: boolean}) => void;
 
-/** How a selection changes; `fresh`: nobody has chosen it, `byHeed`: its head and row are heed's choice. */
+/** How a selection changes; `fresh`: it was not chosen explicitly, `byHeed`: heed chose its head and row. */
 export interface How { replace?: boolean; fresh?: boolean; byHeed?: boolean }
 
 type Listener = () => void;
@@ -23,33 +23,33 @@ type Listener = () => void;
 const kNowhere: Hover = {query: null, key: null, place: null, tried: null};
 
 export class SelectionStore {
-  chosen: Selection = kNothing;  // as the address has it
-  now: Selection = kNothing;     // as it is shown: with the head under the pointer
+  chosen: Selection = kNothing;  // as in the address
+  now: Selection = kNothing;     // as shown: including the head under the pointer
   private hovered: Hover = kNowhere;
   private turned = false;
   private coming: Partial<Hover> | null = null;
   private readonly passing = new Frame(() => this.coming && this.preview(this.coming));
   private readonly listeners = new Set<Listener>();
-  isFresh = true;      // nobody has chosen yet, neither the address nor the reader: there is no address
-  isHeadFresh = true;  // nobody has chosen the head
-  isRowFresh = true;   // the reader has chosen no row
+  isFresh = true;      // neither the address nor the reader has chosen: there is no address
+  isHeadFresh = true;  // the head has not been chosen explicitly
+  isRowFresh = true;   // the reader has not chosen a row
   byHeed = false;      // the last change was heed's choice of a head and a row
-  reason = '';         // why heed has chosen it
-  hasChoice = false;   // heed has chosen for what is read
-  isHeadEarly = false; // the reader chose the head before that: for this text alone
-  isJoined = false;    // what is set belongs to the step before
+  reason = '';         // heed's reason for it
+  hasChoice = false;   // heed has chosen for the current text
+  isHeadEarly = false; // the reader chose the head before that: for this text only
+  isJoined = false;    // changes belong to the previous step
 
   constructor(private readonly onAddress: OnAddress = () => undefined) {}
 
   get hover(): Hover { return this.hovered; }
 
-  /** Whether who attends to the token is shown; while Alt is held it is the other way round. */
+  /** Whether the queries that attend to the token are shown; reversed while Alt is held. */
   get to(): boolean { return this.chosen.to !== this.turned; }
 
-  /** The row that is shown: the one under the pointer, else the pinned one. */
+  /** The shown row: under the pointer, else pinned. */
   get query(): number | null { return this.hovered.query ?? this.chosen.query; }
 
-  /** The key that is shown: under the pointer, else pinned, as long as its row is shown. */
+  /** The shown key: under the pointer, else pinned, as long as its row is shown. */
   get key(): number | null {
     if (this.hovered.key !== null) return this.hovered.key;
     return this.query === this.chosen.query ? this.chosen.key : null;
@@ -63,16 +63,16 @@ export class SelectionStore {
     return this.to ? key ?? query : query;
   }
 
-  /** The row that is pinned: the one token of a column is none, and where rows and columns differ has another's number. */
+  /** The pinned row: a column's single token is not a row, and if rows and columns differ, its number belongs to another token. */
   get pinnedQuery(): number | null { return this.isColumn ? null : this.chosen.query; }
 
-  /** The column that is pinned, of an edge or alone. */
+  /** The pinned column, of an edge or alone. */
   get pinnedKey(): number | null { return this.isColumn ? this.chosen.query : this.chosen.key; }
 
-  /** The row that is marked: under the pointer, else pinned. */
+  /** The marked row: under the pointer, else pinned. */
   get markedQuery(): number | null { return this.hovered.query ?? this.pinnedQuery; }
 
-  /** The column that is marked: under the pointer, else pinned, as long as its row is shown. */
+  /** The marked column: under the pointer, else pinned, as long as its row is shown. */
   get markedKey(): number | null {
     if (this.hovered.key !== null) return this.hovered.key;
     return this.markedQuery === this.pinnedQuery ? this.pinnedKey : null;
@@ -85,7 +85,7 @@ export class SelectionStore {
     return this.to ? key ?? query : query;
   }
 
-  /** The shown edge's other end; null where a token alone is shown. */
+  /** The shown edge's other end; null if only a token is shown. */
   get other(): number | null {
     if (!this.to) return this.key;
     return this.key === null ? null : this.query;
@@ -116,11 +116,11 @@ export class SelectionStore {
     if (this.chosen.query === null) this.chosen.key = null;
     if (change.places || change.view) this.hovered = {...this.hovered, tried: null};
     this.show();
-    this.tell();  // first: what it asks for is on its way while the browser notes the address
+    this.tell();  // first, so that its requests start while the browser stores the address
     if (!this.isFresh) this.onAddress(`#${format(this.chosen)}`, {replace: how.replace ?? this.isJoined});
   }
 
-  /** The same in the next frame: the browser lays out once what a pointer has passed. */
+  /** The same in the next frame, so that the browser lays out once for all elements passed by the pointer. */
   previewSoon(hover: Partial<Hover>): void {
     this.coming = hover;
     this.passing.ask();

@@ -1,4 +1,4 @@
-// How tokens read: visible spaces, line ends, bytes; and the words and sentences they make.
+// How tokens are displayed: visible spaces, line ends, bytes; and the words and sentences they form.
 import type {Token} from './answers';
 import {patchOf} from './images';
 
@@ -6,14 +6,14 @@ export interface HasTokens { tokens: Token[] }
 
 export interface Piece {
   text: string;
-  hex: boolean;  // bytes that are no text, or a character that would change how others are shown
+  hex: boolean;  // bytes that are not text, or a character that would change how others are displayed
 }
 
 /** A token as the text shows it. */
 export interface Shown {
-  gap: boolean;     // a space before it that belongs to nobody
+  gap: boolean;     // a space before it that belongs to no token
   pieces: Piece[];
-  breaks: number;   // line ends in it
+  breaks: number;   // number of line ends in it
 }
 
 // Controls, bidirectional marks, zero-width characters, and private or unassigned ones.
@@ -68,14 +68,14 @@ export function plain(token: Token): string {
   return `${character.text} ${character.begin === token.index ? text.slice(character.text.length) : text}`;
 }
 
-/** The space that stands before a token: its own, or one that keeps a special token apart. */
+/** The space before a token: its own, or one that separates a special token. */
 export function gapBefore(tokens: Token[], at: number, gap = ' '): string {
   const token = tokens[at];
   const isApart = token && (shown(token).gap || (at > 0 && (token.special || tokens[at - 1]!.special)));
   return isApart ? gap : '';
 }
 
-/** Where it is written from right to left, so that what stands around it keeps its place. */
+/** For text written from right to left: isolates it, so that its surroundings keep their order. */
 export function isolated(text: string): string {
   return /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/.test(text) ? `\u2068${text}\u2069` : text;
 }
@@ -98,12 +98,12 @@ export function phrase(tokens: Token[], begin: number, end: number): string {
   }).join('').replace(/ {2,}/g, ' ').trim();
 }
 
-/** Whether more than half of the tokens are bytes that are no character on their own. */
+/** Whether more than half of the tokens are bytes that are not whole characters. */
 export function areMostlyBytes(tokens: Token[]): boolean {
   return tokens.filter(({bytes}) => bytes !== undefined).length > tokens.length / 2;
 }
 
-/** For each token the first of its unit, the first behind it, and the unit's number. */
+/** For each token, the first token of its unit, the first one after it, and the unit's number. */
 export interface Units { starts: number[]; begins: number[]; ends: number[]; order: number[] }
 
 export function unitsFrom(starts: number[], length: number): Units {
@@ -119,12 +119,12 @@ export function unitsFrom(starts: number[], length: number): Units {
   return units;
 }
 
-/** A character whose bytes are several tokens; `end`: the first token behind them. */
+/** A character whose bytes are several tokens; `end`: the first token after them. */
 interface Character { text: string; begin: number; end: number }
 
 const kCharacters = new WeakMap<Token, Character>();
 
-/** Notes which tokens are bytes of one character, or of a few that tokens divide otherwise. */
+/** Records which tokens are bytes of one character, or of a few characters divided across tokens. */
 export function joinBytes(tokens: Token[], starts: number[] | undefined): void {
   for (const [at, begin] of (starts ?? []).entries()) {
     const end = starts![at + 1] ?? tokens.length;
@@ -139,7 +139,7 @@ function hexBytes(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Of a token of bytes the whole character, once; and nothing of the other tokens of it. */
+/** For a token of bytes, the whole character at its first token; empty at its other tokens. */
 export function whole(token: Token): Shown {
   const character = kCharacters.get(token);
   if (!character) return shown(token);

@@ -1,4 +1,5 @@
-// What a view is compared with: another head, text or model, or the same text with edits; as an address has it.
+// The other side of a view's comparison: another head, text or model, or the same text with edits; and its form in an
+// address.
 import type {Token} from './answers';
 import type {Place, Stack} from './selection';
 import {count} from './format';
@@ -70,13 +71,13 @@ function decoded(value: string): string | null {
   try {
     return decodeURIComponent(value);
   } catch {
-    return null;  // no UTF-8
+    return null;  // invalid UTF-8
   }
 }
 
-/** Null where it is none. */
+/** Null if it is not one. */
 export function readVersus(written: string): Versus | null {
-  const value = written.replace(/^(text|model)%3A/i, '$1:');  // as other programs encode it
+  const value = written.replace(/^(text|model)%3A/i, '$1:');  // as encoded by other programs
   const [, kind, encoded] = /^(text|model):(.*)$/s.exec(value) ?? [];
   if (kind) {
     const named = decoded(encoded!);
@@ -94,7 +95,7 @@ export function versusHead({stack, layer, head}: Place): string { return `${stac
 export function versusText(text: string): string { return `text:${encodeURIComponent(text)}`; }
 export function versusModel(name: string): string { return `model:${encodeURIComponent(name)}`; }
 
-/** Of a session's edits, as it writes them. */
+/** The form of a session's edits, as the session writes them. */
 export function versusEdits(edits: string): string { return edits.replace(/[=/]/g, ':'); }
 
 /** `ablate:self.L2.H6;hide:tokens:5` as `without head L2.H6, token 5 hidden`; `tokens` are those after the edits. */

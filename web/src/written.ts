@@ -1,21 +1,21 @@
-// What stands at the rows of a cross-attention: a token, and the token that is written there.
+// The labels of a cross-attention's rows: a token, and the token generated there.
 import type {Page} from './panel';
 import {plain} from './tokens';
 import type {Next} from './transport/api';
 
-/** The words after a query, where they are known; else they are asked for. */
+/** The words after a query if known; otherwise requests them. */
 function nextOf({api}: Page, query: number, arrived: () => void): Next | undefined {
   if (!api.hasWeights) return undefined;
   const question = api.next(query);
   const known = question.now();
   if (!known) question.get(`written-${query}`).then(arrived, () => undefined);
-  return known?.position === query ? known : undefined;  // of a long text the last position's words alone are kept
+  return known?.position === query ? known : undefined;  // for a long text only the last position's words are kept
 }
 
-/** What is written at a query, and how likely that was; null where the server does not tell. */
+/** The token written at a query, and its probability; null if the server does not have it. */
 export interface Written { name: string; probability: number | null }
 
-/** The token that follows; behind the last one the likeliest word. */
+/** The next token; after the last one the likeliest word. */
 export function writtenAt(page: Page, query: number, arrived: () => void): Written {
   const {queries} = page.side;
   const words = nextOf(page, query, arrived)?.words ?? [];

@@ -1,4 +1,4 @@
-// A session of arrays that somebody else computed: any attention whose q, k and v are at hand.
+// Opens a session from arrays computed elsewhere: any attention whose q, k and v are available.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace heed {
 
-/// One layer that somebody else computed, of one sequence: q [1, H, Tq, D], k [1, G, Tk, D],
-/// v [1, G, Tk, Dv] in f32, with everything that scored them.
+/// One layer computed elsewhere, for one sequence: q [1, H, Tq, D], k [1, G, Tk, D], v [1, G, Tk,
+/// Dv] in f32, with all arguments of its scores.
 struct LayerArrays {
   AttentionArgs args = {};
-  ConstView lse = {};      // [1, H, Tq]; not given: computed
-  ConstView lse_low = {};  // what f32 could not hold of it; not given: 0
+  ConstView lse = {};      // [1, H, Tq]; default: computed
+  ConstView lse_low = {};  // the remainder of lse that f32 could not hold; default: 0
 };
 
 struct StackArrays {
@@ -25,9 +25,9 @@ struct StackArrays {
 
 struct SessionArrays {
   std::string name = "arrays";
-  std::vector<std::string> tokens = {};      // of the queries; empty: their indices
-  std::vector<std::string> key_tokens = {};  // of the keys; empty: as `tokens` where they are as
-                                             // many, else their indices
+  std::vector<std::string> tokens = {};      // the queries' tokens; empty: their indices
+  std::vector<std::string> key_tokens = {};  // of the keys; empty: `tokens` if as many, else
+                                             // indices
   std::vector<StackArrays> stacks = {};
   std::optional<std::int64_t> split = {};  // of a pair: the first token of the second text
   std::vector<SessionImage> images = {};   // each of their tokens is named by its cell
@@ -35,8 +35,8 @@ struct SessionArrays {
   bool only_weights = false;
 };
 
-/// Copies the arrays. A stack may be rectangular; all of them have the same queries and keys.
-/// Errors name the array.
+/// Copies the arrays. Queries and keys may differ in number; all layers have the same ones. Errors
+/// name the array.
 Session open_session(const SessionArrays& arrays);
 
 /// Whether the session was opened with `only_weights`: its scores have no parts to show.

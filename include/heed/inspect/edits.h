@@ -1,4 +1,4 @@
-// What can be changed of a session before its pass runs again, as data.
+// Changes to a session before its pass runs again, as data.
 #pragma once
 
 #include <compare>
@@ -23,8 +23,8 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-/// Which list of a session a token stands in: `tokens` (the text, or what an encoder-decoder
-/// writes) or `key_tokens` (the source that it reads).
+/// The list of a session that holds a token: `tokens` (the text, or the output of an
+/// encoder-decoder) or `key_tokens` (the source that it reads).
 enum class TokenSide : std::uint8_t { kTokens, kKeyTokens };
 
 struct EditedToken {
@@ -33,14 +33,14 @@ struct EditedToken {
   auto operator<=>(const EditedToken&) const = default;
 };
 
-/// Another token in a token's place.
+/// Replaces a token by another.
 struct TokenSwap {
   EditedToken at;
   std::int32_t id = 0;
   auto operator<=>(const TokenSwap&) const = default;
 };
 
-/// The key is masked for the query in this head; the rest of the row takes its weight.
+/// Masks the key for the query in this head; the rest of the row takes its weight.
 struct RemovedEdge {
   Place place;
   std::int64_t query = 0;
@@ -48,12 +48,12 @@ struct RemovedEdge {
   auto operator<=>(const RemovedEdge&) const = default;
 };
 
-/// Queries of a stack (of one layer, of one head) see so many keys to each side only.
+/// The queries of a stack (one layer, one head) see only this many keys to each side.
 struct AddedMask {
   Stack stack = Stack::kSelf;
   std::optional<int> layer = {};
   std::optional<int> head = {};
-  std::int64_t left = -1;  // as Band; -1: all of them
+  std::int64_t left = -1;  // as in Band; -1: all keys
   std::int64_t right = -1;
   auto operator<=>(const AddedMask&) const = default;
 };
@@ -108,9 +108,9 @@ struct PatchedHead {
 /// A part of a session's name: equal edits have equal text. Positions count tokens of the session
 /// that is edited.
 struct Edits {
-  std::vector<Place> ablate = {};        // heads whose output is 0
-  std::vector<RemovedEdge> remove = {};  // edges
-  std::vector<EditedToken> hide = {};    // keys that nobody sees, in any layer
+  std::vector<Place> ablate = {};        // heads whose output is set to 0
+  std::vector<RemovedEdge> remove = {};  // edges to mask
+  std::vector<EditedToken> hide = {};    // keys hidden from every query in every layer
   std::vector<TokenSwap> swap = {};
   std::vector<AddedMask> mask = {};
   std::vector<Temperature> temperature = {};

@@ -1,5 +1,5 @@
-// A session: one input through one model, or arrays (inspect/arrays.h), kept so that every
-// attention weight can be asked for.
+// A session: one input and the pass of a model over it (or arrays, inspect/arrays.h), with enough
+// kept to compute every attention weight.
 #pragma once
 
 #include <algorithm>
@@ -22,26 +22,26 @@
 
 namespace heed {
 
-/// The residual stream of what the model writes (of an encoder: of what it reads) at one depth.
+/// The residual stream at one depth: the decoder's, or the encoder's in a model without a decoder.
 struct StreamLevel {
-  TapKind kind = TapKind::kResidual;  // kEmbedding, kMiddle (behind an attention) or kResidual
+  TapKind kind = TapKind::kResidual;  // kEmbedding, kMiddle (after an attention) or kResidual
   Stack stack = Stack::kSelf;
   int layer = -1;  // -1: the embedding
   Tensor value;    // [T, C]
 };
 
-/// One token of the input. A special token that the tokenizer added, and each token of a session
-/// opened from ids or arrays, has begin = end.
+/// One token of the input. begin = end for a special token added by the tokenizer, and for every
+/// token of a session opened from ids or arrays.
 struct SessionToken {
   TokenId id = 0;
-  std::string bytes;  // what it decodes to; a special token's name; `#5` where no tokenizer is
+  std::string bytes;  // its decoded bytes; a special token's name; `#5` without a tokenizer
   std::int64_t begin = 0;
   std::int64_t end = 0;
   int text = 0;           // which text of a pair; -1: a special token that belongs to neither
   bool of_image = false;  // a cell of one of the session's images, which its name says
 };
 
-/// The extents of an attention matrix, which need not be equal.
+/// The extents of an attention matrix, which may differ.
 struct MatrixSize {
   std::int64_t queries = 0;
   std::int64_t keys = 0;
@@ -69,14 +69,15 @@ std::string layers_text(std::span<const int> layers);
 /// What one layer's attention leaves behind: enough to recompute each weight, linear in the text.
 /// Its mask says what may be seen, which can differ from layer to layer.
 struct LayerAttention {
-  Tensor q;          // [1, H, Tq, D] as scored
-  Tensor k;          // [1, G, Tk, D]
-  Tensor v;          // [1, G, Tk, Dv]
-  Tensor lse;        // [1, H, Tq]
-  Tensor lse_low;    // [1, H, Tq]
-  Tensor bias = {};  // the memory of scores.bias, where there is one; a number a distance, of T5
+  Tensor q;                       // [1, H, Tq, D], after norm and rotation
+  Tensor k;                       // [1, G, Tk, D]
+  Tensor v;                       // [1, G, Tk, Dv]
+  Tensor lse;                     // [1, H, Tq]
+  Tensor lse_low;                 // [1, H, Tq]
+  Tensor bias = {};               // the memory of scores.bias, if any; T5: a number per distance
   Tensor slopes = {}, sink = {};  // the memory of scores.alibi and scores.sink
-  /// [H, Tk]: |W_O v_j|, how much values write (Kobayashi et al. 2020); of arrays |v_j|.
+  /// [H, Tk]: |W_O v_j|, the length of what each value writes (Kobayashi et al. 2020); for arrays
+  /// |v_j|.
   Tensor write_lengths = {};
   /// A bound on how far a score is from the one that the pass used: 0 unless q and k were rounded.
   /// Each weight is then within a factor of exp(2 score_error).
@@ -89,7 +90,7 @@ struct LayerAttention {
   std::int64_t queries() const { return q.dim(2); }
   std::int64_t keys() const { return k.dim(2); }
   MatrixSize size() const { return {queries(), keys()}; }
-  /// The arguments of the attention that ran; views on the tensors above.
+  /// The arguments of the attention that ran, as views of the tensors above.
   AttentionArgs args() const;
   AttendedConstView attended() const;
 };
@@ -101,19 +102,19 @@ struct SessionStack {
 };
 
 struct SessionOptions {
-  bool all_logits = false;          // keep the logits of every position, not of the last one alone
+  bool all_logits = false;          // keep the logits of every position, not only the last
   bool hidden = false;              // keep the last layer's normed activations
-  bool streams = false;             // keep the residual stream, where the model has words
+  bool streams = false;             // keep the residual stream, if the model has a vocabulary
   bool write_lengths = true;        // keep LayerAttention::write_lengths
-  std::function<bool()> stop = {};  // asked at each step of a layer; true: ends with kInterrupted
-  const std::atomic<bool>* stopped = nullptr;  // the same, looked at inside of products, too
+  std::function<bool()> stop = {};  // polled at each step of a layer; true: ends with kInterrupted
+  const std::atomic<bool>* stopped = nullptr;  // the same, also polled inside matrix products
   std::function<void()> layer_done = {};       // called after each layer's attention
   std::optional<std::int64_t> memory = {};     // bytes that may be taken; none: what is free
 };
 
 /// Everything that is kept. Never the weights: memory is Q + K + V + lse of each layer.
 struct Session {
-  std::string model;  // its name
+  std::string model;  // the model's name
   bool built_in = false;
   ModelInfo info;
   std::vector<SessionToken> tokens;      // of the queries; of an encoder-decoder what it writes
@@ -144,7 +145,7 @@ struct Session {
   std::span<const SessionToken> keys(Stack stack) const;
 };
 
-/// Throw kNotFound, with what `model` has, for what does not exist; `op` begins the message.
+/// Throw kNotFound for what does not exist, and list what `model` has; `op` begins the message.
 const StackShape& find_stack(std::string_view op, std::string_view model,
                              std::span<const StackShape> shapes, Stack stack);
 void check_layer(std::string_view op, std::string_view model, const StackShape& shape,
@@ -152,16 +153,16 @@ void check_layer(std::string_view op, std::string_view model, const StackShape& 
 void check_head(std::string_view op, std::string_view model, const StackShape& shape,
                 std::int64_t head);
 
-/// What a session reads.
+/// The texts that a session reads.
 struct SessionTexts {
-  std::string_view text = {};  // of an encoder-decoder the source
-  /// A second text that an encoder reads beside it; offsets of tokens are each in its own text.
+  std::string_view text = {};  // of an encoder-decoder: the source
+  /// A second text that an encoder reads with the first; token offsets count within each text.
   std::optional<std::string_view> pair = {};
-  /// What an encoder-decoder writes; none: what it writes by itself, always the likeliest token.
+  /// The output of an encoder-decoder; none: its own output, always the likeliest token.
   std::optional<std::string_view> target = {};
 };
 
-/// Tokenizes (special tokens as the post-processor says) and runs the model once. Errors
+/// Tokenizes (with the post-processor's special tokens) and runs the model once. Errors
 /// (kInvalidArgument): no tokenizer, invalid UTF-8, a text without a token, more tokens than
 /// positions.
 Session open_session(const LoadedModel& model, std::string_view text,
@@ -171,10 +172,11 @@ Session open_session(const LoadedModel& model, std::string_view text,
 Session open_session(const LoadedModel& model, std::span<const TokenId> ids,
                      const SessionOptions& options = {});
 
-/// Its two halves, to show tokens while the model runs. The first refuses ids that are unknown.
+/// The two halves of open_session, to show tokens while the model runs. The first rejects unknown
+/// ids.
 Session tokenize_session(const LoadedModel& model, const SessionTexts& texts);
 Session tokenize_session(const LoadedModel& model, std::string_view text);
-/// `target` is of an encoder-decoder: what it writes behind its first token, as SessionTexts.
+/// `target`: the tokens that an encoder-decoder writes after its first one, as in SessionTexts.
 Session tokenize_session(const LoadedModel& model, std::span<const TokenId> ids,
                          std::optional<std::span<const TokenId>> target = {});
 /// Throws TooLittleMemory before it begins where memory does not suffice, and kNotFound where
@@ -190,13 +192,13 @@ struct TooLittleMemory : Error {
 struct TooManyTokens : Error {
   using Error::Error;
 };
-/// Throws it where the session has more than its model has positions.
+/// Throws TooManyTokens if the session has more tokens than its model has positions.
 void check_length(const Session& session);
 /// Throws where the session is to keep what its model does not have.
 void check_kept(const Session& session);
 
-/// Whether more than half of the tokens are parts of characters: single bytes of a text that the
-/// model's vocabulary hardly knows.
+/// Whether more than half of the tokens are parts of characters: single bytes of a script that the
+/// vocabulary hardly covers.
 bool are_mostly_parts_of_characters(std::span<const SessionToken> tokens);
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// What tokens make together: characters whose bytes are several tokens, words, sentences.
+// Groups of tokens: characters whose bytes are several tokens, words, sentences.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct TokenUnits {
   const std::vector<std::int64_t>& of(Unit unit) const;
 };
 
-/// `tokenizer` tells which tokens are special; null: none but those of no text.
+/// `tokenizer` says which tokens are special; null: only those without text.
 TokenUnits token_units(std::span<const SessionToken> tokens, const Tokenizer* tokenizer);
 
 }  // namespace heed

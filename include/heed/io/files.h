@@ -13,27 +13,27 @@
 
 namespace heed {
 
-/// Reads an array of f64, f32, f16, i64, i32, i8, u8 or bool. Fortran order is brought into C
-/// order. Errors (kCorrupt, kNotFound, kIo) name the file, the byte offset where it helps, and what
+/// Reads an array of f64, f32, f16, i64, i32, i8, u8 or bool. Fortran order is converted to C
+/// order. Errors (kCorrupt, kNotFound, kIo) name the file, the byte offset if it helps, and what
 /// was expected.
 Tensor read_npy(const std::filesystem::path& path);
 
-/// Writes row-major, whatever the view's strides; bf16, which NumPy does not have, is written as
-/// f32. The file appears whole or not at all (io/atomic_file.h).
+/// Writes row-major, whatever the view's strides; bf16, which NumPy lacks, is written as f32. The
+/// file appears complete or not at all (io/atomic_file.h).
 void write_npy(const std::filesystem::path& path, const ConstView& array);
 
 struct BlockType;
 
 /// The type and shape of a stored tensor, from the file's header.
 struct TensorKind {
-  DType dtype = DType::kF32;  // of blocks of codes: f16, which rounds less than they do
+  DType dtype = DType::kF32;  // f16 for quantised blocks: its rounding is finer than theirs
   Shape shape;
 };
 
-/// A matrix in blocks of codes, as GGUF files have them.
+/// A matrix in quantised blocks, as in GGUF files.
 struct BlockRows {
   const BlockType* type = nullptr;
-  Tensor rows;  // u8 [outputs, bytes of a row]: what a linear layer's inputs are multiplied with
+  Tensor rows;  // u8 [outputs, bytes per row]: the weight of a linear layer
 };
 
 /// A file of named tensors.
@@ -43,16 +43,16 @@ class TensorFile {
   virtual const std::filesystem::path& path() const = 0;
   virtual std::vector<std::string> names() const = 0;  // sorted
   virtual bool contains(const std::string& name) const = 0;
-  /// Reads the header alone. kNotFound names the file and what it holds.
+  /// Reads only the header. kNotFound names the file and lists its tensors.
   virtual TensorKind kind(const std::string& name) const = 0;
-  /// Valid until `release`, or as long as the file is open.
+  /// Valid until `release`, or until the file is closed.
   virtual ConstView tensor(const std::string& name) const = 0;
-  /// For as long as it is needed: it keeps the file mapped.
+  /// May be kept: it keeps the file mapped.
   virtual Tensor mapped(const std::string& name) const = 0;
   virtual Tensor load_f32(const std::string& name) const;
-  /// None where the tensor is not a matrix of blocks.
+  /// Empty if the tensor is not a matrix of quantised blocks.
   virtual std::optional<BlockRows> blocks(const std::string& name) const;
-  /// Lets the system take back the memory that the tensor's numbers were read into.
+  /// Lets the OS reclaim the memory that holds the tensor's data.
   virtual void release(const std::string& name) const = 0;
   virtual const std::map<std::string, std::string>& metadata() const = 0;
 
@@ -62,10 +62,10 @@ class TensorFile {
   TensorFile& operator=(TensorFile&&) noexcept = default;
 };
 
-/// One open file. Views stay valid as long as the object lives; they are aligned to their type only
-/// where the file's writer cared (heed's, and the `safetensors` library). The header is checked
-/// wholly when the file is opened: length, JSON, types, shapes, offsets inside the file, no
-/// overlap, no hole. Errors are kCorrupt and name file, tensor and byte offset.
+/// One open file. Views stay valid as long as the object lives. They are aligned to their type only
+/// if the file's writer aligned them, as heed and the `safetensors` library do. Opening checks the
+/// whole header: length, JSON, types, shapes, offsets inside the file, no overlap, no hole. Errors
+/// are kCorrupt and name file, tensor and byte offset.
 class Safetensors final : public TensorFile {
  public:
   static Safetensors open(const std::filesystem::path& path);
@@ -79,7 +79,7 @@ class Safetensors final : public TensorFile {
   TensorKind kind(const std::string& name) const override;
   ConstView tensor(const std::string& name) const override;
   Tensor mapped(const std::string& name) const override;
-  /// Its pages are read from the file again where they are asked for.
+  /// Released pages are read from the file again when needed.
   void release(const std::string& name) const override;
   const std::map<std::string, std::string>& metadata() const override;
 
@@ -90,9 +90,9 @@ class Safetensors final : public TensorFile {
 };
 
 /// The weights of a model folder: `model.safetensors`, or the shards that
-/// `model.safetensors.index.json` lists. A tensor that the metadata calls an alias of another one
-/// ({"lm_head.weight": "wte.weight"}, which `safetensors.torch.save_model` writes) can be read by
-/// both names. An index may name tensors that no shard holds: reading one is the error.
+/// `model.safetensors.index.json` lists. The metadata may declare a tensor an alias of another one
+/// ({"lm_head.weight": "wte.weight"}, as `safetensors.torch.save_model` does): both names then
+/// work. An index may name tensors that no shard holds: only reading one is an error.
 class Weights {
  public:
   static Weights open(const std::filesystem::path& folder);
@@ -100,22 +100,22 @@ class Weights {
 
   std::vector<std::string> names() const;  // without aliases
   bool contains(const std::string& name) const;
-  /// The name that the file stores it by: an alias is resolved.
+  /// The name under which the file stores it: resolves an alias.
   const std::string& stored_name(const std::string& name) const;
-  /// From the header alone.
+  /// Reads only the header.
   TensorKind kind(const std::string& name) const { return file_of(name).kind(stored_name(name)); }
-  /// Fails as `tensor(name, shape)` does, and reads nothing.
+  /// Fails like `tensor(name, shape)`, but reads no data.
   void require(const std::string& name, const Shape& shape) const;
   ConstView tensor(const std::string& name) const;
-  /// Of a floating type, and of the shape that the model expects; else an error names file, tensor,
+  /// The tensor if it has a floating type and the expected shape; else an error names file, tensor,
   /// what was found and what was expected.
   ConstView tensor(const std::string& name, const Shape& shape) const;
   /// The file that holds it.
   const std::filesystem::path& file(const std::string& name) const { return file_of(name).path(); }
-  /// The same as an owned f32 tensor: f16, bf16 and f64 are converted.
+  /// The same, converted from f16, bf16 or f64 to an owned f32 tensor.
   Tensor load_f32(const std::string& name, const Shape& shape) const;
-  /// The same as the file has it, f32, f16 or bf16, mapped: nothing is read before it is used, and
-  /// nobody may write to it. What lies across its type's alignment, and f64, come as from load_f32.
+  /// The same in its stored type (f32, f16, bf16), memory-mapped and read-only: pages are read on
+  /// first use. Unaligned tensors and f64 are loaded as in load_f32.
   Tensor mapped(const std::string& name, const Shape& shape) const;
   std::optional<BlockRows> blocks(const std::string& name) const {
     return file_of(name).blocks(stored_name(name));
@@ -128,9 +128,9 @@ class Weights {
 
   std::filesystem::path folder_;
   std::vector<std::shared_ptr<const TensorFile>> files_;
-  std::map<std::string, std::size_t> file_indices_;  // by tensor
-  std::map<std::string, std::string> aliases_;       // to the names of tensors
-  std::map<std::string, std::string> promised_;      // file of each tensor, by the index
+  std::map<std::string, std::size_t> file_indices_;  // tensor name to index of its file
+  std::map<std::string, std::string> aliases_;       // alias to tensor name
+  std::map<std::string, std::string> promised_;      // file of each tensor, according to the index
 };
 
 struct NamedView {
@@ -138,9 +138,9 @@ struct NamedView {
   ConstView view;
 };
 
-/// Writes atomically (io/atomic_file.h), as `safetensors` reads them: wider types first, so that
-/// each tensor is aligned to its type, else in the given order. Metadata gets {"format": "pt"},
-/// which `transformers` asks for, and what is given here.
+/// Writes atomically (io/atomic_file.h) in the format of `safetensors`: wider types first, so that
+/// each tensor is aligned to its type, otherwise in the given order. The metadata is {"format":
+/// "pt"}, which `transformers` requires, and the entries given here.
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedView> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 

@@ -1,4 +1,4 @@
-// A transformer that runs forward and backward.
+// A transformer with a forward and a backward pass.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace heed {
 
-/// The attentions of one name.
+/// The attention layers of one stack.
 struct StackShape {
   Stack stack = Stack::kSelf;
   int layers = 0;
@@ -23,77 +23,76 @@ struct StackShape {
   bool has_images = false;  // keys are cells of images; of a session of arrays
 };
 
-/// What a user wants to know of a model before running it.
+/// Facts about a model that a user needs before running it.
 struct ModelInfo {
   std::string family;       // "gpt2"
-  std::string title;        // "GPT-2": as the first line of `heed look` says it
-  std::int64_t layers = 0;  // of the first stack, as heads, kv_heads and causal
+  std::string title;        // "GPT-2": the first line of `heed look`
+  std::int64_t layers = 0;  // of the first stack, like heads, kv_heads and causal
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
   std::int64_t width = 0;
   std::int64_t head_dim = 0;
   std::int64_t vocabulary = 0;
-  std::int64_t positions = 0;  // longest text
-  std::int64_t first_token =
-      -1;  // what generation from nothing starts with; -1: the model has none
-  std::vector<std::int64_t> end_tokens = {};  // what the model writes where a text ends
-  /// Sequences that it never writes: generation never writes the last token of one behind the
-  /// others (`bad_words_ids`).
+  std::int64_t positions = 0;     // longest text
+  std::int64_t first_token = -1;  // first token of a text generated without a prompt; -1: none
+  std::vector<std::int64_t> end_tokens = {};  // tokens that the model writes at the end of a text
+  /// Sequences that generation never completes: their last token is forbidden after the others
+  /// (`bad_words_ids`).
   std::vector<std::vector<std::int64_t>> bad_words = {};
   bool causal = true;
   bool has_logits = true;
   std::vector<StackShape> stacks = {};
-  std::int64_t token_types = 1;        // an encoder's kinds of tokens: the texts of a pair
+  std::int64_t token_types = 1;        // an encoder's token types, one per text of a pair
   std::int64_t source_positions = 0;   // longest source; 0: the model reads none
-  std::int64_t source_vocabulary = 0;  // of an encoder-decoder
+  std::int64_t source_vocabulary = 0;  // of the source, in an encoder-decoder
 
   bool reads_source() const { return source_positions > 0; }
-  /// Its logits are of the next token, not of the one that stands there.
+  /// Whether its logits predict the next token, not the token at the position.
   bool writes() const { return has_logits && (causal || reads_source()); }
   bool ends_with(std::int64_t token) const;
 };
 
-/// ids [B, T] i32, row-major. Positions are 0 .. T-1 of each row; with a cache they go on from the
-/// tokens that it holds. How many tokens of a row exist is told by the run's extents.
+/// ids [B, T] i32, row-major. Positions are 0 .. T-1 in each row; with a cache they continue after
+/// its tokens. The run's extents say how many tokens of a row exist.
 struct Batch {
   ConstView ids = {};
-  ConstView types = {};  // i32, as ids: which text of a pair; not given: 0
+  ConstView types = {};  // i32, like ids: which text of a pair; default: 0
   ConstView source =
-      {};  // [B, S] i32: what an encoder-decoder reads; not needed again over a cache
-  std::vector<std::int64_t> source_lengths = {};  // one a row; none: S
+      {};  // [B, S] i32: the source of an encoder-decoder; optional once a cache has it
+  std::vector<std::int64_t> source_lengths = {};  // one per row; none: S
 };
 
 struct ModelParts;
 
-/// Immutable while it runs: several passes may share one model.
+/// Immutable during a pass: several passes may share one model.
 class Model {
  public:
   virtual ~Model() = default;
   virtual const ModelInfo& info() const = 0;
-  /// Logits [B, T, V] (f32), or of a model without them the last states [B, T, C]. Ids outside of
-  /// the vocabulary and texts longer than `positions` are errors, as is a full cache; nothing is
-  /// written to it then.
+  /// Logits [B, T, V] (f32), or the last states [B, T, C] if the model has no logits. Errors: ids
+  /// outside the vocabulary, texts longer than `positions`, a full cache. After an error the cache
+  /// is unchanged.
   virtual Tensor forward(const Batch& batch, Run& run) const = 0;
-  /// The logits [B, T, V] that its last norm and its words make of a residual stream [B, T, C], as
-  /// it is behind the last layer, or behind an earlier one (the logit lens). kUnsupported where the
-  /// model has no words.
+  /// Applies the last norm and the vocabulary layer to a residual stream [B, T, C], after the last
+  /// layer or an earlier one (the logit lens); returns logits [B, T, V]. kUnsupported if the model
+  /// has no vocabulary.
   virtual Tensor read_out(const Tensor& stream, Run& run) const;
-  /// From the gradient of the logits; `run.saved` is the one that forward filled. Adds to
+  /// Backward from the gradient of the logits; `run.saved` is the one that forward filled. Adds to
   /// `gradients`.
   virtual void backward(const Tensor& dlogits, const Batch& batch, Run& run,
                         Gradients& gradients) const = 0;
-  /// The last states [B, T, C], behind the last norm: what another head than the model's own reads.
-  /// kUnsupported of an encoder-decoder.
+  /// The last states [B, T, C] after the last norm: the input of other heads than the model's own.
+  /// kUnsupported for an encoder-decoder.
   virtual Tensor states(const Batch& batch, Run& run) const;
-  /// `backward` from their gradient.
+  /// `backward` from the gradient of the states.
   virtual void states_backward(const Tensor& dstates, const Batch& batch, Run& run,
                                Gradients& gradients) const;
   /// Every parameter once (a tied head is the embedding), in a fixed order.
   virtual std::vector<Parameter*> parameters() = 0;
   std::vector<const Parameter*> parameters() const;
-  /// The table [positions, width] that is added to the tokens; null where the model has none.
+  /// The table [positions, width] that is added to token embeddings; null if there is none.
   virtual Parameter* position_table() { return nullptr; }
-  /// What it is made of, for whoever takes its numbers apart (kUnsupported where it does not tell).
+  /// The model's parts, for analyses of its numbers (kUnsupported if it does not expose them).
   virtual ModelParts parts() const;
   /// The content of `config.json`, as `transformers` reads it.
   virtual std::string config_json() const = 0;
@@ -102,21 +101,21 @@ class Model {
 /// Numbers in all parameters; a tied head counts once.
 std::int64_t parameter_count(const Model& model);
 
-/// Room for `batch` texts of `capacity` tokens each, as this model's attention fills it.
+/// Allocates a cache for `batch` texts of `capacity` tokens each, in this model's shapes.
 KvCache make_cache(const Model& model, std::int64_t batch, std::int64_t capacity,
                    const KvCacheOptions& options = {});
 
-/// A folder whose `architectures` is one of `...ForSequenceClassification` and
-/// `...ForTokenClassification`, loaded. (`load_model` reads the same folder without its head.)
+/// A loaded folder whose `architectures` is one of `...ForSequenceClassification` and
+/// `...ForTokenClassification`. (`load_model` reads the same folder without its head.)
 struct LoadedClassifier {
   std::unique_ptr<Model>
-      model;  // forward: logits [B, 1, labels] of texts, [B, T, labels] of tokens
-  std::unique_ptr<Tokenizer> tokenizer;  // null when the folder has none
+      model;  // forward: logits [B, 1, labels] for texts, [B, T, labels] for tokens
+  std::unique_ptr<Tokenizer> tokenizer;  // null if the folder has none
   std::vector<std::string> labels;
   bool by_text = false;
 };
 
-/// kUnsupported for a folder of another kind; else errors as those of `load_model`.
+/// kUnsupported for any other folder; else the errors of `load_model`.
 LoadedClassifier load_classifier(const std::filesystem::path& folder);
 
 }  // namespace heed

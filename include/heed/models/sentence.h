@@ -1,4 +1,4 @@
-// One vector for a whole text: what sentence encoders are trained for (Reimers & Gurevych 2019).
+// One vector for a text, as sentence encoders compute it (Reimers & Gurevych 2019).
 #pragma once
 
 #include <cstdint>
@@ -17,35 +17,35 @@ struct Pooling {
   enum class Kind : std::uint8_t { kMean, kFirst };
 
   Kind kind = Kind::kMean;
-  bool normalised = true;  // to length 1
+  bool normalised = true;  // scale to length 1
 };
 
-/// From `1_Pooling/config.json` and `modules.json` beside the model, as sentence-transformers
-/// writes them; the mean, normalised, where there are none. Other ways to pool are kUnsupported.
+/// Reads `1_Pooling/config.json` and `modules.json` beside the model, as sentence-transformers
+/// writes them; default: the mean, normalised. Other poolings are kUnsupported.
 Pooling read_pooling(const std::filesystem::path& folder);
 
-/// The vector of a text whose tokens have these last states, [T, C] of f32.
+/// The vector of a text whose tokens have these last states, [T, C] f32.
 std::vector<float> pooled(const ConstView& states, const Pooling& pooling);
 
-/// The tokens of a text that the encoder is given, special ones among them: as
-/// sentence-transformers has it, `max_seq_length` of sentence_bert_config.json, else
-/// `model_max_length` of tokenizer_config.json, and never more than the model has positions.
+/// How many tokens of a text the encoder reads, including special ones. Like sentence-transformers:
+/// `max_seq_length` of sentence_bert_config.json, else `model_max_length` of tokenizer_config.json,
+/// and at most the model's positions.
 std::int64_t most_sentence_tokens(const LoadedModel& model);
 
-/// Which of a long text's tokens are given. Those that the tokenizer adds always are.
+/// Which tokens of a long text are read. Tokens that the tokenizer adds are always included.
 enum class SentencePart : std::uint8_t { kAll, kFirst, kLast };
 struct SentenceTokens {
   std::vector<TokenId> ids;
-  std::int64_t whole = 0;  // the tokens of the whole text
+  std::int64_t whole = 0;  // number of tokens in the whole text
 };
-/// At most `most` but for kAll.
+/// At most `most` tokens, except for kAll.
 SentenceTokens sentence_tokens(const Tokenizer& tokenizer, std::string_view text, SentencePart part,
                                std::int64_t most);
 
-/// [texts, C], f32, of an encoder's last states. The texts run side by side.
+/// [texts, C] f32, from an encoder's last states. The texts run as one batch.
 Tensor sentence_vectors(const Model& model, std::span<const std::vector<TokenId>> texts,
                         const Pooling& pooling = {});
-/// Of the first `most_sentence_tokens` tokens of each.
+/// Reads the first `most_sentence_tokens` tokens of each text.
 Tensor sentence_vectors(const LoadedModel& model, std::span<const std::string> texts);
 
 }  // namespace heed

@@ -20,22 +20,22 @@ enum class FeatureKind : std::uint8_t {
 
 struct FeatureMap {
   FeatureKind kind = FeatureKind::kIdentity;
-  double scale = 1;           // x is multiplied by it first; D^(-1/4) for softmax's 1 / sqrt(D)
+  double scale = 1;           // factor of x; D^(-1/4) for softmax's 1 / sqrt(D)
   ConstView projection = {};  // [M, D] for kRandomExponential: the w_m
 
-  /// Features that a row of `width` elements becomes.
+  /// Number of features of a row of `width` elements.
   std::int64_t features(std::int64_t width) const;
 };
 
 /// phi of every row: [..., D] -> [..., D], or [..., M] for kRandomExponential. f32 or f64 (16-bit
-/// types give f32), any strides; row-major.
+/// types give f32), any strides; the result is row-major.
 Tensor map_features(const ConstView& x, const FeatureMap& map);
 
 /// dx [..., D] for the cotangent dphi of the features.
 Tensor map_features_backward(const ConstView& x, const FeatureMap& map, const ConstView& dphi);
 
-/// Normal rows [M, D], orthogonal within each block of D (lower variance, section 3 there), from
-/// Philox: the same for the same seed everywhere.
+/// Normal rows [M, D], orthogonal within each block of D (which lowers the variance, section 3
+/// there), from Philox: a seed gives the same rows on every machine.
 Tensor random_projection(std::int64_t features, std::int64_t width, std::uint64_t seed,
                          DType dtype = DType::kF32);
 
@@ -51,28 +51,29 @@ enum class UpdateRule : std::uint8_t {
 /// These are the rules of ONNX's LinearAttention.
 ///
 /// Types: f64, f32, f16 or bf16, computed in f32 (f64 for f64), rounded once; the state is never
-/// rounded. Any strides; B, H, T, Dv may be 0. Time T F Dv and memory F Dv a head, whatever T: T
-/// may be 1 again and again (the recurrent step), with `state` the one that the last call gave.
-/// The same bits for any number of threads.
+/// rounded. Any strides; B, H, T, Dv may be 0. Per head, time is T F Dv and memory F Dv. Repeated
+/// calls with T = 1 are recurrent steps: pass the last call's state as `state`. The bits do not
+/// depend on the number of threads.
 struct LinearAttentionArgs {
   ConstView q = {};      // [B, H, Tq, D]
   ConstView k = {};      // [B, G, T, D]
   ConstView v = {};      // [B, G, T, Dv]
-  ConstView state = {};  // before the first token, of any floating type; not given: 0
+  ConstView state = {};  // before the first token, any floating type; default: 0
   ConstView decay = {};  // g, log of the factor: [B, G, T, F] or [B, G, T, 1]
   ConstView beta = {};   // [B, G, T] or [B, 1, T]
   UpdateRule rule = UpdateRule::kSum;
   FeatureMap features = {};  // of q and k
   double scale = 1;
-  bool causal = true;  // false: every query sees the last state, and Tq may differ from T
+  bool causal = true;  // false: every query sees the last state; Tq may differ from T
 
   /// out_t / (phi(q_t)^T z_t), z the sum of f (decayed as S): the weights sum to 1; 0 where the
-  /// denominator is 0. The state then is [F, Dv + 1], z its last column. Not with the delta rules.
+  /// denominator is 0. The state is then [F, Dv + 1] with z as its last column. Not with the delta
+  /// rules.
   bool normalised = false;
 };
 
 struct LinearAttended {
-  Tensor out;    // [B, H, Tq, Dv], in q's type
+  Tensor out;    // [B, H, Tq, Dv], q's type
   Tensor state;  // [B, G, F, Dv] after the last token, f32 (f64 for f64)
 };
 
@@ -82,66 +83,67 @@ struct LinearAttentionGrads {
   Tensor dq;
   Tensor dk;
   Tensor dv;
-  Tensor dstate;  // of the state before the first token, [B, G, F, Dv]
+  Tensor dstate;  // gradient of the state before the first token, [B, G, F, Dv]
 };
 
-/// Gradients of the rule kSum for the cotangents dout and dstate (of the state that was given back;
-/// not given: 0). States are recomputed in one pass forward and one backward, so memory stays F Dv
-/// a head. Other rules are refused with kUnsupported.
+/// Gradients of the rule kSum for the cotangents dout and dstate (of the returned state; default:
+/// 0). States are recomputed in one forward and one backward pass, so memory stays F Dv per head.
+/// Other rules are kUnsupported.
 LinearAttentionGrads linear_attention_backward(const LinearAttentionArgs& args,
                                                const ConstView& dout, const ConstView& dstate = {});
 
-/// A directed graph in compressed sparse rows: node i hears the nodes columns[row_starts[i]] ..
-/// columns[row_starts[i + 1] - 1], which rise strictly. Both i32 or i64.
+/// A directed graph in compressed sparse rows: node i receives from the nodes
+/// columns[row_starts[i]] .. columns[row_starts[i + 1] - 1], in strictly ascending order. Both i32
+/// or i64.
 struct Graph {
   ConstView row_starts = {};  // [N + 1]
   ConstView columns = {};     // [edges]
 };
 
-/// y_i = sum over neighbours j of softmax_j(scale x_i . x_j) x_j: `attention` with the mask
-/// `edges` and identity projections, Q = K = V = x (Veličković et al. 2018 with a dot product for
-/// the score). A node without neighbours gets 0. Types, NaN and determinism as `attention`.
+/// y_i = sum over neighbours j of softmax_j(scale x_i . x_j) x_j: `attention` with the mask `edges`
+/// and identity projections, Q = K = V = x (Veličković et al. 2018 with a dot product for the
+/// score). A node without neighbours gets 0. Types, NaN and determinism as in `attention`.
 struct MessagePassingArgs {
   ConstView x = {};  // [N, C]
   Graph graph = {};
   std::vector<double> scale = {};  // empty: 1 / sqrt(C); or one number
-  std::string kernel = {};         // of attention
+  std::string kernel = {};         // a kernel of attention
 };
 
 Tensor message_passing(const MessagePassingArgs& args);
 
-/// dx [N, C] for the cotangent dy: what x gets as query, as key and as value together.
+/// dx [N, C] for the cotangent dy: the sum of x's gradients as query, key and value.
 Tensor message_passing_backward(const MessagePassingArgs& args, const ConstView& dy);
 
-/// Couplings W_ij = (1 / N) sum over patterns of x_i x_j, W_ii = 0 (Hopfield 1982, Hebb's rule), of
-/// patterns [P, N] of +1 and -1. f64 or f32; [N, N].
+/// Couplings W_ij = (1 / N) sum over patterns of x_i x_j, W_ii = 0 (Hopfield 1982, Hebb's rule),
+/// from patterns [P, N] of +1 and -1. f64 or f32; the result is [N, N].
 Tensor hebbian_couplings(const ConstView& patterns);
 
-/// E = -1/2 s^T W s for every state [..., N]: the Hamiltonian of an Ising model whose couplings
-/// J_ij are W_ij, -sum over pairs i < j of J_ij s_i s_j.
+/// E = -1/2 s^T W s for every state [..., N]: the Hamiltonian -sum over pairs i < j of J_ij s_i s_j
+/// of an Ising model with couplings J_ij = W_ij.
 std::vector<double> hopfield_energies(const ConstView& couplings, const ConstView& states);
 
 struct HopfieldRecall {
   Tensor state;                  // [N] of +1 and -1
-  std::vector<double> energies;  // before the first sweep and after each; never rises
+  std::vector<double> energies;  // before the first sweep and after each; never increases
   bool settled = false;          // the last sweep changed nothing
 };
 
-/// Units one by one take the sign of their field sum_j W_ij s_j (0 keeps them), in a new random
-/// order each sweep, drawn by Philox from the seed; ends when a sweep changes nothing. W must be
-/// symmetric with a diagonal of 0, which is what keeps the energy from rising.
+/// One unit at a time takes the sign of its field sum_j W_ij s_j (a field of 0 keeps it). Each
+/// sweep uses a new random order, drawn by Philox from the seed; recall ends when a sweep changes
+/// nothing. W must be symmetric with a zero diagonal, so that the energy never increases.
 HopfieldRecall hopfield_recall(const ConstView& couplings, const ConstView& state,
                                std::int64_t sweeps = 100, std::uint64_t seed = 0);
 
-/// The modern network (Ramsauer et al. 2021): state <- softmax(beta state X^T) X, their equation 3,
-/// which is attention with K = V = X and scale beta, for every state at once.
+/// The modern network (Ramsauer et al. 2021): state <- softmax(beta state X^T) X (their equation
+/// 3), which is attention with K = V = X and scale beta, for all states at once.
 struct RetrieveArgs {
   ConstView patterns = {};  // X [P, D], P at least 1
   ConstView state = {};     // [S, D], of X's type: f64, or f32
   double beta = 1;          // above 0: the inverse temperature
-  std::int64_t steps = 1;   // at most
-  double tolerance = 0;     // ends when no state moved by more than this (Euclidean)
-  std::string kernel = {};  // of attention
+  std::int64_t steps = 1;   // maximum number of steps
+  double tolerance = 0;     // ends when no state moved farther than this (Euclidean)
+  std::string kernel = {};  // a kernel of attention
 };
 
 struct Retrieved {

@@ -1,4 +1,4 @@
-// Several processes that compute one attention: how they are opened, and ring attention.
+// Attention computed by several processes: how they are started, and ring attention.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace heed {
 
-/// Bytes on their way, until `wait` has returned: neither side's memory is touched meanwhile.
+/// Bytes in transit: until `wait` returns, neither side may touch the memory.
 class Transfer {
  public:
   virtual ~Transfer() = default;
@@ -30,9 +30,9 @@ struct Incoming {
   std::span<std::byte> bytes;
 };
 
-/// This process among its peers. Every rank makes the same calls in the same order: what one of
-/// them leaves out, the others wait for. A transport is one function more than two numbers: MPI has
-/// one here (`open_ranks`), tests have one of threads.
+/// This process among its peers. Every rank must make the same calls in the same order: if one
+/// omits a call, the others wait for it. A transport implements two numbers and one function; heed
+/// has one for MPI (`open_ranks`), tests have one for threads.
 class Ranks {
  public:
   virtual ~Ranks() = default;
@@ -40,58 +40,59 @@ class Ranks {
   virtual int rank() const = 0;   // in [0, count())
   virtual int count() const = 0;  // at least 1
 
-  /// Begins to send and to receive; messages between two ranks on one `channel` arrive in their
-  /// order, each as long as it was sent.
+  /// Begins to send and to receive. Messages between two ranks on one `channel` arrive in order,
+  /// each with the length that was sent.
   virtual std::unique_ptr<Transfer> start(std::span<const Outgoing> out,
                                           std::span<const Incoming> in, int channel) = 0;
 };
 
-/// Every rank's bytes, equally many of each, on every rank: `all` holds those of rank 0 first.
+/// Collects every rank's bytes on every rank, the same number from each; `all` begins with those of
+/// rank 0.
 void gather(Ranks& ranks, std::span<const std::byte> own, std::span<std::byte> all);
 
-/// Rank 0's bytes on every rank.
+/// Copies rank 0's bytes to every rank.
 void broadcast(Ranks& ranks, std::span<std::byte> bytes);
 
-/// values[i] = its sum over the ranks, added up in f64 in the order of ranks: the same bits on
-/// every rank and in every run, however the network is. Each rank adds up its share of them and
-/// sends those to the others, 2 (count - 1) / count of the values in all, as much as a ring would.
+/// Replaces values[i] by its sum over the ranks, added in f64 in rank order: every rank and every
+/// run gets the same bits on any network. Each rank sums its share and sends it to the others, in
+/// total 2 (count - 1) / count of the values, as much as a ring sends.
 void sum(Ranks& ranks, std::span<float> values);
 
-/// Thrown on a rank whose work went well, because another rank's did not.
+/// Thrown on a rank whose own work succeeded, because another rank's failed.
 class AnotherRankFailed : public std::exception {
  public:
   const char* what() const noexcept override { return "another rank has failed"; }
 };
 
-/// `work` on every rank, each of which learns how the others' ended, and so none waits for one that
-/// has failed. The lowest rank that failed throws what its work threw, the others
-/// AnotherRankFailed. Where work was only left (kInterrupted), all of them throw that.
+/// Runs `work` on every rank. Each rank learns how the others ended, so none waits for a failed
+/// one. The lowest failed rank throws its own exception, the others throw AnotherRankFailed. If the
+/// only failure is kInterrupted, all ranks throw it.
 void run_together(Ranks& ranks, const std::function<void()>& work);
 
-/// How many processes this one was started among, as the starter's environment says (Open MPI's or
-/// PMI's); 1 without one.
+/// How many processes were started together with this one, according to the environment (Open MPI's
+/// or PMI's); 1 if it was started alone.
 int started_ranks();
 
 class StartedRanks : public Ranks {
  public:
-  /// Ends every rank's process; for one that cannot go on, since the others would wait for it.
+  /// Ends every rank's process, for a rank that cannot continue while the others would wait for it.
   virtual void end_all(int status) = 0;
 };
 
-/// Joins the started processes: MPI lives from here until what is returned goes, once in a process.
-/// Null where `started_ranks` is 1. MPI is in a module of its own (heed_mpi.so beside the program
-/// or in ../lib/heed), so that a process by itself never loads it; kUnsupported where there is
-/// none.
+/// Joins the started processes: MPI is active from this call until the returned object is
+/// destroyed, once per process. Null if `started_ranks` is 1. MPI is in a separate module
+/// (heed_mpi.so beside the program or in ../lib/heed), so a single process never loads it;
+/// kUnsupported if the module is missing.
 std::unique_ptr<StartedRanks> open_ranks();
 
-/// The CPUs that this process may use, divided among the ranks of this machine that may use the
-/// same ones; at least 1. So many threads as leave none waiting for another's.
+/// The number of CPUs that this process may use, divided by the ranks of this machine that share
+/// them; at least 1. With this many threads no rank's thread waits for another's.
 int fair_thread_count(Ranks& ranks);
 
-/// How the text's tokens lie over the ranks.
+/// How the text's tokens are divided among the ranks.
 enum class RingSplit : std::uint8_t {
-  kContiguous,  // rank r of p holds part r of p: under a causal mask the last rank does the most
-  kZigzag,      // parts r and 2 p - 1 - r of 2 p: under a causal mask all do the same
+  kContiguous,  // rank r of p holds part r of p: with a causal mask the last rank works most
+  kZigzag,      // parts r and 2 p - 1 - r of 2 p: with a causal mask all ranks work equally
 };
 
 /// Tokens [begin, end) of the whole text.
@@ -100,12 +101,13 @@ struct RingPart {
   std::int64_t end = 0;
 };
 
-/// What rank `rank` of `count` holds of `length` tokens, in the order in which it holds them.
+/// The parts that rank `rank` of `count` holds of `length` tokens, in the order in which it holds
+/// them.
 std::vector<RingPart> ring_parts(RingSplit split, std::int64_t length, int rank, int count);
 
-/// Self-attention of `length` tokens, of which this rank holds its `ring_parts`, side by side:
-/// `local` has q [B, H, T, D], k and v [B, G, T, D] of the T tokens here. All else in it (mask,
-/// bias, slopes, sink, dropout, scale) is as for the whole text, [B, H, length, length], the same
+/// Self-attention of `length` tokens, of which this rank holds its `ring_parts`, concatenated:
+/// `local` has q [B, H, T, D], k and v [B, G, T, D] of its T tokens. Everything else in it (mask,
+/// bias, slopes, sink, dropout, scale) is for the whole text, [B, H, length, length], and the same
 /// on every rank. No extents, pages, rings or scales of keys.
 struct RingAttentionArgs {
   AttentionArgs local = {};
@@ -113,19 +115,19 @@ struct RingAttentionArgs {
   RingSplit split = RingSplit::kZigzag;
 };
 
-/// out [B, H, T, Dv] and lse [B, H, T] of this rank's rows, as attention over the whole text gives
-/// them, within rounding (Liu, Zaharia & Abbeel 2023): keys and values go around the ring while
-/// each rank computes with those it has, and the parts are joined by `merge`. A rank holds two
-/// ranks' keys and values at a time and no T x T. Parts that the mask leaves empty are not
-/// computed. Of 16 bit, parts are joined in f32 and rounded once.
+/// out [B, H, T, Dv] and lse [B, H, T] of this rank's rows, equal within rounding to attention over
+/// the whole text (Liu, Zaharia & Abbeel 2023): keys and values travel around the ring while each
+/// rank computes with those it has, and `merge` joins the parts. A rank holds the keys and values
+/// of two ranks at a time and no T x T. Parts that are fully masked are not computed. 16-bit parts
+/// are joined in f32 and rounded once.
 ///
-/// Every rank calls it with arguments that fit together, or all of them get the same error.
+/// If the arguments of the ranks do not fit together, all ranks get the same error.
 Attended ring_attention(Ranks& ranks, const RingAttentionArgs& args);
 
 /// dq, dk and dv of this rank's tokens for the cotangent `dout` of its rows; dsink is the whole
-/// text's, on every rank. dbias, dslope, dscale and dlse are not served. Gradients of keys go
-/// around the ring with them and come home: added up in f32 in the order of the ring, the same bits
-/// in every run.
+/// text's, on every rank. dbias, dslope, dscale and dlse are not supported. Gradients of keys
+/// travel around the ring with the keys and return to their rank. They are added in f32 in ring
+/// order, so every run gives the same bits.
 AttentionGrads ring_attention_backward(Ranks& ranks, const RingAttentionArgs& args,
                                        const Attended& attended, const ConstView& dout,
                                        const AttentionGradRequest& request = {});

@@ -30,7 +30,7 @@ void check_lse_memory(const AttentionArgs& args, const Operand& lse) {
   require_row_major(kOp, lse);
 }
 
-// Kernels write both halves.
+// Kernels always write both halves, so allocates those that the caller did not give.
 void ensure_lse(const AttentionArgs& args, View& lse, Tensor& memory) {
   if (has_lse(args) && !lse.given()) lse = memory = Tensor::empty(lse_shape(args), lse_type(args));
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kBackwardOp = "attention_backward";
 
-// Attended and the cotangents.
+// The inputs of the backward pass that are not arguments: Attended and the cotangents.
 std::vector<Operand> check_given(const AttentionArgs& args, const AttendedConstView& attended,
                                  const GivenLse& lse, const ConstView& dout,
                                  const ConstView& dlse) {

@@ -30,7 +30,7 @@ void check_operand(const Operand& operand, bool packed) {
          is_query ? "f64, f32, f16 or bf16" : "f64, f32, f16, bf16 or i8");
 }
 
-// Axes count from the end: a packed operand lacks the first.
+// Axes count from the end, because a packed operand lacks the first axis.
 void check_same(const Operand& a, const Operand& b, int axis, std::string_view what) {
   if (a.view.dim(axis) != b.view.dim(axis))
     fail("attention", fmt::format("{}.shape[{}]", a.name, a.view.rank() + axis), a.view.dim(axis),
@@ -86,7 +86,7 @@ void check_operands(const AttentionArgs& args) {
          fmt::format("a multiple of {} (k's heads)", kv_heads));
 }
 
-// Sequences and heads have tables of their own.
+// Limits sequences and heads, because tables are allocated per sequence and per head.
 void check_count(std::int64_t count, std::string_view axis, std::string_view what) {
   constexpr std::int64_t kMost = std::int64_t{1} << 26;
   if (count > kMost) fail("attention", axis, count, fmt::format("at most {} ({})", kMost, what));
@@ -115,7 +115,7 @@ Operand strided(const View& view) {
           view.stride(-1), view.dtype()};
 }
 
-// A mask speaks of its own arguments, "segments: key_ids": here that is mask.segments.key_ids.
+// Completes the names in a mask's error: "segments: key_ids" becomes mask.segments.key_ids.
 void check_mask(const kernels::AttentionProblem& problem) {
   if (problem.mask == nullptr) return;
   const MaskTarget target = {problem.batch, problem.heads, problem.query_length,

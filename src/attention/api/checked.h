@@ -1,4 +1,4 @@
-// The border of the attention operator: what the caller gave, checked and resolved for the kernels.
+// Checks the caller's arguments of attention and resolves them for the kernels.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace heed {
 
-/// Owns what `problem` points to. Moves; a copy would point into the original.
+/// Owns the data that `problem` points to. Movable only: a copy would point into the original.
 struct CheckedAttention {
   explicit CheckedAttention(const AttentionArgs& args);
   CheckedAttention(CheckedAttention&&) = default;
@@ -24,7 +24,7 @@ struct CheckedAttention {
   kernels::AttentionProblem problem;
 };
 
-/// q, k, v, the bias and the rest: an output may overlap none of them.
+/// q, k, v, the bias and the other inputs: no output may overlap them.
 std::vector<Operand> inputs(const AttentionArgs& args);
 /// Checks that all of these have memory.
 void require_inputs(std::string_view op, const AttentionArgs& args);
@@ -36,12 +36,11 @@ Shape lse_shape(const AttentionArgs& args);
 bool has_lse(const AttentionArgs& args);
 DType lse_type(const AttentionArgs& args);
 bool has_out_low(const AttentionArgs& args);
-/// Checks shape and type, where it is given.
+/// Checks shape and type, if it is given.
 void check_out_low(std::string_view op, const AttentionArgs& args, const Operand& out_low);
 std::string_view out_legend(const AttentionArgs& args);
 std::string_view lse_legend(const AttentionArgs& args);
-/// Checks numbers for each row: row-major, in the type of lse, with memory, and of the shape of lse
-/// or of `shape`.
+/// Checks per-row numbers: memory, row-major, the type of lse, and the shape of lse or `shape`.
 void check_row_numbers(std::string_view op, const AttentionArgs& args, const Operand& rows);
 void check_row_numbers(std::string_view op, const AttentionArgs& args, const Operand& rows,
                        const Shape& shape, std::string_view legend);
@@ -54,27 +53,27 @@ struct KeyInput {
   Operand scales;
 };
 std::array<KeyInput, 2> key_inputs(const Keys& keys);
-void check_key_form(const AttentionArgs& args);  // exactly one form, with all that it needs
+void check_key_form(const AttentionArgs& args);  // exactly one form, with all its parts
 void check_scales(const Keys& keys);
-/// Slots that a row of keys has.
+/// Number of slots in a row of keys.
 std::int64_t key_room(const Keys& keys);
-/// Form, scales and pages of `checked`, whose sequences are known.
+/// Sets form, scales and pages of `checked`, whose sequences must be known.
 void resolve_key_form(const Keys& keys, CheckedAttention& checked);
-/// Why k (or v) has no gradient; empty when it has.
+/// Why k (or v) has no gradient; empty if it has one.
 std::string_view gradient_refusal(const Keys& keys, const ConstView& operand);
 
-/// The extents of each batch, with every default resolved.
+/// The extents of each batch, with all defaults filled in.
 std::vector<kernels::Sequence> resolved_sequences(const AttentionArgs& args);
 
-/// The factor of similarities: one number a head; throws where scores.scale does not fit the heads
-/// or is not finite.
+/// The scale of similarities, one per head; throws if scores.scale does not fit the heads or is not
+/// finite.
 std::vector<double> resolved_scale(const AttentionArgs& args);
-/// Checks scores and dropout, and puts them into `checked`, whose problem has its extents.
+/// Checks scores and dropout, and stores them in `checked`, whose extents must be set.
 void resolve_scores(const AttentionArgs& args, CheckedAttention& checked);
 std::string_view name(Normaliser normaliser);
 
-kernels::Input kernel_input(const ConstView& view);     // of rank 4, or packed; not given: null
+kernels::Input kernel_input(const ConstView& view);     // of rank 4, or packed; null if not given
 kernels::Output kernel_output(const View& view);        // likewise
-kernels::Input broadcast_input(const ConstView& view);  // of at most rank 4: stride 0 where it is 1
+kernels::Input broadcast_input(const ConstView& view);  // of at most rank 4; extent 1: stride 0
 
 }  // namespace heed

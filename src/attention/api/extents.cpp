@@ -9,7 +9,7 @@
 namespace heed {
 namespace {
 
-// A list of Extents: one entry a batch, one for all, or none.
+// A list of Extents: one entry per batch, one for all, or none.
 struct ExtentList {
   std::string_view name;
   const std::vector<std::int64_t>& values;
@@ -36,7 +36,7 @@ struct ExtentList {
   }
 
   std::int64_t position_at(std::int64_t b, std::int64_t otherwise) const {
-    constexpr std::int64_t kFarthest = std::int64_t{1} << 60;  // sums of two cannot overflow
+    constexpr std::int64_t kFarthest = std::int64_t{1} << 60;  // the sum of two cannot overflow
     const std::int64_t value = at(b, otherwise);
     if (value < -kFarthest || value > kFarthest)
       fail("attention", fmt::format("extents.{}[{}]", name, b), value,
@@ -45,7 +45,7 @@ struct ExtentList {
   }
 };
 
-// The offsets of packed sequences: from 0, rising, to the end of the rows.
+// Checks the offsets of packed sequences: ascending from 0 to the number of rows.
 void check_starts(std::string_view name, const std::vector<std::int64_t>& starts,
                   std::int64_t rows) {
   for (std::size_t n = 0; n < starts.size(); ++n) {
@@ -66,7 +66,7 @@ void check_no_lengths(std::string_view starts, const ExtentList& list) {
          fmt::format("given beside extents.{}", starts), "one of them");
 }
 
-// Where the sequences of a batch lie in q and k, and how long they are.
+// Position and length of each sequence of a batch in q and k.
 struct Places {
   const AttentionArgs& args;
   ExtentList ring_begin = {"ring_begin", args.keys.ring_begin, "keys"};

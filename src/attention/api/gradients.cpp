@@ -11,7 +11,7 @@
 namespace heed {
 namespace {
 
-// A gradient that is asked for, where it may go, and what it is the gradient of.
+// A requested gradient: its operand, and where it may be written.
 struct Wanted {
   bool wanted;
   Operand into;
@@ -46,7 +46,8 @@ void check_memory(std::string_view op, const AttentionArgs& args,
   }
 }
 
-// Gradients by k and v have the form of k and v: pages may be shared, and integers have none.
+// dk and dv have the form of k and v. Refuses pages, which may be shared, and integers, which have
+// no gradient.
 void check_key_gradients(std::string_view op, const AttentionArgs& args,
                          const AttentionGradRequest& request) {
   for (const auto& [wanted, into, like] : gradients_of(args, request)) {
@@ -65,7 +66,7 @@ void check_asked(std::string_view op, bool asked, std::string_view gradient, con
     fail({.op = op, .found = fmt::format("{} needs {}, which is not given", gradient, of.name)});
 }
 
-// One gradient: where it goes, and the tensor that owns it if the caller gave no memory.
+// One gradient: its memory, and the tensor that owns it if the caller gave none.
 View gradient(const Wanted& wanted, const View& into, Tensor& owner) {
   if (!wanted.wanted) return {};
   if (into.given()) return into;
@@ -73,14 +74,14 @@ View gradient(const Wanted& wanted, const View& into, Tensor& owner) {
   return owner;
 }
 
-// The gradients with one number a head (sink, slope, scale), which kernels give in double.
+// The gradients with one number per head (sink, slope, scale), which kernels compute in double.
 class HeadGradients {
  public:
   explicit HeadGradients(std::int64_t heads) : heads_(heads) {}
 
   double* asked(bool wanted, std::vector<double>& memory) const {
     if (!wanted) return nullptr;
-    memory.assign(static_cast<std::size_t>(heads_) + 1, 0.0);  // never null, even without heads
+    memory.assign(static_cast<std::size_t>(heads_) + 1, 0.0);  // not null even without heads
     return memory.data();
   }
 
@@ -89,7 +90,7 @@ class HeadGradients {
     return Tensor::converted(ConstView(memory.data(), DType::kF64, Shape{heads_}), dtype);
   }
 
-  // One scale for all heads: its gradient is their sum.
+  // With one scale for all heads, the gradient is the sum over heads.
   Tensor of_scale(const std::vector<double>& memory, bool one, DType dtype) const {
     if (memory.empty() || !one) return rounded(memory, dtype);
     double sum = 0;
@@ -101,7 +102,7 @@ class HeadGradients {
   std::int64_t heads_;
 };
 
-// A new dbias, and over which axes it is summed.
+// Allocates dbias, and finds the axes over which it is summed.
 void place_bias_gradient(const ConstView& bias, AttentionGrads& grads,
                          kernels::AttentionBackward& backward) {
   grads.dbias = Tensor::empty(bias.shape(), bias.dtype());

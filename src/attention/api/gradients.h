@@ -1,5 +1,5 @@
-// What every backward pass over attention shares: the forward pass's log-sum-exp, and which
-// gradients go where, in which type.
+// Shared by all backward passes over attention: the forward pass's log-sum-exp, and the memory and
+// type of each gradient.
 #pragma once
 
 #include <functional>
@@ -12,18 +12,18 @@
 
 namespace heed {
 
-/// Checks what is asked for and the caller's memory, which may meet neither the inputs nor `given`.
+/// Checks the request and the caller's memory, which may overlap neither the inputs nor `given`.
 void check_request(std::string_view op, const AttentionArgs& args,
                    const AttentionGradRequest& request);
 void check_gradients(std::string_view op, const AttentionArgs& args,
                      const AttentionGradRequest& request, std::span<const Operand> given);
 
-/// Runs a kernel that is given `backward` with a place for every gradient that is asked for.
+/// Runs a kernel with memory for every requested gradient.
 AttentionGrads gradients(const AttentionArgs& args, const kernels::AttentionProblem& problem,
                          const AttentionGradRequest& request, kernels::AttentionBackward backward,
                          const std::function<void(const kernels::AttentionBackward&)>& run);
 
-/// Both halves; not given where the normaliser has none. Owns what is not the caller's memory.
+/// Both halves; not given if the normaliser has none. Owns its memory unless the caller gave it.
 struct GivenLse {
   GivenLse(std::string_view op, const AttentionArgs& args, const AttendedConstView& attended);
   GivenLse(GivenLse&&) = delete;
@@ -34,9 +34,9 @@ struct GivenLse {
   Tensor low_memory;
 };
 
-/// Where the reference ran the forward pass, in double, weights are computed again in double too:
-/// with scores of f32 their rows would not sum to 1. Makes `problem` and `lse` f64 then, and
-/// returns true.
+/// After a forward pass by the reference, which computes in double, weights must be recomputed in
+/// double too: from f32 scores their rows would not sum to 1. In that case converts `problem` and
+/// `lse` to f64 and returns true.
 bool widen_after_reference(const AttentionArgs& args, kernels::AttentionProblem& problem,
                            GivenLse& lse);
 

@@ -1,4 +1,4 @@
-// The forms that keys may have: contiguous, packed, paged or in a ring, and the scales of i8.
+// The forms of keys: contiguous, packed, paged or ring, and the scales of i8.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ void check_one_form(const AttentionArgs& args) {
   alone(is_ring(keys) && !args.extents.key_begin.empty(), "ring_begin", "key_begin");
 }
 
-// The last page of a row is seldom full; nothing may be read from its other slots.
+// The last page of a row is seldom full; its unused slots must not be read.
 void check_page_table(const AttentionArgs& args) {
   const ConstView& table = args.keys.page_table;
   if (!table.given()) return;
@@ -57,7 +57,7 @@ std::int64_t entry(const ConstView& table, std::int64_t b, std::int64_t n) {
                                       : std::int64_t{table.data<std::int32_t>()[at]};
 }
 
-// Row-major; where no key lies, 0.
+// Row-major page table, 0 for entries without keys.
 std::vector<std::int64_t> resolved_pages(const Keys& keys,
                                          const std::vector<kernels::Sequence>& sequences) {
   const ConstView& table = keys.page_table;

@@ -11,10 +11,10 @@ namespace {
 
 using kernels::LogSum;
 
-// ln of the sum of the three; NaN where one of them is.
+// ln of the sum of the three; NaN if one of them is.
 LogSum log_sum(const LogSum& a, const LogSum& b, double sink) {
-  const double all = a.high / 4 + b.high / 4 + sink / 4;  // of finite numbers: finite
-  if (std::isnan(all)) return {all, 0};                   // inf - inf too: as IEEE has it
+  const double all = a.high / 4 + b.high / 4 + sink / 4;  // NaN for a NaN input and for inf - inf
+  if (std::isnan(all)) return {all, 0};                   // includes inf - inf, as in IEEE
   LogSum top = {sink, 0};
   for (const LogSum& part : {a, b})
     if (log_ratio(part, top) > 0) top = part;
@@ -30,7 +30,7 @@ void add_row(const T* from, double weight, std::int64_t width, T* to) {
   for (std::int64_t d = 0; d < width; ++d) to[d] += factor * from[d];
 }
 
-// to = the sum of both rows, each times exp(its lse - lse); one without keys has nothing to add.
+// to = the sum of both rows, each times exp(its lse - lse); a part without keys adds nothing.
 template <typename T>
 void merge_row(const T* const (&rows)[2], const LogSum (&parts)[2], const LogSum& lse,
                std::int64_t width, T* to) {

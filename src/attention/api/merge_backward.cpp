@@ -21,7 +21,7 @@ double dot(const T* a, const T* b, std::int64_t width) {
   return sum;
 }
 
-// The gradients of the rows of both parts.
+// The gradients of both parts, row by row.
 template <typename T>
 class Backward {
  public:
@@ -76,7 +76,8 @@ class Backward {
     dout = rounded(std::move(computed), part.out.dtype());
   }
 
-  // The sink has no value: exp(sink - lse) (dlse - dout . out), summed over rows in their order.
+  // The sink has no value: its gradient is the sum over rows, in order, of exp(sink - lse) (dlse -
+  // dout . out).
   Tensor sink_gradient() {
     const PartLse a(args_.a);
     const PartLse b(args_.b);

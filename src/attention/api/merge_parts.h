@@ -1,4 +1,4 @@
-// What merging and its gradient share: the parts' log-sum-exps, the sinks, and the checks.
+// Shared by merging and its gradient: the parts' log-sum-exps, the sinks, and the checks.
 #pragma once
 
 #include <cmath>
@@ -18,7 +18,7 @@ Shape part_lse_shape(const ConstView& out);
 
 void check_parts(const MergeArgs& args);
 void check_part_out(const Operand& out, const ConstView& like);
-void check_part_rows(const Operand& rows, const ConstView& out);  // lse and the like; may be absent
+void check_part_rows(const Operand& rows, const ConstView& out);  // lse or similar; optional
 
 /// lse and lse_low of every row.
 class PartLse {
@@ -37,7 +37,7 @@ class PartLse {
   Tensor low_;
 };
 
-/// ln of a / b, of what two log-sum-exps stand for.
+/// ln of a / b, for the sums that two log-sum-exps represent.
 inline double log_ratio(const kernels::LogSum& a, const kernels::LogSum& b) {
   return b.below(a.high) + a.low;
 }
@@ -45,7 +45,7 @@ inline bool is_empty(const kernels::LogSum& lse) {
   return lse.high == -std::numeric_limits<double>::infinity();
 }
 
-/// The sink of a row's head; -inf without one.
+/// The sink of each row's head; -inf without one.
 class RowSinks {
  public:
   RowSinks(const ConstView& sink, const ConstView& out) : heads_(out.dim(-3)), rows_(out.dim(-2)) {

@@ -21,7 +21,7 @@
 namespace heed {
 namespace {
 
-// An observer that looks at a block of rows, and what it has gathered there.
+// An observer of a block of rows, and its intermediate results there.
 struct Watching {
   Observer* observer;
   TileParts parts;
@@ -43,12 +43,12 @@ ObservedTile observed(const kernels::WeightTile& tile) {
           .visible = tile.visible};
 }
 
-// Blocks are seen on several threads and merged one at a time, in order.
+// Blocks are observed on several threads, but merged one at a time in order.
 class InOrder {
  public:
-  // Waits for all blocks before `index`; false when one of them failed, or was never begun since
-  // the sweep was asked to stop. A block before may take long, or stand still while something
-  // urgent is computed: then this core is somebody else's.
+  // Waits for all blocks before `index`. Returns false if one of them failed, or never began
+  // because the sweep was asked to stop. An earlier block may take long, or pause while something
+  // urgent is computed, so the waiting thread gives up its core.
   bool wait(std::int64_t index) const {
     constexpr int kYields = 64;
     constexpr auto kSleep = std::chrono::microseconds(50);
@@ -89,7 +89,7 @@ class Sweep {
   }
 
  private:
-  // Blocks [first, end) of all that are looked at are those of one head.
+  // The observed blocks [first, end) belong to one head.
   struct HeadBlocks {
     std::int64_t batch;
     std::int64_t head;
@@ -98,7 +98,7 @@ class Sweep {
     std::int64_t end;
   };
 
-  // What all observers together need of each head.
+  // The blocks of each head that at least one observer needs.
   std::vector<HeadBlocks> needed() const {
     std::vector<HeadBlocks> heads;
     std::int64_t count = 0;
@@ -150,7 +150,7 @@ class Sweep {
             .key_offset = sequence.key_offset};
   }
 
-  // The parts of a tile that some observer reads.
+  // The parts of a tile that at least one observer reads.
   static kernels::WantedOfTile wanted_of(const std::vector<Watching>& watching,
                                          const ObservedRows& rows, std::int64_t begin,
                                          std::int64_t end) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kObserveBackwardOp = "observe_backward";
 
-// Attended and the cotangents.
+// The inputs that are not arguments: Attended and the cotangents.
 std::vector<Operand> check_given(const AttentionArgs& args,
                                  const kernels::AttentionProblem& problem, const GivenLse& lse,
                                  const ObservedCotangents& cotangents) {

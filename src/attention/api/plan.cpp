@@ -18,7 +18,7 @@
 namespace heed {
 namespace {
 
-// 1234567 as 1.23 M; short numbers as they are.
+// 1234567 as 1.23 M; short numbers unchanged.
 std::string amount(double value) {
   constexpr const char* kUnits[] = {"", " k", " M", " G", " T", " P"};
   std::size_t unit = 0;
@@ -29,12 +29,13 @@ std::string amount(double value) {
   return unit == 0 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}{}", value, kUnits[unit]);
 }
 
-// The middle of [begin, end) that leaves whole tiles before it.
+// The middle of [begin, end), rounded so that whole tiles precede it.
 std::int64_t middle(std::int64_t begin, std::int64_t end) {
   return begin + ((end - begin) / 2 + kMaskRows - 1) / kMaskRows * kMaskRows;
 }
 
-// Large tiles are halved where the mask's edge crosses them: lengths of millions take no time.
+// Counts visible pairs. Halves large tiles only where the mask's edge crosses them, so lengths of
+// millions take no time.
 std::int64_t pairs_in(const MaskRule& rule, const MaskPlace& place, const MaskTile& tile) {
   const auto& [row_begin, row_end, key_begin, key_end] = tile;
   const TileClass found = rule.tile(place, tile);
@@ -92,7 +93,7 @@ void require_countable(double number, std::string_view what) {
           .expected = "less than 2^63"});
 }
 
-// The part of a plan that both passes share.
+// The part that the plans of both passes share.
 Plan problem_plan(const AttentionArgs& args, const kernels::AttentionProblem& problem) {
   double pairs = 0;
   for (std::int64_t b = 0; b < problem.batch; ++b)
@@ -108,7 +109,7 @@ Plan problem_plan(const AttentionArgs& args, const kernels::AttentionProblem& pr
   return plan;
 }
 
-// Rows of k over all heads. The array of pages may hold other batches' keys, so there only the keys
+// Rows of k over all heads. An array of pages may hold other batches' keys, so there only the keys
 // of this problem's sequences count.
 double stored_keys(const AttentionArgs& args, const kernels::AttentionProblem& problem) {
   const ConstView& k = args.keys.k;
@@ -142,7 +143,7 @@ double bytes_of(const AttentionArgs& args, const kernels::AttentionProblem& prob
   return bytes;
 }
 
-// Kernels count their memory in 64 bits: no width or length may bring it past them.
+// Kernels count their memory in 64 bits: rejects widths and lengths that would overflow it.
 void require_countable_workspace(const kernels::AttentionProblem& problem) {
   const double rows = product({problem.batch, problem.heads, problem.query_length + 64});
   const double widths =
@@ -194,8 +195,8 @@ Plan plan_attention_backward(const AttentionArgs& args, const AttentionGradReque
   plan.kernel = candidate.name;
   require_countable_workspace(problem);
   plan.workspace_bytes = candidate.workspace_bytes(problem);
-  // Scores again, dq and dk: 3 D; dv and dp: 2 Dv. Everything of the forward pass is read, and as
-  // much is written or read as cotangents.
+  // Recomputed scores, dq and dk: 3 D; dv and dp: 2 Dv. Everything from the forward pass is read,
+  // and as much is written or read as cotangents.
   plan.flop = 2.0 * static_cast<double>(3 * problem.head_dim + 2 * problem.value_dim) *
               static_cast<double>(plan.allowed_pairs);
   plan.bytes = 2 * bytes_of(args, problem);

@@ -1,4 +1,4 @@
-// A plan in words.
+// A plan as text.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace heed {
 
-/// Lines, the first of which begins with `title`: "forward".
+/// Lines of text; the first begins with `title`: "forward".
 std::string plan_text(std::string_view title, const Plan& plan);
 
-/// The mask and where query 0 stands: "band(left=-1, right=0), bottom-right"; "none" without a
+/// The mask and the placement of query 0: "band(left=-1, right=0), bottom-right"; "none" without a
 /// mask.
 std::string mask_text(const Plan& plan);
 

@@ -24,7 +24,7 @@ float quantise_group(const float* x, std::int64_t count, std::int8_t* to) {
   if (!finite) return std::numeric_limits<float>::quiet_NaN();
   const float scale = largest / 127;
   if (scale == 0) return 0;
-  for (std::int64_t i = 0; i < count; ++i)  // clamped, since a denormal scale is coarse
+  for (std::int64_t i = 0; i < count; ++i)  // clamped, because a denormal scale is coarse
     to[i] = static_cast<std::int8_t>(std::clamp(std::nearbyint(x[i] / scale), -127.0F, 127.0F));
   return scale;
 }

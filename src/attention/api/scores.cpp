@@ -49,7 +49,7 @@ void check_bias(const AttentionArgs& args, const kernels::AttentionProblem& prob
          fmt::format("one that broadcasts to [B, H, Tq, Tk] = {}", wanted));
 }
 
-// One number a head; empty when the view is not given.
+// One number per head; empty if the view is not given.
 std::vector<double> numbers_of_heads(std::string_view what, const ConstView& view,
                                      std::int64_t heads) {
   if (!view.given()) return {};
@@ -85,7 +85,8 @@ void check_magnitudes(std::string_view what, const std::vector<double>& numbers,
            fmt::format("at most {:.2g} in magnitude for scores of f32", most));
 }
 
-// A number that is finite in double may be infinite, or 0, in the f32 that scores are computed in.
+// Rejects numbers that are finite in double but infinite, or 0, in f32, in which scores are
+// computed.
 void check_held_by_f32(const Scores& scores, const CheckedAttention& checked) {
   if (!(scores.softcap == 0 || (scores.softcap >= kLeastOfF32 && scores.softcap <= kMostOfF32)))
     fail("attention", "scores.softcap", scores.softcap,

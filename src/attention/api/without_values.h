@@ -1,11 +1,11 @@
-// Attention for its log-sum-exp alone.
+// Attention that computes only its log-sum-exp.
 #pragma once
 
 #include "heed/attention.h"
 
 namespace heed {
 
-/// The same problem with values of no width: `attention` then makes no out, and takes about half of
+/// The same problem with values of width 0: `attention` then computes no out and takes about half
 /// the time.
 inline AttentionArgs without_values(AttentionArgs args) {
   ConstView& v = args.keys.v;

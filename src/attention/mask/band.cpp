@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t kOpen = -1;
 
-// Row i sees the keys j with i + low <= j <= i + high: a band in positions is one in indices too,
-// shifted by the offsets.
+// Row i sees the keys j with i + low <= j <= i + high: a band in positions is also a band in
+// indices, shifted by the offsets.
 struct Diagonals {
   bool open_low = true;
   bool open_high = true;
@@ -67,7 +67,7 @@ class BandRule : public MaskRule {
   Band sides_;
 };
 
-// Sides are far below the limit of positions, so that sums of both cannot overflow.
+// The limits of a band are far below the limit of positions, so their sums cannot overflow.
 constexpr std::int64_t kWidest = std::int64_t{1} << 60;
 
 void check_side(const char* name, std::int64_t side) {

@@ -16,7 +16,7 @@ inline std::uint64_t bit_range(std::int64_t begin, std::int64_t end) {
   return below_end & ~((std::uint64_t{1} << begin) - 1);
 }
 
-/// Bit i of the word is whether `flags[i]` is not 0; at most 64 of them.
+/// Bit i of the word is set if `flags[i]` is not 0; at most 64 flags.
 inline std::uint64_t word_of(const std::uint8_t* flags, std::int64_t count) {
   std::uint64_t word = 0;
   for (std::int64_t at = 0; at < count; at += 8) {
@@ -24,7 +24,7 @@ inline std::uint64_t word_of(const std::uint8_t* flags, std::int64_t count) {
     std::memcpy(&eight, flags + at,
                 static_cast<std::size_t>(std::min<std::int64_t>(8, count - at)));
     if constexpr (std::endian::native == std::endian::big) eight = __builtin_bswap64(eight);
-    // The highest bit of each byte that is not 0, then the eight of them side by side.
+    // Finds the highest bit of each nonzero byte, then packs the eight bits side by side.
     constexpr std::uint64_t kLow = 0x7f7f7f7f7f7f7f7f;
     const std::uint64_t set = ((((eight & kLow) + kLow) | eight) & ~kLow) >> 7;
     word |= ((set * 0x0102040810204080) >> 56) << at;
@@ -32,7 +32,7 @@ inline std::uint64_t word_of(const std::uint8_t* flags, std::int64_t count) {
   return word;
 }
 
-/// Exchanges rows and columns of 64 x 64 bits (Warren, Hacker's Delight, 7-3).
+/// Transposes 64 x 64 bits (Warren, Hacker's Delight, 7-3).
 inline void transpose_bits(std::array<std::uint64_t, 64>& words) {
   std::uint64_t mask = 0xffffffff;
   for (std::size_t width = 32; width != 0; width >>= 1, mask ^= mask << width)

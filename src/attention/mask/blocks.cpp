@@ -22,13 +22,13 @@ class BlocksRule : public MaskRule {
     return layout_->visible(place, row / size_.rows, key / size_.keys);
   }
 
-  // The layout's own class of the entries that the tile touches.
+  // The common class of the layout entries that the tile touches.
   TileClass tile(const MaskPlace& place, const MaskTile& tile) const override {
     return layout_->tile(place, {tile.row_begin / size_.rows, (tile.row_end - 1) / size_.rows + 1,
                                  tile.key_begin / size_.keys, (tile.key_end - 1) / size_.keys + 1});
   }
 
-  // A block of the tile's at a time.
+  // Processes one block of the layout at a time.
   void bits(const MaskPlace& place, const MaskTile& tile, std::uint64_t* by_key) const override {
     std::fill_n(by_key, tile.key_end - tile.key_begin, std::uint64_t{0});
     for (std::int64_t row = tile.row_begin; row < tile.row_end;) {

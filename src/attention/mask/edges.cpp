@@ -54,7 +54,7 @@ class EdgesRule : public MaskRule {
   std::string describe() const override { return fmt::format("edges({})", columns_.size()); }
 
  private:
-  // The keys of [key_begin, key_end) that a row sees.
+  // The keys in [key_begin, key_end) that a row sees.
   std::span<const std::int64_t> between(std::int64_t row, std::int64_t key_begin,
                                         std::int64_t key_end) const {
     const std::int64_t* first = columns_.data() + starts_[static_cast<std::size_t>(row)];

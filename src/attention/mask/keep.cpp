@@ -35,12 +35,12 @@ class TableRule : public MaskRule {
         any_hidden = any_hidden || kept != bit_range(0, count);
       }
       if (any_kept && any_hidden) return TileClass::kPartial;
-      if (strides_[2] == 0) break;  // one line for all rows
+      if (strides_[2] == 0) break;  // the same line for all rows
     }
     return any_kept ? TileClass::kFull : TileClass::kEmpty;
   }
 
-  // Lines of 64 keys, which 64 x 64 bits at a time become columns.
+  // Reads lines of 64 keys, and transposes 64 x 64 bits at a time to columns.
   void bits(const MaskPlace& place, const MaskTile& tile, std::uint64_t* by_key) const override {
     for (std::int64_t key = tile.key_begin; key < tile.key_end; key += kMaskRows) {
       const std::int64_t count = std::min(kMaskRows, tile.key_end - key);
@@ -69,7 +69,7 @@ class TableRule : public MaskRule {
   }
 
  private:
-  // Bit j is whether the row sees key + j.
+  // Bit j says whether the row sees key + j.
   std::uint64_t line(const MaskPlace& place, std::int64_t row, std::int64_t key,
                      std::int64_t count) const {
     const std::uint8_t* flags = at(place, row) + key * strides_[3];
@@ -86,7 +86,7 @@ class TableRule : public MaskRule {
   }
 
   ConstView keep_;
-  Shape strides_;  // of four dimensions
+  Shape strides_;  // all four dimensions
   TableNames names_;
 };
 

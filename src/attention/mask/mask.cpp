@@ -25,7 +25,7 @@ namespace {
 
 enum class Join : std::uint8_t { kAnd, kOr };
 
-// Two rules as one. The class that decides alone: empty for &, full for |.
+// Two rules combined by & or |. One class decides alone: empty for &, full for |.
 class Joined : public MaskRule {
  public:
   Joined(Join join, std::shared_ptr<const MaskRule> a, std::shared_ptr<const MaskRule> b)
@@ -48,7 +48,7 @@ class Joined : public MaskRule {
 
   void bits(const MaskPlace& place, const MaskTile& tile, std::uint64_t* by_key) const override {
     a_->bits(place, tile, by_key);
-    std::array<std::uint64_t, 64> words;  // a stretch of keys at a time: no allocation
+    std::array<std::uint64_t, 64> words;  // chunks of keys, so nothing is allocated
     constexpr auto kStretch = static_cast<std::int64_t>(std::tuple_size_v<decltype(words)>);
     for (std::int64_t begin = tile.key_begin; begin < tile.key_end; begin += kStretch) {
       MaskTile part = tile;
@@ -85,7 +85,7 @@ void require_index(const char* what, std::int64_t index, std::int64_t count) {
        count > 0 ? fmt::format("0 to {}", count - 1) : "none: there is no " + std::string(what));
 }
 
-// Far below what sums of two positions could overflow.
+// Far below the limit where the sum of two positions overflows.
 void require_offset(const char* what, std::int64_t offset) {
   constexpr std::int64_t kFarthest = std::int64_t{1} << 60;
   if (offset < -kFarthest || offset > kFarthest) fail("mask", what, offset, "-2^60 to 2^60");

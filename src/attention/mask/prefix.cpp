@@ -40,7 +40,7 @@ class PrefixRule : public MaskRule {
   }
 
  private:
-  // The first key, by logical index, that is not in the prefix.
+  // The first key, by logical index, after the prefix.
   std::int64_t end(const MaskPlace& place) const {
     const auto b = lengths_.size() == 1 ? 0 : static_cast<std::size_t>(place.batch);
     return lengths_[b] - place.key_offset;
@@ -53,7 +53,7 @@ class PrefixRule : public MaskRule {
 
 Mask Mask::prefix(std::vector<std::int64_t> lengths) {
   if (lengths.empty()) fail("prefix", "lengths", {}, "one entry, or one per batch");
-  constexpr std::int64_t kLongest = std::int64_t{1} << 60;  // as positions, so that sums fit
+  constexpr std::int64_t kLongest = std::int64_t{1} << 60;  // like positions, so that sums fit
   for (const std::int64_t length : lengths)
     if (length < 0 || length > kLongest) fail("prefix", "lengths", length, "0 to 2^60 keys");
   return Mask(std::make_shared<PrefixRule>(std::move(lengths)));

@@ -59,7 +59,7 @@ class SegmentsRule : public MaskRule {
     return same ? TileClass::kFull : TileClass::kPartial;
   }
 
-  // The rows of one segment stand together as a rule: a run of them at a time.
+  // Rows of one segment are usually adjacent, so this processes a run of them at a time.
   void bits(const MaskPlace& place, const MaskTile& tile, std::uint64_t* by_key) const override {
     const std::int64_t* const of_rows = queries_.of(place.batch);
     const std::int64_t* const of_keys = keys_.of(place.batch);

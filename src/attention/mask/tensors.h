@@ -1,4 +1,4 @@
-// Tensors that masks are made of.
+// Reads and checks the tensors that define masks.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace heed {
 
-/// The elements of an i32 or i64 view, row-major; `mask` and `what` stand in the message.
+/// The elements of an i32 or i64 view, row-major; `mask` and `what` appear in the error.
 std::vector<std::int64_t> integers(std::string_view mask, std::string_view what,
                                    const ConstView& view);
 
-/// What messages say of a table; the texts must outlive the rule.
+/// Names of a table in error messages; the texts must outlive the rule.
 struct TableNames {
   std::string_view mask;      // "keep"
-  std::string_view argument;  // of the mask
+  std::string_view argument;  // the mask's argument
   std::string_view legend;    // "[B, H, Tq, Tk]"
 };
 

@@ -7,7 +7,7 @@
 namespace heed {
 namespace {
 
-// The rows of a block that lie in a region, by their distance from its first.
+// The rows of a block that are in a region, as offsets from the block's first row.
 std::vector<std::int64_t> rows_inside(const Region& region, const ObservedRows& rows) {
   std::vector<std::int64_t> inside;
   const std::int64_t end = std::min(rows.row_end, region.row_end);
@@ -16,7 +16,7 @@ std::vector<std::int64_t> rows_inside(const Region& region, const ObservedRows& 
   return inside;
 }
 
-// Rows of one block against the region's keys.
+// One block's rows and the region's keys.
 struct RegionRows : Observer::State {
   RegionRows(std::vector<std::int64_t> chosen_rows, const Region& region)
       : chosen(std::move(chosen_rows)),
@@ -24,7 +24,7 @@ struct RegionRows : Observer::State {
         key_end(region.key_end),
         values(chosen.size() * static_cast<std::size_t>(key_end - key_begin)) {}
 
-  std::vector<std::int64_t> chosen;  // rows of the block, by their distance from its first
+  std::vector<std::int64_t> chosen;  // rows of the block, as offsets from its first row
   std::int64_t key_begin;
   std::int64_t key_end;
   std::vector<float> values;  // [chosen, key_end - key_begin]

@@ -10,12 +10,12 @@
 namespace heed {
 namespace {
 
-// The cell that holds element `index` of `count` in `cells`.
+// The cell that contains element `index` of `count`, for `cells` cells.
 std::int64_t cell_of(std::int64_t index, std::int64_t count, std::int64_t cells) {
   return ((index + 1) * cells - 1) / count;
 }
 
-// Elements of cell `cell`.
+// Number of elements in cell `cell`.
 std::int64_t cell_size(std::int64_t cell, std::int64_t count, std::int64_t cells) {
   return (cell + 1) * count / cells - cell * count / cells;
 }
@@ -24,15 +24,15 @@ std::int64_t cell_size(std::int64_t cell, std::int64_t count, std::int64_t cells
 struct CellRows : Observer::State {
   std::int64_t begin = 0;
   std::vector<double> cells;             // [rows of cells, width]
-  std::vector<std::int64_t> row_begins;  // of those, as rows of the block; and the end of the last
+  std::vector<std::int64_t> row_begins;  // first row of each row of cells, then the end of the last
 };
 
 double pooled(Pool pool, double cell, double value) {
   if (pool != Pool::kMax) return cell + value;
-  return std::isnan(cell) || value <= cell ? cell : value;  // NaN, once seen, stays
+  return std::isnan(cell) || value <= cell ? cell : value;  // NaN stays NaN
 }
 
-// Pools a run of keys, then the lanes of each row of cells.
+// Pools a run of keys, then the lanes within each row of cells.
 void pool_run(Pool pool, const float* weights, std::int64_t keys, const CellRows& seen,
               std::int64_t width, double* column) {
   std::array<double, kMaskRows> line = {};
@@ -106,7 +106,7 @@ void HeatmapObserver::tile(State& state, const ObservedRows&, const ObservedTile
   }
 }
 
-// Blocks come in order, so one head at a time is pooled.
+// Blocks arrive in order, so only one head is pooled at a time.
 void HeatmapObserver::merge(State& state, const ObservedRows& rows) {
   const auto& seen = static_cast<const CellRows&>(state);
   const std::int64_t head = region_.place(rows);

@@ -10,15 +10,15 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kFarthest = std::int64_t{1} << 24;  // a sum and a count each, in each task
+constexpr std::int64_t kFarthest = std::int64_t{1} << 24;  // each task has a sum and count for each
 
 struct DistanceSums : Observer::State {
   explicit DistanceSums(std::int64_t count)
       : sums(static_cast<std::size_t>(count)), steps(static_cast<std::size_t>(count) + 1) {}
   std::vector<double> sums;
-  std::vector<std::int64_t> steps;  // of the number of pairs, from one distance to the next
+  std::vector<std::int64_t> steps;  // change in the number of pairs from one distance to the next
 
-  // Rows [begin, end) of a key, the first at entry `at`.
+  // Adds the rows [begin, end) of one key; the first goes to entry `at`.
   void add(const float* weights, std::int64_t begin, std::int64_t end, std::int64_t at) {
     ++steps[static_cast<std::size_t>(at)];
     --steps[static_cast<std::size_t>(at + end - begin)];
@@ -55,7 +55,7 @@ void OffsetProfileObserver::tile(State& state, const ObservedRows& rows,
   auto& seen = static_cast<DistanceSums&>(state);
   for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key) {
     const std::int64_t j = key - tile.key_begin;
-    // Row i adds to entry + i.
+    // Row i adds to entry entry + i.
     const std::int64_t entry = rows.q_offset + rows.row_begin - (rows.key_offset + key) - first_;
     const std::int64_t last = std::min(rows.row_end - rows.row_begin, count_ - entry);
     const float* weights = tile.weights + j * kMaskRows;

@@ -1,4 +1,4 @@
-// Observers that have one number a row.
+// Observers with one number per row.
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ struct RowNumbers : Observer::State {
   std::array<double, kMaskRows> value = {};
 };
 
-// Zeros [B, H, Tq].
+// Zeros of shape [B, H, Tq].
 Tensor row_answer(const ObservedShape& shape) {
   return Tensor::zeros({shape.batch, shape.heads, shape.query_length});
 }
@@ -53,7 +53,7 @@ void EntropyObserver::merge(State& state, const ObservedRows& rows) {
     if (rows.sink[i] != 0)
       sums[static_cast<std::size_t>(i)] -= rows.sink[i] * std::log(rows.sink[i]);
   for (double& sum : sums)
-    if (sum < 0) sum = 0;  // a weight may round to a little more than 1
+    if (sum < 0) sum = 0;  // rounding may push a weight slightly above 1
   store_row_numbers(sums, rows, entropy);
 }
 
@@ -118,7 +118,7 @@ void RowMaxObserver::tile(State& state, const ObservedRows&, const ObservedTile&
 
 void RowMaxObserver::merge(State& state, const ObservedRows& rows) {
   auto& largest = static_cast<Largest&>(state).value;
-  if (signed_) std::ranges::replace(largest, kLowest, 0.0F);  // of a row that saw no key
+  if (signed_) std::ranges::replace(largest, kLowest, 0.0F);  // rows without a visible key
   store_row_numbers(largest, rows, maximum);
 }
 

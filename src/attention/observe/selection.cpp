@@ -14,7 +14,7 @@ namespace {
 
 using Indices = std::vector<std::int64_t>;
 
-// An axis of the matrix, and the words of its messages.
+// An axis of the matrix, and its names in messages.
 struct Axis {
   const char* argument;
   const char* one;
@@ -40,7 +40,7 @@ void check(const Axis& axis, const Indices& indices) {
          "rising indices");
 }
 
-// Where [begin, end) lies in rising indices.
+// The places of [begin, end) within ascending indices.
 std::pair<std::size_t, std::size_t> within(const Indices& indices, std::int64_t begin,
                                            std::int64_t end) {
   const auto first = std::ranges::lower_bound(indices, begin);
@@ -114,7 +114,7 @@ float* SelectionObserver::line(const ObservedRows& rows, std::size_t row) const 
   return const_cast<float*>(values.data<float>()) + (head * chosen_rows.size() + row) * keys.size();
 }
 
-// Blocks of rows share no row of the answer, so each writes its own at once.
+// Blocks of rows share no row of the answer, so each writes its own rows directly.
 void SelectionObserver::tile(State& /*state*/, const ObservedRows& rows,
                              const ObservedTile& tile) const {
   const auto& [batches, heads, chosen_rows, keys] = selected_;

@@ -1,8 +1,8 @@
-// The observers' arithmetic on a tile of 64 rows x keys, while it lies in the first-level cache.
+// The observers' arithmetic on a tile of 64 rows x keys, while it is in the L1 cache.
 //
-// Four vectors of 16 rows go along the keys side by side: four chains hide the latency of an add,
-// and a tile of 64 x 64 takes 256 to 500 cycles, where its scores take 8,200 (D = 64). Sums of a
-// tile are in f32, those of tiles in f64: 64 terms cost less than 1e-6 of their sum.
+// Four vectors of 16 rows advance along the keys together: four chains hide the latency of an add,
+// and a tile of 64 x 64 takes 256 to 500 cycles, while its scores take 8,200 (D = 64). Sums within
+// a tile are in f32, sums over tiles in f64: 64 terms cost less than 1e-6 of their sum.
 #include "attention/observe/tile_sums.h"
 
 // Without AVX2 a vector is one float (g++ 12.2 has no 128-bit fallback with shuffles).
@@ -33,7 +33,8 @@ HWY_INLINE void add_to_sums(Vector vector, double* sums) {
   for (std::int64_t i = 0; i < lanes(); ++i) sums[i] += static_cast<double>(each[i]);
 }
 
-// gather(j, i, sum) adds what rows [i, i + lanes) have of key j; the sums of all keys go to `sums`.
+// gather(j, i, sum) adds the terms of key j for rows [i, i + lanes); the sums over all keys go to
+// `sums`.
 template <class Gather>
 HWY_INLINE void add_lines(std::int64_t keys, double* sums, const Gather& gather) {
   const std::int64_t n = lanes();

@@ -14,16 +14,16 @@
 namespace heed {
 namespace {
 
-// NaN comes before every number, so that it is seen.
+// NaN sorts before every number, so that it is visible.
 bool before(float a, float b) { return a > b || (std::isnan(a) && !std::isnan(b)); }
 
-// The best so far of each row, the largest first; a weight must come before `least` to enter a full
-// row.
+// The best weights so far of each row, largest first; a weight must sort before `least` to enter a
+// full row.
 struct Best : Observer::State {
   explicit Best(std::int64_t k)
       : keys(static_cast<std::size_t>(kMaskRows * k), -1),
         weights(static_cast<std::size_t>(kMaskRows * k), 0.0F) {
-    least.fill(std::numeric_limits<float>::quiet_NaN());  // nothing is below it
+    least.fill(std::numeric_limits<float>::quiet_NaN());  // no weight sorts after it
   }
 
   std::vector<std::int64_t> keys;  // [64, k]
@@ -36,7 +36,7 @@ struct Best : Observer::State {
     return count[at] < k || before(weight, least[at]);
   }
 
-  // Keys come in rising order and enter behind their equals: ties go to the lower key.
+  // Keys arrive in ascending order and enter after their equals: ties go to the lower key.
   void enter(std::int64_t row, std::int64_t k, std::int64_t key, float weight) {
     const auto at = static_cast<std::size_t>(row);
     float* row_weights = weights.data() + row * k;
@@ -56,7 +56,7 @@ struct Best : Observer::State {
 }  // namespace
 
 TopKObserver::TopKObserver(std::int64_t k) : k_(k) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 20;  // one block of rows keeps 64 k of them
+  constexpr std::int64_t kMost = std::int64_t{1} << 20;  // a block of rows keeps 64 k of them
   if (k < 1 || k > kMost) fail("top_k", "k", k, fmt::format("1 to {}", kMost));
 }
 
@@ -74,7 +74,7 @@ std::unique_ptr<Observer::State> TopKObserver::rows(const ObservedRows&) const {
 void TopKObserver::tile(State& state, const ObservedRows&, const ObservedTile& tile) const {
   auto& best = static_cast<Best&>(state);
   const std::int64_t keys_of_tile = tile.key_end - tile.key_begin;
-  std::array<std::uint64_t, kObservedKeys> found;  // may name too many: `least` rises meanwhile
+  std::array<std::uint64_t, kObservedKeys> found;  // may include too many: `least` rises
   kernels::find_above(tile.weights, keys_of_tile, best.least.data(), found.data());
   for (std::int64_t j = 0; j < keys_of_tile; ++j)
     for (std::uint64_t left = found[static_cast<std::size_t>(j)] & tile.visible[j]; left != 0;

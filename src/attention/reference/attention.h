@@ -1,4 +1,4 @@
-// The normative meaning of attention: plain loops in double.
+// The normative definition of attention: plain loops in double.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +28,16 @@ std::int64_t index(const Operand& x, std::int64_t b, std::int64_t h, std::int64_
   return b * x.batch + h * x.head + row * x.row + column * x.column;
 }
 
-// A score on its way: z = softcap(scale * sim) + bias + alibi, in double. Far from 0, z
-// is rounded to f32 (held_by_f32) unless the problem is of f64: scores that f32 cannot tell apart
-// are equal. So a row whose every key has the bias -3.4e38 is the mean of the values.
+// A score in computation: z = softcap(scale * sim) + bias + alibi, in double. Far from 0, z is
+// rounded to f32 (held_by_f32) unless the problem is f64, so that scores that f32 cannot
+// distinguish are equal. So a row whose every key has the bias -3.4e38 is the mean of the values.
 struct Score {
   double similarity = 0;
   double capped_slope = 1;  // d softcap(x) / dx
   double z = 0;
 };
 
-// One (batch, query head) of a problem, with rows and keys by their logical index.
+// One (batch, query head) of a problem, with rows and keys by logical index.
 struct Head {
   const AttentionProblem& problem;
   std::int64_t b;
@@ -52,12 +52,12 @@ struct Head {
   double k(std::int64_t j, std::int64_t d) const { return of_key(keys_of(problem), j, d); }
   double v(std::int64_t j, std::int64_t d) const { return of_key(values_of(problem), j, d); }
   double bias(std::int64_t i, std::int64_t j) const;
-  // The mask's word, and a bias of -inf masks too.
+  // Whether the mask allows the pair and its bias is not -inf.
   bool visible(std::int64_t i, std::int64_t j) const;
   // |p_i - p_j|
   double distance(std::int64_t i, std::int64_t j) const;
   Score score(std::int64_t i, std::int64_t j) const;
-  // The factor that dropout gives the weight: 0 or 1 / (1 - rate).
+  // The factor by which dropout multiplies the weight: 0 or 1 / (1 - rate).
   double kept(std::int64_t i, std::int64_t j) const;
   std::int64_t lse_index(std::int64_t i) const { return kernels::lse_index(problem, b, h, i); }
 
@@ -68,18 +68,18 @@ struct Head {
   double of_key(const KeyOperand& from, std::int64_t j, std::int64_t d) const;
 };
 
-constexpr double kLeastNorm = 1e-12;  // cosine divides by no less
+constexpr double kLeastNorm = 1e-12;  // the cosine divides by at least this
 
-// What a row sees: keys in order, their scores, and their weights before dropout.
+// One row: its visible keys in order, their scores, and their weights before dropout.
 struct Row {
   std::vector<std::int64_t> keys;
   std::vector<Score> scores;
   std::vector<double> weights;
 
   void look(const Head& head, std::int64_t i);
-  // Scores to weights; gives the log-sum-exp, the sink in it.
+  // Turns scores into weights; returns the log-sum-exp, including the sink.
   LogSum normalise(const Head& head);
-  // The same from a log-sum-exp that is known.
+  // Turns scores into weights with a known log-sum-exp.
   void weigh(const Head& head, const LogSum& lse);
 };
 

@@ -18,7 +18,7 @@ using reference::store;
 
 double sign(double x) { return static_cast<double>(x > 0) - static_cast<double>(x < 0); }
 
-// The derivative of sim(q_i, k_j) by one of the two, for each d.
+// The derivatives of sim(q_i, k_j) for one of the two, for each d.
 struct Side {
   const Head& head;
   std::int64_t i;
@@ -59,7 +59,7 @@ struct HeadSums {
 struct Gradients {
   std::vector<double> dk;
   std::vector<double> dv;
-  std::vector<double>* dbias = nullptr;  // [batch, heads, rows, keys] of the bias; null: not asked
+  std::vector<double>* dbias = nullptr;  // [batch, heads, rows, keys] of the bias; null: not wanted
 };
 
 class HeadBackward {
@@ -87,7 +87,7 @@ class HeadBackward {
             dq[static_cast<std::size_t>(d)]);
   }
 
-  // The weights of a row, dv, dp, and sum_j p_ij dp_ij - dlse.
+  // The weights of a row, dv, dp; returns sum_j p_ij dp_ij - dlse.
   double weights(std::int64_t i) {
     const DType dtype = accumulator(problem_);
     const std::int64_t at = head_.lse_index(i);
@@ -182,7 +182,7 @@ void store_keys(const AttentionProblem& problem, const Output& output, std::int6
     }
 }
 
-// Extents of the bias itself: 1 where it is summed.
+// Extents of the bias itself: 1 on summed axes.
 std::array<std::int64_t, 4> bias_extents(const AttentionProblem& problem,
                                          const AttentionBackward& backward) {
   std::array<std::int64_t, 4> extents = {problem.batch, problem.heads, problem.query_length,
@@ -229,7 +229,7 @@ void reference_attention_backward(const AttentionProblem& problem,
                                   const AttentionBackward& backward) {
   std::vector<HeadSums> sums(static_cast<std::size_t>(problem.batch * problem.heads));
   const std::int64_t tasks = problem.batch * problem.kv_heads;
-  if (backward.dbias.data != nullptr) {  // every head adds to the same dbias, so in order
+  if (backward.dbias.data != nullptr) {  // every head adds to the same dbias, so run in order
     const auto [batch, heads, rows, keys] = bias_extents(problem, backward);
     std::vector<double> dbias(static_cast<std::size_t>(batch * heads * rows * keys));
     for (std::int64_t task = 0; task < tasks; ++task)
@@ -252,8 +252,7 @@ void reference_attention_backward(const AttentionProblem& problem,
   }
 }
 
-// Memory for every gradient that the problem has: rows of dk and dv, what a row of queries sees,
-// and dbias.
+// Memory for every gradient of the problem: rows of dk and dv, one query row's keys, and dbias.
 std::int64_t reference_attention_backward_workspace(const AttentionProblem& problem) {
   const Input& bias = problem.score.bias;
   std::int64_t biases = bias.data != nullptr ? 1 : 0;

@@ -36,7 +36,7 @@ double norm_of(std::int64_t D, const X& x) {
   return std::sqrt(sum);
 }
 
-// NaN stays: std::max would lose it.
+// Keeps NaN, which std::max would lose.
 double at_least(double least, double x) { return x < least ? least : x; }
 
 }  // namespace
@@ -151,7 +151,7 @@ void Row::look(const Head& head, std::int64_t i) {
     }
 }
 
-// IEEE decides what infinite scores mean.
+// Infinite scores follow IEEE arithmetic.
 LogSum Row::normalise(const Head& head) {
   const ScoreRule& rule = head.problem.score;
   if (rule.normaliser != Normaliser::kSoftmax) {

@@ -1,5 +1,5 @@
-// Exact attention in one sweep over tiles of 64 rows x 64 keys, for everything that is legal, in
-// linear memory. Compiled for each instruction set and chosen at run time.
+// Exact attention in one sweep over tiles of 64 rows x 64 keys, for every legal problem, in linear
+// memory. Compiled for each instruction set and chosen at run time.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace heed::kernels {
 
-/// The instruction sets that the sweep is compiled for. The baseline is what every CPU of the
-/// architecture has: NEON on ARM, no vectors on x86.
+/// The instruction sets that the sweep is compiled for. The baseline is available on every CPU of
+/// the architecture: NEON on ARM, no vectors on x86.
 enum class SweepTarget : std::uint8_t { kAvx512, kAvx2, kBaseline };
 
-/// Why a target does not serve on this CPU; empty when it does.
+/// Why a target cannot run on this CPU; empty if it can.
 std::string avx512_refusal(const AttentionProblem& problem);
 std::string avx2_refusal(const AttentionProblem& problem);
 
@@ -28,12 +28,12 @@ struct WeightCotangents {
 
 void sweep_attention_backward(SweepTarget target, const AttentionProblem& problem,
                               const AttentionBackward& backward);
-/// On the best target that serves here. Does not read out, dout and dlse of `backward`, and sets dv
+/// Runs on the best available target. Does not read out, dout and dlse of `backward`, and sets dv
 /// to 0.
 void sweep_observe_backward(const AttentionProblem& problem, const AttentionBackward& backward,
                             const WeightCotangents& cotangents);
 
-/// Bytes of scratch memory, all threads together.
+/// Bytes of scratch memory for all threads together.
 std::int64_t sweep_attention_workspace(SweepTarget target, const AttentionProblem& problem);
 std::int64_t sweep_attention_backward_workspace(SweepTarget target,
                                                 const AttentionProblem& problem);

@@ -5,25 +5,25 @@
 //   dV += P^T dO, dK += dS^T Q, dQ += dS K.
 // Included once for each target.
 //
-// Where a score is the product alone, six keys at a time go through the first five stages, so that
-// their weights stay in the first level of the cache; else a tile goes through them as a whole. A
-// partial tile computes only the vectors of rows that a group's keys can be seen from, and sums
-// only over them: a causal tile of 64 x 64 takes about 60 % of a full one, which is most of what a
-// sequence of 64 is made of.
+// If a score is the plain product, six keys at a time go through the first five stages, so that
+// their weights stay in the L1 cache; otherwise a whole tile does. A partial tile computes, and
+// sums over, only the vectors of rows that see keys of the group: a causal tile of 64 x 64 takes
+// about 60 % of a full one, and a sequence of 64 consists mostly of such tiles.
 //
 // Bound by the FMA ports: a vector of pairs takes 5 D / 2 cycles (Dv = D) and about 7 for the
 // weights.
 //
-// Lab note, one thread, share of the FMA peak, medians of runs in turn with the version before:
+// Lab note: one thread, share of the FMA peak, medians of runs alternating with the previous
+// version:
 // - Up to four key blocks a task, so that rows are read, transposed and added to dq once for all of
 //   them. AMD Zen 3 (AVX2), N = 1,024: D = 64 from 68 to 73 %, D = 128 from 70 to 75 %, causal from
 //   66 to 71 %; with a softcap 63 %, dropout 66 %, a bias 58 to 60 %. Intel with AVX-512: D = 64
 //   from 57 to 66 %, D = 128 from 58 to 71 %, causal at N = 4,096 from 62 to 71 %. A bare kernel
 //   that transposes q and dout of a whole head first and has neither masks nor tails has 65 to 85 %
 //   there.
-// - Rows read where they lie, not copied: +1 to +2 points at N = 64, nothing at N = 1,024.
-// - Where the rest may be (AVX2, D = 64): the products take 83 % of the time and run at 81 to 88 %
-//   of the peak, since a sum has only 64 terms; e^x and what is around it takes 7 %.
+// - Rows read in place instead of copied: +1 to +2 points at N = 64, none at N = 1,024.
+// - Remaining losses (AVX2, D = 64): the products take 83 % of the time and run at 81 to 88 %
+//   of the peak, since a sum has only 64 terms; e^x and its surroundings take 7 %.
 #if defined(HEED_SWEEP_BACKWARD_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_BACKWARD_INL_H
 #undef HEED_SWEEP_BACKWARD_INL_H
@@ -46,30 +46,30 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {
 
-/// One thread's memory for a pass. Rows are whole_lines(columns) apart, what is [64] of keys and
-/// rows is [key][row].
+/// One thread's memory for a pass. Rows are whole_lines(columns) apart; [64] x [64] arrays of keys
+/// and rows are [key][row].
 template <typename T>
 struct BackwardScratch {
-  std::int64_t width = 0;        // of rows of q and k
-  std::int64_t value_width = 0;  // of v and out
+  std::int64_t width = 0;        // row width of q and k
+  std::int64_t value_width = 0;  // row width of v and out
   QueryTile<T>* tile = nullptr;
   Visible* visible = nullptr;
-  std::int64_t key_block = 0;  // of a group: whose k, v, dk, dv, dq and key_norms are named here
+  std::int64_t key_block = 0;  // within a group: the pointers below belong to this block
   T* k = nullptr;
   T* v = nullptr;
   T* dk = nullptr;
   T* dv = nullptr;
-  KeyRows<T> queries;  // by row: where they lie, or in query_rows
-  KeyRows<T> douts;    // likewise
+  KeyRows<T> queries;  // by row: in place, or in query_rows
+  KeyRows<T> douts;    // by row; likewise
   T* query_rows = nullptr;
   T* dout = nullptr;  // [strip][Dv][lanes of a strip]
   T* dout_rows = nullptr;
-  T* dq = nullptr;  // [64 rows]: the share of the key block
+  T* dq = nullptr;  // [64 rows]: the contribution of the key block
   RowLse<T>* lse = nullptr;
   T* delta = nullptr;
-  T* weights = nullptr;     // [64][64], or [6][64]; those that met V
+  T* weights = nullptr;     // [64][64], or [6][64]; the weights after dropout
   T* dscores = nullptr;     // [64][64]
-  T* similarity = nullptr;  // [64][64], where a gradient of the scale may be asked for
+  T* similarity = nullptr;  // [64][64], if a gradient of the scale may be requested
   T* capped = nullptr;      // [64][64]: scores after the softcap
   T* bias = nullptr;        // [64][64]
   double* query_norms = nullptr;
@@ -103,7 +103,7 @@ struct BackwardScratch {
     key_norms = arena.take<double>(job.key_group * kTileKeys);
   }
 
-  /// Names the arrays of another key block of the group.
+  /// Selects the arrays of another key block of the group.
   void move_to_block(std::int64_t to) {
     const std::int64_t keys = (to - key_block) * kTileKeys;
     for (T** part : {&k, &dk, &dq}) *part += keys * width;
@@ -113,7 +113,7 @@ struct BackwardScratch {
   }
 };
 
-/// Rows of one head against a block of keys.
+/// Rows of one head and a block of keys.
 template <typename T>
 struct BackwardTile {
   const BackwardJob& job;
@@ -123,22 +123,22 @@ struct BackwardTile {
   std::int64_t head = 0;
   std::int64_t row = 0;
   std::int64_t rows = 0;
-  bool rows_read = false;   // they do not change with the keys
-  bool rows_finite = true;  // queries and douts; known for partial tiles
-  bool keys_finite = true;  // k; likewise
+  bool rows_read = false;   // they do not depend on the keys
+  bool rows_finite = true;  // of queries and douts; known for partial tiles
+  bool keys_finite = true;  // of k; likewise
 
   const AttentionProblem& problem() const { return job.problem; }
   const Visible& visible() const { return *s.visible; }
   std::int64_t keys() const { return at.keys.count(); }
   int vectors() const { return static_cast<int>((rows + kLanes<T> - 1) / kLanes<T>); }
-  /// Whether a score is the product alone, and its cotangent goes nowhere but to q and k.
+  /// Whether a score is the plain product, and its cotangent only goes to q and k.
   bool plain() const {
     return !steps.any() && job.problem.dropout.threshold == 0 && job.softmax() &&
            job.observed == nullptr && !job.bias_in_sweep && !job.wants_sums();
   }
 };
 
-/// One thread's memory of a pass, and the tile that it holds.
+/// One thread's memory for a pass, and the current tile.
 template <typename T>
 struct BackwardTask {
   BackwardTask(const BackwardJob& job, void* memory)
@@ -146,7 +146,7 @@ struct BackwardTask {
   BackwardTask(const BackwardTask&) = delete;
   BackwardTask& operator=(const BackwardTask&) = delete;
 
-  /// Moves to the keys from `key` on; past the end of the sequence keys() is not positive.
+  /// Moves to the keys from `key` on; keys() is not positive past the end of the sequence.
   void move_to_keys(std::int64_t batch, std::int64_t key) {
     const std::int64_t length = tile.problem().sequences[batch].key_length;
     tile.at = {batch, {key, std::min(key + kTileKeys, length)}};
@@ -164,8 +164,8 @@ struct BackwardTask {
   BackwardTile<T> tile;
 };
 
-/// Rows to columns: to[strip][column][lane] = factor * from[lane][column] for whole vectors of
-/// lanes.
+/// Transposes rows to columns: to[strip][column][lane] = factor * from[lane][column] for whole
+/// vectors of lanes.
 template <typename T>
 void transpose_rows(const KeyRows<T>& from, std::int64_t columns, int lanes, T factor, T* to) {
   for (int i = 0; i < lanes; i += kLanes<T>) {
@@ -175,8 +175,8 @@ void transpose_rows(const KeyRows<T>& from, std::int64_t columns, int lanes, T f
   }
 }
 
-/// Rows of one head of `from`: where they lie if `in_place` allows it, else in `to`, with zeros in
-/// what the rows leave of whole vectors.
+/// Rows of one head of `from`: in place if `in_place` allows it, else copied to `to` and padded
+/// with zeros to whole vectors.
 template <typename T>
 KeyRows<T> load_rows(const Input& from, const BackwardTile<T>& tile, bool in_place,
                      std::int64_t columns, std::int64_t stride, T* to) {
@@ -194,7 +194,7 @@ KeyRows<T> load_rows(const Input& from, const BackwardTile<T>& tile, bool in_pla
   return {first, stride};
 }
 
-/// q, dout and the scalars of the tile's rows.
+/// Loads q, dout and the scalars of the tile's rows.
 template <typename T>
 void read_row_block(const BackwardTile<T>& tile) {
   const AttentionProblem& problem = tile.problem();
@@ -220,8 +220,8 @@ void read_row_block(const BackwardTile<T>& tile) {
   std::fill(s.delta + tile.rows, s.delta + kTileRows, T{0});
 }
 
-/// Names the rows, looks at what they see and, if that is something, reads them once. False where
-/// it is nothing.
+/// Selects the rows and finds what they see. If they see anything, reads them once; else returns
+/// false.
 template <typename T>
 bool begin_tile(BackwardTile<T>& tile) {
   const AttentionProblem& problem = tile.problem();
@@ -252,7 +252,7 @@ VectorRange range_of(const BackwardTile<T>& tile, std::int64_t key, std::int64_t
   return {std::countr_zero(any) / kLanes<T>, std::min(last, tile.vectors())};
 }
 
-/// `act(patch)` for the parts of strips in a range, of keys [key, key + count); the patch lies in
+/// `act(patch)` for the parts of strips in a range, for keys [key, key + count); the patch is in
 /// `pairs`, whose first key is `first`.
 template <typename T, class Act>
 HWY_INLINE void for_patches(const VectorRange& range, std::int64_t key, std::int64_t count,
@@ -264,7 +264,7 @@ HWY_INLINE void for_patches(const VectorRange& range, std::int64_t key, std::int
   }
 }
 
-/// The columns of the lanes of a patch in [strip][columns][lanes of a strip].
+/// The columns of the patch's lanes in [strip][columns][lanes of a strip].
 template <typename T>
 const T* columns_of(const Patch<T>& patch, const T* strips, std::int64_t columns) {
   const int strip = patch.lane / kStripRows<T>;
@@ -286,7 +286,7 @@ void copy_patch(const Patch<T>& from, T* pairs) {
     std::copy_n(from.data + j * from.stride, from.lanes(), to.data + j * to.stride);
 }
 
-/// S^T of a patch: scores in place of `patch`.
+/// S^T of a patch: writes the scores to `patch`.
 template <typename T>
 void score_patch(const BackwardTile<T>& tile, const Patch<T>& patch) {
   const AttentionProblem& problem = tile.problem();
@@ -303,7 +303,7 @@ void score_patch(const BackwardTile<T>& tile, const Patch<T>& patch) {
     keep(ScoreStage::kSimilarity);
 }
 
-/// Scores to weights, in place. Of hidden pairs they may be anything.
+/// Turns scores into weights, in place. Hidden pairs may hold anything.
 template <typename T>
 void weigh_patch(const BackwardTile<T>& tile, const Patch<T>& patch) {
   const Tag<T> d;
@@ -312,9 +312,9 @@ void weigh_patch(const BackwardTile<T>& tile, const Patch<T>& patch) {
                          HWY_ATTR { return exp(d, tile.s.lse->below(score, lane)); });
 }
 
-/// Cotangents of the weights from those of entropy and received: dp = dreceived - dentropy ln p;
-/// the 1 that the derivative of p ln p has beside its logarithm falls out where the weights of a
-/// row have a sum. `logs` holds the scores, and `patch` the weights.
+/// Cotangents of the weights from those of entropy and received: dp = dreceived - dentropy ln p.
+/// The derivative of p ln p also has a term 1, which cancels because the weights of a row have a
+/// fixed sum. `logs` holds the scores, and `patch` the weights.
 template <typename T>
 void observed_cotangents(const BackwardTile<T>& tile, const Patch<T>& patch, const Patch<T>& logs) {
   const AttentionProblem& problem = tile.problem();
@@ -336,7 +336,7 @@ void observed_cotangents(const BackwardTile<T>& tile, const Patch<T>& patch, con
     }
 }
 
-/// Weights, and their cotangents in `dscores`.
+/// Computes weights, and their cotangents in `dscores`.
 template <typename T>
 void weigh_again(const BackwardTile<T>& tile, const Patch<T>& patch) {
   const AttentionProblem& problem = tile.problem();
@@ -356,8 +356,8 @@ void weigh_again(const BackwardTile<T>& tile, const Patch<T>& patch) {
                                          changes.stride);
 }
 
-/// The cotangents of the weights become those of the scores; of what is hidden they and the weights
-/// are 0, whatever the operands hold. Dropout turns the weights into those that met V.
+/// Turns the cotangents of the weights into those of the scores; sets them and the weights to 0 at
+/// hidden pairs, whatever the operands hold. Applies dropout to the weights.
 template <typename T>
 void through_normaliser(const BackwardTile<T>& tile, const Patch<T>& patch) {
   const Tag<T> d;
@@ -387,7 +387,8 @@ void through_normaliser(const BackwardTile<T>& tile, const Patch<T>& patch) {
   hide(tile.visible().words, T{0}, changes);
 }
 
-/// A tile's share of the gradients of slope and scale. `dscores` are those of the scores.
+/// A tile's contribution to the gradients of slope and scale. `dscores` are the cotangents of the
+/// scores.
 template <typename T>
 TileSums sum_tile(const BackwardTile<T>& tile) {
   const AttentionProblem& problem = tile.problem();
@@ -428,7 +429,7 @@ void through_steps(const BackwardTile<T>& tile, const Patch<T>& changes) {
     hide(tile.visible().words, T{0}, changes);
 }
 
-/// Zeros in the lanes outside of a range, of keys [key, key + count) of the cotangents.
+/// Zeros the lanes outside a range, for keys [key, key + count) of the cotangents.
 template <typename T>
 void clear_outside(const BackwardTile<T>& tile, const VectorRange& range, std::int64_t key,
                    std::int64_t count) {
@@ -507,7 +508,7 @@ void query_gradients(const BackwardTile<T>& tile) {
   }
 }
 
-/// Weights and the cotangents of the scores of a tile, in `weights` and `dscores`.
+/// The weights of a tile and the cotangents of its scores, in `weights` and `dscores`.
 template <typename T>
 void differentiate(const BackwardTile<T>& tile) {
   const VectorRange all = {0, tile.vectors()};

@@ -1,5 +1,4 @@
-// The gradients of exact attention, for every form that is legal: compiled for each instruction
-// set.
+// The gradients of exact attention, for every legal form, compiled for each instruction set.
 #include "attention/sweep/backward.h"
 
 #undef HWY_TARGET_INCLUDE

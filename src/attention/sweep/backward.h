@@ -1,5 +1,5 @@
-// A backward pass of attention in tasks for the threads: what a task gets, and what an instruction
-// set has to give.
+// A backward pass of attention as tasks for the threads: the input of a task, and the functions
+// that an instruction set must provide.
 #pragma once
 
 #include <atomic>
@@ -10,30 +10,29 @@
 
 namespace heed::kernels {
 
-/// A tile's share of the gradients of one head's slope and scale.
+/// A tile's contribution to the gradients of one head's slope and scale.
 struct TileSums {
   double slope = 0;
   double scale = 0;
 };
 
-/// A backward pass: what is given, and what all of its tasks share.
+/// A backward pass: its inputs, and the data shared by its tasks.
 struct BackwardJob {
   const AttentionProblem& problem;
   const AttentionBackward& backward;
-  const WeightCotangents* observed = nullptr;  // in place of dout
-  void* delta = nullptr;  // as lse, in its type: sum_j p dp - dlse, the first as sum_d out dout
-  Output dq = {};  // of the accumulator's type: the caller's, or memory that is rounded later
-  TileSums* sums = nullptr;                       // [B, H, key blocks]; null: not asked for
-  std::atomic<std::int64_t>* dq_turns = nullptr;  // [B, H, row blocks]; null: one task in order
-  /// One turn per tile of dbias, where tiles of several heads or batches are added to it; else
-  /// null.
+  const WeightCotangents* observed = nullptr;  // replaces dout
+  void* delta = nullptr;     // like lse: sum_j p dp - dlse, where sum_j p dp = sum_d out dout
+  Output dq = {};            // accumulator's type: the caller's, or memory that is rounded later
+  TileSums* sums = nullptr;  // [B, H, key blocks]; null: not requested
+  std::atomic<std::int64_t>* dq_turns = nullptr;  // [B, H, row blocks]; null: one task, in order
+  /// One turn per tile of dbias, if tiles of several heads or batches are added to it; else null.
   std::atomic<std::int64_t>* bias_turns = nullptr;
   bool bias_in_sweep = false;  // the sweep over key blocks adds to dbias
   std::int64_t key_group = 1;  // key blocks that one task sweeps together
 
   std::int64_t row_blocks() const { return blocks_of(problem.query_length); }
   std::int64_t key_blocks() const { return blocks_of(problem.key_length); }
-  /// Query heads per key/value head; 1 where the problem has no heads, so that it can divide.
+  /// Query heads per key/value head; 1 without heads, so that callers can divide by it.
   std::int64_t group() const {
     return problem.heads > problem.kv_heads ? problem.heads / problem.kv_heads : 1;
   }
@@ -48,7 +47,7 @@ struct BackwardJob {
 /// Key blocks that a task may sweep together.
 inline constexpr std::int64_t kMostKeyBlocks = 4;
 
-/// Where a task stands: which block of which matrix. Blocks are of 64 rows or keys.
+/// The block of a task: which block of which matrix. Blocks have 64 rows or keys.
 struct BlockPlace {
   std::int64_t batch = 0;
   std::int64_t head = 0;  // a key/value head in `key_block`
@@ -60,20 +59,20 @@ struct BlockPlace {
 /// to 64.
 struct BackwardKernel {
   std::int64_t (*bytes)(const BackwardJob& job);
-  /// Delta of the rows of a head, where out and dout give it.
+  /// Computes delta for the rows of a head from out and dout.
   void (*prepare_head)(const BackwardJob& job, const BlockPlace& at, void* memory);
-  /// The same for observers, of one block of rows: a sweep of its own.
+  /// Computes delta for observers, one block of rows: needs its own sweep.
   void (*prepare_observed)(const BackwardJob& job, const BlockPlace& at, void* memory);
-  /// dk and dv of a group of key blocks, of which `at` names the first, and its share of dq, dbias
-  /// and the sums.
+  /// Computes dk and dv of a group of key blocks, starting at `at`, and its contribution to dq,
+  /// dbias and the sums.
   void (*key_group)(const BackwardJob& job, const BlockPlace& at, void* memory);
   /// One block of a dbias that is summed over rows or keys.
   void (*bias_block)(const BackwardJob& job, const BlockPlace& at, void* memory);
-  /// Rows of a head of dq from where they gathered to the caller's memory.
+  /// Copies a head's rows of dq from the memory where they were summed to the caller's.
   void (*finish_head)(const BackwardJob& job, const BlockPlace& at, void* memory);
 };
 
-/// The term that the sink of a row, as one more key, adds to sum_j p dp where observers give dp.
+/// The term that the sink, as one more key, adds to sum_j p dp if observers give dp.
 double sink_share(const BackwardJob& job, std::int64_t batch, std::int64_t head, std::int64_t row);
 
 std::int64_t backward_workspace(const AttentionProblem& problem, const BackwardKernel& kernel);

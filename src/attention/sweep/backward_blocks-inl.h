@@ -1,5 +1,5 @@
-// The tasks of a backward pass: blocks of keys, blocks of a bias's gradient, and what is done row
-// by row before and after them. Included once for each target.
+// The tasks of a backward pass: blocks of keys, blocks of a bias's gradient, and the work per row
+// before and after them. Included once for each target.
 #if defined(HEED_SWEEP_BACKWARD_BLOCKS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_BACKWARD_BLOCKS_INL_H
 #undef HEED_SWEEP_BACKWARD_BLOCKS_INL_H
@@ -14,8 +14,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {
 
-/// In one loop what `weigh_patch`, `through_normaliser` and `through_steps` do where a score is the
-/// product alone.
+/// Does the work of `weigh_patch`, `through_normaliser` and `through_steps` in one loop if a score
+/// is the plain product.
 template <typename T>
 void differentiate_plain(const BackwardTile<T>& tile, const Patch<T>& patch) {
   const Tag<T> d;
@@ -53,7 +53,7 @@ void look_for_infinities(BackwardTile<T>& tile) {
   tile.keys_finite = all_finite(s.k, tile.keys() * s.width);
 }
 
-/// A tile whose scores are the product alone, a few keys at a time.
+/// A tile whose scores are plain products, a few keys at a time.
 template <typename T>
 void plain_tile(BackwardTile<T>& tile) {
   constexpr std::int64_t kGroup = kDown<kStripVectors>;
@@ -76,7 +76,7 @@ void plain_tile(BackwardTile<T>& tile) {
   }
 }
 
-/// Adds the cotangents of a tile's scores to its place in dbias.
+/// Adds the cotangents of a tile's scores to dbias.
 template <typename T>
 void add_to_bias(const BackwardTile<T>& tile) {
   const Output& to = tile.job.backward.dbias;
@@ -91,7 +91,7 @@ void add_to_bias(const BackwardTile<T>& tile) {
     for (std::int64_t r = 0; r < rows; ++r) {
       const std::int64_t offset = tile.at.batch * to.batch + tile.head * to.head +
                                   (tile.row + i + r) * to.row + tile.at.keys.begin * to.column;
-      if (shared) {  // dbias is of type T there
+      if (shared) {  // then dbias has type T
         const T* const before = static_cast<const T*>(to.data) + offset;
         for (std::int64_t key = 0; key < tile.keys(); ++key)
           lines[r][key] += before[key * to.column];
@@ -101,11 +101,11 @@ void add_to_bias(const BackwardTile<T>& tile) {
   }
 }
 
-/// How many tiles are added to the same place of dbias before this one.
+/// How many tiles must be added to the same part of dbias before this one.
 inline std::int64_t bias_turn(const BackwardJob& job, std::int64_t batch, std::int64_t head,
                               std::int64_t row, std::int64_t key) {
   const bool* sums = job.backward.dbias_sums;
-  std::int64_t earlier = 0;  // batches that reach as far
+  std::int64_t earlier = 0;  // batches that are at least this long
   for (std::int64_t b = 0; sums[0] && b < batch; ++b) {
     const Sequence& sequence = job.problem.sequences[b];
     if (sequence.query_length > row && sequence.key_length > key) ++earlier;
@@ -113,8 +113,8 @@ inline std::int64_t bias_turn(const BackwardJob& job, std::int64_t batch, std::i
   return sums[1] ? earlier * job.problem.heads + head : earlier;
 }
 
-/// Each tile of the sweep comes here once, in the order of (batch, head) where tiles share a place;
-/// `empty`: nothing of it is visible.
+/// Called once per tile of the sweep, in the order of (batch, head) if tiles share a part of dbias;
+/// `empty`: no pair is visible.
 template <typename T>
 void bias_gradient(const BackwardTile<T>& tile, bool empty) {
   const BackwardJob& job = tile.job;
@@ -152,7 +152,8 @@ void general_tile(BackwardTile<T>& tile) {
   add_to_keys(tile, range, 0, tile.keys(), s.weights);
 }
 
-/// Shares of a block of rows in dq, one of each key block of a group that it sees, in order.
+/// Contributions of a group's key blocks to a block of rows of dq, in order; only of blocks that
+/// the rows see.
 template <typename T>
 struct QueryShares {
   const T* parts[kMostKeyBlocks];
@@ -161,8 +162,8 @@ struct QueryShares {
   void add(const T* part) { parts[count++] = part; }
 };
 
-/// The shares of the first group are written, those of the others added; each is added alone, so
-/// that groups do not show.
+/// Contributions of the first group are written, the others added one by one, so that grouping does
+/// not change the result.
 template <typename T>
 void add_query_gradients(const BackwardTile<T>& tile, std::int64_t group,
                          const QueryShares<T>& shares) {
@@ -193,7 +194,7 @@ void add_query_gradients(const BackwardTile<T>& tile, std::int64_t group,
   }
 }
 
-/// A block of rows against the key blocks of a group.
+/// A block of rows and the key blocks of a group.
 template <typename T>
 void row_block_backward(BackwardTask<T>& task, const BlockPlace& place, std::int64_t blocks) {
   BackwardTile<T>& tile = task.tile;
@@ -217,7 +218,7 @@ void row_block_backward(BackwardTask<T>& task, const BlockPlace& place, std::int
   if (job.dq.data != nullptr) add_query_gradients(tile, place.key_block / job.key_group, shares);
 }
 
-/// k and v of a block, as numbers that a product reads in whole vectors.
+/// k and v of a block, in a form that products read in whole vectors.
 template <typename T>
 void read_key_block(const BackwardTile<T>& tile, std::int64_t kv_head) {
   const AttentionProblem& problem = tile.problem();
@@ -280,7 +281,7 @@ void key_group_backward(const BackwardJob& job, const BlockPlace& place, void* m
 }
 
 /// The gradient of a bias that is broadcast over rows or keys: a task owns a block of dbias and
-/// visits every tile that adds to it, in order. That costs two products more, and needs neither a
+/// visits every tile that adds to it, in order. That costs two more products, but needs neither a
 /// [Tq, Tk] temporary nor waiting, and gives the same bits for any number of threads.
 template <typename T>
 class BiasBlock {
@@ -341,20 +342,20 @@ class BiasBlock {
   double total_[kTileRows * kTileKeys];
 };
 
-/// Numbers in double, whatever their type.
+/// Loads numbers of any type as double.
 HWY_INLINE Vec<double> load_wide(const float* from) {
   const Tag<double> wide;
   return hn::PromoteTo(wide, hn::LoadU(hn::Rebind<float, Tag<double>>(), from));
 }
 HWY_INLINE Vec<double> load_wide(const double* from) { return hn::LoadU(Tag<double>(), from); }
 
-/// sum_d out dout of one row; 0 for a row whose out is 0, whatever its dout: such a row has no
-/// visible key. `lines`: memory for [3][whole_lines(Dv)], whose padding is 0.
+/// sum_d out dout of one row; 0 if its out is 0, whatever its dout: such a row has no visible key.
+/// `lines`: memory for [3][whole_lines(Dv)], whose padding is 0.
 template <typename T>
 double out_times_dout(const BackwardJob& job, const BlockPlace& at, std::int64_t slot, T* lines) {
   const std::int64_t columns = job.problem.value_dim;
   const std::int64_t width = whole_lines(columns);
-  // Whole vectors of a row that lies as it is needed are read there.
+  // Reads whole vectors in place if the row already has the required layout.
   const auto read = [&](const Input& from, T* copy) -> const T* {
     const std::int64_t offset = at.batch * from.batch + at.head * from.head + slot * from.row;
     if (from.dtype == kTypeOf<T> && from.column == 1 && columns == width)
@@ -396,7 +397,7 @@ void prepare_head(const BackwardJob& job, const BlockPlace& at, void* memory) {
   }
 }
 
-/// sum_j p dp of the rows of a block, where observers give dp, less what the sink adds.
+/// sum_j p dp for the rows of a block, if observers give dp, less the sink's term.
 template <typename T>
 void prepare_observed(const BackwardJob& job, const BlockPlace& place, void* memory) {
   const AttentionProblem& problem = job.problem;
@@ -426,8 +427,8 @@ void prepare_observed(const BackwardJob& job, const BlockPlace& place, void* mem
     delta[i] = static_cast<T>(sums[i] + sink_share(job, place.batch, place.head, tile.row + i));
 }
 
-/// Rows of a head of dq from where they gathered to the caller's memory, for the cosine through
-/// their norms.
+/// Copies a head's rows of dq from the memory where they were summed to the caller's; for the
+/// cosine, through their norms.
 template <typename T>
 void finish_head(const BackwardJob& job, const BlockPlace& at, void* memory) {
   const AttentionProblem& problem = job.problem;

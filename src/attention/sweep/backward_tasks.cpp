@@ -14,7 +14,7 @@
 namespace heed::kernels {
 namespace {
 
-// Not local to the function: a worker would use it without registering its destructor, and leak the
+// Not local to the function: a worker would then not register its destructor, and would leak the
 // memory when it ends.
 thread_local ThreadMemory thread_memory;
 
@@ -26,13 +26,13 @@ std::int64_t element_bytes(const AttentionProblem& problem) {
 
 // How tasks divide the keys of a key/value head. No result depends on it.
 struct KeyTasks {
-  std::int64_t group = 1;   // key blocks that are swept together
-  std::int64_t pieces = 1;  // tasks of a head
+  std::int64_t group = 1;   // key blocks per sweep
+  std::int64_t pieces = 1;  // tasks per head
 };
 
 KeyTasks key_tasks(const AttentionProblem& problem) {
-  // A group reads and transposes a block of rows once for all of its keys; they and their gradients
-  // share the L2 cache with it.
+  // A group reads and transposes a block of rows once for all its keys; the keys and their
+  // gradients share the L2 cache with it.
   constexpr std::int64_t kBudget = std::int64_t{256} << 10;
   const std::int64_t columns = whole_lines(problem.head_dim) + whole_lines(problem.value_dim);
   const std::int64_t bytes = 2 * kTileKeys * columns * element_bytes(problem);
@@ -53,12 +53,12 @@ std::int64_t dq_turn_count(const AttentionProblem& problem, std::int64_t pieces)
   return problem.batch * problem.heads * blocks_of(problem.query_length);
 }
 
-// Whether several heads or batches add to one place of a dbias with these sums.
+// Whether several heads or batches add to the same part of a dbias with these sums.
 bool is_shared(const AttentionProblem& problem, const bool* sums) {
   return (sums[0] && problem.batch > 1) || (sums[1] && problem.heads > 1);
 }
 
-// One turn for each tile of a shared bias that has rows and keys of its own.
+// One turn per tile of a shared bias that has both rows and keys.
 std::int64_t bias_turn_count(const AttentionProblem& problem, const bool* sums) {
   if (!is_shared(problem, sums) || sums[2] || sums[3]) return 0;
   return (sums[0] ? 1 : problem.batch) * (sums[1] ? 1 : problem.heads) *
@@ -69,8 +69,8 @@ bool rounds_later(const AttentionProblem& problem) {
   return problem.dtype != accumulator(problem) || problem.score.similarity == Similarity::kCosine;
 }
 
-// Zeros where no tile writes: gradients of rows and keys outside of the sequence, and of rows
-// without keys. Packed rows have no room around their sequences.
+// Writes zeros where no tile writes: gradients of rows and keys outside the sequence, and of rows
+// without keys. Packed rows have no padding.
 void clear_padding(const BackwardJob& job, std::int64_t b, std::int64_t g) {
   const AttentionProblem& problem = job.problem;
   const AttentionBackward& backward = job.backward;
@@ -98,7 +98,7 @@ class BackwardPass {
         tasks_(key_tasks(problem)) {
     job_.key_group = tasks_.group;
     const bool* sums = backward.dbias_sums;
-    // Shared sums gather in dbias itself, which takes a type that they can gather in.
+    // Shared sums are accumulated in dbias itself, if its type can hold them.
     job_.bias_in_sweep =
         backward.dbias.data != nullptr && !sums[2] && !sums[3] &&
         (!is_shared(problem, sums) || backward.dbias.dtype == accumulator(problem));
@@ -112,7 +112,7 @@ class BackwardPass {
   }
 
  private:
-  // Each task with memory of its own, denormals off.
+  // Runs each task with its own memory and with denormals off.
   template <typename Task>
   void in_tasks(std::int64_t count, const Task& task) const {
     parallel_for(count, [&](std::int64_t index, int) {
@@ -207,7 +207,7 @@ class BackwardPass {
     job_.bias_turns = bias_turns_.get();
   }
 
-  // Rising indices mean that a group of keys waits only for groups that have begun.
+  // Tasks start in ascending order, so a group of keys waits only for groups that have begun.
   void run_key_blocks() const {
     const auto [group, pieces] = tasks_;
     in_tasks(problem_.batch * problem_.kv_heads * pieces, [&](std::int64_t task, void* memory) {
@@ -222,7 +222,7 @@ class BackwardPass {
     });
   }
 
-  // The sums of all tiles of a head, in order.
+  // Sums over all tiles of a head, in order.
   void sum_heads() const {
     const std::int64_t blocks = job_.key_blocks();
     for (std::int64_t h = 0; h < problem_.heads; ++h) {
@@ -256,7 +256,7 @@ class BackwardPass {
   const AttentionProblem& problem_;
   const BackwardKernel& kernel_;
   BackwardJob job_;
-  const KeyTasks tasks_;  // asked for once: another thread may set the number of threads
+  const KeyTasks tasks_;  // computed once, because another thread may set the number of threads
   std::int64_t bytes_ = 0;
   std::unique_ptr<char[]> delta_;
   std::vector<TileSums> sums_;

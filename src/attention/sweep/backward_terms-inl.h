@@ -1,4 +1,4 @@
-// Cotangents of a tile's similarities to those of its queries and keys. Included once for each
+// From cotangents of a tile's similarities to those of its queries and keys. Included once for each
 // target.
 #if defined(HEED_SWEEP_BACKWARD_TERMS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_BACKWARD_TERMS_INL_H
@@ -35,7 +35,7 @@ constexpr auto kOnes = [] {
   return ones;
 }();
 
-/// c [rows][width] += a b, both of the right with rows `width` apart.
+/// c [rows][width] += a b; the rows of c and b are `width` apart.
 template <Left kLeft, typename T>
 void add_products_across(std::int64_t rows, std::int64_t width, const Factors<T>& p, T* c) {
   for_panels<T>(width, [&](std::int64_t column, int vectors) HWY_ATTR {
@@ -46,9 +46,9 @@ void add_products_across(std::int64_t rows, std::int64_t width, const Factors<T>
   });
 }
 
-/// Adds one pair's part of the gradient of `own`, for similarities of a difference: the cotangent
-/// times the slope of the similarity by `own`. Of -(own - other)^2 it is 2 (other - own), whose 2
-/// is left to the end; of -|own - other| the sign of other - own, 0 at 0.
+/// Adds one pair's part of the gradient of `own` for similarities of a difference: the cotangent
+/// times the derivative of the similarity. For -(own - other)^2 it is 2 (other - own), with the
+/// factor 2 applied at the end; for -|own - other| it is the sign of other - own, 0 at 0.
 struct SquareSlope {
   static constexpr int kTimes = 2;
   template <class V>
@@ -105,7 +105,7 @@ HWY_NOINLINE void add_slopes(const Factors<T>& p, const T* own, T* c, std::int64
 template <Left kLeft, class Slope, typename T>
 void add_slopes_across(std::int64_t rows, std::int64_t width, const Factors<T>& p, const T* own,
                        T* c) {
-  constexpr int kRows = 3;  // 6 sums, as many own values, 2 lines and a broadcast
+  constexpr int kRows = 3;  // 6 sums, 6 own values, 2 lines and a broadcast
   const std::int64_t a_step = kLeft == Left::kByRow ? p.a_row : 1;
   for (std::int64_t column = 0; column < width; column += kLanes<T>) {
     const bool two = column + 2 * kLanes<T> <= width;
@@ -131,21 +131,21 @@ void add_slopes_across(std::int64_t rows, std::int64_t width, const Factors<T>& 
   }
 }
 
-/// Which pairs of a tile a sum may touch, where 0 times what is hidden would not be 0.
+/// The pairs of a tile that a sum may read, when 0 times a hidden number would not be 0.
 struct VisiblePairs {
-  const std::uint64_t* words = nullptr;  // of the tile's keys
+  const std::uint64_t* words = nullptr;  // per key of the tile
   std::int64_t key = 0;
   std::int64_t row = 0;
 
   bool sees(std::int64_t j, std::int64_t i) const { return (words[key + j] >> (row + i) & 1) != 0; }
 };
 
-/// As `add_products_across`, `add_slopes_across`, over visible pairs alone; kByRow: the rows of c
-/// are keys, and their terms query rows.
+/// Like `add_products_across` and `add_slopes_across`, over visible pairs only; kByRow: the rows of
+/// c are keys, and their terms query rows.
 template <Left kLeft, typename T>
 void add_visible_across(Similarity kind, const VisiblePairs& pairs, std::int64_t rows,
                         std::int64_t width, const Factors<T>& p, const T* own, T* c) {
-  const hn::CappedTag<T, 1> one;  // rounds as the product does
+  const hn::CappedTag<T, 1> one;  // rounds like the product
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t x = 0; x < width; ++x) {
       auto sum = hn::Zero(one);
@@ -168,8 +168,8 @@ void add_visible_across(Similarity kind, const VisiblePairs& pairs, std::int64_t
     }
 }
 
-/// c += the gradients that cotangents `p.a` of similarities give to the rows `own`, whose mates are
-/// the rows `p.b`.
+/// c += the gradients for the rows `own` from cotangents `p.a` of similarities; `p.b` are the other
+/// rows of the pairs.
 template <Left kLeft, typename T>
 void add_similarity_gradients(Similarity kind, std::int64_t rows, std::int64_t width,
                               const Factors<T>& p, const T* own, T* c) {
@@ -181,11 +181,11 @@ void add_similarity_gradients(Similarity kind, std::int64_t rows, std::int64_t w
     add_products_across<kLeft>(rows, width, p, c);
 }
 
-/// The cosine's rows are x / |x|: what has gathered for them becomes the gradient of x, in place. A
+/// The cosine uses x / |x|: turns the accumulated gradient of x / |x| into that of x, in place. A
 /// row shorter than 1e-12 gets 0.
 template <typename T>
 void through_norm(const T* unit, double norm, std::int64_t columns, T* gradient) {
-  // Nothing has gathered: no row sees this one, which may hold NaN itself.
+  // No row sees this one, which may hold NaN itself.
   if (std::all_of(gradient, gradient + columns, [](T x) { return x == 0; })) return;
   double along = 0;
   for (std::int64_t c = 0; c < columns; ++c)

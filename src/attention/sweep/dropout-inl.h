@@ -1,4 +1,4 @@
-// The weights of a tile that dropout keeps: Philox (Salmon et al. 2011) with one row per lane, all
+// Which weights of a tile dropout keeps: Philox (Salmon et al. 2011) with one row per lane, and the
 // four words of a counter for four keys. Included once for each target.
 #if defined(HEED_SWEEP_DROPOUT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_DROPOUT_INL_H
@@ -14,8 +14,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {
 
-/// Bit i of kept[j]: row i keeps key j, for lanes [lane, lane + count) and the keys of a patch. The
-/// other bits of the words are left as they are.
+/// Sets bit i of kept[j] if row i keeps key j, for lanes [lane, lane + count) and the keys of a
+/// patch. Other bits of the words are unchanged.
 template <typename T>
 void kept_words(const AttentionProblem& problem, const TilePlace& at, const RowLanes<T>& rows,
                 const Patch<T>& patch, std::uint64_t* kept) {
@@ -54,7 +54,7 @@ void kept_words(const AttentionProblem& problem, const TilePlace& at, const RowL
     }
 }
 
-/// Kept elements are scaled, the others become 0, whatever they were.
+/// Scales kept elements and zeroes the others, whatever they held.
 template <typename T>
 void drop(const AttentionProblem& problem, const std::uint64_t* kept, const Patch<T>& patch) {
   const auto scale = hn::Set(Tag<T>(), static_cast<T>(problem.dropout.scale));

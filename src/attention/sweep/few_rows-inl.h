@@ -1,17 +1,18 @@
-// Products of a few query rows, as a decoder's step has them. Included once for each target.
+// Products of a few query rows, as in a decoder's step. Included once for each target.
 //
-// Keys are in the lanes of the scores, columns of V in those of the output. With rows in the lanes
-// only one lane of sixteen was used. The sums and their order are the same as there.
+// The lanes of the scores are keys, the lanes of the output are columns of V. With rows in the
+// lanes, one row would use only one lane of sixteen. The sums and their order are the same as with
+// rows in the lanes.
 //
-// Keys and values are read where they lie: 16-bit and i8 numbers are widened in registers. The rows
-// that come 64 keys later are fetched one at a time between the products.
+// Keys and values are read in place: 16-bit and i8 numbers are widened in registers. The rows 64
+// keys ahead are prefetched one at a time between the products.
 //
 // Lab notes. One row, one thread.
 //
 // AMD EPYC (Zen 5), 12 heads of 64, microseconds for 250 and for 4,000 keys. AVX-512: 47 and 1,349
 // with rows in the lanes, 29 and 742 with keys in the lanes. AVX2: 52 and 2,012, then 33 and 879.
 //
-// AMD Zen 3 (AVX2), 32 heads over 8, D = 128, best milliseconds, the versions in turn:
+// AMD Zen 3 (AVX2), 32 heads over 8, D = 128, best milliseconds, alternating versions:
 //
 //   change                                       keys    f32           f16           i8
 //   keys and values are not copied first         8,192   9.7 -> 8.4    4.9 -> 4.5
@@ -20,12 +21,12 @@
 //                                                  512                 .21 -> .18
 //
 // The last figure is 47 of 103 GFLOP/s. Scores take 57 % of the time, P V 22 %. The transposition
-// costs as much as the multiplication. It could be left out with the columns of one key in the
-// lanes, but then the sums would have another order than in the passes that compute scores again.
+// costs as much as the multiplication. With the columns of one key in the lanes it would not be
+// needed, but then the sums would have another order than in the passes that recompute scores.
 //
-// Without gain: fetching all rows of a tile at once (f16 5.8 ms: more lines than the core can wait
-// for), eight rows on this path (equal to rows in the lanes), four vectors of keys for one or two
-// rows.
+// No gain from: prefetching all rows of a tile at once (f16 5.8 ms: more lines than the core can
+// have in flight), eight rows on this path (equal to rows in the lanes), four vectors of keys for
+// one or two rows.
 #if defined(HEED_SWEEP_FEW_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_FEW_ROWS_INL_H
 #undef HEED_SWEEP_FEW_ROWS_INL_H
@@ -41,21 +42,21 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {
 
-/// Rows of a tile that count as few: all of one strip.
+/// The most rows of a tile that count as few; all are in one strip.
 constexpr int kMostFewRows = HWY_TARGET == HWY_SCALAR ? 0 : 4;
 
-/// Rows that are fetched to the L2 cache while scores are computed, kColumnsAtOnce columns of one
-/// row at a time: the core waits for few lines at once.
+/// Rows that are prefetched to the L2 cache while scores are computed, kColumnsAtOnce columns of
+/// one row at a time: the core can have only few lines in flight.
 struct RowsAhead {
   static constexpr std::int64_t kColumnsAtOnce = 32;
   static constexpr std::int64_t kKeysAhead = 64;
-  const char* data = nullptr;  // none
+  const char* data = nullptr;  // null: nothing to prefetch
   std::int64_t row_bytes = 0;
-  std::int64_t lines = 0;  // of the columns; those of i8 are half a line
+  std::int64_t lines = 0;  // cache lines per step; for i8 half a line
 
   RowsAhead() = default;
-  /// Those of a tile further on. Past the last key the addresses are invalid, which a prefetch may
-  /// be.
+  /// The rows of a later tile. Past the last key the addresses are invalid, which a prefetch
+  /// permits.
   explicit RowsAhead(const Input& rows) {
     if (rows.data == nullptr) return;
     const auto bytes = static_cast<std::int64_t>(size_bytes(rows.dtype));
@@ -73,15 +74,15 @@ struct RowsAhead {
 };
 
 #if HWY_TARGET != HWY_SCALAR
-constexpr int kKeyVectors = 2;  // as many chains a row
+constexpr int kKeyVectors = 2;  // as many chains per row
 constexpr int kKeysAtOnce = kKeyVectors * kLanes<float>;
 
-/// Columns of the keys that are transposed before they are multiplied, 2 KB: while a vector of keys
-/// was transposed in registers, each query was broadcast for it alone.
+/// Columns of the keys that are transposed before they are multiplied, 2 KB. When each vector of
+/// keys was transposed in registers, each query was broadcast for that vector alone.
 constexpr std::int64_t kColumnsAtOnce = RowsAhead::kColumnsAtOnce;
 
 /// Columns [x, x + count) of kKeysAtOnce keys from `first` on: to[column][key]. `count` is a
-/// multiple of 4, of i8 of 16.
+/// multiple of 4, for i8 of 16.
 template <typename Key>
 HWY_INLINE void transpose_keys(const Factors<Key, float>& p, std::int64_t first, std::int64_t x,
                                std::int64_t count, float* to) {
@@ -97,8 +98,8 @@ HWY_INLINE void transpose_keys(const Factors<Key, float>& p, std::int64_t first,
     }
 }
 
-/// The same of i8: a word of four columns is transposed like a float, and becomes four vectors of
-/// integers by shifts.
+/// The same for i8: a word of four columns is transposed like a float, and shifts split it into
+/// four vectors of integers.
 HWY_INLINE void transpose_keys(const Factors<std::int8_t, float>& p, std::int64_t first,
                                std::int64_t x, std::int64_t count, float* to) {
   const Tag<float> d;
@@ -128,7 +129,7 @@ HWY_INLINE void transpose_keys(const Factors<std::int8_t, float>& p, std::int64_
     }
 }
 
-/// Scores of kKeysAtOnce keys from `first` on to the queries of `p`; `scores` [key][stride].
+/// Scores of kKeysAtOnce keys from `first` on for the queries of `p`; `scores` [key][stride].
 template <int kRows, typename Key>
 HWY_INLINE void scores_of_keys(const Factors<Key, float>& p, std::int64_t first, float* scores,
                                std::int64_t stride, RowsAhead k, RowsAhead v) {
@@ -168,7 +169,7 @@ HWY_INLINE void scores_of_keys(const Factors<Key, float>& p, std::int64_t first,
   for (int g = 0; g < kKeyVectors; ++g)
     for (int i = 0; i < kRows; ++i) hn::Store(sums[g][i], d, by_row[i] + g * kLanes<float>);
   for (int key = 0; key < kKeysAtOnce; ++key, scores += stride) {
-    hn::Store(hn::Zero(d), d, scores);  // the lanes of no row
+    hn::Store(hn::Zero(d), d, scores);  // lanes without a row
     for (int i = 0; i < kRows; ++i) scores[i] = by_row[i][key];
   }
 }
@@ -177,14 +178,14 @@ template <int kRows, typename Key>
 HWY_NOINLINE void scores_of_rows(const Factors<Key, float>& p, std::int64_t keys, float* scores,
                                  std::int64_t stride, const RowsAhead& k, const RowsAhead& v) {
   for (std::int64_t j = 0; j < keys; j += kKeysAtOnce) {
-    const std::int64_t from = std::min(j, keys - kKeysAtOnce);  // the last ones: some again
+    const std::int64_t from = std::min(j, keys - kKeysAtOnce);  // the last block repeats some keys
     scores_of_keys<kRows>(p, from, scores + from * stride, stride, k, v);
   }
 }
 #endif
 
-/// S^T = K Q^T of `rows` <= kMostFewRows rows in the first vector of a strip; false where the shape
-/// is not one for it.
+/// S^T = K Q^T of `rows` <= kMostFewRows rows in the first vector of a strip; false if it does not
+/// support the shape.
 template <typename Key, typename T>
 bool scores_of_few_rows([[maybe_unused]] int rows, [[maybe_unused]] const Factors<Key, T>& p,
                         [[maybe_unused]] std::int64_t keys, [[maybe_unused]] T* scores,
@@ -206,7 +207,7 @@ bool scores_of_few_rows([[maybe_unused]] int rows, [[maybe_unused]] const Factor
   return false;
 }
 
-/// kRows rows of out: as many sums as hide the latency.
+/// kRows rows of out, with enough sums to hide the latency.
 template <int kRows, typename T, typename Value>
 void add_values_of(const Factors<T, Value>& p, std::int64_t columns, const T* factor, T* out,
                    std::int64_t stride) {
@@ -220,7 +221,7 @@ void add_values_of(const Factors<T, Value>& p, std::int64_t columns, const T* fa
     add_scaled_product<kRows, 1, Left::kByDepth, Scaled::kByRow>(at, factor, out + x, stride);
 }
 
-/// The same of V in i8.
+/// The same for V in i8.
 template <int kRows, int kWide>
 HWY_INLINE void add_scaled_values(const Factors<float, std::int8_t>& p, std::int64_t x,
                                   const float* factor, float* out, std::int64_t stride) {
@@ -275,7 +276,7 @@ void add_values_to_few_rows(int rows, const Factors<T, Value>& p, std::int64_t c
     add_values_of<4>(p, columns, factor, out, stride);
 }
 
-/// Rows of keys or values where they lie, in their own type; without data: none.
+/// Rows of keys or values in place, in their stored type; null data: not available.
 struct StoredRows {
   Input rows = {};
   Scales scales = {};
@@ -290,8 +291,8 @@ inline void with_rows(const StoredRows& stored, const Use& use) {
             [&]<typename Row>(Row*) HWY_ATTR { use(static_cast<const Row*>(stored.rows.data)); });
 }
 
-/// The rows of a span if they lie in one run, as products of a few rows can read them: a multiple
-/// of `columns` numbers, of i8 16, in neighbouring places. Else none.
+/// The rows of a span if they are one run that products of a few rows can read: contiguous columns,
+/// their number a multiple of `columns` (i8: of 16). Else none.
 inline StoredRows stored_rows(const AttentionProblem& problem, const KeyOperand& from,
                               const KeySpan& span, std::int64_t columns) {
   const Input& values = from.values;

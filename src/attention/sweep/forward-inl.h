@@ -1,35 +1,36 @@
 // One task of the forward pass: a block of up to 256 rows of a key/value head against the tiles of
 // its keys (Dao et al. 2022, algorithm 1). Included once for each target.
 //
-// A tile of 64 x 64 is visited strip by strip, as many rows as two vectors (AVX2) or four have
-// lanes: S^T = K Q^T, steps, softmax, O^T = O^T factor + V^T P^T, all with one row per lane. The
-// scores, queries and output of a strip take 12 KB at D = 64 on AVX2, beside what is read once a
-// strip of K and V. A strip computes only the keys between the first and the last that it sees.
+// A tile of 64 x 64 is processed strip by strip; a strip has as many rows as two vectors (AVX2) or
+// four have lanes: S^T = K Q^T, steps, softmax, O^T = O^T factor + V^T P^T, all with one row per
+// lane. The scores, queries and output of a strip take 12 KB at D = 64 on AVX2, besides K and V,
+// which are read once per strip. A strip computes only the keys between the first and the last that
+// it sees.
 //
 // Bound by the FMA ports: a vector of scores takes D cycles for the two products (Dv = D) and about
 // 5 for the softmax (10 uops on two ports), so at most 92 % of the FMA peak at D = 64 and 95.5 % at
 // D = 128.
 //
-// Lab note, AMD Zen 3 (AVX2), one thread, N = 1,024, best of runs in turn with the version before;
-// the machine was shared, and single runs differ by 2 %. A bare kernel reaches 85 to 88 % of the
-// FMA peak, this pass 80 % at D = 64 and 83 % at D = 128; before these changes 80 and 80 %.
-// - Four steps of the depth a turn of the loop, all tiles of a strip in one call, 64 keys as ten
+// Lab note, AMD Zen 3 (AVX2), one thread, N = 1,024, best of runs alternating with the previous
+// version; the machine was shared, and single runs differ by 2 %. A bare kernel reaches 85 to 88 %
+// of the FMA peak, this pass 80 % at D = 64 and 83 % at D = 128; before these changes 80 and 80 %.
+// - Four steps of the depth per iteration, all tiles of a strip in one call, 64 keys as ten
 //   tiles of six and one of four instead of eleven: D = 128 +2 to +4 points, D = 64 +0 to +1.
 // - Two pointers and two distances for six rows instead of one pointer per row; old output fetched
 //   to L1 before a tile's sums: +0 to +1. The time outside a tile's loop fell from 10 to 6 %.
 // - Maximum in the registers of the product, e^x of two keys and two vectors step by step, a
 //   strip's softmax behind the product of the next strip: +0 to +1 together; e^x fell from 7 to 6 %
 //   of the time.
-// - Without gain: e^x one operation at a time between the steps of a 4 x 2 product of the next
+// - No gain: e^x one operation at a time between the steps of a 4 x 2 product of the next
 //   strip (D = 64 -3 points to +0, D = 128 +0: g++ moves the polynomial's operations together
 //   again); larger pages.
-// - 128 keys a tile: +1 to +2, but 32,768 equal weights then drift by 3e-6, in blocks of 64 by
+// - 128 keys per tile: +1 to +2, but 32,768 equal weights then drift by 3e-6, in blocks of 64 by
 //   less than 2e-6.
 // - Short sequences: rows to lanes and back by whole vectors, not four at a time; only the vectors
 //   that hold rows; logarithms of whole vectors. Intel with AVX-512, N = 16: from .45 to .85 of the
-//   speed of the engine before this one; AVX2 from .75 to .95. What is left is the preparation of a
+//   speed of the engine before this one; AVX2 from .75 to .95. The rest is the preparation of a
 //   tile.
-// - Where the rest may be: the loops of the products have no spare instruction. Reading and writing
+// - Remaining losses: the loops of the products have no spare instruction. Reading and writing
 //   Q and O takes 2 %, the other work of a tile 1 to 2 %, e^x 6 % (8 of its 13 operations need the
 //   two FMA ports; 5 do in the bare kernel, whose scores are in base 2 and whose exponent is an
 //   addition).
@@ -52,15 +53,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {
 
-/// 64 rows of a block.
+/// The state of a block's 64 rows.
 template <typename T>
 struct ForwardTile : QueryTile<T> {
   OnlineSoftmax<T> softmax;
-  T* out = nullptr;  // [strip][Dv][width]; of few rows [4][whole_lines(Dv)]
+  T* out = nullptr;  // [strip][Dv][width]; for few rows [4][whole_lines(Dv)]
 };
 
-/// Where L1 holds the scores of two strips, the second half of a strip's work waits for the first
-/// half of the next: the softmax then finds its scores and maximum complete, not in the making.
+/// If L1 holds the scores of two strips, the second half of a strip's work waits for the first half
+/// of the next strip: the softmax then finds its scores and maximum complete.
 constexpr int kBuffers = kStripVectors == 2 ? 2 : 1;
 
 /// One thread's memory for a problem.
@@ -84,7 +85,7 @@ struct ForwardScratch {
     for (std::int64_t t = 0; t < count; ++t) {
       T* const queries = arena.take<T>(kTileRows * problem.head_dim);
       T* const out = arena.take<T>(std::max(kTileRows * problem.value_dim, 4 * value_width));
-      if (tiles == nullptr) continue;  // counting
+      if (tiles == nullptr) continue;  // counting only
       new (&tiles[t]) ForwardTile<T>;
       tiles[t].queries = queries;
       tiles[t].out = out;
@@ -105,20 +106,20 @@ struct ForwardTask {
   bool softmax() const { return problem.score.normaliser == Normaliser::kSoftmax; }
 };
 
-/// Keys of a tile, brought in when the first row tile sees one of them.
+/// Keys of a tile, loaded when the first row tile sees one of them.
 template <typename T>
 struct ForwardKeys {
   TilePlace place;
   KeyRows<T> k;
   KeyRows<T> v;
-  StoredRows stored_k = {};  // instead of k and v, for few rows
+  StoredRows stored_k = {};  // replaces k and v for few rows
   StoredRows stored_v = {};
   bool read = false;
   enum class Finite : std::uint8_t { kUnknown, kYes, kNo } finite = Finite::kUnknown;  // of v
-  /// A strip whose scores are to become weights and meet V.
+  /// A strip whose scores are still to become weights and multiply V.
   struct Waiting {
-    ForwardTile<T>* tile = nullptr;    // none
-    const Visible* partial = nullptr;  // what it sees, if not all
+    ForwardTile<T>* tile = nullptr;    // null: no strip waits
+    const Visible* partial = nullptr;  // the pairs it sees, if not all
     Patch<T> patch = {};
   } waiting = {};
   int buffer = 0;  // for the next strip's scores
@@ -146,7 +147,7 @@ template <typename T>
 void read_values(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   const AttentionProblem& problem = task.problem;
   const ForwardScratch<T>& s = task.scratch;
-  // Few rows read whole vectors of V.
+  // The path for few rows reads whole vectors of V.
   bool in_place = true;
   for (std::int64_t t = 0; t < task.tiles; ++t)
     in_place = in_place && (s.tiles[t].few_rows() == 0 || problem.value_dim % kLanes<T> == 0);
@@ -161,7 +162,7 @@ void read_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   const KeySpan span = span_of(task, keys);
   keys.read = true;
 #if HWY_TARGET != HWY_SCALAR
-  // All rows of a head are in one tile, where they are few.
+  // If the rows of a head are few, they are all in one tile.
   if (std::is_same_v<T, float> && task.scratch.tiles[0].few_rows() > 0 &&
       problem.score.similarity == Similarity::kDot && span.count >= kKeysAtOnce) {
     keys.stored_k = stored_rows(problem, keys_of(problem), span, 4);
@@ -173,7 +174,7 @@ void read_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   if (keys.stored_v.rows.data == nullptr) read_values(task, keys);
 }
 
-/// out = out factor + P V of a patch of weights.
+/// out = out factor + P V for a patch of weights.
 template <typename T>
 void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Patch<T>& patch,
                 ForwardTile<T>& tile) {
@@ -201,11 +202,12 @@ void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Pa
                                                        tile.width);
 }
 
-/// `add_values` where 0 * V would not be 0: only visible values are touched, in the same order.
+/// `add_values` for V that is not finite, where 0 * V is not 0: reads only visible values, in the
+/// same order.
 template <typename T>
 void add_visible_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys,
                         const std::uint64_t* words, const Patch<T>& patch, ForwardTile<T>& tile) {
-  const hn::CappedTag<T, 1> one;  // rounds as the product does
+  const hn::CappedTag<T, 1> one;  // rounds like the product
   const std::int64_t columns = task.problem.value_dim;
   const bool few = tile.few_rows() > 0;
   const int end = std::min(patch.lanes(), tile.rows.rows - patch.lane);
@@ -225,7 +227,7 @@ void add_visible_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys,
     }
 }
 
-/// Scores to the weights that meet V.
+/// Turns scores into the weights that multiply V.
 template <typename T>
 void weigh(const ForwardTask<T>& task, const TilePlace& at,
            const typename ForwardKeys<T>::Waiting& waiting) {
@@ -263,8 +265,8 @@ void finish_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
     add_values(task, keys, patch, *tile);
 }
 
-/// The scores of a strip and their maximum, where they are products and nothing follows: the
-/// maximum is taken in the registers of the product.
+/// The scores of a strip and their maximum, if scores are plain products: the maximum is taken in
+/// the registers of the product.
 template <typename T>
 void score_products(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Patch<T>& patch,
                     ForwardTile<T>& tile) {
@@ -276,8 +278,7 @@ void score_products(const ForwardTask<T>& task, const ForwardKeys<T>& keys, cons
                                          patch.stride, tile.softmax.top + patch.lane);
 }
 
-/// Similarities of few rows to keys that are not copied. What the next tile reads is fetched
-/// meanwhile.
+/// Similarities of few rows to keys that are not copied. Prefetches the next tile meanwhile.
 template <typename T>
 void stored_similarities([[maybe_unused]] const ForwardTask<T>& task,
                          [[maybe_unused]] const ForwardKeys<T>& keys,
@@ -295,7 +296,7 @@ void stored_similarities([[maybe_unused]] const ForwardTask<T>& task,
 #endif
 }
 
-/// The first half: similarities to scores, and their maximum.
+/// The first half: from similarities to scores and their maximum.
 template <typename T>
 void score_strip(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Patch<T>& patch,
                  Visible& visible, ForwardTile<T>& tile) {
@@ -323,7 +324,7 @@ void attend_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys, int strip, V
   KeyRange range = visible.range(lane, kStripRows<T>, keys.place.keys.count());
   if (range.count() <= 0) return;
   if (keys.stored_k.rows.data != nullptr)
-    range = {0, keys.place.keys.count()};  // no fewer than are computed at once
+    range = {0, keys.place.keys.count()};  // the path for few rows computes at least these
   const Patch<T> patch = {.data = task.scratch.scores + keys.buffer * kTileKeys * kStripRows<T>,
                           .stride = tile.width,
                           .key_begin = range.begin,
@@ -390,7 +391,7 @@ void forward_block(const AttentionProblem& problem, const AttentionForward& forw
   for (std::int64_t row = block.row_begin; row < block.row_end; row += kTileRows)
     begin_tile(task, row, scratch.tiles[task.tiles++]);
   const std::int64_t length = problem.sequences[block.batch].key_length;
-  constexpr std::int64_t kStretch = 16 * kTileKeys;  // empty stretches are skipped at once
+  constexpr std::int64_t kStretch = 16 * kTileKeys;  // empty stretches are skipped whole
   bool stretch[kMaxTiles] = {};
   for (std::int64_t begin = 0; begin < length; begin += kTileKeys) {
     if (begin % kStretch == 0)

@@ -1,4 +1,4 @@
-// Exact attention, forward, for every form that is legal: compiled for each instruction set.
+// Exact attention, forward, for every legal form, compiled for each instruction set.
 #include "attention/sweep/attention.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,4 +1,4 @@
-// The keys and values of a tile, as numbers of the accumulator's type. Included once for each
+// The keys and values of a tile, converted to the accumulator's type. Included once for each
 // target.
 #if defined(HEED_SWEEP_KEYS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_KEYS_INL_H
@@ -19,8 +19,8 @@ namespace heed::kernels::sweep::HWY_NAMESPACE {
 template <typename T>
 constexpr DType kTypeOf = std::is_same_v<T, float> ? DType::kF32 : DType::kF64;
 
-/// Divides each row by its norm, which `norms` receives if it is not null. A norm below 1e-12
-/// counts as that.
+/// Divides each row by its norm, which is stored in `norms` unless that is null. A norm below 1e-12
+/// counts as 1e-12.
 template <typename T>
 void normalise_rows(std::int64_t rows, std::int64_t columns, std::int64_t stride, T* tile,
                     double* norms) {
@@ -37,15 +37,15 @@ void normalise_rows(std::int64_t rows, std::int64_t columns, std::int64_t stride
   }
 }
 
-/// Rows of keys or values: where they lie, or a copy.
+/// Rows of keys or values: in place, or a copy.
 template <typename T>
 struct KeyRows {
   const T* data = nullptr;
   std::int64_t row = 0;
 };
 
-/// Rows a multiple of 512 bytes apart, beyond their own width, fall on few sets of the L1 cache: a
-/// [B, T, H, D] array with H * D = 1024 uses one set of 64.
+/// Rows whose distance is a multiple of 512 bytes (and not their own width) map to few sets of the
+/// L1 cache: a [B, T, H, D] array with H * D = 1024 uses one set of 64.
 inline bool falls_on_few_sets(const Input& from, std::int64_t columns) {
   const std::int64_t bytes = from.row * static_cast<std::int64_t>(size_bytes(from.dtype));
   return bytes % 512 == 0 && from.row > columns;
@@ -56,9 +56,8 @@ bool is_read_in_place(const Input& from, std::int64_t columns) {
   return from.dtype == kTypeOf<T> && from.column == 1 && !falls_on_few_sets(from, columns);
 }
 
-/// Numbers of type T in one run are read where they lie if `in_place` allows it; what is of another
-/// type, in several pages, around the end of a ring or badly strided comes through `copy`
-/// [64][stride].
+/// Reads numbers of type T in one run in place if `in_place` allows it. Numbers of another type, in
+/// several pages, around the end of a ring or with bad strides are copied to `copy` [64][stride].
 template <typename T>
 KeyRows<T> read_rows(const AttentionProblem& problem, const KeyOperand& from, const KeySpan& span,
                      bool in_place, std::int64_t stride, T* copy) {
@@ -73,7 +72,7 @@ KeyRows<T> read_rows(const AttentionProblem& problem, const KeyOperand& from, co
   return {copy, stride};
 }
 
-/// As `read_rows`, of k: for the cosine rows of norm 1.
+/// Like `read_rows`, for k: for the cosine, rows are scaled to norm 1.
 template <typename T>
 KeyRows<T> read_keys(const AttentionProblem& problem, const KeySpan& span, std::int64_t stride,
                      T* copy, double* norms = nullptr) {
@@ -83,7 +82,7 @@ KeyRows<T> read_keys(const AttentionProblem& problem, const KeySpan& span, std::
   return rows;
 }
 
-/// Whether no number of the rows is an infinity or a NaN.
+/// Whether the rows contain no infinity or NaN.
 template <typename T>
 bool rows_are_finite(const KeyRows<T>& rows, std::int64_t count, std::int64_t columns) {
   if (rows.row == columns) return all_finite(rows.data, count * columns);

@@ -28,7 +28,7 @@ using FloatTag = hn::ScalableTag<float>;
 template <typename From>
 HWY_INLINE hn::Vec<FloatTag> load_lanes(const From* from) {
   if constexpr (sizeof(From) == 2 && HWY_TARGET == HWY_SCALAR) {
-    return hn::Set(FloatTag(), static_cast<float>(*from));  // Highway's f16 has no infinity there
+    return hn::Set(FloatTag(), static_cast<float>(*from));  // Highway's f16 lacks infinity there
   } else if constexpr (sizeof(From) == 2) {
     using Lane = std::conditional_t<std::is_same_v<From, f16>, hwy::float16_t, hwy::bfloat16_t>;
     const hn::Rebind<Lane, FloatTag> narrow;
@@ -45,7 +45,7 @@ HWY_INLINE hn::Vec<FloatTag> load_lanes(const std::int8_t* from) {
   return hn::ConvertTo(FloatTag(), hn::PromoteTo(integers, hn::LoadU(narrow, from)));
 }
 
-// x as T. A finite double stays finite: a bias of -1e300 hides nothing.
+// Converts x to T. A finite double stays finite: a bias of -1e300 hides nothing.
 template <typename T, typename From>
 T number_as(From x) {
   if constexpr (sizeof(From) == 2) {
@@ -58,8 +58,8 @@ T number_as(From x) {
   }
 }
 
-// `count` elements of type From, `step` apart, as T. Whole vectors even where nothing is converted:
-// a head's row is short, and a call of memcpy takes longer than the copy.
+// `count` elements of type From, `step` apart, as T. Uses whole vectors even without conversion: a
+// head's row is short, and calling memcpy takes longer than the copy.
 template <typename T, typename From>
 void convert_line(const From* HWY_RESTRICT from, std::int64_t step, std::int64_t count,
                   T* HWY_RESTRICT to) {
@@ -108,8 +108,8 @@ void load_scaled_line(const Input& from, std::int64_t offset, const Input& scale
   }
 }
 
-// Prefetches the row 64 keys further on: products of a few rows wait for memory otherwise. Past the
-// last key the addresses are invalid, which a prefetch may be.
+// Prefetches the row 64 keys ahead, because products of a few rows would wait for memory. Past the
+// last key the addresses are invalid, which a prefetch permits.
 inline void fetch_ahead(const Input& values, std::int64_t at, std::int64_t columns) {
   constexpr std::int64_t kAhead = 64;
   const auto bytes = static_cast<std::int64_t>(size_bytes(values.dtype));

@@ -1,11 +1,11 @@
-// The register tile that every product of the sweep is made of. Included once for each target.
+// The register tile from which every product of the sweep is built. Included once for each target.
 //
-// An element's sum begins at 0 and runs over the depth in rising order, one fused multiply-add
-// each, whatever the tile: results do not depend on how rows are grouped. It meets what was there
-// before at its end: added to it one by one, 100,000 equal weights drift by 5e-4, in blocks of 64
-// by less than 1e-6.
+// An element's sum begins at 0 and runs over the depth in ascending order with one fused
+// multiply-add per term, whatever the tile: results do not depend on how rows are grouped. The
+// finished sum is then added to the old value: if terms were added to the old value one by one,
+// 100,000 equal weights would drift by 5e-4; in blocks of 64 they drift by less than 1e-6.
 //
-// Bound by the two FMA ports. 6 x 2 vectors take 6 cycles a step on AVX2 for 12 FMA beside 8 loads.
+// Bound by the two FMA ports. 6 x 2 vectors take 6 cycles per step on AVX2 for 12 FMA and 8 loads.
 #if defined(HEED_SWEEP_PRODUCT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_PRODUCT_INL_H
 #undef HEED_SWEEP_PRODUCT_INL_H
@@ -31,7 +31,7 @@ struct Multiply {
     return add_product(a, b, sum);
   }
 };
-struct SubtractSquare {  // of the difference itself: |q|^2 - 2 q k + |k|^2 would cancel
+struct SubtractSquare {  // of the difference: |q|^2 - 2 q k + |k|^2 would cancel
   template <class V>
   HWY_INLINE V operator()(V a, V b, V sum) const {
     const V difference = hn::Sub(a, b);
@@ -45,10 +45,10 @@ struct SubtractDistance {
   }
 };
 
-/// How the left factor lies: element (r, k) at [r * a_row + k], or at [k * a_row + r].
+/// Layout of the left factor: element (r, k) is at [r * a_row + k], or at [k * a_row + r].
 enum class Left : std::uint8_t { kByRow, kByDepth };
 
-/// Where the scales of a factor of i8 are, one for kElementsPerScale columns of a row.
+/// The scales of an i8 factor, one for kElementsPerScale columns of a row.
 struct Scales {
   const float* data = nullptr;
   std::int64_t row = 0;
@@ -57,12 +57,12 @@ struct Scales {
   float of(std::int64_t r, std::int64_t x) const {
     return data[r * row + x / kElementsPerScale * column];
   }
-  /// Those from row r on.
+  /// The scales from row r on.
   Scales from(std::int64_t r) const { return {data + r * row, row, column}; }
 };
 
-/// The factors of a product of `depth` terms. The right one is b[k * b_row + lane]. One of them may
-/// be of 16 bits or of i8, which the products of a few rows widen as they read it.
+/// The factors of a product of `depth` terms. The right factor is b[k * b_row + lane]. One of them
+/// may be 16-bit or i8, which the products of a few rows widen while reading.
 template <typename A, typename B = A>
 struct Factors {
   const A* a = nullptr;
@@ -73,14 +73,14 @@ struct Factors {
   Scales scales = {};
 };
 
-/// Steps of the depth that a tile of many sums takes in one turn of its loop. Fewer turns make its
+/// Steps of the depth per loop iteration for a tile of many sums. Fewer iterations make the loop's
 /// end easier to predict.
 template <int kSums, class Term>
 constexpr int kStepsAtOnce = kSums >= 8 && std::is_same_v<Term, Multiply> ? 4 : 1;
 
-/// Where the elements of the left factor are that the next terms take. Rows are pointers to every
-/// third one and two distances: as multiples of a row, or as a pointer each, they took more
-/// registers than there are.
+/// Addresses of the left factor's elements for the next terms: a pointer to every third row and two
+/// distances. Computing rows as multiples, or keeping a pointer per row, needed more registers than
+/// there are.
 template <int kRows, Left kLeft, typename T>
 struct LeftElements {
   static constexpr int kPointers = kLeft == Left::kByRow ? (kRows + 2) / 3 : 1;
@@ -97,8 +97,8 @@ struct LeftElements {
       a += 3 * a_row;
     }
   }
-  /// The element of row r, `step` terms from here; a factor that lies by depth has the next one
-  /// only.
+  /// The element of row r, `step` terms ahead; a factor in kByDepth layout supports only the next
+  /// term.
   HWY_INLINE const T& of(int r, int step) const {
     if (kLeft == Left::kByDepth) return at[0][r];
     const T* const row = at[r / 3 % kPointers] + step;
@@ -121,7 +121,7 @@ HWY_INLINE Vec<T> load_right(const B* b) {
     return kernels::HWY_NAMESPACE::load_lanes(b);
 }
 
-/// The next term of every sum, or the one `step` further on.
+/// Adds the next term of every sum, or the term `step` ahead.
 template <int kRows, int kVectors, Left kLeft, class Term, typename T, typename B>
 HWY_INLINE void add_terms(const LeftElements<kRows, kLeft, T>& a, int step, const B* b,
                           Vec<T> (&sums)[kRows][kVectors]) {
@@ -167,8 +167,8 @@ HWY_INLINE void sum_terms(const Factors<T, B>& p, Vec<T> (&sums)[kRows][kVectors
     }
 }
 
-/// c[r * c_row + lane] = the sums; top[lane], if there is one, becomes the greatest of it and of
-/// the column's sums.
+/// c[r * c_row + lane] = the sums; top[lane], if given, becomes the maximum of itself and the
+/// column's sums.
 template <int kRows, int kVectors, typename T>
 HWY_INLINE void store_sums(const Vec<T> (&sums)[kRows][kVectors], T* c, std::int64_t c_row,
                            T* top) {
@@ -198,7 +198,7 @@ HWY_INLINE void store_product(const Factors<T>& p, T* c, std::int64_t c_row, T* 
   store_sums<kRows, kVectors, T>(sums, c, c_row, std::is_same_v<Term, Multiply> ? top : nullptr);
 }
 
-/// Whether the factor of `add_scaled_product` is one of each lane or one of each row.
+/// Whether the factor of `add_scaled_product` is per lane or per row.
 enum class Scaled : std::uint8_t { kByLane, kByRow };
 
 /// c = c factor + the product.
@@ -207,7 +207,7 @@ HWY_INLINE void add_scaled_product(const Factors<T, B>& p, const T* factor, T* c
                                    std::int64_t c_row) {
   const Tag<T> d;
   Vec<T> sums[kRows][kVectors];
-  if (kRows > 2) {  // what was there has left L1 since the last tile
+  if (kRows > 2) {  // the old output has left L1 since the last tile
     const T* ahead = c;
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r) {
@@ -235,12 +235,12 @@ HWY_INLINE void add_scaled_product(const Factors<T, B>& p, const T* factor, T* c
   }
 }
 
-/// Rows of a tile of `vectors` vectors: as many sums as the registers hold.
+/// Rows of a tile of `vectors` vectors, so that its sums fill the registers.
 template <int kVectors>
 constexpr int kDown = kVectors == 1 || (kVectors == 2 && kStripVectors == 4) ? 12 : 6;
 
-/// The next rows of `left` that one tile takes: kDown, or 6, 4, 2 and 1 at the end. Two more than
-/// six are taken as four and four: two alone have too few sums.
+/// How many of `left` rows the next tile takes: kDown, or 6, 4, 2 and 1 at the end. Eight rows are
+/// taken as four and four, because two alone have too few sums.
 template <int kVectors>
 constexpr std::int64_t rows_of_tile(std::int64_t left) {
   constexpr int kMost = kDown<kVectors>;
@@ -267,8 +267,9 @@ HWY_INLINE void for_row_tiles(std::int64_t rows, const Act& act) {
   }
 }
 
-/// c [rows][lanes] = a b for any number of rows. The last rows are computed by the same tiles, some
-/// of them twice. All tiles in one function: the next begins while the last ones' sums end.
+/// c [rows][lanes] = a b for any number of rows. The last rows use the same tiles, which compute
+/// some rows twice. All tiles are in one function, so that the next tile begins while the last sums
+/// finish.
 template <int kVectors, Left kLeft, class Term, typename T>
 HWY_NOINLINE void store_products_of(std::int64_t rows, const Factors<T>& p, T* c,
                                     std::int64_t c_row, T* top) {

@@ -1,5 +1,5 @@
-// The rows of a tile, what of it is visible, and its scores: S^T = K Q^T with one row per lane,
-// then the steps. Included once for each target.
+// The rows of a tile, their visible keys, and their scores: S^T = K Q^T with one row per lane, then
+// the steps. Included once for each target.
 #if defined(HEED_SWEEP_SCORES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_SCORES_INL_H
 #undef HEED_SWEEP_SCORES_INL_H
@@ -17,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {
 
-/// Strips of a tile that hold rows, and the vectors of one that do: 1, 2 or 4.
+/// Strips of a tile that hold rows, and vectors of a strip that hold rows: 1, 2 or 4.
 template <typename T>
 int strips_of(int rows) {
   return (rows + kStripRows<T> - 1) / kStripRows<T>;
@@ -28,27 +28,27 @@ int vectors_of(int rows, int strip) {
   return vectors >= 3 ? kStripVectors : vectors;
 }
 
-/// Up to 64 query rows as columns: queries[strip][D][width], times the scale where it is a factor
-/// of them.
+/// Up to 64 query rows as columns: queries[strip][D][width], multiplied by the scale if it applies
+/// to queries.
 template <typename T>
 struct QueryTile {
   RowSet rows;
   T* queries = nullptr;
   RowLanes<T> lanes;
-  int width = kStripRows<T>;  // lanes of a strip that are in memory
+  int width = kStripRows<T>;  // lanes of a strip that have memory
 
-  /// Keeps the vectors that hold rows, where all rows are in one strip. With all four of AVX-512,
-  /// 16 rows of 128 columns lay 256 bytes apart, on a quarter of the sets of L1, and took 3 times
+  /// If all rows are in one strip, keeps only the vectors that hold rows. With all four of AVX-512,
+  /// 16 rows of 128 columns were 256 bytes apart, on a quarter of the sets of L1, and took 3 times
   /// as long.
   void narrow() {
     width = strips_of<T>(rows.rows) > 1 ? kStripRows<T> : vectors_of<T>(rows.rows, 0) * kLanes<T>;
   }
   T* strip(int index, std::int64_t head_dim) const { return queries + index * head_dim * width; }
-  /// How many rows there are, where they are few; else 0.
+  /// The number of rows if they are few, else 0.
   int few_rows() const { return rows.rows <= kMostFewRows ? rows.rows : 0; }
 };
 
-/// The rows of one segment to their lanes; `copy` is memory for [4][whole_lines(D)].
+/// Transposes the rows of one segment to lanes; `copy` is memory for [4][whole_lines(D)].
 template <typename T>
 void read_segment(const AttentionProblem& problem, std::int64_t batch, const Segment& segment,
                   T* copy, const QueryTile<T>& tile) {
@@ -102,7 +102,7 @@ void read_queries(const AttentionProblem& problem, std::int64_t batch, bool step
   if (steps) tile.lanes.set(problem, batch, tile.rows);
 }
 
-/// The visible pairs of a tile. The words of a full tile are not set.
+/// The visible pairs of a tile. For a full tile the words are not set.
 struct Visible {
   TileClass kind = TileClass::kFull;
   alignas(64) std::uint64_t words[kTileKeys];
@@ -115,8 +115,8 @@ struct Visible {
     kind = classify(problem, batch, rows, keys);
     if (partial()) visible_bits(problem, batch, rows, keys, words);
   }
-  /// The keys that lanes [lane, lane + lanes) see, as offsets into the tile; the first is even, so
-  /// that a row's sums do not depend on it.
+  /// The range of keys that lanes [lane, lane + lanes) see, as offsets into the tile. Its first key
+  /// is even, so that a row's sums do not depend on the range.
   KeyRange range(int lane, int lanes, std::int64_t keys) const {
     if (!partial()) return {0, keys};
     const std::uint64_t of = (lanes == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << lanes) - 1)
@@ -153,25 +153,26 @@ void similarities(const AttentionProblem& problem, const KeyRows<T>& keys, const
                                            patch.stride);
 }
 
-/// The place of a tile.
+/// The batch, head and keys of a tile.
 struct TilePlace {
   std::int64_t batch = 0;
   KeyRange keys;
 };
 
-/// Stages at which `apply_steps` shows the scores: the similarity itself, and before each step.
+/// Stages at which `apply_steps` exposes the scores: before each step, beginning with the plain
+/// similarity.
 enum class ScoreStage : std::uint8_t { kBeforeSoftcap, kBeforeBias, kBeforeMask, kSimilarity };
 
-/// Every score of a patch after a step.
+/// Applies a step to every score of a patch.
 template <typename T, class Step>
 HWY_INLINE void apply_step(const Step& step, const Patch<T>& patch) {
   for_vectors(patch, [&](Vec<T> z, std::int64_t key, int lane)
                          HWY_ATTR { return step.apply(z, key, lane); });
 }
 
-/// Similarities to scores, in place. A bias that hides takes bits from `visible` and makes it
-/// partial; `bias` is memory for a patch of it. `keep(stage)` is called at the first and before
-/// each of the stages softcap, bias and mask.
+/// Turns similarities into scores, in place. A bias of -inf clears bits of `visible` and makes it
+/// partial; `bias` is memory for a patch of it. `keep(stage)` is called before each of the stages
+/// softcap, bias and mask.
 template <typename T, class Keep>
 void apply_steps(const AttentionProblem& problem, const Steps& steps, const TilePlace& at,
                  const QueryTile<T>& tile, const Patch<T>& patch, T* bias, Visible& visible,
@@ -202,7 +203,7 @@ void apply_steps(const AttentionProblem& problem, const Steps& steps, const Tile
   keep(ScoreStage::kBeforeMask);
 }
 
-/// Hidden scores become `hidden`, whatever they were: selected, not multiplied.
+/// Sets hidden scores to `hidden`, whatever they held: by selection, not multiplication.
 template <typename T>
 void hide(const std::uint64_t* words, T hidden, const Patch<T>& patch) {
   const Tag<T> d;

@@ -1,5 +1,5 @@
-// Scores to weights: a softmax over keys that come in tiles (Milakov & Gimelshein 2018, algorithm
-// 3), sigmoid, or as they are. Included once for each target.
+// Turns scores into weights: a softmax over keys that arrive in tiles (Milakov & Gimelshein 2018,
+// algorithm 3), sigmoid, or the identity. Included once for each target.
 #if defined(HEED_SWEEP_SOFTMAX_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_SOFTMAX_INL_H
 #undef HEED_SWEEP_SOFTMAX_INL_H
@@ -26,11 +26,11 @@ constexpr T kLowest = -std::numeric_limits<T>::infinity();
 template <typename T>
 struct OnlineSoftmax {
   alignas(64) T maximum[kTileRows];
-  alignas(64) T top[kTileRows];        // the maximum once the scores of the latest patch count
-  alignas(64) T reference[kTileRows];  // what those scores are less
+  alignas(64) T top[kTileRows];        // the maximum, including the latest patch's scores
+  alignas(64) T reference[kTileRows];  // subtracted from those scores
   alignas(64) T sum[kTileRows];
-  alignas(64) T sum_low[kTileRows];  // what rounding has taken from `sum`
-  alignas(64) T factor[kTileRows];   // what earlier sums and outputs are worth after `begin`
+  alignas(64) T sum_low[kTileRows];  // the rounding error of `sum`
+  alignas(64) T factor[kTileRows];   // scale of earlier sums and outputs after `begin`
   std::uint64_t seen = 0;            // rows that had a visible key
 
   /// Before the first keys of `rows` rows.
@@ -42,8 +42,8 @@ struct OnlineSoftmax {
     std::fill_n(factor, lanes, T{1});
     seen = 0;
   }
-  /// The sums of the first `rows` rows, and their logarithms. One call of the library a row took a
-  /// twentieth of the time of 16 rows and 16 keys.
+  /// The sums of the first `rows` rows, and their logarithms in whole vectors. One library call per
+  /// row took a twentieth of the time of 16 rows and 16 keys.
   void sum_up(int rows, double* sums, double* logs) const {
     const Tag<double> d;
     for (int i = 0; i < (rows + kLanes<double> - 1) / kLanes<double> * kLanes<double>; ++i)
@@ -55,11 +55,11 @@ struct OnlineSoftmax {
         hn::Store(hn::Log(d, hn::Load(d, sums + i)), d, logs + i);
   }
 
-  /// `top` before the first score of a patch is looked at.
+  /// Initialises `top` before the scores of a patch are read.
   void start_top(const Patch<T>& patch) {
     std::copy_n(maximum + patch.lane, patch.lanes(), top + patch.lane);
   }
-  /// `top` of a patch. Hidden scores are -inf.
+  /// Computes `top` for a patch. Hidden scores are -inf.
   void find_top(const Patch<T>& patch) {
     const Tag<T> d;
     for (int i = 0; i < patch.lanes(); i += kLanes<T>) {
@@ -74,14 +74,15 @@ struct OnlineSoftmax {
       hn::Store(hn::Max(m0, m1), d, top + patch.lane + i);
     }
   }
-  /// The scores of a patch become weights against its `top`, the new maximum: first `begin`, then
-  /// `weigh`.
+  /// Turns the scores of a patch into weights relative to `top`, the new maximum: first `begin`,
+  /// then `weigh`.
   void begin(const Patch<T>& patch) {
     const Tag<T> d;
     const auto zero = hn::Zero(d);
     for (int at = patch.lane; at < patch.lane + patch.lanes(); at += kLanes<T>) {
       const auto highest = hn::Load(d, top + at);
-      // A row that has seen nothing keeps -inf; its reference is 0, so that -inf scores weigh 0.
+      // A row without a visible key keeps -inf as maximum; its reference is 0, so that -inf scores
+      // weigh 0.
       const auto subtracted =
           hn::IfThenElse(hn::Eq(highest, hn::Set(d, kLowest<T>)), zero, highest);
       hn::Store(exp(d, hn::Sub(hn::Load(d, maximum + at), subtracted)), d, factor + at);
@@ -90,7 +91,7 @@ struct OnlineSoftmax {
     }
   }
   void weigh(const Patch<T>& patch) {
-    // Two vectors of two keys fill the registers; e^x in double has chains of its own.
+    // Two keys of two vectors fill the registers; e^x in double already has several chains.
     constexpr int kTogether = std::is_same_v<T, float> && kStripVectors > 1 ? 2 : 1;
     if (patch.vectors < kTogether) return weigh_vectors<1>(patch, 0);
     for (int v = 0; v < patch.vectors; v += kTogether)
@@ -98,7 +99,7 @@ struct OnlineSoftmax {
   }
 
  private:
-  /// kKeys lines of scores to weights, added to the sums of even and of odd keys.
+  /// Turns kKeys lines of scores into weights, and adds them to the sums of even and odd keys.
   template <int kKeys, int kVectors>
   HWY_INLINE void weigh_keys(T* at, std::int64_t stride, const Vec<T> (&subtracted)[kVectors],
                              Vec<T> (&sums)[2][kVectors]) {
@@ -140,8 +141,8 @@ struct OnlineSoftmax {
     }
   }
 
-  /// sum + sum_low = (sum + sum_low) * scale + weights: what T would lose of a long row's sum stays
-  /// in sum_low (Knuth's two-sum), so that recomputed rows sum to 1 at any length.
+  /// sum + sum_low = (sum + sum_low) * scale + weights. sum_low keeps what T would lose of a long
+  /// row's sum (Knuth's two-sum), so that recomputed rows sum to 1 at any length.
   HWY_INLINE void add_to_sum(Vec<T> weights, Vec<T> scale, int lane) {
     const Tag<T> d;
     const auto before = hn::Load(d, sum + lane);
@@ -162,9 +163,9 @@ struct RowEnd {
   double factor = 1;
 };
 
-/// A row that saw no key has the log-sum-exp of the sink (-inf without one) and an output of 0. One
-/// that saw only scores of -inf and has no sink is NaN, as IEEE gives. The sink is one more term in
-/// the sum, which has no value beside it.
+/// A row without a visible key has the log-sum-exp of the sink (-inf without one) and an output of
+/// 0. A row with only -inf scores and no sink is NaN, as in IEEE arithmetic. The sink adds a term
+/// to the sum and has no value.
 inline RowEnd end_of_row(double maximum, double sum, double log_of_sum, bool seen, double sink) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   constexpr double kNone = kLowest<double>;
@@ -179,7 +180,7 @@ inline RowEnd end_of_row(double maximum, double sum, double log_of_sum, bool see
   return {{maximum, log_of_sum}, 1 / sum};
 }
 
-/// The log-sum-exp of a tile's rows, as a sum of two T; lanes of no row get 0.
+/// The log-sum-exp of a tile's rows, as a sum of two T; 0 in lanes without a row.
 template <typename T>
 struct RowLse {
   alignas(64) T high[kTileRows] = {};
@@ -191,8 +192,8 @@ struct RowLse {
       low[i] = i < rows && std::isfinite(lse[i]) ? lse_low[i] : T{0};
     }
   }
-  /// score - lse: the logarithm of a weight. The two halves are never added to each other first: at
-  /// 10^9 their sum has lost what the low one holds.
+  /// score - lse: the logarithm of a weight. Subtracts the halves one by one: at 10^9 their sum
+  /// would lose the low half.
   HWY_INLINE Vec<T> below(Vec<T> score, int lane) const {
     const Tag<T> d;
     return hn::Sub(hn::Sub(score, hn::Load(d, high + lane)), hn::Load(d, low + lane));
@@ -204,14 +205,14 @@ template <typename T>
 HWY_INLINE Vec<T> sigmoid(Vec<T> z) {
   const Tag<T> d;
   const auto one = hn::Set(d, T{1});
-  // e^88 is near the end of f32, and the sigmoid of -88 near its beginning.
+  // e^88 is near the end of f32's range, and the sigmoid of -88 near its beginning.
   constexpr T kMost = std::is_same_v<T, float> ? T(88) : T(709);
   const auto limited = hn::Min(hn::Set(d, kMost), hn::Neg(z));
   const auto power = exp(d, hn::IfThenElse(hn::IsNaN(z), z, limited));
   return hn::Div(one, hn::Add(one, power));
 }
 
-/// Scores to the weights of a normaliser without a sum.
+/// Turns scores into weights for a normaliser without a sum.
 template <typename T>
 void weigh_alone(Normaliser normaliser, const Patch<T>& patch) {
   if (normaliser != Normaliser::kSigmoid) return;

@@ -1,6 +1,6 @@
 // The steps from a similarity to a score, in the order of the operator: scale, softcap, bias,
-// ALiBi. One struct a step: `apply` gives the score after it. All passes compute scores with these,
-// so that a pass that computes them again gets the same bits. Included once for each target.
+// ALiBi. One struct per step: `apply` returns the score after it. All passes use these, so that a
+// pass that recomputes scores gets the same bits. Included once for each target.
 #if defined(HEED_SWEEP_STEPS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_STEPS_INL_H
 #undef HEED_SWEEP_STEPS_INL_H
@@ -24,10 +24,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {
 
-/// Whether the scale is a factor of q before the product: q . k alone may be beyond the numbers
-/// where the score is not. With a scale near 0 it is not: the similarity could not be had back.
+/// Whether q is multiplied by the scale before the product: q . k alone may overflow where the
+/// score does not. Not with a scale near 0, from which the similarity could not be recovered.
 inline bool scales_queries(const AttentionProblem& problem, std::int64_t head) {
-  constexpr double kLeastScale = 0x1p-100;  // f32 holds its products with q
+  constexpr double kLeastScale = 0x1p-100;  // f32 holds the products of q with this
   return problem.score.similarity == Similarity::kDot &&
          std::abs(problem.scale[head]) >= kLeastScale;
 }
@@ -38,7 +38,7 @@ struct Steps {
   bool softcap = false;
   bool bias = false;
   bool alibi = false;
-  bool far = false;  // scores as f32 holds them, in an f64 pass
+  bool far = false;  // scores rounded to f32, in an f64 pass
 
   explicit Steps(const AttentionProblem& problem)
       : softcap(problem.score.softcap > 0),
@@ -50,13 +50,13 @@ struct Steps {
   bool any() const { return scale || softcap || bias || alibi || far; }
 };
 
-/// The numbers of each row of a tile that the steps need.
+/// The per-row numbers that the steps of a tile need.
 template <typename T>
 struct RowLanes {
-  alignas(64) T scale[kTileRows];  // 1 where it is a factor of the queries
+  alignas(64) T scale[kTileRows];  // 1 if queries are already scaled
   alignas(64) T slope[kTileRows];
   alignas(64) std::int64_t position[kTileRows];  // p_i
-  alignas(64) std::uint32_t head[kTileRows];     // of the batch that the seed of dropout is for
+  alignas(64) std::uint32_t head[kTileRows];     // in the batch that the dropout seed is for
 
   void set(const AttentionProblem& problem, std::int64_t batch, const RowSet& rows) {
     std::fill_n(scale, kTileRows, T{1});
@@ -79,8 +79,8 @@ struct RowLanes {
   }
 };
 
-/// Some keys and lanes of a tile of numbers: [key][stride], whole vectors from `lane` on. The
-/// memory begins at key `key_begin` and lane `lane` of the tile.
+/// Some keys and lanes of a tile: [key][stride], whole vectors from `lane` on. The memory begins at
+/// key `key_begin` and lane `lane` of the tile.
 template <typename T>
 struct Patch {
   T* data = nullptr;
@@ -93,7 +93,7 @@ struct Patch {
   int lanes() const { return vectors * kLanes<T>; }
 };
 
-/// data = step(data, key, lane) for every vector; key and lane are those of the tile.
+/// data = step(data, key, lane) for every vector; key and lane are indices in the tile.
 template <typename T, class Function>
 HWY_INLINE void for_vectors(const Patch<T>& patch, const Function& step) {
   const Tag<T> d;
@@ -105,7 +105,7 @@ HWY_INLINE void for_vectors(const Patch<T>& patch, const Function& step) {
 
 template <typename T>
 struct ScaleStep {
-  const T* scale;  // of each row
+  const T* scale;  // per row
   HWY_INLINE Vec<T> apply(Vec<T> z, std::int64_t /*key*/, int lane) const {
     return hn::Mul(z, hn::Load(Tag<T>(), scale + lane));
   }
@@ -119,7 +119,8 @@ struct SoftcapStep {
     const auto x = hn::Div(z, hn::Set(d, cap));
     const auto tanh = hn::IfThenElse(hn::IsNaN(x), x, hn::Tanh(d, x));
     const auto capped = hn::Mul(hn::Set(d, cap), tanh);
-    // tanh(x) = x (1 - x^2/3 + ...): there z is nearer, and z / cap may be a denormal number.
+    // tanh(x) = x (1 - x^2/3 + ...): below this, z is the better result, and z / cap may be
+    // denormal.
     constexpr T kSmall = std::is_same_v<T, float> ? T(0x1p-13) : T(0x1p-27);
     return hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, kSmall)), z, capped);
   }
@@ -131,13 +132,13 @@ struct SoftcapStep {
   }
 };
 
-/// z - slope |p_i - p_j|. A number of type T does not hold every distance: what it loses is
-/// subtracted first.
+/// z - slope |p_i - p_j|. T cannot represent every distance: its rounding error is subtracted
+/// first.
 template <typename T>
 struct AlibiStep {
   const T* slopes;
-  alignas(64) T ahead[kTileRows];  // p_i less the position of key 0 of the tile
-  bool near = true;                // T holds every distance of the tile
+  alignas(64) T ahead[kTileRows];  // p_i minus the position of the tile's key 0
+  bool near = true;                // T represents every distance of the tile
 
   AlibiStep(const RowLanes<T>& rows, std::int64_t first_key) : slopes(rows.slope) {
     constexpr std::int64_t kHeld = std::int64_t{1} << (std::numeric_limits<T>::digits - 1);
@@ -168,14 +169,14 @@ struct AlibiStep {
   std::int64_t distances_[kTileRows];
 };
 
-/// A patch of an additive bias, [key][lane] as the scores lie. Broadcast dimensions are never
-/// expanded beyond it. Where it is -inf it hides as the mask does.
+/// A patch of an additive bias, [key][lane] like the scores. Broadcast dimensions are never
+/// expanded beyond it. -inf hides the pair like the mask.
 template <typename T>
 struct BiasStep {
   T* bias;  // [64 keys][stride]
   std::int64_t stride = 0;
 
-  /// Brings in the bias of a patch. `bias_end`: keys of the sequence.
+  /// Loads the bias of a patch. `bias_end`: number of keys of the sequence.
   void read(const AttentionProblem& problem, std::int64_t batch, const RowSet& rows,
             const KeyRange& keys, const Patch<T>& patch) {
     stride = patch.stride;
@@ -194,8 +195,8 @@ struct BiasStep {
     }
   }
 
-  /// Adds the bias; takes the bits of -inf from `visible`, words of the tile's keys, and returns
-  /// whether there were any.
+  /// Adds the bias; clears the bits of -inf in `visible` (one word per key) and returns whether
+  /// there were any.
   bool add(const Patch<T>& patch, std::uint64_t* visible) const {
     const Tag<T> d;
     const auto lowest = hn::Set(d, -std::numeric_limits<T>::infinity());
@@ -217,7 +218,7 @@ struct BiasStep {
   }
 
  private:
-  /// The rows of one segment, whose `lane` counts from the patch; keys [first, first + keys).
+  /// Loads the rows of one segment, whose `lane` counts from the patch; keys [first, first + keys).
   void read_segment(const Input& from, std::int64_t batch, const Segment& segment,
                     std::int64_t first, std::int64_t keys, std::int64_t key_length) {
     const bool in_place = from.dtype == kTypeOf<T> && from.column == 1;
@@ -232,7 +233,7 @@ struct BiasStep {
       for (int r = 0; r < rows; ++r) {
         if (!in_place)
           kernels::HWY_NAMESPACE::load_line(from, at + r * from.row, from.column, keys, lines[r]);
-        else if (first + keys < key_length)  // rows lie far apart: no hardware foresees them
+        else if (first + keys < key_length)  // rows are far apart, so no hardware prefetch
           for (std::int64_t ahead = 0; ahead < kTileKeys; ahead += 16)
             hwy::Prefetch(line + r * row + kTileKeys + ahead);
       }

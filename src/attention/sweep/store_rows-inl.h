@@ -1,4 +1,4 @@
-// Rows of results in the caller's type, rounded once. Included once for each target.
+// Stores rows of results in the caller's type, rounded once. Included once for each target.
 #if defined(HEED_SWEEP_STORE_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_STORE_ROWS_INL_H
 #undef HEED_SWEEP_STORE_ROWS_INL_H
@@ -16,7 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {
 
-/// Calls `use` with a null pointer to elements of the type.
+/// Calls `use` with a null pointer of the element type.
 template <typename Use>
 inline void with_type(DType dtype, const Use& use) {
   if (dtype == DType::kF16)
@@ -31,7 +31,7 @@ template <typename T>
 HWY_INLINE void store_lanes(Vec<float> x, T* to) {
   const Tag<float> d;
   if constexpr (std::is_same_v<T, f16> && HWY_TARGET == HWY_SCALAR) {
-    *to = f16(hn::GetLane(x));  // Highway's has no infinity there
+    *to = f16(hn::GetLane(x));  // Highway's conversion lacks infinity there
   } else if constexpr (std::is_same_v<T, f16>) {
     const hn::Rebind<hwy::float16_t, Tag<float>> half;
     hn::StoreU(hn::DemoteTo(half, x), half, reinterpret_cast<hwy::float16_t*>(to));
@@ -51,7 +51,7 @@ HWY_INLINE void store_lanes(Vec<float> x, T* to) {
   }
 }
 
-/// The rounding error of `store_lanes`; 0 where it is not finite.
+/// The rounding error of `store_lanes`; 0 if the value is not finite.
 template <typename T>
 HWY_INLINE Vec<float> rest_of(Vec<float> x) {
   T stored[kLanes<float>];
@@ -60,9 +60,9 @@ HWY_INLINE Vec<float> rest_of(Vec<float> x) {
   return hn::IfThenElseZero(hn::IsFinite(high), hn::Sub(x, high));
 }
 
-/// `to` = factor * from; with `rest`, the rounding error of that instead. The memory of `from` goes
-/// on to a whole vector, and the last elements take the same instructions as the others, so that a
-/// NaN has the same bits wherever it stands.
+/// `to` = factor * from; with `rest`, its rounding error instead. `from` is padded to a whole
+/// vector, and the last elements take the same instructions as the others, so that a NaN has the
+/// same bits at every place.
 template <typename T>
 inline void write_line(const float* from, float factor, std::int64_t width, std::int64_t column,
                        bool rest, T* to) {
@@ -81,17 +81,17 @@ inline void write_line(const float* from, float factor, std::int64_t width, std:
   }
 }
 
-/// `columns` numbers of one row at `offset` of `to`, times `factor`; with `rest`, what rounding
-/// took from them instead, 0 where it is not finite. The memory of `from` goes on to a whole
-/// vector, and the last elements take the same instructions as the others, so that a NaN has the
-/// same bits wherever it stands.
+/// Stores `columns` numbers of one row at `offset` of `to`, times `factor`; with `rest`, stores the
+/// rounding error instead, 0 where the value is not finite. `from` is padded to a whole vector, and
+/// the last elements take the same instructions as the others, so that a NaN has the same bits at
+/// every place.
 inline void store_line(const Output& to, std::int64_t offset, std::int64_t columns,
                        const float* from, float factor, bool rest) {
   with_type(to.dtype, [&]<typename To>(To*) HWY_ATTR {
     write_line(from, factor, columns, to.column, rest, static_cast<To*>(to.data) + offset);
   });
 }
-/// `count` numbers at `offset` of an output of any type, each rounded once.
+/// Stores `count` numbers at `offset` of an output of any type, each rounded once.
 template <typename T>
 void store_numbers(const Output& to, std::int64_t offset, std::int64_t count, const T* from) {
   const auto store = [&]<typename To>(To* data) {
@@ -127,9 +127,9 @@ struct TileOut {
   int width = kStripRows<T>;
 };
 
-/// Row `lane` times factors[lane] to its place in out, and what rounding took to out_low; `lines`
-/// is memory for a row of whole_lines(Dv) in each lane of a vector. Rows of f32 go straight to out:
-/// lines were read before they had reached the cache, and 16 rows took a quarter longer.
+/// Stores row `lane` times factors[lane] in out, and the rounding error in out_low; `lines` is
+/// memory for whole_lines(Dv) numbers per lane of a vector. Rows of f32 are stored directly: lines
+/// were read before they had reached the cache, and 16 rows took a quarter longer.
 template <typename T>
 void store_out(const AttentionProblem& problem, const AttentionForward& forward, std::int64_t batch,
                const RowSet& rows, const TileOut<T>& from, const T* factors, T* lines) {

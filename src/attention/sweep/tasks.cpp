@@ -20,7 +20,7 @@ struct Task {
   std::int64_t cost = 0;
 };
 
-/// An upper bound of the pairs that the mask leaves: whole tiles count.
+/// An upper bound of the visible pairs: partial tiles count as full.
 std::int64_t cost_of(const AttentionProblem& problem, const RowBlock& block) {
   const std::int64_t length = problem.sequences[block.batch].key_length;
   const std::int64_t chunk = std::max<std::int64_t>((length + 15) / 16, 1);
@@ -49,7 +49,7 @@ std::vector<Task> tasks_of(const AttentionProblem& problem, std::int64_t block_r
   return tasks;
 }
 
-/// Rows past the sequence's own: out 0, lse -inf.
+/// Rows past the end of the sequence: out 0, lse -inf.
 template <typename T>
 void write_padding(const AttentionProblem& problem, const AttentionForward& forward) {
   for (std::int64_t b = 0; b < problem.batch; ++b)
@@ -73,7 +73,7 @@ std::int64_t largest_block(const AttentionProblem& problem) {
   return std::max<std::int64_t>(blocks_of(rows * group), 1);
 }
 
-/// Row tiles of a block: as many as the problem has and a megabyte holds.
+/// Row tiles per block: at most the problem's, and at most a megabyte.
 std::int64_t tiles_of(const AttentionProblem& problem, const ForwardKernel& kernel) {
   constexpr std::int64_t kBudget = std::int64_t{1} << 20;
   std::int64_t tiles = std::min(kMaxTiles, largest_block(problem));
@@ -101,7 +101,7 @@ void run_forward(const AttentionProblem& problem, const AttentionForward& forwar
   const std::optional<SerialScope> alone = alone_if_short(problem);
   const int threads = threads_here();
   if (threads > 1) {
-    // A row tile's arithmetic does not depend on its block: smaller blocks give the same bits.
+    // A row tile's arithmetic does not depend on its block, so smaller blocks give the same bits.
     while (std::ssize(tasks) < 4 * threads && block_rows > kTileRows) {
       block_rows = std::max(block_rows / 2, kTileRows);
       tasks = tasks_of(problem, block_rows);

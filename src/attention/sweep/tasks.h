@@ -12,18 +12,18 @@
 
 namespace heed::kernels {
 
-inline constexpr std::int64_t kMaxTiles = 4;  // row tiles that share a key tile while it is near
+inline constexpr std::int64_t kMaxTiles = 4;  // row tiles that share a key tile while it is cached
 
 /// The forward pass of one instruction set and accumulator.
 struct ForwardKernel {
   /// Bytes of scratch memory for blocks of `tiles` row tiles.
   std::int64_t (*bytes)(const AttentionProblem& problem, std::int64_t tiles);
-  /// `memory`: as many bytes, aligned to 64.
+  /// `memory`: `bytes` bytes, aligned to 64.
   void (*run)(const AttentionProblem& problem, const AttentionForward& forward,
               const RowBlock& block, std::int64_t tiles, void* memory);
 };
 
-/// Bytes of scratch memory, all threads together.
+/// Bytes of scratch memory for all threads together.
 std::int64_t forward_workspace(const AttentionProblem& problem, const ForwardKernel& kernel);
 void run_forward(const AttentionProblem& problem, const AttentionForward& forward,
                  const ForwardKernel& kernel);
@@ -32,9 +32,9 @@ void run_forward(const AttentionProblem& problem, const AttentionForward& forwar
 /// 20 to 50 us later.
 inline constexpr std::int64_t kShortMultiplications = std::int64_t{1} << 19;
 
-/// Keeps the loops of a short problem on the calling thread.
+/// Runs the loops of a short problem on the calling thread.
 inline std::optional<SerialScope> alone_if_short(const AttentionProblem& problem) {
-  constexpr std::int64_t kFewRows = 4;  // fewer take as long
+  constexpr std::int64_t kFewRows = 4;  // fewer rows take as long
   const std::int64_t pairs = std::max(kFewRows, problem.query_length) * problem.key_length;
   const std::int64_t multiplications =
       pairs * problem.batch * problem.heads * (problem.head_dim + problem.value_dim);

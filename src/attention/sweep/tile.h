@@ -1,5 +1,5 @@
-// Shared by every sweep over tiles: the rows and keys of a tile, which pairs of it are visible, and
-// the scratch memory of a thread.
+// Shared by every sweep over tiles: the rows and keys of a tile, its visible pairs, and the scratch
+// memory of a thread.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace heed::kernels {
 inline constexpr std::int64_t kTileRows = 64;
 inline constexpr std::int64_t kTileKeys = 64;
 
-/// Tiles that hold a length, of rows or of keys.
+/// Number of tiles that cover a length of rows or keys.
 constexpr std::int64_t blocks_of(std::int64_t length) {
   static_assert(kTileRows == kTileKeys);
   return (length + kTileRows - 1) / kTileRows;
@@ -23,27 +23,27 @@ constexpr std::int64_t blocks_of(std::int64_t length) {
 /// Columns rounded up to whole vectors of any target.
 constexpr std::int64_t whole_lines(std::int64_t columns) { return (columns + 15) / 16 * 16; }
 
-/// Sets denormals to 0 while it lives, where the sweep accumulates in f32.
+/// Flushes denormals to 0 while the result lives, if the sweep accumulates in f32.
 inline std::optional<FlushToZero> flush_to_zero_in(DType accumulator) {
   if (accumulator == DType::kF64) return std::nullopt;
   return std::optional<FlushToZero>(std::in_place);
 }
 
-/// Rows of one head in neighbouring lanes of a tile.
+/// Rows of one head in adjacent lanes of a tile.
 struct Segment {
-  std::int64_t head;  // not initialised: a tile has room for 64, and most have one
+  std::int64_t head;  // not initialised: a tile has room for 64, usually one is used
   std::int64_t row;
   int lane;
   int count;
 };
 
-/// Up to 64 rows of one key/value head: the rows of its query heads, one head after the other.
+/// Up to 64 rows of one key/value head: the rows of its query heads, head after head.
 struct RowSet {
   std::array<Segment, kTileRows> segments;
   int segment_count = 0;
   int rows = 0;
 
-  /// Rows [row, row + count) of one head.
+  /// Selects rows [row, row + count) of one head.
   void set_one(std::int64_t head, std::int64_t row, std::int64_t count) {
     rows = static_cast<int>(count);
     segments[0] = {head, row, 0, rows};
@@ -59,7 +59,7 @@ struct RowBlock {
   std::int64_t row_end = 0;
 };
 
-/// Sets the rows to [begin, begin + 64) of a key/value head's rows, as far as the block goes.
+/// Selects [begin, begin + 64) of a key/value head's rows, up to the end of the block.
 void set_rows(const AttentionProblem& problem, const RowBlock& block, std::int64_t begin,
               RowSet& rows);
 
@@ -74,21 +74,21 @@ struct KeyRange {
 TileClass classify(const AttentionProblem& problem, std::int64_t batch, const RowSet& rows,
                    const KeyRange& keys);
 
-/// Bit r of by_key[j - keys.begin]: row r may attend to key j.
+/// Sets bit r of by_key[j - keys.begin] if row r may attend to key j.
 void visible_bits(const AttentionProblem& problem, std::int64_t batch, const RowSet& rows,
                   const KeyRange& keys, std::uint64_t* by_key);
 
-/// Zeros in rows [begin, end) of an output of any type; none where it is absent.
+/// Zeros rows [begin, end) of an output of any type; does nothing if it is absent.
 void clear_rows(const Output& output, std::int64_t batch, std::int64_t head, std::int64_t begin,
                 std::int64_t end, std::int64_t columns);
 
-/// Hands out scratch memory piece by piece; without memory it counts what would be taken. So one
-/// list of pieces gives both the size and the pointers.
+/// Hands out scratch memory piece by piece; without memory it only counts. So one list of pieces
+/// gives both the size and the pointers.
 class Arena {
  public:
   explicit Arena(void* memory = nullptr) : memory_(static_cast<char*>(memory)) {}
 
-  /// `count` numbers at a multiple of 64 bytes; null while counting.
+  /// `count` numbers, aligned to 64 bytes; null while counting.
   template <typename T>
   T* take(std::int64_t count) {
     char* const taken = memory_ == nullptr ? nullptr : memory_ + bytes_;

@@ -1,4 +1,4 @@
-// The order in which threads add to the same memory, so that sums do not depend on them.
+// Orders the threads that add to the same memory, so that sums do not depend on timing.
 #pragma once
 
 #include <atomic>
@@ -9,8 +9,8 @@
 
 namespace heed::kernels {
 
-/// Waits until those before `mine` have had theirs. Null where one thread takes them in order.
-/// Where a task of the loop has thrown, a turn may never come: the waiting task ends too.
+/// Waits until all turns before `mine` are over. A null counter: one thread runs them in order. If
+/// a task of the loop has thrown, a turn may never come, so the waiting task ends too.
 class Turn {
  public:
   Turn(std::atomic<std::int64_t>* next, std::int64_t mine) : next_(next), mine_(mine) {

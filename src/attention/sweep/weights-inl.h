@@ -1,12 +1,12 @@
 // The weights of up to 64 rows of one head, from q, k and the log-sum-exp: no maximum, no sum, no
 // V. Included once for each target.
 //
-// A tile is made strip by strip, as in the forward pass: S^T = K Q^T, steps, weights. In f32 the
-// scores become weights in the tile that is shown; in f64 a strip has memory of its own.
+// A tile is computed strip by strip, as in the forward pass: S^T = K Q^T, steps, weights. In f32
+// the scores become weights inside the tile that observers see; in f64 a strip has separate memory.
 //
 // Bound by the FMA ports, as the forward pass: a vector of scores takes D/2 cycles for its product
-// and about 6 for the rest. Measured at N = 4096, D = 64, one thread of AVX2, in parts of the time
-// of the forward pass: 0.56, with entropy 0.62.
+// and about 6 for the rest. Measured at N = 4096, D = 64, one thread of AVX2, relative to the
+// forward pass: 0.56 of its time, with entropy 0.62.
 #if defined(HEED_SWEEP_WEIGHTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_WEIGHTS_INL_H
 #undef HEED_SWEEP_WEIGHTS_INL_H
@@ -35,8 +35,8 @@ struct WeightScratch {
   T* k = nullptr;            // [64][whole_lines(D)]
   T* v = nullptr;            // [64][whole_lines(Dv)]
   T* bias = nullptr;         // [64][kScoreStride]
-  T* scores = nullptr;       // [64][kScoreStride]: f32 the tile of the weights, f64 one strip
-  float* weights = nullptr;  // tiles from here on
+  T* scores = nullptr;       // [64][kScoreStride]: in f32 the tile of weights, in f64 one strip
+  float* weights = nullptr;  // tiles from here down
   float* log_weights = nullptr;
   float* shown = nullptr;             // scores, -inf where hidden
   std::array<float*, 3> before = {};  // scores before the stage of each ScoreStage
@@ -60,7 +60,7 @@ struct WeightScratch {
     else
       scores = arena.take<T>(kTileKeys * kScoreStride);
   }
-  /// Sets the memory of lanes without a row, which no strip writes to.
+  /// Initialises the lanes without a row, which no strip writes.
   void clear() const {
     constexpr std::int64_t kTile = kTileKeys * kTileRows;
     std::fill_n(weights, kTile, 0.0F);
@@ -85,12 +85,12 @@ HWY_INLINE void store_floats(Vec<T> x, float* to) {
   if constexpr (std::is_same_v<T, float>)
     hn::Store(x, Tag<float>(), to);
   else if constexpr (kLanes<T> == 1)
-    *to = static_cast<float>(hn::GetLane(x));  // Highway's conversion has no infinity there
+    *to = static_cast<float>(hn::GetLane(x));  // Highway's conversion lacks infinity there
   else
     hn::Store(hn::DemoteTo(hn::Rebind<float, Tag<T>>(), x), hn::Rebind<float, Tag<T>>(), to);
 }
 
-/// x where bit `lane`, `lane` + 1, ... of a word is set, else `hidden`.
+/// x where bits `lane`, `lane` + 1, ... of a word are set, else `hidden`.
 template <typename T>
 HWY_INLINE Vec<T> where_seen(Vec<T> x, std::uint64_t word, int lane, T hidden) {
   if (word == ~std::uint64_t{0}) return x;
@@ -99,7 +99,7 @@ HWY_INLINE Vec<T> where_seen(Vec<T> x, std::uint64_t word, int lane, T hidden) {
 }
 
 /// Calls use(scores, key, lane, place in a tile) for every vector of a patch, column by column: a
-/// line of two vectors, as on AVX2, is too short for a loop.
+/// line of two vectors, as on AVX2, is too short for an inner loop.
 template <typename T, class Function>
 HWY_INLINE void for_columns(const Patch<T>& patch, const Function& use) {
   const Tag<T> d;
@@ -111,14 +111,14 @@ HWY_INLINE void for_columns(const Patch<T>& patch, const Function& use) {
   }
 }
 
-/// The scores of a patch, whatever they are.
+/// Copies the scores of a patch, hidden or not.
 template <typename T>
 void show_all(const Patch<T>& patch, float* tile) {
   for_columns(patch, [&](Vec<T> score, std::int64_t, int, std::int64_t to)
                          HWY_ATTR { store_floats<T>(score, tile + to); });
 }
 
-/// -inf where the words hide them.
+/// Copies the scores, -inf where hidden.
 template <typename T>
 void show_seen(const Patch<T>& patch, const std::uint64_t* words, float* tile) {
   for_columns(patch, [&](Vec<T> score, std::int64_t key, int lane, std::int64_t to) HWY_ATTR {
@@ -126,7 +126,8 @@ void show_seen(const Patch<T>& patch, const std::uint64_t* words, float* tile) {
   });
 }
 
-/// The logarithm of a weight that no sum has made: -inf of 0, NaN below.
+/// The logarithm of a weight that was not normalised by a sum: -inf for 0, NaN for negative
+/// weights.
 template <typename T>
 HWY_INLINE Vec<T> log_of(Vec<T> weight) {
   const Tag<T> d;
@@ -135,7 +136,7 @@ HWY_INLINE Vec<T> log_of(Vec<T> weight) {
   return hn::IfThenElse(hn::Eq(weight, hn::Zero(d)), hn::Set(d, kLowest<T>), log);
 }
 
-/// The weights, which may take the memory of the scores, and, if wanted, their logarithms.
+/// Writes the weights, possibly in place of the scores, and, if wanted, their logarithms.
 template <bool kLogs, typename T, class Weight, class Log>
 HWY_INLINE void show_weights(const Patch<T>& patch, const std::uint64_t* words,
                              const Weight& weight, const Log& log, float* weights, float* logs) {
@@ -146,7 +147,7 @@ HWY_INLINE void show_weights(const Patch<T>& patch, const std::uint64_t* words,
   });
 }
 
-/// Scores to weights and, where that is not null, their logarithms.
+/// Turns scores into weights and, unless null, their logarithms.
 template <typename T>
 void weigh_strip(const WeightTask<T>& task, const std::uint64_t* words, const Patch<T>& patch,
                  float* logs) {
@@ -170,7 +171,7 @@ void weigh_strip(const WeightTask<T>& task, const std::uint64_t* words, const Pa
          [](Vec<T> z, int) HWY_ATTR { return log_of<T>(z); });
 }
 
-/// Where the stages of the scores are kept; null where a later one is the same.
+/// Where the stages of the scores are kept; null if a later stage is the same.
 using KeptStages = std::array<float*, 3>;
 
 inline void name_stages(const KeptStages& kept, WeightTile& tile) {
@@ -188,7 +189,7 @@ KeptStages kept_stages(const WeightTask<T>& task, const WantedOfTile& wanted) {
   return kept;
 }
 
-/// One strip of a tile, all of its keys. A bias may hide more.
+/// Computes one strip of a tile, for all its keys. The bias may hide further pairs.
 template <typename T>
 void compute_strip(const WeightTask<T>& task, const TilePlace& at, const KeyRows<T>& keys,
                    int strip, const KeptStages& kept, const WeightTile& tile, Visible& visible) {
@@ -212,7 +213,7 @@ void compute_strip(const WeightTask<T>& task, const TilePlace& at, const KeyRows
               tile.log_weights != nullptr ? scratch.log_weights : nullptr);
 }
 
-/// Sets the words of a full or an empty tile too: only rows that exist see a key.
+/// Sets the words of full and empty tiles too: only existing rows see a key.
 inline void spell_out(int rows, std::int64_t keys, Visible& visible) {
   const std::uint64_t existing =
       rows == kTileRows ? ~std::uint64_t{0} : (std::uint64_t{1} << rows) - 1;
@@ -221,7 +222,7 @@ inline void spell_out(int rows, std::int64_t keys, Visible& visible) {
   visible.kind = TileClass::kPartial;
 }
 
-/// All but the norms of the values. `visible` has been looked at.
+/// Everything except the norms of the values. `visible` must be known.
 template <typename T>
 WeightTile compute_tile(const WeightTask<T>& task, const TilePlace& at, const KeySpan& span,
                         const WantedOfTile& wanted, Visible& visible) {
@@ -248,7 +249,7 @@ WeightTile compute_tile(const WeightTask<T>& task, const TilePlace& at, const Ke
   return tile;
 }
 
-/// In the caller's mode: norms are exact for small values too.
+/// Runs in the caller's float mode, so that norms of small values are exact.
 template <typename T>
 const float* measure_values(const WeightTask<T>& task, const KeySpan& span) {
   const AttentionProblem& problem = task.problem;

@@ -1,4 +1,4 @@
-// Attention weights, computed again: compiled for each instruction set and chosen at run time.
+// Recomputed attention weights: compiled for each instruction set and chosen at run time.
 #include "attention/sweep/weights.h"
 
 #include "hwy/aligned_allocator.h"

@@ -1,4 +1,4 @@
-// Attention weights that are never stored, computed again tile by tile for those who look at them.
+// Attention weights, recomputed tile by tile for observers and never stored.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace heed::kernels {
 
-/// Up to 64 rows of one (batch, head) whose weights are wanted again; lse as the forward pass gave.
+/// Up to 64 rows of one (batch, head) whose weights are recomputed; lse is the forward pass's.
 struct WeightRows {
   std::int64_t batch = 0;
   std::int64_t head = 0;
@@ -18,12 +18,12 @@ struct WeightRows {
   const void* lse_low = nullptr;
 };
 
-/// Which parts of a tile are wanted. Weights and `visible` are given always.
+/// Which parts of a tile are wanted. Weights and `visible` are always provided.
 struct WantedOfTile {
-  bool any = false;  // else the tile is left out
+  bool any = false;  // false: skip the tile
   bool log_weights = false;
   bool scores = false;
-  bool before_mask = false;  // at every pair: tiles that are masked as a whole too
+  bool before_mask = false;  // at every pair, so fully masked tiles are shown too
   bool value_norms = false;
 };
 
@@ -37,16 +37,16 @@ struct WeightTile {
   const float* before_softcap = nullptr;   // scale * similarity
   const float* before_bias = nullptr;      // after the softcap
   const float* before_mask = nullptr;      // after bias and ALiBi
-  const float* value_norms = nullptr;      // |v_j|, one a key
-  const std::uint64_t* visible = nullptr;  // one word a key
-  bool empty = false;                      // nothing is visible
+  const float* value_norms = nullptr;      // |v_j|, one per key
+  const std::uint64_t* visible = nullptr;  // one word per key
+  bool empty = false;                      // no pair is visible
 };
 
 using WantsKeys = std::function<WantedOfTile(std::int64_t key_begin, std::int64_t key_end)>;
 using UseTile = std::function<void(const WeightTile& tile)>;
 
-/// Calls `use` for every tile of the rows, in key order, that `wants` asks for; tiles of which
-/// nothing is visible only where `before_mask` is. Both run in the caller's float mode.
+/// Calls `use` for every tile of the rows that `wants` requests, in key order; for fully masked
+/// tiles only with `before_mask`. Both run in the caller's float mode.
 void sweep_weights(const AttentionProblem& problem, const WeightRows& rows, const WantsKeys& wants,
                    const UseTile& use);
 

@@ -1,5 +1,5 @@
-// JSON as a value: what is read from files, and what is written. Only json_text.cpp knows the
-// library that parses it.
+// JSON as a value, parsed from files or written to them. Only json_text.cpp knows the library that
+// parses it.
 #pragma once
 
 #include <concepts>
@@ -35,7 +35,7 @@ class Json {
   Json(std::string value) : value_(std::move(value)) {}
   Json(std::string_view value) : value_(std::string(value)) {}
   Json(const char* value) : value_(std::string(value)) {}
-  /// An object with its members in this order.
+  /// An object with these members, in this order.
   Json(std::initializer_list<Member> members) : value_(std::vector<Member>(members)) {}
   template <typename T>
   Json(const std::vector<T>& items) : value_(std::vector<Json>(items.begin(), items.end())) {}
@@ -50,36 +50,37 @@ class Json {
   bool is_object() const { return std::holds_alternative<std::vector<Member>>(value_); }
   bool is_text() const { return std::holds_alternative<std::string>(value_); }
 
-  /// None where the value is of another kind: `as_integer` and `as_unsigned` take whole numbers
-  /// that are written as such (3, not 3.0) and fit, `as_number` takes every number.
+  /// Empty if the value is of another kind: `as_integer` and `as_unsigned` accept whole numbers
+  /// written as such (3, not 3.0) that fit, `as_number` accepts every number.
   std::optional<bool> as_flag() const;
   std::optional<std::int64_t> as_integer() const;
-  /// Also 3.0, which other languages write for 3.
+  /// Also accepts 3.0, which other languages write for 3.
   std::optional<std::int64_t> as_whole_number() const;
   std::optional<std::uint64_t> as_unsigned() const;
   std::optional<double> as_number() const;
   const std::string* as_text() const { return std::get_if<std::string>(&value_); }
 
-  /// The items of an array and the members of an object, in their order; none of anything else.
+  /// The items of an array and the members of an object, in order; empty for other values.
   std::span<const Json> items() const;
   std::span<const Member> members() const;
-  /// The member of an object, or null: where it is absent, and of anything that is no object.
+  /// The member of an object; null if it is absent or the value is not an object.
   const Json& operator[](std::string_view key) const;
   bool has(std::string_view key) const { return find(key) != nullptr; }
 
-  /// Sets a member of an object (of null: makes it an object), in its old place or at the end.
+  /// Sets a member of an object (or of null, which becomes an object), at its old place or at the
+  /// end.
   Json& set(std::string_view key, Json value);
-  /// Appends a member that the object is known not to have.
+  /// Appends a member that the object must not have yet.
   void add(std::string key, Json value);
-  /// Appends to an array (of null: makes it an array).
+  /// Appends to an array (or to null, which becomes an array).
   void push(Json item);
 
-  /// In one line, or with line breaks and `indent` blanks a level. What is not UTF-8 is replaced.
+  /// On one line, or with line breaks and `indent` spaces per level. Invalid UTF-8 is replaced.
   std::string dump(int indent = -1) const;
-  /// `dump()` for messages: the first characters of a long one.
+  /// `dump()` for messages: long values are cut short.
   std::string brief() const;
 
-  /// Numbers are equal by value: 0 and 0.0; objects in any order of their members.
+  /// Numbers compare by value: 0 equals 0.0. Objects compare in any order of members.
   friend bool operator==(const Json& a, const Json& b);
 
  private:
@@ -93,16 +94,16 @@ class Json {
   const Json* find(std::string_view key) const;
 
   Value value_ = nullptr;
-  std::size_t end_ = 0;  // the byte after its first token in the text; 0 for values made in memory
+  std::size_t end_ = 0;  // the byte after its first token; 0 for values made in memory
 };
 
-/// A text that was parsed, and what errors call it.
+/// A parsed text, and its name in errors.
 class JsonText {
  public:
   struct Origin {
-    std::string file;                      // its path, or what stands for one
-    std::optional<std::size_t> byte = {};  // where the text begins in a file that is not text
-    bool unique_keys = false;              // of one object; else of equal keys the last counts
+    std::string file;                      // its path, or a substitute
+    std::optional<std::size_t> byte = {};  // where the text begins in a binary file
+    bool unique_keys = false;              // within an object; false: the last of equal keys counts
   };
 
   /// Strict JSON in UTF-8, nested at most 128 levels deep. Errors are kCorrupt with file and place.
@@ -111,11 +112,11 @@ class JsonText {
   const Json& root() const { return root_; }
   const std::string& text() const { return text_; }
   const std::string& file() const { return origin_.file; }
-  /// Where a value of this text begins: "line 3, column 14", or "byte 42" of a file that is not
-  /// text; empty for other values.
+  /// Where a value of this text begins: "line 3, column 14", or "byte 42" in a binary file; empty
+  /// for values from elsewhere.
   std::string place(const Json& value) const;
 
-  /// Fails: this value of the text, the member `argument`, is not what is expected.
+  /// Throws: this value of the text, the member `argument`, is not what is expected.
   [[noreturn]] void refuse(const Json& value, Phrase argument, Phrase expected,
                            ErrorCode code = ErrorCode::kCorrupt) const;
 

@@ -14,9 +14,9 @@
 namespace heed {
 namespace {
 
-constexpr std::size_t kMostLevels = 128;  // as the library that writes tokenizer.json has it
+constexpr std::size_t kMostLevels = 128;  // like the library that writes tokenizer.json
 
-/// Walks over a text and tells how far the parser has come.
+/// Iterates over a text and reports how far the parser has come.
 struct Cursor {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;
@@ -42,7 +42,7 @@ bool is_word(char c) {
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// Where the token begins whose last byte is before `end`.
+// The beginning of the token whose last byte is before `end`.
 std::size_t token_begin(std::string_view text, std::size_t end) {
   std::size_t begin = end - 1;
   if (text[begin] == '"') {
@@ -60,7 +60,7 @@ std::size_t token_begin(std::string_view text, std::size_t end) {
   return begin;
 }
 
-// The first member whose key another has, too; null where there is none.
+// The first member whose key another member repeats; null if there is none.
 const Json::Member* find_again(const std::vector<Json::Member>& members) {
   std::unordered_set<std::string_view> keys;
   for (const Json::Member& one : members)
@@ -68,7 +68,7 @@ const Json::Member* find_again(const std::vector<Json::Member>& members) {
   return nullptr;
 }
 
-// Of equal keys the last counts; it stands where the first one stood.
+// Of equal keys, keeps the last value at the place of the first.
 void keep_last_of_equal_keys(std::vector<Json::Member>& members) {
   std::unordered_map<std::string_view, std::size_t> last;
   for (std::size_t i = 0; i < members.size(); ++i) last[members[i].first] = i;
@@ -86,13 +86,13 @@ void keep_last_of_equal_keys(std::vector<Json::Member>& members) {
 
 }  // namespace
 
-/// Builds the tree as the parser tells what it reads.
+/// Builds the tree from the parser's callbacks.
 class JsonReader {
  public:
   JsonReader(std::string_view text, bool unique_keys)
       : text_(text), reached_(text.data()), unique_keys_(unique_keys) {}
 
-  /// False where the text is not JSON: `fault` says why.
+  /// False if the text is not JSON: `fault` has the reason.
   bool read() {
     const char* end = text_.data() + text_.size();
     return nlohmann::json::sax_parse(Cursor{text_.data(), &reached_}, Cursor{end, &reached_}, this);
@@ -101,16 +101,16 @@ class JsonReader {
   Json root;
   std::size_t fault_byte = 0;
   std::string fault;
-  std::string twice;  // the key that is to blame
+  std::string twice;  // the repeated key
 
-  // What the parser calls.
+  // The parser's callbacks.
   bool null() { return put(nullptr); }
   bool boolean(bool value) { return put(value); }
   bool number_integer(std::int64_t value) { return put(value); }
   bool number_unsigned(std::uint64_t value) { return put(value); }
   bool number_float(double value, const std::string& /*digits*/) { return put(value); }
   bool string(std::string& value) { return put(std::move(value)); }
-  bool binary(std::vector<std::uint8_t>& /*bytes*/) { return false; }  // no JSON text holds any
+  bool binary(std::vector<std::uint8_t>& /*bytes*/) { return false; }  // never in JSON text
   bool key(std::string& key) {
     members().emplace_back(std::move(key), Json());
     return true;
@@ -160,7 +160,7 @@ class JsonReader {
 
   bool put(Json value) {
     std::size_t end = static_cast<std::size_t>(reached_ - text_.data());
-    // The parser has read the byte behind a number to see that it ends.
+    // The parser reads one byte past a number to find its end.
     if (is_number(value) && !is_word(text_[end - 1])) --end;
     value.end_ = end;
     place() = std::move(value);

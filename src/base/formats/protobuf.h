@@ -1,5 +1,5 @@
-// Protocol buffers' wire format, field by field: enough to read files whose few messages are known.
-// Every length is checked before it is used; fields that nobody asks for are stepped over.
+// Protocol buffers' wire format, field by field: enough to read files with a few known messages.
+// Every length is checked before use; unknown fields are skipped.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace heed {
 
-/// The bytes that messages are read from, and what errors call them.
+/// The bytes that messages are read from, and their name in errors.
 struct ProtobufSource {
   std::span<const std::byte> bytes;
   std::string path;
@@ -24,12 +24,12 @@ struct ProtobufSource {
 
 enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-/// One field of a message. The accessors check that the wire type is the one they read.
+/// One field of a message. The accessors check the wire type.
 struct ProtobufField {
   std::uint32_t number = 0;
   WireType wire = WireType::kVarint;
-  std::uint64_t value = 0;                // of every type but kBytes
-  std::span<const std::byte> bytes = {};  // of kBytes
+  std::uint64_t value = 0;                // for every type except kBytes
+  std::span<const std::byte> bytes = {};  // for kBytes
   const std::byte* place = nullptr;       // where the field begins
 
   std::int64_t as_int(const ProtobufSource& source) const;
@@ -38,7 +38,7 @@ struct ProtobufField {
   std::string as_text(const ProtobufSource& source) const;
 };
 
-/// The fields of one message in their order.
+/// Reads the fields of one message in order.
 class ProtobufReader {
  public:
   ProtobufReader(std::span<const std::byte> message, const ProtobufSource& source)
@@ -57,7 +57,7 @@ class ProtobufReader {
   const ProtobufSource& source_;
 };
 
-/// Calls `use(value)` for a repeated integer, whether it stands alone or packed.
+/// Calls `use(value)` for each element of a repeated integer, whether packed or not.
 template <typename Use>
 void for_each_varint(const ProtobufField& field, const ProtobufSource& source, const Use& use) {
   if (field.wire != WireType::kBytes) return use(field.as_int(source));

@@ -32,7 +32,7 @@ struct AttendOptions {
   bool writes() const { return !(out.empty() && lse.empty() && grad.empty() && observe.empty()); }
 };
 
-// The files that are read. An option that was not given leaves an empty path, which is no file.
+// The input files. An option that was not given leaves an empty path.
 std::vector<std::string> inputs_of(const AttendOptions& options) {
   const AttentionOptions& a = options.attention;
   std::vector<std::string> all = {a.q,          a.k,          a.v,
@@ -54,7 +54,7 @@ void refuse_input(const AttendOptions& options, const char* option,
   for (const std::string& in : inputs_of(options)) refuse_overwrite(option, out, in);
 }
 
-// One of two options that work together only.
+// For two options that only work together.
 void require_both(const char* one, bool has_one, const char* other, bool has_other) {
   if (has_one && !has_other) fail({.argument = other, .expected = fmt::format("it with {}", one)});
   if (has_other && !has_one) fail({.argument = one, .expected = fmt::format("it with {}", other)});
@@ -92,7 +92,8 @@ void check(const AttendOptions& options) {
   check_outputs(options);
 }
 
-// Ctrl-C waits for the end of a file, so that nothing stays half written. NumPy has no bf16.
+// Delays Ctrl-C until the file is complete, so that no file is left half written. NumPy has no
+// bf16.
 void write_whole(const std::filesystem::path& path, const ConstView& array) {
   if (path == "-") {
     Output output("-");
@@ -129,7 +130,7 @@ void write_into(const std::string& folder,
   for (const auto& [name, array] : arrays) write_whole(file_in(folder, name), array);
 }
 
-// Before the work: what is written into folders may not overwrite an input either.
+// Checks before the work that files written to folders overwrite no input.
 void refuse_inputs_in_folders(const AttendOptions& options, const AttentionProblemData& problem) {
   if (!options.grad.empty()) {
     const AttentionGradRequest request = grad_request(options.attention, problem.args);
@@ -141,7 +142,7 @@ void refuse_inputs_in_folders(const AttendOptions& options, const AttentionProbl
     refuse_input(options, "--observe-out", file_in(options.observe_out, name));
 }
 
-// The gradient of Q, K or V has that input's rank; the others keep their shape.
+// The gradient of Q, K or V gets that input's rank; the others keep their shape.
 ConstView like_input(const Tensor& gradient, std::string_view input,
                      const AttentionProblemData& problem) {
   const int rank = input == "Q"   ? problem.rank

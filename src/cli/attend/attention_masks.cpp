@@ -12,7 +12,7 @@
 namespace heed::cli {
 namespace {
 
-// The length of the longest sequence: a mask is that wide.
+// The length of the longest sequence, which is the mask's width.
 std::int64_t length_of(const ConstView& operand, const std::vector<std::int64_t>& starts) {
   if (starts.empty()) return operand.dim(-2);
   std::int64_t longest = 0;
@@ -37,7 +37,7 @@ Mask band_of(const AttentionOptions& options) {
   return mask;
 }
 
-// Everyone sees the prefix; the other keys follow the band, or are causal without one.
+// Every query sees the prefix; other keys follow the band, or are causal without one.
 Mask with_prefix(const AttentionOptions& options, const Mask& band) {
   if (options.prefix.empty()) return band;
   const bool given = !options.causal.empty() || !options.window.empty();
@@ -73,7 +73,7 @@ ConstView list_of(const std::vector<std::int64_t>& values) {
   return {values.data(), DType::kI64, Shape{std::ssize(values)}};
 }
 
-// [E, 2] pairs of query and key, sorted, each once.
+// [E, 2] pairs of query and key, sorted and without duplicates.
 std::vector<std::pair<std::int64_t, std::int64_t>> read_pairs(const std::string& path) {
   const Tensor array = read_npy(path);
   if (array.rank() != 2 || array.dim(1) != 2 ||

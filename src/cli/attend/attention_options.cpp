@@ -24,7 +24,7 @@ Normaliser normaliser_of(const std::string& name) {
   return name == "none" ? Normaliser::kNone : Normaliser::kSoftmax;
 }
 
-// Refuses shapes whose pairs or bytes would overflow a count.
+// Rejects shapes whose number of pairs or bytes would overflow.
 void check_shape(const std::vector<std::int64_t>& shape) {
   constexpr const char* kNames[] = {"B", "H", "G", "Tq", "Tk", "D", "Dv"};
   constexpr double kMost = 0x1p62;
@@ -75,7 +75,7 @@ void read_scores(const AttentionOptions& options, AttentionProblemData& problem)
         Dropout{.rate = *options.dropout, .seed = options.seed, .offset = options.dropout_offset};
 }
 
-// Everything that needs only the shapes of q, k and v.
+// Everything that depends only on the shapes of q, k and v.
 void read_settings(const AttentionOptions& options, AttentionProblemData& problem) {
   problem.args.mask = read_mask(options, problem);
   read_scores(options, problem);

@@ -1,4 +1,4 @@
-// The arguments of one attention, as `attend` and `explain` take them.
+// The arguments of an attention, as options of `attend` and `explain`.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace heed::cli {
 
 struct AttentionOptions {
-  std::string q, k, v;  // paths of .npy files, as is every text named after an array
+  std::string q, k, v;  // paths of .npy files, like all texts named after an array
   std::string causal;   // "top-left", "bottom-right" or none
   std::vector<std::int64_t> window;
   std::string keep, prefix, blocks;
-  std::vector<std::string> segments;  // ids of queries and keys, or of both at once
+  std::vector<std::string> segments;  // ids of queries and keys, or of both
   std::vector<std::string> edges;     // pairs, or row starts and columns
   std::vector<std::int64_t> block_size;
   std::string query_lengths, key_lengths, key_begin, q_offset, key_offset, packed_q, packed_k;
@@ -29,43 +29,44 @@ struct AttentionOptions {
   std::optional<double> dropout;
   std::uint64_t seed = 0;
   std::uint32_t dropout_offset = 0;
-  std::vector<std::string> grad_of;  // dq, dk, ...; empty: of all that is given
+  std::vector<std::string> grad_of;  // dq, dk, ...; empty: all that are possible
   std::string dtype;
   std::string kernel;
 };
 
-/// Declares everything but the positional Q K V.
+/// Declares all options except the positional Q K V.
 void add_attention_options(OptionList& list, AttentionOptions& options);
 
-/// A problem with the memory that its views look at.
+/// A problem, and the memory of its views.
 struct AttentionProblemData {
   Tensor q, k, v, page_table, k_scales, v_scales, keep, blocks, bias, alibi, sink;
   AttentionArgs args;
-  int rank = 4;  // of the inputs: 2 is [T, D], 3 is [H, T, D] or packed, 4 is [B, H, T, D]
+  int rank = 4;  // of the inputs: 2 for [T, D], 3 for [H, T, D] or packed, 4 for [B, H, T, D]
 
   bool packed() const { return !args.extents.query_starts.empty(); }
 };
 
-/// Reads Q, K, V and the rest.
+/// Reads Q, K, V and the other arrays.
 AttentionProblemData read_problem(const AttentionOptions& options);
 
-/// The same without data: shapes alone, for planning. `shape` is B,H,G,Tq,Tk,D,Dv.
+/// The same without data, only shapes, for planning. `shape` is B,H,G,Tq,Tk,D,Dv.
 AttentionProblemData shape_problem(const AttentionOptions& options,
                                    const std::vector<std::int64_t>& shape);
 
-/// --causal, --window and every other option that says who may attend to whom.
+/// --causal, --window and all other mask options.
 void add_mask_options(OptionList& list, AttentionOptions& options);
 
-/// The mask that the options describe. It refers to tensors in `problem`, whose shapes are known.
+/// The mask described by the options. It refers to tensors in `problem`, whose shapes must be
+/// known.
 Mask read_mask(const AttentionOptions& options, AttentionProblemData& problem);
 
 /// --page-table, --ring-begin, --k-scales and --v-scales.
 void add_key_options(OptionList& list, AttentionOptions& options);
 
-/// Reads K, V and their layout into `problem`, whose q was read before.
+/// Reads K, V and their layout into `problem`, which must already have q.
 void read_keys(const AttentionOptions& options, AttentionProblemData& problem);
 
-/// Reads an array, in `dtype` unless that is empty; its rank must be `rank` unless that is 0.
+/// Reads an array as `dtype` unless that is empty; its rank must be `rank` unless that is 0.
 Tensor read_array(const std::string& path, int rank, const std::string& dtype);
 
 /// A list of i64 or i32; empty without a path.
@@ -74,7 +75,7 @@ std::vector<std::int64_t> read_integers(const std::string& path);
 /// [T, D] and [H, T, D] as [B, H, T, D], unless the problem is packed.
 ConstView lifted(const Tensor& array, bool packed = false);
 
-/// The leading axes that `lifted` put on, taken off.
+/// Removes the leading axes that `lifted` added.
 ConstView lowered(const Tensor& array, int rank);
 
 /// The output's shape and first rows, the range of the log-sum-exp, the mask and the kernel.

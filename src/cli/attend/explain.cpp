@@ -1,4 +1,4 @@
-// heed explain: which kernel would run, why the others do not, and what it costs.
+// heed explain: which kernel would run, why the others refuse, and the cost.
 #include <fmt/format.h>
 
 #include <memory>

@@ -9,7 +9,7 @@
 namespace heed::cli {
 namespace {
 
-// Keys in pages, in rings or of i8 have no gradient.
+// Paged keys, ring keys and i8 keys have no gradient.
 bool has_gradient(const Keys& keys, const ConstView& operand) {
   return !keys.page_table.given() && keys.ring_begin.empty() && is_floating(operand.dtype());
 }

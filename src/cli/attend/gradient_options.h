@@ -1,4 +1,4 @@
-// Which gradients the backward pass gives, as `attend` and `explain` take it.
+// The gradients of the backward pass, as options of `attend` and `explain`.
 #pragma once
 
 #include "cli/attend/attention_options.h"
@@ -8,7 +8,7 @@ namespace heed::cli {
 
 struct NamedGradient {
   const char* name;    // of the gradient and of its file
-  const char* option;  // whose gradient it is
+  const char* option;  // the option of its operand
   bool AttentionGradRequest::* asked;
   Tensor AttentionGrads::* tensor;
 };
@@ -25,7 +25,7 @@ inline constexpr NamedGradient kGradients[] = {
 /// --grad-of.
 Option grad_of_option(AttentionOptions& options);
 
-/// The gradients that --grad-of names; without it, those of everything that was given.
+/// The gradients named by --grad-of; by default, those of all given inputs.
 AttentionGradRequest grad_request(const AttentionOptions& options, const AttentionArgs& args);
 
 }  // namespace heed::cli

@@ -1,4 +1,4 @@
-// The layouts that keys may have: contiguous, packed, in pages or in a ring.
+// The layouts of keys: contiguous, packed, paged or ring.
 #include "cli/attend/attention_options.h"
 #include "heed/error.h"
 #include "heed/io/files.h"

@@ -30,7 +30,7 @@ std::vector<std::int64_t> numbers(std::string_view text, char separator) {
 }
 
 struct Made {
-  std::unique_ptr<Observer> observer;  // null: the setting is not one
+  std::unique_ptr<Observer> observer;  // null: the setting is invalid
   std::function<Answers()> answers;
 };
 
@@ -65,7 +65,7 @@ Made make_heatmap(std::string_view setting) {
       [](const HeatmapObserver& found) -> Answers { return {{"heatmap", found.cells.view()}}; });
 }
 
-// One row, or one key, of every head: [B, H, Tk] or [B, H, Tq].
+// One row, or one key, for every head: [B, H, Tk] or [B, H, Tq].
 template <Selection::Indices Selection::* axis>
 Made make_line(std::string_view setting) {
   const auto index = numbers(setting, 'x');
@@ -76,7 +76,7 @@ Made make_line(std::string_view setting) {
   selection.*axis = index;
   return made(std::make_unique<SelectionObserver>(std::move(selection)),
               [stem](const SelectionObserver& found) -> Answers {
-                const ConstView values = found.values.view();  // none before it has observed
+                const ConstView values = found.values.view();  // empty until it has observed
                 return {{stem, values.given() ? values.select(is_row ? 2 : 3, 0) : values}};
               });
 }
@@ -182,7 +182,7 @@ void Observations::add(std::string_view item) {
 }
 
 Observations::Observations(const std::vector<std::string>& list) {
-  std::map<std::string, std::string_view> writer;  // of each file
+  std::map<std::string, std::string_view> writer;  // per file
   for (const std::string& item : list) {
     add(item);
     for (const auto& [stem, array] : answers_.back()()) {

@@ -1,4 +1,4 @@
-// `--observe entropy,topk=8,...`: the observers that the command line knows.
+// `--observe entropy,topk=8,...`: the observers available on the command line.
 #pragma once
 
 #include <functional>

@@ -46,7 +46,7 @@ std::string attention_heading(bool has_peers) {
          (has_peers ? "  peers: milliseconds (times heed's)\n" : "\n");
 }
 
-// "sdpa 12.3 (1.21), flex 14.0 (1.38)": milliseconds, and how many times as long as heed.
+// "sdpa 12.3 (1.21), flex 14.0 (1.38)": milliseconds, and their ratio to heed's.
 std::string peers_text(const AttentionTiming& timing) {
   std::string text;
   for (const PeerTiming& peer : timing.peers)

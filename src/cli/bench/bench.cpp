@@ -1,4 +1,4 @@
-// heed bench: how fast this machine computes, beside what it could do at most.
+// heed bench: how fast this machine computes, compared with its limits.
 #include "cli/bench/bench.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace heed::cli {
 BenchTable::BenchTable(bool as_json, std::vector<std::string> cases, std::string heading)
     : as_json_(as_json), left_(std::move(cases)), before_(as_json ? "[\n" : std::move(heading)) {
   progress_.begin("",
-                  left_.size() > 1 ? std::ssize(left_) : 0);  // one case: only the time is shown
+                  left_.size() > 1 ? std::ssize(left_) : 0);  // a single case shows only the time
   std::ranges::reverse(left_);
   name_next();
 }
@@ -52,7 +52,7 @@ namespace {
 struct Kind {
   std::string_view name;
   int (*run)(const BenchOptions&);
-  std::string_view options;  // beside --json and --threads, each with a blank behind it
+  std::string_view options;  // besides --json and --threads, each followed by a space
 };
 
 constexpr Kind kKinds[] = {
@@ -73,7 +73,7 @@ bool takes(const Kind& kind, const std::string& option) {
   return kind.options.find(option + " ") != std::string_view::npos;
 }
 
-// Those for which `holds`: "attention, backward, decode".
+// The kinds for which `holds` is true: "attention, backward, decode".
 std::string kinds(const std::function<bool(const Kind&)>& holds) {
   std::string names;
   for (const Kind& kind : kKinds)

@@ -1,4 +1,4 @@
-// What `heed bench` can time, one file a kind, and the table or JSON that it prints.
+// The kinds of benchmarks, one file each, and the table or JSON that they print.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace heed::cli {
 struct BenchOptions {
   std::vector<std::string> cases;
   std::string kernel;
-  std::string peers;  // the Python that runs them; empty: none
+  std::string peers;  // the Python that runs peer libraries; empty: none
   std::string model;
   std::string config;
   std::string dtype;
   std::string tokenizer;
   std::vector<std::string> texts;
-  std::int64_t tokens = 0;  // 0: as many as is usual
+  std::int64_t tokens = 0;  // 0: the default
   bool json = false;
-  struct Shape {  // 0: the configuration's
+  struct Shape {  // 0: from the configuration
     std::int64_t layers = 0, heads = 0, width = 0, block = 0, batch = 0, vocabulary = 0;
   } shape = {};
 };
@@ -36,15 +36,15 @@ struct TrainShapeKey {
 };
 std::span<const TrainShapeKey> train_shape_keys();
 
-/// Where the middle half of the times covers more than this share of the median, the machine was
-/// busy with other work.
+/// If the middle half of the times spans more than this share of the median, the machine was busy
+/// with other work.
 constexpr double kBusySpread = 0.25;
 
-/// Remembers the case whose times spread most.
+/// Remembers the case with the largest spread of times.
 class Steadiness {
  public:
   void saw(const std::string& name, double spread);
-  /// One line that names that case; empty where every case was steady.
+  /// One line that names that case; empty if every case was steady.
   std::string warning() const;
   /// Writes the warning to stderr.
   void report() const;
@@ -62,25 +62,24 @@ std::vector<std::string> names_of(const Cases& cases) {
   return names;
 }
 
-/// The rows of a benchmark as they come: of a table, or of a JSON array.
+/// Prints the rows of a benchmark as they arrive, as a table or a JSON array.
 class BenchTable {
  public:
-  /// `cases`: the names of all that will be added, in their order. The heading stands above the
-  /// first row: work that fails before it prints no table.
+  /// `cases`: the names of all cases, in order. The heading is printed with the first row, so work
+  /// that fails earlier prints no table.
   BenchTable(bool as_json, std::vector<std::string> cases, std::string heading);
 
-  /// `spread` of the times of the case `name`, as Steadiness has it.
-  void add(const std::string& name, double spread, const std::string& row,
-           const Json& json);
-  /// `footer` closes the table.
+  /// `spread` of the case's times, as in Steadiness.
+  void add(const std::string& name, double spread, const std::string& row, const Json& json);
+  /// `footer` is printed below the table.
   void finish(const std::string& footer);
 
  private:
   void name_next();
 
   bool as_json_;
-  std::vector<std::string> left_;  // in reverse: the next case is the last
-  std::string before_;             // what is printed before the next row
+  std::vector<std::string> left_;  // in reverse order: the next case is the last
+  std::string before_;             // printed before the next row
   ProgressLine progress_;
   Steadiness steadiness_;
 };

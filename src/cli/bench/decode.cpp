@@ -1,4 +1,4 @@
-// heed bench decode: attention's part of writing one token, by what the cache is made of.
+// heed bench decode: attention's time per generated token, by form of the cache.
 #include <fmt/format.h>
 
 #include "base/formats/json.h"

@@ -55,7 +55,7 @@ Json as_json(const ServerFigure& figure) {
 
 using Done = std::function<void(const ServerFigure&)>;
 
-// Prints each figure as it is ready.
+// Prints each result as soon as it is ready.
 int report(const BenchOptions& options, const std::string& what,
            const std::function<void(const Done&)>& work) {
   if (!options.json)

@@ -1,4 +1,4 @@
-// heed bench matmul: the products of linear layers, as models run them and as training takes them.
+// heed bench matmul: the products of linear layers, in inference and training.
 #include <fmt/format.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// heed bench model: reading a prompt, and writing token by token.
+// heed bench model: reading a prompt, and generating token by token.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::unique_ptr<Model> open(const BenchOptions& options) {
   return model;
 }
 
-// The type that holds the most numbers.
+// The type with the most numbers.
 std::string type_of(const Model& model) {
   std::map<std::string, std::int64_t> counts;
   for (const Parameter* parameter : model.parameters())

@@ -1,4 +1,4 @@
-// heed bench ring: attention of one long text over the processes that mpirun started.
+// heed bench ring: attention over one long text by the processes started by mpirun.
 #include <fmt/format.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// heed bench tokenize: texts to tokens and back, on one thread.
+// heed bench tokenize: encoding and decoding texts on one thread.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// heed bench train: steps of training, and what they are made of.
+// heed bench train: training steps and their parts.
 #include <fmt/format.h>
 
 #include "base/file.h"

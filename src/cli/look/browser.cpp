@@ -27,14 +27,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The headless shell comes first: it draws the same bytes in half of the CPU time.
+// Prefers the headless shell, which draws the same bytes in half the CPU time.
 constexpr std::array<const char*, 5> kNames = {"chromium-headless-shell", "chromium",
                                                "chromium-browser", "google-chrome",
                                                "google-chrome-stable"};
-constexpr int kHeight = 900;        // of the window; the picture is as high as the page
-constexpr int kNarrowHeight = 844;  // with a phone's width
+constexpr int kHeight = 900;        // of the window; the picture has the page's height
+constexpr int kNarrowHeight = 844;  // for a phone's width
 constexpr int kNarrow = 760;
-constexpr int kLeastWindow = 500;  // a window with a frame is not narrower
+constexpr int kLeastWindow = 500;  // windows with a frame cannot be narrower
 constexpr int kNotStarted = 127;
 
 bool is_program(const fs::path& path) {
@@ -42,7 +42,7 @@ bool is_program(const fs::path& path) {
   return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
 }
 
-// The program's place in $PATH; empty when it is in none of its folders.
+// The program's path in $PATH; empty if it is not there.
 std::string in_path(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::string_view left = path == nullptr ? "" : path;
@@ -65,7 +65,7 @@ fs::path new_folder() {
   return folder;
 }
 
-// Characters that mean something in an address or in HTML.
+// Encodes characters with a meaning in addresses or HTML.
 std::string percent_encoded(const std::string& path) {
   std::string url;
   for (const unsigned char c : path) {
@@ -83,8 +83,8 @@ std::string html_escaped(const std::string& text) {
   return html;
 }
 
-// Every user of this machine can read a command line, and the address holds the token: the browser
-// is given a file of this user's that leads to it.
+// Every user of this machine can read command lines, and the address contains the token: so the
+// browser gets a private file that redirects to it.
 fs::path start_page(const fs::path& folder, const std::string& address) {
   fs::path path = folder / "start.html";
   const std::string html = fmt::format(
@@ -103,28 +103,29 @@ std::vector<std::string> arguments(const std::string& program, const fs::path& f
       program, "--headless=new", "--user-data-dir=" + (folder / "profile").string(),
       fmt::format("--window-size={},{}", task.width,
                   task.width < kNarrow ? kNarrowHeight : kHeight),
-      // The same pixels, letters and colours on each machine.
+      // The same pixels, letters and colours on every machine.
       "--force-device-scale-factor=1", "--font-render-hinting=none", "--disable-lcd-text",
       "--force-color-profile=srgb", "--hide-scrollbars",
       fmt::format("--blink-settings=preferredColorScheme={}", task.dark ? 0 : 1),
-      // The browser sends no request of its own, not even when it starts for the first time.
+      // Prevents the browser from sending requests, even at its first start.
       "--no-first-run", "--no-default-browser-check", "--disable-extensions",
       "--disable-background-networking", "--disable-component-update", "--disable-sync",
       "--disable-default-apps", "--disable-breakpad", "--disable-gpu", "--mute-audio",
-      // A small /dev/shm, as containers have it, ends the browser.
+      // A small /dev/shm, as in containers, would crash the browser.
       "--disable-dev-shm-usage", "--no-proxy-server"};
-  if (task.width < kLeastWindow) {  // a screen of that width, and no frame
+  if (task.width < kLeastWindow) {  // a screen of that width, without a frame
     all.push_back(fmt::format("--screen-info={{{}x{}}}", task.width, kNarrowHeight));
     all.emplace_back("--kiosk");
   }
-  // Chromium's sandbox refuses root. The page is heed's own, from this machine, and loads nothing.
+  // Chromium's sandbox does not run as root. The page is heed's own, from this machine, and loads
+  // nothing.
   if (geteuid() == 0) all.emplace_back("--no-sandbox");
   all.push_back("file://" + percent_encoded(start_page(folder, task.address).string()));
   return all;
 }
 
-// The environment of this process, but for temporary files in `folder`: a browser that is ended
-// does not remove its own.
+// This process's environment with temporary files in `folder`, because a killed browser does not
+// remove its own.
 std::vector<std::string> environment(const fs::path& folder) {
   std::vector<std::string> all = {"TMPDIR=" + folder.string()};
   for (char** entry = environ; *entry != nullptr; ++entry)
@@ -139,11 +140,11 @@ std::vector<char*> pointers_to(std::vector<std::string>& all) {
   return pointers;
 }
 
-// Runs between fork and exec: only calls that are safe there.
+// Runs between fork and exec, so makes only calls that are safe there.
 [[noreturn]] void become(const std::vector<char*>& pointers, const std::vector<char*>& environment,
                          const char* log) {
   setsid();
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // or it stays where this program is killed
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // otherwise it survives if this program is killed
   const int none = open("/dev/null", O_RDWR);
   const int to = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   dup2(none, STDIN_FILENO);
@@ -182,7 +183,7 @@ Browser::Browser(std::string program, const BrowserTask& task)
   const std::vector<char*> pointers = pointers_to(words);
   const std::vector<char*> surroundings = pointers_to(variables);
   const std::string log = (folder_ / "log").string();
-  // Orphans of the browser become children of this process, so that all can be waited for.
+  // Orphans of the browser become children of this process, so that it can wait for all of them.
   prctl(PR_GET_CHILD_SUBREAPER, &was_subreaper_);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   process_ = fork();
@@ -197,7 +198,7 @@ Browser::~Browser() {
     }
     prctl(PR_SET_CHILD_SUBREAPER, was_subreaper_);
   }
-  std::error_code ignored;  // a folder in /tmp that stays is not worth failing for
+  std::error_code ignored;  // a leftover folder in /tmp is no reason to fail
   fs::remove_all(folder_, ignored);
 }
 
@@ -217,7 +218,7 @@ std::string Browser::last_words() const {
 namespace {
 
 constexpr auto kPatience = std::chrono::milliseconds(50);
-constexpr auto kMostWait = std::chrono::seconds(300);  // a long text takes its time to be read
+constexpr auto kMostWait = std::chrono::seconds(300);  // a long text takes time to read
 constexpr std::int64_t kPictureBytes = std::int64_t{256} << 20;
 
 struct Taken {
@@ -225,7 +226,7 @@ struct Taken {
   std::string content;
 };
 
-// What the page hands over, or why it does not.
+// The page's picture, or the error why there is none.
 std::string wait_for(std::future<Taken>& picture, Browser& browser,
                      const std::function<void()>& check) {
   const auto end = std::chrono::steady_clock::now() + kMostWait;

@@ -16,18 +16,17 @@
 namespace heed::cli {
 
 /// Returns $HEED_BROWSER, else chromium-headless-shell, chromium, chromium-browser or google-chrome
-/// of $PATH. Throws kNotFound otherwise: its message says that `asked` ("--format svg") needs a
-/// browser, what to install, and that `other` works without.
+/// from $PATH. Else throws kNotFound; its message says that `asked` ("--format svg") needs a
+/// browser, what to install, and that `other` works without one.
 std::string find_browser(const std::string& asked, const std::string& other);
 
 struct BrowserTask {
-  std::string address;  // with its token: it stands in a file, never on the command line
+  std::string address;  // includes the token: passed in a file, never on the command line
   int width = 1440;
   bool dark = false;
 };
 
-/// Runs from the constructor to the destructor, which ends all of its processes and removes the
-/// folder that they wrote into.
+/// Runs from construction to destruction, which ends all its processes and removes their folder.
 class Browser {
  public:
   Browser(std::string program, const BrowserTask& task);
@@ -37,14 +36,14 @@ class Browser {
 
   bool is_running();
   const std::string& program() const { return program_; }
-  /// The last line that it wrote on stderr.
+  /// The last line of its stderr.
   std::string last_words() const;
 
  private:
   std::string program_;
-  std::filesystem::path folder_;  // a profile of its own: nothing of the user's is read or changed
-  pid_t process_ = -1;            // also the name of its process group
-  int was_subreaper_ = 0;         // what the host was before
+  std::filesystem::path folder_;  // a separate profile: the user's is neither read nor changed
+  pid_t process_ = -1;            // also its process group
+  int was_subreaper_ = 0;         // the host's previous setting
   bool running_ = true;
 };
 

@@ -1,4 +1,4 @@
-// One weight in detail, or the weights between every place of two words.
+// One weight in detail, or the weights between all places of two words.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr int kValueColumn = 10;
 constexpr int kTableColumn = 6;
 
-// As many digits as the weight needs to follow from score and log-sum-exp.
+// Enough digits to compute the weight from score and log-sum-exp.
 std::string signed_decimals(double value) {
   const std::string text = fmt::format("{:.4f}", value);
   return text == "-0.0000" ? "0.0000" : text;
@@ -71,7 +71,7 @@ std::string one_cell(const Terminal& terminal, const TokenNames& names, const Lo
   weight.put(fmt::format("e^({} {} {})", signed_decimals(cell.score), lse < 0 ? "+" : "-",
                          signed_decimals(std::abs(lse))));
   const std::string value = fmt::format("{:.3f}", cell.weight);
-  std::string above;  // the formula, where both do not fit on a line
+  std::string above;  // the formula, if it needs a separate line
   if (terminal.cuts() && weight.column() + 5 + cell_width(value) > terminal.width)
     above = std::exchange(weight, Line(terminal).to(kValueColumn - 5)).str();
   weight.put("  =  ", Style::kDim).put(value);

@@ -1,4 +1,4 @@
-// What `heed look --flow` and `--why` print.
+// The output of `heed look --flow` and `--why`.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ struct FlowOptions {
   FlowRequest flow;
   bool by_effect = false;
   std::string format;    // text, json, graphml or dot
-  std::int64_t top = 8;  // tokens and paths that are listed
+  std::int64_t top = 8;  // number of tokens and paths listed
 };
 
-/// The graph as a file; as text shares, paths, and how far to trust them.
+/// The graph as a file; as text: shares, paths, and how far to trust them.
 std::string look_flow(const Terminal& terminal, const Session& session, const LoadedModel& model,
                       const FlowOptions& options);
 
@@ -28,11 +28,12 @@ struct WhyCell {
   std::int64_t query = 0, key = 0;
 };
 
-/// The score as a sum, by dimension, against its row, what its value wrote, the run without it.
+/// The score as a sum, by dimension, compared with its row; the effect of its value; the run
+/// without it.
 std::string why_text(const Terminal& terminal, const Session& session, const LoadedModel& model,
                      const WhyCell& cell);
 
-/// As the server's `why` answers it.
+/// The same JSON as the server's `why`.
 std::string why_json(const Session& session, const LoadedModel& model, const WhyCell& cell);
 
 }  // namespace heed::cli

@@ -104,7 +104,7 @@ void write_array_npy(Output& output, const Tensor& array) {
 
 namespace {
 
-// To the end, or until the pass has ended.
+// Works to the end, or until the pass has ended.
 void work(LiveSession& live, bool pass_alone) {
   Overviews none_kept(0);  // the saved file makes its own
   while (!(pass_alone && live.pass_ended()) && live.work(interrupted, none_kept)) {
@@ -113,8 +113,8 @@ void work(LiveSession& live, bool pass_alone) {
   if (const std::exception_ptr failed = live.progress().failed) std::rethrow_exception(failed);
 }
 
-// The text's session, tokenized once and run once, whichever way it is shown. Its heads are scored
-// where the file holds their scores, or the view asks for the one that heed chooses.
+// The text's session, tokenized and run once, however it is shown. Its heads are scored if the file
+// contains their scores, or if heed chooses the view's head.
 std::shared_ptr<LiveSession> open_live(const LoadedModel& model, const LookFileOptions& options) {
   Session session =
       cut_text(model, {.text = options.text, .pair = options.pair, .target = options.target});
@@ -161,7 +161,7 @@ std::string look_file(const LoadedModel& model, const LookFileOptions& options) 
   if (!model.tokenizer)
     fail({.found = model.name + " has no tokenizer", .expected = "a model with one"});
   serve::require_page(options.format);
-  const InterruptScope scope;  // the browser is ended and its folder removed before heed ends
+  const InterruptScope scope;  // ends the browser and removes its folder before heed exits
   return options.format == "html" ? html_file(model, options) : picture_file(model, options);
 }
 

@@ -1,4 +1,4 @@
-// What `heed look` writes to files: for programs, as pictures, and as the page.
+// The files that `heed look` writes: data for programs, pictures, and the page.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,15 @@
 
 namespace heed::cli {
 
-/// As a field of TSV: tabs, line ends and backslashes as \t, \n, \\.
+/// Escaped for a TSV field: tabs, line ends and backslashes as \t, \n, \\.
 std::string escaped(const std::string& bytes);
 
-/// The object that docs describe; rows are written one after the other.
+/// The JSON object described in the docs, written row by row.
 void write_json(Output& output, const Look& look);
 
-/// A header line, then one line a weight: layer, head, query, query_token, key, key_token, weight;
-/// tabs, line ends and backslashes in tokens as \t, \n, \\. Of a pair query_text and key_text, A or
-/// B, stand behind them.
+/// A header line, then one line per weight: layer, head, query, query_token, key, key_token,
+/// weight; tabs, line ends and backslashes in tokens as \t, \n, \\. For a pair, followed by
+/// query_text and key_text, A or B.
 void write_tsv(Output& output, const Look& look);
 
 /// f32 [layers that are kept, heads, Tq, Tk]; a chosen layer or head leaves an extent of 1.
@@ -39,11 +39,11 @@ struct LookFileOptions {
   MemoryOptions memory = {};
   int width = 1440;
   bool dark = false;
-  std::optional<std::string> panel = {};  // of svg and png: this part of the view alone
+  std::optional<std::string> panel = {};  // svg and png: only this part of the view
 };
 
-/// The file's content. html needs nothing; svg and png are drawn by the page in a browser without a
-/// window (kNotFound where there is none).
+/// The file's content. html needs nothing; svg and png are drawn by the page in a headless browser
+/// (kNotFound if there is none).
 std::string look_file(const LoadedModel& model, const LookFileOptions& options);
 
 }  // namespace heed::cli

@@ -110,7 +110,7 @@ class FlowText {
                       .str();
   }
 
-  // Shares beside what hiding does.
+  // Shares compared with the effects of hiding.
   std::string hidden_rows(std::span<const HiddenToken> hidden) const {
     if (hidden.empty()) return {};
     const bool words = test_.outcome.has_word;

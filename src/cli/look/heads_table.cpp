@@ -13,7 +13,7 @@ namespace heed::cli {
 namespace {
 
 constexpr double kBoldFrom = 0.5;
-constexpr int kLayerEnd = 6;    // layer numbers end at this cell
+constexpr int kLayerEnd = 6;    // layer numbers end here
 constexpr int kWidePitch = 11;  // `induc .26` and a gap
 constexpr int kGap = 2;
 constexpr int kWideColumn = 9;  // H0 begins here
@@ -89,7 +89,7 @@ std::string heads_table(const Terminal& terminal, const HeadsTable& table) {
 
 namespace {
 
-// Of the stack that is shown.
+// In the shown stack.
 int heads_of(const Look& look) {
   for (const StackShape& stack : look.info.stacks)
     if (stack.stack == look.chosen.stack) return stack.heads;
@@ -100,7 +100,7 @@ bool is_chosen(const Look& look, const HeadScores& head) {
   return head.place == Place{look.chosen.stack, look.chosen.layer, look.chosen.head};
 }
 
-// A letter for each score: the first of its name that no score before it has.
+// A letter for each score: the first of its name not used by an earlier score.
 std::string letters_of(std::span<const ScoreInfo> scores) {
   std::string letters;
   for (const ScoreInfo& info : scores) {

@@ -15,7 +15,7 @@ namespace heed::cli {
 
 namespace {
 
-// The tokens of the text `which` without those that the tokenizer added.
+// The tokens of the text `which`, without those added by the tokenizer.
 Encoding tokens_of_text(std::span<const SessionToken> tokens, int which) {
   Encoding encoding;
   for (const SessionToken& token : tokens) {
@@ -26,7 +26,7 @@ Encoding tokens_of_text(std::span<const SessionToken> tokens, int which) {
   return encoding;
 }
 
-// How many tokens of a pair are of the text `which`, without those that the tokenizer added.
+// The number of tokens of a pair's text `which`, without those added by the tokenizer.
 std::int64_t tokens_of(const Session& session, int which) {
   return std::ranges::count_if(session.tokens, [&](const SessionToken& token) {
     return token.text == which && token.begin < token.end;

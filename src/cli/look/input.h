@@ -1,4 +1,4 @@
-// The text that `heed look` reads.
+// The input text of `heed look`.
 #pragma once
 
 #include <optional>
@@ -14,41 +14,41 @@ namespace heed::cli {
 
 struct LookInput {
   std::string text, file;
-  std::string pair;    // the second text that an encoder reads
-  std::string target;  // what an encoder-decoder writes
+  std::string pair;    // the second text, for an encoder
+  std::string target;  // the output, for an encoder-decoder
   bool has_pair = false;
   bool has_target = false;
   bool chat = false;  // the text is a user's message
   std::vector<TokenId> ids;
-  std::string cut;  // "first" or "last" tokens; empty: all of them
+  std::string cut;  // "first" or "last" tokens; empty: all
 };
 
 /// Declares TEXT, --file, --pair, --target, --cut and --ids.
 void add_look_input(OptionList& list, LookInput& input);
 
-/// --pair and --target, where they were given.
+/// --pair and --target, if given.
 std::optional<std::string> pair_of(const LookInput& input);
 std::optional<std::string> target_of(const LookInput& input);
 
-/// Of the built-in model that is used without --model; `stack` is --stack's, empty where not given.
-/// Throws where both --pair and --target are given, which no model reads.
+/// The kind of the built-in model to use without --model; `stack` is --stack's, empty if not given.
+/// Throws if both --pair and --target are given, which no model reads.
 ModelKind kind_that_reads(std::string_view text, bool has_pair, bool has_target,
                           std::string_view stack);
 
-/// Reads --pair or --target from stdin where it is "-"; of all texts one may be.
+/// Reads --pair or --target from stdin if it is "-"; only one text may be.
 void read_standard_input(LookInput& input);
 
 /// The text, or the part of it that is kept.
 std::string text_of(const LookInput& input, const LoadedModel& model);
 
-/// A text's tokens before the pass; where they are too many the error says which text to shorten
-/// and how. Says on stderr what the tokenizers lose.
+/// A text's tokens before the pass; if there are too many, the error says which text to shorten and
+/// how. Reports on stderr what the tokenizers lose.
 Session cut_text(const LoadedModel& model, const SessionTexts& texts);
 
-/// Throws where the session has more tokens than its model has positions: the argument is the text
-/// to shorten, `pair` or `target`, else `input`.
+/// Throws if the session has more tokens than its model has positions: the argument is the text to
+/// shorten, `pair` or `target`, else `input`.
 void check_texts(const SessionTexts& texts, const Session& session);
-/// Says on stderr what the tokenizers lose of the texts.
+/// Reports on stderr what the tokenizers lose of the texts.
 void tell_of_lost_texts(std::string_view command, const LoadedModel& model,
                         const SessionTexts& texts, const Session& session);
 

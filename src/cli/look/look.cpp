@@ -1,4 +1,4 @@
-// heed look: who attends to whom in a text.
+// heed look: attention between the tokens of a text.
 #include "heed/inspect/look.h"
 
 #include <fmt/format.h>
@@ -68,7 +68,7 @@ void write_npy_output(const LookOptions& options, const Session& session, Stack 
 }
 
 int write_page_file(const LookOptions& options, const LoadedModel& model) {
-  Output output(options.out);  // a missing folder is an error before the work
+  Output output(options.out);  // reports a missing folder before the work
   output.write(look_file(
       model, {.format = options.format,
               .text = text_of(options.input, model),
@@ -84,7 +84,7 @@ int write_page_file(const LookOptions& options, const LoadedModel& model) {
   return 0;
 }
 
-// A file gets no colours unless it is told to.
+// Files get no colours unless requested.
 Terminal terminal_of(const LookOptions& options) {
   const bool plain = options.colour == "auto" && !options.to_stdout();
   return detect_terminal(plain ? "never" : options.colour);
@@ -129,7 +129,7 @@ void write_flow(const LookOptions& options, const Session& session, const Loaded
   output.finish();
 }
 
-// The last token of each word; of the keys that stand before the query the last one.
+// The last token of each word; for the key, the last one before the query.
 void write_why(const LookOptions& options, const Session& session, const LoadedModel& model,
                Stack stack, ProgressLine& progress) {
   LookRequest request = request_of(options, session, stack);
@@ -179,7 +179,7 @@ void write_answers(const LookOptions& options, const Session& session, const Loa
   }
 }
 
-// Which built-in model reads the texts that are given, and has the stack that is asked for.
+// The built-in model that reads the given texts and has the requested stack.
 ModelKind unnamed_kind(const LookOptions& options) {
   std::string stack = options.stack;
   if (!options.view.empty())
@@ -189,7 +189,7 @@ ModelKind unnamed_kind(const LookOptions& options) {
   return kind_that_reads(input.text, input.has_pair, input.has_target, stack);
 }
 
-// From here on the chat is its tokens, which the tokenizer must not frame again.
+// Replaces the chat by its tokens, because the tokenizer must not frame it again.
 void read_chat(LookInput& input, const LoadedModel& model) {
   input.ids = chat_of("look", model, {}, given_text(input.text, input.file)).encoding.ids;
 }

@@ -58,7 +58,7 @@ void check_heads_options(const LookOptions& options) {
                    "--heads"});
 }
 
-// Options that would change nothing.
+// Options that would have no effect.
 void check_effects(const Given& given, const LookOptions& options) {
   const bool lists = !options.is_page() && !options.is_array() && !options.is_graph();
   for (const char* option : {"--width", "--theme", "--panel"})
@@ -290,7 +290,7 @@ std::int64_t count_of(const char* option, const std::string& text) {
   return count;
 }
 
-// Text and JSON say how much is left over of a row; TSV has no place for it.
+// Text and JSON show the rest of a row; TSV has no field for it.
 std::int64_t top_of(const LookOptions& options) {
   if (!options.top.empty()) return count_of("--top", options.top);
   return options.format == "tsv" ? -1 : kDefaultTop;

@@ -1,4 +1,4 @@
-// What `heed look` is asked for.
+// The options of `heed look`.
 #pragma once
 
 #include <cstdint>
@@ -23,21 +23,21 @@ struct LookOptions {
   std::optional<std::string> heads;  // a filter
   std::string top;
   std::string rows;
-  std::string units;  // empty: characters where most tokens are parts of some, else tokens
+  std::string units;  // empty: characters if most tokens are parts of some, else tokens
   std::string what = "weights";
   bool why = false;
   bool flow = false;
   std::string by = "rollout";
-  std::string format;  // empty: as the name of the file says, else text
-  bool json = false;   // of --json, which becomes --format json
+  std::string format;  // empty: from the file's name, else text
+  bool json = false;   // --json, which becomes --format json
   std::string colour = "auto";
   std::string out;
   DType dtype = DType::kF32;
   int width = 1440;
   std::string theme = "light";
-  std::string panel;  // empty: all of the view
+  std::string panel;  // empty: the whole view
 
-  /// The stack that is shown; kNotFound where the model has no such.
+  /// The shown stack; kNotFound if the model does not have it.
   StackShape stack_of(const std::string& model_name, const ModelInfo& info) const;
   bool asks_for_column() const { return who.empty() && !to.empty(); }
   bool to_stdout() const { return out.empty() || out == "-"; }
@@ -47,19 +47,19 @@ struct LookOptions {
   bool is_page() const { return format == "svg" || format == "png" || format == "html"; }
 };
 
-/// Declares everything but the options that all commands on models have.
+/// Declares all options except those that every command with a model has.
 void add_look_options(OptionList& list, LookOptions& options);
 
-/// The format that --format and the ending of the file's name agree on, else text.
+/// The format given by --format and the file name's ending, which must agree; default text.
 std::string chosen_format(const LookOptions& options);
 
-/// Refuses what contradicts itself or would change nothing.
+/// Rejects options that contradict each other or have no effect.
 void check(const Given& given, const LookOptions& options);
 
 /// The count of --top or --rows, or -1 for "all".
 std::int64_t count_of(const char* option, const std::string& text);
 
-/// How many keys of a row are shown, or -1 for all.
+/// The number of keys shown per row, or -1 for all.
 std::int64_t top_of(const LookOptions& options);
 
 }  // namespace heed::cli

@@ -20,18 +20,19 @@ namespace heed::cli {
 namespace {
 
 constexpr int kNameEnd = 9;
-constexpr int kPitch = 12;     // of a column
-constexpr int kBarCells = 12;  // of the ranking score
+constexpr int kPitch = 12;     // per column
+constexpr int kBarCells = 12;  // for the ranking score
 constexpr std::size_t kMostColumns = 6;
 constexpr std::size_t kNearest = 3;
 
 constexpr std::array kUsual = {"previous",           "sink",    "induction", "duplicate",
                                "normalised_entropy", "distance"};
-// Between two texts no token is the one before: how sharply a head looks, and whether in order.
+// Between two texts there is no previous token: ranks by how sharply a head looks, and whether in
+// order.
 constexpr std::array kUsualBetween = {"confidence", "coverage",  "current",
                                       "sink",       "delimiter", "normalised_entropy"};
 
-// The scores that the filter names, in its order, then the usual ones.
+// The scores named in the filter, in its order, then the default ones.
 std::vector<std::size_t> columns_of(const HeadFilter& filter, const StackShape& shape) {
   std::vector<std::size_t> columns;
   const std::span<const char* const> usual =
@@ -135,7 +136,7 @@ std::string names(const Terminal& terminal, const Ranking& ranking) {
   return line.str();
 }
 
-// The short names of the columns after the first, whose meaning the heading has.
+// The short names of the columns after the first, which the heading explains.
 std::string legend(const Terminal& terminal, const Ranking& ranking) {
   std::string text;
   for (const std::size_t score : std::span(ranking.columns).subspan(1)) {
@@ -145,7 +146,7 @@ std::string legend(const Terminal& terminal, const Ranking& ranking) {
   return text.empty() ? text : paragraph(terminal, text, 1);
 }
 
-// What fills a bar.
+// The value that fills a bar.
 double longest_of(const ScoreInfo& info, std::span<const HeadScores> heads, std::size_t score) {
   double longest = info.unit == ScoreUnit::kShare ? 1 : 1e-9;
   for (const HeadScores& head : heads)

@@ -1,4 +1,4 @@
-// `heed look --heads`: heads by their scores, the largest first, filtered.
+// `heed look --heads`: heads sorted by score, largest first, filtered.
 #pragma once
 
 #include <string>
@@ -12,24 +12,24 @@ namespace heed::cli {
 
 class ProgressLine;
 
-/// Every head of a stack with the scores that it was asked for.
+/// The heads of a stack with the requested scores.
 struct Ranking {
   HeadFilter filter;
-  std::vector<std::size_t> columns;      // as score_infos(); the first one ranks
-  std::vector<HeadScores> heads;         // that pass, the largest first
-  std::size_t of = 0;                    // heads that there are
-  std::vector<HeadScores> nearest = {};  // where none passes: those that come closest to it
+  std::vector<std::size_t> columns;      // indices in score_infos(); the first one ranks
+  std::vector<HeadScores> heads;         // that pass, largest first
+  std::size_t of = 0;                    // total number of heads
+  std::vector<HeadScores> nearest = {};  // if none passes: those closest to passing
 };
 
-/// How --heads is written, and the scores that it can name.
+/// The syntax of --heads, and the names of scores.
 std::string filter_forms();
 
-/// Reads --heads ("all": every head) and checks its scores, layers and heads before the model
+/// Parses --heads ("all": every head) and checks its scores, layers and heads before the model
 /// runs.
 HeadFilter ranking_filter(const std::string& text, const std::string& model,
                           const StackShape& shape);
 
-/// Those that take passes of the model are computed where the filter names them.
+/// Computes scores that need passes of the model only if the filter names them.
 Ranking rank_heads(const Session& session, const LoadedModel& model, Stack stack,
                    const HeadFilter& filter, ProgressLine& progress);
 

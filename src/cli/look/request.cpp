@@ -18,7 +18,7 @@ std::int64_t rows_of(const LookOptions& options) {
   return options.format == "text" ? kDefaultRows : -1;
 }
 
-// The first head of the view, its rows and its cell: what a terminal can show of it.
+// The view's first head, rows and cell: the parts that a terminal can show.
 LookRequest request_of_view(const LookOptions& options, const Session& session) {
   const ViewAddress view = read_view(options.view);
   check_view(with_some_head(view), session);

@@ -1,4 +1,4 @@
-// What `heed look`'s options ask of a session, and what a link of --view says in their place.
+// Turns `heed look`'s options, or a link of --view that replaces them, into a request.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace heed::cli {
 
-/// Where no option names the head it is left open; as text, a long one's rows are limited unless
-/// the user says how many. Errors name the option.
+/// If no option names a head, it is left open. For text output, a long text's rows are limited
+/// unless the user gives a number. Errors name the option.
 LookRequest request_of(const LookOptions& options, const Session& session, Stack stack);
 
-/// Takes the model and the text that --view names out of it and into the options, where the command
-/// line gives none; naming them twice is refused. Answers the second text, "" without one.
+/// Moves the model and text named in --view into the options, unless the command line gives them,
+/// which is an error. Returns the second text, "" without one.
 std::string take_link(LookOptions& options);
 
-/// The second text of a link, as what the model reads it: the second of a pair, or the target.
+/// Sets a link's second text, as the second of a pair or as the target, depending on the model.
 void take_second(LookOptions& options, const std::string& second, const ModelInfo& info);
 
 }  // namespace heed::cli

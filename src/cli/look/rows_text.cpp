@@ -1,4 +1,4 @@
-// Who attends to whom: one row a query.
+// Attention between tokens: one line per query.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,15 +18,15 @@ constexpr int kWeightCells = 5;  // `<.001`
 constexpr int kLeastBarCells = 2;
 constexpr double kBoldWeight = 0.3;
 
-// Where the columns stand; one column of keys is token, weight, bar and a gap.
+// The columns of the table; a column of keys is token, weight, bar and a gap.
 struct Columns {
-  int writes = 0;  // what a row of cross-attention writes; 0: there is no such column
+  int writes = 0;  // the output word, in cross-attention; 0: no such column
   int arrow = 0;
   int keys = 0;       // the first key's token
   int key_cells = 0;  // token with mark
   int pitch = 0;
   int bar_cells = 0;
-  int a_line = 1;  // keys on one line
+  int a_line = 1;  // keys per line
 };
 
 std::string rest_of(const LookRow& row) {

@@ -10,25 +10,25 @@
 
 namespace heed::cli {
 
-inline constexpr int kIndexEnd = 4;   // indices of rows end at this cell
+inline constexpr int kIndexEnd = 4;   // row indices end here
 inline constexpr int kWhoColumn = 6;  // their tokens begin here
 
-/// Tokens as the terminal shows them: trimmed of spaces, one short line each.
+/// Tokens in the terminal: without outer spaces, one short line each.
 class TokenNames {
  public:
-  /// A piece of a word is shown inside its word, as in `B[ob]`.
+  /// Shows a piece of a word inside its word, as in `B[ob]`.
   TokenNames(const Terminal& terminal, const Look& look);
 
   const std::string& query(std::int64_t index) const;
-  /// What the row of a query writes, in cross-attention; else nothing.
+  /// In cross-attention, the word that the query's row outputs; else empty.
   std::string_view written(std::int64_t query) const;
   const std::string& key(std::int64_t index) const;
-  /// ` 12` for a key that occurs twice, else nothing.
+  /// ` 12` for a key that occurs twice, else empty.
   const std::string& mark(std::int64_t key) const;
-  /// Cells of a key with its mark.
+  /// Width of a key with its mark, in cells.
   int width(std::int64_t key) const;
 
-  /// In a sentence: what is no word stands in quotation marks.
+  /// For sentences: puts tokens that are not words in quotation marks.
   std::string quoted_query(std::int64_t index) const { return quoted(query(index)); }
   std::string quoted_key(std::int64_t index) const { return quoted(key(index)); }
   static std::string quoted(const std::string& shown);
@@ -43,23 +43,24 @@ class TokenNames {
 };
 
 struct LookTextOptions {
-  std::int64_t top = 3;                                 // as asked for
-  std::string all_rows = "--rows all shows every one";  // where some are hidden
-  std::string who = {};                                 // the words asked for, when cells are shown
+  std::int64_t top = 3;                                 // as requested
+  std::string all_rows = "--rows all shows every one";  // if rows are hidden
+  std::string who = {};                                 // the requested words, if cells are shown
   std::string to = {};
   bool layer_given = false, head_given = false;
 };
 
-/// What heed chose and why; empty where layer and head were given.
+/// What heed chose and why; empty if layer and head were given.
 std::string choice_text(const Terminal& terminal, const Look& look, const LookTextOptions& options);
 
-/// Model, who attends to whom, heads, next word.
+/// Model, attention, heads, next word.
 std::string look_text(const Terminal& terminal, const Look& look, const LookTextOptions& options);
 
 /// The cells of `--who` and `--to`: one in detail, or a table of several.
 std::string cells_text(const Terminal& terminal, const Look& look, const LookTextOptions& options);
 
-/// The columns of `--to` without `--who`: who attends to the word, the largest weights first.
+/// The columns of `--to` without `--who`: the queries that attend to the word, largest weights
+/// first.
 std::string columns_text(const Terminal& terminal, const Look& look,
                          const LookTextOptions& options = {});
 

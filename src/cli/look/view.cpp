@@ -18,7 +18,7 @@ namespace {
 
 constexpr WordSides kSides = {.queries = "--who", .keys = "--to"};
 
-// The last of the tokens that the query may see.
+// The last of the tokens that is visible to the query.
 std::int64_t key_of(const Session& cut, const StackShape& stack, const std::string& word,
                     std::int64_t query) {
   const std::vector<std::int64_t> keys = tokens_of_to(cut, stack.stack, word);
@@ -31,15 +31,15 @@ std::int64_t key_of(const Session& cut, const StackShape& stack, const std::stri
             fmt::format("a word that token {} sees: it sees only what is before it", query)});
 }
 
-// The part behind # of http://127.0.0.1:8321/#look/L2.H4.
+// The part after # of http://127.0.0.1:8321/#look/L2.H4.
 std::string_view part_behind_sign(std::string_view text) {
   if (!text.starts_with("http://") && !text.starts_with("https://")) return text;
   const std::size_t sign = text.find('#');
   return sign == std::string_view::npos ? text : text.substr(sign + 1);
 }
 
-// The head that was asked for, or the one that heed chooses: of the view's edge, of its column, of
-// its row, or freely, and then at the edge that heed chooses.
+// The requested head, or heed's choice: for the view's edge, column or row; otherwise free, at the
+// edge that heed chooses.
 ChosenHead chosen_for(const ViewOptions& options, const Session& cut, Stack stack,
                       const ViewAddress& view,
                       const std::function<std::vector<HeadScores>()>& scores) {
@@ -71,7 +71,7 @@ ViewAddress read_view(const std::string& text) {
   return reworded([&] { return parse_view(address, ViewHeads::kOptional); },
                   [&](ErrorParts& parts) {
                     parts.op = {};
-                    if (is_address && !parts.found.empty()) {  // one part of it is wrong
+                    if (is_address && !parts.found.empty()) {  // only one part of it is wrong
                       parts.found = fmt::format("--view has \"{}\"", parts.found.text());
                       return;
                     }
@@ -96,7 +96,7 @@ std::vector<std::int64_t> tokens_of_to(const Session& session, Stack stack,
 
 namespace {
 
-// A view has one: the last of those that match, and stderr says so.
+// A view shows a single token: the last match, and stderr reports it.
 std::int64_t shown_token(const char* option, const std::vector<std::int64_t>& found,
                          const std::string& word) {
   if (found.size() > 1)
@@ -105,14 +105,14 @@ std::int64_t shown_token(const char* option, const std::vector<std::int64_t>& fo
   return found.back();
 }
 
-// The choice as a saved page recognises it: at the row and the key that the view pins.
+// The choice in the form that a saved page recognises: at the view's pinned row and key.
 ShownView shown(ViewAddress view, ChosenHead chosen) {
   chosen.query = view.query;
   chosen.key = view.key;
   return {std::move(view), chosen.automatic ? std::optional(chosen) : std::nullopt};
 }
 
-// Gives a view without a head the one that heed chooses, and, where it pins nothing, its edge.
+// Gives a view without a head heed's choice and, if it pins nothing, that head's edge.
 ShownView with_chosen_head(const Session& session, const std::vector<HeadScores>& scores,
                            ViewAddress view) {
   const ChosenHead chosen =
@@ -162,10 +162,10 @@ ShownView view_of(const ViewOptions& options, const Session& cut,
 namespace {
 
 constexpr std::string_view kFollowed[] = {"i", "j", "range"};
-// How a view is drawn, and never which weights and which numbers it has.
+// Parts that affect only the drawing, not which weights and numbers are shown.
 constexpr std::string_view kDrawing[] = {"scale", "scores", "zoom"};
 
-// What look does not show on the page either: its addresses keep what other views were asked for.
+// Parts that look ignores on the page too: addresses keep the settings of other views.
 constexpr std::string_view kOfOthers[] = {"t",    "k",        "p",      "line", "by",
                                           "sort", "filter",   "across", "up",   "form",
                                           "on",   "rotation", "guide"};
@@ -178,7 +178,7 @@ bool is_shown(std::string_view part, const ViewAddress& view, const std::string&
          (part == "units" && format == "text" && !cell_key(view));
 }
 
-// A saved page has no model, so that it can neither follow what values write nor read a text.
+// A saved page has no model, so it can neither follow what values write nor read a text.
 std::string_view forms_of(std::string_view part, const ViewAddress& view) {
   const Versus versus = read_versus(view.versus).value_or(Versus());
   const bool compares_runs = versus.text || versus.model || versus.run;

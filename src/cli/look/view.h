@@ -1,4 +1,4 @@
-// Which view of a text `heed look` shows: the address of --view, or what the other options say.
+// The view that `heed look` shows: from --view's address, or from the other options.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,22 @@
 
 namespace heed::cli {
 
-/// What the command line says of the view.
+/// The command line's options for the view.
 struct ViewOptions {
-  std::string view = {};            // empty: the others say it
-  std::optional<Stack> stack = {};  // none: the model's first
+  std::string view = {};            // empty: from the other options
+  std::optional<Stack> stack = {};  // empty: the model's first stack
   std::optional<int> layer = {}, head = {};
   std::string who = {}, to = {};
 };
 
-/// What --view says: the address behind # of the page, or the whole of what a browser shows. It has
-/// no places where the address names no head, as in `grid` and `look/i=17`: heed chooses it.
+/// Parses --view: the address after the page's #, or a browser's whole address. It has no places if
+/// the address names no head, as in `grid` and `look/i=17`: then heed chooses it.
 ViewAddress read_view(const std::string& text);
 
-/// The view with the first head in place of one that is not named: what can be checked before heed
-/// chooses it.
+/// The view with the first head if it names none, for checks before heed chooses.
 ViewAddress with_some_head(ViewAddress view);
 
-/// The tokens that the word of --who names, and those of --to.
+/// The tokens named by the words of --who and --to.
 std::vector<std::int64_t> tokens_of_who(const Session& session, Stack stack,
                                         const std::string& word);
 std::vector<std::int64_t> tokens_of_to(const Session& session, Stack stack,
@@ -38,25 +37,25 @@ std::vector<std::int64_t> tokens_of_to(const Session& session, Stack stack,
 
 struct ShownView {
   ViewAddress view;
-  std::optional<ChosenHead> chosen = {};  // if heed chose the head: why, at what the view pins
+  std::optional<ChosenHead> chosen = {};  // if heed chose the head: why, at the pinned edge
 };
 
-/// The view of these tokens, checked against the model. Where the options leave the head free, it
-/// is the one that `heed look` chooses; only then `scores` is called, since it needs the pass.
-/// Without `scores` it is the first one.
-/// Without --who the edge that heed chooses is pinned, or, with --to alone, that word and who
-/// attends to it.
-/// Where --who or --to names several tokens, the last one counts.
+/// The view of these tokens, checked against the model. If the options leave the head free, heed
+/// chooses it; only then is `scores` called, because it needs the pass. Without `scores` it is the
+/// first head.
+/// Without --who, heed's edge is pinned, or, with only --to, that word and the queries that attend
+/// to it.
+/// If --who or --to names several tokens, the last one counts.
 ShownView view_of(const ViewOptions& options, const Session& cut,
                   const std::function<std::vector<HeadScores>()>& scores);
 
-/// The key of the one weight that the view is of; none where it is of rows.
+/// The key of the view's single weight; empty for a view of rows.
 inline std::optional<std::int64_t> cell_key(const ViewAddress& view) {
   return view.range ? std::nullopt : view.key;
 }
 
-/// Refuses an address that says of what is shown, or of its numbers, more than `format` (text, json
-/// or tsv) has.
+/// Rejects an address with settings, of content or numbers, that `format` (text, json or tsv)
+/// cannot show.
 void check_form(const ViewAddress& view, const std::string& format);
 
 }  // namespace heed::cli

@@ -18,8 +18,8 @@ namespace heed::cli {
 namespace {
 
 constexpr int kIndent = 2;
-constexpr int kNumberEnd = 34;   // numbers of a sum end at this cell
-constexpr int kSecondEnd = 46;   // and of a second column
+constexpr int kNumberEnd = 34;   // a sum's numbers end here
+constexpr int kSecondEnd = 46;   // the second column ends here
 constexpr std::size_t kTop = 6;  // dimensions, keys
 constexpr std::int64_t kWords = 4;
 
@@ -126,7 +126,7 @@ class WhyText {
   }
 
  private:
-  // Behind a source's tokens the model says nothing: the words are behind one that it writes.
+  // After a source's tokens the model predicts nothing: the words are those after an output token.
   std::string asked_of(const Trial& trial) const {
     if (cell_.head.stack != Stack::kEncoder || !session_.info.reads_source())
       return session_.info.writes() ? "next word" : "word";
@@ -163,7 +163,7 @@ class WhyText {
   const Why& why_;
 };
 
-// Empty where the model does not support the question.
+// Empty if the model does not support the question.
 template <typename Make>
 std::string where_said(Make make) {
   try {

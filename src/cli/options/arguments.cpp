@@ -1,4 +1,4 @@
-// The one file that includes CLI11: turns options into CLI11's, and CLI11's errors into heed's.
+// The one file that includes CLI11: converts options to CLI11's, and CLI11's errors to heed's.
 #include "cli/options/arguments.h"
 
 #include <fmt/format.h>
@@ -18,12 +18,12 @@ namespace {
 
 bool is_flag(const Option& option) { return std::holds_alternative<bool*>(option.to); }
 
-// Of an option that was given and changes nothing.
+// The error for an option that has no effect.
 ErrorParts without_effect(std::string_view name, std::string_view needed) {
   return {.found = fmt::format("{} needs {}", name, needed)};
 }
 
-// The option that CLI11's message names: "--layer: ...", "Could not convert: --json = x".
+// The option named in CLI11's message: "--layer: ...", "Could not convert: --json = x".
 const Option* named_in(const OptionList& options, std::string_view message) {
   constexpr std::string_view kConverting = "Could not convert: ";
   if (message.starts_with(kConverting)) message.remove_prefix(kConverting.size());
@@ -32,7 +32,7 @@ const Option* named_in(const OptionList& options, std::string_view message) {
   return found == options.end() ? nullptr : &*found;
 }
 
-// What CLI11 refused, in heed's words; in CLI11's where heed has none of its own.
+// CLI11's error in heed's words, or in CLI11's if heed has none.
 ErrorParts translated(const OptionList& options, const CLI::ParseError& error) {
   const std::string message = error.what();
   const std::string kind = error.get_name();
@@ -51,8 +51,8 @@ ErrorParts translated(const OptionList& options, const CLI::ParseError& error) {
   return {.argument = name, .found = found, .expected = option->expected()};
 }
 
-// The option that was probably meant: other programs call it so, it alone begins so, or at most a
-// third of the letters differ. Empty without one.
+// The probable intended option: its name in other programs, a unique prefix, or at most a third of
+// the letters differ. Empty if there is none.
 std::string nearest_option(const OptionList& options, const std::string& found) {
   std::string key = found.substr(std::min(found.size(), found.find_first_not_of('-')));
   std::ranges::replace(key, '-', '_');
@@ -82,7 +82,7 @@ bool has_fixed_count(const Option& option) {
   return option.count.least > 1 && option.count.least == option.count.most;
 }
 
-// A value too many may come of a list that was written with blanks.
+// An extra value may come from a list written with spaces.
 std::string hint_of_more(const OptionList& options, const Given& given) {
   for (const Option& option : options)
     if (given.has(option.long_name()) && is_list_by_commas(option) && !has_fixed_count(option))
@@ -114,13 +114,12 @@ void refuse_unknown(const CLI::App& app, const OptionList& options, const Given&
         .hint = hint_of_more(options, given)});
 }
 
-// Values of such options have neither a point nor a slash: an argument with one is a file.
+// Values of such options contain neither a point nor a slash: an argument with one is a file.
 bool could_be_word(const std::string& text) {
   return !text.empty() && !text.starts_with('-') && text.find_first_of("./") == std::string::npos;
 }
 
-// Replaces each option that is given without a value by what it means then. Returns the options
-// that take a value.
+// Replaces each option given without a value by its meaning. Returns the options that take a value.
 std::vector<const Option*> write_out(const OptionList& options,
                                      std::vector<std::string>& arguments) {
   std::vector<const Option*> without_value;
@@ -140,7 +139,7 @@ bool has_gap(const std::string& list) {
   return list.starts_with(',') || list.ends_with(',') || list.find(",,") != std::string::npos;
 }
 
-// CLI11 reads -hi as -h and more.
+// CLI11 would read -hi as -h and more.
 void refuse_joined_help(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     if (argument == "--") return;
@@ -150,7 +149,7 @@ void refuse_joined_help(const std::vector<std::string>& arguments) {
   }
 }
 
-// CLI11 drops what is empty between two commas.
+// CLI11 drops empty items between commas.
 void refuse_gaps(const OptionList& options, const std::vector<std::string>& arguments) {
   for (std::size_t n = 0; n < arguments.size(); ++n) {
     const std::size_t equals = arguments[n].find('=');
@@ -176,7 +175,7 @@ void declare_list(CLI::Option& declared, const Option& option) {
   declared.allow_extra_args(option.list == List::kInARow || has_fixed_count(option));
 }
 
-// CLI11 finds the values and counts them; heed reads them.
+// CLI11 finds and counts the values; heed parses them.
 CLI::Option* declare(CLI::App& app, const Option& option, std::function<void()> mark) {
   if (const auto* flag = std::get_if<bool*>(&option.to))
     return app.add_flag(option.name, **flag, option.help);
@@ -188,7 +187,7 @@ CLI::Option* declare(CLI::App& app, const Option& option, std::function<void()> 
   CLI::Option* const declared = app.add_option(option.name, read);
   if (option.takes_several())
     declare_list(*declared, option);
-  else if (!option.is_positional())  // given twice: the last counts
+  else if (!option.is_positional())  // given twice: the last one counts
     declared->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   declared->required(option.required);
   if (!option.needs.empty()) declared->needs(app.get_option(option.needs));
@@ -224,7 +223,7 @@ bool read_arguments(const std::string& command, const OptionList& options,
   const std::vector<const Option*> without_value = write_out(options, arguments);
   refuse_gaps(options, arguments);
   refuse_joined_help(arguments);
-  std::ranges::reverse(arguments);  // CLI11 takes them from the back
+  std::ranges::reverse(arguments);  // CLI11 takes them from the end
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {

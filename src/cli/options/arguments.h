@@ -1,5 +1,5 @@
-// The arguments of a command: read strictly, refused in one line that names the option, what was
-// found and what was expected.
+// The arguments of a command: parsed strictly; an error is one line with the option, what was found
+// and what was expected.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace heed::cli {
 
-/// Which options a command has, and which of them were given.
+/// A command's options, and which of them were given.
 class Given {
  public:
   /// In the order of the list.
@@ -21,22 +21,21 @@ class Given {
   };
   explicit Given(const OptionList& options);
 
-  /// True when the option was given.
+  /// True if the option was given.
   bool has(std::string_view name) const;
-  /// True when the command has the option.
+  /// True if the command has the option.
   bool knows(std::string_view name) const;
   const std::vector<Entry>& entries() const { return entries_; }
   void mark(std::size_t index) { entries_[index].given = true; }
-  /// Refuses an option that was given and changes nothing: "--width needs --format
-  /// svg or png".
+  /// Rejects an option that was given but has no effect: "--width needs --format svg or png".
   void require_beside(std::string_view name, bool has_effect, std::string_view needed) const;
 
  private:
   std::vector<Entry> entries_;
 };
 
-/// Reads the arguments into the targets of the options and marks in `given` what there was; false
-/// when the help is asked for. An option whose value is not a text (type TEXT) may not be empty.
+/// Parses the arguments into the options' targets and records in `given` which were given; false if
+/// help is requested. An option whose value is not free text (type TEXT) may not be empty.
 /// `command` is named in errors: "heed look".
 bool read_arguments(const std::string& command, const OptionList& options,
                     std::vector<std::string> arguments, Given& given);

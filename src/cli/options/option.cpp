@@ -37,8 +37,7 @@ struct One<std::function<void(Value)>> : One<std::remove_cvref_t<Value>> {};
 template <typename Value>
 using OneOf = typename One<std::remove_cvref_t<Value>>::Type;
 
-// `a whole number from 1 to 8`. The type's own limits are named only where the value is beyond
-// them.
+// `a whole number from 1 to 8`. The type's own limits are named only if the value exceeds them.
 template <std::integral Number>
 std::string whole_number(std::string_view found, Number least, Number most) {
   using Limits = std::numeric_limits<Number>;
@@ -77,7 +76,7 @@ Value value_of(const Option& option, const std::string& text) {
   }
 }
 
-// The types of help in the words of errors; the others say it themselves: "L,R", "5,3,9".
+// The help's types in the words of errors; the other types are clear by themselves: "L,R", "5,3,9".
 constexpr std::pair<std::string_view, const char*> kWordsOfTypes[] = {
     {"M", "a model's folder or name"},
     {"NAME", "a name"},
@@ -92,7 +91,7 @@ constexpr std::pair<std::string_view, const char*> kWordsOfTypes[] = {
     {"look/L2.H4/i=17/j=3", "an address of the page, as in look/L2.H4/i=17/j=3"},
 };
 
-// "5 3 9" has three values; a text keeps its blanks.
+// "5 3 9" has three values; a text keeps its spaces.
 template <typename Value>
 std::vector<std::string> pieces_of(const std::vector<std::string>& values) {
   if constexpr (std::is_same_v<Value, std::string>) {

@@ -1,4 +1,4 @@
-// An option of a command as data: its name, what it takes and where that goes.
+// A command's option as data: its name, its values and where they are stored.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace heed::cli {
 
-/// Where the values go. A vector takes several; a `bool` takes none and becomes true.
+/// Where values are stored. A vector takes several; a `bool` takes none and becomes true.
 using Target =
     std::variant<std::string*, bool*, int*, std::int64_t*, std::uint32_t*, std::uint64_t*, double*,
                  std::optional<int>*, std::optional<std::int64_t>*, std::optional<double>*,
@@ -22,7 +22,7 @@ using Target =
 
 /// How the values of a vector are written.
 enum class List {
-  kByCommas,  // --ids 5,3,9; numbers also with blanks
+  kByCommas,  // --ids 5,3,9; numbers may also be separated by spaces
   kRepeated,  // --stop a --stop b
   kInARow,    // --case a b
 };
@@ -34,20 +34,20 @@ struct Count {
 };
 
 struct Option {
-  std::string name;          // "--top-k", "-o,--output"; without a hyphen: positional
-  Target to;                 // must outlive the reading
-  std::string type = {};     // in help and errors; empty: the words, or what the target holds
-  std::string expects = {};  // what a value is, in errors; empty: what the type says
-  std::vector<std::string> words = {};     // only these
-  std::optional<std::int64_t> least = {};  // of whole numbers; absent: what the type can hold
+  std::string name;          // "--top-k", "-o,--output"; without hyphens: positional
+  Target to;                 // must outlive parsing
+  std::string type = {};     // in help and errors; empty: the words, or the target's type
+  std::string expects = {};  // description of a value in errors; empty: from the type
+  std::vector<std::string> words = {};     // the only allowed values
+  std::optional<std::int64_t> least = {};  // for whole numbers; absent: the type's limit
   std::optional<std::int64_t> most = {};
   List list = List::kByCommas;
   Count count = {};
   bool required = false;
-  std::string needs = {};  // another option that must be given, too
-  std::string means = {};  // what it stands for without a value: "--format=json" of --json
-  std::vector<std::string_view> elsewhere = {};  // what other programs call it: "block_size"
-  bool shows_default = false;                    // the help says what the target holds
+  std::string needs = {};  // another option that must also be given
+  std::string means = {};  // its meaning without a value: "--format=json" for --json
+  std::vector<std::string_view> elsewhere = {};  // its names in other programs: "block_size"
+  bool shows_default = false;                    // the help shows the target's value
   std::string help = {};
 
   /// The name in errors: "--output" of "-o,--output".
@@ -65,14 +65,14 @@ using OptionList = std::vector<Option>;
 /// Appends `more`.
 void add(OptionList& list, std::initializer_list<Option> more);
 
-/// Throws: the option is "found", in quotation marks, where `expected` was expected.
+/// Throws: the option's value is "found", in quotation marks, but `expected` was expected.
 [[noreturn]] void refuse(const Option& option, std::string_view found, std::string_view expected);
 
-/// Reads the values that were given for the option into its target. Errors name the option, what
-/// was found and what was expected.
+/// Parses the option's values into its target. Errors name the option, what was found and what was
+/// expected.
 void read_values(const Option& option, const std::vector<std::string>& values);
 
-/// What the target holds, as the command line takes it; empty where it holds nothing.
+/// The target's value in command-line syntax; empty if it has none.
 std::string default_of(const Option& option);
 
 }  // namespace heed::cli

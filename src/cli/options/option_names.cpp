@@ -9,9 +9,9 @@ namespace heed::cli {
 namespace {
 
 struct Alias {
-  std::string_view argument;  // the library's name, without the struct that it is a field of
+  std::string_view argument;  // the library's name, without the struct it belongs to
   const char* option;
-  const char* words;  // that stand for the argument in the message
+  const char* words;  // replace the argument in the message
 };
 
 constexpr Alias kAliases[] = {
@@ -46,8 +46,8 @@ constexpr Alias kAliases[] = {
     {"value_norm", "--observe", "--observe value_norm"},
 };
 
-// The words for the option that gave the argument `name`; empty where none did. For an argument
-// that is missing, an option that could give it counts too.
+// The words for the option that gave the argument `name`; empty if none did. For a missing
+// argument, options that could give it count too.
 std::string words_for(const Given& given, std::string_view name, bool missing) {
   const auto has = [&](std::string_view option) {
     return missing ? given.knows(option) : given.has(option);
@@ -59,7 +59,7 @@ std::string words_for(const Given& given, std::string_view name, bool missing) {
   return has(option) ? option : "";
 }
 
-// The words for the last field of a path (scores.softcap, keys.k.shape[2]) that an option gave, and
+// The words for the last field of a path (scores.softcap, keys.k.shape[2]) given by an option, and
 // the rest of the path.
 std::string in_options(const Given& given, std::string_view path, bool missing) {
   std::string rest;
@@ -79,11 +79,11 @@ std::string in_options(const Given& given, std::string_view path, bool missing) 
 
 Error in_options(const Given& given, std::string_view command, const Error& error) {
   ErrorParts parts = error.parts();
-  // An observer is an operation (--observe row), and no option gives its fields.
+  // An observer is an operation (--observe row), whose fields no option gives.
   std::string op = words_for(given, error.op(), false);
   const bool is_own_field = !op.empty() && error.argument() != error.op() &&
                             error.argument().find('.') == std::string::npos;
-  const bool is_of_file = !error.file().empty();  // a member of it, whose name no option has
+  const bool is_of_file = !error.file().empty();  // a file's member, for which there is no option
   if (std::string argument = in_options(given, error.argument(), error.found().empty());
       !argument.empty() && !is_own_field && !is_of_file) {
     parts.argument = std::move(argument);

@@ -72,7 +72,7 @@ bool should_have_token(char32_t code) {
   return (traits_of(code) & (kSpace | kMark | kHidden)) == 0;
 }
 
-// The characters that are cut into tokens for their bytes.
+// The characters whose bytes become separate tokens.
 std::vector<std::string_view> cut_characters(std::string_view text, const Tokenizer& tokenizer,
                                              const Encoding& encoding) {
   std::vector<std::string_view> cut;

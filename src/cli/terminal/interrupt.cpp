@@ -10,7 +10,7 @@ namespace heed::cli {
 namespace {
 
 std::atomic<bool> flag = false;
-static_assert(std::atomic<bool>::is_always_lock_free);  // the handler sets it
+static_assert(std::atomic<bool>::is_always_lock_free);  // set by the handler
 volatile std::sig_atomic_t deferred = 0;
 
 extern "C" void on_interrupt(int) {

@@ -1,5 +1,5 @@
-// Ctrl-C: ends the program at once with status 130, or, while an InterruptScope lives, waits for
-// the next check so that what is half done can be undone.
+// Ctrl-C ends the program at once with status 130; while an InterruptScope lives, it waits for the
+// next check, so that unfinished work can be undone.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@ inline constexpr int kInterruptedStatus = 130;
 /// Installs the handler of SIGINT and SIGTERM.
 void catch_interrupts();
 
-/// While one lives, the first Ctrl-C only raises the flag (a second one ends the program). Scopes
-/// may nest.
+/// While it lives, the first Ctrl-C only sets the flag (a second one ends the program). Scopes may
+/// nest.
 class InterruptScope {
  public:
   InterruptScope();
@@ -22,10 +22,10 @@ class InterruptScope {
 };
 
 bool interrupted();
-/// The flag itself, for work that looks at it while it runs.
+/// The flag itself, for work that polls it.
 const std::atomic<bool>& interrupt_flag();
 
-/// Throws kInterrupted when the flag is up.
+/// Throws kInterrupted if the flag is set.
 void check_interrupted();
 
 }  // namespace heed::cli

@@ -16,7 +16,7 @@ namespace heed::cli {
 namespace {
 
 [[noreturn]] void fail_of_stdout() {
-  if (errno == EPIPE) {  // a server for pictures, in this process, has the signal ignored
+  if (errno == EPIPE) {  // the signal is ignored if this process serves pictures
     std::signal(SIGPIPE, SIG_DFL);
     std::raise(SIGPIPE);
   }

@@ -1,5 +1,5 @@
-// Where a command's answer goes: stdout, or a file that appears whole or not at all; and the line
-// of a command that fails.
+// The destination of a command's output: stdout, or a file that appears complete or not at all; and
+// the error line of a failed command.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,25 +18,25 @@
 
 namespace heed::cli {
 
-/// Writes to stdout and flushes; kIo when the system refuses. Where the reader is gone, as with
-/// `heed look ... | head`, the program ends by SIGPIPE.
+/// Writes to stdout and flushes; kIo if the system refuses. If the reader is gone, as with `heed
+/// look ... | head`, SIGPIPE ends the program.
 void print(std::string_view text);
 
-/// Writes to stderr, if it is still read.
+/// Writes to stderr, if it still has a reader.
 void tell_text(const std::string& text);
 template <typename... Args>
 void tell(fmt::format_string<Args...> text, Args&&... args) {
   tell_text(fmt::format(text, std::forward<Args>(args)...));
 }
 
-/// Throws where the file `out`, which `option` names, is the file `in`, which is read.
+/// Throws if the output file `out`, given by `option`, is the input file `in`.
 void refuse_overwrite(std::string_view option, const std::filesystem::path& out,
                       const std::filesystem::path& in);
-/// Throws where the folder of `out` is not there: before anything is computed or written.
+/// Throws if the folder of `out` does not exist, before anything is computed or written.
 void require_folder_of(std::string_view option, const std::filesystem::path& out);
 
-/// Takes bytes in pieces. A file appears only with `finish`. While it is open, Ctrl-C waits for the
-/// next check, so that no part of a file is left.
+/// Accepts bytes in pieces. The file appears only after `finish`. While it is open, Ctrl-C waits
+/// for the next check, so that no partial file is left.
 class Output {
  public:
   /// Empty or "-": stdout.
@@ -54,7 +54,8 @@ class Output {
 /// 1 the work failed, 2 bad input, 130 after Ctrl-C.
 int exit_status(ErrorCode code);
 
-/// "heed train: ...", without an end; scripts read stderr by lines, so an error is one.
+/// "heed train: ...", without a line end, and always one line, because scripts read stderr by
+/// lines.
 std::string error_line(std::string_view command, std::string message);
 
 }  // namespace heed::cli

@@ -1,4 +1,4 @@
-// How far a long command is: one line on stderr, where stderr is a terminal.
+// The progress of a long command, on one line of stderr, if that is a terminal.
 #pragma once
 
 #include <chrono>
@@ -19,8 +19,8 @@ std::string duration(double seconds);
 std::string progress_text(const std::string& what, std::int64_t done, std::int64_t total,
                           double seconds);
 
-/// Shows itself $HEED_PROGRESS seconds (default 2) after `begin` and goes away with the object;
-/// with 0 it shows every step, however short. Elsewhere than on a terminal it does nothing.
+/// Appears $HEED_PROGRESS seconds (default 2) after `begin` and disappears with the object; with 0
+/// it shows every step. Does nothing unless stderr is a terminal.
 class ProgressLine {
  public:
   ProgressLine();
@@ -28,18 +28,18 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Other work begins: `total` parts, or 0 where they cannot be counted. Nothing is shown for "".
+  /// Begins other work with `total` parts, or 0 if they cannot be counted. "" shows nothing.
   void begin(std::string what, std::int64_t total = 0);
   void advance();
-  /// The same work, the next part of it: "timing causal-n4096-d64".
+  /// The next part of the same work: "timing causal-n4096-d64".
   void name(std::string what);
-  /// Takes the line away while `print` writes to the same terminal.
+  /// Hides the line while `print` writes to the same terminal.
   void aside(const std::function<void()>& print);
 
  private:
   void show(const std::stop_token& stop);
-  // Under the guard:
-  void step();  // shows the line at once where it shows every step
+  // The guard must be held:
+  void step();  // if every step is shown, shows the line at once
   void draw();
   void erase();
 
@@ -51,7 +51,7 @@ class ProgressLine {
   std::chrono::steady_clock::time_point began_;
   std::chrono::duration<double> delay_;
   bool shown_ = false;
-  std::jthread painter_;  // the last member: it uses the others
+  std::jthread painter_;  // last, because it uses the other members
 };
 
 }  // namespace heed::cli

@@ -16,7 +16,7 @@
 namespace heed::cli {
 namespace {
 
-// Decodes the character at `at` and moves `at` behind it; a byte that is not UTF-8 is one cell.
+// Decodes the character at `at` and advances `at`; an invalid byte takes one cell.
 int next_cells(std::string_view text, std::size_t& at) {
   const Character character = character_at(text, at);
   at += character.bytes == 0 ? 1 : character.bytes;

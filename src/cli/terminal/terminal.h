@@ -1,4 +1,4 @@
-// What the terminal can show, and lines laid out in its cells.
+// The terminal's capabilities, and lines laid out in its cells.
 #pragma once
 
 #include <string>
@@ -7,19 +7,19 @@
 
 namespace heed::cli {
 
-/// Terminal cells of UTF-8 text: 2 for wide scripts, 0 for marks that combine, 1 otherwise.
+/// Terminal cells of UTF-8 text: 2 for wide scripts, 0 for combining marks, 1 otherwise.
 int cell_width(std::string_view text);
 
-/// The text, or as much of it as fits into `cells` with `mark` (one cell) at its end.
+/// The text, or its longest beginning that fits in `cells` with `mark` (one cell) at its end.
 std::string truncated(std::string_view text, int cells, std::string_view mark);
 
 struct Terminal {
-  int width = 100;      // cells
+  int width = 100;      // in cells
   bool bold = false;    // bold may be used
-  bool colour = false;  // colours, dim and reverse video too
-  bool utf8 = true;     // else bars are = and -
+  bool colour = false;  // colours, dim and reverse video may be used
+  bool utf8 = true;     // false: bars are made of = and -
 
-  /// Whether what does not fit on a line is cut off, in place of wrapping anywhere.
+  /// Whether long lines are cut instead of wrapped.
   bool cuts() const { return width < 60; }
 };
 
@@ -37,10 +37,10 @@ class Line {
   Line& put(std::string_view text, Style style = Style::kPlain);
   /// Spaces up to this cell; none when the line is there already.
   Line& to(int column);
-  /// Puts `text` so that it ends at cell `end`, at least one space behind what is there.
+  /// Right-aligns `text` to end at cell `end`, at least one space after the previous text.
   Line& right(int end, std::string_view text, Style style = Style::kPlain);
   int column() const { return column_; }
-  /// The line without trailing spaces, with its end.
+  /// The line without trailing spaces, with a line end.
   std::string str() const;
 
  private:
@@ -49,23 +49,23 @@ class Line {
   Terminal terminal_;
   std::string text_;
   int column_ = 0;
-  int spaces_ = 0;  // not written yet, so that lines do not end in them
+  int spaces_ = 0;  // pending, so that lines do not end in spaces
 };
 
 /// A bar in steps of half a cell: `cells` cells at 1, and at least half a cell from 0.005.
 std::string bar(const Terminal& terminal, double fraction, int cells);
 
-/// `.683`, as the page writes weights, shares and probabilities; `1.00` from .9995, `<.001` below
-/// .0005. Five cells at most.
+/// `.683`, as the page shows weights, shares and probabilities; `1.00` from .9995, `<.001` below
+/// .0005. At most five cells.
 std::string weight_text(double weight);
 
-/// Bold heading, two spaces, dim explanation; the explanation wraps where the line is too short.
+/// Bold heading, two spaces, dim explanation, which wraps if the line is too short.
 std::string heading(const Terminal& terminal, std::string_view title, std::string_view explanation);
 
-/// Dim text in lines of at most the terminal's width, indented.
+/// Dim, indented text in lines of at most the terminal's width.
 std::string paragraph(const Terminal& terminal, std::string_view text, int indent);
 
-/// `three`, up to twelve; digits above.
+/// `three`, up to twelve; digits above that.
 std::string number_word(std::int64_t number);
 
 /// `3rd`.

@@ -8,7 +8,7 @@
 namespace heed {
 namespace {
 
-// Browsers write some letters of an address as %3E; a blank may be a plus sign.
+// Browsers write some letters of an address as %3E; a space may be written as a plus sign.
 std::string decoded(std::string_view text) {
   std::string plain;
   for (std::size_t at = 0; at < text.size(); ++at) {

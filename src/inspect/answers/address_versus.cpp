@@ -29,7 +29,7 @@ std::optional<int> numbered(std::string_view text, char letter) {
   return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
 }
 
-// "self.L2.H6", of which a mask may leave out layer and head.
+// "self.L2.H6"; a mask may omit layer and head.
 std::optional<AddedMask> part_of_model(std::string_view text) {
   const Fields fields = split(text, '.');
   const std::optional<Stack> stack = stack_of(fields.front());
@@ -127,7 +127,7 @@ std::optional<Edits> edits_of(std::string_view text) {
 
 std::optional<std::string> percent_decoded(std::string_view text) {
   if (text.empty() || text.size() > kMostText) return {};
-  constexpr std::string_view kPlain = "_-.!~*'()";  // as in links, beside letters and digits
+  constexpr std::string_view kPlain = "_-.!~*'()";  // unescaped in links, like letters and digits
   const auto digit = [](char letter) {
     return std::string_view("0123456789abcdef")
         .find(static_cast<char>(std::tolower(static_cast<unsigned char>(letter))));

@@ -8,9 +8,9 @@
 namespace heed {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 16;  // bytes that are handed over at once
+constexpr std::size_t kPiece = std::size_t{1} << 16;  // bytes per write
 
-// A row of 100,000 tokens has as many: digit by digit into the string they take twice as long.
+// A row of 100,000 tokens has as many numbers; appending them digit by digit takes twice as long.
 template <typename Number>
 void append(std::string& json, Number number) {
   char digits[32];
@@ -29,7 +29,7 @@ void AnswerWriter::number(std::int64_t number) { append(json_, number); }
 void AnswerWriter::number(float number) { append_finite(json_, number); }
 void AnswerWriter::number(double number) { append_finite(json_, number); }
 
-// The whole's fields and the items of its lists have lines of their own; deeper, all is on one.
+// Top-level fields and the items of their lists have separate lines; anything deeper shares a line.
 bool AnswerWriter::on_lines() const {
   return layout_ == JsonLayout::kLines &&
          (open_.size() == 1 || (open_.size() == 2 && open_.back() == '['));

@@ -1,4 +1,4 @@
-// The one writer that makes JSON of an answer.
+// Writes the JSON of every answer.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace heed {
 
-/// kLine: all of it on one line. kLines: for people, each field of the whole on a line of its own,
-/// and each item of its lists.
+/// kLine: everything on one line. kLines: for people, one line per top-level field and per item of
+/// its lists.
 enum class JsonLayout : std::uint8_t { kLine, kLines };
 
 class AnswerWriter {
  public:
   using Sink = std::function<void(std::string_view part)>;
 
-  /// Hands over pieces of some kilobytes; without a sink `text` has the whole.
+  /// Passes pieces of a few kilobytes to the sink; without a sink, `text` has everything.
   explicit AnswerWriter(JsonLayout layout = JsonLayout::kLine, Sink sink = {})
       : layout_(layout), sink_(std::move(sink)) {}
 
-  /// The whole answer.
+  /// Writes the whole answer.
   template <Described Answer>
   void write(const Answer& answer) {
     value(answer);
@@ -31,7 +31,7 @@ class AnswerWriter {
   }
   const std::string& text() const { return json_; }
 
-  /// One field of the object that is being written; called by `describe`.
+  /// Writes one field of the current object; called by `describe`.
   template <typename Value>
   void operator()(std::string_view name, const Value& field) {
     if constexpr (IsOptional<Value>::value) {
@@ -43,7 +43,7 @@ class AnswerWriter {
     }
   }
 
-  /// A list whose items are made one by one.
+  /// Writes a list whose items are made one by one.
   template <typename Items, typename Make>
   void list(std::string_view name, const Items& items, Make make) {
     next();
@@ -96,18 +96,18 @@ class AnswerWriter {
   }
 
   void number(std::int64_t number);
-  // The shortest digits that read back as the same number; null for what JSON does not have.
+  // Writes the shortest digits that read back as the same number; null for numbers that JSON lacks.
   void number(float number);
   void number(double number);
   void open(char bracket);
   void close(char bracket);
-  void next();  // what stands between two items
+  void next();  // writes the separator between two items
   bool on_lines() const;
 
   JsonLayout layout_;
   Sink sink_;
   std::string json_;
-  std::string open_;  // brackets
+  std::string open_;  // open brackets
   bool first_ = true;
 };
 

@@ -38,11 +38,11 @@ struct CellAnswer {
   }
 };
 
-/// How far the sweep over a head is, which its coarse tiles, its thumbnail and margins wait for.
+/// Progress of the sweep over a head, on which its coarse tiles, thumbnail and margins depend.
 struct SweepAnswer {
   static constexpr const char* kName = "Sweep";
   Place place = {};
-  bool kept = false;  // what it finds is at hand
+  bool kept = false;  // its result is cached
   std::optional<std::int64_t> rows = {};
   std::int64_t of = 0;
   template <typename Fields>
@@ -59,7 +59,7 @@ struct MarginalsAnswer {
   Place place = {};
   std::vector<float> received = {}, keys_in_use = {};
   double row_sum_error = 0;
-  std::optional<std::int64_t> largest = {};  // in a saved page: how many weights per row it has
+  std::optional<std::int64_t> largest = {};  // in a saved page: weights stored per row
   template <typename Fields>
   void describe(Fields& field) const {
     describe_place(field, place);

@@ -1,4 +1,5 @@
-// What scores of heads rest on, scores that take passes of the model, heads that resemble another.
+// The evidence for heads' scores, scores that need passes of the model, and heads with similar
+// patterns.
 #pragma once
 
 #include <optional>
@@ -11,11 +12,11 @@
 
 namespace heed {
 
-/// Scores of one head that take passes of the model, by name; absent where the model has none.
+/// One head's scores that need passes of the model, by name; absent if the model has none.
 struct LateScoresAnswer {
   static constexpr const char* kName = "LateScores";
   Place place = {};
-  std::vector<double> values = {};  // as score_infos(), NaN where not there
+  std::vector<double> values = {};  // in the order of score_infos(); NaN if undefined
   template <typename Fields>
   void describe(Fields& field) const {
     describe_place(field, place);
@@ -35,7 +36,7 @@ struct WorstRowAnswer {
   }
 };
 
-/// The head that the evidence is held against.
+/// The head with which the evidence is compared.
 struct RunnerUpAnswer {
   static constexpr const char* kName = "RunnerUp";
   Place place = {};
@@ -99,11 +100,11 @@ struct ChangedHeadAnswer {
   }
 };
 
-/// Which tokens of two sessions stand for each other.
+/// Which tokens of two sessions correspond.
 struct AlignmentAnswer {
   static constexpr const char* kName = "Alignment";
   std::vector<std::vector<std::int64_t>> pairs = {};  // begin and end in A, begin and end in B
-  std::string said = {};                              // what does not line up; empty: all does
+  std::string said = {};                              // which parts do not align; empty: all do
   template <typename Fields>
   void describe(Fields& field) const {
     field("pairs", pairs);
@@ -114,7 +115,7 @@ struct AlignmentAnswer {
 /// How much each head's weights differ between two sessions, the most changed head first.
 struct ChangesAnswer {
   static constexpr const char* kName = "Changes";
-  std::int64_t rows = 0;  // that were compared
+  std::int64_t rows = 0;  // number of compared rows
   std::vector<ChangedHeadAnswer> heads = {};
   template <typename Fields>
   void describe(Fields& field) const {

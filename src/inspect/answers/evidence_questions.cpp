@@ -1,4 +1,4 @@
-// What is asked of one weight: why it is what it is, and what would be without it.
+// Questions about one weight: why it has its value, and what changes without it.
 #include <array>
 #include <optional>
 
@@ -9,7 +9,7 @@
 namespace heed {
 namespace {
 
-// The layer, whose pass has ended, if its scores are made of something.
+// The layer, whose pass must have ended, if its scores were computed from q and k.
 const LayerAttention& scored_layer(const char* op, const LiveSession& live, const Place& place) {
   const LayerAttention& layer = live.layer(place);
   if (has_only_weights(live.session()))

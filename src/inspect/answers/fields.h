@@ -1,6 +1,6 @@
-// How an answer describes itself. Each question's answer is a struct of this room whose
-// `describe(field)` calls `field(name, value)` for each of its fields; a visitor makes JSON
-// (answer_writer.h) or the page's types (type_writer.h) of it.
+// How an answer describes itself. Each answer is a struct in this folder whose `describe(field)`
+// calls `field(name, value)` for each field; a visitor turns it into JSON (answer_writer.h) or the
+// page's types (type_writer.h).
 #pragma once
 
 #include <map>
@@ -14,18 +14,18 @@
 
 namespace heed {
 
-/// A value that is written as null where there is none; a plain std::optional leaves the field out.
+/// A value written as null if missing; a plain std::optional omits the field instead.
 template <typename Value>
 struct Nullable {
   std::optional<Value> value = {};
 };
 
-/// Numbers of which some do not exist: NaN is written as null.
+/// Numbers that may be missing: NaN is written as null.
 struct Masked {
   std::vector<float> values = {};
 };
 
-/// A struct with `describe` and a name for its type.
+/// A struct with `describe` and a type name.
 template <typename Answer>
 concept Described = requires { Answer::kName; };
 
@@ -49,10 +49,10 @@ struct IsMap : std::false_type {};
 template <typename Value>
 struct IsMap<std::map<std::string, Value>> : std::true_type {};
 
-/// Quoted and escaped; bytes that are not UTF-8 as <0xE3>.
+/// Quoted and escaped; invalid UTF-8 bytes become <0xE3>.
 std::string json_string(std::string_view bytes);
 
-/// A token's text in valid UTF-8, and its bytes in hex where the text cannot hold them.
+/// A token's text in valid UTF-8, and its bytes in hex if the text cannot hold them.
 std::string token_text(std::string_view bytes);
 std::optional<std::string> token_hex(std::string_view bytes);
 

@@ -13,7 +13,7 @@
 
 namespace heed {
 
-/// A line before the answer: how far the work is.
+/// A line before the answer, with the progress of the work.
 struct FlowProgressAnswer {
   static constexpr const char* kName = "FlowProgress";
   FlowWork work = FlowWork::kLayers;
@@ -91,7 +91,7 @@ struct FlowAnswer {
   static constexpr const char* kName = "Flow";
   std::string by = {};
   Flow flow = {};
-  std::optional<std::int64_t> tried = {};  // by effect: edges that were removed in turn
+  std::optional<std::int64_t> tried = {};  // by effect: edges removed one after the other
   template <typename Fields>
   void describe(Fields& field) const {
     const auto all = [](const auto& items, auto make) {
@@ -141,7 +141,7 @@ struct FlowTestAnswer {
   static constexpr const char* kName = "FlowTest";
   Stack stack = Stack::kSelf;
   std::int64_t position = 0;
-  std::optional<WordAnswer> word = {};  // whose log-probability the effects are of
+  std::optional<WordAnswer> word = {};  // the word whose log-probability is measured
   std::vector<HiddenTokenAnswer> hidden = {};
   std::int64_t not_hidden = 0;
   Nullable<double> rank_correlation = {};
@@ -158,8 +158,8 @@ struct FlowTestAnswer {
 
 enum class GraphFormat : std::uint8_t { kJson, kGraphMl, kDot };
 
-/// Nodes are columns at a level ("5:199": token 199 behind the fifth layer from below; "0:199": the
-/// token itself), edges go upward, with the flow's share as `weight`; `by` says what it is. JSON is
+/// Nodes are columns at a level ("5:199": token 199 after the fifth layer; "0:199": the token
+/// itself). Edges go upward, with the flow's share as `weight`; `by` names its meaning. JSON is
 /// networkx's node-link form.
 std::string flow_graph(const Flow& flow, const Session& session, std::string_view by,
                        GraphFormat format);

@@ -1,4 +1,4 @@
-// What is asked of a flow into a token.
+// Questions about a flow into a token.
 #include "heed/error.h"
 #include "inspect/answers/questions.h"
 #include "inspect/rows/words.h"

@@ -1,4 +1,4 @@
-// What is asked of heads beyond their scores on the text, and what changed between two sessions.
+// Questions about heads beyond their scores on the text, and about changes between two sessions.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -39,7 +39,7 @@ SimilarAnswer answer_similar(const LiveSession& session, Stack stack, const Patt
 
 namespace {
 
-// 64 rows cost as much as one; 8 blocks of 4,993 rows are a tenth of the work.
+// 64 rows cost as much as one; 8 blocks are a tenth of the work for 4,993 rows.
 constexpr std::int64_t kRowsAtOnce = 64;
 constexpr std::int64_t kMostBlocks = 8;
 
@@ -55,7 +55,7 @@ std::string size_text(const LiveSession& session, Stack stack) {
   return fmt::format("{} queries, {} keys", size.queries, size.keys);
 }
 
-// The first rows of the blocks that are compared, evenly over the text.
+// The first rows of the compared blocks, spread evenly over the text.
 std::vector<std::int64_t> block_begins(std::int64_t queries) {
   const std::int64_t all = (queries + kRowsAtOnce - 1) / kRowsAtOnce;
   const std::int64_t count = std::min(all, kMostBlocks);
@@ -81,7 +81,7 @@ double weight_on(std::span<const float> row, const TokenRange& keys) {
   return sum;
 }
 
-// All weight on a key without a counterpart counts as moved.
+// The whole weight of a key without a counterpart counts as moved.
 double weight_moved(std::span<const float> a, std::span<const float> b,
                     const Alignment& alignment) {
   double alone_a = weight_on(a, {0, std::ssize(a)});
@@ -114,13 +114,14 @@ Cells rows_of(const LiveSession& session, const Place& place, std::int64_t begin
                       cancel);
 }
 
-// Runs `moved` on each head.
+// Runs `moved` on each head of the layers that are kept.
 template <typename Moved>
-std::vector<ChangedHeadAnswer> changed_heads(const StackShape& shape, std::int64_t rows,
-                                             Moved moved) {
+std::vector<ChangedHeadAnswer> changed_heads(const Session& session, Stack stack,
+                                             std::int64_t rows, Moved moved) {
+  const StackShape& shape = session.at(stack).shape;
   std::vector<ChangedHeadAnswer> heads;
   for (int layer = 0; layer < shape.layers; ++layer)
-    for (int head = 0; head < shape.heads; ++head) {
+    for (int head = 0; head < shape.heads && session.keep.has(layer); ++head) {
       const Place place{shape.stack, layer, head};
       heads.push_back({place, moved(place) / static_cast<double>(rows)});
     }
@@ -137,7 +138,7 @@ ChangesAnswer aligned_changes(const LiveSession& session, const LiveSession& fro
                         rows_of(session, place, 0, length_b, cancel), alignment);
   };
   const std::int64_t rows = std::ssize(alignment.pairs);
-  return {rows, changed_heads(session.session().at(stack).shape, rows, moved)};
+  return {rows, changed_heads(session.session(), stack, rows, moved)};
 }
 
 bool is_as_long(const LiveSession& session, const LiveSession& from, Stack stack) {
@@ -199,7 +200,7 @@ ChangesAnswer answer_changes(const LiveSession& session, const LiveSession& from
                           rows_of(session, place, begin, end_of(begin), cancel));
     return sum;
   };
-  return {rows, changed_heads(session.session().at(stack).shape, rows, moved)};
+  return {rows, changed_heads(session.session(), stack, rows, moved)};
 }
 
 }  // namespace heed

@@ -12,8 +12,8 @@
 
 namespace heed {
 
-/// The scores of a head by name: without those that are not there, and without those that look
-/// ahead where nobody can.
+/// The scores of a head by name, without undefined ones and without those that look ahead in causal
+/// attention.
 template <typename Fields>
 void describe_scores(Fields& field, const std::vector<double>& values, bool causal) {
   for (std::size_t i = 0; i < score_infos().size(); ++i) {
@@ -24,7 +24,7 @@ void describe_scores(Fields& field, const std::vector<double>& values, bool caus
   }
 }
 
-/// Sink-adjusted.
+/// The sink-adjusted scores.
 struct AdjustedAnswer {
   static constexpr const char* kName = "Adjusted";
   std::vector<double> values = {};
@@ -58,7 +58,7 @@ struct OrderAnswer {
   }
 };
 
-/// What a pair or a cross-attention has besides; neither of one text.
+/// Additional scores of a pair or a cross-attention.
 template <typename Fields>
 void describe_sides(Fields& field, const HeadScores& head) {
   field("shares", head.shares ? std::optional(SharesAnswer{*head.shares}) : std::nullopt);
@@ -85,7 +85,7 @@ struct LayerHeadsAnswer {
   Stack stack = Stack::kSelf;
   int layer = 0;
   std::vector<HeadAnswer> heads = {};
-  std::optional<std::int64_t> done = {}, of = {};  // in a stream: layers that are there, of all
+  std::optional<std::int64_t> done = {}, of = {};  // in a stream: finished layers, and all layers
   template <typename Fields>
   void describe(Fields& field) const {
     field("stack", std::string(stack_name(stack)));
@@ -156,7 +156,7 @@ struct NextAnswer {
   std::int64_t position = 0;
   std::vector<WordAnswer> words = {};
   RestWordsAnswer rest = {};
-  std::optional<bool> masked = {};  // the token at the position was covered
+  std::optional<bool> masked = {};  // the token at the position was masked
   template <typename Fields>
   void describe(Fields& field) const {
     field("stack", std::string(stack_name(stack)));

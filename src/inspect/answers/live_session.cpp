@@ -17,8 +17,8 @@ namespace {
 constexpr std::int64_t kNextWords = 16;
 constexpr std::int64_t kKeptLogits = std::int64_t{1} << 24;  // 64 MB while the pass runs
 
-constexpr std::int64_t kKeptWrites = std::int64_t{1} << 27;   // 128 MB a session
-constexpr std::int64_t kKeptCarried = std::int64_t{1} << 25;  // 32 MB a session
+constexpr std::int64_t kKeptWrites = std::int64_t{1} << 27;   // 128 MB per session
+constexpr std::int64_t kKeptCarried = std::int64_t{1} << 25;  // 32 MB per session
 
 // What is kept beside the attentions; logits become words as soon as the pass has ended.
 const SessionOptions kLiveOptions = {.streams = true};
@@ -251,7 +251,7 @@ void LiveSession::score_layer(std::size_t index, const std::function<bool()>& st
   });
 }
 
-// The layer in view, else the first that is missing.
+// The layer in view if it is missing, else the first missing layer.
 std::optional<std::size_t> LiveSession::next_layer() const {
   const std::scoped_lock lock(guard_);
   if (progress_.failed) return {};

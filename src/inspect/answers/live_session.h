@@ -1,4 +1,4 @@
-// A session that grows: tokens first, then Q, K, V and lse when the pass ends, then statistics.
+// A session that grows: first tokens, then Q, K, V and lse when the pass ends, then statistics.
 #pragma once
 
 #include <atomic>
@@ -25,11 +25,11 @@ namespace heed {
 
 using LayerHeads = std::shared_ptr<const std::vector<HeadStatistics>>;
 
-/// Written by one thread that works on it, read by many.
+/// Written by one worker thread, read by many threads.
 class LiveSession {
  public:
-  /// A session that `model`, which must outlive it, has yet to run; or one that is whole already:
-  /// it was opened from arrays, or `ran_by`, which must outlive it, has run it with its streams.
+  /// A session that `model`, which must outlive it, will run; or a finished one, opened from arrays
+  /// or run with its streams by `ran_by`, which must outlive it.
   LiveSession(std::string id, SessionInput input, Session session, const LoadedModel& model);
   LiveSession(std::string id, SessionInput input, Session session,
               const LoadedModel* ran_by = nullptr);
@@ -37,20 +37,20 @@ class LiveSession {
   const std::string id;
   const SessionInput input;
   Views views;
-  std::atomic<std::size_t> in_view = 0;  // the layer whose statistics come first
-  std::atomic<bool> dropped = false;     // nobody wants its work any more
+  std::atomic<std::size_t> in_view = 0;  // the layer whose statistics are computed first
+  std::atomic<bool> dropped = false;     // its result is no longer wanted
 
   std::optional<std::int64_t> memory = {};  // SessionOptions::memory of its pass
   std::string derived_from = {};            // the session that this one's edits were made to
 
-  /// What runs its passes; throws kUnsupported for a session that has none.
+  /// The model for its passes; throws kUnsupported if it has none.
   const LoadedModel& require_model() const;
-  /// Null where it is of arrays.
+  /// Null if opened from arrays.
   const LoadedModel* model() const { return model_; }
-  /// What a second pass wrote: these rows, or all of them, which are kept where they are small.
+  /// The writes from a second pass: these rows, or all of them, which are cached if small.
   std::shared_ptr<const Writes> writes(const StreamRows& rows) const;
 
-  /// Tokens, stacks and model: what is known before the pass.
+  /// Tokens, stacks and model: known before the pass.
   const Session& session() const { return session_; }
   const std::vector<StackShape>& shapes() const { return shapes_; }
   MatrixSize size(Stack stack) const { return session_.size(stack); }
@@ -59,7 +59,7 @@ class LiveSession {
   const Place& place_of(std::size_t index) const { return places_.at(index); }
   std::size_t index_of(Stack stack, int layer) const;
 
-  /// Where the work stands; each step is a new version.
+  /// The progress of the work; each step is a new version.
   struct Progress {
     std::int64_t version = 0;
     bool ready = false;
@@ -69,32 +69,33 @@ class LiveSession {
     bool scored = false;                  // all that are kept are there
   };
   Progress progress() const;
-  /// Waits for another version than `seen`, at most `time`.
+  /// Waits until the version differs from `seen`, at most `time`.
   Progress wait(std::int64_t seen, std::chrono::milliseconds time) const;
   bool pass_ended() const;
 
   /// The place's layer, which keeps the session alive; the pass must have ended.
   const LayerAttention& layer(const Place& place) const;
-  /// The same; or as what its weights carry, which is computed, and kept while it is asked for.
-  /// Keeps nothing alive but itself.
+  /// The same, or with carried amounts as weights, which are computed and cached while in use.
+  /// Keeps only itself alive.
   std::shared_ptr<const LayerAttention> layer_as(Quantity quantity, const Place& place,
                                                  Cancel& cancel) const;
-  /// Its heads' statistics; null where they are still to come.
+  /// The statistics of its heads; null if still to come.
   LayerHeads heads(Stack stack, int layer) const;
   /// Every head's scores; all layers must have been scored.
   std::vector<HeadScores> scores() const;
-  /// Scores that take passes of the model; the pass must have ended.
+  /// Scores that need passes of the model; the pass must have ended.
   LateScores& late() { return late_; }
   const LateScores& late() const { return late_; }
-  /// The head to begin with in a stack; all layers must have been scored.
+  /// The head to show first in a stack; all layers must have been scored.
   ChosenHead chosen(Stack stack) const;
-  /// Names what is kept of a head elsewhere.
+  /// The cache key of a head.
   std::string head_name(const Place& place) const;
-  /// The words after a position; kNotFound where they were not kept.
+  /// The words after a position; kNotFound if they were not kept.
   const NextWords& next(std::int64_t position) const;
   bool keeps_next(std::int64_t position) const;
 
-  /// The next piece of work: the pass, or one layer's statistics; false when all is done.
+  /// Does the next piece of work: the pass, or one layer's statistics; false when everything is
+  /// done.
   bool work(const std::function<bool()>& stop, Overviews& overviews);
 
  private:
@@ -116,10 +117,10 @@ class LiveSession {
   std::size_t kept_layers_ = 0;
   mutable std::mutex writing_;  // of writes_
   mutable std::shared_ptr<const Writes> writes_;
-  mutable std::timed_mutex weighing_;  // of carried_
+  mutable std::timed_mutex weighing_;  // guards carried_
   mutable RecentCache<LayerAttention> carried_;
-  std::vector<NextWords> next_;  // of every position, or of the last alone
-  mutable std::mutex guard_;     // of progress_
+  std::vector<NextWords> next_;  // for every position, or only the last
+  mutable std::mutex guard_;     // guards progress_
   mutable std::condition_variable changed_;
   Progress progress_;
 };

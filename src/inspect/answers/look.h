@@ -1,5 +1,5 @@
-// What `heed look --format json` writes. Lists are made item by item: a whole text's weights need
-// no second copy.
+// The output of `heed look --format json`. Lists are written item by item, so a whole text's
+// weights need no second copy.
 #pragma once
 
 #include "inspect/answers/cells.h"
@@ -7,7 +7,7 @@
 
 namespace heed {
 
-/// A token of a look: as a text, since programs look it up by its index.
+/// A token of a look, as text, since programs find it by its index.
 struct LookTokenAnswer {
   static constexpr const char* kName = "LookToken";
   std::int64_t index = 0;
@@ -22,7 +22,7 @@ struct LookTokenAnswer {
   }
 };
 
-/// A weight and the token at its other end, which is a key of a row and a query of a column.
+/// A weight and the token at its other end: the key in a row, the query in a column.
 struct LookWeightAnswer {
   static constexpr const char* kName = "LookWeight";
   const char* side = "key";

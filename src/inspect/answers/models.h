@@ -1,4 +1,4 @@
-// What is served: models, their stacks, scores and limits.
+// The served models, with stacks, scores and limits.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct StackAnswer {
   }
 };
 
-/// The heads of a stack that a saved page holds.
+/// The heads of a stack that a saved page contains.
 struct HeldStackAnswer {
   static constexpr const char* kName = "HeldStack";
   Stack stack = Stack::kSelf;
@@ -60,9 +60,9 @@ struct ModelAnswer {
   std::vector<StackAnswer> stacks = {};
   bool takes_pair = false;
   bool takes_target = false;
-  bool runs = false;  // there is a model to run: words and effects may be asked for
+  bool runs = false;  // a model can run: words and effects can be computed
   std::optional<std::vector<HeldStackAnswer>> held = {};  // in a saved page
-  /// There: words, flow, why or anatomy, where the file answers it.
+  /// In a saved page: words, flow, why or anatomy, if the file contains its answer.
   std::optional<std::string> held_view = {};
   template <typename Fields>
   void describe(Fields& field) const {
@@ -122,7 +122,7 @@ struct PictureAnswer {
   static constexpr const char* kName = "Picture";
   std::string format = {};
   int width = 0;
-  std::optional<std::string> panel = {};  // of the view, alone
+  std::optional<std::string> panel = {};  // only this panel of the view
   template <typename Fields>
   void describe(Fields& field) const {
     field("format", format);
@@ -134,13 +134,13 @@ struct PictureAnswer {
 struct ModelsAnswer {
   static constexpr const char* kName = "Models";
   std::string version = {};
-  std::vector<ModelAnswer> models = {};  // the first is served
+  std::vector<ModelAnswer> models = {};  // the first one is served
   Nullable<std::string> text = {};
-  std::optional<std::string> pair = {}, target = {}, stack = {};  // what the page begins with
+  std::optional<std::string> pair = {}, target = {}, stack = {};  // initial content of the page
   LimitsAnswer limits = {};
   std::vector<ScoreAnswer> scores = {};
   std::optional<PictureAnswer> picture = {};
-  std::optional<std::vector<std::int64_t>> steps = {};  // of a run that is watched: its models
+  std::optional<std::vector<std::int64_t>> steps = {};  // of a watched training run: its models
   template <typename Fields>
   void describe(Fields& field) const {
     field("heed", version);

@@ -19,34 +19,34 @@ namespace heed {
 
 ModelAnswer answer_model(const std::string& name, bool built_in, const ModelInfo& info);
 ModelAnswer answer_model(const LoadedModel& model);
-/// Of a session without a model at hand.
+/// For a session without a model.
 ModelAnswer answer_model(const Session& session);
-/// The scores that heads of some stack may have.
+/// The scores that heads of some stack can have.
 std::vector<ScoreAnswer> answer_scores(const std::vector<StackShape>& shapes);
 
 ErrorAnswer answer_error(std::exception_ptr exception);
 SessionAnswer answer_session(const LiveSession& session);
 ChosenAnswer answer_chosen(const ChosenHead& chosen);
-/// The statistics of a layer that are there.
+/// The finished statistics of a layer.
 LayerHeadsAnswer answer_layer(const LiveSession& session, Stack stack, int layer);
-/// The layers of a stack that are there, or one of them.
+/// The finished layers of a stack, or one of them.
 HeadsAnswer answer_heads(const LiveSession& session, Stack stack, std::optional<int> layer);
 /// The `top` next words after a position.
 NextAnswer answer_next(const LiveSession& session, Stack stack, std::int64_t position,
                        std::int64_t top);
 
 WordAnswer answer_word(const NextWord& word);
-/// The same from the residual stream, which knows every position and as many words as are wanted;
-/// `masked`: where the token at the position is covered.
+/// The same from the residual stream, for any position and any number of words; `masked`: with the
+/// token at the position masked.
 NextAnswer answer_words_at(const LiveSession& session, Stack stack, std::int64_t position,
                            std::int64_t top, bool masked = false,
                            const std::atomic<bool>* stopped = nullptr);
-/// The logits of all words there.
+/// The logits of all words at that position.
 std::vector<float> word_logits(const LiveSession& session, std::int64_t position, bool masked,
                                const std::atomic<bool>* stopped = nullptr);
 
-/// Throws kUnsupported where the session's words cannot be asked for: there is no model to ask, or
-/// it has none.
+/// Throws kUnsupported if the session's words are not available: it has no model, or the model has
+/// no vocabulary.
 void require_words(const char* op, const LiveSession& session);
 
 using Check = std::function<void()>;  // called between pieces of work; may throw
@@ -55,17 +55,17 @@ using Check = std::function<void()>;  // called between pieces of work; may thro
 WordsAnswer answer_words(const LiveSession& session, Stack stack, const Check& check);
 LensAnswer answer_lens(const LiveSession& session, Stack stack, const LensRequest& request,
                        const Check& check);
-/// What an encoder-decoder would write by itself: all texts of a beam search.
+/// The output of an encoder-decoder by itself: all texts of a beam search.
 BeamsAnswer answer_beams(const LiveSession& session, std::int64_t beams, std::int64_t most_tokens,
                          const Check& check);
 
-/// How a flow's moves are weighed.
+/// How a flow's moves are weighted.
 enum class FlowBy : std::uint8_t { kRollout, kEffect };
 FlowAnswer answer_flow(const LiveSession& session, const FlowRequest& request, FlowBy by,
                        const Check& check, const OnFlowWork& told = {});
 FlowTestAnswer answer_flow_test(const LiveSession& session, const FlowRequest& request,
                                 const Check& check, const OnFlowWork& told = {});
-/// A head's scores of kind `from`, which must not be kText: those come with the statistics.
+/// A head's scores of kind `from`, which must not be kText, because those come with the statistics.
 LateScoresAnswer answer_late(LiveSession& session, const Place& place, ScoreFrom from,
                              Cancel& cancel);
 EvidenceAnswer answer_evidence(LiveSession& session, const EvidenceRequest& request,
@@ -74,7 +74,7 @@ SimilarAnswer answer_similar(const LiveSession& session, Stack stack, const Patt
                              Cancel& cancel);
 /// `from` is A and the session B.
 AlignmentAnswer answer_alignment(const LiveSession& session, const LiveSession& from);
-/// Throws kInvalidArgument where the sessions differ in heads, or in the number of tokens and
+/// Throws kInvalidArgument if the sessions differ in heads, or differ in the number of tokens and
 /// cannot be aligned by words.
 void check_same_heads(const LiveSession& session, const LiveSession& from, Stack stack);
 /// A head's change is the mean over rows of sum_j |p_ij - p'_ij| / 2: the share of a row's weight
@@ -83,7 +83,7 @@ void check_same_heads(const LiveSession& session, const LiveSession& from, Stack
 ChangesAnswer answer_changes(const LiveSession& session, const LiveSession& from, Stack stack,
                              Cancel& cancel);
 
-/// Rows or columns [begin, end) of one head. `rule` says which keys get an arc.
+/// Rows or columns [begin, end) of one head. `rule` selects the keys with an arc.
 struct LineRequest {
   Place place;
   Quantity quantity = Quantity::kWeight;
@@ -91,7 +91,7 @@ struct LineRequest {
   std::int64_t end = 0;
   LargestRule rule = {};
 };
-/// The mean of the rows, the sum of the columns.
+/// The mean over rows, or the sum over columns.
 RowAnswer answer_row(const LiveSession& session, const LineRequest& request, Cancel& cancel);
 ColumnAnswer answer_column(const LiveSession& session, const LineRequest& request, Cancel& cancel);
 
@@ -117,7 +117,7 @@ struct WhyRequest {
 WhyAnswer answer_why(const LiveSession& session, const WhyRequest& request);
 OriginsAnswer answer_origins(const LiveSession& session, const OriginsRequest& request);
 EffectAnswer answer_effect(const LiveSession& session, const WhyRequest& request, std::int64_t top);
-/// The output that edits at a query of this stack change, with them and without.
+/// The output that edits at a query of this stack affect, with and without them.
 TrialAnswer answer_trial(const LiveSession& session, const Edits& edits, const WhyRequest& at,
                          std::int64_t top);
 AnatomyAnswer answer_anatomy(const LiveSession& session, const WhyRequest& window);

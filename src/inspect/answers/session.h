@@ -1,4 +1,4 @@
-// A session: its tokens, how far it is, what went wrong.
+// A session: its tokens, progress and error.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct TokenAnswer {
   }
 };
 
-// The first token of each unit. Without characters, each token is one or has several.
+// The first token of each unit. Characters are omitted if each token is one character or several.
 struct UnitsAnswer {
   static constexpr const char* kName = "TokenUnits";
   TokenUnits units = {};
@@ -106,11 +106,11 @@ struct SessionAnswer {
   std::string session = {};
   std::string model = {};
   std::string text = {};
-  std::optional<std::string> pair = {}, target = {};  // as they were given
+  std::optional<std::string> pair = {}, target = {};  // as given
   std::optional<std::string> edits = {}, derived_from = {};
   std::string state = {};  // running, ready or failed
   std::optional<ErrorAnswer> error = {};
-  std::int64_t heads_done = 0;  // layers whose statistics are there
+  std::int64_t heads_done = 0;  // layers with finished statistics
   std::vector<TokenAnswer> tokens = {};
   std::optional<std::vector<TokenAnswer>> key_tokens = {};
   UnitsAnswer units = {};                     // of tokens

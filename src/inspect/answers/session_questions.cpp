@@ -1,4 +1,4 @@
-// What is asked of a session as a whole: its tokens, statistics, next words.
+// Questions about a whole session: its tokens, statistics, next words.
 #include <algorithm>
 #include <cmath>
 #include <new>

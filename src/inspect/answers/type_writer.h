@@ -1,4 +1,4 @@
-// TypeScript's types of the answers, from the same descriptions as their JSON.
+// TypeScript types of the answers, from the same descriptions as their JSON.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace heed {
 
 class TypeWriter {
  public:
-  /// Declares the answer's interface, and before it those that it needs.
+  /// Declares the answer's interface, after those that it uses.
   template <Described Answer>
   void declare() {
     if (!declared_.insert(Answer::kName).second) return;

@@ -1,4 +1,4 @@
-// One table reads and writes addresses; tests/vectors/addresses.json holds it in both languages.
+// One table reads and writes addresses; tests/vectors/addresses.json checks both languages.
 #include "heed/inspect/view.h"
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ std::string listed(const Items& items, Name name) {
         .expected = expected});
 }
 
-// "cross.L2.H4", or "H4": what it does not say is as of the place before it.
+// "cross.L2.H4", or "H4": missing parts are those of the previous place.
 std::optional<ViewPlace> read_place(std::string_view part, const ViewPlace* before) {
   ViewPlace place = before != nullptr ? *before : ViewPlace();
   const std::size_t head_at = part.rfind('.') + 1;  // 0 without a dot

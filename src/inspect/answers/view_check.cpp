@@ -1,4 +1,4 @@
-// Whether a session has what an address names.
+// Checks whether a session has everything that an address names.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -42,7 +42,7 @@ void check_score(const char* part, const char* count, const std::string& name,
           .expected = fmt::format("{} of {}", count, fmt::join(names, ", "))});
 }
 
-// That there is what the view is compared with.
+// Checks that the other side of the comparison exists.
 void check_versus(const ViewAddress& view, const Session& session) {
   if (view.versus.empty()) return;
   const Versus versus = read_versus(view.versus).value_or(Versus{});

@@ -80,7 +80,7 @@ std::string number_text(const std::optional<Value>& value) {
   return value ? fmt::format("{}", *value) : "";
 }
 
-// "0.7": at most four digits behind the point.
+// "0.7": at most four digits after the point.
 bool read_fraction(double& number, std::string_view text, double most) {
   const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
   const std::string_view whole = text.substr(0, text.find('.'));
@@ -100,7 +100,7 @@ std::ptrdiff_t character_count(std::string_view text) {
       text, [](char letter) { return (static_cast<unsigned char>(letter) & 0xC0) != 0x80; });
 }
 
-// Browsers write most of a text as %E2%80%A6; nothing below is a letter of the grammar.
+// Browsers write most characters of a text as %E2%80%A6; no character below is part of the grammar.
 bool is_plain(char letter) {
   const bool is_alphanumeric = (letter >= '0' && letter <= '9') ||
                                (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z');

@@ -1,4 +1,4 @@
-// The parts behind the heads of an address, as view.cpp reads and writes them.
+// The parts of an address after the heads, as used by view.cpp.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace heed {
 
-/// How a part is read (false: it is wrong), and written (empty: it is left out).
+/// How a part is read (false: invalid) and written (empty: omitted).
 struct ViewPart {
   std::string_view name;
   const char* expected;
@@ -20,14 +20,14 @@ struct ViewPart {
   std::string (*write)(const ViewAddress& view);
 };
 
-/// In the order in which addresses have them.
+/// In the order within addresses.
 std::span<const ViewPart> view_parts();
 
-inline constexpr std::size_t kPlaceDigits = 4;  // of the number of a layer or a head
-/// A number of at most so many digits, without a sign.
+inline constexpr std::size_t kPlaceDigits = 4;  // digits of a layer's or head's number
+/// A number of at most this many digits, without a sign.
 std::optional<std::int64_t> address_number(std::string_view text, std::size_t digits);
 
-/// False where it does not parse.
+/// False if it does not parse.
 bool read_filter(ViewAddress& view, std::string_view text);
 std::string filter_text(const ViewAddress& view);
 

@@ -1,4 +1,4 @@
-// What is asked of a head's weights: rows, columns, arcs, margins, single cells.
+// Questions about a head's weights: rows, columns, arcs, margins, single cells.
 #include <cmath>
 #include <limits>
 
@@ -20,7 +20,7 @@ std::vector<KeyAnswer> keys_of(const Largest& largest) {
   return keys;
 }
 
-// The sum of several lines; an entry that all of them mask stays masked.
+// The sum of several lines; an entry stays masked if all of them mask it.
 class Folded {
  public:
   explicit Folded(std::int64_t length)
@@ -44,7 +44,7 @@ class Folded {
   std::vector<bool> visible_;
 };
 
-// Calls `use` with the rectangles of at most 64 rows, or columns, that make up the request.
+// Calls `use` for rectangles of at most 64 rows (or columns) that together cover the request.
 template <typename Use>
 void visit_cells(const LiveSession& session, const LineRequest& request, bool rows, Cancel& cancel,
                  Use use) {

@@ -1,4 +1,4 @@
-// Why a weight is what it is, what a session's edits are, and what one of them would do.
+// Why a weight has its value, which edits a session has, and what one edit would change.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace heed {
 
-/// One answer an item.
+/// Makes one answer per item.
 template <typename Answer, typename Item>
 std::vector<Answer> answers_of(const std::vector<Item>& items) {
   std::vector<Answer> answers;

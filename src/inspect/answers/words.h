@@ -1,4 +1,4 @@
-// What the model says word by word: how likely each token was, the lens, branches, beams.
+// Word by word: how likely each token was, the lens, branches, beams.
 #pragma once
 
 #include <cmath>
@@ -41,7 +41,7 @@ struct WordsAnswer {
     if (!tokens.empty()) nats /= static_cast<double>(tokens.size());
     field("stack", std::string(stack_name(stack)));
     field("tokens", tokens);
-    field("nats", nats);  // a token
+    field("nats", nats);  // per token
     field("first_choices", first_choices);
   }
 };
@@ -88,7 +88,7 @@ struct LensAnswer {
   std::vector<LensLevelAnswer> levels = {};
   std::vector<WordAnswer> answers = {};
   bool has_blocks = false, judged_all = false;
-  std::optional<double> difference = {};  // the last level and the pass itself, in probability
+  std::optional<double> difference = {};  // last level against the pass itself, in probability
   template <typename Fields>
   void describe(Fields& field) const {
     field("stack", std::string(stack_name(stack)));
@@ -102,7 +102,7 @@ struct LensAnswer {
   }
 };
 
-/// A line of a branch's answer while it is written.
+/// One line of a branch's answer, sent while it is generated.
 struct BranchTokenAnswer {
   static constexpr const char* kName = "BranchToken";
   TokenId id = 0;
@@ -135,7 +135,7 @@ struct HypothesisAnswer {
   static constexpr const char* kName = "Hypothesis";
   double score = 0, log_probability = 0;
   std::string stopped = {};
-  std::int64_t shared = 0;  // its first tokens that a better one has, too
+  std::int64_t shared = 0;  // how many of its first tokens a better text has too
   std::vector<BranchTokenAnswer> tokens = {};
   template <typename Fields>
   void describe(Fields& field) const {

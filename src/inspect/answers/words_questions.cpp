@@ -1,4 +1,4 @@
-// What is asked of a session's words: how likely they were, the lens, beams.
+// Questions about a session's words: how likely they were, the lens, beams.
 #include <algorithm>
 #include <cmath>
 
@@ -41,7 +41,7 @@ LensLevelAnswer answer_level(const LensLevel& level, const Tokenizer* tokenizer)
   return answer;
 }
 
-// How far the last level is from what the pass itself gave, where that was kept.
+// The difference between the last level and the pass's own result, if that was kept.
 std::optional<double> difference_of(const LiveSession& live, const Lens& lens) {
   std::optional<double> largest;
   for (std::size_t at = 0; at < lens.levels.back().cells.size(); ++at) {
@@ -64,7 +64,7 @@ struct StopListener final : GenerateListener {
   const Check& check;
 };
 
-// How many first tokens a text has in common with any of those before it.
+// How many first tokens a text shares with any earlier one.
 std::int64_t shared_tokens(const std::vector<HypothesisAnswer>& before, const Generated& text) {
   std::int64_t most = 0;
   for (const HypothesisAnswer& other : before) {

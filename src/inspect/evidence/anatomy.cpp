@@ -33,7 +33,7 @@ Tensor identity(std::int64_t size) {
   return one;
 }
 
-// What the model has of it: what is read, and its projections as matrices.
+// Reads the model's parts: the input, and its projections as matrices.
 void read_model(const Session& session, const LoadedModel& model,
                 const std::vector<std::int64_t>& queries, const std::vector<std::int64_t>& keys,
                 Anatomy& anatomy) {
@@ -65,7 +65,7 @@ void read_model(const Session& session, const LoadedModel& model,
   }
 }
 
-// What one query is, sees and is given beside the product.
+// Reads what enters one query's row besides the product.
 void read_row(const LayerAttention& layer, const HeadRows& rows, std::int64_t query,
               const std::vector<std::int64_t>& keys, Anatomy& answer) {
   answer.q.emplace_back(rows.query(query).begin(), rows.query(query).end());

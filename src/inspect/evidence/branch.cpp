@@ -53,7 +53,7 @@ GenerateArgs args_of(const Session& session, const LoadedModel& model,
       .sampling = {.temperature = 0}};
   args.prompts.front().push_back(request.word);
   follow_folder(model, args, {{"temperature"}});
-  args.rules.forced_last = {};  // of a text's end: a branch is shown as far as there is room
+  args.rules.forced_last = {};  // for the end of a text; a branch just stops when out of room
   if (session.info.reads_source()) args.sources = {ids_of(session.key_tokens)};
   return args;
 }

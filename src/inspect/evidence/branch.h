@@ -1,4 +1,4 @@
-// What the model would go on with, had another word come: a branch of the text.
+// How the model would continue after another word: a branch of the text.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 namespace heed {
 
 struct BranchRequest {
-  std::int64_t position = 0;  // the text up to and with this token stays
-  TokenId word = 0;           // and this word comes next
+  std::int64_t position = 0;  // the text up to and including this token is kept
+  TokenId word = 0;           // followed by this word
   std::int64_t most_tokens = 27;
 };
 
-/// Throws kUnsupported where the session's pass was edited.
+/// Throws kUnsupported if the session's pass was edited.
 void require_unedited(const char* op, const Session& session);
 
 struct BranchToken {
@@ -25,17 +25,17 @@ struct BranchToken {
   std::string bytes;
 };
 
-/// Written word by word, always the likeliest under the penalties and rules of the model's folder;
-/// the first one is the word that was asked for. It ends at its line end, where the model or a stop
-/// string of the folder ends the text, or at the most tokens.
+/// Generated word by word: the likeliest token under the penalties and rules of the model's folder;
+/// the first one is the requested word. Ends at a line end, at the model's end token, at a stop
+/// string of the folder, or at the token limit.
 class Branch {
  public:
-  /// The session and the model must outlive it. Errors: a model that does not write (kUnsupported),
-  /// a position or word that there is not, a model without a further position.
+  /// The session and the model must outlive it. Errors: a model that does not generate
+  /// (kUnsupported), an invalid position or word, a model without a further position.
   Branch(const Session& session, const LoadedModel& model, const BranchRequest& request);
   ~Branch();
 
-  /// The next token; none once the branch has ended.
+  /// The next token; empty once the branch has ended.
   std::optional<BranchToken> next();
   /// "line", "end", "stop", "length" or "positions", once it has ended.
   std::string_view ended() const { return ended_; }

@@ -10,9 +10,9 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kKeysBetween = 1024;  // looked at before the client is asked again
+constexpr std::int64_t kKeysBetween = 1024;  // keys between checks of the client
 
-// The score is computed here, because the row has none for a key that the mask hides.
+// The score is computed here, because the row has none for a masked key.
 DimensionsKey listed(const HeadRows& rows, std::int64_t query, std::int64_t key) {
   const std::vector<double> terms = rows.terms(rows.query(query), rows.key(key));
   DimensionsKey listed{.key = key};
@@ -23,7 +23,7 @@ DimensionsKey listed(const HeadRows& rows, std::int64_t query, std::int64_t key)
   return listed;
 }
 
-// `keys`: those that the query may see, with their weights.
+// `keys`: the keys visible to the query, with their weights.
 std::vector<double> spread(const HeadRows& rows, std::int64_t query, const std::vector<Entry>& keys,
                            Cancel& cancel) {
   const std::size_t width = rows.query(query).size();

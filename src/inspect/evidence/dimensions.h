@@ -1,4 +1,5 @@
-// A row of weights by dimension: the query, its keys, and what each dimension adds to each score.
+// A row of weights by dimension: the query, its keys, and the contribution of each dimension to
+// each score.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +28,10 @@ struct Dimensions {
   double scale = 1;
   std::vector<float> q = {};
   /// How far each dimension's term of the attended keys is from its mean over the row's keys: the
-  /// root of the mean square, by weight. The softmax does not see what all keys share.
+  /// root mean square, weighted. A part that is equal for all keys does not affect the softmax.
   std::vector<double> spread = {};
-  std::vector<DimensionsKey> keys = {};  // the largest weights first, then the key asked for
-  std::int64_t of = 0;                   // keys that the query may see
+  std::vector<DimensionsKey> keys = {};  // largest weights first, then the requested key
+  std::int64_t of = 0;                   // number of visible keys
   std::int64_t rest_count = 0;
   double rest_weight = 0;
 };
@@ -39,7 +40,7 @@ struct DimensionsRequest {
   Place place;
   std::int64_t query = 0;
   std::optional<std::int64_t> key = {};  // listed whatever its weight
-  std::int64_t most = 16;                // keys that are listed for their weight
+  std::int64_t most = 16;                // number of keys listed for their weight
 };
 
 Dimensions dimensions(const Session& session, const DimensionsRequest& request, Cancel& cancel);

@@ -1,5 +1,5 @@
-// The words' direction of each position goes backward through the norms, and each head's output is
-// multiplied with what it has become there: no head's write is spelled out, and no logits.
+// Propagates each position's word direction backward through the norms, and multiplies each head's
+// output with the result: neither the heads' writes nor logits are computed.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -11,7 +11,7 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kKeptBytes = std::int64_t{1} << 28;  // of one piece's writes
+constexpr std::int64_t kKeptBytes = std::int64_t{1} << 28;  // for the writes of one piece
 
 // The mean over all words of their directions in the stream, [C].
 std::vector<double> mean_direction(const Linear& words, std::int64_t width) {
@@ -25,7 +25,7 @@ std::vector<double> mean_direction(const Linear& words, std::int64_t width) {
   return mean;
 }
 
-// The rows [begin, end) of the stream that the words are read from, and where they point.
+// The rows [begin, end) of the stream from which words are read, and their directions.
 class Piece {
  public:
   Piece(const Session& session, const ModelParts& parts, const Writes& writes,

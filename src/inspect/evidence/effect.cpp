@@ -1,4 +1,4 @@
-// What a value did: the write of one edge, and its direct path to the words.
+// The effect of a value: the write of one edge, and its direct path to the words.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,8 @@ Tensor row_of(std::span<const float> values, double weight) {
   return row;
 }
 
-// The norm inside of the branch as it was at the query: of all heads' write together.
+// Applies the norm inside the branch with the query's statistics, which are those of all heads'
+// write together.
 void pass_inside(const BranchParts& branch, const Tensor& heads, Tensor& write) {
   if (!branch.inside) return;
   const FrozenNorm frozen(*branch.inside, branch.attention->parts().out.apply(heads, {}));
@@ -51,7 +52,7 @@ std::vector<Effect::Word> extremes(const Session& session, std::span<const float
   return words;
 }
 
-// Through the norms that follow, held still, to the logits.
+// Through the following norms, held fixed, to the logits.
 void read_words(const Session& session, const ModelParts& parts, const PlaceInStream& at,
                 StreamSum& stream, std::int64_t top, Effect& effect) {
   const StreamParts& own = *at.stream;
@@ -107,7 +108,7 @@ Effect effect(const Session& session, const LoadedModel& model, const Writes& wr
   effect.cosine = lengths > 0 ? dot(write, whole) / lengths : 0;
   StreamSum stream(*at.stream, writes, session, {query});
   stream.pass_branches(at.branch);
-  // The branch itself joins the stream, and its write is followed from there.
+  // The branch itself joins the stream; its write is followed from there.
   stream.pass_write();
   stream.follow(std::move(write));
   read_words(session, parts, at, stream, top, effect);

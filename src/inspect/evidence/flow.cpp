@@ -14,7 +14,7 @@ std::vector<std::int64_t> reached(const std::vector<double>& shares) {
   return nodes;
 }
 
-// The nodes that stand alone: the largest shares, the position and the key that is asked for.
+// The nodes with separate columns: the largest shares, the position and the requested key.
 std::vector<bool> named_nodes(const std::vector<double>& shares, const FlowRequest& request) {
   std::vector<std::int64_t> order(shares.size());
   std::iota(order.begin(), order.end(), 0);
@@ -29,7 +29,7 @@ std::vector<bool> named_nodes(const std::vector<double>& shares, const FlowReque
   return named;
 }
 
-// The end of the nodes of one side that anything came from: of a causal model the position's.
+// The end of the nodes of one side that can contribute: for a causal model, the position's.
 std::int64_t end_of(const std::vector<double>& shares, std::int64_t begin, std::int64_t end) {
   while (end > begin && shares[static_cast<std::size_t>(end - 1)] == 0) --end;
   return end;
@@ -56,7 +56,8 @@ std::vector<FlowColumn> columns_with(const Flow& flow, std::int64_t count) {
   return columns;
 }
 
-// Runs between named tokens take room, too: where shares lie apart, fewer are named.
+// Runs between named tokens also need columns, so if large shares are scattered, fewer tokens are
+// named.
 std::vector<FlowColumn> columns_of(const Flow& flow) {
   constexpr std::int64_t kRuns = 4;
   std::int64_t named = flow.request.named;
@@ -83,7 +84,7 @@ std::vector<double> by_column(const std::vector<double>& shares,
   return sums;
 }
 
-// Every pair of columns between which the mask lets something move, and what does.
+// Every pair of columns between which the mask allows a move, and the amount that moves.
 struct Between {
   std::vector<double> share;  // [columns, columns]
   std::vector<bool> is_edge;
@@ -147,9 +148,9 @@ void tell_step(const FlowMoves& moves, std::size_t step, FlowWork work, const On
   if (told) told(work, static_cast<std::int64_t>(step) + 1, std::ssize(moves.steps().steps));
 }
 
-// What goes down through one layer, and by which single way most of it.
+// The shares after one more layer, and the best single way to each.
 struct Descent {
-  std::vector<double> below, best;  // shares, and of one way
+  std::vector<double> below, best;  // total share, and share of the best way
   std::vector<std::int64_t> over;
 };
 

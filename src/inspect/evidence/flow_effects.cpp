@@ -12,11 +12,11 @@
 namespace heed {
 namespace {
 
-// Keys that a query does not see, as indices of one attention.
+// Keys hidden from a query, as indices of one attention.
 struct Closed {
   Stack stack = Stack::kSelf;
-  int layer = -1;           // -1: every one
-  std::int64_t query = -1;  // -1: every one but the key itself, where these are the same tokens
+  int layer = -1;           // -1: all layers
+  std::int64_t query = -1;  // -1: all queries except the key itself, if these are the same tokens
   std::int64_t key = 0;
 };
 
@@ -33,7 +33,7 @@ Mask mask_of(const Closed& closed) {
   return Mask::custom({.visible = visible, .tile = tile, .name = "closed"});
 }
 
-// Closes keys, and keeps the last state of one token where that is what counts.
+// Hides keys, and keeps the last state of one token if that is measured.
 class ClosingTap final : public Tap {
  public:
   ClosingTap(std::vector<Closed> closed, Stack stack, std::int64_t row,
@@ -63,7 +63,7 @@ class ClosingTap final : public Tap {
   const std::function<void()>& check_;
 };
 
-// The session's tokens as far as they can matter.
+// The session's tokens that can matter.
 Session until(const Session& session, std::int64_t count) {
   Session part;
   part.model = session.model;
@@ -76,7 +76,7 @@ Session until(const Session& session, std::int64_t count) {
   return part;
 }
 
-// Runs the text again and again, each time with something taken away.
+// Runs the text repeatedly, each time with something removed.
 class Trials {
  public:
   Trials(const Session& session, const LoadedModel& model, const FlowRequest& request,
@@ -96,7 +96,7 @@ class Trials {
     outcome.probability = chance_of(outcome.word, row(logits)).probability;
   }
 
-  // The effect of closing these, and what the word's probability is then.
+  // The effect of hiding these, and the word's probability without them.
   HiddenToken without(std::vector<Closed> closed) {
     const Tensor state = state_.share();
     const Tensor logits = run(std::move(closed));
@@ -147,8 +147,8 @@ class Trials {
   const LoadedModel& model_;
   FlowRequest request_;
   const std::function<void()>& check_;
-  bool ahead_;  // later tokens matter, too
-  bool reads_;  // the encoder's tokens of a model that has both sides
+  bool ahead_;  // later tokens matter too
+  bool reads_;  // the encoder's tokens, in a model with both sides
   Session part_;
   Tensor state_;
 };
@@ -193,7 +193,7 @@ struct TriedEdge {
   double share = 0;
 };
 
-// The largest edges of the rollout, over all layers; what stays is none.
+// The largest edges of the rollout over all layers, without the shares that stay.
 std::vector<TriedEdge> largest_edges(FlowMoves& moves, std::int64_t position, std::size_t most,
                                      const OnFlowWork& told) {
   const FlowLevels levels = flow_levels(moves, position, told);

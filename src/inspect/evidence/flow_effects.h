@@ -1,4 +1,4 @@
-// The test of a flow: what it says matters is taken away, and the model runs again.
+// Tests a flow: removes what it says matters, and runs the model again.
 #pragma once
 
 #include <cstdint>
@@ -10,37 +10,37 @@
 
 namespace heed {
 
-/// What the effects are measured on.
+/// The measured outcome.
 struct FlowOutcome {
-  bool has_word = false;  // else the position's last state
-  TokenId word = 0;       // the likeliest at the position
+  bool has_word = false;  // false: the position's last state is measured
+  TokenId word = 0;       // the likeliest one at the position
   double probability = 0;
 };
 
-/// One token hidden from every other one, in every layer; it still sees itself.
+/// One token hidden from all others in every layer; it still sees itself.
 struct HiddenToken {
   std::int64_t node = 0;
   double share = 0;        // of the flow
-  double effect = 0;       // of hiding: on log p of the word, in nats; else |change| / |state|
-  double probability = 0;  // of the word then
+  double effect = 0;       // of hiding it: on the word's log p, in nats; else |change| / |state|
+  double probability = 0;  // the word's probability without it
 };
 
 struct FlowTest {
   FlowOutcome outcome;
   std::vector<HiddenToken> hidden;  // by node
-  std::int64_t not_hidden = 0;      // tokens with a share for which there was no time
-  double rank_correlation = 0;      // Spearman's, of share and |effect|; NaN of fewer than three
+  std::int64_t not_hidden = 0;      // tokens with a share that were not tested for lack of time
+  double rank_correlation = 0;      // Spearman's, of share and |effect|; NaN for fewer than three
 };
 
-/// Reads only the flow's shares. Runs passes until the tokens that they read reach `most_tokens`:
-/// those of the largest shares first.
+/// Reads only the flow's shares. Runs passes until the tokens that they read reach `most_tokens`,
+/// in descending order of share.
 FlowTest test_flow(const Session& session, const LoadedModel& model, const Flow& flow,
                    const std::function<void()>& check, const OnFlowWork& told = {},
                    std::int64_t most_tokens = 100'000);
 
-/// Moves by effect: each of the rollout's largest edges is removed from all heads of its layer, and
-/// a token's moves are spread by |effect|; where no edge of it was tried, all stays. Returns how
-/// many edges were tried.
+/// Weights moves by effect: removes each of the rollout's largest edges from all heads of its
+/// layer, and distributes a token's moves by |effect|; a token without a tested edge keeps
+/// everything. Returns the number of tested edges.
 std::int64_t weigh_by_effect(FlowMoves& moves, const Session& session, const LoadedModel& model,
                              const FlowRequest& request, const std::function<void()>& check,
                              const OnFlowWork& told = {}, std::int64_t most_tokens = 100'000);

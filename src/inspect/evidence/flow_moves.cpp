@@ -8,7 +8,7 @@ namespace heed {
 namespace {
 
 constexpr std::size_t kRowsAtOnce = 64;
-constexpr std::size_t kMostNumbers = std::size_t{1} << 25;  // of kept rows: 128 MiB
+constexpr std::size_t kMostNumbers = std::size_t{1} << 25;  // of cached rows: 128 MiB
 
 FlowStep own_step(const Session& session, Stack stack, int layer, std::int64_t first,
                   double share) {
@@ -19,7 +19,7 @@ FlowStep own_step(const Session& session, Stack stack, int layer, std::int64_t f
           {.layer = &session.at({stack, layer, 0}), .from = first, .to = first, .share = share}}};
 }
 
-// The mean over the heads of some rows.
+// Adds the mean over heads of some rows.
 void add_rows(const FlowPart& part, const std::vector<std::int64_t>& rows,
               const std::function<std::vector<float>&(std::int64_t row)>& into) {
   const std::int64_t heads = part.layer->q.dim(1);

@@ -1,4 +1,4 @@
-// Best first: a way that begins like this holds at most what arrives at its last token.
+// Best first: a way with this beginning has at most the share that arrives at its last token.
 #include <algorithm>
 #include <queue>
 
@@ -7,13 +7,13 @@
 namespace heed {
 namespace {
 
-constexpr std::size_t kMostOpened = 20000;  // ways; shares are so uneven that some dozens do
+constexpr std::size_t kMostOpened = 20000;  // ways; shares are so uneven that a few dozen suffice
 
-// Ways with the same hops so far. `share[l]` stands at their last token at level l.
+// A set of ways with the same hops so far. `share[l]` is their share at the last token at level l.
 struct Begun {
   std::vector<std::int64_t> nodes;
   std::vector<double> share;
-  double bound = 0;  // of all ways that begin so; of one that has ended its share
+  double bound = 0;  // for all ways with this beginning; for a finished one, its share
   bool has_ended = false;
   bool operator<(const Begun& other) const { return bound < other.bound; }
 };
@@ -34,18 +34,18 @@ class Search {
         found.push_back({std::move(way.nodes), way.bound});
         continue;
       }
-      if (opened > kMostOpened) continue;  // what has ended is still found
+      if (opened > kMostOpened) continue;  // finished ways are still collected
       go_on(std::move(way));
     }
     return found;
   }
 
  private:
-  // Lets what arrived stay, and opens the ways that hop on.
+  // Keeps the part that stays, and opens the ways with another hop.
   void go_on(Begun way) {
     const std::int64_t node = way.nodes.back();
     const auto nodes = static_cast<std::size_t>(moves_.steps().nodes());
-    std::vector<std::vector<double>> hops(levels_);  // by the level that they reach
+    std::vector<std::vector<double>> hops(levels_);  // by the level they reach
     for (std::size_t level = 0; level + 1 < levels_; ++level) {
       const double here = way.share[level];
       if (here <= 0) continue;
@@ -79,7 +79,7 @@ class Search {
     }
   }
 
-  static constexpr double kLeast = 1e-5;  // no way of interest holds less
+  static constexpr double kLeast = 1e-5;  // smaller ways are ignored
   FlowMoves& moves_;
   std::size_t levels_;
   std::priority_queue<Begun> open_;

@@ -24,8 +24,8 @@ double dot(const Vector& a, const Vector& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// Turns two columns in their plane until they are orthogonal, the longer one first. Returns false
-// where they are orthogonal within `least`.
+// Rotates two columns within their plane until they are orthogonal, the longer one first. Returns
+// false if they are already orthogonal within `least`.
 bool turn_pair(Vector& a, Vector& b, double least) {
   const double product = dot(a, b);
   if (std::abs(product) <= least) return false;
@@ -36,8 +36,8 @@ bool turn_pair(Vector& a, Vector& b, double least) {
   return true;
 }
 
-// One-sided Jacobi (Hestenes 1958): turns pairs of columns until all are orthogonal. Their lengths
-// are then the singular values, and the columns are the left singular vectors times these.
+// One-sided Jacobi (Hestenes 1958): rotates pairs of columns until all are orthogonal. Their
+// lengths are then the singular values, and the columns are the left singular vectors times these.
 std::vector<Vector> orthogonal(std::vector<Vector> columns, double squares, Cancel& cancel) {
   constexpr int kMostSweeps = 40;  // 5 to 10 are usual
   bool is_done = false;
@@ -61,8 +61,8 @@ std::vector<std::int64_t> nearest(std::int64_t at, std::int64_t count) {
   return found;
 }
 
-// `ranked` are the keys that the query may see. Returns those nearest to `at`, the largest, and the
-// requested one, in order.
+// `ranked` are the visible keys. Returns those nearest to `at`, the largest, and the requested one,
+// in order.
 std::vector<Entry> shown_keys(const std::vector<Entry>& ranked, std::int64_t at,
                               const GeometryRequest& request) {
   std::vector<Entry> near = ranked;
@@ -79,7 +79,7 @@ std::vector<Entry> shown_keys(const std::vector<Entry>& ranked, std::int64_t at,
   return shown;
 }
 
-// A row as scored, or as if its position had turned nothing.
+// A row as scored, or without rotation by position.
 std::vector<float> row_at(std::span<const float> row, std::int64_t position, const Turns& turns,
                           bool still) {
   if (!still) return {row.begin(), row.end()};
@@ -88,7 +88,7 @@ std::vector<float> row_at(std::span<const float> row, std::int64_t position, con
   return {turned_back.begin(), turned_back.end()};
 }
 
-// One list per query, with a product per key.
+// One list per query, with one product per key.
 std::vector<Vector> products(const HeadRows& rows, const Geometry& plane, const Turns& turns,
                              bool still, Cancel& cancel) {
   std::vector<std::vector<float>> keys;
@@ -125,15 +125,15 @@ struct Axis {
 };
 constexpr Axis kAcross{&PlaneQuery::x, &PlaneKey::x}, kUp{&PlaneQuery::y, &PlaneKey::y};
 
-// Gives the axis what `rows` have along `line`, which has a number per key, and takes it off the
-// rows. Returns its squares.
+// Projects `rows` onto `line`, which has a number per key, stores the coordinates in the axis and
+// subtracts them from the rows. Returns their sum of squares.
 double place_along(const Axis& axis, Vector line, std::vector<Vector>& rows, Geometry& plane) {
   const double length = std::sqrt(dot(line, line));
   for (double& number : line) number /= length;
   Vector along;
   for (const Vector& row : rows) along.push_back(dot(line, row));
   const double squares = dot(along, along);
-  const double root = std::sqrt(std::sqrt(squares));  // queries and keys get one length
+  const double root = std::sqrt(std::sqrt(squares));  // gives queries and keys equal length
   for (std::size_t j = 0; j < line.size(); ++j) plane.keys[j].*axis.of_key = root * line[j];
   for (std::size_t i = 0; i < rows.size(); ++i) {
     plane.queries[i].*axis.of_query = along[i] / root;
@@ -142,7 +142,8 @@ double place_along(const Axis& axis, Vector line, std::vector<Vector>& rows, Geo
   return squares;
 }
 
-// The leading direction, whose largest number is positive; empty where the rows are rounding.
+// The leading direction, with its largest number positive; empty if the rows are only rounding
+// errors.
 Vector leading(const std::vector<Vector>& rows, double least, Cancel& cancel) {
   const double squares = squares_of(rows);
   if (squares <= least) return {};
@@ -154,7 +155,7 @@ Vector leading(const std::vector<Vector>& rows, double least, Cancel& cancel) {
   return line;
 }
 
-// `least`: what is smaller is rounding.
+// `least`: smaller numbers are rounding errors.
 void read_plane(std::vector<Vector> centred, std::size_t in_view, double least, Geometry& plane,
                 Cancel& cancel) {
   const double squares = squares_of(centred);
@@ -178,7 +179,7 @@ void check_products(const LayerAttention& layer) {
         .expected = "dot or cosine, whose scores are products of q and k"});
 }
 
-// Reads the row in view, and chooses the tokens of the plane.
+// Reads the current row, and chooses the tokens of the plane.
 void read_tokens(const Session& session, const GeometryRequest& request, Geometry& plane) {
   const LayerAttention& layer = session.at(request.place);
   const Stack stack = request.place.stack;

@@ -18,41 +18,41 @@ struct PlaneQuery {
 struct PlaneKey {
   std::int64_t key = 0;
   double x = 0, y = 0;
-  double product = 0;  // with the query in view: scale q . k, before soft cap and bias
+  double product = 0;  // with the current query: scale q . k, before soft cap and bias
   double weight = 0;
 };
 
-/// A plane for S, the products of queries and keys less each row's mean, which the softmax does not
-/// see. A query at (x, y) and a key at (x', y') have x x' + y y' in place of their entry of S (a
-/// biplot, Gabriel 1971). The first direction is the row of the query in view, which is on the
+/// A plane for S, the products of queries and keys minus each row's mean, which does not affect the
+/// softmax. For a query at (x, y) and a key at (x', y'), x x' + y y' approximates their entry of S
+/// (a biplot, Gabriel 1971). The first direction is the row of the current query, which is on the
 /// positive x axis: its entries are exact, and x' orders its keys by score. The second is the
-/// leading singular direction of what is left (Eckart & Young 1936). Where that row is constant,
-/// both are leading directions.
+/// leading singular direction of the remainder (Eckart & Young 1936). If that row is constant, both
+/// are leading directions.
 struct Geometry {
   Place place;
   std::int64_t query = 0;
-  bool turned = false;  // whether positions turn this head's queries and keys
+  bool turned = false;  // whether this head's queries and keys are rotated
   std::vector<PlaneQuery> queries = {};
   std::vector<PlaneKey> keys = {};
-  std::int64_t other_queries = 0, other_keys = 0;  // of the text and of the row, not in the plane
-  double mean = 0;                                 // of the products of the query in view
-  std::vector<double> shares = {};                 // of the squares of S, by direction
+  std::int64_t other_queries = 0, other_keys = 0;  // of the text and the row, but not in the plane
+  double mean = 0;                                 // of the current query's products
+  std::vector<double> shares = {};                 // share of S's squares per direction
   double explained = 1;                            // the sum of the shares
 };
 
 struct GeometryRequest {
   Place place;
   std::int64_t query = 0;
-  std::optional<std::int64_t> key = {};  // shown wherever it is, if the query may see it
-  bool still = false;                    // as if positions turned nothing
+  std::optional<std::int64_t> key = {};  // always shown, if visible to the query
+  bool still = false;                    // without rotation by position
 };
 
-/// Queries, and keys, of a plane: a text with at most as many is in it whole.
+/// Queries, and keys, in a plane: a text with at most this many is complete.
 inline constexpr std::int64_t kPlaneNearest = 128;
 
-/// A long text is cut to the 128 queries and keys nearest to the query, and the row's 16 largest
-/// keys. `model` (null: not at hand) tells how positions turn. Throws kUnsupported where scores are
-/// not products of q and k.
+/// A long text is reduced to the 128 queries and keys nearest to the query, and the row's 16
+/// largest keys. `model` (null: not available) provides the rotation. Throws kUnsupported if scores
+/// are not products of q and k.
 Geometry geometry(const Session& session, const LoadedModel* model, const GeometryRequest& request,
                   Cancel& cancel);
 

@@ -7,7 +7,7 @@
 namespace heed {
 namespace {
 
-// Multiplications for which every position is judged, not those of the window alone.
+// Up to this many multiplications, every position is judged, not only those of the window.
 constexpr double kQuick = 4e9;
 
 double work_of(const Session& session, std::size_t levels) {
@@ -42,7 +42,7 @@ std::vector<TokenId> answers_of(const Session& session, const LoadedModel& model
   return answers;
 }
 
-// The rows of one level: what is judged, what is shown of it, and the answers' ranks and chances.
+// The rows of one level: positions judged, words shown, and ranks and probabilities of the answers.
 LensLevel level_of(const Session& session, const LoadedModel& model, const StreamLevel& level,
                    const LensRequest& request, const Lens& lens,
                    const std::function<void()>& check) {

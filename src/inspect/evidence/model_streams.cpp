@@ -144,7 +144,7 @@ void StreamSum::add(std::string name, Tensor rows) {
   parts_.push_back({std::move(name), std::move(rows)});
 }
 
-// Words, positions and kinds of tokens; where positions are no table, they are what is left.
+// Embeddings, positions and token types; positions that are not a table are the remainder.
 void StreamSum::embed(const Session& session) {
   const Stack shown = stream_.stack == Stack::kDecoder ? Stack::kCross : stream_.stack;
   const auto tokens = session.queries(shown);

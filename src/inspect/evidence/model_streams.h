@@ -1,5 +1,5 @@
-// What wrote a model's residual streams: every write of a pass, and norms held still to follow each
-// of them to where it is read.
+// All writes to a model's residual streams, and fixed norms that follow each write to where it is
+// read.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@
 
 namespace heed {
 
-/// Which rows of a stream a pass keeps; none: all.
+/// Which rows of a stream a pass keeps; empty: all.
 struct StreamRows {
-  std::optional<std::vector<std::int64_t>> tokens = {};  // of the text, or of what is written
+  std::optional<std::vector<std::int64_t>> tokens = {};  // of the text, or of the output
   std::optional<std::vector<std::int64_t>> source = {};  // of the encoder's side
 };
 
-/// Everything that a pass added to its streams. It is computed by a second pass when it is asked
-/// for: a session keeps Q, K, V and lse alone.
+/// Everything that a pass added to its streams. Computed by a second pass on request, because a
+/// session keeps only Q, K, V and lse.
 class Writes {
  public:
-  /// `rows` sorted.
+  /// `rows` must be sorted.
   Writes(const Session& session, const LoadedModel& model, StreamRows rows,
          const std::atomic<bool>* stopped = nullptr);
 
   /// [rows, C]: a copy of some rows of a write.
   Tensor rows_of(TapKind kind, Stack stack, int layer, const std::vector<std::int64_t>& rows) const;
-  /// Bytes that all rows of a session's pass would be.
+  /// The bytes for all rows of a session's pass.
   static std::int64_t bytes_of_all(const Session& session);
 
  private:
@@ -41,15 +41,15 @@ class Writes {
   StreamRows kept_;
 };
 
-/// A norm with mean and scale as rows had them.
+/// A norm with the mean and scale of given rows.
 class FrozenNorm {
  public:
   FrozenNorm(const NormNumbers& numbers, const Tensor& rows);  // [N, C]
-  /// Of a part of those rows, without the norm's own shift.
+  /// Applies it to a part of those rows, without the norm's shift.
   void apply(Tensor& part) const;
   /// Adds the norm's shift to each row.
   void add_shift(Tensor& rows) const;
-  /// Of what reads the norm's rows: the same of what the norm reads. <apply(x), u> = <x, u'>.
+  /// Applies the transpose to vectors that read the norm's output: <apply(x), u> = <x, u'>.
   void apply_transposed(Tensor& u) const;
 
  private:
@@ -64,28 +64,27 @@ struct StreamPart {
   Tensor rows;  // [N, C]
 };
 
-/// Some rows of a stream as the sum of who wrote them, from its embedding on. Norms' and layers'
-/// own shifts are one part, the last.
+/// Some rows of a stream as a sum over their writers, beginning with the embedding. The shifts of
+/// norms and layers are one part, the last.
 class StreamSum {
  public:
   StreamSum(const StreamParts& stream, const Writes& writes, const Session& session,
             std::vector<std::int64_t> rows);
 
-  /// Goes on past branches up to `end`; what the attention of branch `split` wrote is one part a
-  /// head.
+  /// Passes branches up to `end`; the write of the attention branch `split` is separated by head.
   void pass_branches(std::size_t end, std::optional<std::size_t> split = {});
-  /// Adds the next branch's write alone, without the norm behind it.
+  /// Adds only the next branch's write, without the norm after it.
   void pass_write() { add_write(stream_.branches[passed_++]); }
-  /// Through a norm, as it was.
+  /// Applies a norm with its original statistics.
   void pass_norm(const NormNumbers& norm);
-  /// From here on `rows` goes through the norms that the stream goes through; it is not added.
+  /// From now on `rows` passes the same norms as the stream, but is not added to it.
   void follow(Tensor rows) { followed_ = std::move(rows); }
 
   std::vector<StreamPart> parts() const;
   const Tensor& followed() const { return followed_; }
-  /// What has been summed so far.
+  /// The sum so far.
   const Tensor& total() const { return total_; }
-  /// The norms that the stream itself went through, in order.
+  /// The norms that the stream itself passed, in order.
   const std::vector<FrozenNorm>& norms() const { return norms_; }
 
  private:
@@ -103,34 +102,32 @@ class StreamSum {
   Tensor shift_, total_, followed_;
 };
 
-/// What a head writes into the stream: its output [N, Dv] through its part of the output
-/// projection, without that one's shift.
+/// A head's write to the stream: its output [N, Dv] through its part of the output projection,
+/// without the shift.
 Tensor head_write(const Attention& attention, int head, const Tensor& rows);
 
 /// "attn 2", "cross 0", "MLP 1".
 std::string name_of(const BranchParts& branch);
 
-/// The stream that a place adds to, and which of its branches an attention is.
+/// The stream that a place adds to, and the index of its attention among the branches.
 struct PlaceInStream {
   const StreamParts* stream = nullptr;
   std::size_t branch = 0;
 };
 PlaceInStream find_place(const ModelParts& parts, const Place& place);
-/// The stream that it reads keys from, and the branches that have written there.
+/// The stream from which it reads keys, and the branches that have written to it.
 PlaceInStream find_keys(const ModelParts& parts, const Place& place);
 
-/// By position of the model's words: what the head's output there adds to the logit of the word
-/// that came, less the mean over all words, which moves no probability. Norms are held still as the
-/// text has them, and a soft cap of the logits is left out. Behind the last token no word has come:
-/// there the likeliest stands in.
+/// For each position of the model's output: what the head adds there to the logit of the actual
+/// next word, minus the mean over all words, which changes no probability. Norms are held fixed,
+/// and a soft cap of the logits is ignored. After the last token, the likeliest word is used.
 struct DirectWrites {
   Place place;
   std::vector<float> logits;
 };
 
-/// Of every head whose stream the words are read from; none where the model has no words, or a
-/// layer that is not linear before them. Passes of the model in pieces of the text, so that what
-/// they keep stays small.
+/// For every head whose stream the words are read from; empty if the model has no vocabulary, or a
+/// nonlinear layer before it. Runs the model on pieces of the text to bound memory.
 std::vector<DirectWrites> direct_writes(const Session& session, const LoadedModel& model);
 
 }  // namespace heed

@@ -15,7 +15,7 @@ using Rows = std::vector<std::vector<double>>;  // [row][D]
 
 enum class Side : std::uint8_t { kQuery, kKey };
 
-// Where a projection's output has a head's queries or keys.
+// The columns of a projection's output with a head's queries or keys.
 struct Columns {
   std::size_t linear = 0;
   std::int64_t first = 0;
@@ -39,14 +39,14 @@ const std::optional<Norm>& norm_of(const Attention& attention, Side side) {
   return side == Side::kQuery ? attention.parts().q_norm : attention.parts().k_norm;
 }
 
-// The same of all heads where their queries or keys have one norm together.
+// The same for all heads, if their queries or keys share one norm.
 Columns normed_columns(const Attention& attention, Side side, int head) {
   const std::optional<Norm>& norm = norm_of(attention, side);
   const Columns own = columns_of(attention, side, head);
   return norm && norm->width() > own.count ? Columns{own.linear, 0, norm->width()} : own;
 }
 
-// The projection of rows [N, C] to those columns, without its bias.
+// Projects rows [N, C] to those columns, without the bias.
 Tensor projected(const Attention& attention, const Columns& columns, const Tensor& x) {
   const Tensor all = attention.parts().projections[columns.linear].product(x, {});
   return Tensor::copy_of(all.view().slice(1, columns.first, columns.first + columns.count));
@@ -68,7 +68,7 @@ Tensor total_of(const std::vector<StreamPart>& parts) {
   return total;
 }
 
-// Parts of the stream as parts of a head's queries or keys, before they turn.
+// Projects parts of the stream to parts of a head's queries or keys, before rotation.
 std::vector<StreamPart> projected_parts(const Attention& attention, Side side, int head,
                                         std::vector<StreamPart> stream) {
   std::vector<StreamPart> parts;
@@ -98,7 +98,7 @@ std::vector<StreamPart> projected_parts(const Attention& attention, Side side, i
   return parts;
 }
 
-// One row as it is scored.
+// One row as used in the score.
 std::vector<double> turned_row(const Tensor& rows, std::int64_t at, std::int64_t position,
                                const Turns& turns) {
   const float* from = rows.data<float>() + at * rows.dim(1);
@@ -108,7 +108,7 @@ std::vector<double> turned_row(const Tensor& rows, std::int64_t at, std::int64_t
   return row;
 }
 
-// Which rows of the key's side are read, and which key it is held against.
+// Which rows of the key's side are read, and what the key is compared with.
 struct KeyRows {
   std::vector<std::int64_t> rows;
   std::optional<std::int64_t> runner;
@@ -132,7 +132,7 @@ KeyRows key_rows(const Session& session, const OriginsRequest& request) {
   return keys;
 }
 
-// The key's row less what it is held against.
+// The key's row minus what it is compared with.
 std::vector<double> compared(const Tensor& rows, const KeyRows& keys, const OriginsRequest& request,
                              const std::vector<std::int64_t>& visible, const Turns& turns) {
   const auto row_of = [&](std::int64_t key) {
@@ -158,7 +158,7 @@ std::vector<double> products(const std::vector<double>& query, const Rows& keys,
   return all;
 }
 
-// The number that the cells sum to, from the session's own rows.
+// The number to which the cells sum, from the session's own rows.
 double requested_number(const Session& session, const OriginsRequest& request, const KeyRows& keys,
                         const std::vector<std::int64_t>& visible) {
   const HeadRows rows(session.at(request.place), request.place.head);
@@ -182,7 +182,7 @@ std::optional<std::size_t> branch_named(const StreamParts& stream,
   return {};
 }
 
-// What the attention reads of its queries' or its keys' stream, in parts.
+// The attention's input from its queries' or keys' stream, in parts.
 std::vector<StreamPart> stream_parts(const Session& session, const Writes& writes,
                                      const ModelParts& model, const OriginsRequest& request,
                                      Side side, std::vector<std::int64_t> rows) {

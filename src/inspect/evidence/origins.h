@@ -1,4 +1,4 @@
-// Who wrote the query and the key of a cell, and what its value did.
+// Which parts wrote the query and the key of a cell, and the effect of its value.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace heed {
 
-/// The score, before soft cap and bias, as a sum over who wrote the query and who wrote the key.
+/// The score, before soft cap and bias, as a sum over the writers of the query and of the key.
 struct Origins {
   std::vector<std::string> query_parts = {}, key_parts = {};
   std::vector<std::vector<double>> cells = {};  // [query part][key part]
-  double number = 0;                            // what they sum to
+  double number = 0;                            // the sum of the cells
   double sum = 0;
   double residual = 0;
 };
@@ -24,33 +24,33 @@ struct OriginsRequest {
   Place place;
   std::int64_t query = 0, key = 0;
   Against against = Against::kMean;
-  std::optional<std::string> split = {};  // "attn 1": by head
+  std::optional<std::string> split = {};  // "attn 1": separated by head
 };
 
-/// Norms are held still as this text has them, wherever they stand.
+/// All norms are held fixed with this text's statistics.
 Origins origins(const Session& session, const LoadedModel& model, const Writes& writes,
                 const OriginsRequest& request);
 
-/// The rows that `origins` reads of the streams.
+/// The stream rows that `origins` reads.
 StreamRows rows_for(const Session& session, const OriginsRequest& request);
 
-/// Rows [N, C] that an attention reads: of its queries' stream, or of its keys'.
+/// The input rows [N, C] of an attention: from its queries' stream, or from its keys'.
 Tensor attention_input(const Session& session, const Writes& writes, const ModelParts& parts,
                        const Place& place, std::vector<std::int64_t> rows, bool of_keys);
-/// A head's part [N, D] of what projections make of rows [N, C], without their shifts.
+/// A head's part [N, D] of the projections of rows [N, C], without their shifts.
 Tensor query_projection(const Attention& attention, int head, const Tensor& x);
 Tensor key_projection(const Attention& attention, int kv_head, const Tensor& x);
 
-/// What the key's value did at the query: the head's write, and the words that it raised or lowered
-/// on the direct path, through norms held still, before a soft cap.
+/// The effect of the key's value at the query: the head's write, and the words that it raised or
+/// lowered on the direct path, with norms held fixed, before a soft cap.
 struct Effect {
-  double length = 0;       // of what this value wrote, with its weight
-  double head_length = 0;  // of what the head wrote
-  double cosine = 0;       // between them
+  double length = 0;       // of this value's write, including its weight
+  double head_length = 0;  // of the whole head's write
+  double cosine = 0;       // between the two
   struct Word {
     TokenId id = 0;
     std::string bytes;
-    double change = 0;  // of the logit, less the mean over all words, which moves no probability
+    double change = 0;  // of the logit, minus the mean over all words, which changes no probability
   };
   std::vector<Word> raised = {}, lowered = {};
   std::string no_words = {};  // why there are none

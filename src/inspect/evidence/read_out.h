@@ -1,4 +1,4 @@
-// What the model's words make of the residual stream that a session keeps.
+// Applies the model's vocabulary layer to a session's residual stream.
 #pragma once
 
 #include <atomic>
@@ -11,25 +11,25 @@
 
 namespace heed {
 
-/// The token that the words behind a position are about: the next one where the model writes
-/// (none behind the last), the one that stands there of an encoder.
+/// The token that a position's prediction is about: the next one if the model generates (none after
+/// the last), the token itself for an encoder.
 std::optional<TokenId> word_that_came(const Session& session, std::int64_t position);
 
-/// Throws kUnsupported where the session keeps no stream: it was opened from arrays, or its model
-/// has no words.
+/// Throws kUnsupported if the session keeps no stream: it was opened from arrays, or its model has
+/// no vocabulary.
 void require_streams(std::string_view op, const Session& session);
 
-/// Logits [rows, V] of positions [begin, end) as this level of the stream has them.
+/// Logits [rows, V] of positions [begin, end) at this level of the stream.
 Tensor read_out(const StreamLevel& level, const LoadedModel& model, std::int64_t begin,
                 std::int64_t end);
 
-/// Calls `use(position, logits)` for each position, some rows at a time; `check` is called between
+/// Calls `use(position, logits)` for each position, a few rows at a time; `check` is called between
 /// them and may throw.
 using UseLogits = std::function<void(std::int64_t position, std::span<const float> logits)>;
 void visit_logits(const StreamLevel& level, const LoadedModel& model, std::int64_t begin,
                   std::int64_t end, const std::function<void()>& check, const UseLogits& use);
 
-/// What a distribution says of one word.
+/// One word within a distribution.
 struct WordChance {
   double probability = 0;
   double entropy = 0;     // of the distribution, in nats

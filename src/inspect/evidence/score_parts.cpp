@@ -10,7 +10,7 @@ namespace heed {
 namespace {
 
 double length_of(std::span<const float> x) {
-  constexpr double kShortest = 1e-12;  // of the cosine (attention.h)
+  constexpr double kShortest = 1e-12;  // for the cosine (attention.h)
   double sum = 0;
   for (const float value : x) sum += static_cast<double>(value) * value;
   return std::max(std::sqrt(sum), kShortest);

@@ -1,4 +1,4 @@
-// One score in parts: what each dimension adds, and what the positions did.
+// One score in parts: the contribution of each dimension, and of positions.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ class HeadRows {
   int kv_head() const { return kv_head_; }
   double scale() const { return scale_; }
 
-  /// Of each dimension; they sum to the scaled similarity, before soft cap and bias.
+  /// Per dimension; they sum to the scaled similarity, before soft cap and bias.
   std::vector<double> terms(std::span<const float> query, std::span<const float> key) const;
   double capped(double raw) const;
-  /// What is added behind the cap.
+  /// Added after the cap.
   double bias(std::int64_t i, std::int64_t j) const;
   double alibi(std::int64_t i, std::int64_t j) const;
-  /// Keys that query i may see, in order.
+  /// Keys visible to query i, in order.
   std::vector<std::int64_t> visible_keys(std::int64_t i) const;
 
  private:
@@ -41,10 +41,10 @@ class HeadRows {
   double scale_;
 };
 
-/// How fast each pair of a head's dimensions turns with position.
+/// How fast each pair of a head's dimensions rotates with position.
 struct Turns {
-  std::vector<double> angles = {};  // radians a token; empty: positions turn nothing
-  double length = 1;                // what rows are multiplied by as they turn
+  std::vector<double> angles = {};  // radians per token; empty: no rotation
+  double length = 1;                // factor of rows when rotated
   RopePairs pairs = RopePairs::kHalves;
 
   /// The two dimensions of pair n.
@@ -54,7 +54,7 @@ struct Turns {
   }
 };
 
-/// x turned by so many tokens more, without its length.
+/// x rotated by this many more tokens, without the length factor.
 void turn(std::span<double> x, const Turns& turns, double tokens);
 
 }  // namespace heed

@@ -30,7 +30,7 @@ Edits covered(const Session& session, std::int64_t position) {
 
 namespace {
 
-// What no text says: an encoder's frame, and the signs that stand where a word is covered.
+// Tokens that are not text: an encoder's frame, and masks.
 bool is_sign(const Session& session, std::span<const std::int64_t> masks, std::int64_t at) {
   return session.tokens[static_cast<std::size_t>(at)].text < 0 ||
          std::ranges::binary_search(masks, at);

@@ -1,4 +1,4 @@
-// What a model says at each token: how likely it was, and what fills a mask in its place.
+// A model's prediction for each token: how likely it was, and what fills a mask in its place.
 #pragma once
 
 #include <functional>
@@ -10,19 +10,19 @@
 
 namespace heed {
 
-/// `[MASK]`, `<mask>`. kUnsupported where the session's model fills none or names none.
+/// `[MASK]`, `<mask>`. kUnsupported if the session's model fills no masks or names none.
 TokenId mask_token(const Session& session);
 
-/// The mask in the place of one token.
+/// Replaces one token by the mask.
 Edits covered(const Session& session, std::int64_t position);
 
 struct TokenSurprise {
   std::int64_t token = 0;  // index in the session
-  WordChance chance;       // its own, among the words that might have come there
+  WordChance chance;       // its probability among the words possible there
 };
 
-/// Of each token that the model could foresee: behind the first where it writes; of an encoder of
-/// every one of the texts, which it sees, but of those that are covered. Errors as `lens`.
+/// For each token that the model could predict: those after the first if it generates; for an
+/// encoder all tokens of the texts, which it sees, except masks. Errors as in `lens`.
 std::vector<TokenSurprise> surprises(const Session& session, const LoadedModel& model,
                                      const std::function<void()>& check);
 

@@ -65,7 +65,7 @@ void read_words(const Session& session, std::span<const float> as_it_is,
   trial.rest_edited = std::max(trial.rest_edited, 0.0);
 }
 
-// Where the probability of the likeliest word changes most; the first of equals.
+// The position where the likeliest word's probability changes most; the first of equals.
 std::int64_t most_changed(const Tensor& before, const Tensor& after) {
   std::int64_t found = 0;
   double most = -1;
@@ -79,7 +79,7 @@ std::int64_t most_changed(const Tensor& before, const Tensor& after) {
   return found;
 }
 
-// None where the model's folder pools in a way that is not served.
+// Empty if the model's folder uses an unsupported pooling.
 std::optional<double> text_moved(const LoadedModel& model, const Tensor& before,
                                  const Tensor& after) {
   try {

@@ -26,7 +26,7 @@ Sum by_dimension(const std::vector<double>& terms, double number) {
   return sum_to(number, std::move(named));
 }
 
-// Weights and scores of the row, as every view has them.
+// Reads weights and scores of the row.
 void read_row(const LayerAttention& layer, Why& why) {
   visit_lines(layer, {.head = why.place.head, .rows = {why.query}, .scores = true},
               [&](const RowView& row) {
@@ -56,7 +56,7 @@ void read_row(const LayerAttention& layer, Why& why) {
   }
 }
 
-// By dimension, held against the mean over what the query may see and against the runner-up.
+// Compares by dimension with the mean over the visible keys and with the runner-up.
 void compare(const HeadRows& rows, const std::vector<double>& terms, Why& why) {
   const auto query = rows.query(why.query);
   const std::vector<std::int64_t> keys = rows.visible_keys(why.query);
@@ -78,7 +78,7 @@ void compare(const HeadRows& rows, const std::vector<double>& terms, Why& why) {
   why.against_runner = by_dimension(against, total(terms) - total(other));
 }
 
-// The score's terms by pair, with the key turned `tokens` further.
+// The score's terms by pair, with the key rotated by `tokens` more.
 std::vector<double> bands_at(const Why& why, const Turns& turns, double tokens) {
   std::vector<double> key = why.k;
   turn(key, turns, tokens);
@@ -90,7 +90,7 @@ std::vector<double> bands_at(const Why& why, const Turns& turns, double tokens) 
   return bands;
 }
 
-// What positions did by turning: the bands, and the score at every distance.
+// The effect of rotation: the bands, and the score at every distance.
 double read_turns(const HeadRows& rows, const Turns& turns, double raw, Why& why) {
   if (turns.angles.empty()) return 0;
   const double back = static_cast<double>(why.query - why.key);
@@ -130,7 +130,7 @@ Why why(const Session& session, const LoadedModel* model, const Place& place, st
   if (layer.scores.bias.given()) parts.push_back({"bias", rows.bias(query, key)});
   if (layer.scores.alibi.given()) parts.push_back({"slope", rows.alibi(query, key)});
   why.sum = sum_to(0, std::move(parts));
-  if (!why.visible) why.score = why.sum.sum;  // the mask hides it: nothing was scored
+  if (!why.visible) why.score = why.sum.sum;  // masked: nothing was scored
   why.sum.residual = why.score - why.sum.sum;
   return why;
 }

@@ -1,4 +1,4 @@
-// Why one weight is what it is: its score as a sum of named terms, with what is left over always said.
+// Why one weight has its value: its score as a sum of named terms, always with the residual.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Term {
 struct Sum {
   std::vector<Term> terms = {};
   double sum = 0;
-  double residual = 0;  // the number itself less `sum`
+  double residual = 0;  // the number itself minus `sum`
 };
 
 inline Sum sum_to(double number, std::vector<Term> terms) {
@@ -36,16 +36,16 @@ struct WhyKey {
   double weight = 0;
 };
 
-/// One rotary band: what its pair of dimensions adds to the score as it stands, and where the key
-/// would stand beside its query.
+/// One rotary band: what its pair of dimensions adds to the actual score, and to the score with the
+/// key next to its query.
 struct WhyBand {
   double tokens_a_turn = 0;
   double still = 0;
   double turned = 0;
 };
 
-/// What a sum by dimension is held against: nothing, the mean over the keys that the query may see,
-/// or the key with the largest weight beside this one.
+/// What a sum by dimension is compared with: nothing, the mean over the visible keys, or the key
+/// with the largest weight besides this one.
 enum class Against : std::uint8_t { kRaw, kMean, kRunner };
 
 struct Why {
@@ -56,21 +56,21 @@ struct Why {
   std::int64_t rank = 0, of = 0;
   Sum sum = {};  // content, position, soft cap, bias, slope: to the score
   double scale = 1, softcap = 0;
-  std::vector<double> q = {}, k = {}, mean_key = {}, runner_key = {};  // as scored
+  std::vector<double> q = {}, k = {}, mean_key = {}, runner_key = {};  // as used in the score
   Sum raw = {}, against_mean = {}, against_runner = {};  // by dimension, before soft cap and bias
   std::optional<std::int64_t> runner = {};
-  std::vector<WhyKey> keys = {};  // the largest weights of the row
+  std::vector<WhyKey> keys = {};  // the row's largest weights
   std::int64_t rest_count = 0;
   double rest_weight = 0;
-  std::vector<WhyBand> bands = {};  // where positions turn queries and keys
-  std::vector<double> curve = {};   // the score if this key stood 0, 1, ... tokens back
+  std::vector<WhyBand> bands = {};  // if queries and keys are rotated
+  std::vector<double> curve = {};   // the score if this key were 0, 1, ... tokens back
 };
 
-/// `model` (null: not at hand) tells how positions turn. Without it content holds them.
+/// `model` (null: not available) provides the rotation. Without it, content includes positions.
 Why why(const Session& session, const LoadedModel* model, const Place& place, std::int64_t query,
         std::int64_t key);
 
-/// How positions turn this attention's rows in a text of `tokens`; none where they do not.
+/// The rotation of this attention's rows in a text of `tokens`; empty if there is none.
 Turns turns_of(const LoadedModel& model, const Place& place, std::int64_t tokens);
 
 }  // namespace heed

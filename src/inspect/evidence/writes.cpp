@@ -1,4 +1,4 @@
-// The pass that keeps what is written to the streams.
+// The pass that records what is written to the streams.
 #include <algorithm>
 #include <utility>
 
@@ -28,7 +28,7 @@ class WritesTap final : public Tap {
     writes_.writes_.insert_or_assign({name.kind, name.stack, name.layer}, std::move(rows));
   }
 
-  // A copy of those rows, the first axis, that are kept.
+  // A copy of the rows (first axis) to keep.
   Tensor kept(Stack stack, const ConstView& all) const {
     const auto& rows = stack == Stack::kEncoder ? writes_.kept_.source : writes_.kept_.tokens;
     if (!rows) return Tensor::copy_of(all);

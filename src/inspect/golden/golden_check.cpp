@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 9> kInputs = {
     "input_ids", "attention_mask", "token_type_ids", "decoder_input_ids",   "labels",
     "targets",   "tokens",         "greedy_prompt",  "greedy_decoder_start"};
 
-// golden.json: one number for all, or one for each kind.
+// golden.json: one number for everything, or one per kind.
 class Tolerances {
  public:
   Tolerances(const fs::path& path, DType dtype) : is_narrow_(size_bytes(dtype) == 2) {
@@ -42,7 +42,7 @@ class Tolerances {
       if (const auto number = value.as_number()) kinds_.emplace_back(kind, *number);
   }
 
-  // Numbers beyond 50 may differ by as many steps of f32 as 50 may, where golden.json says nothing.
+  // Unless golden.json says otherwise, numbers beyond 50 may differ by as many f32 steps as 50 may.
   double of(const std::string& name, double largest) const {
     const double told = of(name);
     return is_narrow_ || all_ || !kinds_.empty() ? told : std::max(told, 2e-6 * largest);
@@ -77,7 +77,7 @@ double largest_difference(const ConstView& a, const ConstView& b) {
   double largest = 0;
   for (std::int64_t i = 0; i < left.element_count(); ++i) {
     const double l = left.data<double>()[i], r = right.data<double>()[i];
-    if (l == r) continue;  // infinities among them
+    if (l == r) continue;  // including infinities
     const double difference = std::abs(l - r);
     if (std::isnan(difference)) return std::numeric_limits<double>::infinity();
     largest = std::max(largest, difference);
@@ -150,7 +150,7 @@ class Checker {
     return Tensor::converted(stored, DType::kF64).data<double>()[0];
   }
 
-  // A decoder's label is the token itself: what it predicts is the next one.
+  // A decoder's label is the token itself, but it predicts the next one.
   double loss() const {
     const ModelInfo& info = loaded_.model->info();
     const Tensor labels =

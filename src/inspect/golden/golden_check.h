@@ -1,4 +1,4 @@
-// Replays the published numbers that lie beside a model: golden.safetensors in its folder.
+// Compares a model with the published numbers beside it: golden.safetensors in its folder.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ struct GoldenTensor {
 
   std::string name;
   Kind kind = Kind::kCompared;
-  double worst = 0;  // largest difference; of ids, how many differ
+  double worst = 0;  // largest difference; for ids, the number of differences
   double tolerance = 0;
 
   bool passed() const {
@@ -29,12 +29,12 @@ struct GoldenReport {
   bool passed() const;
 };
 
-/// The passes that the inputs of the file ask for: every other tensor of the file is compared with
-/// what the model gives under its name, within the tolerances of golden.json (where it has none
-/// 1e-4, or 2e-6 of the tensor's largest number; of attention 1e-5). With weights held in f16 or
-/// bf16 the tolerances are what golden.json says of the reference in that type; what it does not
-/// mention is measured alone. Rows past a text's length are not compared. A folder without the file
-/// is kNotFound; inputs that no pass can read are kCorrupt.
+/// Runs the passes for the inputs in the file, and compares every other tensor of the file with the
+/// model's value of that name, within the tolerances of golden.json (default 1e-4, or 2e-6 of the
+/// tensor's largest number; for attention 1e-5). For weights held in f16 or bf16, the tolerances
+/// are golden.json's for the reference in that type; values it does not mention are only measured.
+/// Rows past a text's length are not compared. kNotFound for a folder without the file; kCorrupt
+/// for inputs that no pass can read.
 GoldenReport check_golden(const std::filesystem::path& folder, DType dtype = DType::kF32);
 
 }  // namespace heed

@@ -19,7 +19,7 @@ std::string prefix_of(Stack stack) {
   return stack == Stack::kSelf ? "" : std::string(stack_name(stack)) + "_";
 }
 
-// The names that files with every internal of a layer have: layer.0.ln_1.
+// Names in files with every internal value of a layer: layer.0.ln_1.
 constexpr std::array<std::pair<TapKind, const char*>, 10> kInternals = {
     {{TapKind::kAttentionInput, "ln_1"},
      {TapKind::kQuery, "q"},
@@ -130,7 +130,7 @@ Tensor golden_ids(const Safetensors& golden, const GoldenIds& wanted) {
 
 namespace {
 
-// Of an attention_mask of ones, then zeros.
+// From an attention_mask of ones followed by zeros.
 std::vector<std::int64_t> lengths_of(const Safetensors& golden, const Tensor& ids) {
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(ids.dim(0)), ids.dim(1));
   if (!golden.contains("attention_mask")) return lengths;
@@ -155,7 +155,7 @@ void keep_logits(const Safetensors& golden, GoldenPass& pass, Tensor logits) {
   pass.values["logits"] = {std::move(logits), 1, false};
 }
 
-// Not given where the file has none.
+// Not given if the file has none.
 Tensor types_of(const Safetensors& golden, const ModelInfo& info, const Tensor& ids) {
   if (!golden.contains("token_type_ids")) return {};
   Tensor types = golden_ids(golden, {.name = "token_type_ids", .end = info.token_types});

@@ -1,4 +1,4 @@
-// A pass over a golden file's inputs, with every activation under the name that such files have.
+// A pass over a golden file's inputs, with every activation under its name in such files.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,26 @@
 
 namespace heed {
 
-/// A value of the pass. Along `rows_axis` those past the row's text are not compared.
+/// A value of the pass. Along `rows_axis`, entries past the row's text are not compared.
 struct GoldenValue {
   Tensor value;
   int rows_axis = 1;
-  bool of_source = false;  // the source's lengths count, not the text's
+  bool of_source = false;  // use the source's lengths, not the text's
 };
 
 /// A tensor of ids, each from 0 to `end` - 1.
 struct GoldenIds {
   const char* name;
   std::int64_t end;
-  bool may_be_ignored = false;  // -100, which is no label, may stand among them
+  bool may_be_ignored = false;  // may contain -100, which means no label
 };
-/// The i64 ids of a tensor as the i32 that models take. Others are kCorrupt.
+/// Converts a tensor's i64 ids to i32, as models require. kCorrupt for other tensors.
 Tensor golden_ids(const Safetensors& golden, const GoldenIds& wanted);
-/// Fails: kCorrupt, with the file's path and the tensor's name.
+/// Throws kCorrupt, with the file's path and the tensor's name.
 [[noreturn]] void refuse_golden(const Safetensors& golden, const std::string& name, Phrase found,
                                 Phrase expected);
 
-/// Keeps the activations that a golden file asks for, by their names there.
+/// Keeps the activations that a golden file contains, under their names there.
 class GoldenTap : public Tap {
  public:
   explicit GoldenTap(const Safetensors& golden) : golden_(golden) {}
@@ -49,13 +49,13 @@ class GoldenTap : public Tap {
   const Safetensors& golden_;
 };
 
-/// The inputs of one file and what came of them.
+/// The inputs of one file and the results.
 struct GoldenPass {
   Tensor ids;
-  Tensor types;                              // not given where the file has none
-  Tensor source;                             // of an encoder-decoder
-  std::vector<std::int64_t> lengths;         // tokens of each row
-  std::vector<std::int64_t> source_lengths;  // of an encoder-decoder
+  Tensor types;                              // not given if the file has none
+  Tensor source;                             // for an encoder-decoder
+  std::vector<std::int64_t> lengths;         // tokens in each row
+  std::vector<std::int64_t> source_lengths;  // for an encoder-decoder
   std::map<std::string, GoldenValue> values;
 };
 GoldenPass golden_pass(const Safetensors& golden, const Model& model);

@@ -1,11 +1,11 @@
-// Which head is shown where none is named, at which of its edges, and why.
+// Chooses the head, and its edge, to show when the user names none, and explains the choice.
 //
-// A head earns it by content, not by position: (1 - local)^2 x the mean worth of its edges. On 40
+// A head is chosen by content, not by position: (1 - local)^2 x the mean worth of its edges. On 40
 // texts that were lengthened by four random tokens, elsewhere x (1 - local)^2 chose heads whose
 // edges kept .53 of their weight and lost 1 of 40; elsewhere alone kept .21 and lost 27. But
-// elsewhere is as large for a head whose rows all look at one word (of "Tom went home. His mother
-// ..." 79 of 100 rows at `Tom`), so the worth of an edge is now by what the weight exceeds that of
-// the other rows on the same key.
+// elsewhere is also large for a head whose rows all look at one word (in "Tom went home. His mother
+// ..." 79 of 100 rows at `Tom`), so an edge is now worth the amount by which its weight exceeds the
+// other rows' weights on the same key.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,15 +31,15 @@
 namespace heed {
 namespace {
 
-constexpr double kInduction = 0.3;              // from this share on a head is an induction head
-constexpr std::int64_t kMostSpreadRows = 1024;  // of a longer text, rows that are spread over it
+constexpr double kInduction = 0.3;              // from this share on it counts as an induction head
+constexpr std::int64_t kMostSpreadRows = 1024;  // for longer texts, rows spread over the text
 
 using Candidates = std::vector<const HeadScores*>;
 using RowList = std::vector<std::int64_t>;
 
 double or_zero(double score) { return std::isnan(score) ? 0 : score; }
 
-// How far from local a head is: 0 for one that looks at its neighbours alone.
+// How far a head looks beyond its neighbours: 0 for one that looks only at them.
 double far_score(const HeadScores& head) {
   const double far = 1 - or_zero(head.of("local"));
   return far * far;
@@ -83,14 +83,14 @@ class Chooser {
 
   const Session& session_;
   const bool is_cross_;
-  const std::int64_t split_;  // of a pair
+  const std::int64_t split_;  // for a pair
   std::span<const SessionToken> queries_, keys_;
   std::vector<double> of_queries_, of_keys_;  // content
   bool is_masked_ = false;                    // the rows are the gaps of a masked text
-  bool is_narrowed_ = false;                  // the rows are some that were asked for, or gaps
+  bool is_narrowed_ = false;                  // the rows were requested, or are gaps
   bool is_between_ = false;                   // an edge goes from one text to another
   RowList rows_;
-  RowList spread_;  // rows of the whole text, with those of rows_
+  RowList spread_;  // rows spread over the text, including those of rows_
 };
 
 std::vector<double> content_of(const Session& session, std::span<const SessionToken> tokens,
@@ -99,7 +99,7 @@ std::vector<double> content_of(const Session& session, std::span<const SessionTo
   return content_of(tokens, is_own ? session.tokenizer : session.source_tokenizer, first);
 }
 
-// `count` places of a text, or all.
+// `count` places spread over a text, or all.
 RowList spread_over(std::int64_t length, std::int64_t count) {
   RowList rows;
   for (std::int64_t at = 0; at < std::min(length, count); ++at)
@@ -114,7 +114,7 @@ Chooser::Chooser(const Session& session, Stack stack, std::span<const std::int64
       queries_(session.queries(stack)),
       keys_(session.keys(stack)),
       of_queries_(content_of(session, queries_, FirstWord::kWhole)) {
-  if (is_cross_ && session.info.reads_source()) {  // a row counts as the word that it writes
+  if (is_cross_ && session.info.reads_source()) {  // a row counts as the word that it generates
     of_queries_.erase(of_queries_.begin());
     of_queries_.push_back(0);
   }
@@ -152,7 +152,7 @@ void Chooser::take_rows(std::span<const std::int64_t> asked) {
   std::ranges::set_union(rows_, spread, std::back_inserter(spread_));
 }
 
-// The edges of rows_; how much a key is looked at is counted over the whole text.
+// The edges of rows_; how much a key is attended to is counted over the whole text.
 std::vector<Edge> Chooser::far_edges(const Place& place) const {
   const auto worth = [&](std::int64_t query, std::int64_t key) {
     return std::ranges::binary_search(rows_, query) ? far(query, key) : 0;
@@ -165,7 +165,7 @@ double Chooser::far(std::int64_t query, std::int64_t key) const {
          std::log2(1.0 + static_cast<double>(std::abs(query - key)));
 }
 
-// The key followed the same token before. The row is of a whole word, where the text has any.
+// Edges whose key followed the same token before. The row is a whole word, if the text has any.
 Worth Chooser::repeated() const {
   return [this, most = std::ranges::max(of_queries_)](std::int64_t query, std::int64_t key) {
     const auto at = [&](std::int64_t token) -> const std::string& {
@@ -177,7 +177,7 @@ Worth Chooser::repeated() const {
   };
 }
 
-// The edge goes from one side to the other; of a pair, `back` means from the second to the first.
+// Edges from one side to the other; for a pair, `back` means from the second to the first.
 Worth Chooser::linking(bool back) const {
   return [this, back](std::int64_t query, std::int64_t key) {
     const bool links = is_cross_ || ((query >= split_) == back && (key >= split_) != back);
@@ -188,7 +188,8 @@ Worth Chooser::linking(bool back) const {
 }
 
 // The head that picks the other side's words most sharply. A mean over rows would be as large for a
-// head that always looks at one word, and the share of the other side for a head that looks at all.
+// head that always looks at one word, and the other side's share for a head that looks at all of
+// it.
 std::optional<Chooser::Found> Chooser::links(const Candidates& candidates) const {
   std::optional<Found> best;
   for (const HeadScores* head : candidates)
@@ -202,7 +203,7 @@ std::optional<Chooser::Found> Chooser::links(const Candidates& candidates) const
   return best;
 }
 
-// Returns the part of the other side's content that edges pick; a word counts by its largest edge.
+// The part of the other side's content that edges pick; a word counts by its largest edge.
 double Chooser::picked_part(const std::vector<Edge>& edges, bool back) const {
   std::vector<double> picked(of_keys_.size(), 0);
   for (const Edge& edge : edges) {
@@ -225,11 +226,10 @@ std::optional<Chooser::Found> Chooser::repeats(const Candidates& candidates) con
   return best;
 }
 
-// The strongest edge takes the place of the mean over all rows. Every word that a row attends to
-// makes an edge, and the whole weight counts: of 126 rows of 55 sentences for tales and masks, the
-// head then has its strongest edge at a word that a reader expects in 57. With the largest weight
-// of a row alone, less that of the other rows, it was 44: an edge to the sink hides the noun of a
-// pronoun.
+// Uses the strongest edge instead of the mean over all rows. Every word that a row attends to makes
+// an edge, and its whole weight counts: in 126 rows of 55 sentences for tales and masks, the chosen
+// head's strongest edge goes to an expected word in 57. With only the largest weight of a row,
+// minus that of the other rows, it was 44: an edge to the sink hides a pronoun's noun.
 std::optional<Chooser::Found> Chooser::from_rows(const Candidates& candidates) const {
   std::optional<Found> best;
   for (const HeadScores* head : candidates) {
@@ -254,7 +254,7 @@ ChosenHead Chooser::chosen(const Found& found, std::string reason) const {
           .score = found.score};
 }
 
-// Returns the edges that go past the nearest words, or all edges if none does.
+// The edges beyond the nearest words, or all edges if there are none.
 std::vector<Edge> without_neighbours(const std::vector<Edge>& edges) {
   std::vector<Edge> far;
   std::ranges::copy_if(edges, std::back_inserter(far),
@@ -262,9 +262,8 @@ std::vector<Edge> without_neighbours(const std::vector<Edge>& edges) {
   return far.empty() ? edges : far;
 }
 
-// Takes the head whose edges from word to word are worth most in the mean of the rows; where none
-// goes past the nearest words, the first one with an edge; without any, the best head at its last
-// word.
+// The head whose edges between words are worth most in the mean over rows; if none goes beyond the
+// nearest words, the first one with an edge; without any, the best head at its last word.
 ChosenHead Chooser::by_content(const Candidates& candidates, const ChoiceWords& words) const {
   std::optional<Found> best;
   for (const HeadScores* head : candidates) {

@@ -12,7 +12,7 @@
 namespace heed {
 namespace {
 
-// `king`; of a piece of a word the word
+// `king`; for a piece of a word, the word
 std::string named(std::span<const SessionToken> tokens, std::int64_t index) {
   const auto at = static_cast<std::size_t>(index);
   const std::string word = pieces_of_words(tokens)[at].word;

@@ -1,4 +1,4 @@
-// Why heed shows a head, in a sentence.
+// Explains the choice of a head in a sentence.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace heed {
 
-/// The sentences about heads of one stack, chosen among those that a layer or head leaves free.
+/// Sentences about heads of one stack, chosen among those allowed by a given layer or head.
 struct ChoiceWords {
   const Session& session;
   Stack stack = Stack::kSelf;
@@ -21,8 +21,7 @@ struct ChoiceWords {
   std::string of_link(const Edge& edge) const;
   /// The head was chosen by this row, which may be a gap to fill.
   std::string of_row(const Edge& edge, bool is_gap) const;
-  /// No edge: none of the heads has one from word to word. `score` is 0 where the head is the
-  /// first one, since none earned it.
+  /// No head has an edge between words. `score` is 0 if the head is merely the first one.
   std::string of_content(const std::optional<Edge>& edge, double score) const;
 
  private:

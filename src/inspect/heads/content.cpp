@@ -10,7 +10,7 @@
 namespace heed {
 namespace {
 
-// English. Pronouns are not among them: whom they mean is what a reader wants to see.
+// English. Pronouns are excluded: readers want to see what they refer to.
 constexpr std::string_view kGrammar[] = {
     "a",     "about", "after", "all",   "am",      "an",    "and",  "any",   "are",   "as",
     "at",    "be",    "been",  "being", "because", "but",   "by",   "can",   "could", "did",
@@ -28,7 +28,7 @@ std::string in_small_letters(std::string_view text) {
   return small;
 }
 
-// In Japanese, grammar is written in hiragana and content mostly is not.
+// Japanese grammar is written in hiragana, and content mostly is not.
 bool is_hiragana(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const Character character = character_at(text, at);
@@ -43,7 +43,7 @@ bool is_grammar(const SessionToken& token) {
   return std::ranges::find(kGrammar, word) != std::end(kGrammar) || is_hiragana(word);
 }
 
-// Halves the content of the first word that has any.
+// Halves the content of the first content word.
 void discount_first_word(std::span<const std::int64_t> words, std::vector<double>& content) {
   const auto first = std::ranges::find_if(content, [](double each) { return each > 0; });
   for (std::size_t word = 0; word < words.size(); ++word) {

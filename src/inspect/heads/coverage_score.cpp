@@ -1,7 +1,7 @@
 // How much of the source a head reads over the whole target: the mean over the source's tokens,
 // without special ones, of min(1, sum_i p[i, j]). These are the sums of the coverage penalty of
-// beam search (Wu et al. 2016, section 7). An even spread covers much, too: the largest weights say
-// whether a head points.
+// beam search (Wu et al. 2016, section 7). An even spread also covers much: the largest weights
+// show whether a head points.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -63,7 +63,7 @@ class CoverageScore final : public ScoreObserver {
     return std::min(received_[at], 1.0);
   }
 
-  std::vector<std::int32_t> source_;  // keys that count
+  std::vector<std::int32_t> source_;  // counted keys
   std::size_t keys_ = 0;
   std::int64_t kept_head_ = -1;
   std::vector<double> received_;  // [H, Tk]

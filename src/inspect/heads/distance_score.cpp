@@ -1,4 +1,4 @@
-// How far away the keys are that a head attends to: the mean over rows of sum_j p |i - j|.
+// How far away a head's keys are: the mean over rows of sum_j p |i - j|.
 #include <cmath>
 
 #include "attention/observe/tile_sums.h"
@@ -36,7 +36,7 @@ class DistanceScore final : public RowScores {
   }
 
  private:
-  // Where a query stands, counted from the first key.
+  // The position of a query, counted from the first key.
   static std::int64_t place(const ObservedRows& rows, std::int64_t row) {
     return rows.q_offset + row - rows.key_offset;
   }

@@ -9,9 +9,9 @@
 namespace heed {
 namespace {
 
-constexpr double kLeastPart = 0.1;  // of a weight on a key at which all rows look
+constexpr double kLeastPart = 0.1;  // of a weight on a key that all rows attend to
 
-// The weights on one key, without those of its own row and the rows beside it.
+// The weights on one key, except from the row itself and its neighbours.
 struct Received {
   double sum = 0;
   std::int64_t rows = 0;
@@ -32,7 +32,7 @@ void receive(const RowView& row, std::vector<Received>& keys) {
   }
 }
 
-// The part of the edge's weight that the other rows do not give the key as well.
+// The part of the edge's weight that other rows do not give the key.
 double own_weight(const Edge& edge, Received key) {
   if (!is_beside(edge.query, edge.key)) {
     key.sum -= edge.weight;

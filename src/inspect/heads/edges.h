@@ -1,4 +1,4 @@
-// The edges of a head that can be shown for it: of each row its largest weight.
+// The edges that can represent a head: the largest weight of each row.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace heed {
 struct Edge {
   std::int64_t query = 0, key = 0;
   double weight = 0;
-  double value = 0;  // the weight times what such an edge is worth
+  double value = 0;  // the weight times the worth of such an edge
 };
 
 /// Whether the key is the query's own token or next to it.
@@ -21,17 +21,17 @@ bool is_beside(std::int64_t query, std::int64_t key);
 
 using Worth = std::function<double(std::int64_t query, std::int64_t key)>;
 
-/// Returns each row's edge with the largest weight (ties to the lower key), without those that are
-/// worth 0.
+/// Each row's edge with the largest weight (ties to the lower key), without those worth 0.
 std::vector<Edge> edges_of(const LayerAttention& layer, int head,
                            const std::vector<std::int64_t>& rows, const Worth& worth);
 
-/// As edges_of, but a weight counts by what it exceeds the mean of the other rows on the same key
-/// (rows not next to it), and at least a tenth: a key at which every row looks says nothing of one.
+/// Like edges_of, but a weight counts by its excess over the other rows' mean on the same key (rows
+/// not adjacent to it), and at least a tenth: a key that every row attends to says nothing about
+/// one row.
 std::vector<Edge> own_edges_of(const LayerAttention& layer, int head,
                                const std::vector<std::int64_t>& rows, const Worth& worth);
 
-/// Returns each row's edge of the largest value among all keys: one to the sink hides no word.
+/// Each row's edge of the largest value among all keys, so that an edge to the sink hides no word.
 std::vector<Edge> best_edges_of(const LayerAttention& layer, int head,
                                 const std::vector<std::int64_t>& rows, const Worth& worth);
 

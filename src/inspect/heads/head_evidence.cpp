@@ -47,8 +47,7 @@ std::int64_t largest_key(std::span<const float> weights) {
   return std::ranges::max_element(weights) - weights.begin();
 }
 
-// The rows that speak most against the score: the smallest values, or the largest where more is
-// worse.
+// The rows that contradict the score most: the smallest values, or the largest if more is worse.
 std::vector<WorstRow> worst_rows(const HeadEvidence& evidence, bool largest) {
   std::vector<WorstRow> rows;
   for (std::size_t at = 0; at < evidence.rows.size(); ++at)
@@ -83,10 +82,10 @@ std::int64_t counted(const std::vector<float>& rows) {
         .expected = why});
 }
 
-// What a sweep over all rows of a head finds beside its score.
+// What a sweep over all rows of a head finds besides its score.
 struct RowsSeen {
   std::vector<std::int64_t> largest;  // keys
-  std::vector<float> weights;         // theirs
+  std::vector<float> weights;         // their weights
 };
 
 void see_row(HeadEvidence& evidence, const ScoreObserver& observer, int which, const RowView& row,
@@ -130,7 +129,7 @@ HeadEvidence of_text(const LateScores& late, const EvidenceRequest& request, Can
   return evidence;
 }
 
-// Adds one sequence's rows of the second half.
+// Adds the second half's rows of one sequence.
 void add_probed(HeadEvidence& evidence, const LayerAttention& layer, std::int64_t back, float share,
                 Profile& profile) {
   LinesRequest rows{.head = evidence.place.head, .hidden = 0};
@@ -146,7 +145,7 @@ void add_probed(HeadEvidence& evidence, const LayerAttention& layer, std::int64_
   });
 }
 
-// Over the rows of the second half of each sequence; of a row the mean over the sequences.
+// Over the rows of each sequence's second half, averaged over the sequences.
 HeadEvidence of_probe(const LateScores& late, const EvidenceRequest& request, Cancel& cancel) {
   const ScoreInfo& info = score_infos()[request.score];
   const ProbeOptions options = usual_probe(*late.model());

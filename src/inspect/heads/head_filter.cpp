@@ -1,7 +1,7 @@
 // filter := (term (blank term)*)?    term := score (">=" | "<=" | ">" | "<") number
 //                                           | ("layer" | "head") whole ("-" whole)?
-// Blanks may stand between all of them. web/src/head_filter.ts is the same;
-// tests/vectors/filters.json holds it in both languages.
+// Spaces are allowed between all tokens. web/src/head_filter.ts implements the same grammar;
+// tests/vectors/filters.json checks both.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace {
 
 using FilterTerm = HeadFilter::Term;
 
-constexpr std::size_t kMostShown = 20;   // bytes of what was found
-constexpr std::size_t kMostDigits = 18;  // of a number
-constexpr std::size_t kWholeDigits = 4;  // of a layer or a head
+constexpr std::size_t kMostShown = 20;   // bytes of the offending text
+constexpr std::size_t kMostDigits = 18;  // digits of a number
+constexpr std::size_t kWholeDigits = 4;  // digits of a layer or head
 constexpr const char* kDigits = "0123456789";
 constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyz_";
 
@@ -57,7 +57,7 @@ class Reader {
  private:
   void skip_blanks() { take(" "); }
 
-  // As many of these characters as there are, at most `most`.
+  // Takes as many of these characters as follow, at most `most`.
   std::string_view take(const char* of, std::size_t most = std::string_view::npos) {
     const std::size_t end = std::min(text_.find_first_not_of(of, at_), text_.size());
     const std::string_view taken = text_.substr(at_, std::min(end - at_, most));
@@ -133,7 +133,7 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-// The index of a score by its name, or by its short form.
+// The index of a score by its name or short name.
 std::optional<std::size_t> find_score(std::string_view name) {
   for (std::size_t at = 0; at < score_infos().size(); ++at)
     if (score_infos()[at].name == name || score_infos()[at].short_name == name) return at;
@@ -144,7 +144,7 @@ double value_of(const HeadScores& head, const std::string& name) {
   if (name == "layer") return head.place.layer;
   if (name == "head") return head.place.head;
   const std::optional<std::size_t> score = find_score(name);
-  return score ? head.values.at(*score) : std::nan("");  // compares with nothing
+  return score ? head.values.at(*score) : std::nan("");  // compares false with everything
 }
 
 bool holds(const FilterTerm& term, double value) {
@@ -177,7 +177,7 @@ double HeadFilter::distance(const HeadScores& head) const {
     if (heed::holds(term, value)) continue;
     const bool is_beyond = term.test == FilterTerm::Test::kWithin && value > term.first;
     const double gap = std::abs(value - (is_beyond ? term.last : term.first));
-    sum += std::isnan(gap) ? 1 : gap;  // an undefined score is as far as a share can be
+    sum += std::isnan(gap) ? 1 : gap;  // an undefined score is at the largest distance of a share
   }
   return sum;
 }

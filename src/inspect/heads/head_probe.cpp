@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kUsualPeriod = 64;
 
-// The weights of a row that the probe asks for, summed over rows.
+// The weights of a row that the probe measures, summed over rows.
 struct Sums {
   double previous = 0, next = 0, sink = 0, duplicate = 0, induction = 0;
 
@@ -91,7 +91,7 @@ std::vector<TokenId> plain_tokens(const LoadedModel& model) {
   std::vector<TokenId> tokens;
   const ModelInfo& info = model.model->info();
   std::int64_t vocabulary = info.reads_source() ? info.source_vocabulary : info.vocabulary;
-  if (model.tokenizer && info.reads_source())  // whose table may hold the target's tokens too
+  if (model.tokenizer && info.reads_source())  // whose table may also hold the target's tokens
     vocabulary = std::min(vocabulary, model.tokenizer->vocabulary_size());
   for (TokenId id = 0; id < vocabulary; ++id) {
     const bool plain =
@@ -113,7 +113,7 @@ std::vector<TokenId> repeated_sequence(const std::vector<TokenId>& tokens, std::
   return ids;
 }
 
-// Of the tokens [begin, end) of the sequence, each from those before it.
+// For the tokens [begin, end) of the sequence, each predicted from those before it.
 double loss_of(const Session& session, std::int64_t begin, std::int64_t end) {
   std::vector<std::int32_t> targets(session.tokens.size(), kIgnoredTarget);
   for (std::int64_t i = begin; i < end; ++i)
@@ -132,7 +132,7 @@ void add_share(ProbedHead& mean, const ProbedHead& one, double share) {
   mean.induction += share * one.induction;
 }
 
-// Of an encoder-decoder the sequence is the source, and nothing is written.
+// For an encoder-decoder the sequence is the source, and nothing is generated.
 Session probed(const LoadedModel& model, const std::vector<TokenId>& ids) {
   const ModelInfo& info = model.model->info();
   std::optional<std::span<const TokenId>> nothing;
@@ -143,7 +143,7 @@ Session probed(const LoadedModel& model, const std::vector<TokenId>& ids) {
   return session;
 }
 
-// Adds one sequence's part of the means.
+// Adds one sequence's contribution to the means.
 void add_sequence(Probe& probe, const Session& session) {
   const double share = 1.0 / probe.sequences;
   std::size_t at = 0;
@@ -155,7 +155,7 @@ void add_sequence(Probe& probe, const Session& session) {
       add_share(probe.heads[at++], head, share);
     }
   if (!session.info.causal || !session.info.has_logits) return;
-  // The first repeated token is announced by nothing: what came before it ended there.
+  // Nothing predicts the first repeated token: earlier, the sequence ended there.
   probe.loss_first += share * loss_of(session, 1, probe.period + 1);
   probe.loss_repeated += share * loss_of(session, probe.period + 1, 2 * probe.period);
 }

@@ -1,17 +1,18 @@
-// Scores of a head by the tokens that its keys are, wherever they stand.
+// Scores of a head by the tokens of its keys, at any distance.
 #include "inspect/heads/key_sets.h"
 
 namespace heed {
 
-// How much of a row goes to what followed its token elsewhere: an induction head's share (Olsson et
-// al. 2022), here on the text itself. The token that follows the row is no evidence of it.
+// How much of a row goes to tokens that followed its token elsewhere: an induction head's share
+// (Olsson et al. 2022), here on the text itself. The token after the row does not count as
+// evidence.
 ScoreObserverPointer induction_score(const ScoredLayer& layer) {
   if (layer.kinds.empty()) return nullptr;
   return key_set_score(
       {.lists = places_of(layer.kinds, /*behind=*/1), .list_of = layer.kinds, .with_next = false});
 }
 
-// How much of a row goes to other places of its own token: a duplicate-token head's share.
+// How much of a row goes to other occurrences of its token: a duplicate-token head's share.
 ScoreObserverPointer duplicate_score(const ScoredLayer& layer) {
   if (layer.kinds.empty()) return nullptr;
   return key_set_score({.lists = places_of(layer.kinds), .list_of = layer.kinds});

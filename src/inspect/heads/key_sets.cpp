@@ -37,7 +37,7 @@ class KeySetScore final : public RowScores {
   struct Row {
     double all = 0, past_first = 0;
     bool sees = false, sees_past_first = false;
-    std::size_t next = 0;  // of the row's list: tiles come in the order of their keys
+    std::size_t next = 0;  // in the row's list, since tiles come in key order
   };
   struct Block final : State {
     void add_row(const KeySetScore& score, std::int64_t row, std::int64_t lane,

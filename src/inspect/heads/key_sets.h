@@ -1,4 +1,4 @@
-// Scores that say how much of a row goes to a set of keys that its token names.
+// Scores that measure how much of a row goes to a set of keys determined by its token.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace heed {
 
-/// Lists of keys, each rising, one behind the other: a text has nearly as many as tokens.
+/// Lists of ascending keys, concatenated: a text has nearly as many lists as tokens.
 struct KeyLists {
   std::vector<std::int32_t> keys;
-  std::vector<std::int32_t> ends;  // of each list
+  std::vector<std::int32_t> ends;  // end of each list
 
   std::span<const std::int32_t> list(std::int32_t index) const {
     const auto at = static_cast<std::size_t>(index);
@@ -25,17 +25,17 @@ struct KeyLists {
   }
 };
 
-/// The keys that count for a row: those of its list, never the row itself.
+/// The keys that count for a row: those of its list, except the row itself.
 struct KeySets {
   KeyLists lists;
   std::vector<std::int32_t> list_of;  // by row
   bool with_next = true;              // whether the key after the row counts
 };
 
-/// The mean, over the rows that see such a key, of the sum of their weights.
+/// The mean, over the rows that see such a key, of the sum of their weights on those keys.
 ScoreObserverPointer key_set_score(KeySets sets);
 
-/// Of each kind of token the places that are `behind` one of it; 0: where it stands.
+/// For each kind of token, the places that are `behind` positions after one; 0: its own places.
 KeyLists places_of(const std::vector<std::int32_t>& kinds, std::int32_t behind = 0);
 
 }  // namespace heed

@@ -15,17 +15,17 @@ double of_probe(LateScores& late, const Place& place, double ProbedHead::* value
 
 }  // namespace
 
-// What a text loses without a head: the rise of the loss when the head gives 0.
+// The text's loss without a head: the increase when the head outputs 0.
 const LateRows& ablation_rows(LateScores& late, const Place& place) {
   return late.losses_without(place);
 }
 
 // Direct logit attribution (Elhage et al. 2021): what a head's output at a position adds to the
-// logit of the word that came there, through the norms behind it, held still.
+// logit of the actual word, through the following norms, held fixed.
 const LateRows& direct_rows(LateScores& late, const Place& place) { return late.direct(place); }
 
-// What a head does on random tokens that come twice: nothing but the repetition tells it where to
-// look (Olsson et al. 2022).
+// A head's behaviour on repeated random tokens, where only the repetition shows where to look
+// (Olsson et al. 2022).
 double probe_induction_score(LateScores& late, const Place& place) {
   return of_probe(late, place, &ProbedHead::induction);
 }

@@ -95,7 +95,7 @@ const LateRows& LateScores::losses_without(const Place& place) {
   return rises_[key_of(place)] = std::move(rises);
 }
 
-// Of all heads at once: one pass tells it of each.
+// For all heads at once, because one pass gives every head's.
 const LateRows& LateScores::direct(const Place& place) {
   if (!direct_) {
     ByPlace rows;

@@ -1,4 +1,4 @@
-// Scores that take passes of the model: computed when they are asked for, and kept.
+// Scores that need passes of the model: computed on request, and kept.
 #pragma once
 
 #include <map>
@@ -14,27 +14,28 @@
 
 namespace heed {
 
-/// 16 sequences of 40 random tokens, each twice; fewer tokens where positions end.
+/// 16 sequences of 40 random tokens, each twice; fewer tokens if positions run out.
 ProbeOptions usual_probe(const LoadedModel& model);
 
-/// Of one session. Several threads may ask; one computes at a time, and who is cancelled leaves.
+/// The scores of one session. Several threads may ask; one computes at a time, and cancelled
+/// requests leave.
 class LateScores {
  public:
-  /// Both must outlive it; without a model no such score is there.
+  /// Both must outlive it; without a model there are no such scores.
   LateScores(const Session& session, const LoadedModel* model) : session_(session), model_(model) {}
 
-  /// As score_infos(), of one head; NaN where it is no late score of kind `from`, or not there.
-  /// Throws kInterrupted when cancelled.
+  /// One head's scores, in the order of score_infos(); NaN unless the score is a late one of kind
+  /// `from` and exists. Throws kInterrupted when cancelled.
   std::vector<double> values(const Place& place, ScoreFrom from, Cancel& cancel);
-  /// All that was computed of a head so far, as `values`.
+  /// All scores of a head computed so far, like `values`.
   std::vector<double> known(const Place& place) const;
-  /// The rows whose mean is the score, of those (as score_infos()) that have some.
+  /// The rows whose mean is the score (an index in score_infos()), for scores that have rows.
   LateRows rows(std::size_t score, const Place& place, Cancel& cancel);
 
   const Session& session() const { return session_; }
   const LoadedModel* model() const { return model_; }
 
-  // What the scores read, while `values` holds the lock.
+  // Inputs of the scores, read while `values` holds the lock.
   const ProbedHead* probed(const Place& place);
   const LateRows& losses_without(const Place& place);
   const LateRows& direct(const Place& place);
@@ -46,7 +47,7 @@ class LateScores {
   const LoadedModel* model_;
   std::timed_mutex guard_;
   std::optional<Probe> probe_;
-  std::optional<std::vector<double>> losses_;  // as the session is
+  std::optional<std::vector<double>> losses_;  // of the unedited session
   using ByPlace = std::map<std::tuple<Stack, int, int>, LateRows>;
   ByPlace rises_;
   std::optional<ByPlace> direct_;

@@ -1,5 +1,5 @@
-// How much of a row stays near: its weight on the four tokens on either side and on itself, in the
-// mean over the rows that see anything beyond these.
+// How much of a row stays near: its weight on itself and the four tokens on either side, averaged
+// over the rows that see anything else.
 #include <algorithm>
 
 #include "inspect/heads/row_scores.h"
@@ -15,8 +15,8 @@ bool is_near(std::int64_t row, std::int64_t key) {
 
 struct NearRows final : Observer::State {
   std::array<double, kMaskRows> near = {};
-  std::uint64_t sees_far = 0;          // one bit a row
-  std::uint64_t sees_far_of_rest = 0;  // past the first token
+  std::uint64_t sees_far = 0;          // one bit per row
+  std::uint64_t sees_far_of_rest = 0;  // not counting the first token
   SinkOfRows sink;
 };
 
@@ -39,7 +39,7 @@ void LocalScore::tile(State& state, const ObservedRows& rows, const ObservedTile
   block.sink.see(tile);
   for (std::int64_t key = tile.key_begin; key < tile.key_end; ++key) {
     const std::int64_t at = key - tile.key_begin;
-    std::uint64_t near = 0;  // the rows to which this key is near
+    std::uint64_t near = 0;  // rows near this key
     const std::int64_t end = std::min(key + kNear + 1, rows.row_end);
     for (std::int64_t row = std::max(key - kNear, rows.row_begin); row < end; ++row) {
       const std::int64_t lane = row - rows.row_begin;

@@ -1,5 +1,5 @@
-// What a row gives to its neighbours, to the first token and to the rest, and its entropy: eight
-// scores in one observer, since all of them look at the same few keys.
+// A row's weights on its neighbours, on the first token and on the rest, and its entropy: eight
+// scores in one observer, since they read the same few keys.
 //
 // Means over the rows i of a head's weights p[i, j], for positions that a row has: a row without a
 // previous token does not count for `previous`, and so on. 0 where no row counts.
@@ -28,8 +28,8 @@ using PerRow = std::array<double, kMaskRows>;
 struct NeighbourRows final : Observer::State {
   PerRow previous = {}, current = {}, next = {}, sink = {}, entropy = {};
   std::array<float, kMaskRows> elsewhere = {};
-  std::array<std::int32_t, kMaskRows> visible = {};  // keys
-  std::uint64_t has_elsewhere = 0;                   // one bit a row
+  std::array<std::int32_t, kMaskRows> visible = {};  // number of keys
+  std::uint64_t has_elsewhere = 0;                   // one bit per row
 
   void count_visible(const ObservedTile& tile) {
     std::int32_t full = 0;
@@ -45,7 +45,7 @@ struct NeighbourRows final : Observer::State {
     for (std::int32_t& count : visible) count += full;
   }
 
-  // What all rows of the block have elsewhere.
+  // Handles keys that are elsewhere for all rows of the block.
   void add_far(const ObservedTile& tile, std::int64_t begin, std::int64_t end) {
     if (begin >= end) return;
     const std::int64_t first_key = begin - tile.key_begin;
@@ -54,7 +54,7 @@ struct NeighbourRows final : Observer::State {
       has_elsewhere |= tile.visible[at];
   }
 
-  // What is the first key, or near the diagonal, to some rows.
+  // Handles keys that are the first, or near the diagonal, for some rows.
   void add_near(const ObservedRows& rows, const ObservedTile& tile, std::int64_t key) {
     const std::int64_t at = key - tile.key_begin;
     for (std::int64_t row = rows.row_begin; row < rows.row_end; ++row) {
@@ -134,7 +134,7 @@ void NeighbourScores::add_neighbours(const NeighbourRows& block, const ObservedR
   add(rows, 1, {of(block.current), later, of(block.current), later}, sink);
   const bool has_next = row < queries_ - 1;
   add(rows, 2, {of(block.next), has_next, of(block.next), has_next}, sink);
-  add(rows, 3, {sink, later, sink, later}, 0);  // the sink's own share stays as it is
+  add(rows, 3, {sink, later, sink, later}, 0);  // the sink's own share is not adjusted
   add(rows, 5, {of(block.elsewhere), has_elsewhere, of(block.elsewhere), has_elsewhere}, sink);
   add(rows, 7, {std::max(past_first, sink), later, past_first, later}, sink);
 }
@@ -142,8 +142,8 @@ void NeighbourScores::add_neighbours(const NeighbourRows& block, const ObservedR
 void NeighbourScores::add_entropies(const NeighbourRows& block, const ObservedRows& rows,
                                     std::size_t lane) {
   const auto sink = static_cast<double>(block.sink[lane]);
-  const double entropy = std::max(block.entropy[lane], 0.0);  // a weight may round to more than 1
-  // Of the rest, renormalised, times what is left: less the sink's own term.
+  const double entropy = std::max(block.entropy[lane], 0.0);  // rounding may push a weight above 1
+  // The renormalised rest's entropy times its share: subtracts the sink's term.
   const double rest = std::max(entropy + times_log(sink) + times_log(std::max(1 - sink, 0.0)), 0.0);
   const double keys = std::max(block.visible[lane], 1);
   const double others = keys - (sink > 0 ? 1 : 0);

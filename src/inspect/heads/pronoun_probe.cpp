@@ -5,7 +5,7 @@
 namespace heed {
 namespace {
 
-// Tokens [begin, end) that hold a byte of a phrase.
+// Tokens [begin, end) that contain a byte of a phrase.
 struct PhraseTokens {
   std::size_t begin = 0;
   std::size_t end = 0;

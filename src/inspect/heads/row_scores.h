@@ -9,8 +9,8 @@
 
 namespace heed {
 
-/// What one row says. Its sink is its weight on the first token; `adjusted` is the value of the
-/// row without the sink, renormalised, times what the row has left: 1 - sink.
+/// One row's values. Its sink is its weight on the first token; `adjusted` is the value of the row
+/// without the sink, renormalised, times the remaining share 1 - sink.
 struct RowScore {
   double raw = 0;
   bool has_raw = false;  // the row counts
@@ -18,7 +18,7 @@ struct RowScore {
   bool has_adjusted = false;
 };
 
-/// Sums rows: a score derived from it hands over what each row of a block says.
+/// Sums rows: a derived score provides the value of each row of a block.
 class RowScores : public ScoreObserver {
  public:
   explicit RowScores(int scores) : scores_(static_cast<std::size_t>(scores)) {}
@@ -33,7 +33,7 @@ class RowScores : public ScoreObserver {
   std::vector<float> of_rows(int which, ScoreForm form) const override;
 
  protected:
-  /// In `merge`, row by row. `sink` is the row's weight on the first token.
+  /// Called in `merge`, row by row. `sink` is the row's weight on the first token.
   void add(const ObservedRows& rows, int which, const RowScore& row, double sink);
 
  private:
@@ -44,7 +44,7 @@ class RowScores : public ScoreObserver {
   std::size_t scores_;
   std::int64_t kept_head_ = -1;
   std::vector<Sums> sums_;                               // [H, scores]
-  std::vector<std::array<std::vector<float>, 2>> kept_;  // by score, of the kept head
+  std::vector<std::array<std::vector<float>, 2>> kept_;  // by score, for the kept head
 };
 
 /// The weights of a block's rows on the first token.

@@ -24,7 +24,8 @@ bool has_word_character(std::string_view text) {
   return false;
 }
 
-// Numbers in the order in which kinds of tokens first come; sorted places are a tenth of a map.
+// Numbers kinds of tokens in order of first occurrence; sorting places takes a tenth of a map's
+// time.
 std::vector<std::int32_t> kinds_of(std::span<const SessionToken> tokens) {
   const auto bytes = [&](std::int32_t at) -> const std::string& {
     return tokens[static_cast<std::size_t>(at)].bytes;
@@ -32,7 +33,7 @@ std::vector<std::int32_t> kinds_of(std::span<const SessionToken> tokens) {
   std::vector<std::int32_t> sorted(tokens.size()), kinds(tokens.size());
   std::iota(sorted.begin(), sorted.end(), 0);
   std::ranges::stable_sort(sorted, {}, bytes);
-  for (std::size_t i = 0; i < sorted.size(); ++i)  // first the place of the first of its kind
+  for (std::size_t i = 0; i < sorted.size(); ++i)  // first, the place of the first of each kind
     kinds[static_cast<std::size_t>(sorted[i])] =
         i > 0 && bytes(sorted[i]) == bytes(sorted[i - 1])
             ? kinds[static_cast<std::size_t>(sorted[i - 1])]

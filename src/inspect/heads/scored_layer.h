@@ -1,5 +1,5 @@
-// What the scores of heads know beside weights: a layer's tokens, their content, the two sides of
-// an attention.
+// What head scores need besides weights: a layer's tokens, their content, and the two sides of an
+// attention.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@
 
 namespace heed {
 
-/// Between two lists of tokens there are neither kinds nor words.
+/// If queries and keys are different tokens, there are neither kinds nor words.
 struct ScoredLayer {
-  std::size_t rows = 0;                       // 0: the tokens are not known
+  std::size_t rows = 0;                       // 0: unknown tokens
   std::vector<std::int32_t> kinds = {};       // equal where tokens are equal
   std::vector<std::int32_t> words = {};       // rising; tokens of one word have the same
   std::vector<std::int32_t> source = {};      // of a cross-attention: keys that are not special
@@ -31,11 +31,11 @@ bool is_word(const Tokenizer* tokenizer, const SessionToken& token);
 
 ScoredLayer scored_layer(const Session& session, Stack stack, int layer);
 
-/// Whether the first word that has content counts half: in a causal text many rows look there.
+/// Whether the first content word counts half, since many rows of a causal text attend to it.
 enum class FirstWord : std::uint8_t { kWhole, kHalf };
 
-/// Returns a number per token: 1 for a content word or a pronoun, 1/2 for a word of grammar and for
-/// a part of a word, 1/8 for a part of a character, 0 for a special token and for punctuation.
+/// One number per token: 1 for a content word or a pronoun, 1/2 for a grammatical word or a part of
+/// a word, 1/8 for a part of a character, 0 for special tokens and punctuation.
 std::vector<double> content_of(std::span<const SessionToken> tokens, const Tokenizer* tokenizer,
                                FirstWord first);
 
@@ -44,8 +44,8 @@ PairShares pair_shares(const LayerAttention& layer, int head, std::int64_t split
 
 SourceOrder source_order(const LayerAttention& layer, int head);
 
-/// Adds to a head's scores what an attention between two sides has: of a pair, whose second text
-/// begins at `split`, its shares, and of a cross-attention its order.
+/// Adds the scores of an attention between two sides: for a pair, whose second text begins at
+/// `split`, its shares; for a cross-attention its order.
 void score_sides(HeadScores& head, const LayerAttention& layer, std::optional<std::int64_t> split);
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// The registry of scores: what is computed of a head, and under which name.
+// The registry of scores: how each score of a head is computed, and its name.
 #pragma once
 
 #include <limits>
@@ -11,55 +11,55 @@
 
 namespace heed {
 
-/// A score that a head or a row does not have.
+/// Marks a score that a head or row does not have.
 inline constexpr double kNoScore = std::numeric_limits<double>::quiet_NaN();
 
-/// Of the two forms of a score.
+/// Which of a score's two forms.
 enum class ScoreForm : std::uint8_t { kRaw, kSinkAdjusted };
 
-/// Computes one score or several in a sweep over a layer.
+/// Computes one or several scores in a sweep over a layer.
 class ScoreObserver : public Observer {
  public:
-  /// After the sweep: the score number `which` of those that this observer computes.
+  /// After the sweep: score number `which` of this observer's scores.
   virtual double score(std::int64_t head, int which, ScoreForm form) const = 0;
-  /// Before a sweep of which one head alone is wanted: keeps what its rows say.
+  /// Before a sweep for a single head: keeps the values of its rows.
   virtual void keep_rows(std::int64_t head) = 0;
-  /// Its value in each row of that head, or in each key; NaN: the row does not count.
+  /// The value in each row, or key, of that head; NaN: the row does not count.
   virtual std::vector<float> of_rows(int which, ScoreForm form) const = 0;
   virtual bool is_of_keys() const { return false; }
-  /// Whether the score of a row counts the weight of this key; nothing where it is not made so.
+  /// Whether a row's score counts the weight of this key; empty if scores are not sums of weights.
   virtual std::optional<bool> counts(int which, std::int64_t row, std::int64_t key) const;
 };
 
 class LateScores;
-/// By position: what a text loses without a head, in nats, or a head's part of a logit. Empty where
-/// the model has no words that it reaches.
+/// By position: the loss without a head in nats, or a head's part of a logit. Empty if the model
+/// has no vocabulary that the head reaches.
 using LateRows = std::vector<float>;
 
 using ScoreObserverPointer = std::unique_ptr<ScoreObserver>;
 
 struct Score {
   ScoreInfo info;
-  /// Null, or makes null: no sweep over such an attention computes it. Scores with the same one
+  /// Null, or returns null: no sweep over this attention computes it. Scores with the same function
   /// share a sweep's observer.
   ScoreObserverPointer (*make)(const ScoredLayer& layer) = nullptr;
   int which = 0;
-  /// Of a score that takes passes of the model; NaN where there is none. Null: a sweep computes it,
-  /// or it is the mean of `rows`.
+  /// For a score that needs passes of the model; NaN if it is undefined. Null: computed by a sweep,
+  /// or the mean of `rows`.
   double (*late)(LateScores& late, const Place& place) = nullptr;
-  /// The same by position; empty where there is none.
+  /// The same by position; empty if there is none.
   const LateRows& (*rows)(LateScores& late, const Place& place) = nullptr;
-  bool is_of_next = false;     // its rows are of the words behind positions, where the model writes
-  bool more_is_worse = false;  // its largest rows are those to look at
+  bool is_of_next = false;     // if the model generates, rows are about the next words
+  bool more_is_worse = false;  // its largest rows are the ones to inspect
 };
 
 std::span<const Score> all_scores();
-/// Whether heads of such an attention may have the score.
+/// Whether heads of this attention can have the score.
 bool has_score(const StackShape& shape, const ScoreInfo& info);
-/// Its place in score_infos(); kNotFound, with the names that there are, for an unknown one.
+/// Its index in score_infos(); kNotFound, with the known names, for an unknown one.
 std::size_t score_index(std::string_view name);
 
-// Each in the file of its name.
+// Each is in the file of its name.
 ScoreObserverPointer neighbour_scores(const ScoredLayer& layer);
 ScoreObserverPointer distance_score(const ScoredLayer& layer);
 ScoreObserverPointer local_score(const ScoredLayer& layer);
@@ -75,19 +75,19 @@ double probe_duplicate_score(LateScores& late, const Place& place);
 const LateRows& ablation_rows(LateScores& late, const Place& place);
 const LateRows& direct_rows(LateScores& late, const Place& place);
 
-/// The observers of all scores of a text, for a sweep of whoever calls `observe`.
+/// The observers of all scores of a text, for a sweep by the caller of `observe`.
 class ScoreSweep {
  public:
   explicit ScoreSweep(const ScoredLayer& layer = {});
   void add_to(std::vector<Observer*>& observers) const;
-  /// As score_infos(); NaN where no observer computes it.
+  /// In the order of score_infos(); NaN if no observer computes it.
   std::vector<double> values(std::int64_t head, ScoreForm form) const;
-  /// The scores of a head; place and sides are its own.
+  /// The scores of a head, with its place and sides.
   HeadScores scores(const Place& place) const;
 
  private:
   std::vector<ScoreObserverPointer> observers_;
-  std::vector<ScoreObserver*> of_score_;  // one a score; null: none
+  std::vector<ScoreObserver*> of_score_;  // one per score; null: none
 };
 
 }  // namespace heed

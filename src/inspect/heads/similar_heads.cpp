@@ -19,7 +19,7 @@ struct Sizes {
   std::int64_t keys = 0;
 };
 
-// Dense rows of the example, one behind the other.
+// Dense rows of the example, concatenated.
 struct ExampleRows {
   std::vector<std::int64_t> queries;
   std::vector<float> weights;

@@ -1,4 +1,4 @@
-// Heads whose pattern resembles an example: another head's, or one that somebody drew.
+// Heads whose pattern resembles an example: another head's, or a drawn one.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace heed {
 
-/// Weights of one row, which need not sum to 1: they are scaled.
+/// Weights of one row, which are scaled to sum 1.
 struct PatternRow {
   std::int64_t query = 0;
   std::vector<std::int64_t> keys = {};
-  std::vector<float> weights = {};  // as keys; empty: all the same
+  std::vector<float> weights = {};  // one per key; empty: all equal
 };
 
-/// One of these.
+/// Exactly one of these is set.
 struct PatternExample {
-  std::optional<Place> head = {};         // of the same stack
-  std::optional<std::int64_t> back = {};  // all of a row on the key so many tokens back
+  std::optional<Place> head = {};         // in the same stack
+  std::optional<std::int64_t> back = {};  // the row's whole weight on the key this many tokens back
   std::vector<PatternRow> rows = {};
 };
 
@@ -30,9 +30,9 @@ struct SimilarHead {
 };
 
 /// The mean over the example's rows of sum_j min(p_ij, e_ij), 0 to 1: the share of a row's weight
-/// that lies where the example has it. Every head of the stack, the most similar first. A row that
-/// can see one key only says nothing, and is left out. Memory: some rows of one layer.
-/// Errors (kInvalidArgument, kNotFound): nothing or several given, tokens that do not exist.
+/// that agrees with the example. Every head of the stack, most similar first. Rows that see only
+/// one key are skipped. Memory: a few rows of one layer.
+/// Errors (kInvalidArgument, kNotFound): no example or several, tokens that do not exist.
 std::vector<SimilarHead> similar_heads(const Session& session, Stack stack,
                                        const PatternExample& example, Cancel& cancel);
 

@@ -1,4 +1,4 @@
-// Everything about the heads of a layer that needs a look at all of their weights.
+// Statistics of a layer's heads that need all of their weights.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace heed {
 
-inline constexpr std::int64_t kProfile = 20;  // offsets 0 to 19 back, as the chips draw them
+inline constexpr std::int64_t kProfile = 20;  // offsets 0 to 19 back, as chips show them
 
 struct HeadStatistics {
   HeadScores scores;
@@ -22,9 +22,9 @@ struct HeadStatistics {
   const Place& place() const { return scores.place; }
 };
 
-/// One entry a head of the layer whose first head is `first`. `check` is called between blocks of
-/// rows, on several threads, and may throw; `overview` gets the coarse levels of each head, where
-/// the matrix is large enough to have some.
+/// One entry per head of the layer, whose first head is `first`. `check` is called between blocks
+/// of rows, on several threads, and may throw; `overview` gets each head's coarse levels, if the
+/// matrix is large enough to have any.
 std::vector<HeadStatistics> layer_statistics(const LayerAttention& layer, const Place& first,
                                              const ScoredLayer& known,
                                              const std::function<void()>& check,

@@ -1,6 +1,6 @@
-// Attention weighted by what it carries (Kobayashi et al. 2020): p[i, j] |W_O v_j|, or |v_j| where
-// no output projection is at hand. A sink that carries nothing has a large weight and a small share
-// of these.
+// Attention weighted by what it carries (Kobayashi et al. 2020): p[i, j] |W_O v_j|, or |v_j|
+// without an output projection. A sink that carries nothing has a large weight but a small share of
+// these.
 //   0 value_weighted  sum_j p |W_O v_j|, the mean over all rows
 //   1 value_sink      the first token's share of that sum, over rows i >= 1 that have one
 #include "attention/observe/tile_sums.h"
@@ -55,7 +55,7 @@ void ValueScores::merge(State& state, const ObservedRows& rows) {
     add(rows, 0, {sum, true, sum - of_sink, row > 0}, static_cast<double>(block.sink.weight[lane]));
     const bool carries = row > 0 && sum > 0;
     const double share = carries ? of_sink / sum : 0;
-    add(rows, 1, {share, carries, share, carries}, 0);  // the sink's own share stays as it is
+    add(rows, 1, {share, carries, share, carries}, 0);  // the sink's own share is not adjusted
   }
 }
 

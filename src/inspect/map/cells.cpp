@@ -14,22 +14,22 @@
 namespace heed {
 namespace {
 
-constexpr int kLaneBits = 6;                              // of 64 rows
+constexpr int kLaneBits = 6;                              // for 64 rows
 constexpr std::int64_t kOneCore = std::int64_t{1} << 17;  // entries: half a millisecond
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
 struct CellRows final : Observer::State {
-  std::int64_t begin = 0;  // the first row of cells that the block touches
+  std::int64_t begin = 0;  // first row of cells that the block touches
   GatheredCells cells;
 };
 
-// Lanes [begin, end) of a word of visibility.
+// Lanes [begin, end) of a visibility word.
 std::uint64_t lanes(std::int64_t begin, std::int64_t end) {
   const std::uint64_t below = end == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << end) - 1;
   return below & (~std::uint64_t{0} << begin);
 }
 
-// The larger one; a NaN stays, whichever side it is on.
+// The larger one; NaN if either is NaN.
 float larger(float a, float b) {
   const bool is_larger = !(a >= b), is_number = a == a;
   return is_larger & is_number ? b : a;
@@ -56,7 +56,7 @@ void hide_masked(const LayerAttention& layer, const CellsRequest& request, Cells
   }
 }
 
-// Cells of one entry each are the region's values; what the mask hides becomes NaN.
+// Cells of one entry each: the region's values, with masked ones as NaN.
 Cells entries_of(const LayerAttention& layer, const CellsRequest& request, Observer& stop) {
   SelectionObserver region(Region{request.head, request.head + 1, request.row_begin,
                                   request.row_end, request.key_begin, request.key_end},
@@ -103,7 +103,8 @@ std::unique_ptr<Observer::State> CellsObserver::rows(const ObservedRows& rows) c
   return state;
 }
 
-// First over the keys of a column of cells, lane by lane, then over the lanes of each row of cells.
+// Pools first over the keys of a column of cells, lane by lane, then over the lanes of each row of
+// cells.
 void CellsObserver::tile(State& state, const ObservedRows& rows, const ObservedTile& tile) const {
   auto& seen = static_cast<CellRows&>(state);
   const std::int64_t first = std::max(rows.row_begin, region_.row_begin);
@@ -178,7 +179,7 @@ Cells matrix_cells(const LayerAttention& layer, const CellsRequest& request, Can
   std::optional<SerialScope> alone;
   if (request.entries() <= kOneCore) alone.emplace();
   const SweepStop::Check check = [&, caller = std::this_thread::get_id()](const ObservedRows&) {
-    if (std::this_thread::get_id() == caller) cancel.check();  // which talks to the client
+    if (std::this_thread::get_id() == caller) cancel.check();  // the thread that serves the client
   };
   if (request.shift > 0) return pooled_cells(gathered_cells(layer, request, check), request);
   SweepStop stop(check);

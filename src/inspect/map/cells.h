@@ -38,7 +38,7 @@ struct CellsRequest {
 struct Cells {
   std::int64_t height = 0;
   std::int64_t width = 0;
-  std::vector<float> values;  // [height, width]; NaN where the mask hides all entries of the cell
+  std::vector<float> values;  // [height, width]; NaN if every entry of the cell is masked
 
   float at(std::int64_t y, std::int64_t x) const {
     return values[static_cast<std::size_t>(y * width + x)];
@@ -49,21 +49,21 @@ struct Cells {
   }
 };
 
-/// What is known of the cells of a rectangle, [height, width] each; without sums the largest alone.
+/// Gathered values of a rectangle's cells, [height, width] each; without sums only the largest.
 struct GatheredCells {
-  std::vector<float> largest;         // -inf where nothing is visible; a NaN stays
+  std::vector<float> largest;         // -inf if no entry is visible; NaN stays NaN
   std::vector<double> sum;            // over the visible entries
-  std::vector<std::int32_t> visible;  // entries that the mask shows
+  std::vector<std::int32_t> visible;  // number of visible entries
 
   void resize(std::int64_t count, bool sums);
   bool is_hidden(std::size_t at) const;
 };
 
-/// Gathers a rectangle in a sweep of whoever calls `observe`: the largest, and for means the sum
-/// and what is visible, of cells of 2^shift entries a side, by lanes. The public observer `heatmap`
-/// has one pool, does not tell masked cells from those that are 0, and takes 2.2 ms for two pools
-/// where this takes 1.6 (cells of 2 x 2, T = 512; 6.1 and 5.0 of 8 x 8, T = 2,048; D = 64, one
-/// core).
+/// Gathers a rectangle during a sweep by the caller of `observe`: for cells of 2^shift entries per
+/// side, the largest and, for means, the sum and the number of visible entries. The public observer
+/// `heatmap` has one pool, does not distinguish masked cells from zeros, and takes 2.2 ms for two
+/// pools where this takes 1.6 (cells of 2 x 2, T = 512; 6.1 and 5.0 of 8 x 8, T = 2,048; D = 64,
+/// one core).
 class CellsObserver final : public Observer {
  public:
   explicit CellsObserver(const CellsRequest& request);
@@ -89,14 +89,14 @@ class CellsObserver final : public Observer {
   Region region_;
 };
 
-/// The pooled values: the mean counts a masked weight as 0, and scores where they are visible.
+/// The pooled values: a mean counts masked weights as 0, and only visible scores.
 Cells pooled_cells(GatheredCells gathered, const CellsRequest& request);
 
-/// One sweep over the rectangle, which asks `cancel` on this thread alone; work and memory are
-/// those of the rectangle.
+/// One sweep over the rectangle, which calls `cancel` on this thread only; work and memory are
+/// proportional to the rectangle.
 Cells matrix_cells(const LayerAttention& layer, const CellsRequest& request, Cancel& cancel);
 
-/// The sweep alone, on all cores; `check` is called on several threads, and throws to stop.
+/// Only the sweep, on all cores; `check` is called on several threads, and throws to stop.
 GatheredCells gathered_cells(const LayerAttention& layer, const CellsRequest& request,
                              const SweepStop::Check& check);
 

@@ -10,9 +10,9 @@ namespace heed {
 namespace {
 
 constexpr int kFinestCoarse = 3;           // 256 cells of 8 entries: a tile over 2,048 x 2,048
-constexpr std::int64_t kMostCells = 1024;  // a side
+constexpr std::int64_t kMostCells = 1024;  // per side
 
-// Appends the rows of cells, each to its last visible cell, as `value` makes them.
+// Appends rows of cells, each up to its last visible cell, with values from `value`.
 template <typename Value, typename Make>
 void store(JaggedRows<Value>& rows, const GatheredCells& gathered, const CellsRequest& request,
            Make value) {
@@ -23,10 +23,10 @@ void store(JaggedRows<Value>& rows, const GatheredCells& gathered, const CellsRe
     for (std::size_t x = 0; x < count; ++x) rows.values.push_back(value(first + x));
     rows.begin.push_back(rows.values.size());
   }
-  rows.values.shrink_to_fit();  // `bytes` counts what is used
+  rows.values.shrink_to_fit();  // `bytes` counts used memory
 }
 
-// Calls `use(cell of the answer, value)` for the stored cells under the rectangle.
+// Calls `use(cell of the answer, value)` for the stored cells within the rectangle.
 template <typename Value, typename Use>
 void visit(const JaggedRows<Value>& rows, int shift, const CellsRequest& request, Use use) {
   const auto first_row = static_cast<std::size_t>(request.row_begin >> shift);

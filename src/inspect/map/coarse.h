@@ -1,5 +1,5 @@
-// The coarse zoom levels of a head, from one sweep over it: a tile that covers millions of entries
-// is cut from these instead of being computed.
+// A head's coarse zoom levels, from one sweep: tiles that cover millions of entries are computed
+// from these.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace heed {
 
-/// Rows of cells, each up to its last one that is visible: half of a causal matrix.
+/// Rows of cells, each up to its last visible one: half of a causal matrix.
 template <typename Value>
 struct JaggedRows {
   std::vector<std::size_t> begin = {0};  // of each row, and the end of the last one
@@ -26,16 +26,16 @@ struct JaggedRows {
   }
 };
 
-/// Cells of 2^shift x 2^shift entries are coarse from here on: at most 1,024 a side. Tiles of finer
-/// cells cover no more than 1,024 x 1,024 entries, while the longer side has at most 8,192.
+/// Cells of 2^shift x 2^shift entries are coarse from here on: at most 1,024 per side. Tiles of
+/// finer cells cover at most 1,024 x 1,024 entries, while the longer side has at most 8,192.
 int coarse_shift(const MatrixSize& size);
-/// Whether some zoom level is coarse.
+/// Whether any zoom level is coarse.
 bool has_coarse(const MatrixSize& size);
 
-/// The whole matrix of a head in cells of 2^coarse_shift, as the pool asks for.
+/// The whole matrix of a head in cells of 2^coarse_shift, in the request's form.
 CellsRequest coarse_request(std::int64_t head, const MatrixSize& size, Pool pool);
 
-/// Exact: every pool, as numbers. Made of what was gathered for means.
+/// Exact: every pool, as numbers. Computed from values gathered for means.
 struct CoarseHead {
   int shift = 0;
   JaggedRows<float> largest;  // NaN where all entries are masked
@@ -43,11 +43,12 @@ struct CoarseHead {
 
   CoarseHead(const GatheredCells& gathered, const CellsRequest& request);
   std::int64_t bytes() const { return largest.bytes() + sum.bytes(); }
-  /// What a sweep over the rectangle would answer, for weights and a shift that is no smaller.
+  /// The same answer as a sweep over the rectangle, for weights and for shifts at least as large.
   Cells cells(const CellsRequest& request) const;
 };
 
-/// The largest weights as u8 alone, an eighth of the memory: small enough to keep for every head.
+/// Only the largest weights, as u8: an eighth of the memory, so small enough to keep for every
+/// head.
 struct Overview {
   int shift = 0;
   JaggedRows<std::uint8_t> largest;
@@ -58,7 +59,7 @@ struct Overview {
   std::string codes(const CellsRequest& request) const;
 };
 
-/// Makes the overview of every head of a layer, one head after the other.
+/// Makes the overview of every head of a layer, head after head.
 class OverviewObserver final : public Observer {
  public:
   using Done = std::function<void(std::int64_t head, Overview overview)>;
@@ -76,7 +77,7 @@ class OverviewObserver final : public Observer {
 
  private:
   CellsRequest request_;
-  CellsObserver cells_;  // of the head that is being merged
+  CellsObserver cells_;  // of the head being merged
   Done done_;
 };
 

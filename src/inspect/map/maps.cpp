@@ -7,7 +7,7 @@
 namespace heed {
 namespace {
 
-// Entries of what does not wait for the sweeps before it: 2 to 4 milliseconds of one core.
+// Entries of a request that does not wait for earlier sweeps: 2 to 4 milliseconds on one core.
 constexpr std::int64_t kMostPairs = std::int64_t{1} << 20;
 
 }  // namespace
@@ -55,7 +55,7 @@ Maps::HeadSweep Maps::sweep_of(const std::string& head_name) {
   return {.rows = running_ == head_name ? std::optional(rows_begun_.load()) : std::nullopt};
 }
 
-// The sweep owns what it touches: it may outlive the request that asked for it.
+// The sweep owns its data, because it may outlive its request.
 std::shared_ptr<const SweptHead> Maps::swept(const std::shared_ptr<const LayerAttention>& layer,
                                              const std::string& head_name, int head,
                                              Cancel& cancel) {
@@ -64,7 +64,7 @@ std::shared_ptr<const SweptHead> Maps::swept(const std::shared_ptr<const LayerAt
   sweep_rows(
       head_name, head,
       [this, layer, head_name, head, made](const SweepStop::Check& check) {
-        if ((*made = swept_.find(head_name))) return;  // those before may have asked for the same
+        if ((*made = swept_.find(head_name))) return;  // an earlier sweep may have computed it
         *made = std::make_shared<const SweptHead>(sweep_head(*layer, head, check));
         swept_.keep(head_name, *made, (*made)->bytes());
       },
@@ -96,8 +96,8 @@ std::string Maps::tile(const std::shared_ptr<const LayerAttention>& layer,
   return *kept;
 }
 
-// The tile of zoom 0. Of a long text a sweep for the largest weights alone takes a third of the
-// time of one that finds the margins, too.
+// The tile of zoom 0. For a long text, a sweep for only the largest weights takes a third of the
+// time of one that also finds the margins.
 std::string Maps::whole_codes(const std::shared_ptr<const LayerAttention>& layer,
                               const std::string& head_name, int head, Cancel& cancel) {
   const MatrixSize size = layer->size();

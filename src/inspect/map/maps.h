@@ -1,4 +1,4 @@
-// Tiles and margins of heads: from what is kept of the last ones, else computed.
+// Tiles and margins of heads, from a cache or computed.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace heed {
 
 using Overviews = RecentCache<Overview>;
 
-/// How many bytes may be kept.
+/// Limits of the caches, in bytes.
 struct MapLimits {
   std::int64_t tile_bytes = 0;      // finished tiles
   std::int64_t coarse_bytes = 0;    // coarse levels of heads, as numbers
@@ -29,26 +29,26 @@ class Maps {
   explicit Maps(const MapLimits& limits)
       : overviews(limits.overview_bytes), tiles_(limits.tile_bytes), swept_(limits.coarse_bytes) {}
 
-  /// The content of a tile. The layer is kept alive by its owner while a sweep runs.
+  /// The content of a tile. The layer's owner must stay alive while a sweep runs.
   std::string tile(const std::shared_ptr<const LayerAttention>& layer, const std::string& head_name,
                    const TileRequest& tile, Cancel& cancel);
   /// The thumbnail of a head.
   std::string thumb(const std::shared_ptr<const LayerAttention>& layer,
                     const std::string& head_name, int head, const AtlasCut& cut, Cancel& cancel);
-  /// What one sweep over the head finds.
+  /// The result of one sweep over the head.
   std::shared_ptr<const SweptHead> swept(const std::shared_ptr<const LayerAttention>& layer,
                                          const std::string& head_name, int head, Cancel& cancel);
 
-  /// How far the sweep of a head is, which its coarse tiles, thumbnail and margins wait for.
+  /// Progress of a head's sweep, on which its coarse tiles, thumbnail and margins depend.
   struct HeadSweep {
-    bool is_kept = false;                   // what it finds is at hand
-    std::optional<std::int64_t> rows = {};  // that it has begun with; none: it does not run
+    bool is_kept = false;                   // its result is cached
+    std::optional<std::int64_t> rows = {};  // rows begun; empty: it does not run
   };
   HeadSweep sweep_of(const std::string& head_name);
   /// After each answer that took memory.
   void answered() { sweeper_.answered(); }
 
-  Overviews overviews;  // of heads, by name; whoever sweeps them all fills it
+  Overviews overviews;  // by head name; filled by the sweep over all heads
 
  private:
   // Runs `sweep` on all cores, and counts its rows under the head's name.
@@ -63,10 +63,10 @@ class Maps {
 
   RecentCache<std::string> tiles_;
   RecentCache<SweptHead> swept_;
-  std::mutex guard_;     // of running_
-  std::string running_;  // the head that is swept: one at a time
+  std::mutex guard_;     // guards running_
+  std::string running_;  // the head being swept: one at a time
   std::atomic<std::int64_t> rows_begun_ = 0;
-  Sweeper sweeper_;  // the last, so that it ends first: its work reads the rest
+  Sweeper sweeper_;  // last, so that it ends first, because its work reads the other members
 };
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// The margins of the matrix: what each key receives, how many keys each row uses.
+// The margins of the matrix: how much each key receives, and how many keys each row uses.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Margins {
   double row_sum_error = 0;        // largest |sum - 1|
 };
 
-/// Shows an observer one head alone, or all of them.
+/// Shows an observer only one head, or all of them.
 class OfHead final : public Observer {
  public:
   OfHead(Observer& observer, std::optional<std::int64_t> head) : observer_(observer), head_(head) {}
@@ -57,7 +57,7 @@ class RowSumError final : public Observer {
   std::vector<double> largest;  // [H]
 };
 
-/// The margins of one head, or of all, in a sweep of whoever calls `observe`.
+/// The margins of one head, or of all, during a sweep by the caller of `observe`.
 class MarginsSweep {
  public:
   explicit MarginsSweep(std::optional<std::int64_t> head = {})

@@ -1,4 +1,4 @@
-// Finished answers by name, bounded by bytes; what was not used for longest goes first.
+// Finished answers by name, limited in bytes; the least recently used is dropped first.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class RecentCache {
     return place->second->value;
   }
 
-  /// The first value of a name stays; one that is larger than all may be is not kept.
+  /// Keeps the first value of a name, unless it exceeds the whole limit.
   void keep(const std::string& name, std::shared_ptr<const Value> value, std::int64_t bytes) {
     const std::scoped_lock lock(guard_);
     if (places_.contains(name) || bytes > limit_) return;
@@ -46,7 +46,7 @@ class RecentCache {
   std::mutex guard_;
   std::int64_t limit_;
   std::int64_t bytes_ = 0;
-  std::list<Entry> entries_;  // the one used last is first
+  std::list<Entry> entries_;  // most recently used first
   std::unordered_map<std::string, typename std::list<Entry>::iterator> places_;
 };
 

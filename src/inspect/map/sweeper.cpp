@@ -44,7 +44,7 @@ Sweeper::~Sweeper() {
 }
 
 void Sweeper::run(Work work, Cancel& cancel) {
-  constexpr auto kBetween = std::chrono::milliseconds(5);  // looks at whether it is still wanted
+  constexpr auto kBetween = std::chrono::milliseconds(5);  // checks whether it is still wanted
   const auto job = std::make_shared<Job>();
   job->work = std::move(work);
   std::unique_lock lock(guard_);
@@ -64,12 +64,12 @@ void Sweeper::run(Work work, Cancel& cancel) {
 void Sweeper::answered() {
   answers_.fetch_add(1, std::memory_order_relaxed);
   if (has_freed_.exchange(true)) return;
-  const std::scoped_lock lock(guard_);  // the thread is not between its look and its sleep
+  const std::scoped_lock lock(guard_);  // the thread is not between its check and its sleep
   wake_.notify_one();
 }
 
-// Until something is asked; meanwhile what sweeps and answers have freed goes back, once no other
-// follows soon.
+// Waits until there is a request; meanwhile returns memory freed by sweeps and answers, once no
+// other follows soon.
 void Sweeper::wait(std::unique_lock<std::mutex>& lock) {
   constexpr auto kQuiet = std::chrono::milliseconds(250);
   const auto is_asked = [this] { return stopping_ || !jobs_.empty(); };
@@ -106,7 +106,7 @@ void Sweeper::work() {
     } catch (...) {
       job->failure = std::current_exception();
     }
-    job->work = {};  // what it holds goes now, not when the last waiter does
+    job->work = {};  // frees its data now, not when the last waiter leaves
     lock.lock();
     job->ended = true;
     ended_.notify_all();

@@ -1,4 +1,4 @@
-// Sweeps that take long: one after the other.
+// Runs long sweeps one after the other.
 #pragma once
 
 #include <atomic>
@@ -20,31 +20,29 @@ namespace heed {
 
 struct SweptHead {
   Margins margins;
-  std::optional<CoarseHead> coarse;  // where the text is long enough to have coarse levels
+  std::optional<CoarseHead> coarse;  // if the text is long enough for coarse levels
 
   std::int64_t bytes() const;
 };
 
-/// On all cores; `check` is called on several threads, and throws to stop.
+/// Runs on all cores; `check` is called on several threads, and throws to stop.
 SweptHead sweep_head(const LayerAttention& layer, std::int64_t head, const SweepStop::Check& check);
 
-/// What sweeps and other answers have freed goes back to the system when none follows soon.
-/// Requests that ran them side by side would share the cores, and the one that was asked first
-/// would be answered last.
+/// Memory freed by sweeps and other answers returns to the system if no other follows soon. Running
+/// requests side by side would divide the cores, and the first request would finish last.
 class Sweeper {
  public:
-  /// Called between blocks on several threads; throws when nobody waits any more.
+  /// Called between blocks on several threads; throws when no request waits any more.
   using Check = std::function<void()>;
   using Work = std::function<void(const Check& check)>;
 
   Sweeper();
   ~Sweeper();
 
-  /// Runs the work when those before it have ended, and throws what it threw. Work that is
-  /// cancelled may still run for a moment after this has thrown kInterrupted, so it owns what it
-  /// touches.
+  /// Runs the work after the earlier ones, and rethrows its exception. Cancelled work may continue
+  /// briefly after this has thrown kInterrupted, so it must own its data.
   void run(Work work, Cancel& cancel);
-  /// A request was answered, and has freed what that took.
+  /// Call it after answering a request, whose memory is then free.
   void answered();
 
  private:
@@ -58,12 +56,12 @@ class Sweeper {
   void wait(std::unique_lock<std::mutex>& lock);
 
   std::mutex guard_;
-  std::condition_variable wake_;   // something to do
-  std::condition_variable ended_;  // something done
+  std::condition_variable wake_;   // there is work
+  std::condition_variable ended_;  // work has ended
   std::deque<std::shared_ptr<Job>> jobs_;
   bool stopping_ = false;
   std::atomic<std::int64_t> answers_ = 0;
-  std::atomic<bool> has_freed_ = false;  // something may go back
+  std::atomic<bool> has_freed_ = false;  // there is memory to return
   std::thread thread_;
 };
 

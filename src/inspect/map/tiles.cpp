@@ -12,14 +12,14 @@
 namespace heed {
 namespace {
 
-constexpr int kPartBits = 6;  // 64 parts an octave: less than a step, of which there are 10.5
+constexpr int kPartBits = 6;  // 64 parts per octave: each is less than a step (10.5 per octave)
 constexpr auto kLeastBits = std::bit_cast<std::uint32_t>(0x1p-24F);
 
-// The code of a weight without a logarithm: by its exponent and the first bits of its mantissa,
-// then by the one threshold that may lie in that part.
+// The code of a weight without a logarithm: from its exponent and the first bits of its mantissa,
+// then from the one threshold that may be in that part.
 struct Codes {
-  std::array<std::uint8_t, 24 << kPartBits> at_least = {};  // of a part's smallest weight
-  std::array<float, 256> next = {};                         // from here on the code is one more
+  std::array<std::uint8_t, 24 << kPartBits> at_least = {};  // for the smallest weight of a part
+  std::array<float, 256> next = {};                         // from here on the code is one higher
 
   Codes() {
     for (int code = 2; code < 256; ++code)

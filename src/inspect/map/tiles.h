@@ -1,4 +1,4 @@
-// Tiles of the matrix at every zoom, as the page fetches them.
+// Tiles of the matrix at every zoom, as the page requests them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace heed {
 
 inline constexpr std::int64_t kTile = 256;
 
-/// Zoom levels of a matrix: at the last one a cell is an entry, at 0 one tile holds all.
+/// Number of zoom levels: at the last one a cell is an entry, at 0 one tile covers everything.
 int zoom_levels(const MatrixSize& size);
 
 struct TileRequest {
@@ -22,14 +22,14 @@ struct TileRequest {
   std::int64_t x = 0;
   Pool pool = Pool::kMax;
   ObservedValue value = ObservedValue::kWeights;
-  Quantity quantity = Quantity::kWeight;  // of the layer that it is cut from
+  Quantity quantity = Quantity::kWeight;  // of the layer's numbers
   bool bytes = true;                      // as=u8
 
-  /// Names the content, so that equal names are equal bytes.
+  /// Names the content, so that equal names mean equal bytes.
   std::string name() const;
 };
 
-/// The rows and keys of a tile; throws kNotFound when there is no such tile.
+/// The rows and keys of a tile; throws kNotFound if there is no such tile.
 CellsRequest tile_cells(const TileRequest& tile, const MatrixSize& size);
 
 /// 0 masked, 1 below 2^-24, else 2 + round(253 (1 + log2(p) / 24)).

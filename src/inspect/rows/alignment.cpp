@@ -8,7 +8,7 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kMostAligned = 512;  // tokens of either text: whole matrices are compared
+constexpr std::int64_t kMostAligned = 512;  // tokens of either text: compares whole matrices
 
 struct AlignedWord {
   TokenRange range;
@@ -19,7 +19,7 @@ bool can_align(const Session& session) {
   return session.key_tokens.empty() && !session.split && std::ssize(session.tokens) <= kMostAligned;
 }
 
-// A token of spaces belongs to the word behind it: tokenizers that know a word join the two.
+// A token of spaces belongs to the next word: tokenizers that know a word join the two.
 std::vector<AlignedWord> words_of(const Session& session) {
   const std::vector<std::int64_t> begins = token_units(session.tokens, session.tokenizer).words;
   std::vector<AlignedWord> words;

@@ -1,5 +1,4 @@
-// Which tokens of two texts stand for each other, so that the weights of one lie beside those of
-// the other.
+// Which tokens of two texts correspond, so that their weights can be compared.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +24,11 @@ struct AlignedTokens {
   bool operator==(const AlignedTokens&) const = default;
 };
 
-/// The texts' words stand for each other from both ends, as far as they are equal, and between them
-/// where both have as many. Two words of as many tokens are aligned token by token, others whole.
+/// Words correspond from both ends as long as they are equal, and between these if both texts have
+/// equally many. Two words of equally many tokens are aligned token by token, others as a whole.
 struct Alignment {
   std::vector<AlignedTokens> pairs = {};  // ascending; empty: the texts cannot be aligned
-  AlignedTokens alone = {};               // the words without a counterpart, which lie together
+  AlignedTokens alone = {};               // the words without a counterpart, which are adjacent
 };
 
 /// Only single texts of up to 512 tokens that share at least half of their words can be aligned.

@@ -24,7 +24,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
 }
 
-// ASCII's: whoever types capitals means the word.
+// For ASCII: capitals typed by the user still mean the word.
 std::string in_small_letters(std::string_view text) {
   std::string small(text);
   for (char& c : small)
@@ -32,8 +32,8 @@ std::string in_small_letters(std::string_view text) {
   return small;
 }
 
-// The last token of each run of tokens whose bytes, trimmed, are the word; `as` makes of the bytes
-// what is compared.
+// The last token of each run of tokens whose trimmed bytes are the word; `as` converts the bytes
+// before comparing.
 std::vector<std::int64_t> spelled(std::span<const SessionToken> tokens, std::string_view word,
                                   std::string (*as)(std::string_view)) {
   std::vector<std::int64_t> found;
@@ -49,7 +49,7 @@ std::vector<std::int64_t> spelled(std::span<const SessionToken> tokens, std::str
     }
   }
   std::ranges::sort(found);
-  found.erase(std::ranges::unique(found).begin(), found.end());  // after a space of its own
+  found.erase(std::ranges::unique(found).begin(), found.end());  // after a separate space token
   return found;
 }
 
@@ -100,11 +100,11 @@ std::string near(std::span<const SessionToken> tokens, std::string_view word) {
   return names.empty() ? "" : fmt::format("nearest: {}", fmt::join(names, ", "));
 }
 
-// The tokens that spell the word, in other capitals where none are as they are written.
+// The tokens that spell the word; if there are none, ignoring case.
 std::vector<std::int64_t> spelled(std::span<const SessionToken> tokens, const std::string& word) {
   constexpr auto as_it_is = [](std::string_view text) { return std::string(text); };
   std::vector<std::int64_t> found = spelled(tokens, trimmed(word), as_it_is);
-  // A model that reads small letters alone has none of the capitals that were typed.
+  // A model that reads only lower case has none of the typed capitals.
   if (found.empty()) found = spelled(tokens, in_small_letters(trimmed(word)), in_small_letters);
   return found;
 }
@@ -126,7 +126,7 @@ std::vector<std::int64_t> find_in(std::string_view text, std::span<const Session
         .hint = is_number ? "" : near(tokens, word)});
 }
 
-// The word is in the other text: how to reach it.
+// If the other text has the word: how to reach it.
 std::string hint_for(Stack stack, bool is_key, std::string_view other, const WordSides& sides) {
   if (stack == Stack::kCross)
     return fmt::format("{} names a word of the {}", is_key ? sides.queries : sides.keys, other);

@@ -14,8 +14,8 @@ bool before(const Entry& a, const Entry& b) {
   return a.at < b.at;
 }
 
-// The entries that come first, as a heap whose top is the last of them: a row of 100,000 is not
-// copied to be sorted.
+// The first entries, as a heap with the last of them on top, so that a row of 100,000 is not copied
+// to be sorted.
 class First {
  public:
   First(std::size_t most, Largest& into) : most_(most), into_(into) {}
@@ -39,7 +39,7 @@ class First {
   Largest& into_;
 };
 
-// All visible ones, the first `most` of them listed.
+// Considers all visible entries, and lists the first `most`.
 Largest listed(std::span<const float> weights, std::size_t most) {
   Largest all;
   First first(most, all);

@@ -1,5 +1,5 @@
-// The largest entries of a row or column, and what is left over: for the page's arcs, the
-// terminal's columns and files.
+// The largest entries of a row or column, and the rest: for the page's arcs, the terminal's columns
+// and files.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace heed {
 
-/// Stands for the weight that the mask hides; a weight that is not a number is one.
+/// Marks a masked weight; NaN counts as a weight.
 inline constexpr float kHiddenWeight = -1;
 
 struct Entry {
@@ -17,16 +17,16 @@ struct Entry {
   float weight = 0;
 };
 
-/// Which entries are listed: the largest that make up `top_p` of the sum (all, where it is
-/// not given), at most `at_most`.
+/// Which entries are listed: the largest that make up `top_p` of the sum (default: all), at most
+/// `at_most`.
 struct LargestRule {
   std::optional<double> top_p = {};
-  std::int64_t at_most = -1;  // below 0: no limit
+  std::int64_t at_most = -1;  // negative: no limit
 };
 
 struct Largest {
   std::vector<Entry> entries;   // largest first, ties to the lower index; NaN before all
-  std::int64_t rest_count = 0;  // visible entries that are not listed
+  std::int64_t rest_count = 0;  // number of visible entries that are not listed
   double rest_weight = 0;
   double sum = 0;
   double entropy = 0;  // nats
@@ -34,13 +34,13 @@ struct Largest {
   std::int64_t visible = 0;
 };
 
-/// `weights` has kHiddenWeight where the mask hides an entry.
+/// `weights` has kHiddenWeight for masked entries.
 Largest largest_of(std::span<const float> weights, const LargestRule& rule);
 
-/// The place of the entry `at`, which is visible, among all: 1 is the largest.
+/// The rank of the visible entry `at`: 1 is the largest.
 std::int64_t rank_of(std::span<const float> weights, std::int64_t at);
 
-/// By index, as arcs are drawn.
+/// Sorted by index, for drawing arcs.
 std::vector<Entry> in_order(std::vector<Entry> entries);
 
 }  // namespace heed

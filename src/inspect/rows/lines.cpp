@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kRowsOfASweep = 512;  // 8 MB of weights for a text of 4,096 tokens
 
-// The weights of the row's masked keys become `hidden`.
+// Sets the weights of the row's masked keys to `hidden`.
 void hide(const LayerAttention& layer, int head, std::int64_t row, float hidden,
           std::span<float> weights) {
   std::vector<std::uint64_t> by_key(weights.size());

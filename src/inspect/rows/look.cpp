@@ -19,7 +19,7 @@
 namespace heed {
 namespace {
 
-// The rows that are asked for; empty: every one.
+// The requested rows; empty: every one.
 std::vector<std::int64_t> shown_rows(const LookRequest& request, Look& answer) {
   const std::int64_t length = std::ssize(answer.tokens);
   if (!request.queries.empty() || request.rows < 0 || request.rows >= length)
@@ -33,7 +33,7 @@ std::vector<std::int64_t> shown_rows(const LookRequest& request, Look& answer) {
   return rows;
 }
 
-// Of tokens, or of units where queries and keys are the same tokens.
+// Rows of tokens, or of units if queries and keys are the same tokens.
 void fill_rows(const Session& session, const LayerAttention& layer, const LookRequest& request,
                Look& answer) {
   const int head = answer.chosen.head;
@@ -80,8 +80,8 @@ LookRow look_row(const RowView& row, std::int64_t top) {
 
 namespace {
 
-// Keeps the largest weight that `head` gives one of queries x keys, and its edge, where it is
-// larger.
+// Keeps the largest weight of `head` between queries and keys, with its edge, if it is larger than
+// before.
 void keep_largest(const LayerAttention& layer, int head, std::span<const std::int64_t> queries,
                   std::span<const std::int64_t> keys, double& largest, ChosenHead& chosen) {
   visit_lines(layer, {.head = head, .rows = {queries.begin(), queries.end()}},
@@ -96,7 +96,7 @@ void keep_largest(const LayerAttention& layer, int head, std::span<const std::in
               });
 }
 
-// Of the layers and heads that were asked for; `weight` is below 0 where none of them sees it.
+// Among the requested layers and heads; `weight` is negative if none of them sees it.
 std::string edge_reason(double weight, std::optional<int> layer, std::optional<int> head) {
   if (layer && head) return "asked for";
   if (weight >= 0) return fmt::format("gives this edge the largest weight, {}", hundredths(weight));
@@ -162,7 +162,7 @@ LookColumn look_column(const LayerAttention& layer, int head, std::int64_t key, 
 
 namespace {
 
-// What the weight brings to the row, of all that is brought there.
+// The weight's part of everything that the row writes.
 void weigh_write(const LayerAttention& layer, int head, std::span<const float> weights,
                  LookCell& cell) {
   const Tensor lengths = lengths_carried(layer);
@@ -200,7 +200,7 @@ LookCell look_cell(const LayerAttention& layer, int head, std::int64_t query, st
 
 namespace {
 
-// The tokens that may attend to one of these keys, except the keys and their neighbours, to which
+// The tokens that may attend to one of these keys, without the keys and their neighbours, to which
 // some head always attends.
 std::vector<std::int64_t> distant_queries(const Session& session, Stack stack,
                                           std::span<const std::int64_t> keys) {

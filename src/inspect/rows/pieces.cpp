@@ -11,9 +11,9 @@
 namespace heed {
 namespace {
 
-constexpr char32_t kFirstWithoutSpaces = 0x0E00;  // Thai; scripts below it write spaces
+constexpr char32_t kFirstWithoutSpaces = 0x0E00;  // Thai; scripts below it use spaces
 
-// One letter or number after the other. `Lily's` is two words to a reader.
+// Only letters and numbers. `Lily's` is two words to a reader.
 bool is_plain_word(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const Character character = character_at(text, at);
@@ -39,7 +39,7 @@ std::vector<WordPiece> pieces_of_words(std::span<const SessionToken> tokens) {
     const auto begin = static_cast<std::size_t>(begins[word]);
     const auto end = static_cast<std::size_t>(unit_end(begins, word, std::ssize(tokens)));
     std::string text;
-    bool are_letters = true;  // as of a model that reads letters: pieces of every word
+    bool are_letters = true;  // for a model that reads letters: they are pieces of every word
     for (std::size_t at = begin; at < end; ++at) {
       const std::string_view piece =
           at == begin ? without_spaces(tokens[at].bytes) : std::string_view(tokens[at].bytes);

@@ -17,7 +17,7 @@ class Units {
   std::int64_t first(std::size_t unit) const { return firsts_[unit]; }
   std::int64_t end(std::size_t unit) const { return unit_end(firsts_, unit, length_); }
 
-  // All tokens of the units that hold some of these.
+  // All tokens of the units that contain some of these.
   std::vector<std::int64_t> whole(std::span<const std::int64_t> tokens) const {
     std::vector<std::int64_t> all;
     for (const std::int64_t token : tokens) {
@@ -28,7 +28,7 @@ class Units {
     return all;
   }
 
-  // Adds a row, one of `rows`, to their mean.
+  // Adds one of `rows` rows to their mean.
   void add(std::span<const float> weights, float rows, std::vector<float>& sums) const {
     std::size_t unit = 0;
     for (std::size_t key = 0; key < weights.size(); ++key) {

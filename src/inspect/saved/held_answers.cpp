@@ -22,7 +22,7 @@ const Check kNever = [] {};
 
 using Answers = std::map<std::string, std::string>;
 
-// The stack whose tokens the words are.
+// The stack whose tokens are words.
 Stack words_stack(const Session& session) {
   for (const SessionStack& stack : session.stacks)
     if (stack.shape.stack != Stack::kEncoder) return stack.shape.stack;
@@ -58,7 +58,7 @@ void hold_branches(const LiveSession& live, const std::string& name, std::int64_
   }
 }
 
-// The whole text's: the page takes the window that it shows.
+// For the whole text: the page selects the visible window.
 void hold_lens(const LiveSession& live, Stack stack, std::int64_t position, Answers& held) {
   const Session& session = live.session();
   const std::int64_t length = std::ssize(session.tokens);
@@ -90,7 +90,7 @@ Answers words_answers(const LiveSession& live, const ViewAddress& view) {
   return held;
 }
 
-// What an encoder says where the token is covered.
+// The encoder's predictions with this token masked.
 void hold_masked(const LiveSession& live, const ViewAddress& view, Answers& held) {
   const Session& session = live.session();
   const Stack stack = words_stack(session);
@@ -130,7 +130,7 @@ HeadPath head_of(const LiveSession& live, const ViewAddress& view) {
   return {place, fmt::format("{}/{}/{}", stack_name(place.stack), place.layer, place.head)};
 }
 
-// What a model cannot say is left out, as the page then says.
+// Omits what a model cannot answer; the page then says so.
 template <typename Make>
 void hold_if_said(Answers& held, const std::string& question, Make make) {
   try {
@@ -140,7 +140,7 @@ void hold_if_said(Answers& held, const std::string& question, Make make) {
   }
 }
 
-// The cell that the page explains: where only a row is chosen, its largest weight.
+// The cell that the page explains: if only a row is chosen, its largest weight.
 WhyRequest cell_of(const LiveSession& live, const ViewAddress& view, const Place& place) {
   const MatrixSize size = live.size(place.stack);
   const bool column = view.to && !view.key;
@@ -156,14 +156,15 @@ WhyRequest cell_of(const LiveSession& live, const ViewAddress& view, const Place
   return cell;
 }
 
-// The row by dimension, and its plane; where positions turn it, also the plane before they do.
+// The row by dimension, and its plane; if it is rotated by position, also the plane before
+// rotation.
 void hold_row(const LiveSession& live, const std::string& path, const WhyRequest& cell,
               Answers& held) {
   Cancel cancel;
   hold_if_said(held, fmt::format("{}/dimensions/{}?key={}", path, cell.query, cell.key),
                [&] { return answer_dimensions(live, {cell.place, cell.query, cell.key}, cancel); });
   const bool is_long =
-      live.size(cell.place.stack).keys > kPlaneNearest;  // else the page names no key
+      live.size(cell.place.stack).keys > kPlaneNearest;  // otherwise the page names no key
   const std::string key = is_long ? fmt::format("&key={}", cell.key) : "";
   bool turned = false;
   const auto hold_plane = [&](const char* rotation, bool still) {
@@ -204,8 +205,8 @@ Answers why_answers(const LiveSession& live, const ViewAddress& view) {
 // The panels beside the matrix: the lens of the shown word, why the pinned edge has its weight, and
 // for a cross-attention the effect of hiding each source token.
 Answers look_answers(const LiveSession& live, const ViewAddress& view) {
-  constexpr std::int64_t kTried = 1024;  // tokens up to which the page tries the text, and of
-  constexpr std::int64_t kHidden = 16;   // a source
+  constexpr std::int64_t kTried = 1024;  // tokens up to which the page runs the test, and
+  constexpr std::int64_t kHidden = 16;   // for a source
   Answers held;
   const auto [place, path] = head_of(live, view);
   const MatrixSize size = live.size(place.stack);
@@ -242,7 +243,7 @@ std::vector<std::size_t> ranked_scores(const ViewAddress& view) {
   return found;
 }
 
-// What the ranking rests on for the chosen head, in both forms, and the heads that are like it.
+// The evidence for the chosen head's ranking, in both forms, and the heads similar to it.
 Answers heads_answers(LiveSession& live, const ViewAddress& view) {
   const auto [place, path] = head_of(live, view);
   Cancel cancel;

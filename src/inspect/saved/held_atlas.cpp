@@ -7,11 +7,11 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kCells = 67;  // a side, as the page draws them
+constexpr std::int64_t kCells = 67;  // per side, as drawn by the page
 constexpr std::int64_t kMostBytes = std::int64_t{4} << 20;
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 33;  // 5 to 10 s on one core
 
-// What may still be spent.
+// The remaining budget.
 struct Budget {
   std::int64_t bytes = kMostBytes;
   std::int64_t entries = kMostEntries;

@@ -15,7 +15,7 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kFewest = 8;  // weights of a row: as many as Look draws arcs
+constexpr std::int64_t kFewest = 8;  // weights per row: as many as Look draws arcs
 
 static_assert(std::endian::native == std::endian::little, "files are little-endian");
 
@@ -26,8 +26,8 @@ std::string packed_head(const Tensor& own, std::int64_t head) {
   return packed(std::span(tensor.data<float>() + head * count, static_cast<std::size_t>(count)));
 }
 
-// The runs of keys over which each head's weights are e^(scale q.k - lse); none where they are more
-// than that.
+// The runs of keys over which each head's weights are e^(scale q.k - lse); empty if they depend on
+// anything else.
 std::optional<VisibleKeys> scored_runs(const LayerAttention& layer) {
   const Scores& scores = layer.scores;
   const bool is_plain = scores.similarity == Similarity::kDot && scores.softcap == 0 &&
@@ -49,7 +49,7 @@ std::string packed_lse(const LayerAttention& layer, int head) {
   return packed(lse);
 }
 
-// The whole matrix in one tile, which a page would take seconds to pool from a long text.
+// The whole matrix in one tile, which a page would need seconds to pool for a long text.
 std::string overview(const LiveSession& session, const Place& place) {
   Cancel never;
   const LayerAttention& layer = session.layer(place);
@@ -57,7 +57,7 @@ std::string overview(const LiveSession& session, const Place& place) {
   return encode_base64(encode_cells(matrix_cells(layer, cells, never), /*bytes=*/true));
 }
 
-// Its statistics alone.
+// Only its statistics.
 HeldHeadAnswer held_head(const LiveSession& session, const Place& place) {
   const LayerHeads scored = session.heads(place.stack, place.layer);
   const Margins& margins = scored->at(static_cast<std::size_t>(place.head)).margins;
@@ -79,8 +79,8 @@ void hold_scored(const LiveSession& session, const Place& place, int group, Held
   held.heads.push_back(std::move(head));
 }
 
-// How many weights of a row are listed, where a head is held by them: of heads in view all, where
-// that is not much; of the others what a file of some megabytes has room for.
+// How many weights per row are listed for a head stored by weights: for heads in view all, if they
+// are few; for the others as many as fit in a file of a few megabytes.
 class ListedWeights {
  public:
   ListedWeights(const LiveSession& session, const std::vector<HeldStackAnswer>& held,
@@ -135,7 +135,7 @@ HeldLayerAnswer hold_layer(const LiveSession& session, const StackShape& stack, 
   return held;
 }
 
-// What one layer costs, before base64.
+// The size of one layer, before base64.
 std::int64_t bytes_of(const Session& session, const StackShape& stack, std::size_t index) {
   const std::int64_t queries = std::ssize(session.queries(stack.stack));
   const std::int64_t keys = std::ssize(session.keys(stack.stack));
@@ -160,8 +160,8 @@ std::vector<int>& layer_of(std::vector<HeldStackAnswer>& held, const Place& plac
   return stack->layers[static_cast<std::size_t>(place.layer)];
 }
 
-// The runs of keys of at most 64 rows, found while the keys pass by: bit i of `word` says whether
-// row i sees the key.
+// The runs of visible keys of at most 64 rows, found while iterating over keys: bit i of `word`
+// says whether row i sees the key.
 class Runs {
  public:
   Runs(VisibleKeys& keys, std::int64_t first) : keys_(keys), first_(first) {}
@@ -177,7 +177,7 @@ class Runs {
     return true;
   }
 
-  // Rows that see nothing end where they begin.
+  // Rows that see nothing get an empty run.
   void finish(std::int64_t rows) {
     const std::uint64_t all = rows == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << rows) - 1;
     note(all & ~begun_, keys_.ends, 0);

@@ -22,7 +22,7 @@ std::uint16_t code_of(float weight) {
   return static_cast<std::uint16_t>(std::lround(kSteps * std::clamp(at, 0.0, 1.0)));
 }
 
-// The keys from the first to the last that the row sees, if it sees all between.
+// The keys from the first to the last visible one, if the row sees all between.
 RowSpan run_of(std::span<const float> row, std::int64_t visible) {
   const auto is_seen = [](float weight) { return weight != kHiddenWeight; };
   const auto first = std::ranges::find_if(row, is_seen);

@@ -19,7 +19,7 @@
 namespace heed {
 namespace {
 
-constexpr std::int64_t kWords = 6;  // next words a position
+constexpr std::int64_t kWords = 6;  // next words per position
 constexpr std::string_view kStyle = "<link rel=\"stylesheet\" href=\"app.css\">";
 constexpr std::string_view kScript = "<script type=\"module\" src=\"app.js\"></script>";
 // Nothing may be loaded from anywhere, whatever a text holds; the page's own script and style stand
@@ -57,7 +57,7 @@ std::vector<LayerHeadsAnswer> all_scores(const LiveSession& session) {
   return scores;
 }
 
-// The head that is compared is held as those that are shown.
+// The compared head is stored like the shown ones.
 ViewAddress with_compared(ViewAddress view) {
   const auto versus = read_versus(view.versus);
   if (versus && versus->head) view.places.push_back(*versus->head);
@@ -92,7 +92,7 @@ HeldSessionAnswer held_session(const LiveSession& session, const std::vector<Pla
           .atlas = held_atlas(session, held)};
 }
 
-// As the page writes them into its address.
+// In the form of the page's address.
 std::string versus_of(const Edits& edits) {
   std::string text = to_text(edits);
   std::ranges::replace(text, '=', ':');
@@ -177,7 +177,7 @@ std::string saved_page(const PageSources& sources, LiveSession& session, const V
                        const std::optional<ChosenHead>& chosen) {
   std::string page = sources.html;
   const std::string& script = sources.script;
-  // These would end the element that the script stands in, or hide its end.
+  // These would end the script element, or hide its end.
   if (script.find("</script") != std::string::npos || script.find("<!--") != std::string::npos)
     fail({.code = ErrorCode::kFailed,
           .op = "html",

@@ -1,4 +1,4 @@
-// The page as one file: its own HTML, style and script, and a session's data instead of a server.
+// The page as one file: its HTML, style and script, and a session's data instead of a server.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace heed {
 
-inline constexpr std::int64_t kSavedBytes = std::int64_t{8} << 20;  // of Q, K and lse
+inline constexpr std::int64_t kSavedBytes = std::int64_t{8} << 20;  // for Q, K and lse
 
-/// The page's own files, as the browser reads them.
+/// The page's files as the browser receives them.
 struct PageSources {
   std::string html;
   std::string style;
   std::string script;
 };
 
-/// The edits that a view compares its text with; nothing where it compares with something else.
+/// The edits that a view compares with; empty if it compares with something else.
 std::optional<Edits> compared_edits(const ViewAddress& view);
 
 /// The name of the session that a view compares its own with, if it does.
@@ -33,8 +33,8 @@ std::optional<std::string> compared_run(const ViewAddress& view);
 /// or edits that were not run.
 void check_other_side(const ViewAddress& view, bool has_edited);
 
-/// The same text under the view's compared_edits, run and scored; null where there are none.
-/// `live` must have ended its pass. Ends early, unscored, when `stop` says so.
+/// The same text under the view's compared_edits, run and scored; null without edits. `live` must
+/// have ended its pass. Ends early, unscored, when `stop` returns true.
 std::shared_ptr<LiveSession> edited_side(const LiveSession& live, const LoadedModel& model,
                                          const ViewAddress& view,
                                          const std::function<bool()>& stop);
@@ -48,7 +48,7 @@ std::string saved_page(const PageSources& page, LiveSession& session, const View
                        std::int64_t bytes = kSavedBytes, const LiveSession* edited = nullptr,
                        const std::optional<ChosenHead>& chosen = {});
 
-/// JSON that may stand inside of a script element: no `<` is left in it.
+/// JSON that can be placed in a script element: it contains no `<`.
 std::string script_safe(std::string_view json);
 
 }  // namespace heed

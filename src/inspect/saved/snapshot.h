@@ -1,5 +1,5 @@
-// What a saved page holds in place of a server: a session's answers, and of each head Q, K and lse,
-// from which any weight follows.
+// The content of a saved page, which replaces a server: a session's answers, and Q, K and lse of
+// each head, from which every weight follows.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace heed {
 
-/// A head by its weights: the largest of each row, in the order of the keys.
+/// A head stored by weights: the largest of each row, in key order.
 struct HeldWeightsAnswer {
   static constexpr const char* kName = "HeldWeights";
-  std::optional<std::int64_t> largest = {};  // how many are listed per row; none: all
+  std::optional<std::int64_t> largest = {};  // how many are listed per row; empty: all
   std::string counts = {}, begins = {},
-              ends = {};              // u16 a row; the keys it sees with those unlisted
-  std::string rests = {};             // f32 a row: the sum of those unlisted
-  std::string keys = {}, codes = {};  // u16 an entry
+              ends = {};              // u16 per row: the visible keys, including unlisted ones
+  std::string rests = {};             // f32 per row: the sum of the unlisted weights
+  std::string keys = {}, codes = {};  // u16 per entry
   template <typename Fields>
   void describe(Fields& field) const {
     field("largest", largest);
@@ -39,8 +39,8 @@ struct HeldHeadAnswer {
   double scale = 0;
   std::string q = {}, lse = {}, received = {}, keys_in_use = {};  // base64 of little-endian numbers
   double row_sum_error = 0;
-  std::optional<std::string> overview = {};  // the whole matrix in one tile, where it is larger
-  std::optional<HeldWeightsAnswer> weights = {};  // in place of scale, q and lse
+  std::optional<std::string> overview = {};       // the whole matrix in one tile, if it is larger
+  std::optional<HeldWeightsAnswer> weights = {};  // replaces scale, q and lse
   template <typename Fields>
   void describe(Fields& field) const {
     field("head", head);
@@ -76,7 +76,7 @@ struct HeldLayerAnswer {
   }
 };
 
-/// One question of words or flows with its answer.
+/// One question about words or flows, with its answer.
 struct HeldAnswer {
   static constexpr const char* kName = "HeldAnswer";
   std::string question = {}, answer = {};
@@ -87,7 +87,7 @@ struct HeldAnswer {
   }
 };
 
-/// The thumbnails of heads that the file does not hold.
+/// The thumbnails of heads that the file does not contain.
 struct HeldAtlasAnswer {
   static constexpr const char* kName = "HeldAtlas";
   Stack stack = Stack::kSelf;
@@ -103,7 +103,7 @@ struct HeldAtlasAnswer {
   }
 };
 
-/// What a file holds of one session.
+/// A file's content for one session.
 struct HeldSessionAnswer {
   static constexpr const char* kName = "HeldSession";
   SessionAnswer session = {};
@@ -127,8 +127,8 @@ struct SnapshotAnswer {
   static constexpr const char* kName = "Snapshot";
   ModelsAnswer about = {};
   std::string view = {};
-  HeldSessionAnswer own = {};                       // its fields stand among these
-  std::map<std::string, std::string> answers = {};  // of words and flows (held_answers.h)
+  HeldSessionAnswer own = {};                       // its fields are inlined here
+  std::map<std::string, std::string> answers = {};  // about words and flows (held_answers.h)
   std::optional<HeldSessionAnswer> edited = {};     // the other side of a comparison
   template <typename Fields>
   void describe(Fields& field) const {

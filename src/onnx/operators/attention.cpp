@@ -13,7 +13,7 @@
 namespace heed::onnx {
 namespace {
 
-// The cache with the new tokens behind it, [B, G, past + T, D].
+// The cache followed by the new tokens, [B, G, past + T, D].
 Tensor concatenated(const ConstView& past, const ConstView& now) {
   if (!past.given()) return Tensor::copy_of(now);
   if (past.rank() != 4 || past.dtype() != now.dtype() || past.dim(0) != now.dim(0) ||
@@ -36,8 +36,7 @@ Tensor concatenated(const ConstView& past, const ConstView& now) {
   return all;
 }
 
-// The precision of scores and weights: f32 at least, f64 where asked for. A request for less is
-// served with more.
+// The precision of scores and weights: at least f32, f64 if requested. Lower requests use more.
 DType computed_type(const NodeCall& call, DType of_q) {
   constexpr std::int64_t kDouble = 11;
   const bool wide = of_q == DType::kF64 || call.integer("softmax_precision", 1) == kDouble;

@@ -12,7 +12,7 @@
 namespace heed::onnx {
 namespace {
 
-// A value of the mask's type for keys that it does not reach: not allowed.
+// Values of the mask's type that hide keys, for keys beyond its end.
 Tensor hidden(const Shape& shape, DType dtype) {
   if (!is_floating(dtype)) return Tensor::zeros(shape, dtype);  // false
   Tensor values = Tensor::empty(shape, DType::kF64);
@@ -21,7 +21,7 @@ Tensor hidden(const Shape& shape, DType dtype) {
   return Tensor::converted(values, dtype);
 }
 
-// A mask that is shorter than the keys hides those that it does not reach.
+// A mask shorter than the keys hides the keys beyond its end.
 Tensor as_long_as(const ConstView& mask, std::int64_t keys) {
   const bool legal = mask.dtype() == DType::kBool || is_floating(mask.dtype());
   if (!legal)

@@ -10,7 +10,7 @@
 namespace heed::onnx {
 namespace {
 
-// Operands of the stages before the softmax, in the type that they are computed in.
+// Operands of the stages before the softmax, in the computing type.
 struct Operands {
   explicit Operands(const AttentionArgs& args)
       : q(args.q),
@@ -22,7 +22,7 @@ struct Operands {
   Computable q, k, bias;
 };
 
-// scale * q k^T of one head into [Tq, Tk], after the softcap where that is asked for.
+// Writes scale * q k^T of one head to [Tq, Tk], after the softcap if requested.
 void fill_head(const Operands& operands, const Scores& how, std::int64_t batch, std::int64_t head,
                bool capped, const View& scores) {
   const ConstView& q = operands.q;

@@ -1,4 +1,4 @@
-// LayerNormalization and RMSNormalization, whose statistics go over all axes from `axis` on.
+// LayerNormalization and RMSNormalization, with statistics over all axes from `axis` on.
 #include <fmt/format.h>
 
 #include "heed/error.h"
@@ -8,13 +8,13 @@
 namespace heed::onnx {
 namespace {
 
-// The axes that are normalised, of X from `axis` on.
+// The normalised axes: X's, from `axis` on.
 Shape normalised_shape(const ConstView& x, int axis) {
   return Shape(
       std::span(x.shape().begin(), x.shape().end()).subspan(static_cast<std::size_t>(axis)));
 }
 
-// `vector` broadcast to `shape`, row-major. kUnsupported where it varies over axes before those.
+// `vector` broadcast to `shape`, row-major. kUnsupported if it varies along earlier axes.
 Tensor over_axes(std::string_view name, const ConstView& vector, const Shape& shape) {
   ConstView view = vector;
   while (view.rank() > shape.rank() && view.dim(0) == 1) view = view.select(0, 0);
@@ -26,7 +26,7 @@ Tensor over_axes(std::string_view name, const ConstView& vector, const Shape& sh
   return Tensor::copy_of(view.broadcast_to(shape));
 }
 
-// The precision of the first stage: stash_type, f32 unless it says f64. kUnsupported for others.
+// The precision of the first stage: stash_type, f32 by default or f64. kUnsupported for others.
 DType stage_type(const NodeCall& call, DType of_x) {
   const std::int64_t stash = call.integer("stash_type", 1);
   if (stash == 1) return of_x == DType::kF64 ? DType::kF64 : DType::kF32;
@@ -38,7 +38,7 @@ DType stage_type(const NodeCall& call, DType of_x) {
         .expected = "1 (float) or 11 (double)"});
 }
 
-// Statistics of the rows in the type U, with extent 1 for the axes that they went over.
+// Statistics of the rows in the type U, with extent 1 for the reduced axes.
 Tensor statistic(Tensor rows, const ConstView& x, int axis, DType dtype) {
   Shape shape = x.shape();
   for (int other = axis; other < x.rank(); ++other) shape[other] = 1;

@@ -1,4 +1,4 @@
-// RotaryEmbedding, opset 23 (the angles are always given), and how heads are laid out.
+// RotaryEmbedding, opset 23 (the angles are always given), and the layout of heads.
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 namespace heed::onnx {
 namespace {
 
-// [before, along, after] around the axis, in bytes.
+// number of `before` per batch
 struct Blocks {
   std::int64_t before = 1;
   std::int64_t batch_share = 1;  // of `before`, in one batch

@@ -1,5 +1,5 @@
 // GELU, SiLU and ReLU in f32. GELU with tanh is x * sigmoid(2 u): one exponential and one division
-// an element, and small tails keep their relative precision. Bound by the FMA ports: 17 uops a
+// per element, and small tails keep their relative precision. Bound by the FMA ports: 17 uops per
 // vector forward, 24 backward.
 // clang-format off: the target loop comes first
 #undef HWY_TARGET_INCLUDE
@@ -29,8 +29,8 @@ constexpr float kCube2 = 0.10294323958002350F;
 
 HWY_INLINE FloatVector number(float value) { return hn::Set(Floats(), value); }
 
-// 1 / x for normal x >= 1, to 2 ulp: an approximation of 11 bits or more and two steps of Newton
-// (one where it has 14), for the division's 16 cycles a vector were half of GELU's time.
+// 1 / x for normal x >= 1, to 2 ulp: an approximation of 11 bits or more and two Newton steps (one
+// with 14 bits), because the division's 16 cycles per vector took half of GELU's time.
 HWY_INLINE FloatVector reciprocal(FloatVector x) {
 #if HWY_TARGET == HWY_SCALAR
   return hn::Div(number(1.0F), x);
@@ -42,12 +42,12 @@ HWY_INLINE FloatVector reciprocal(FloatVector x) {
 #endif
 }
 
-// sigmoid(2 u) = 1 / (1 + 2^-z), z = x (kSlope2 + kCube2 x^2). Below z = -120 it stays at 2^-120:
-// the reciprocal of infinity is not a number after a step of Newton. With Highway's Exp, which
-// serves all of f32, GELU took 1.9 times as long.
+// sigmoid(2 u) = 1 / (1 + 2^-z), z = x (kSlope2 + kCube2 x^2). Below z = -120 it stays at 2^-120: a
+// Newton step would turn the reciprocal of infinity into NaN. With Highway's Exp, which covers all
+// of f32, GELU took 1.9 times as long.
 HWY_INLINE FloatVector tanh_share(FloatVector x, FloatVector square) {
   const auto bend = hn::NegMulSub(square, number(kCube2), number(kSlope2));
-  const auto negated = hn::Min(number(120.0F), hn::Mul(x, bend));  // in this order NaN stays
+  const auto negated = hn::Min(number(120.0F), hn::Mul(x, bend));  // this argument order keeps NaN
   return reciprocal(hn::Add(number(1.0F), cpu::HWY_NAMESPACE::exp2(Floats(), negated)));
 }
 

@@ -1,5 +1,5 @@
-// AdamW in f32. Bound by memory: four arrays read and three written, about 28 bytes an element;
-// the square root and the division hide behind them.
+// AdamW in f32. Bound by memory: four arrays read and three written, about 28 bytes per element;
+// they hide the square root and the division.
 // clang-format off: the target loop comes first
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/kernels/adamw.cpp"
@@ -17,8 +17,8 @@ namespace heed::kernels::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Elements past the last whole vector go through a vector of their own, so that an element's value
-// does not depend on where it stands.
+// Elements past the last whole vector go through a padded vector, so that an element's value does
+// not depend on its place.
 constexpr std::int64_t kMostLanes = HWY_MAX_BYTES / sizeof(float);
 
 template <typename D>

@@ -5,7 +5,7 @@
 
 namespace heed::kernels {
 
-/// One piece of a parameter with its gradient and its two moments, `count` elements each.
+/// One piece of a parameter with its gradient and two moments, `count` elements each.
 template <typename T>
 struct AdamWPiece {
   T* value = nullptr;
@@ -31,7 +31,7 @@ struct AdamWUpdate {
 
 void adamw(const AdamWPiece<float>& piece, const AdamWUpdate<float>& update);
 
-/// Sums in f64 over a fixed number of lanes, so that one machine gives one value.
+/// Sums in f64 over a fixed number of lanes, so that a machine always gives the same value.
 double sum_of_squares(const float* values, std::int64_t count);
 
 }  // namespace heed::kernels

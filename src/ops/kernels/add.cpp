@@ -21,7 +21,7 @@ void add_part(float* y, const float* x, std::int64_t count) {
 
 constexpr std::int64_t kBlockRows = 128;
 
-// Blocks of rows are summed before they are added to the whole, which keeps long sums precise.
+// Sums blocks of rows before adding them to the total, which keeps long sums precise.
 HWY_INLINE void column_sums_of_lanes(float* sums, const float* x, std::int64_t rows,
                                      std::int64_t stride, std::int64_t count) {
   for_lanes(count, [&](auto load, auto store) HWY_ATTR {
@@ -37,7 +37,7 @@ HWY_INLINE void column_sums_of_lanes(float* sums, const float* x, std::int64_t r
   });
 }
 
-// Four vectors at once: one alone waits for its own sum, four cycles a row.
+// Four vectors at once: a single one waits four cycles per row for its own sum.
 void column_sums_part(float* sums, const float* x, std::int64_t rows, std::int64_t stride,
                       std::int64_t count) {
   const Floats d;
@@ -85,7 +85,7 @@ void cpu::add_to(float* y, const float* x, std::int64_t count) {
 }
 
 void cpu::add_column_sums(float* sums, const float* x, std::int64_t rows, std::int64_t columns) {
-  constexpr std::int64_t kColumns = 64;  // a task owns its columns: nothing to merge
+  constexpr std::int64_t kColumns = 64;  // a task owns its columns, so nothing is merged
   in_blocks(columns, kColumns, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(column_sums_part)(sums + begin, x + begin, rows, columns, end - begin);
   });

@@ -15,7 +15,7 @@ struct Cut {
   __m512 high, middle, low;
 };
 
-// To nearest, ties away from zero, so that what is left is at most half a unit.
+// Rounds to nearest, ties away from zero, so that the remainder is at most half a unit.
 inline __m512 rounded_to_bf16(__m512 x) {
   const __m512i half = _mm512_set1_epi32(0x8000);
   const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000U));
@@ -28,11 +28,11 @@ inline Cut cut(__m512 x) {
   parts.high = rounded_to_bf16(x);
   const __m512 rest = _mm512_sub_ps(x, parts.high);
   parts.middle = rounded_to_bf16(rest);
-  parts.low = _mm512_sub_ps(rest, parts.middle);  // 8 bits are left
+  parts.low = _mm512_sub_ps(rest, parts.middle);  // 8 bits remain
   return parts;
 }
 
-// Upper halves of `first` and `second`: one behind the other, or in turns.
+// Upper halves of `first` and `second`: concatenated, or alternating.
 inline __m512i order_of(TileRows rows) {
   alignas(64) std::uint16_t order[32];
   for (int i = 0; i < 32; ++i) {
@@ -51,10 +51,10 @@ inline void store(__m512 first, __m512 second, __m512i order, Part* to) {
 struct Square {
   const float* data;
   std::int64_t row;     // stride
-  std::int64_t second;  // where a row's second vector lies
+  std::int64_t second;  // offset of a row's second vector
 };
 
-// The sum of the numbers times 2^69: not finite where one is not, or is 2^59 or more.
+// The sum of the numbers times 2^69: not finite if a number is not finite or is 2^59 or more.
 inline __m512 cut_tile(const Square& from, __m512i order, Part* to) {
   __m512 sum = _mm512_setzero_ps();
   for (int i = 0; i < 16; ++i, to += 32) {
@@ -80,7 +80,7 @@ inline __m512 high_pairs(__m512 a, __m512 b) {
   return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
 }
 
-// to[i][j] = x[j][i], 16 x 16: first within each 4 x 4, then the 4 x 4 among each other.
+// to[i][j] = x[j][i], 16 x 16: first within each 4 x 4, then between the 4 x 4.
 inline void transpose(const float* x, std::int64_t x_row, float* to, std::int64_t to_row) {
   __m512 a[16];
   __m512 b[16];
@@ -110,7 +110,7 @@ inline void transpose(const float* x, std::int64_t x_row, float* to, std::int64_
   }
 }
 
-// A rectangle of up to `rows` x `columns` that goes on with zeros.
+// A rectangle of up to `rows` x `columns`, padded with zeros.
 inline void copy_padded(const float* x, std::int64_t x_row, std::int64_t rows, std::int64_t columns,
                         std::int64_t to_rows, std::int64_t to_columns, float* to) {
   for (std::int64_t i = 0; i < to_rows; ++i)
@@ -120,7 +120,7 @@ inline void copy_padded(const float* x, std::int64_t x_row, std::int64_t rows, s
     }
 }
 
-// Lines [line, line + 16) at depths [depth, depth + 32) as a tile takes them.
+// Lines [line, line + 16) at depths [depth, depth + 32) in a tile's layout.
 inline __m512 cut_square(const Lines& from, std::int64_t line, std::int64_t depth, TileRows rows,
                          __m512i order, Part* to) {
   alignas(64) float padded[kTile];
@@ -166,7 +166,7 @@ bool cut_panel(const Lines& from, TileRows rows, Part* to) {
             _mm512_store_si512(tile + part + i, _mm512_setzero_si512());
       }
     }
-  const __m512 gone = _mm512_sub_ps(sum, sum);  // NaN where the sum is not finite
+  const __m512 gone = _mm512_sub_ps(sum, sum);  // NaN if the sum is not finite
   return _mm512_cmp_ps_mask(gone, gone, _CMP_UNORD_Q) == 0;
 }
 

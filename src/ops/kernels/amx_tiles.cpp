@@ -1,16 +1,15 @@
-// What bounds it, on one core of a Xeon: numbers as they occur let AMX run at 2,750 GFLOP/s of bf16
-// (3,460 with zeros: the clock gives way to power), so 460 of f32 in six products; FMA has 249. In
-// the products of a training step, operands in the third-level cache, this runs at 200 to 285 with
-// the cutting of both operands and oneDNN 2.6.3 at 160 to 195; in a loop over one product (heed
-// bench matmul) at 235 to 335 and 175 to 205. 60 % of its time are the products, 30 % the cutting,
-// 10 % the output.
+// Limits, on one core of a Xeon: with realistic numbers AMX runs at 2,750 GFLOP/s of bf16 (3,460
+// with zeros: power limits the clock), so 460 of f32 in six products; FMA has 249. In the products
+// of a training step, operands in the L3 cache, this runs at 200 to 285 including the cutting of
+// both operands, and oneDNN 2.6.3 at 160 to 195; in a loop over one product (heed bench matmul) at
+// 235 to 335 and 175 to 205. Products take 60 % of the time, cutting 30 %, output 10 %.
 //
-// The error against f64 (root mean square) is 0.25 to 0.7 of that by FMA for normal and for
-// positive numbers; about the same where numbers of one sum differ by orders of magnitude.
+// The error against f64 (root mean square) is 0.25 to 0.7 of FMA's for normal and for positive
+// numbers, and about the same if numbers of one sum differ by orders of magnitude.
 //
-// Tried there, within noise: the five small products of all steps before the large one (the error a
-// third less); K in parts of 128, 192 or 256; prefetching the output, or the numbers to cut; huge
-// pages.
+// Tried there, without measurable effect: the five small products of all steps before the large one
+// (the error a third less); K in parts of 128, 192 or 256; prefetching the output, or the numbers
+// to cut; huge pages.
 #include "ops/kernels/amx_tiles.h"
 
 #include <immintrin.h>
@@ -18,7 +17,7 @@
 namespace heed::kernels::amx {
 namespace {
 
-// The tiles of a block: 0 to 3 its sums, 4 and 5 of A, 6 and 7 of B.
+// The tiles of a block: 0 to 3 for its sums, 4 and 5 for A, 6 and 7 for B.
 struct alignas(64) TileConfig {
   std::uint8_t palette = 1;
   std::uint8_t start_row = 0;
@@ -29,10 +28,10 @@ struct alignas(64) TileConfig {
 
 constinit const TileConfig kConfig;
 
-// GCC does not know that loading a tile reads memory, so stores before it could come late.
+// GCC does not know that loading a tile reads memory, so it might delay earlier stores.
 inline void all_is_written() { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
-// The sums are in tiles 0 to 3; `a` and `b` go on by a step.
+// The sums are in tiles 0 to 3; advances `a` and `b` by a step.
 inline void add_products(const Block& block) {
   constexpr int kHigh = 0;
   constexpr int kMiddle = kPart;
@@ -76,7 +75,7 @@ inline void add_products(const Block& block) {
   }
 }
 
-// The bias is what every sum begins with, in whole blocks and in parts of one: the same bits.
+// Every sum starts from the bias, in whole blocks and in partial ones: the same bits.
 inline void start_from_bias(const Block& block) {
   if (block.bias == nullptr) {
     _tile_zero(0);

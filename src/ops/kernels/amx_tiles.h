@@ -14,14 +14,14 @@ struct Block {
   std::int64_t steps = 0;
   float* out = nullptr;
   std::int64_t out_row = 0;
-  std::int64_t rows = 0;     // that are there: 1 to 32
+  std::int64_t rows = 0;     // existing rows: 1 to 32
   std::int64_t columns = 0;  // 1 to 32
   const float* bias = nullptr;
   bool accumulate = false;
   bool high_parts_alone = false;  // both operands rounded to bf16: one product of six
 };
 
-/// Needs tiles that are set up on this thread.
+/// Needs this thread's tiles to be set up.
 void multiply(const Block& block);
 
 /// This thread's tile registers, set up while it lives.

@@ -1,16 +1,16 @@
-// How the codes of a quantised matrix lie in panels.
+// The layout of a quantised matrix's codes in panels.
 //
-// A panel is a row of blocks for each of its columns, side by side: for every block first d of all
-// columns, then d_least where the type has it, then its slabs. A slab is 32 numbers of each column:
-// scales and minima by group, then the codes, as words of 32 bits, one of each column in a row. A
-// word holds numbers k, k + 1, k + 2 and k + 3 in its four bytes, and as many such fours as fit:
+// A panel holds a row of blocks for each of its columns, side by side: for every block first d of
+// all columns, then d_least if the type has it, then its slabs. A slab is 32 numbers of each
+// column: scales and minima by group, then the codes, as 32-bit words, one per column in each row.
+// A word holds numbers k, k + 1, k + 2 and k + 3 in its four bytes, and as many such fours as fit:
 //   4 bits  the lower half of a byte is a number of the first four, the upper half of the next
 //   2 bits  four fours, from the lowest bits up
 //   1 bit   eight fours, in the same way
 //   8 bits  one four, 128 more than the i8
 // A code of 5 bits is split into 4 and 1, one of 6 bits into 4 and 2, one of 3 bits into 2 and 1.
-// So whatever the type, a vector of words becomes bytes by a shift and a mask, and those become
-// floats. A panel takes what the blocks took, of Q2_K a fifth more.
+// So for every type, a shift and a mask turn a vector of words into bytes, which are converted to
+// floats. A panel is as large as its blocks, for Q2_K a fifth larger.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +23,12 @@ namespace heed::kernels::cpu {
 constexpr std::int64_t kSlabDepth = 32;
 constexpr std::int64_t kWordBytes = 4;
 
-/// The offset of unsigned codes: a word or a table holds value + centre.
+/// The offset of unsigned codes: words and tables hold value + centre.
 inline int centre_of(const BlockType& type) {
   if (type.values != nullptr) return -*std::min_element(type.values, type.values + 16);
   return type.code_bits == 8 ? 128 : type.centre;
 }
-/// Whether such a number may take all eight bits of its byte.
+/// Whether such a number may use all eight bits of its byte.
 inline bool fills_bytes(const BlockType& type) {
   return type.code_bits == 8 || type.values != nullptr;
 }
@@ -38,7 +38,7 @@ constexpr bool has_nibbles(int code_bits) { return code_bits >= 4 && code_bits <
 constexpr bool has_pairs_of_bits(int code_bits) { return code_bits != 8 && code_bits % 4 >= 2; }
 constexpr bool has_single_bits(int code_bits) { return code_bits % 2 == 1; }
 
-/// Bytes of the parts of a panel.
+/// Sizes of a panel's parts in bytes.
 struct BlockLayout {
   BlockLayout(const BlockType& type, std::int64_t columns)
       : factors(columns * 2 * (type.has_least ? 2 : 1)),
@@ -49,10 +49,10 @@ struct BlockLayout {
         block(factors + slabs * slab),
         centre(centre_of(type)) {}
 
-  std::int64_t factors;        // of a block
-  std::int64_t scales, least;  // of a slab
+  std::int64_t factors;        // per block
+  std::int64_t scales, least;  // per slab
   std::int64_t slab;
-  std::int64_t slabs;  // of a block
+  std::int64_t slabs;  // per block
   std::int64_t block;
   int centre;  // centre_of the type
 

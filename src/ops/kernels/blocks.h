@@ -1,4 +1,4 @@
-// How kernels share rows and columns between threads, and sums that every row adds to.
+// How kernels divide rows and columns among threads, and sums to which every row adds.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 
 namespace heed::kernels::cpu {
 
-/// Rows of a task: 8,192 elements, about 10 us of a function of each.
+/// Rows per task: 8,192 elements, about 10 us of an elementwise function.
 inline std::int64_t rows_of_block(std::int64_t width) {
   return std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, width));
 }
 
-/// A sum that every row adds to: `work(begin, end, own)` adds rows to `floats` floats of their
-/// block, zero at first, and `merge(own)` gets those of one block after the other.
+/// A sum to which every row adds: `work(begin, end, own)` adds rows to their block's `floats`
+/// floats, initially zero; `merge(own)` gets the blocks in order.
 template <typename Work, typename Merge>
 void sum_in_blocks(std::int64_t rows, std::int64_t floats, const Work& work, const Merge& merge) {
   const std::int64_t blocks = (rows + kRowsOfTask - 1) / kRowsOfTask;
@@ -26,21 +26,21 @@ void sum_in_blocks(std::int64_t rows, std::int64_t floats, const Work& work, con
   for (std::int64_t block = 0; block < blocks; ++block) merge(sums.data() + block * floats);
 }
 
-/// Into how many parts rows and columns are cut.
+/// The number of parts of rows and columns.
 struct Cut {
   std::int64_t rows, columns;
 };
 
-/// As many tasks for each thread that this loop may use, two where that is easy, so that one goes
-/// on where another is held up; on one thread, blocks of at most `block_rows`. A task brings its
-/// rows and, of a plain b, its columns into order for itself.
+/// One task per thread that this loop may use, or two if that is easy, so that a delayed thread
+/// does not hold up the rest; on one thread, blocks of at most `block_rows`. Each task packs its
+/// rows and, for a plain b, its columns.
 Cut cut_of(std::int64_t rows, std::int64_t columns, std::int64_t inner, std::int64_t block_rows);
 
 constexpr std::int64_t parts_of(std::int64_t extent, std::int64_t most) {
   return (extent + most - 1) / most;
 }
 
-/// Where part `index` of `parts` begins, in whole units: as even as they can be.
+/// Where part `index` of `parts` begins, in whole units, as evenly as possible.
 constexpr std::int64_t part_begin(std::int64_t extent, std::int64_t unit, std::int64_t parts,
                                   std::int64_t index) {
   const std::int64_t begin = parts_of(extent, unit) * index / parts * unit;

@@ -1,5 +1,5 @@
-// Dropout in f32: Philox on as many counters at once as a vector has lanes; all four words serve.
-// Ten rounds of four 32 x 32 -> 64 bit products for four vectors of elements bound it.
+// Dropout in f32: Philox on as many counters at once as a vector has lanes; all four words are
+// used. Ten rounds of four 32 x 32 -> 64 bit products for four vectors of elements bound it.
 // clang-format off: the target loop comes first
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/kernels/dropout.cpp"
@@ -19,8 +19,8 @@ namespace {
 
 using Words = hn::ScalableTag<std::uint32_t>;
 
-// The words of the counters first, first + 1, ..., one a lane (no carry into the high half inside a
-// block), in the order of the elements.
+// The words of the counters first, first + 1, ..., one counter per lane (no carry into the high
+// half within a block), in the order of the elements.
 #if HWY_TARGET == HWY_SCALAR
 void words_of(std::uint64_t first, PhiloxKey key, std::uint32_t site, std::uint32_t* to) {
   const PhiloxCounter counter = {static_cast<std::uint32_t>(first),
@@ -39,8 +39,8 @@ HWY_INLINE void words_of(std::uint64_t first, PhiloxKey key, std::uint32_t site,
 }
 #endif
 
-// The elements at places [begin, end) of the whole, as far as x has them; `begin` is a multiple of
-// 4 times the lanes.
+// The elements at places [begin, end) of the whole that exist in x; `begin` is a multiple of 4
+// times the lanes.
 void dropout_part(const DropoutProblem<float>& p, std::int64_t begin, std::int64_t end) {
   const Words words;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(words));

@@ -1,4 +1,4 @@
-// Kernels of element-by-element operators, on contiguous arrays that are already checked.
+// Kernels of elementwise operators, on contiguous arrays that are already checked.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ struct DropoutProblem {
   std::int64_t first = 0;  // the place of x[0] in the whole
   PhiloxKey key = {};
   std::uint32_t site = 0;
-  std::uint32_t threshold = 0;  // a word below it drops the element
-  double scale = 1;             // of kept elements
+  std::uint32_t threshold = 0;  // words below it drop the element
+  double scale = 1;             // factor of kept elements
 };
 
 namespace cpu {

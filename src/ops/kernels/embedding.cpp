@@ -16,8 +16,8 @@ void embedding(const float* table, std::int64_t width, const std::int32_t* ids, 
   });
 }
 
-// A task owns a panel of columns and goes through all ids: no two tasks write the same element, and
-// repeated ids add up in their order.
+// A task owns a panel of columns and goes through all ids: tasks never write the same element, and
+// repeated ids are added in order.
 void embedding_backward(const std::int32_t* ids, std::int64_t count, const float* dy,
                         std::int64_t width, float* dtable) {
   constexpr std::int64_t kColumns = 64;

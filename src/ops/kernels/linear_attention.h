@@ -1,6 +1,6 @@
 // The recurrence of linear attention for one key/value head, in plain loops whose innermost runs
-// over the Dv contiguous values: two multiply-adds a state element a token, in the first level of
-// the cache for states up to 64 x 128.
+// over the Dv contiguous values: two multiply-adds per state element and token, in the L1 cache for
+// states up to 64 x 128.
 #pragma once
 
 #include <cmath>
@@ -12,13 +12,13 @@ template <typename T>
 struct LinearAttentionHead {
   std::int64_t queries = 0;
   std::int64_t tokens = 0;
-  std::int64_t features = 0;  // F
-  std::int64_t values = 0;    // Dv
-  std::int64_t group = 0;     // query heads that read this state, one after the other in q and out
-  const T* q = nullptr;       // [group, queries, F]
-  const T* k = nullptr;       // [tokens, F]
-  const T* v = nullptr;       // [tokens, Dv]
-  const T* decay = nullptr;   // [tokens, decay_width]; null: none
+  std::int64_t features = 0;     // F
+  std::int64_t values = 0;       // Dv
+  std::int64_t group = 0;        // query heads that read this state, adjacent in q and out
+  const T* q = nullptr;          // [group, queries, F]
+  const T* k = nullptr;          // [tokens, F]
+  const T* v = nullptr;          // [tokens, Dv]
+  const T* decay = nullptr;      // [tokens, decay_width]; null: none
   std::int64_t decay_width = 0;  // 1 or F
   const T* beta = nullptr;       // [tokens]; null: no delta rule
   T scale = 1;
@@ -100,7 +100,7 @@ void linear_attention(const LinearAttentionHead<T>& p, T* out, T* scratch) {
 template <typename T>
 struct LinearAttentionGradient {
   const T* dout = nullptr;  // [group, queries, Dv]
-  T* dstate = nullptr;      // [F, Dv]: in, of the last state; out, of the first
+  T* dstate = nullptr;      // [F, Dv]: on entry for the last state, on return for the first
   T* dq = nullptr;          // [group, queries, F]
   T* dk = nullptr;          // [tokens, F]
   T* dv = nullptr;          // [tokens, Dv]
@@ -120,7 +120,8 @@ void query_gradient(const LinearAttentionHead<T>& p, const LinearAttentionGradie
   }
 }
 
-// One query's share of the gradient of the state that it read; `scratch` holds F values.
+// Adds one query's contribution to the gradient of the state that it read; `scratch` holds F
+// values.
 template <typename T>
 void state_gradient(const LinearAttentionHead<T>& p, const LinearAttentionGradient<T>& grads,
                     std::int64_t query, T* scratch) {
@@ -133,8 +134,8 @@ void state_gradient(const LinearAttentionHead<T>& p, const LinearAttentionGradie
 
 }  // namespace linear
 
-/// For the sum rule (decay and beta null). `state` is the one before the first token, moved to
-/// the last; `scratch` holds F values.
+/// For the sum rule (decay and beta null). On entry `state` is the one before the first token, on
+/// return the last; `scratch` holds F values.
 template <typename T>
 void linear_attention_backward(const LinearAttentionHead<T>& p,
                                const LinearAttentionGradient<T>& grads, T* scratch) {

@@ -1,5 +1,5 @@
-// Cross entropy in f32: three passes over a row that the first level of the cache holds up to
-// vocabularies of 8,000. The exponentials are written once and scaled in place.
+// Cross entropy in f32: three passes over a row, which fits into the L1 cache for vocabularies up
+// to 8,000. The exponentials are written once and scaled in place.
 // clang-format off: the target loop comes first
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/kernels/loss.cpp"
@@ -18,12 +18,12 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {
 namespace {
 
-// Highway's exp of NaN is 0, which would hide it.
+// Highway's exp of NaN is 0, which would hide the NaN.
 HWY_INLINE FloatVector exp_of(FloatVector x) {
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(Floats(), x));
 }
 
-// The sum of exp(x - largest), which are stored where `to` is given.
+// The sum of exp(x - largest); the terms are stored in `to` if given.
 float exponentials(const float* x, std::int64_t count, float largest, float* to) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));
   const auto shift = hn::Set(Floats(), largest);

@@ -1,12 +1,12 @@
-// The matrix product: how it is cut into blocks, strips and panels (matmul_kernels.h).
+// The matrix product: how it is divided into blocks, strips and panels (matmul_kernels.h).
 //
 // Measured: matmul_tile-inl.h. oneDNN 2.6.3, on a Zen 4: 66 to 95 % on plain weights and 384 or 512
-// rows, where this had 73 to 90 %.
+// rows, where this one reached 73 to 90 %.
 //
 // Tried: blocks of 128 to 768 k: at 128 a strip's end costs 3 % on 8 rows, from 384 on all are
-// alike; rows of a as they lie: 12 of them share a set of the first level where a row is a multiple
-// of 4 KiB, so lines of 16 k are copied side by side (reckoned: 0.3 %). Of a plain b (82 to 93 %):
-// four panels made at once, and the next strip fetched meanwhile, without gain.
+// equal; rows of a in place: 12 of them share an L1 set if a row is a multiple of 4 KiB, so lines
+// of 16 k are copied side by side (estimated cost: 0.3 %). For a plain b (82 to 93 %): packing four
+// panels at once while prefetching the next strip, without gain.
 #include "ops/kernels/matmul.h"
 
 #include <algorithm>
@@ -31,24 +31,23 @@ using cpu::Product;
 using cpu::StripForm;
 using cpu::whole_lines;
 
-// Strips and a panel lie in a 512 KiB cache, or panels and those to come.
+// Strips and a panel fit into a 512 KiB cache, or panels and the prefetched ones.
 constexpr std::int64_t kStripBytes = std::int64_t{400} << 10;
-// Rows of a block: as many as have their whole depth there, so that `out` is not written and read
-// again for each block of the depth; in 64 rows or more a panel is worth fetching.
+// Rows per block: as many as fit there with their whole depth, so that `out` is not written and
+// reread for each block of the depth; from 64 rows on, a panel is worth prefetching.
 constexpr std::int64_t kLeastRows = 64;
 constexpr std::int64_t kMostRows = 96;
-// Where 64 do not fit (2,048 deep in f32), and of a plain b, whose panels every block of rows makes
-// anew: weights are read once, and strips come from the third level, from front to back, two bytes
-// a cycle.
+// Used if 64 do not fit (2,048 deep in f32), and for a plain b, whose panels are repacked for every
+// block of rows: weights are read once, and strips stream from the L3 cache, two bytes per cycle.
 constexpr std::int64_t kDeepRows = 768;
-// A panel that several strips go through stays in the second level.
+// A panel used by several strips stays in the L2 cache.
 constexpr std::int64_t kPanelBytes = std::int64_t{300} << 10;
 
 thread_local ThreadMemory block_memory;
 
 struct Part {
   std::int64_t row, row_end;
-  std::int64_t column, column_end;  // column: a panel's first
+  std::int64_t column, column_end;  // columns from a panel's first
 };
 
 std::int64_t strip_depth(const Product& product, std::int64_t depth) {
@@ -72,7 +71,7 @@ void pack_strips(const Product& product, const Part& part, std::int64_t k, std::
     matmul_kernels().pack_rows(a, rows, depth, strip_form(product), to);
 }
 
-// Which k of which columns a product of packed panels takes.
+// The k and the columns that a product of packed panels processes.
 struct Piece {
   std::int64_t column, columns;
   std::int64_t k, depth;
@@ -83,8 +82,8 @@ const char* piece_begin(const Product& product, const Piece& piece) {
          product.panel_row(piece.k) * product.row_bytes();
 }
 
-// The panels of a piece; `spare` holds one of a plain b. On the way comes what is next. One strip
-// is through with a panel at once, and fetches a little ahead; more of them share the fetching.
+// Finds the panels of a piece; `spare` holds one of a plain b. Also prefetches: a single strip
+// finishes a panel at once and prefetches a little ahead; several strips share the prefetching.
 void find_panels(const Product& product, const Piece& piece, const Piece& next, float* spare,
                  PanelProduct& to) {
   to.panels = product.form;
@@ -116,16 +115,16 @@ void find_panels(const Product& product, const Piece& piece, const Piece& next, 
   if (product.form == PanelForm::kPairs) to.depth = product.panel_row(to.depth);
 }
 
-// How the depth is cut: into pieces of which a panel stays in the cache while several strips go
-// through it, and into groups of pieces, as many as have their strips there: of few rows all, so
-// that panels are read from front to back.
+// How the depth is divided: into pieces, so that a panel stays in the cache while several strips
+// use it, and into groups of pieces whose strips fit there: all pieces if rows are few, so that
+// panels are read from front to back.
 struct DepthCut {
   std::int64_t piece, group;
 };
 
 DepthCut cut_depth(const Product& product, std::int64_t rows, std::int64_t together) {
   const std::int64_t depth = product.p.inner;
-  if (product.panels == nullptr) {  // made a block at a time
+  if (product.panels == nullptr) {  // packed one block at a time
     const std::int64_t block = std::min(kBlockDepth, depth);
     return {block, block};
   }
@@ -140,7 +139,7 @@ DepthCut cut_depth(const Product& product, std::int64_t rows, std::int64_t toget
   return {std::min(piece, depth), std::min(piece * fit, depth)};
 }
 
-// The pieces of some k for all columns, from strips that were packed.
+// Multiplies the pieces of some k for all columns, with packed strips.
 void run_group(const Product& product, const Part& part, const DepthCut& cut, std::int64_t begin,
                std::int64_t together, float* strips, float* spare) {
   const MatmulProblem<float>& p = product.p;

@@ -14,7 +14,7 @@ namespace heed::kernels {
 template <typename T>
 struct MatrixOperand {
   const T* data = nullptr;
-  std::int64_t row = 0;  // strides in elements; quick where one of the two is 1
+  std::int64_t row = 0;  // strides in elements; fast if one of them is 1
   std::int64_t column = 0;
 };
 
@@ -31,29 +31,28 @@ struct MatmulProblem {
   T* out = nullptr;
   std::int64_t out_row = 0;  // stride; columns are contiguous
   bool accumulate = false;
-  bool bf16 = false;  // of matmul_amx: both operands rounded to bf16
+  bool bf16 = false;  // matmul_amx only: both operands rounded to bf16
 };
 
-/// Both operands are brought into the form of the kernel on the way.
+/// Packs both operands into the kernel's form.
 void matmul_f32(const MatmulProblem<float>& problem);
 
 /// "cpu-avx512", "cpu-avx2" or "portable".
 const char* matmul_kernel_name();
 
-/// Whether this process may use AMX. The first call asks the system; $HEED_AMX=0 says no.
+/// Whether this process may use AMX. The first call asks the system; $HEED_AMX=0 disables it.
 bool has_amx();
 
-/// By AMX, on thread_count() threads; rows, and columns by the 32, that cannot be cut
-/// (cpu/amx_panel.h) go to matmul_f32. False, and nothing is written: there is no AMX, or b is
-/// small.
+/// By AMX, on thread_count() threads; rows, and groups of 32 columns, that cannot be cut
+/// (amx_panel.h) go to matmul_f32. Returns false and writes nothing without AMX or if b is small.
 bool matmul_amx(const MatmulProblem<float>& problem);
 
-// --- weights that were brought into panels once --------------------------------------------------
+// --- weights packed into panels once ------------------------------------------------------------
 
-/// A matrix b [K, N] of f32, f16 or bf16 as this CPU's kernel reads it: panels of panel_columns()
-/// columns one after the other, each with its rows k from first to last; of bf16 two rows
-/// alternate, number by number. Columns that are not there, and the second row of an odd last pair,
-/// are zeros. Of codes: block_panels.h.
+/// A matrix b [K, N] of f32, f16 or bf16 in the layout of this CPU's kernel: consecutive panels of
+/// panel_columns() columns, each with its rows k in order; for bf16, two rows alternate number by
+/// number. Missing columns, and the second row of an odd last pair, are zeros. Layout of quantised
+/// matrices: block_panels.h.
 struct Panels {
   const void* data = nullptr;
   DType dtype = DType::kF32;
@@ -63,12 +62,12 @@ struct Panels {
 };
 
 std::int64_t panel_columns();
-/// What the panels of a matrix take.
+/// Size of a matrix's panels in bytes.
 std::int64_t panel_bytes(const Panels& panels);
-/// `from` [K, N] lies with any strides, in elements of `to`'s type.
+/// `from` [K, N] has any strides, in elements of `to`'s type.
 void pack_panels(const void* from, std::int64_t row, std::int64_t column, const Panels& to,
                  void* memory);
-/// `rows` has a row of blocks for each column, one after the other.
+/// `rows` has a row of blocks for each column, in order.
 void pack_blocks(const void* rows, const Panels& to, void* memory);
 /// Column `column` of the matrix as floats.
 void unpack_column(const Panels& panels, std::int64_t column, float* to);
@@ -87,11 +86,11 @@ struct PanelsProblem {
 void matmul_panels(const PanelsProblem& problem);
 
 /// Whether this CPU multiplies bf16 in pairs faster than floats: AMD's with AVX512-BF16 do, Intel's
-/// at half the rate of f32.
+/// have half the rate of f32.
 bool has_fast_pairs();
-/// With a rounded to bf16, in pairs. b is bf16, and has_fast_pairs().
+/// With a rounded to bf16, in pairs. b must be bf16; needs has_fast_pairs().
 void matmul_pairs(const PanelsProblem& problem);
-/// With both operands rounded to bf16 on the way. has_fast_pairs().
+/// With both operands rounded to bf16. Needs has_fast_pairs().
 void matmul_pairs(const MatmulProblem<float>& problem);
 
 }  // namespace heed::kernels

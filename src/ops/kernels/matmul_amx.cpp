@@ -1,6 +1,6 @@
 // The f32 matrix product by AMX: panels of both operands, then blocks of 32 x 32 (amx_tiles.h).
 //
-// An element is the sum over k in one order, whatever the rows, columns and threads.
+// An element's sum over k has a fixed order for any rows, columns and threads.
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,10 +20,10 @@ namespace heed::kernels {
 namespace {
 
 constexpr std::int64_t kMostLines = 512;  // of the operand that is cut whole: 1.5 MiB of parts, for
-constexpr std::int64_t kMostDepth = 512;  // a second-level cache of 2 MiB
+constexpr std::int64_t kMostDepth = 512;  // an L2 cache of 2 MiB
 constexpr std::int64_t kLeast = 16;       // below, cutting costs more than tiles gain
 
-// Not local to the function: see attention_backward_tasks.cpp.
+// Not local to the function: see backward_tasks.cpp.
 thread_local ThreadMemory whole_memory;
 thread_local ThreadMemory panel_memory;
 
@@ -44,9 +44,9 @@ bool has_instructions() {
          __builtin_cpu_supports("avx512bw") != 0;
 }
 
-// Linux gives a process tile registers when it asks (Documentation/arch/x86/xstate.rst), but not
-// while a thread has a signal stack of less than AT_MINSIGSTKSZ, which includes their 8 KiB; nor
-// are such stacks set up any more once it has given.
+// Linux grants a process tile registers on request (Documentation/arch/x86/xstate.rst), but not
+// while a thread has a signal stack smaller than AT_MINSIGSTKSZ, which includes their 8 KiB.
+// Afterwards such small stacks cannot be set up.
 bool has_permission() {
   constexpr long kAskForState = 0x1023;  // ARCH_REQ_XCOMP_PERM
   constexpr long kTileData = 18;
@@ -55,7 +55,7 @@ bool has_permission() {
 
 // Rows of a, or columns of b, in panels.
 struct Operand {
-  amx::Lines lines;  // all of them
+  amx::Lines lines;  // all lines
   amx::TileRows rows = amx::TileRows::kLine;
 
   std::int64_t panels() const { return (lines.count + amx::kLines - 1) / amx::kLines; }
@@ -132,8 +132,8 @@ void multiply(const MatmulProblem<float>& p, const amx::Part* a, const amx::Part
                  .high_parts_alone = p.bf16});
 }
 
-// At most 32 x 32 elements. What serves an element is a matter of its own row and its panel of
-// columns, so that no row depends on the numbers of others. `spare` has room for a panel.
+// At most 32 x 32 elements. The method for an element depends only on its own row and its panel of
+// columns, so no row depends on other rows' numbers. `spare` has room for a panel.
 void run_block(const MatmulProblem<float>& p, const Panel& a, const Panel& b, amx::Part* spare) {
   if (!b.good) return matmul_f32(p);
   if (a.good) return multiply(p, a.parts, b.parts);
@@ -146,7 +146,7 @@ void run_block(const MatmulProblem<float>& p, const Panel& a, const Panel& b, am
   }
 }
 
-// One operand is cut whole, the other panel by panel as it is used.
+// Cuts one operand as a whole, the other panel by panel as it is used.
 void run_part(const MatmulProblem<float>& p, bool a_is_whole) {
   const Operand whole = a_is_whole ? rows_of_a(p) : columns_of_b(p);
   const Operand other = a_is_whole ? columns_of_b(p) : rows_of_a(p);
@@ -188,8 +188,8 @@ bool matmul_amx(const MatmulProblem<float>& problem) {
     return operand.row == 1 || operand.column == 1;
   };
   if (!lies_in_lines(problem.a) || !lies_in_lines(problem.b)) return false;
-  // The smaller one whole leaves more of the cache: x^T dy 5 % faster. Between equals it is b,
-  // whose panels every row needs: 1 to 2 %.
+  // Cutting the smaller one as a whole leaves more of the cache: x^T dy is 5 % faster. If equal, it
+  // is b, whose panels every row needs: 1 to 2 %.
   const bool a_is_whole = 2 * problem.rows <= problem.columns;
   const std::int64_t lines = a_is_whole ? problem.rows : problem.columns;
   for (std::int64_t depth = 0; depth < problem.inner; depth += kMostDepth) {

@@ -1,13 +1,14 @@
-// Panels of codes (block_panels.h) as floats, and one row times them. Included once a target.
+// Converts panels of codes (block_panels.h) to floats, and multiplies one row by them. Included
+// once for each target.
 //
-// Two or more rows: codes are widened block by block of the depth, and multiplied as an f32 panel
-// is: the bits are those of the product over the widened matrix.
+// Two or more rows: codes are widened block by block of the depth and multiplied like an f32 panel,
+// with the same bits as the product with the widened matrix.
 //
-// One row, as a model generates text: codes are multiplied as whole numbers, and a group's sum once
-// with its scale. That leaves a mask, a conversion and a multiply-add for eight numbers with AVX2,
+// One row, as in text generation: codes are multiplied as whole numbers, and each group's sum once
+// by its scale. That leaves a mask, a conversion and a multiply-add for eight numbers with AVX2,
 // where scaling each number took 2.1 cycles (a second multiply-add for the same two units, and
-// scales and offsets that did not stay in registers). A code that stays in its byte is 2^8, 2^16 or
-// 2^24 times too large; the row is divided by that once.
+// scales and offsets that did not stay in registers). A code left in its byte is 2^8, 2^16 or 2^24
+// times too large; the row is divided by that once.
 #if defined(HEED_KERNELS_CPU_MATMUL_BLOCKS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_MATMUL_BLOCKS_INL_H
 #undef HEED_KERNELS_CPU_MATMUL_BLOCKS_INL_H
@@ -28,10 +29,10 @@ namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace {
 
 using Ints = hn::RebindToSigned<Floats>;
-constexpr int kFours = kSlabDepth / 4;  // of a slab
-constexpr int kPanelsOfRow = 3;         // that one row is multiplied with at once: six chains
+constexpr int kFours = kSlabDepth / 4;  // per slab
+constexpr int kPanelsOfRow = 3;         // multiplied by one row at once: six chains
 
-// One factor of each column of a vector.
+// One factor for each column of a vector.
 HWY_INLINE Vector load_factors(const BlockType& type, const char* from) {
   const Floats d;
 #if HWY_TARGET == HWY_SCALAR
@@ -80,7 +81,7 @@ HWY_INLINE Line line_of(const BlockType& type, const BlockLayout& layout, const 
   return {scale, offset};
 }
 
-// The codes of four numbers, a byte each: those numbered `four` of a slab's.
+// The codes of four numbers, one byte each: the group numbered `four` of a slab.
 template <int kBits, int kFour>
 HWY_INLINE hn::Vec<Words> four_of(const char* words) {
   const Words d;
@@ -106,7 +107,7 @@ HWY_INLINE hn::Vec<Words> four_of(const char* words) {
   return codes;
 }
 
-// The values that codes of four bits mean, as bytes without a sign.
+// The values of four-bit codes, as unsigned bytes.
 HWY_INLINE hn::Vec<Words> table_of(const BlockType& type, const BlockLayout& layout) {
 #if HWY_TARGET == HWY_SCALAR
   static_cast<void>(type);
@@ -182,8 +183,8 @@ void read_slab(const BlockType& type, const BlockLayout& layout, const char* blo
 
 using ReadSlab = void (*)(const BlockType&, const BlockLayout&, const char*, std::int64_t, float*);
 
-// The code that is byte `kByte` of every word, 2^(8 kByte) times; where codes fill their bytes, the
-// last one as it is, or it would be taken for a sign.
+// The code in byte `kByte` of every word, times 2^(8 kByte); if codes fill their bytes, the last
+// one is shifted down, because it would be taken for a sign.
 template <bool kWhole, int kByte>
 HWY_INLINE Vector code_of(hn::Vec<Words> codes) {
   const auto code = kWhole && kByte == 3 ? hn::ShiftRight<24>(codes)
@@ -197,7 +198,7 @@ HWY_INLINE void add_four(const BlockType& type, const BlockLayout& layout, hn::V
                          const float* a, const char* const (&words)[kCount], std::int64_t ahead,
                          Vector (&sums)[kCount]) {
   constexpr bool kWhole = kTable || kBits == 8;
-  constexpr int kLines = kBits * kPanelColumns * kWordBytes / kCacheLine;  // of a slab
+  constexpr int kLines = kBits * kPanelColumns * kWordBytes / kCacheLine;  // per slab
   const Floats d;
 #pragma GCC unroll 8
   for (int v = 0; v < kCount; v += kVectors)
@@ -239,7 +240,7 @@ HWY_NOINLINE void one_row_tile(const RowByCodes& p, const BlockLayout& layout, c
   const Floats d;
   const BlockType& type = *p.type;
   const auto table = table_of(type, layout);
-  const std::int64_t turn = p.b_panel - kBytesAhead;  // where what comes next is another panel
+  const std::int64_t turn = p.b_panel - kBytesAhead;  // from here on, prefetches the next panel
   Vector totals[kCount], sums[kCount];
 #pragma GCC unroll 8
   for (int v = 0; v < kCount; ++v) totals[v] = sums[v] = hn::Zero(d);
@@ -282,7 +283,7 @@ HWY_NOINLINE void one_row_tile(const RowByCodes& p, const BlockLayout& layout, c
 using OneRowTile = void (*)(const RowByCodes&, const BlockLayout&, const char*, float*,
                             std::int64_t, const float*);
 
-// What serves a type: a slab as floats, and one row.
+// The functions of a type: a slab as floats, and one row.
 struct OfType {
   ReadSlab read;
   OneRowTile one_row;    // times kPanelsOfRow panels

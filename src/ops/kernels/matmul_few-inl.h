@@ -1,9 +1,9 @@
-// One to three rows times panels, as a model generates text. Included once a target.
+// One to three rows times panels, as in text generation. Included once for each target.
 //
-// Bound by reading weights. Panels side by side are as many streams of memory, each fetched 2 KB
-// ahead, at its end from the next panels: one stream left half of what a Zen 3 reads, four take 7 %
-// longer than two of f32 on a Zen 5 (AVX2), and without the jump at the end one row of 768 x 3,072
-// read 70 to 84 % of the bandwidth (AVX2, now 88 to 100). Six panels of 16 bits: 75 to 85 %.
+// Bound by reading weights. Each of the panels is a separate memory stream, prefetched 2 KB ahead
+// and, at its end, from the next panels. One stream uses half of a Zen 3's bandwidth, four take 7 %
+// longer than two for f32 on a Zen 5 (AVX2); without prefetching the next panels, one row of 768 x
+// 3,072 read 70 to 84 % of the bandwidth (AVX2, now 88 to 100). Six panels of 16 bits: 75 to 85 %.
 #if defined(HEED_KERNELS_CPU_MATMUL_FEW_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_MATMUL_FEW_INL_H
 #undef HEED_KERNELS_CPU_MATMUL_FEW_INL_H
@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace {
 
-// The numbers at k of rows as they lie times one row of each of kPanels panels.
+// The numbers at k of unpacked rows times one row of each of kPanels panels.
 template <int kRows, int kPanels, PanelForm kForm>
 HWY_INLINE void add_few(const FewRowsProduct& p, const char* row, std::int64_t k, int half,
                         Vector (&sums)[kPanels][kRows][kVectors]) {
@@ -37,14 +37,14 @@ HWY_INLINE void add_few(const FewRowsProduct& p, const char* row, std::int64_t k
   }
 }
 
-// One or more rows as they lie times kPanels panels side by side: as many streams of memory.
+// One or more unpacked rows times kPanels panels side by side, each a separate memory stream.
 template <int kRows, int kPanels, PanelForm kForm>
 HWY_NOINLINE void few_tile(const FewRowsProduct& p, const char* panels, float* out,
                            std::int64_t columns, const float* bias) {
   constexpr int kHeld = kDepthOfRow<kForm>;
   constexpr std::int64_t kRowsAhead = 2048 / kRowBytes<kForm>;
   constexpr int kRowsOfLine = kRowBytes<kForm> < kCacheLine ? 2 : 1;
-  // At the end of these panels the beginning of the next ones is near.
+  // At the end of these panels, prefetches the beginning of the next ones.
   const std::int64_t rows = (p.depth + kHeld - 1) / kHeld;
   const std::int64_t next = (kRowsAhead - rows) * p.b_row + kPanels * p.b_panel;
   const std::int64_t turn = p.depth - kHeld * kRowsAhead;

@@ -1,4 +1,4 @@
-// Products of few rows: how they are cut (matmul_few-inl.h).
+// How products of few rows are divided (matmul_few-inl.h).
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -14,8 +14,8 @@ namespace {
 
 thread_local ThreadMemory few_memory;
 
-// A row for products with codes: each number divided by how many times too large its code is read
-// (matmul_blocks-inl.h), then the sums of 16 numbers of the row itself.
+// Prepares a row for products with codes: divides each number by the factor by which its code is
+// read too large (matmul_blocks-inl.h), and appends the sums of 16 numbers of the original row.
 void prepare_row(const float* a, std::int64_t depth, const BlockType& type, float* scaled,
                  float* sums) {
   const float factors[4] = {1, 0x1p-8F, 0x1p-16F, fills_bytes(type) ? 1 : 0x1p-24F};
@@ -24,7 +24,7 @@ void prepare_row(const float* a, std::int64_t depth, const BlockType& type, floa
     sums[k / 16] = std::accumulate(a + k, a + k + 16, 0.0F);
 }
 
-// `prepared` times columns side by side, which begin at a panel's first.
+// `prepared` times adjacent columns, starting at a panel's first column.
 void run_row_by_codes(const Product& product, const float* prepared, std::int64_t column,
                       std::int64_t column_end) {
   const MatmulProblem<float>& p = product.p;
@@ -41,7 +41,7 @@ void run_row_by_codes(const Product& product, const float* prepared, std::int64_
        .bias = p.bias != nullptr ? p.bias + column : nullptr});
 }
 
-// Rows as they lie times columns side by side, which begin at a panel's first.
+// Unpacked rows times adjacent columns, starting at a panel's first column.
 void run_few_part(const Product& product, std::int64_t column, std::int64_t column_end) {
   const MatmulProblem<float>& p = product.p;
   const std::int64_t panel = matmul_kernels().panel;
@@ -79,8 +79,8 @@ void run_few_part(const Product& product, std::int64_t column, std::int64_t colu
 
 }  // namespace
 
-// Bound by reading b, codes nearly by arithmetic too: each task reads panels that lie side by side;
-// a plain b by as many panels as are read at once.
+// Bound by reading b (for codes also nearly by arithmetic): each task reads adjacent panels; of a
+// plain b, as many panels as are read at once.
 void run_few(const Product& product) {
   const bool in_codes = product.codes != nullptr;
   const std::int64_t task_bytes = std::int64_t{in_codes ? 48 : 256} << 10;

@@ -48,8 +48,8 @@ void multiply_strips(const PanelProduct& p) {
   }
 }
 
-// The share of a tile of `work` rows times vectors, after `done`, in what kTogether panels fetch:
-// one after the other, from front to back, since several streams take longer.
+// How much a tile of `work` rows times vectors prefetches, after `done`, of kTogether panels: one
+// panel after the other, since several streams take longer.
 Ahead share_of(const PanelProduct& p, std::int64_t done, std::int64_t work) {
   const std::int64_t bytes = kTogether * p.ahead_bytes;
   const std::int64_t whole = p.rows * kTogether * kVectors;
@@ -63,7 +63,7 @@ Ahead share_of(const PanelProduct& p, std::int64_t done, std::int64_t work) {
 }
 
 // A small strip times kTogether panels in two halves of an odd number of vectors: 12 or 9 chains
-// hide the latency of an addition where the 8 or 6 of a panel do not.
+// hide the latency of an addition; the 8 or 6 of one panel do not.
 template <int kRows, PanelForm kForm>
 void multiply_halves(const PanelProduct& p, std::int64_t row) {
   constexpr int kHalf = kTogether * kVectors / 2;
@@ -102,16 +102,17 @@ void multiply_together(const PanelProduct& p) {
   }
 }
 
-// Three panels at once where a strip has 3 or 4 rows; not 4 rows of floats, which wait for memory.
+// Three panels at once for strips of 3 or 4 rows; not for 4 rows of floats, which are limited by
+// memory.
 std::int64_t panels_together(std::int64_t rows, PanelForm form) {
-  constexpr std::int64_t kMost = 24;  // above, such a strip is a small part
+  constexpr std::int64_t kMost = 24;  // above this, such a strip is a small part
   if (rows > kMost || (rows == 4 && form == PanelForm::kF32)) return 1;
   for (std::int64_t row = 0; row < rows; row += strip_of(rows - row))
     if (strip_of(rows - row) == 3 || strip_of(rows - row) == 4) return kTogether;
   return 1;
 }
 
-// Of rows as they lie.
+// For unpacked rows.
 template <PanelForm kForm>
 void multiply_form(const PanelProduct& p) {
   if constexpr (kTogether > 1) {
@@ -138,8 +139,8 @@ void multiply(const PanelProduct& p) {
   }
 }
 
-// As many panels as registers take: eight chains at least hide the latency of an addition. One row
-// of AVX2's floats waits for memory before it does for four chains, and two streams come sooner.
+// As many panels as registers allow: at least eight chains hide the latency of an addition. One row
+// of floats with AVX2 is limited by memory before four chains matter, and two streams are faster.
 template <int kRows, PanelForm kForm>
 constexpr int kPanelsAtOnce = HWY_TARGET == HWY_AVX3     ? 4
                               : kRows == 3               ? 2

@@ -1,4 +1,4 @@
-// How operands of matrix products come into strips and panels. Included once a target.
+// Packs operands of matrix products into strips and panels. Included once for each target.
 #if defined(HEED_KERNELS_CPU_MATMUL_PACK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_MATMUL_PACK_INL_H
 #undef HEED_KERNELS_CPU_MATMUL_PACK_INL_H
@@ -16,9 +16,9 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace {
 
-/// The next strip of at most `left` rows: the last two are alike. Where 6 is the largest, 4, which
-/// is multiplied by three panels at once (matmul_kernels.cpp), before 5, and never 1 or 2 at the
-/// end.
+/// The size of the next strip for `left` rows: the last two are alike. If the largest is 6, prefers
+/// 4, which is multiplied by three panels at once (matmul_kernels.cpp), to 5, and never leaves 1 or
+/// 2 for the end.
 constexpr std::int64_t strip_of(std::int64_t left) {
   if (kLargestStrip == 6) {
     if (left == 7 || left == 8) return 4;
@@ -59,7 +59,7 @@ void pack_rows(const MatrixOperand<float>& a, std::int64_t rows, std::int64_t de
   }
 }
 
-// Four lines along k as four columns of a panel; the rest of the depth one by one.
+// Transposes four lines along k to four columns of a panel; the rest of the depth one by one.
 HWY_INLINE std::int64_t turn_four(const float* from, std::int64_t line, std::int64_t depth,
                                   float* to) {
   std::int64_t k = 0;
@@ -94,7 +94,7 @@ HWY_INLINE std::int64_t turn_four(const float* from, std::int64_t line, std::int
 void pack_columns(const MatrixOperand<float>& b, std::int64_t depth, std::int64_t columns,
                   float* to) {
   if (b.column == 1) {
-    constexpr std::int64_t kAhead = 16;  // rows: each is a page of its own where b is wide
+    constexpr std::int64_t kAhead = 16;  // rows: each is a separate page if b is wide
     for (std::int64_t k = 0; k < depth; ++k, to += kPanelColumns) {
       const float* row = b.data + k * b.row;
       __builtin_prefetch(row + kAhead * b.row);

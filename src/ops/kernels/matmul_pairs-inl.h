@@ -1,4 +1,4 @@
-// How operands of products of bf16 come into strips and panels of pairs. Included once a target.
+// Packs operands of bf16 products into strips and panels of pairs. Included once for each target.
 #if defined(HEED_KERNELS_CPU_MATMUL_PAIRS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_MATMUL_PAIRS_INL_H
 #undef HEED_KERNELS_CPU_MATMUL_PAIRS_INL_H
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::cpu::HWY_NAMESPACE {
 namespace {
 
-// The nearest bf16, ties to even; a NaN stays one.
+// The nearest bf16, ties to even; NaN stays NaN.
 inline std::uint32_t bf16_bits(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return bits >> 16 | 0x40U;
@@ -49,8 +49,8 @@ HWY_INLINE Vector pairs_of(Vector low, Vector high) {
 
 #endif
 
-// The first whole lines of pairs of a row: 32 floats become 16 pairs, written `step` apart. Returns
-// how many pairs.
+// Packs the first whole lines of pairs of a row: 32 floats become 16 pairs, written `step` apart.
+// Returns the number of pairs.
 HWY_INLINE std::int64_t pack_pair_lines(const float* from, std::int64_t depth, std::int64_t step,
                                         float* to) {
   std::int64_t pair = 0;
@@ -71,7 +71,7 @@ HWY_INLINE std::int64_t pack_pair_lines(const float* from, std::int64_t depth, s
   return pair;
 }
 
-// Numbers side by side of two lines become `count` pairs; without a second line it is zeros.
+// Pairs the numbers of two lines into `count` pairs; a missing second line is zeros.
 HWY_INLINE void pair_lines(const float* low, const float* high, std::int64_t count, float* to) {
   std::int64_t j = 0;
 #if HWY_TARGET == HWY_AVX3
@@ -86,7 +86,7 @@ HWY_INLINE void pair_lines(const float* low, const float* high, std::int64_t cou
   for (; j < count; ++j) to[j] = pair_of(low[j], high != nullptr ? high[j] : 0);
 }
 
-// [k / 16][R][16], where rows of a lie along k.
+// [k / 16][R][16], if rows of a are contiguous along k.
 void pack_strip_by_row(const float* from, const MatrixOperand<float>& a, std::int64_t strip,
                        std::int64_t depth, float* lines) {
   const std::int64_t pairs = (depth + 1) / 2;
@@ -122,7 +122,7 @@ void pack_pairs(const MatrixOperand<float>& a, std::int64_t rows, std::int64_t d
   }
 }
 
-// Lines along k become pairs first, which then are turned as floats are.
+// Lines along k are paired first, and the pairs then transposed like floats.
 void pack_column_lines(const MatrixOperand<float>& b, std::int64_t depth, std::int64_t columns,
                        float* to) {
   constexpr std::int64_t kMostPairs = kBlockDepth / 2;
@@ -140,7 +140,7 @@ void pack_column_lines(const MatrixOperand<float>& b, std::int64_t depth, std::i
 void pack_column_pairs(const MatrixOperand<float>& b, std::int64_t depth, std::int64_t columns,
                        float* to) {
   if (b.row == 1 && b.column != 1) return pack_column_lines(b, depth, columns, to);
-  constexpr std::int64_t kAhead = 16;  // rows: each is a page of its own where b is wide
+  constexpr std::int64_t kAhead = 16;  // rows: each is a separate page if b is wide
   for (std::int64_t k = 0; k < depth; k += 2, to += kPanelColumns) {
     const float* low = b.data + k * b.row;
     const float* high = k + 1 < depth ? low + b.row : nullptr;

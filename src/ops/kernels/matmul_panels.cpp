@@ -1,4 +1,4 @@
-// Weights in panels: how they come there, once, when a model is loaded.
+// Packs weights into panels, once, when a model is loaded.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -23,18 +23,17 @@ std::int64_t stored_rows(DType dtype, std::int64_t inner) {
   return dtype == DType::kBF16 ? (inner + 1) / 2 * 2 : inner;
 }
 
-// Where number (k, j) of a panel lies.
+// Index of number (k, j) in a panel.
 std::int64_t place(DType dtype, std::int64_t k, std::int64_t j) {
   const std::int64_t panel = panel_columns();
   return dtype == DType::kBF16 ? k / 2 * 2 * panel + 2 * j + k % 2 : k * panel + j;
 }
 
-// Columns of 16-bit numbers as they are into a panel, zeros first.
+// Copies columns of 16-bit numbers into a panel, which must be zeroed.
 void pack_words(const std::uint16_t* from, std::int64_t row, std::int64_t column,
                 std::int64_t columns, const Panels& to, std::uint16_t* panel) {
   std::fill_n(panel, stored_rows(to.dtype, to.inner) * panel_columns(), std::uint16_t{0});
-  constexpr std::int64_t kTogether =
-      32;  // of either axis: whichever is contiguous, lines are whole
+  constexpr std::int64_t kTogether = 32;  // of either axis: lines are whole whichever is contiguous
   for (std::int64_t first = 0; first < to.inner; first += kTogether) {
     const std::int64_t last = std::min(first + kTogether, to.inner);
     for (std::int64_t j = 0; j < columns; ++j)

@@ -9,15 +9,15 @@
 
 namespace heed::kernels::cpu {
 
-/// A product whose b is plain, or lies in panels, of numbers or of codes.
+/// A product whose b is plain, or packed into panels of numbers or codes.
 struct Product {
   MatmulProblem<float> p;
-  const char* panels = nullptr;  // null: plain, or codes
+  const char* panels = nullptr;  // null: b is plain or quantised
   PanelForm form = PanelForm::kF32;
   const BlockType* type = nullptr;  // of codes
   const char* codes = nullptr;
 
-  /// k in the units of the panel's rows as they are stored.
+  /// k in units of the panel's stored rows.
   std::int64_t panel_row(std::int64_t k) const {
     return form == PanelForm::kBF16 || form == PanelForm::kPairs ? (k + 1) / 2 : k;
   }
@@ -30,7 +30,7 @@ struct Product {
   }
 };
 
-/// Of at most kFewRows rows, which lie one after the other: as they lie.
+/// For at most kFewRows adjacent rows, unpacked.
 void run_few(const Product& product);
 
 }  // namespace heed::kernels::cpu

@@ -1,31 +1,31 @@
-// The register tiles of matrix products. Included once a target.
+// The register tiles of matrix products. Included once for each target.
 //
 // Accumulators: 12 x 2 vectors with AVX-512 (24, 2 of b and 1 of a: 27 of 32 registers), 6 x 2 with
-// AVX2 (12 + 2 + 1 of 16). Bound by the two FMA ports: 24 cycles a step of the AVX-512 tile on a
-// Zen 4, whose 512-bit instructions take both, beside 14 loads.
+// AVX2 (12 + 2 + 1 of 16). Bound by the two FMA ports: 24 cycles per step of the AVX-512 tile on a
+// Zen 4, whose 512-bit instructions use both, with 14 loads.
 //
-// What else it needs: rows of `out` are fetched when a tile begins, or its end waits for them; what
-// comes next of b is fetched while this is used, line by line as it will be needed (one line in
-// four steps left 70 % of the rate over weights from memory): 16 KB ahead into the first level for
-// one strip, the panel to come for many. 6 x 4 and 8 x 3 vectors are within 2 % of 12 x 2;
-// broadcasts as memory operands, within 1 %.
+// Prefetching: rows of `out` when a tile begins, since its end would wait for them; the next part
+// of b while the current one is used, line by line in order of use (one line per four steps gave 70
+// % of the rate for weights from memory): 16 KB ahead into the L1 cache for one strip, the next
+// panel for many. 6 x 4 and 8 x 3 vectors are within 2 % of 12 x 2; broadcasts as memory operands,
+// within 1 %.
 //
 // One core of an AMD EPYC (Zen 5, two 512-bit units: 240 GFLOP/s of f32, 480 of pairs; memory 41
-// GB/s), share of the FMA peak beside it, weights in the third level, 768 x 768 to 2,048 x 2,048
+// GB/s), share of the FMA peak, weights in the L3 cache, 768 x 768 to 2,048 x 2,048
 // (bench/peers/linear_layers.py and heed bench matmul have them all, memory too):
 //   rows   5      6      7      8      9      13     20     40     512
 //   f32    77-84  88-92  91-94  92-94  93-95  90-93  95-96  94-96  92-97
 //   f16    85-88  89-92  91-93  93-96  92-94  92-94  95-96  95-96  92-96
 //   bf16   91-92  94-96  94-96  96-97  96-97  94-97  96-98  96-97  92-97
 // One to three rows (matmul_few-inl.h) read 90 to 100 % of the bandwidth from memory.
-// What made the difference, before and after: one call of the tile for the whole depth where strips
-// fit, instead of one for each block, whose end costs 130 cycles (8 rows: 88 to 93 %, all others 1
-// to 3); 16-bit panels widened in the tile at any number of rows, instead of once for all strips
-// (40 rows of bf16: 90 to 97 %); a strip for each number of rows, the last two alike (9 rows were 8
-// and 1: 72 to 94 %, 13 were 12 and 1: 78 to 92); pieces of a deep panel that stay in the second
-// level and what is next fetched on the way (5,632 x 2,048, 512 rows: 82 to 93 %), whose weights
-// are read once for 768 rows; strips copied line by line of all their rows, with fetching (3,072 x
-// 768, 512 rows: 91 to 93 %); every line fetched exactly once, into the first level.
+// Effective changes, before and after: one call of the tile for the whole depth if strips fit,
+// instead of one per block, whose end costs 130 cycles (8 rows: 88 to 93 %, all others 1 to 3);
+// 16-bit panels widened in the tile at any number of rows, instead of once for all strips (40 rows
+// of bf16: 90 to 97 %); a strip for each number of rows, the last two alike (9 rows were 8 and 1:
+// 72 to 94 %, 13 were 12 and 1: 78 to 92); pieces of a deep panel that stay in the second level and
+// what is next fetched on the way (5,632 x 2,048, 512 rows: 82 to 93 %), whose weights are read
+// once for 768 rows; strips copied line by line of all their rows, with fetching (3,072 x 768, 512
+// rows: 91 to 93 %); every line fetched exactly once, into the first level.
 //
 // The same with AVX2 (HEED_ISA=avx2: 122 GFLOP/s), 768 x 3,072 and 2,048 x 2,048:
 //   rows       4         5         7         8         9         13        14        20        512
@@ -63,14 +63,14 @@ constexpr int kVectorLanes = HWY_TARGET == HWY_AVX3     ? 16
                              : HWY_TARGET == HWY_AVX2   ? 8
                              : HWY_TARGET == HWY_SCALAR ? 1
                                                         : 4;
-constexpr int kVectors = 2;  // of a panel
+constexpr int kVectors = 2;  // per panel
 constexpr int kPanelColumns = kVectors * kVectorLanes;
 constexpr int kCacheLine = 64;
 constexpr int kLargestStrip = HWY_TARGET == HWY_AVX3 ? 12 : 6;
-constexpr int kTogether = HWY_TARGET == HWY_AVX3 ? 1 : 3;  // panels, where strips are small
+constexpr int kTogether = HWY_TARGET == HWY_AVX3 ? 1 : 3;  // panels, for small strips
 
-// sum + a b. As an instruction: g++ 12 loads b again for every product of the intrinsic, or moves
-// and spills sums (AVX2: 70 to 90 of 104 GFLOP/s, 94 to 100 this way).
+// sum + a b. As inline assembly: for the intrinsic, g++ 12 reloads b for every product, or moves
+// and spills sums (AVX2: 70 to 90 of 104 GFLOP/s; 94 to 100 this way).
 HWY_INLINE Vector add_product(Vector sum, Vector a, Vector b) {
 #if HWY_TARGET == HWY_AVX3
   asm("vfmadd231ps %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
@@ -93,18 +93,18 @@ HWY_INLINE Vector add_pairs(Vector sum, Vector a, Vector b) {
   return sum;
 }
 
-// How many k a row of a panel holds, as the tile counts them.
+// How many k the tile counts per row of a panel.
 template <PanelForm kForm>
 constexpr int kDepthOfRow = kForm == PanelForm::kBF16 ? 2 : 1;
 template <PanelForm kForm>
 constexpr std::int64_t kRowBytes = kPanelColumns * (kForm == PanelForm::kF16 ? 2 : 4);
 
-// Vector `j` of a panel's row; of the k that it holds, the one numbered `half`.
+// Vector `j` of a panel's row; for rows with two k, the one numbered `half`.
 template <PanelForm kForm>
 HWY_INLINE Vector load_panel(const char* row, int j, int half) {
   const Floats d;
   if constexpr (kForm == PanelForm::kF16 && HWY_TARGET == HWY_SCALAR) {
-    return hn::Set(d, static_cast<float>(reinterpret_cast<const f16*>(row)[j]));  // infinity too
+    return hn::Set(d, static_cast<float>(reinterpret_cast<const f16*>(row)[j]));  // and infinity
   } else if constexpr (kForm == PanelForm::kF16) {
     const hn::Rebind<hwy::float16_t, Floats> f16;
     const auto* at = reinterpret_cast<const hwy::float16_t*>(row);
@@ -128,7 +128,7 @@ HWY_INLINE void clear(Vector (&sums)[kRows][kCount]) {
   }
 }
 
-// Adds what is there, and writes the part of a row that exists.
+// Adds the existing output if requested, and writes the existing part of a row.
 template <int kCount>
 HWY_INLINE void finish_row(const Vector (&sums)[kCount], float* out, std::int64_t columns,
                            const float* bias, bool add) {
@@ -151,7 +151,7 @@ HWY_INLINE void finish_row(const Vector (&sums)[kCount], float* out, std::int64_
   }
 }
 
-// The same of a tile's rows; quicker where all columns exist.
+// The same for a tile's rows; faster if all columns exist.
 template <int kRows, int kCount>
 HWY_INLINE void finish(Vector (&sums)[kRows][kCount], float* out, std::int64_t out_row,
                        std::int64_t columns, const float* bias, bool add) {
@@ -180,13 +180,13 @@ HWY_INLINE void finish(Vector (&sums)[kRows][kCount], float* out, std::int64_t o
   }
 }
 
-// What a tile brings near: `step` bytes for each k; at k = turn the next panel begins.
+// What a tile prefetches: `step` bytes per k; at k = turn the next panel begins.
 struct Ahead {
   const char* at = nullptr;
   std::int64_t step = 0, turn = -1, jump = 0;
 };
 
-// Every line for a row of a panel; of parts of panels, which several tiles share, one for a k.
+// Every line for a row of a panel; for parts of panels, which several tiles share, one line per k.
 template <PanelForm kForm, bool kPartOfPanels>
 HWY_INLINE void bring_near(Ahead& ahead) {
   constexpr int kHeld = kDepthOfRow<kForm>;
@@ -198,14 +198,14 @@ HWY_INLINE void bring_near(Ahead& ahead) {
 }
 
 // One row of panels times R numbers of a for each k that it holds; number(i, half) is one of them.
-// Of the panels' vectors those from kFirst on.
+// Uses the panels' vectors from kFirst on.
 template <int kFirst, PanelForm kForm, int kRows, int kCount, typename Number>
 HWY_INLINE void add_row(const char* row, std::int64_t panel, const Number& number,
                         Vector (&sums)[kRows][kCount]) {
   const Floats d;
 #pragma GCC unroll 2
   for (int half = 0; half < kDepthOfRow<kForm>; ++half) {
-    // Or g++ 12 loads the next half's weights early, and spills sums.
+    // Otherwise g++ 12 loads the next half's weights early, and spills sums.
     if constexpr (kForm == PanelForm::kBF16 && kCount > kVectors) asm volatile("" ::: "memory");
     Vector b[kCount];
 #pragma GCC unroll 3
@@ -236,7 +236,7 @@ HWY_NOINLINE void tile(const PanelProduct& p, const float* a, float* out, Ahead 
   bool add = p.add;
   out += kFirst * kVectorLanes;
 #pragma GCC unroll 12
-  for (int i = 0; i < kRows; ++i) {  // or the sums wait for them at the end
+  for (int i = 0; i < kRows; ++i) {  // otherwise the sums wait for them at the end
     __builtin_prefetch(out + i * p.out_row, 1);
     __builtin_prefetch(out + i * p.out_row + kCount * kVectorLanes - 1, 1);
   }

@@ -1,5 +1,5 @@
-// Layer normalisation in f32. Bound by the caches: a row is read three times from the first level,
-// twice from where it lies.
+// Layer normalisation in f32. Bound by the caches: a row is read three times from the L1 cache and
+// twice from its place in memory.
 // clang-format off: the target loop comes first
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/kernels/norm.cpp"
@@ -22,8 +22,8 @@ struct Statistics {
   float inverse;  // 1 / sqrt(variance + epsilon)
 };
 
-// The sum of a row by add(sum, values), `past` standing for what lies past the last whole vector.
-// Two chains: one alone waits four cycles for each of its additions.
+// The sum of a row by add(sum, values); `past` replaces elements past the last whole vector. Two
+// chains, because a single one waits four cycles for each addition.
 template <typename Add>
 HWY_INLINE float sum_of_row(const float* x, std::int64_t width, float past, const Add& add) {
   const Floats d;
@@ -43,7 +43,7 @@ HWY_INLINE float sum_of_row(const float* x, std::int64_t width, float past, cons
   return sum_of(hn::Add(even, odd));
 }
 
-// Two passes: the variance of differences does not cancel.
+// Two passes, because the variance of differences does not cancel.
 HWY_INLINE Statistics statistics(const float* x, std::int64_t width, double epsilon) {
   const float sum = sum_of_row(x, width, 0, [](auto s, auto v) HWY_ATTR { return hn::Add(s, v); });
   const float mean = sum / static_cast<float>(width);
@@ -99,7 +99,7 @@ void grad_row(const LayerNormProblem<float>& p, const LayerNormBackward<float>& 
   });
 }
 
-// dweight and dbias here are those of this block of rows alone.
+// dweight and dbias here are those of this block of rows only.
 void grad_rows(const LayerNormProblem<float>& p, const LayerNormBackward<float>& grads,
                std::int64_t begin, std::int64_t end) {
   for (std::int64_t row = begin; row < end; ++row) grad_row(p, grads, row);

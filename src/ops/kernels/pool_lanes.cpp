@@ -26,7 +26,7 @@ struct Pool {
   hn::Vec<Counts> visible;
 };
 
-// The larger one; a NaN stays, whichever side it is on.
+// The larger one; NaN if either is NaN.
 HWY_INLINE hn::Vec<Floats> larger(hn::Vec<Floats> a, hn::Vec<Floats> b) {
   return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a);
 }
@@ -53,12 +53,12 @@ HWY_INLINE void store(const Pool& pool, std::int32_t whole, std::size_t lane, La
   hn::Store(hn::Add(pool.visible, hn::Set(Counts(), whole)), Counts(), pools.visible.data() + lane);
 }
 
-// Two vectors of rows side by side, as their chains wait for the larger one.
+// Two vectors of rows together, because each chain waits for its maximum.
 template <bool kSums>
 HWY_INLINE void pool(const float* values, const std::uint64_t* visible, std::int64_t keys,
                      std::uint64_t rows, LanePools& pools) {
   const std::size_t lanes = hn::Lanes(Floats());
-  const std::size_t second = lanes < kMaskRows ? lanes : 0;  // the same where one vector holds all
+  const std::size_t second = lanes < kMaskRows ? lanes : 0;  // the same if one vector holds all
   for (std::size_t lane = 0; lane < kMaskRows; lane += lanes + second) {
     Pool a = {hn::Set(Floats(), -std::numeric_limits<float>::infinity()), hn::Zero(Floats()),
               hn::Zero(Counts())};
@@ -90,7 +90,7 @@ void pool_rows(const float* values, const std::uint64_t* visible, std::int64_t k
     pool<false>(values, visible, keys, rows, pools);
 }
 
-// Entry i becomes the pool of entries 2 i and 2 i + 1; entries behind the last mean nothing.
+// Entry i becomes the pool of entries 2 i and 2 i + 1; entries past the last are undefined.
 template <typename Tag, typename Value, typename Join>
 HWY_INLINE void halve(Tag d, Value* entries, std::size_t count, const Join& join) {
 #if HWY_TARGET == HWY_SCALAR

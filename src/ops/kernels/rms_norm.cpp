@@ -1,5 +1,5 @@
-// The RMS norm in f32. Bound by the caches, as the layer norm: a row is read twice from the first
-// level, once from where it lies.
+// The RMS norm in f32. Bound by the caches, like layer norm: a row is read twice from the L1 cache
+// and once from its place in memory.
 // clang-format off: the target loop comes first
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/kernels/rms_norm.cpp"
@@ -38,7 +38,7 @@ void rms_norm_rows(const RmsNormProblem<float>& p, std::int64_t begin, std::int6
   }
 }
 
-// dweight here is that of this block of rows alone.
+// dweight here is that of this block of rows only.
 void rms_grad_rows(const RmsNormProblem<float>& p, const RmsNormBackward<float>& grads,
                    std::int64_t begin, std::int64_t end) {
   for (std::int64_t row = begin; row < end; ++row) {

@@ -1,5 +1,5 @@
-// Turning pairs of a row: one multiply-add pair for every element that is read and written, so
-// bound by memory, and plain loops suffice.
+// Rotates pairs of a row: one multiply-add pair per element read and written, so it is bound by
+// memory, and plain loops suffice.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@ struct RopeRow {
   std::int64_t width = 0;          // D
   std::int64_t turning = 0;        // R
   std::int64_t pair_step = 0;      // from the first element of a pair to the first of the next
-  std::int64_t pair_width = 0;     // from the first element of a pair to its second
+  std::int64_t pair_width = 0;     // from a pair's first element to its second
   const Angle* cosines = nullptr;  // [R / 2]
-  const Angle* sines = nullptr;    // times -1 for the turn back
+  const Angle* sines = nullptr;    // negated for the inverse rotation
   T* y = nullptr;                  // contiguous
 };
 

@@ -24,11 +24,11 @@ struct CrossEntropyProblem {
   std::int64_t rows = 0;
   std::int64_t vocabulary = 0;
   const T* logits = nullptr;              // [rows, vocabulary]
-  const std::int32_t* targets = nullptr;  // negative: the row does not count
-  double* losses = nullptr;               // [rows]; 0 where the row does not count
+  const std::int32_t* targets = nullptr;  // negative: the row is not counted
+  double* losses = nullptr;               // [rows]; 0 if the row is not counted
   T* dlogits = nullptr;                   // null, or [rows, vocabulary], or the logits themselves
-  double scale = 0;                       // of dlogits: of one row's loss
-  double smoothing = 0;                   // share of a target that all classes have alike
+  double scale = 0;                       // factor of dlogits for one row's loss
+  double smoothing = 0;                   // share of a target spread evenly over all classes
 };
 
 namespace cpu {
@@ -41,7 +41,7 @@ namespace heed::kernels::cpu {
 
 void embedding(const float* table, std::int64_t width, const std::int32_t* ids, std::int64_t count,
                float* out);
-/// dtable[ids[i]] += dy[i], i in order for every element.
+/// dtable[ids[i]] += dy[i], in order of i for every element.
 void embedding_backward(const std::int32_t* ids, std::int64_t count, const float* dy,
                         std::int64_t width, float* dtable);
 

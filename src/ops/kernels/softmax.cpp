@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::HWY_NAMESPACE {
 namespace {
 
-// The maximum may lose a NaN; exp of its difference is NaN either way, and so is the sum.
+// The maximum may lose a NaN, but exp of the difference is NaN anyway, and so is the sum.
 HWY_INLINE FloatVector power_of(FloatVector x, FloatVector largest) {
   const auto exponent = hn::Mul(hn::Sub(x, largest), hn::Set(Floats(), kLog2e));
   return cpu::HWY_NAMESPACE::exp2(Floats(), exponent);

@@ -1,4 +1,4 @@
-// Byte-level BPE in files of its own: vocab.json with merges.txt (GPT-2), and tiktoken's ranks.
+// Byte-level BPE in separate files: vocab.json with merges.txt (GPT-2), and tiktoken's ranks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace heed {
 namespace {
 
-// "left right" a line, behind a line with the version.
+// One "left right" per line, after a line with the version.
 std::vector<std::string> read_merges(const std::filesystem::path& path,
                                      const Vocabulary& vocabulary) {
   std::vector<std::string> merges;
@@ -45,7 +45,7 @@ constexpr std::size_t kMostRanks = std::size_t{1} << 21;  // more than any vocab
 
 struct Ranks {
   std::vector<std::string> tokens;  // bytes, by rank
-  Vocabulary pieces;                // in the alphabet of bytes
+  Vocabulary pieces;                // in the byte alphabet
 };
 
 [[noreturn]] void refuse_line(const std::filesystem::path& path, int number, Phrase expected) {
@@ -76,7 +76,7 @@ Ranks read_ranks(const std::filesystem::path& path) {
     std::string piece = piece_of_bytes(*bytes);
     if (!ranks.pieces.ids.emplace(piece, static_cast<TokenId>(rank)).second)
       refuse_line(path, number, "a token that did not come before");
-    ranks.pieces.pieces.resize(rank);  // p50k_base leaves out the rank of its special token
+    ranks.pieces.pieces.resize(rank);  // p50k_base omits its special token's rank
     ranks.pieces.pieces.push_back(std::move(piece));
     ranks.tokens.resize(rank);
     ranks.tokens.push_back(*bytes);
@@ -84,8 +84,8 @@ Ranks read_ranks(const std::filesystem::path& path) {
   return ranks;
 }
 
-// tiktoken joins the neighbours that make the token of lowest rank: every way to part a token in
-// two is a merge of its rank.
+// tiktoken joins the neighbours whose joint token has the lowest rank: so every split of a token
+// into two is a merge with its rank.
 std::vector<std::string> merges_of(const Ranks& ranks) {
   std::vector<std::string> merges;
   for (const std::string& token : ranks.tokens)
@@ -130,7 +130,7 @@ const TiktokenName& name_of(const std::filesystem::path& path) {
             "r50k_base, p50k_base, cl100k_base or o200k_base, which selects how words are cut"});
 }
 
-// Of GPT-2's class, where tokenizer_config.json asks for them.
+// For GPT-2's class, if tokenizer_config.json requests them.
 void add_ends(const Json& config, const Vocabulary& vocabulary, ByteBpeContent& content) {
   const auto asked = [&](const char* flag, const char* token) -> std::string {
     if (!config[flag].as_flag().value_or(false)) return {};
@@ -143,7 +143,7 @@ void add_ends(const Json& config, const Vocabulary& vocabulary, ByteBpeContent& 
     content.post_processor = template_json(vocabulary, begin, end, begin);
 }
 
-// What transformers' class for such files adds: GPT-2, RoBERTa or Qwen2.
+// The additions of transformers' class for such files: GPT-2, RoBERTa or Qwen2.
 void set_family(const Json& config, const Vocabulary& vocabulary, ByteBpeContent& content) {
   const auto add = [&](std::string_view name) {
     const TokenId id = vocabulary.find(name);

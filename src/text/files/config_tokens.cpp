@@ -40,7 +40,7 @@ JsonText read_json_file(const std::filesystem::path& path) {
                          {.file = path.string()});
 }
 
-// Like transformers, a token is special where another file names it as such.
+// Like transformers, a token is special if another file names it as such.
 std::vector<AddedToken> tokens_of_file(const JsonText& config,
                                        const std::filesystem::path& folder) {
   std::vector<std::string> special = special_names_of(config.root());
@@ -133,10 +133,10 @@ Json template_json(const Vocabulary& vocabulary, const std::string& begin, const
 
 namespace {
 
-// What reads tokenizer.json as it stands, whatever the config says.
+// Classes that read tokenizer.json unchanged, whatever the config says.
 constexpr std::string_view kGeneral[] = {"PreTrainedTokenizer", "TokenizersBackend"};
 
-// The class of the tokenizer, without "Fast"; empty where the config names none.
+// The tokenizer's class, without "Fast"; empty if the config names none.
 std::string class_of(const Json& config) {
   constexpr std::string_view kFast = "Fast";
   const std::string* name = config["tokenizer_class"].as_text();
@@ -156,7 +156,7 @@ Json changed(Json component, std::string_view list, const Change& change) {
   return component;
 }
 
-// `to` gets the config's value, where the config has one.
+// Copies the config's value to `to`, if there is one.
 void take(Json& component, std::string_view to, const Json& config, std::string_view from) {
   if (config[from].as_flag()) component.set(to, config[from]);
 }
@@ -175,7 +175,8 @@ Json with_prefix_setting(Json pre_tokenizer, const Json& config) {
   return pre_tokenizer;
 }
 
-// A blank before the text alone, or, as `legacy` has it, before the text behind each added token.
+// Adds a space only before the whole text or, with `legacy`, before the text after each added
+// token.
 void become_llama(Json& tokenizer, const Json& config) {
   const bool blank = config["add_prefix_space"].as_flag().value_or(true);
   const bool legacy = config["legacy"].as_flag().value_or(false);
@@ -185,7 +186,7 @@ void become_llama(Json& tokenizer, const Json& config) {
   tokenizer.set("decoder", metaspace_decoder_json(blank));
 }
 
-// As Llama 2's file has it, in the form of either version: Llama 3 has the class, and bytes.
+// Like Llama 2's file, in either version's form: Llama 3 has the same class, but bytes.
 bool is_llama(const Json& tokenizer) {
   bool marks = is(tokenizer["pre_tokenizer"], "Metaspace");
   changed(tokenizer["normalizer"], "normalizers", [&](Json part) {
@@ -195,7 +196,7 @@ bool is_llama(const Json& tokenizer) {
   return marks && is(tokenizer["model"], "BPE");
 }
 
-// The ids that tokens of the file have, rising.
+// The ids of the file's tokens, ascending.
 std::vector<TokenId> ids_of(const Json& tokenizer) {
   const Json& vocabulary = tokenizer["model"]["vocab"];
   std::vector<TokenId> ids(vocabulary.items().size());
@@ -206,8 +207,8 @@ std::vector<TokenId> ids_of(const Json& tokenizer) {
   return ids;
 }
 
-// The flags of a token are the config's; one that the file lacks is added, with the next free id
-// where another token has its own.
+// Takes the flags of tokens from the config; adds tokens missing in the file, with the next free id
+// if theirs is taken.
 Json with_tokens(const Json& tokenizer, std::vector<AddedToken> tokens) {
   std::vector<Json> all(tokenizer["added_tokens"].items().begin(),
                         tokenizer["added_tokens"].items().end());
@@ -232,10 +233,10 @@ Json with_tokens(const Json& tokenizer, std::vector<AddedToken> tokens) {
   return all;
 }
 
-// Tokenizers that frame a text by the language it is in: `src_lang`.
+// Tokenizers that frame a text by its language: `src_lang`.
 struct OfLanguages {
   std::string_view its_class, usual;
-  bool first;  // the language stands before the text, else behind the end token
+  bool first;  // the language precedes the text; else it follows the end token
 };
 constexpr OfLanguages kOfLanguages[] = {{"NllbTokenizer", "eng_Latn", true},
                                         {"MBartTokenizer", "en_XX", false},
@@ -284,7 +285,7 @@ Json language_template(const OfLanguages& kind, const Json& added_tokens, const 
 std::optional<std::string> with_settings(const Json& tokenizer, const JsonText& config_file,
                                          const std::filesystem::path& folder) {
   const Json& config = config_file.root();
-  Json parts = Json::object();  // all but the model, which is large
+  Json parts = Json::object();  // everything except the model, which is large
   for (const char* name :
        {"added_tokens", "normalizer", "pre_tokenizer", "post_processor", "decoder"})
     parts.set(name, tokenizer[name]);

@@ -1,4 +1,4 @@
-// What tokenizer_config.json says of a tokenizer: tokens that its own file lacks, and settings that
+// The settings of tokenizer_config.json: tokens that the tokenizer's file lacks, and settings that
 // differ.
 #pragma once
 
@@ -13,29 +13,30 @@
 
 namespace heed {
 
-/// The tokens of `added_tokens_decoder`, or, where the config has none, those of
-/// `added_tokens.json` in the folder ({"<|x|>": 50257}).
+/// The tokens of `added_tokens_decoder` or, if the config has none, of `added_tokens.json` in the
+/// folder ({"<|x|>": 50257}).
 std::vector<AddedToken> added_tokens_of(const JsonText& config,
                                         const std::filesystem::path& folder);
 
-/// {"pad_token": "[PAD]"}, or {"pad_token": {"content": "[PAD]"}}; else `standard`.
+/// {"pad_token": "[PAD]"}, or {"pad_token": {"content": "[PAD]"}}; default: `standard`.
 std::string token_name(const Json& config, std::string_view member, std::string_view standard);
 
-/// Puts tokens in that are not there yet, with their ids in the vocabulary. Fails where an id is
-/// another's, in the config.
+/// Adds missing tokens, with their ids in the vocabulary. Throws if the config gives an id that
+/// another token has.
 void add_tokens(const JsonText& config, const std::vector<AddedToken>& tokens,
                 Vocabulary& vocabulary, std::vector<AddedToken>& added);
 
-/// A template that puts tokens before the first text and behind each, and one before the second
-/// text of a pair, whose tokens are of `second_type`; names that are empty are left out.
+/// A template that puts tokens before the first text and after each text, and one before the second
+/// text of a pair, whose tokens have type `second_type`; empty names are skipped.
 Json template_json(const Vocabulary& vocabulary, const std::string& begin, const std::string& end,
                    const std::string& second = "", int second_type = 1);
 
 /// The content of tokenizer.json with the settings of the config, as transformers 5 reads the two:
 /// `added_tokens_decoder`, and, unless the class is a general one (PreTrainedTokenizerFast),
-/// `do_lower_case`, `strip_accents`, `tokenize_chinese_chars` and `add_prefix_space`. Of
-/// LlamaTokenizer's blank before the text `legacy` and `add_prefix_space` decide. The tokenizers of
-/// NLLB and mBART frame a text by its language, `src_lang`. None where this changes nothing.
+/// `do_lower_case`, `strip_accents`, `tokenize_chinese_chars` and `add_prefix_space`. For
+/// LlamaTokenizer, `legacy` and `add_prefix_space` decide about the space before the text. The
+/// tokenizers of NLLB and mBART frame a text by its language, `src_lang`. Empty if this changes
+/// nothing.
 std::optional<std::string> with_settings(const Json& tokenizer, const JsonText& config,
                                          const std::filesystem::path& folder);
 

@@ -1,4 +1,4 @@
-// Which of a folder's files hold its tokenizer.
+// Finds the tokenizer among a folder's files.
 #include <algorithm>
 
 #include "base/file.h"
@@ -25,7 +25,7 @@ std::unique_ptr<Tokenizer> read_json_with_settings(const fs::path& folder) {
   return read_tokenizer(file);
 }
 
-// These number their pieces and frame a text in ways that a SentencePiece model does not tell.
+// These classes number pieces and frame texts in ways that a SentencePiece model does not contain.
 void refuse_pieces_alone(const fs::path& file) {
   constexpr std::string_view kTypes[] = {"albert", "m2m_100", "mbart", "pegasus"};
   const fs::path path = file.parent_path() / "config.json";
@@ -39,7 +39,7 @@ void refuse_pieces_alone(const fs::path& file) {
         .expected = "a tokenizer.json: this file does not hold its ids and special tokens"});
 }
 
-// In the order in which transformers prefers them.
+// In transformers' order of preference.
 std::unique_ptr<Tokenizer> read_folder(const fs::path& folder) {
   const auto has = [&](const char* name) { return fs::exists(folder / name); };
   if (has("tokenizer.json")) return read_json_with_settings(folder);

@@ -1,5 +1,5 @@
-// A tokenizer from SentencePiece's model file. In a model's folder it also does what transformers
-// adds: control pieces in the text are tokens, and a first or last token is put in.
+// A tokenizer from SentencePiece's model file. In a model's folder it also adds what transformers
+// adds: control pieces in the text are tokens, and a first or last token is put around it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,9 +23,9 @@ using Type = Model::Type;
 
 constexpr TokenId kExtraOfT5 = 100;
 constexpr std::int64_t kMostExtra = 10000;
-constexpr std::string_view kFairseq = "sentencepiece.bpe.model";  // of XLM-R and CamemBERT
+constexpr std::string_view kFairseq = "sentencepiece.bpe.model";  // used by XLM-R and CamemBERT
 
-/// Ids of pieces: their own, or those of Marian's vocab.json.
+/// Ids of pieces: their own, or those in Marian's vocab.json.
 struct Ids {
   std::unique_ptr<Vocabulary> vocabulary = std::make_unique<Vocabulary>();
   TokenId unknown = 0;
@@ -45,8 +45,8 @@ Ids number_pieces(const Model& model) {
   return ids;
 }
 
-// fairseq's tokens, the pieces without the model's own, and `<mask>`. CamemBERT has its `<s>` and
-// `</s>` among the pieces.
+// fairseq's tokens, the pieces without the model's special ones, and `<mask>`. CamemBERT has `<s>`
+// and `</s>` among the pieces.
 Ids number_as_fairseq(const Model& model, bool is_camembert) {
   std::vector<std::string> pieces = {"<s>", "<pad>", "</s>", "<unk>"};
   if (is_camembert) pieces = {"<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED"};
@@ -102,7 +102,7 @@ std::unique_ptr<TokenModel> unigram_of(const Model& model, const Ids& ids) {
   std::vector<ScoredPiece> pieces;
   for (const Model::Piece& piece : model.pieces) {
     if (!is_searched(piece.type)) continue;
-    // A symbol that the user defined wins against all pieces that cover the same bytes.
+    // A user-defined symbol wins over all pieces that cover the same bytes.
     const float score = piece.type == Type::kUserDefined
                             ? static_cast<float>(piece.text.size()) * highest - 0.1F
                             : piece.score;
@@ -180,7 +180,7 @@ std::vector<AddedToken> added_tokens_of(const Model& model, const Ids& ids) {
   return added;
 }
 
-// T5's sentinels, which its model file leaves out: <extra_id_0> is the last id.
+// T5's sentinels, which are not in its model file: <extra_id_0> is the last id.
 void add_sentinels(const JsonText& config, Ids& ids, std::vector<AddedToken>& added) {
   const Json& extra = config.root()["extra_ids"];
   const std::int64_t wanted = extra.is_null() ? kExtraOfT5 : extra.as_whole_number().value_or(-1);
@@ -200,7 +200,7 @@ std::string piece_at(const Model& model, std::int64_t id) {
   return is_piece ? model.pieces[static_cast<std::size_t>(id)].text : "";
 }
 
-// By tokenizer_config.json, else by what models with such a file do.
+// From tokenizer_config.json, else the default of models with such a file.
 SentencePieceFrame frame_of(const Model& model, const Json& config, const std::string& file) {
   if (file == kFairseq) return {.begin = "<s>", .end = "</s>", .second = "</s>"};
   const bool begins = config["add_bos_token"].as_flag().value_or(file == "tokenizer.model");
@@ -229,7 +229,7 @@ Frame frame_of(const SentencePieceFrame& names, const Ids& ids) {
   return frame;
 }
 
-/// What the folder adds to the model's file.
+/// The folder's additions to the model's file.
 struct Surroundings {
   std::vector<AddedToken> added = {};
   SentencePieceFrame frame = {};
@@ -257,7 +257,7 @@ void refuse_words(const Model& model, const std::filesystem::path& path) {
           .expected = "1 (unigram), 2 (BPE) or 4 (characters)"});
 }
 
-// `in_folder`: control pieces are added tokens, as transformers has them.
+// `in_folder`: control pieces are added tokens, like in transformers.
 std::unique_ptr<Tokenizer> tokenizer_of(const std::shared_ptr<const Model>& model, Ids ids,
                                         const Surroundings& around, bool in_folder,
                                         const std::string& name) {

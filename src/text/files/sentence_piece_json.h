@@ -1,4 +1,4 @@
-// A SentencePiece model in the form of a tokenizer.json, as transformers converts it.
+// A SentencePiece model in the form of a tokenizer.json, like transformers' conversion.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,7 @@
 
 namespace heed {
 
-/// A merge of two pieces, by its place in the order in which they are tried: equal where the joint
-/// pieces have equal scores.
+/// A merge of two pieces, by its order: equal if the joint pieces have equal scores.
 struct SentencePieceMerge {
   TokenId left = 0;
   TokenId right = 0;
@@ -20,25 +19,26 @@ struct SentencePieceMerge {
   std::int32_t rank = 0;
 };
 
-/// The merges of a BPE model, best first: every way to part a piece into two.
+/// The merges of a BPE model, best first: every split of a piece into two.
 std::vector<SentencePieceMerge> merges_of(const SentencePieceModel& model);
 
 struct SentencePieceFrame {
-  std::string begin;  // a piece's name, or none
+  std::string begin;  // a piece's name, or empty
   std::string end;
-  std::string second = {};  // one more before a second text, which then is of the first's type
+  std::string second = {};  // one more before a second text, whose type is then the first's
 };
 
-/// A tokenizer of the model: ids are the places of its pieces, controls and `<unk>` are added
-/// tokens, `name` is what errors call the file.
+/// A tokenizer for the model: ids are the indices of its pieces, controls and `<unk>` are added
+/// tokens; errors call the file `name`.
 std::unique_ptr<Tokenizer> sentence_piece_tokenizer(SentencePieceModel model,
                                                     const SentencePieceFrame& frame,
                                                     const std::string& name);
 
-/// The pre-tokeniser that writes blanks as SentencePiece's mark; `prefix` says where the text gets
-/// one more: "first" (at its begin), "always" (after each added token too) or "never".
+/// The pre-tokeniser that writes spaces as SentencePiece's mark; `prefix` says where the text gets
+/// an additional one: "first" (at its beginning), "always" (also after each added token) or
+/// "never".
 Json metaspace_json(std::string_view prefix, bool split);
-/// Its decoder; `has_prefix`: the text's first blank is removed.
+/// Its decoder; `has_prefix`: removes the text's first space.
 Json metaspace_decoder_json(bool has_prefix);
 
 std::string sentence_piece_json(const SentencePieceModel& model, const Vocabulary& vocabulary,

@@ -10,7 +10,7 @@ namespace {
 
 using Model = SentencePieceModel;
 
-// The field numbers are those of sentencepiece_model.proto.
+// With the field numbers of sentencepiece_model.proto.
 Model::Piece read_piece(std::span<const std::byte> message, const ProtobufSource& source) {
   Model::Piece piece;
   ProtobufReader reader(message, source);

@@ -1,4 +1,4 @@
-// SentencePiece's model file: what of its messages a tokenizer needs.
+// SentencePiece's model file: the parts that a tokenizer needs.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct SentencePieceModel {
   std::vector<Piece> pieces;
   Algorithm algorithm = Algorithm::kUnigram;
   bool byte_fallback = false;
-  bool space_as_suffix = false;  // a word ends with its mark
+  bool space_as_suffix = false;  // the mark ends a word
   std::int64_t unknown = 0;      // ids
   std::int64_t begin = 1;
   std::int64_t end = 2;
@@ -38,7 +38,7 @@ struct SentencePieceModel {
   bool escape_spaces = true;
 };
 
-/// Every length in the file is checked; errors name the byte, or the piece.
+/// Checks every length in the file; errors name the byte or the piece.
 SentencePieceModel read_sentence_piece_model(const std::filesystem::path& path);
 
 }  // namespace heed

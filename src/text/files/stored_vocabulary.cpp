@@ -66,8 +66,8 @@ Vocabulary vocabulary_of(const StoredVocabulary& stored) {
   return vocabulary;
 }
 
-// Controls are special; what the user defined is a token, but part of the text. A piece that is
-// there twice is found by its first id.
+// Controls are special; user-defined symbols are tokens, but part of the text. A repeated piece is
+// found by its first id.
 std::vector<AddedToken> added_tokens_of(const StoredVocabulary& stored,
                                         const Vocabulary& vocabulary) {
   std::vector<AddedToken> added;
@@ -128,8 +128,8 @@ constexpr std::string_view kTekkenWords =
     R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
     R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-// heed writes the first name of each way. The tokenizers of GPT-NeoX, whose words OLMo has, and of
-// Command R normalise; llama.cpp does not.
+// heed writes the first name of each splitting. The tokenizers of GPT-NeoX, whose words OLMo uses,
+// and of Command R normalise; llama.cpp does not.
 constexpr WordCutter kCutters[] = {
     {"gpt-2", ""},
     {"gpt2", ""},
@@ -206,7 +206,7 @@ std::unique_ptr<Tokenizer> read_byte_lists(const StoredVocabulary& stored) {
 
 // --- WordPiece ---
 
-// Such files mark pieces that begin a word, BERT's own those that do not.
+// Such files mark pieces that begin a word; BERT's files mark those that do not.
 std::vector<std::string> word_pieces_of(const StoredVocabulary& stored) {
   std::vector<std::string> pieces;
   for (std::size_t id = 0; id < stored.pieces.size(); ++id) {

@@ -1,4 +1,4 @@
-// BERT's vocab.txt, with what tokenizer_config.json says of it.
+// BERT's vocab.txt, with the settings in tokenizer_config.json.
 #include <sstream>
 
 #include "text/files/config_tokens.h"
@@ -27,7 +27,7 @@ Vocabulary number_lines(const std::filesystem::path& path) {
   return vocabulary;
 }
 
-/// What the model calls its tokens.
+/// The names of the model's tokens.
 struct Names {
   std::string pad, unknown, begin, end, mask;
 

@@ -122,7 +122,7 @@ Value items_filter(const Value& value, const Arguments& given) {
   return List{pairs_of(*dict), Sequence::kGenerator};
 }
 
-// What a level is indented by: a text, or this many blanks.
+// The indentation per level: a text, or this many spaces.
 std::string blanks_of(const Value* given, std::int64_t width) {
   if (given != nullptr && given->text() != nullptr) return *given->text();
   return std::string(static_cast<std::size_t>(std::max<std::int64_t>(width, 0)), ' ');
@@ -168,7 +168,7 @@ Value indent(const Value& value, const Arguments& given) {
   return out;
 }
 
-// "a.b", or an index; `otherwise` in the place of what is undefined.
+// "a.b", or an index; `otherwise` replaces undefined.
 Value attribute(Value value, const Value& path, const Value* otherwise = nullptr) {
   if (path.is_integer()) return item(value, path);
   if (path.text() == nullptr) refuse(fmt::format("attribute is {}", path.type()), "a name");
@@ -216,7 +216,7 @@ Value map(const Value& value, const Arguments& given) {
   return all;
 }
 
-// select, reject, and those with the name of an attribute before the test.
+// select, reject, and their variants with an attribute's name before the test.
 template <bool Wanted, bool HasAttribute>
 Value selected(const Value& value, const Arguments& given) {
   const std::size_t at = HasAttribute ? 1 : 0;
@@ -232,7 +232,7 @@ Value selected(const Value& value, const Arguments& given) {
   return all;
 }
 
-// Texts are compared without regard to case, unless it is asked for.
+// Texts are compared ignoring case, unless requested otherwise.
 Value compared_by(const Value& value, bool case_sensitive, const Value* path) {
   const Value own = path == nullptr || path->is_none() ? value : attribute(value, *path);
   return own.text() != nullptr && !case_sensitive ? Value(lower(*own.text())) : own;
@@ -261,7 +261,7 @@ Value dictsort(const Value& value, const Arguments& given) {
 
 Value unique(const Value& value, const Arguments& given) {
   given.require(2, {"case_sensitive", "attribute"});
-  constexpr std::size_t kMost = 10000;  // each is compared with all before it
+  constexpr std::size_t kMost = 10000;  // each is compared with all previous ones
   Values keys;
   List all = {.kind = Sequence::kGenerator};
   for (Value& each : items_of(value)) {

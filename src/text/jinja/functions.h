@@ -1,4 +1,4 @@
-// The filters, tests, methods and functions that templates have.
+// The filters, tests, methods and functions available to templates.
 #pragma once
 
 #include <string>
@@ -8,25 +8,24 @@
 
 namespace heed::jinja {
 
-/// Fails if the filter or test is unknown, or its arguments are wrong.
+/// Throws if the filter or test is unknown, or its arguments are wrong.
 Value filtered(std::string_view filter, const Value& value, const Arguments& arguments);
 bool passes(std::string_view test, const Value& value, const Arguments& arguments);
 
-/// `value.name`: a method, or a member of a dictionary or a namespace; undefined where there is
-/// neither.
+/// `value.name`: a method, or a member of a dictionary or namespace; undefined if there is neither.
 Value member(const Value& value, const std::string& name);
 /// `value[key]`.
 Value item(const Value& value, const Value& key);
 /// value[first:last:step]; each may be none.
 Value slice(const Value& value, const Value& first, const Value& last, const Value& step);
 
-/// A method of a text, a list or a dictionary; undefined where it has none of that name.
+/// A method of a text, list or dictionary; undefined if it has none of that name.
 Value method(const Value& value, const std::string& name);
 
-/// range, dict, namespace, raise_exception and strftime_now; undefined else.
+/// range, dict, namespace, raise_exception and strftime_now; otherwise undefined.
 Value global(const std::string& name);
 
-/// a + b and so on.
+/// a + b and other operators.
 Value computed(std::string_view sign, const Value& a, const Value& b);
 Value negated(const Value& value);
 

@@ -12,7 +12,7 @@ namespace {
 
 Value range(const Arguments& given) {
   given.require(3, {});
-  constexpr std::int64_t kMost = 100000;  // as Jinja's sandbox has it
+  constexpr std::int64_t kMost = 100000;  // like Jinja's sandbox
   if (given.positional.empty()) refuse("range without an end", "a whole number");
   const bool has_begin = given.positional.size() > 1;
   const std::int64_t begin = has_begin ? given.integer(0, "start", 0) : 0;

@@ -50,7 +50,7 @@ Value splitlines(const std::string& text, const Arguments& given) {
   return list_of(lines_of(text));
 }
 
-// With one text or a tuple of them.
+// With one text or a tuple of texts.
 template <bool AtEnd>
 Value has_end(const std::string& text, const Arguments& given) {
   given.require(1, {});
@@ -70,7 +70,7 @@ Value replace(const std::string& text, const Arguments& given) {
   return replaced(text, given.text(0, "old"), given.text(1, "new"), count);
 }
 
-// In characters, as Python counts.
+// Counted in characters, like Python.
 template <bool FromRight>
 Value find_method(const std::string& text, const Arguments& given) {
   given.require(1, {});
@@ -183,7 +183,7 @@ Value count(const List& list, const Arguments& given) {
 constexpr std::pair<std::string_view, Method<List>> kOfLists[] = {{"index", index},
                                                                   {"count", count}};
 
-// Python's other methods: a call is refused by name, and the name never means a member.
+// Python's other methods: a call is rejected by name, and the name is never read as a member.
 constexpr std::string_view kOthersOfTexts[] = {
     "format",     "format_map", "encode",     "center",       "ljust",       "rjust",
     "zfill",      "casefold",   "expandtabs", "index",        "rindex",      "partition",

@@ -22,9 +22,9 @@ class Parser {
   std::vector<Statement> run() { return body({}); }
 
  private:
-  // Up to a block of one of these names, whose name is then the next token.
+  // Up to a block with one of these names, whose name is then the next token.
   std::vector<Statement> body(Ends ends) {
-    constexpr int kMost = 100;  // each elif is one more
+    constexpr int kMost = 100;  // each elif adds one
     if (++depth_ > kMost) tokens_.refuse("blocks of at most 100 levels");
     std::vector<Statement> statements;
     while (!at_end(ends)) statements.push_back(statement());
@@ -61,7 +61,7 @@ class Parser {
   }
 
   void end_block() { tokens_.expect(TokenKind::kBlockEnd, "'%}'"); }
-  // Behind body(): the name of the block that ends it.
+  // After body(): reads the name of the block that ends it.
   void end_body() {
     tokens_.take();
     end_block();

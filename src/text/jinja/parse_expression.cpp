@@ -9,7 +9,7 @@
 
 namespace heed::jinja {
 
-// Counts nested parentheses, since the parser recurses.
+// Limits nested parentheses, because the parser is recursive.
 class ExpressionParser::Level {
  public:
   explicit Level(ExpressionParser& parser) : parser_(parser) {
@@ -42,7 +42,7 @@ ExpressionPtr ExpressionParser::made(Form form, std::string name, ExpressionPtr 
 }
 
 void ExpressionParser::put(Expression& parent, ExpressionPtr child) const {
-  constexpr int kMost = 200;  // trees are walked by recursion
+  constexpr int kMost = 200;  // trees are walked recursively
   if (child) parent.height = std::max(parent.height, child->height + 1);
   if (parent.height > kMost) tokens_.refuse("expressions of at most 200 parts in each other");
   parent.parts.push_back(std::move(child));
@@ -190,7 +190,7 @@ ExpressionPtr ExpressionParser::name_or_constant() {
   return value;
 }
 
-// Texts that follow each other are one.
+// Adjacent texts are joined.
 ExpressionPtr ExpressionParser::text() {
   ExpressionPtr value = made(Form::kConstant);
   std::string whole;

@@ -12,9 +12,9 @@ class ExpressionParser {
 
   ExpressionPtr expression();  // a if b else c
   ExpressionPtr either();      // without "if"
-  /// One expression, or several with commas between them: a tuple.
+  /// One expression, or several separated by commas: a tuple.
   ExpressionPtr tuple(bool has_condition);
-  /// Filters behind nothing: of a block that is set.
+  /// Filters without a value before them, for a `set` block.
   ExpressionPtr filters(ExpressionPtr value);
 
  private:

@@ -20,9 +20,9 @@ enum class Form : std::uint8_t {
   kDict,     // parts: key, value, key, value
   kMember,   // parts[0].name
   kItem,     // parts[0][parts[1]]
-  kSlice,    // parts[0][parts[1]:parts[2]:parts[3]]; a part that is left out is null
+  kSlice,    // parts[0][parts[1]:parts[2]:parts[3]]; an omitted part is null
   kCall,     // parts[0](parts[1], ..., named)
-  kFilter,   // parts[0] | name(parts[1], ..., named); in a block that is set parts[0] is null
+  kFilter,   // parts[0] | name(parts[1], ..., named); in a `set` block parts[0] is null
   kTest,     // parts[0] is name(parts[1], ..., named)
   kUnary,    // name parts[0]: - + not
   kBinary,   // parts[0] name parts[1]: + - * / // % ** ~
@@ -55,7 +55,7 @@ enum class Action : std::uint8_t {
   kSetBlock,
   kMacro,
   kWith,
-  kBody,  // {% generation %}: its body alone
+  kBody,  // {% generation %}: only its body
   kBreak,
   kContinue,
 };
@@ -64,15 +64,15 @@ struct Statement {
   Action action = Action::kText;
   int line = 1;
   std::string text = {};                // the text; the macro's name; the namespace of `set a.b`
-  std::vector<std::string> names = {};  // what is set: loop variables, parameters, `b` of `set a.b`
-  ExpressionPtr value = {};             // the output, the condition, what is walked or set
-  ExpressionPtr filter = {};            // of a loop: which items it takes; of a block: its filters
+  std::vector<std::string> names = {};  // set names: loop variables, parameters, `b` of `set a.b`
+  ExpressionPtr value = {};             // the output, the condition, the iterated or assigned value
+  ExpressionPtr filter = {};            // in a loop: which items it takes; in a block: its filters
   std::vector<ExpressionPtr> defaults = {};  // of the last parameters, of the names of `with`
   std::vector<Statement> body = {};
   std::vector<Statement> otherwise = {};
 };
 
-/// Errors are kCorrupt, or kUnsupported for what heed does not serve, and have the line as place.
+/// Errors are kCorrupt, or kUnsupported for unsupported features, with the line as place.
 std::vector<Statement> parse(std::string_view source);
 
 }  // namespace heed::jinja

@@ -14,7 +14,7 @@ namespace heed {
 namespace jinja {
 namespace {
 
-// The variables that are set in a body, and those around it.
+// The variables set in a body, and the enclosing scope.
 struct Scope {
   Members names = {};
   std::shared_ptr<Scope> outer = {};
@@ -35,7 +35,7 @@ class Evaluator {
   }
 
  private:
-  // Puts a scope, an output or a depth back.
+  // Restores a scope, an output or a depth.
   template <typename T>
   class Restored {
    public:
@@ -62,7 +62,7 @@ class Evaluator {
     if (left_ < 0) refuse("more work than a chat needs", "a template that ends sooner");
   }
 
-  // An error gets the line of the innermost part that failed.
+  // Gives an error the line of the innermost part that failed.
   template <typename Do>
   auto in_line(int line, const Do& work) {
     const Restored<int> depth(depth_);
@@ -91,7 +91,7 @@ class Evaluator {
     return run_all(statements);
   }
 
-  // The text that a body writes.
+  // The text that a body produces.
   std::string written(std::shared_ptr<Scope> scope, const std::vector<Statement>& body) {
     const Restored<std::string> outer(out_, "");
     run_in(std::move(scope), body);
@@ -345,7 +345,7 @@ class Evaluator {
     return made(callee.function()->call(arguments(own)));
   }
 
-  // `block`: the text that a filter behind nothing is for.
+  // `block`: the text for a filter without a value before it.
   Value filter(const Expression& own, const Value* block) {
     const ExpressionPtr& first = own.parts.front();
     const Value value = !first             ? *block
@@ -400,7 +400,7 @@ class Evaluator {
   int depth_ = 0;
   std::int64_t left_ =
       std::int64_t{1}
-      << 32;  // bytes that may be made; a step counts as 64, a turn of a loop as 1024
+      << 32;  // bytes that may be produced; a step counts as 64, a loop iteration as 1024
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The tests of templates: `value is defined`.
+// The tests of templates, such as `value is defined`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ bool is_divisible(const Value& value, std::int64_t by) {
   return by == -1 || whole(value) % by == 0;
 }
 
-// `is sameas true`: of others Python's answer depends on where they lie in memory.
+// `is sameas true`: for other values, Python's answer depends on their memory addresses.
 bool same(const Value& value, const Arguments& given) {
   const Value& wanted = other(given);
   if (!wanted.is_flag() && !wanted.is_none())

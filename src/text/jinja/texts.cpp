@@ -70,7 +70,7 @@ std::string capitalized(std::string_view text) {
 
 namespace {
 
-// Every letter in upper case where a word begins, else in lower case.
+// Upper case for the first letter of each word, lower case for the others.
 template <typename Ends>
 std::string with_capitals(std::string_view text, const Ends& ends_word) {
   std::string out;
@@ -116,7 +116,7 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
 
 namespace {
 
-// The first (or last) run of white space behind (before) something.
+// The first (or last) run of white space after (or before) something.
 std::vector<std::string> words(std::string_view text, std::int64_t most, bool from_right) {
   std::vector<std::string> parts;
   const auto space_at = [&](std::size_t at) {

@@ -1,4 +1,4 @@
-// The tokens of a template, one after the other.
+// The sequence of a template's tokens.
 #pragma once
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ class TokenStream {
     if (!skip_operator(text)) refuse(fmt::format("'{}'", text));
   }
 
-  /// Reads items with commas between them, and perhaps one behind the last, in brackets.
+  /// Reads items in brackets, separated by commas, with an optional trailing comma.
   template <typename ReadItem>
   void read_between(std::string_view open, std::string_view close, const ReadItem& read_item) {
     expect_operator(open);

@@ -26,7 +26,7 @@ bool begins_name(char byte) {
   return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_' || byte < 0;
 }
 
-// Every line ends with \n, and the last one ends without.
+// Ends every line with \n, except the last.
 std::string with_plain_lines(std::string_view source) {
   std::string text;
   for (std::size_t at = 0; at < source.size(); ++at) {
@@ -68,7 +68,7 @@ class Lexer {
     return sign == '-' || (sign == '+' && source_[tag + 1] != '{') ? sign : ' ';
   }
 
-  // The text before a tag: "-" takes all white space, a block the blanks before it on its line.
+  // The text before a tag: "-" removes all white space, a block the spaces before it on its line.
   void add_text(std::string text, std::size_t tag) {
     const int line = line_;
     line_ += static_cast<int>(std::ranges::count(text, '\n'));
@@ -115,7 +115,7 @@ class Lexer {
     while (at_ < source_.size() && is_blank(source_[at_])) skip_to(at_ + 1);
   }
 
-  // White space behind a tag: all of it with "-", else the line end behind a block.
+  // White space after a tag: "-" removes all of it, a block the line end.
   void after_tag(char sign, bool is_output) {
     if (sign == '-')
       skip_blanks();
@@ -124,7 +124,7 @@ class Lexer {
     line_starts_ = at_ > 0 && source_[at_ - 1] == '\n';
   }
 
-  // "}}" inside of braces that are open closes these.
+  // "}}" inside open braces closes these.
   bool ends_tag(std::string_view end, bool is_output) {
     skip_blanks();
     if (at_ >= source_.size())
@@ -146,7 +146,7 @@ class Lexer {
     return has(at, "%}") || has(at, "-%}");
   }
 
-  // {% raw %} as it stands {% endraw %}
+  // {% raw %} unchanged text {% endraw %}
   void read_raw() {
     const std::size_t end_of_tag = source_.find("%}", at_);
     const bool strips = source_[end_of_tag - 1] == '-';
@@ -248,7 +248,7 @@ class Lexer {
     skip_to(at + 1);
   }
 
-  // The escape whose letter is at `at`; returns its last byte. Unknown ones stay as they are.
+  // Reads the escape whose letter is at `at`; returns its last byte. Unknown ones are kept.
   std::size_t read_escape(std::size_t at, std::string& text) const {
     constexpr std::string_view kLetters = "\\'\"abfnrtv\n", kMeanings = "\\'\"\a\b\f\n\r\t\v";
     const char letter = source_[at];
@@ -282,10 +282,10 @@ class Lexer {
 
   std::string source_;
   std::vector<Token> tokens_;
-  std::string open_;  // the brackets that would close those that are open
+  std::string open_;  // the closing brackets of the open ones
   std::size_t at_ = 0;
   int line_ = 1;
-  bool line_starts_ = true;  // the text goes on at the beginning of a line
+  bool line_starts_ = true;  // the next text begins at the beginning of a line
 };
 
 }  // namespace

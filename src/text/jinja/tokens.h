@@ -1,4 +1,4 @@
-// A template's text, cut into tokens.
+// Splits a template's text into tokens.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 namespace heed::jinja {
 
 enum class TokenKind : std::uint8_t {
-  kText,         // between the tags, as it is written out
+  kText,         // between the tags, copied to the output
   kOutputBegin,  // {{
   kOutputEnd,
   kBlockBegin,  // {%
   kBlockEnd,
   kName,
-  kString,  // without its quotes and escapes
+  kString,  // without quotes and escapes
   kInteger,
   kFloat,
   kOperator,
@@ -30,11 +30,11 @@ struct Token {
   int line = 1;
 };
 
-/// With the white space around the tags that Jinja leaves: `trim_blocks` and `lstrip_blocks`, as
-/// transformers sets them, and `-` and `+` in the tags. Errors have the line as their place.
+/// Removes white space around tags like Jinja: `trim_blocks` and `lstrip_blocks`, as set by
+/// transformers, and `-` and `+` in the tags. Errors have the line as their place.
 std::vector<Token> tokens_of(std::string_view source);
 
-/// Fails in a line of the template.
+/// Throws for a line of the template.
 [[noreturn]] void refuse_in_line(int line, Phrase found, Phrase expected = {},
                                  ErrorCode code = ErrorCode::kCorrupt);
 

@@ -1,4 +1,4 @@
-// A value of a template, with the meaning that Python gives it.
+// A value of a template, with Python's semantics.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,20 @@ class Value;
 using Values = std::vector<Value>;
 using Members = std::vector<std::pair<std::string, Value>>;
 
-/// A missing name or member: prints nothing, and fails when it is used.
+/// A missing name or member: prints nothing, and throws when used.
 struct Undefined {
-  std::string name;  // "messages[0].content"; empty: an item of no name
+  std::string name;  // "messages[0].content"; empty: an unnamed item
 };
 
-/// Values free what they hold by recursion, so lists in lists are bounded; a namespace that held
-/// itself would never be freed.
+/// Values are freed recursively, so nesting of lists is bounded; a namespace that contained itself
+/// would never be freed.
 struct Nesting {
   int depth = 0;
-  std::int64_t size = 64;   // about its bytes; what is held twice counts twice
+  std::int64_t size = 64;   // approximate size in bytes; shared values count repeatedly
   bool has_object = false;  // a namespace or a function
 };
 
-/// A generator is what filters such as `map` give: it is true even if it has no items.
+/// A generator is the result of filters such as `map`: it is true even if it has no items.
 enum class Sequence : std::uint8_t { kList, kTuple, kGenerator };
 
 enum class Kind : std::uint8_t { kDict, kNamespace, kLoop };
@@ -70,11 +70,11 @@ class Value {
   const Function* function() const;
   const Undefined* undefined() const { return std::get_if<Undefined>(&value_); }
 
-  std::int64_t integer() const;  // of is_integer
-  double number() const;         // of is_number
+  std::int64_t integer() const;  // requires is_integer
+  double number() const;         // requires is_number
   bool truth() const;
   Nesting nesting() const;
-  /// "str", "NoneType": as Python names the type.
+  /// "str", "NoneType": Python's name of the type.
   std::string_view type() const;
 
  private:
@@ -91,14 +91,14 @@ struct List {
 };
 
 struct Mapping {
-  Members members = {};  // in the order in which they were set
+  Members members = {};  // in insertion order
   Kind kind = Kind::kDict;
   Nesting nesting = {};  // of a dictionary
 };
 
 struct Arguments;
 
-/// A macro, a method that is bound to its object, or a function of the environment.
+/// A macro, a method bound to its object, or a function of the environment.
 struct Function {
   std::string name;
   std::function<Value(const Arguments&)> call;
@@ -109,17 +109,17 @@ struct Arguments {
   Values positional = {};
   Members named = {};
 
-  /// The argument at this place or of this name; null where it is not given.
+  /// The argument at this place or with this name; null if not given.
   const Value* find(std::size_t place, std::string_view name) const;
   std::int64_t integer(std::size_t place, std::string_view name, std::int64_t otherwise) const;
   bool flag(std::size_t place, std::string_view name) const;
-  /// Fails where it is not given, or no text.
+  /// Throws if it is not given or not a text.
   std::string text(std::size_t place, std::string_view name) const;
-  /// Fails where there are more than `most` or one of another name.
+  /// Throws if there are more than `most`, or one with another name.
   void require(std::size_t most, std::initializer_list<std::string_view> names) const;
 };
 
-/// Fails: the template asks for what is wrong, or for what heed does not serve.
+/// Throws: the template is wrong, or uses something unsupported.
 [[noreturn]] void refuse(Phrase found, Phrase expected = {});
 [[noreturn]] void not_served(std::string_view what, std::string_view name);
 [[noreturn]] void refuse_undefined(const Undefined& undefined);
@@ -127,19 +127,19 @@ struct Arguments {
 const Value* find(const Members& members, std::string_view name);
 void set(Members& members, std::string_view name, Value value);
 
-/// As Python's `str` and `repr`.
+/// Like Python's `str` and `repr`.
 std::string as_text(const Value& value);
 std::string representation(const Value& value);
 
 bool equal(const Value& a, const Value& b);
-/// Numbers by value, texts by characters, lists by their items; fails on others.
+/// Compares numbers by value, texts by characters, lists by items; throws for others.
 bool less(const Value& a, const Value& b);
 bool contains(const Value& container, const Value& item);
 
-/// The items of a list, keys of a dictionary, characters of a text; fails on what has none.
+/// The items of a list, keys of a dictionary or characters of a text; throws for others.
 Values items_of(const Value& value);
 std::int64_t length_of(const Value& value);
-/// A tuple of name and value for each member.
+/// A tuple (name, value) for each member.
 Values pairs_of(const Mapping& mapping);
 
 struct JsonStyle {
@@ -150,10 +150,10 @@ struct JsonStyle {
   std::string item_separator = ", ";
   std::string key_separator = ": ";
 };
-/// As Python's json.dumps.
+/// Like Python's json.dumps.
 std::string to_json(const Value& value, const JsonStyle& style);
 
-/// Fails where a text or a list would be larger than a template may make: 64 MiB.
+/// Throws if a text or list would exceed a template's limit, 64 MiB.
 void require_size(std::int64_t size);
 
 }  // namespace heed::jinja

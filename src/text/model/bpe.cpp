@@ -70,7 +70,7 @@ void Bpe::add_merge(std::string_view left, std::string_view right, TokenId left_
   merges_.add(left_id, right_id, rank, result);
 }
 
-// The id of one character (or byte) of the word, -1 where it has no piece.
+// The id of one character (or byte) of the word; -1 if it has no piece.
 TokenId Bpe::first_id(std::string_view word, std::size_t begin, std::size_t end) const {
   const bool plain = options_.inside_prefix.empty() && options_.end_suffix.empty();
   if (plain && options_.of_bytes) return byte_ids_[static_cast<unsigned char>(word[begin])];
@@ -86,8 +86,8 @@ TokenId Bpe::first_id(std::string_view word, std::size_t begin, std::size_t end)
   return vocabulary_.find_in_model(piece);
 }
 
-// Like `tokenizers`, an unknown token waits for the next piece that is known: bytes of a character
-// in between come before it.
+// Like in `tokenizers`, an unknown token waits for the next known piece: bytes of a character in
+// between come before it.
 void Bpe::first_symbols(std::string_view word, std::vector<Symbol>& symbols) const {
   std::optional<Symbol> waiting;
   const auto symbol = [](TokenId id, std::size_t from, std::size_t to) {
@@ -142,7 +142,7 @@ struct MergeText {
   std::string right;
 };
 
-// "left right", or ["left", "right"] as newer files have it.
+// "left right", or ["left", "right"] in newer files.
 MergeText merge_text(const Json& entry) {
   if (const std::string* text = entry.as_text()) {
     const std::size_t space = text->find(' ');

@@ -1,5 +1,5 @@
 // Byte-pair encoding (Sennrich, Haddow, Birch 2016): over bytes (Radford et al. 2019), or over
-// characters, where those that the vocabulary lacks may become bytes (SentencePiece).
+// characters, where characters missing in the vocabulary may become bytes (SentencePiece).
 #pragma once
 
 #include <array>
@@ -13,14 +13,14 @@
 namespace heed {
 
 struct BpeOptions {
-  bool of_bytes = false;            // the pieces are written in the alphabet of bytes
-  bool ignore_merges = false;       // a word that is a piece is that token, whatever merges say
-  bool fuse_unknown = false;        // neighbouring unknown characters are one token
-  TokenId unknown = -1;             // -1: what has no piece is dropped
-  std::vector<TokenId> bytes = {};  // of all 256, -1: none; what has no piece becomes those
-  std::string inside_prefix = {};   // before pieces that do not begin a word
-  std::string end_suffix = {};      // behind pieces that end a word
-  Trie whole = {};                  // pieces that are tokens wherever they stand
+  bool of_bytes = false;            // pieces are written in the byte alphabet
+  bool ignore_merges = false;       // a word that is a piece becomes that token without merges
+  bool fuse_unknown = false;        // adjacent unknown characters become one token
+  TokenId unknown = -1;             // -1: text without a piece is dropped
+  std::vector<TokenId> bytes = {};  // for all 256, -1: none; used for text without a piece
+  std::string inside_prefix = {};   // precedes pieces that do not begin a word
+  std::string end_suffix = {};      // follows pieces that end a word
+  Trie whole = {};                  // pieces that are tokens wherever they occur
 };
 
 class Bpe final : public TokenModel {
@@ -33,8 +33,8 @@ class Bpe final : public TokenModel {
   std::unique_ptr<ModelRun> run() const override;
   TokenId unknown() const override;
 
-  /// Words that merges cannot join may be encoded each for itself: true where a word may end before
-  /// each `▁` that follows another character.
+  /// Whether a text can be split into words that no merge joins: true if a word may end before each
+  /// `▁` that follows another character.
   bool parts_at_marks() const { return parts_at_marks_; }
   void encode_word(std::string_view word, std::vector<Symbol>& symbols) const;
 

@@ -7,7 +7,7 @@
 #include <tuple>
 
 namespace heed {
-// A merge that was possible when it was queued. It still is when both symbols are as they were.
+// A merge that was possible when queued. It still is if both symbols are unchanged.
 struct Merges::Candidate {
   std::int32_t rank = 0;
   std::int32_t position = 0;
@@ -20,7 +20,7 @@ struct Merges::Candidate {
   }
 };
 
-// A word as a linked list: a merged symbol stands at its left half, the right half is dead.
+// A word as a linked list: a merge replaces its left symbol and removes the right one.
 class Merges::LongWord {
  public:
   LongWord(const Merges& merges, std::vector<Symbol>& symbols)
@@ -83,13 +83,13 @@ class Merges::LongWord {
 };
 
 namespace {
-constexpr std::size_t kShort = 48;  // symbols; up to here a scan for each merge beats a queue
+constexpr std::size_t kShort = 48;  // symbols; up to here scanning for each merge beats a queue
 }
 
-// Keeps the merge of each neighbouring pair, and looks through all of them for the lowest rank.
+// Keeps the merge of each adjacent pair, and scans all for the lowest rank.
 void Merges::apply_to_short(std::vector<Symbol>& word) const {
   constexpr Merge kNone = {.rank = std::numeric_limits<std::int32_t>::max(), .result = -1};
-  std::array<Merge, kShort> pairs;  // of symbol i and the one behind it
+  std::array<Merge, kShort> pairs;  // of symbol i and the next one
   const auto merge_at = [&](std::size_t i) {
     const Merge* merge = find(word[i].id, word[i + 1].id);
     pairs[i] = merge == nullptr ? kNone : *merge;

@@ -9,7 +9,7 @@
 
 namespace heed {
 
-/// A part of a word: an id and the bytes [begin, end) of the word that it stands for.
+/// A part of a word: an id and its bytes [begin, end) of the word.
 struct Symbol {
   TokenId id = 0;
   std::uint32_t begin = 0;
@@ -23,8 +23,8 @@ class Merges {
     merges_[key(left, right)] = {.rank = rank, .result = result};
   }
 
-  /// Merges the pair of lowest rank, the leftmost first, until none is left: n log n for a word of
-  /// n symbols.
+  /// Merges the pair of lowest rank, leftmost first, until none is left: n log n for a word of n
+  /// symbols.
   void apply(std::vector<Symbol>& word) const;
 
  private:

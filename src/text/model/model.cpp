@@ -15,7 +15,7 @@ constexpr Reader kReaders[] = {
     {"WordPiece", read_word_piece},
 };
 
-// Older files leave out the type where the members give it away.
+// Older files omit the type if the members determine it.
 std::string type_of(const Json& model) {
   if (model.has("type")) return type_name(model);
   if (model.has("merges")) return "BPE";

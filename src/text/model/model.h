@@ -1,4 +1,4 @@
-// What turns the pieces of a text into tokens: BPE, Unigram, WordPiece, WordLevel.
+// Turns the pieces of a text into tokens: BPE, Unigram, WordPiece, WordLevel.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace heed {
 
-/// Where tokens go: their ids, and the bytes of the user's text that they stand for.
+/// Receives tokens: their ids, and their bytes of the user's text.
 struct TokenSink {
   std::vector<TokenId>& ids;
   std::vector<TokenSpan>& spans;
@@ -20,24 +20,24 @@ struct TokenSink {
   }
 };
 
-/// One text being encoded, with what may be kept from piece to piece. The pieces outlive it.
+/// The encoding of one text, with state kept from piece to piece. The pieces outlive it.
 class ModelRun {
  public:
   virtual ~ModelRun() = default;
-  /// Appends the tokens of a piece that is not empty.
+  /// Appends the tokens of a nonempty piece.
   virtual void encode(const Piece& piece, const TokenSink& out) = 0;
 };
 
-/// Immutable; each text has a run of its own.
+/// Immutable; each text has a separate run.
 class TokenModel {
  public:
   virtual ~TokenModel() = default;
   virtual std::unique_ptr<ModelRun> run() const = 0;
-  /// The token of what has no piece; -1 where that is dropped, refused or cut into bytes.
+  /// The token for text without a piece; -1 if that is dropped, rejected or split into bytes.
   virtual TokenId unknown() const = 0;
 };
 
-/// The component `model` of a file, with all pieces of the file, which outlive it.
+/// Reads the component `model` of a file with all its pieces; the file must outlive it.
 std::unique_ptr<TokenModel> read_model(const TokenizerFile& file, const Vocabulary& vocabulary);
 
 std::unique_ptr<TokenModel> read_bpe(const TokenizerFile& file, const Vocabulary& vocabulary);
@@ -47,11 +47,10 @@ std::unique_ptr<TokenModel> read_word_piece(const TokenizerFile& file,
 std::unique_ptr<TokenModel> read_word_level(const TokenizerFile& file,
                                             const Vocabulary& vocabulary);
 
-/// The id that `model.unk_token` names, -1 where it is null. Fails where the vocabulary has no such
-/// piece.
+/// The id of `model.unk_token`; -1 if it is null. Throws if the vocabulary has no such piece.
 TokenId unknown_id(const TokenizerFile& file, const Vocabulary& vocabulary);
 
-/// A run that keeps nothing: `encode(piece, out)` is all that there is to it.
+/// A run without state: only calls `encode(piece, out)`.
 template <typename Model>
 class PlainRun final : public ModelRun {
  public:

@@ -28,7 +28,7 @@ class Unigram final : public TokenModel {
   void encode(const Piece& piece, const TokenSink& out) const;
 
  private:
-  // The best way to cut the text up to some byte: its score, and its last piece.
+  // The best split of the text up to some byte: its score and last piece.
   struct Best {
     double score = 0;
     std::size_t begin = 0;
@@ -55,7 +55,7 @@ class Unigram final : public TokenModel {
   std::vector<Scored> scored_;
 };
 
-// Offers every piece that begins at `begin`; a character that is none by itself is unknown.
+// Considers every piece that begins at `begin`; a character that is not a piece is unknown.
 void Unigram::extend(std::string_view text, std::size_t begin, std::vector<Best>& ends) const {
   const double before = ends[begin].score;
   const std::size_t character_end = begin + character_at(text, begin).bytes;
@@ -98,7 +98,9 @@ void Unigram::encode(const Piece& piece, const TokenSink& out) const {
   for (auto cut = cuts.rbegin(); cut != cuts.rend(); ++cut) {
     const Best& best = ends[*cut];
     const bool unknown = best.id == options_.unknown;
-    if (unknown && !after_unknown) unknown_begin = best.begin;  // neighbours are one token
+    if (unknown && !after_unknown)
+      unknown_begin = best.begin;  // adjacent unknown characters are
+                                   // one token
     if (!unknown && after_unknown) add_unknown(piece, unknown_begin, best.begin, out);
     if (!unknown) out.add(best.id, piece, best.begin, *cut);
     after_unknown = unknown;

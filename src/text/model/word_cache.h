@@ -1,4 +1,4 @@
-// The tokens of words that came before in the same text: most words of a text are repeated.
+// The tokens of earlier words of the same text: most words repeat.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ namespace heed {
 
 class WordCache {
  public:
-  static constexpr std::size_t kLongestWord = 64;     // bytes; longer ones hardly ever repeat
-  static constexpr std::size_t kMostWords = 1 << 18;  // then it takes no more: 30 MB
+  static constexpr std::size_t kLongestWord = 64;     // bytes; longer words hardly ever repeat
+  static constexpr std::size_t kMostWords = 1 << 18;  // then it accepts no more: 30 MB
 
   WordCache() : slots_(kFirstSlots) {}
 
-  /// The symbols of a word that was kept, none of one that was not.
+  /// The symbols of a cached word; empty if it is not cached.
   std::span<const Symbol> find(std::string_view word) const {
     const Slot& slot = slots_[place_of(word, hash(word))];
     return {symbols_.data() + slot.first, slot.count};
   }
-  /// `word` is not kept yet, has at most kLongestWord bytes, and outlives the cache.
+  /// `word` must not be cached yet, has at most kLongestWord bytes, and must outlive the cache.
   void keep(std::string_view word, std::span<const Symbol> symbols);
 
  private:

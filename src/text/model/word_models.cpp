@@ -1,5 +1,5 @@
-// WordLevel: a piece is a token. WordPiece: the longest token that begins a word, again and again
-// (Wu et al. 2016; Devlin et al. 2019).
+// WordLevel: each piece is a token. WordPiece: repeatedly the longest token at the beginning of the
+// rest of a word (Wu et al. 2016; Devlin et al. 2019).
 #include <fmt/format.h>
 
 #include <algorithm>

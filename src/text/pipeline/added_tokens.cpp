@@ -39,7 +39,7 @@ const AddedToken* AddedTokens::match(std::string_view text, std::size_t at) cons
 std::vector<Segment> AddedTokens::split(const Piece& piece) const {
   std::vector<Segment> out;
   const std::string_view text = piece.text;
-  std::size_t begin = 0;  // of what no token has taken yet
+  std::size_t begin = 0;  // of the text that no token has taken yet
   const auto emit = [&](std::size_t from, std::size_t to, TokenId id) {
     if (from < to) out.push_back({piece.slice(from, to), id});
   };
@@ -51,14 +51,14 @@ std::vector<Segment> AddedTokens::split(const Piece& piece) const {
       at = end;
       continue;
     }
-    // Another token may have taken blanks that this one begins with.
+    // Another token may have taken the spaces at the beginning of this one.
     const std::size_t from =
         token->lstrip ? std::max(spaces_before(text, std::min(begin, at), at), begin) : at;
     const std::size_t to = token->rstrip ? skip_spaces(text, end, text.size()) : end;
     emit(begin, from, -1);
     emit(std::min(from, to), to, token->id);
     begin = to;
-    at = end;  // the blanks that it takes may belong to another token too, as in `tokenizers`
+    at = end;  // another token may also take the spaces after it, like in `tokenizers`
   }
   emit(begin, text.size(), -1);
   return out;

@@ -9,7 +9,7 @@
 
 namespace heed {
 
-/// A stretch of a text: an added token, or (id -1) what lies between.
+/// A part of a text: an added token, or (id -1) the text between.
 struct Segment {
   Piece piece;
   TokenId id = -1;
@@ -21,7 +21,7 @@ class AddedTokens {
   AddedTokens() = default;
   explicit AddedTokens(std::vector<AddedToken> tokens);
 
-  /// Cuts the piece: leftmost first, then longest.
+  /// Splits the piece: leftmost match first, then longest.
   std::vector<Segment> split(const Piece& piece) const;
 
  private:

@@ -1,4 +1,4 @@
-// Base64 (RFC 4648), as tokenizer files and saved pages hold bytes.
+// Base64 (RFC 4648), used for bytes in tokenizer files and saved pages.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace heed {
 
-/// None where the text is not base64.
+/// Empty if the text is not base64.
 std::optional<std::string> decode_base64(std::string_view text);
 std::string encode_base64(std::string_view bytes);
 

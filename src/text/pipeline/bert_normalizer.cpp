@@ -1,5 +1,5 @@
-// BERT's cleaning: controls go, white space is a blank, Chinese characters stand alone, accents and
-// case go.
+// BERT's cleaning: removes controls, accents and case, turns white space into spaces, and separates
+// Chinese characters.
 #include "text/pipeline/normalizer.h"
 #include "text/unicode/normal_form.h"
 #include "text/unicode/properties.h"

@@ -15,8 +15,8 @@ std::uint32_t little_endian(std::string_view bytes) {
   return word;
 }
 
-// A unit of the double array: bit 31 marks a value; else bits 0 to 7 are the label, bit 8 says that
-// a value hangs here, and bits 9 to 30 are the offset, bit 9 shifting it by 8.
+// A unit of the double array: bit 31 marks a value; otherwise bits 0 to 7 are the label, bit 8 says
+// that a value is attached, and bits 9 to 30 are the offset, which bit 9 shifts by 8.
 bool has_leaf(std::uint32_t unit) { return (unit >> 8 & 1) != 0; }
 std::uint32_t value(std::uint32_t unit) { return unit & 0x7FFFFFFF; }
 std::uint32_t label(std::uint32_t unit) { return unit & 0x800000FF; }
@@ -60,7 +60,7 @@ std::optional<Charsmap::Match> Charsmap::match(std::string_view text, bool first
 
 namespace {
 
-constexpr std::size_t kLongestGrapheme = 6;  // bytes; longer ones go character by character
+constexpr std::size_t kLongestGrapheme = 6;  // bytes; longer ones are processed by character
 
 class CharsmapNormalizer final : public Normalizer {
  public:

@@ -1,5 +1,5 @@
-// SentencePiece's compiled normalisation rules: a trie from byte strings to what replaces them, in
-// the form of Darts-clone (Yata 2008, double arrays).
+// SentencePiece's compiled normalisation rules: a trie from byte strings to their replacements, in
+// the format of Darts-clone (Yata 2008, double arrays).
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,9 @@ class Charsmap {
     std::size_t bytes = 0;  // of the text
   };
 
-  /// A little-endian 32-bit size of the trie in bytes, the trie, and the replacements, each ended
-  /// by a zero byte. None where the sizes cannot be; no content makes a look-up leave the blob.
+  /// Parses a little-endian 32-bit size of the trie in bytes, the trie, and the zero-terminated
+  /// replacements. Empty if the sizes are impossible; look-ups never leave the blob, whatever its
+  /// content.
   static std::optional<Charsmap> parse(std::string_view blob);
 
   std::optional<Match> longest(std::string_view text) const { return match(text, false); }

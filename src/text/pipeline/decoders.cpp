@@ -1,4 +1,4 @@
-// The decoders of `tokenizer.json`, named there by `type`.
+// The decoders of `tokenizer.json`, by their `type`.
 #include <algorithm>
 #include <charconv>
 
@@ -87,7 +87,7 @@ class Replace final : public Decoder {
   double growth_;
 };
 
-/// Of each piece, at most `left` and `right` times.
+/// Strips each piece, at most `left` and `right` times.
 class Strip final : public Decoder {
  public:
   Strip(std::string content, std::int64_t left, std::int64_t right)
@@ -140,7 +140,7 @@ class MetaspaceDecoder final : public Decoder {
   explicit MetaspaceDecoder(Metaspace options) : options_(std::move(options)) {}
   void apply(Pieces& pieces) const override {
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      // Every mark of the first piece, not the first alone, as tokenizers has it.
+      // Every mark of the first piece, not only the first mark, like in tokenizers.
       const bool drops = i == 0 && options_.prepend != Metaspace::Prepend::kNever;
       pieces[i] = replaced(pieces[i], options_.mark, drops ? "" : " ");
     }

@@ -48,7 +48,7 @@ std::vector<TokenId> ids_of(const TokenizerFile& file, const Json& component, co
   return result;
 }
 
-// A template names its texts A and B, each once.
+// A template contains its texts A and B once each.
 std::vector<FramePart> read_template(const TokenizerFile& file, const Json& component,
                                      std::string_view member, int texts) {
   const std::string argument = fmt::format("post_processor.{}", member);
@@ -79,7 +79,7 @@ Frame read_templates(const TokenizerFile& file, const Json& component) {
   return frame;
 }
 
-// ByteLevel moves offsets only; ours are exact.
+// ByteLevel only changes offsets; ours are already exact.
 std::optional<Frame> read_part(const TokenizerFile& file, const Json& component) {
   const std::string type = type_name(component);
   if (type == "null" || type == "ByteLevel") return {};
@@ -110,7 +110,7 @@ Frame read_frame(const TokenizerFile& file) {
 
 Encoding framed(const Frame& frame, std::span<const PlainEncoding> texts, bool add_special) {
   Encoding out;
-  std::int64_t reached = 0;  // of the last text that was put
+  std::int64_t reached = 0;  // of the last text added
   for (const FramePart& part : texts.size() == 1 ? frame.one : frame.two) {
     if (part.text < 0 && !add_special) continue;
     const std::size_t before = out.ids.size();

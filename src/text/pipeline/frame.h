@@ -1,4 +1,4 @@
-// The post-processor: which tokens are put around a text, or around and between two.
+// The post-processor: tokens put around a text, or around and between two.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace heed {
 
-/// Tokens that are put in, or one of the texts.
+/// Tokens to insert, or one of the texts.
 struct FramePart {
-  std::vector<TokenId> ids = {};  // where `text` is -1
+  std::vector<TokenId> ids = {};  // if `text` is -1
   int text = -1;
   std::int32_t type = 0;
 };
@@ -19,7 +19,7 @@ struct Frame {
   std::vector<FramePart> two = {{.text = 0}, {.text = 1, .type = 1}};
 };
 
-/// The component `post_processor` of a file.
+/// Reads the component `post_processor` of a file.
 Frame read_frame(const TokenizerFile& file);
 
 /// A text's ids and spans.
@@ -29,7 +29,8 @@ struct PlainEncoding {
   std::int64_t bytes = 0;  // of the text
 };
 
-/// `texts` has one or two. Without `add_special` only they are there, with their types.
+/// `texts` has one or two. Without `add_special` the result has only their tokens, with their
+/// types.
 Encoding framed(const Frame& frame, std::span<const PlainEncoding> texts, bool add_special);
 
 }  // namespace heed

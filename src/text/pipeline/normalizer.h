@@ -1,4 +1,4 @@
-// What is done to a text before it is cut: cleaning, normal forms, lower case, marks for spaces.
+// Changes a text before it is split: cleaning, normal forms, lower case, marks for spaces.
 #pragma once
 
 #include <memory>
@@ -12,24 +12,24 @@ namespace heed {
 class Normalizer {
  public:
   virtual ~Normalizer() = default;
-  /// `piece` is valid UTF-8, and so is the result.
+  /// `piece` must be valid UTF-8; so is the result.
   virtual Piece apply(const Piece& piece, Arena& arena) const = 0;
 };
 
-/// The component `normalizer` of a file, or a part of it; null where there is none.
+/// Reads the component `normalizer` of a file, or a part of it; null if there is none.
 std::unique_ptr<Normalizer> read_normalizer(const TokenizerFile& file, const Json& component);
 
 std::unique_ptr<Normalizer> read_bert_normalizer(const TokenizerFile& file, const Json& component);
 std::unique_ptr<Normalizer> read_charsmap_normalizer(const TokenizerFile& file,
                                                      const Json& component);
 
-/// Every character for itself: it stays, goes, or becomes others.
+/// Changes each character independently: keeps, drops or replaces it.
 class EachCharacter : public Normalizer {
  public:
   Piece apply(const Piece& piece, Arena& arena) const final;
 
  protected:
-  /// Appends to `out` what becomes of `code`.
+  /// Appends the replacement of `code` to `out`.
   virtual void change(char32_t code, std::vector<char32_t>& out) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// The normalisers of `tokenizer.json`, named there by `type`.
+// The normalisers of `tokenizer.json`, by their `type`.
 #include <algorithm>
 
 #include "text/byte_alphabet.h"
@@ -40,7 +40,7 @@ class Formed final : public Normalizer {
   NormalForm form_;
 };
 
-// Each byte as a character of GPT-2's alphabet, as pre-tokenisers of that name write it.
+// Each byte as a character of GPT-2's alphabet, like the pre-tokenisers of that name.
 class ByteCharacters final : public Normalizer {
  public:
   Piece apply(const Piece& piece, Arena& arena) const override {
@@ -57,7 +57,8 @@ class StripAccents final : public EachCharacter {
   }
 };
 
-// SentencePiece's rules for machine translation, for what is white space and what is nothing.
+// SentencePiece's rules for machine translation: which characters are white space and which are
+// dropped.
 class Nmt final : public EachCharacter {
   void change(char32_t code, std::vector<char32_t>& out) const override {
     const bool dropped = (code >= 1 && code <= 8) || code == 0x0B ||

@@ -1,6 +1,5 @@
-// The patterns by which `Split` and `Replace` find places in a text: a string, one of the regular
-// expressions that published tokenizers use (each written out as a scanner), or a regular
-// expression that heed reads.
+// The patterns with which `Split` and `Replace` search a text: a string, one of the regular
+// expressions of published tokenizers (each written as a scanner), or another regular expression.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +12,7 @@
 
 namespace heed {
 
-/// The words of GPT-4 and Llama 3, of Qwen 2, and of GPT-4o.
+/// The word patterns of GPT-4 and Llama 3, of Qwen 2, and of GPT-4o.
 inline constexpr std::string_view kGpt4Words =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3})"
     R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
@@ -36,27 +35,27 @@ struct PatternMatch {
 class Pattern {
  public:
   virtual ~Pattern() = default;
-  /// All matches, from left to right, which do not overlap. `text` is valid UTF-8.
+  /// All non-overlapping matches, from left to right. `text` must be valid UTF-8.
   virtual std::vector<PatternMatch> matches(std::string_view text) const = 0;
 };
 
-/// Of `{"String": ...}` or `{"Regex": ...}`, the member `argument` of the file. Fails for a regular
-/// expression that heed does not know.
+/// Reads `{"String": ...}` or `{"Regex": ...}`, the file's member `argument`. Throws for an
+/// unsupported regular expression.
 std::unique_ptr<Pattern> read_pattern(const TokenizerFile& file, const Json& value,
                                       std::string_view argument);
 
 /// The end of the white space that begins at `begin`, at most `end`.
 std::size_t skip_spaces(std::string_view text, std::size_t begin, std::size_t end);
-/// The begin of the white space that ends at `end`, at least `first`.
+/// The beginning of the white space that ends at `end`, at least `first`.
 std::size_t spaces_before(std::string_view text, std::size_t first, std::size_t end);
 
-/// `prefix` before the piece, standing for the piece's first character, as the `tokenizers` library
-/// has it. The piece is not empty.
+/// Puts `prefix` before the nonempty piece, with the origin of its first character, like the
+/// `tokenizers` library.
 Piece prepended(const Piece& piece, std::string_view prefix, Arena& arena);
 
-/// A regular expression as Oniguruma reads it: sets of characters, general categories, groups,
-/// alternatives, repetitions (greedy, lazy, possessive) and lookahead. Null where it uses something
-/// else, may match nothing, or repeats what may be empty.
+/// A regular expression in Oniguruma's syntax: sets of characters, general categories, groups,
+/// alternatives, repetitions (greedy, lazy, possessive) and lookahead. Null if it uses anything
+/// else, may match nothing, or repeats something that may be empty.
 std::unique_ptr<Pattern> read_regex(std::string_view regex);
 
 }  // namespace heed

@@ -1,5 +1,5 @@
-// A stretch of text on its way to tokens: its bytes now, and the bytes of the user's text that each
-// of them stands for.
+// A part of a text during tokenization: its present bytes, and for each the bytes of the user's
+// text that it came from.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct Origin {
 
 struct Piece {
   std::string_view text;
-  const Origin* origins = nullptr;  // one a byte; null: byte i stands for byte `offset` + i
+  const Origin* origins = nullptr;  // one per byte; null: byte i comes from byte `offset` + i
   std::size_t offset = 0;
 
   Piece slice(std::size_t begin, std::size_t end) const {
@@ -30,7 +30,7 @@ struct Piece {
             .origins = origins == nullptr ? nullptr : origins + begin,
             .offset = offset + begin};
   }
-  /// What the bytes [begin, end), begin < end, stand for.
+  /// The origin of the bytes [begin, end), begin < end.
   TokenSpan span(std::size_t begin, std::size_t end) const {
     if (origins == nullptr)
       return {static_cast<std::int64_t>(offset + begin), static_cast<std::int64_t>(offset + end)};
@@ -38,14 +38,13 @@ struct Piece {
   }
 };
 
-/// Owns texts that were changed, for as long as one text is encoded. A tokenizer that makes a text
-/// grow without end is refused: all changed texts together have at most 64 times the bytes of the
-/// text that is encoded, and a megabyte.
+/// Owns changed texts while one text is encoded. Rejects tokenizers that grow a text without end:
+/// all changed texts together have at most 64 times the bytes of the encoded text, plus a megabyte.
 class Arena {
  public:
   explicit Arena(std::size_t text_bytes) : text_bytes_(text_bytes) {}
   Piece keep(std::string text, std::vector<Origin> origins);
-  /// Throws kUnsupported where no changed text of this many bytes may be kept.
+  /// Throws kUnsupported if a changed text of this many bytes exceeds the limit.
   void require_room(std::size_t bytes) const {
     if (kept_bytes_ + bytes > most_bytes()) refuse();
   }
@@ -59,7 +58,7 @@ class Arena {
   std::deque<std::pair<std::string, std::vector<Origin>>> kept_;
 };
 
-/// A changed text as it is written, from left to right.
+/// Builds a changed text from left to right.
 class Rewrite {
  public:
   Rewrite(const Piece& from, Arena& arena) : from_(from), arena_(arena) {
@@ -67,11 +66,11 @@ class Rewrite {
     origins_.reserve(from.text.size());
   }
 
-  /// The bytes [begin, end) of the old text, unchanged.
+  /// Copies the bytes [begin, end) of the old text.
   void keep(std::size_t begin, std::size_t end);
-  /// New bytes that stand for [begin, end), begin < end, of the old text.
+  /// Adds bytes that replace [begin, end), begin < end, of the old text.
   void put(std::string_view bytes, std::size_t begin, std::size_t end);
-  /// New bytes that stand for nothing, before the first one.
+  /// Adds bytes without an origin, before the first one.
   void put_in_front(std::string_view bytes);
 
   Piece finish() { return arena_.keep(std::move(text_), std::move(origins_)); }

@@ -1,4 +1,4 @@
-// Where a text is cut before the model sees it: no token reaches across.
+// Splits a text before the model sees it: tokens never cross these borders.
 #pragma once
 
 #include <memory>
@@ -15,11 +15,11 @@ namespace heed {
 class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
-  /// Appends the parts of `piece`, none of them empty.
+  /// Appends the parts of `piece`, all nonempty.
   virtual void cut(const Piece& piece, Arena& arena, std::vector<Piece>& out) const = 0;
 };
 
-/// The component `pre_tokenizer` of a file, or a part of it; null where there is none.
+/// Reads the component `pre_tokenizer` of a file, or a part of it; null if there is none.
 std::unique_ptr<PreTokenizer> read_pre_tokenizer(const TokenizerFile& file, const Json& component);
 
 std::unique_ptr<PreTokenizer> read_split(const TokenizerFile& file, const Json& component);
@@ -32,15 +32,15 @@ std::unique_ptr<PreTokenizer> read_whitespace_split(const TokenizerFile& file,
 std::unique_ptr<PreTokenizer> read_bert_pre_tokenizer(const TokenizerFile& file,
                                                       const Json& component);
 
-/// `Metaspace`: a visible mark for spaces, which is a pre-tokeniser and a decoder.
+/// `Metaspace`: a visible mark for spaces, as pre-tokeniser and decoder.
 struct Metaspace {
-  enum class Prepend { kAlways, kFirst, kNever };  // a mark in front: of each stretch, of the text
+  enum class Prepend { kAlways, kFirst, kNever };  // a mark before each part, or before the text
   std::string mark = std::string(kSpaceMark);
   Prepend prepend = Prepend::kAlways;
   bool split = true;
 };
 
-/// Of a component that messages call `of`.
+/// Reads a component that messages call `of`.
 Metaspace read_metaspace(const TokenizerFile& file, const Json& component, std::string_view of);
 
 }  // namespace heed

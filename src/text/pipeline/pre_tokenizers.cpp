@@ -1,4 +1,4 @@
-// The pre-tokenisers of `tokenizer.json`, named there by `type`.
+// The pre-tokenisers of `tokenizer.json`, by their `type`.
 #include <fmt/format.h>
 
 #include "text/pipeline/pattern.h"
@@ -27,7 +27,7 @@ class PreTokenizerChain final : public PreTokenizer {
   std::vector<std::unique_ptr<PreTokenizer>> parts_;
 };
 
-/// GPT-2's words. That the model's pieces are bytes is what `TokenizerFile::is_of_bytes` says.
+/// Splits GPT-2's words. `TokenizerFile::is_of_bytes` says that the model's pieces are bytes.
 class ByteLevel final : public PreTokenizer {
  public:
   ByteLevel(bool add_prefix_space, bool cut_words)
@@ -55,7 +55,7 @@ class ByteLevel final : public PreTokenizer {
   bool cut_words_;
 };
 
-/// A mark in place of each space, and one in front; words begin at marks.
+/// Replaces each space by a mark and puts one in front; words begin at marks.
 class MetaspaceWords final : public PreTokenizer {
  public:
   explicit MetaspaceWords(Metaspace options) : options_(std::move(options)) {}

@@ -15,14 +15,14 @@
 namespace heed {
 namespace {
 
-// A program for a machine that goes back: jumps count from the step itself.
+// A program for a backtracking machine: jumps are relative to the step.
 struct Step {
   enum class Op : std::uint8_t {
     kSet,        // one character of set `first`
-    kEither,     // goes on at `first`, or else at `second`
+    kEither,     // continues at `first`, or else at `second`
     kJump,       // to `first`
-    kAhead,      // the next `first` steps match from here, but take nothing; second 1: they do not
-    kAtomic,     // the next `first` steps match, and are not entered again
+    kAhead,      // the next `first` steps match here, consuming nothing; second 1: they do not
+    kAtomic,     // the next `first` steps match, without backtracking into them
     kLineBegin,  // ^
     kLineEnd,    // $
     kMatch
@@ -73,13 +73,13 @@ Program optional(const Program& body, bool lazy) {
 
 Program any_number(const Program& body, bool lazy) {
   Program program = optional(body, lazy);
-  program.steps[0].first += lazy ? 1 : 0;  // the jump back lies between
+  program.steps[0].first += lazy ? 1 : 0;  // the jump back is in between
   program.steps[0].second += lazy ? 0 : 1;
   program.steps.push_back({Op::kJump, -size_of(program)});
   return program;
 }
 
-// Recursive descent. Throws Unread where the expression is not served.
+// Recursive descent. Throws Unread if the expression is unsupported.
 struct Unread {};
 
 class PatternReader {
@@ -167,7 +167,7 @@ class PatternReader {
             .may_be_empty = false};
   }
 
-  // One character outside of brackets.
+  // One character outside brackets.
   void add_one(RegexSet& set) {
     if (takes(".")) {
       set.add_range('\n', '\n');
@@ -179,7 +179,7 @@ class PatternReader {
     set.add_range(code, code);
   }
 
-  // `\s`, `\p{L}`; false where it is one character, which stays.
+  // `\s`, `\p{L}`; false for a single character, which is not consumed.
   bool add_class(RegexSet& set) {
     if (at_ + 1 >= regex_.size() || regex_[at_] != '\\') return false;
     const char letter = regex_[at_ + 1];
@@ -239,7 +239,7 @@ class PatternReader {
     return code;
   }
 
-  // Behind the bracket that opens.
+  // After the opening bracket.
   RegexSet bracket() {
     RegexSet set;
     if (++depth_ > kDeepest) throw Unread();
@@ -292,7 +292,7 @@ class PatternReader {
     return {least.value_or(0), most};
   }
 
-  // Oniguruma: `{n,m}+` repeats the repetition, and only `{n}?` is not lazy but optional.
+  // Like Oniguruma: `{n,m}+` repeats the repetition, and only `{n}?` is optional instead of lazy.
   Program repeated(Program program) {
     for (;;) {
       Counts counts;
@@ -338,13 +338,13 @@ class PatternReader {
 
 constexpr std::size_t kNowhere = std::string_view::npos;
 
-// One text being searched.
+// A search in one text.
 class Search {
  public:
   Search(const std::vector<Step>& steps, const std::vector<RegexSet>& sets, std::string_view text)
       : steps_(steps), sets_(sets), text_(text) {}
 
-  // Where the match ends that begins at step and character; kNowhere where there is none.
+  // The end of the match from this step and character; kNowhere if there is none.
   std::size_t end_of(std::size_t step, std::size_t at) {
     const std::size_t floor = open_.size();
     for (;;) {
@@ -361,7 +361,7 @@ class Search {
   }
 
  private:
-  // A step that is not the last; false where it does not match.
+  // Executes a step, which is not the last; false if it does not match.
   bool advance(std::size_t& step, std::size_t& at) {
     const Step& now = steps_[step];
     const auto moved = [&](std::int32_t by) {
@@ -401,7 +401,7 @@ class Search {
   const std::vector<Step>& steps_;
   const std::vector<RegexSet>& sets_;
   std::string_view text_;
-  std::vector<std::pair<std::size_t, std::size_t>> open_;  // where to go back to
+  std::vector<std::pair<std::size_t, std::size_t>> open_;  // backtracking points
   std::size_t done_ = 0;
 };
 

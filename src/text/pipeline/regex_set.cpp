@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 30> kCategories = {
     "Cn", "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps",
     "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co"};
 
-// Characters whose only other case lies outside of the simple tables: long s, and the Kelvin sign.
+// Characters whose other case is outside the simple tables: long s, and the Kelvin sign.
 constexpr std::pair<char32_t, char32_t> kOtherCases[] = {{0x17F, 's'}, {0x212A, 'k'}};
 
 // Oniguruma's \w: letters, marks, numbers, connectors.

@@ -11,15 +11,15 @@ namespace heed {
 class RegexSet {
  public:
   void add_range(char32_t first, char32_t last);
-  /// 's' for white space, 'w' for what words have, 'd' for decimal digits; false: no such class.
+  /// 's' for white space, 'w' for word characters, 'd' for decimal digits; false if unknown.
   bool add_class(char letter, bool negated);
-  /// A general category or the first letter of some: "Lu", "L". False: not known.
+  /// A general category, or the first letter of several: "Lu", "L". False if unknown.
   bool add_category(std::string_view name, bool negated);
   void add_set(const RegexSet& set);
   void negate() { negated_ = !negated_; }
-  /// Upper and lower case of what it has.
+  /// Adds the other case of every member.
   void ignore_case();
-  /// To be called once, when all is added.
+  /// Must be called once, after everything is added.
   void close();
 
   bool has(char32_t code) const { return code < kTabled ? table_[code] : looked_up(code); }

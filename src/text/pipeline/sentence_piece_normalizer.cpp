@@ -6,7 +6,7 @@
 namespace heed {
 namespace {
 
-/// The text that is written, and where in the old one each of its bytes begins.
+/// The output text, and where each of its bytes begins in the old text.
 struct Written {
   std::string text;
   std::vector<std::size_t> begins;
@@ -25,7 +25,7 @@ class SentencePieceNormalizer final : public Normalizer {
   Piece apply(const Piece& piece, Arena& arena) const override {
     Written written;
     const std::size_t end = write(piece.text, written, arena);
-    // A byte stands for all up to where the next character begins.
+    // A byte's origin extends to the beginning of the next character.
     std::vector<Origin> origins(written.text.size());
     std::size_t next = end;
     for (std::size_t i = origins.size(); i-- > 0;) {
@@ -39,7 +39,7 @@ class SentencePieceNormalizer final : public Normalizer {
  private:
   struct Part {
     std::string_view text;
-    std::size_t bytes = 0;  // of the old text
+    std::size_t bytes = 0;  // in the old text
   };
 
   static Origin origin(const Piece& piece, std::size_t begin, std::size_t end) {
@@ -49,7 +49,7 @@ class SentencePieceNormalizer final : public Normalizer {
     return {static_cast<std::uint32_t>(span.begin), static_cast<std::uint32_t>(span.end)};
   }
 
-  // What becomes of the beginning of `text`: the longest rule, or one character.
+  // The replacement at the beginning of `text`: the longest rule, or one character.
   Part first_part(std::string_view text) const {
     const std::size_t kept = kept_.longest(text, 0).end;
     if (kept > 0) return {text.substr(0, kept), kept};
@@ -64,7 +64,7 @@ class SentencePieceNormalizer final : public Normalizer {
     out.add(spaces_.escape ? kSpaceMark : " ", begin);
   }
 
-  // Returns where in `text` the last byte that counts ends.
+  // Returns the end in `text` of the last byte that counts.
   std::size_t write(std::string_view text, Written& out, const Arena& arena) const {
     std::size_t at = 0;
     while (spaces_.remove_extra && at < text.size()) {
@@ -128,7 +128,7 @@ class SentencePieceDecoder final : public Decoder {
   }
 
  private:
-  // Returns whether the text still has to begin.
+  // Returns whether the text has still to begin.
   bool decode(std::string& piece, bool at_begin) const {
     const bool drops = at_begin && piece.starts_with(kSpaceMark);
     if (drops) piece.erase(0, kSpaceMark.size());

@@ -1,5 +1,5 @@
 // SentencePiece's own normaliser and decoder (Kudo and Richardson 2018), which the components of a
-// tokenizer.json follow closely, not exactly.
+// tokenizer.json approximate but do not reproduce exactly.
 #pragma once
 
 #include <memory>
@@ -15,20 +15,20 @@
 namespace heed {
 
 struct SentencePieceSpaces {
-  bool add_prefix = true;  // a mark before the text, or behind it
+  bool add_prefix = true;  // a mark before the text, or after it
   bool prefix_behind = false;
   bool remove_extra = true;  // at both ends, and after another space
   bool escape = true;        // as marks
 };
 
-/// `kept` holds symbols that no rule changes. `map` may be none.
+/// `kept` has symbols that no rule changes. `map` may be empty.
 std::unique_ptr<Normalizer> sentence_piece_normalizer(std::optional<Charsmap> map, Trie kept,
                                                       const SentencePieceSpaces& spaces);
 
 struct SentencePieceSurface {
-  std::string unknown;  // this piece, and what is written for it
+  std::string unknown;  // this piece, and its text
   std::string unknown_surface;
-  std::vector<std::string> control;  // these pieces have no text
+  std::vector<std::string> control;  // pieces without text
 };
 std::unique_ptr<Decoder> sentence_piece_decoder(SentencePieceSurface surface,
                                                 const SentencePieceSpaces& spaces);

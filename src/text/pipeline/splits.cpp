@@ -1,4 +1,4 @@
-// The pre-tokenisers that cut at matches: of a pattern, or of a kind of character.
+// The pre-tokenisers that split at matches: of a pattern, or of a kind of character.
 #include <algorithm>
 
 #include "text/pipeline/pattern.h"
@@ -11,7 +11,7 @@ namespace {
 
 enum class Behavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
-/// A stretch of the text; the stretches of a text join without gaps.
+/// A part of the text; the parts have no gaps.
 struct Stretch {
   PatternMatch range;
   bool match = false;
@@ -33,7 +33,7 @@ void join_equal(std::vector<Stretch>& stretches) {
   stretches = std::move(joined);
 }
 
-// A match joins what stands before it, unless that ends in a match, too.
+// A match joins the part before it, unless that ends in a match too.
 void join_previous(std::vector<Stretch>& stretches) {
   std::vector<Stretch> joined;
   bool after_match = false;
@@ -109,7 +109,7 @@ class Split final : public PreTokenizer {
   bool invert_;
 };
 
-/// Every character that `is` holds for is a match.
+/// Every character for which `is` is true is a match.
 class CharacterSplit final : public PreTokenizer {
  public:
   CharacterSplit(bool (*is)(char32_t), Behavior behavior) : is_(is), behavior_(behavior) {}
@@ -159,7 +159,7 @@ class Words final : public PreTokenizer {
   }
 };
 
-/// White space goes, punctuation stands alone.
+/// Removes white space and separates punctuation.
 class BertWords final : public PreTokenizer {
  public:
   void cut(const Piece& piece, Arena& arena, std::vector<Piece>& out) const override {

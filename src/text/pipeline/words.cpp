@@ -15,7 +15,7 @@ struct Next {
   std::size_t end = 0;
 };
 
-// Of ASCII, as far as words depend on it.
+// ASCII characters, with the traits that words depend on.
 constexpr std::array<std::uint8_t, 128> make_ascii() {
   std::array<std::uint8_t, 128> traits = {};
   for (unsigned code = 0; code < 128; ++code) {
@@ -35,7 +35,7 @@ Next next_at(std::string_view text, std::size_t at) {
   return {traits_of(character.code), at + character.bytes};
 }
 
-// The end of the characters with one of these traits; of those with none of them.
+// The end of the characters with one of these traits; with none of them.
 template <std::uint8_t traits>
 std::size_t run_end(std::string_view text, std::size_t at) {
   while (at < text.size()) {
@@ -66,7 +66,7 @@ std::size_t contraction_end(std::string_view text, std::size_t begin) {
   return begin;
 }
 
-// The same in any case; U+017F is an s, too.
+// The same in any case; U+017F counts as an s.
 std::size_t any_case_contraction_end(std::string_view text, std::size_t begin) {
   constexpr std::string_view kLongS = "\xC5\xBF";
   if (text.substr(begin + 1).starts_with(kLongS)) return begin + 1 + kLongS.size();
@@ -79,7 +79,7 @@ std::size_t any_case_contraction_end(std::string_view text, std::size_t begin) {
   return begin + contraction_end({lower, count}, 0);
 }
 
-// White space keeps its last character for the word that follows, if one does.
+// White space, except its last character if a word follows.
 std::size_t space_end(std::string_view text, std::size_t begin) {
   const std::size_t end = run_end<kSpace>(text, begin);
   if (end == text.size()) return end;
@@ -87,7 +87,7 @@ std::size_t space_end(std::string_view text, std::size_t begin) {
   return last > begin ? last : end;
 }
 
-// White space up to its last line break, or else as above.
+// White space up to its last line break, or else like space_end.
 std::size_t space_or_lines_end(std::string_view text, std::size_t begin) {
   const std::size_t end = run_end<kSpace>(text, begin);
   for (std::size_t at = end; at > begin; --at)
@@ -106,7 +106,7 @@ std::size_t digits_end(std::string_view text, std::size_t begin) {
   return end;
 }
 
-// Signs, of which the first may be a space, then line breaks (and slashes).
+// Signs, the first of which may be a space, then line breaks (and slashes).
 std::size_t signs_end(std::string_view text, std::size_t signs, bool slashes) {
   std::size_t end = run_without_end<kWordOrSpace>(text, signs);
   while (end < text.size() && (is_line_break(text[end]) || (slashes && text[end] == '/'))) ++end;
@@ -139,8 +139,8 @@ bool is_lower_part(std::uint8_t traits) {
   return (traits & (kLetter | kMark)) != 0 && (traits & kUpper) == 0;
 }
 
-// Characters without case are upper and lower. `lower` is where [upper]*[lower]+ ends and `upper`
-// where [upper]+[lower]* does; `begin` where they do not match.
+// Caseless characters count as upper and as lower case. `lower` is where [upper]*[lower]+ ends and
+// `upper` where [upper]+[lower]* ends; `begin` if they do not match.
 struct CasedEnds {
   std::size_t lower = 0;
   std::size_t upper = 0;
@@ -148,7 +148,7 @@ struct CasedEnds {
 
 CasedEnds cased_ends(std::string_view text, std::size_t begin) {
   std::size_t at = begin;
-  std::size_t last_caseless = begin;  // behind the last that may count as lower
+  std::size_t last_caseless = begin;  // after the last character that may count as lower case
   while (at < text.size()) {
     const Next next = next_at(text, at);
     if (!is_upper_part(next.traits)) break;
@@ -164,8 +164,8 @@ CasedEnds cased_ends(std::string_view text, std::size_t begin) {
   return {.lower = at > uppers ? at : last_caseless, .upper = uppers > begin ? at : begin};
 }
 
-// Where the word ends that begins at `begin`, or behind its first character, which is no letter;
-// `begin` where there is none.
+// The end of the word that begins at `begin`, or after its first character if that is not a letter;
+// `begin` if there is none.
 std::size_t cased_word_end(std::string_view text, std::size_t begin) {
   const Next first = next_at(text, begin);
   const bool leads = (first.traits & (kLetter | kNumber)) == 0 && !is_line_break(text[begin]);

@@ -1,5 +1,5 @@
-// The pre-tokenisers of byte-level BPE: where merges may not cross. Each is a regular expression of
-// the tokenizers that were trained with it, written out.
+// The pre-tokenisers of byte-level BPE, whose borders merges may not cross. Each is the regular
+// expression of published tokenizers, written as a scanner.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace heed {
 
-/// The end of the word that begins at `begin` < text.size(); `text` is valid UTF-8.
+/// The end of the word that begins at `begin` < text.size(); `text` must be valid UTF-8.
 
 /// 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 std::size_t gpt2_word_end(std::string_view text, std::size_t begin);
@@ -16,11 +16,11 @@ std::size_t gpt2_word_end(std::string_view text, std::size_t begin);
 /// | ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
 std::size_t llama3_word_end(std::string_view text, std::size_t begin);
 
-/// The same with \p{N}: every digit for itself.
+/// The same with \p{N}: every digit separately.
 std::size_t qwen2_word_end(std::string_view text, std::size_t begin);
 
-/// Letters begin a word where lower case turns to upper case, marks are letters, contractions
-/// belong to their word, and a slash may follow signs.
+/// A word begins where lower case changes to upper case; marks are letters, contractions belong to
+/// their word, and a slash may follow signs.
 std::size_t gpt4o_word_end(std::string_view text, std::size_t begin);
 
 }  // namespace heed

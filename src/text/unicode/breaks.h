@@ -8,18 +8,18 @@
 namespace heed {
 
 struct WordBreaks {
-  /// Scripts that write words without spaces: a run of one of them is a word, where UAX 29 has a
-  /// dictionary in mind. Han only beside Japanese letters: in Chinese each character is a word.
+  /// Scripts written without spaces: a run of one of them is a word, where UAX 29 assumes a
+  /// dictionary. Han only next to Japanese letters: in Chinese each character is a word.
   bool runs_of_scripts = true;
 };
 
-/// The offsets at which UAX 29 divides words: 0 first; the text's end is not among them. A byte
-/// that is not valid UTF-8 counts as a character of its own.
+/// The offsets of word boundaries by UAX 29: starts with 0, excludes the text's end. An invalid
+/// byte counts as a character.
 std::vector<std::size_t> word_boundaries(std::string_view text, WordBreaks breaks = {});
 
-/// The offsets at which sentences begin, 0 first. Ends are as in UAX 29: what ends a sentence, with
-/// the quotes and brackets that close it and the spaces behind it; a full stop is none before a
-/// number, a letter or a small letter behind spaces. A line end is one.
+/// The offsets where sentences begin, starting with 0. Sentences end as in UAX 29, with closing
+/// quotes and brackets and the following spaces; a full stop does not end one before a number, a
+/// letter, or a small letter after spaces. A line end ends a sentence.
 std::vector<std::size_t> sentence_boundaries(std::string_view text);
 
 }  // namespace heed

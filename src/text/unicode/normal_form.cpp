@@ -22,7 +22,7 @@ int combining_class(char32_t code) {
 
 void decompose(char32_t code, std::size_t begin, std::size_t end, bool compatible,
                std::vector<Part>& parts) {
-  constexpr std::size_t kLongest = 32;  // the longest decomposition, of U+FDFA, has 18 characters
+  constexpr std::size_t kLongest = 32;  // the longest decomposition (U+FDFA) has 18 characters
   const auto options =
       static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | (compatible ? UTF8PROC_COMPAT : 0));
   std::array<utf8proc_int32_t, kLongest> codes;
@@ -51,7 +51,7 @@ std::vector<Part> decomposed(std::string_view text, bool compatible) {
   return parts;
 }
 
-// Marks behind a starter go by their class; those of one class keep their order.
+// Sorts marks after a starter by class; equal classes keep their order.
 void reorder(std::vector<Part>& parts) {
   for (auto begin = parts.begin(); begin != parts.end();) {
     if (begin->combining_class == 0) {
@@ -67,7 +67,7 @@ void reorder(std::vector<Part>& parts) {
   }
 }
 
-// The character that both make together; 0 where they make none.
+// The composition of two characters; 0 if there is none.
 char32_t composition(char32_t first, char32_t second) {
   if (second < 0x300) return 0;  // no smaller character is the second half of a pair
   std::array<utf8proc_int32_t, 2> codes = {static_cast<utf8proc_int32_t>(first),
@@ -82,7 +82,7 @@ char32_t composition(char32_t first, char32_t second) {
 void compose(std::vector<Part>& parts) {
   std::size_t kept = 0;
   std::size_t starter = parts.size();
-  int last_class = -1;  // of what stands behind the starter; -1: nothing does
+  int last_class = -1;  // of the characters after the starter; -1: none
   for (const Part& part : std::vector<Part>(parts)) {
     if (starter < kept && last_class < part.combining_class) {
       FormedCharacter& first = parts[starter].character;
@@ -102,7 +102,7 @@ void compose(std::vector<Part>& parts) {
 }  // namespace
 
 bool is_plainly_normal(std::string_view text, NormalForm form) {
-  // Below U+0300 nothing composes or moves, and below U+00A0 nothing has a compatible form.
+  // Below U+0300 nothing composes or moves, and below U+00A0 nothing has a compatibility form.
   const unsigned char limit = form.composed && !form.compatible ? 0xCC : 0x80;
   return std::ranges::all_of(text, [limit](char letter) {
     const auto byte = static_cast<unsigned char>(letter);

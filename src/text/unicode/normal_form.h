@@ -1,5 +1,5 @@
-// Unicode's normal forms (UAX 15) as the `tokenizers` library has them, those of Unicode 9.0: later
-// characters stay as they are. Each character that results knows its source.
+// Unicode's normal forms (UAX 15) as in the `tokenizers` library, that is, of Unicode 9.0: later
+// characters are unchanged. Each resulting character has its source.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ struct FormedCharacter {
   std::size_t end = 0;
 };
 
-/// True where a look at the bytes shows that `text` is in that form already.
+/// True if a scan of the bytes shows that `text` is already in that form.
 bool is_plainly_normal(std::string_view text, NormalForm form);
 
-/// `text` is valid UTF-8. A character that was composed stands for the bytes of all its parts.
+/// `text` must be valid UTF-8. A composed character's source includes the bytes of all its parts.
 std::vector<FormedCharacter> normal_form(std::string_view text, NormalForm form);
 
 }  // namespace heed

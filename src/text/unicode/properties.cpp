@@ -92,7 +92,7 @@ bool is_nonspacing_mark(char32_t code) {
 }
 
 LowerCase lower_case(char32_t code) {
-  if (code == 0x130) return {{'i', 0x307}, 2};  // the one with a lower case of two characters
+  if (code == 0x130) return {{'i', 0x307}, 2};  // the only one whose lower case has two characters
   return {{static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code)))}, 1};
 }
 
@@ -127,7 +127,7 @@ bool came_after(char32_t code, int version) {
   return range != std::end(kNewerCharacters) && code >= range->first && range->version > version;
 }
 
-constexpr int kCategoryVersion = 8;  // Unicode's version of each table
+constexpr int kCategoryVersion = 8;  // Unicode version of each table
 constexpr int kNormalForms = 9;
 
 }  // namespace

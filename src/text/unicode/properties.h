@@ -1,4 +1,4 @@
-// What Unicode 15.0 says of a character: its general category, as a few bits, and its lower case.
+// Unicode 15.0 properties of a character: its general category, as a few bits, and its lower case.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ enum Trait : std::uint8_t {
   kLetter = 2,        // L*
   kNumber = 4,        // N*
   kMark = 8,          // M*
-  kUpper = 16,        // Lu and Lt, beside kLetter
-  kLower = 32,        // Ll, beside kLetter
+  kUpper = 16,        // Lu and Lt, together with kLetter
+  kLower = 32,        // Ll, together with kLetter
   kPunctuation = 64,  // P*
   kHidden = 128,      // Cc, Cf, Cs, Co: controls, format, surrogates, private use
 };
@@ -29,31 +29,31 @@ inline bool is_space(char32_t code) { return (traits_of(code) & kSpace) != 0; }
 inline bool is_letter(char32_t code) { return (traits_of(code) & kLetter) != 0; }
 inline bool is_number(char32_t code) { return (traits_of(code) & kNumber) != 0; }
 inline bool is_mark(char32_t code) { return (traits_of(code) & kMark) != 0; }
-/// What regular expressions call \w: letters and other alphabetic characters, marks, decimal
-/// digits, connectors.
+/// The \w of regular expressions: letters and other alphabetic characters, marks, decimal digits,
+/// connectors.
 bool is_word_character(char32_t code);
 bool is_nonspacing_mark(char32_t code);  // Mn
 
-/// What the `tokenizers` library takes characters for: its tables are of Unicode 8.0 (punctuation,
-/// and what BERT drops), and of 9.0 (normal forms and StripAccents).
+/// The classes of the `tokenizers` library, whose tables are of Unicode 8.0 (punctuation, and
+/// characters that BERT drops) and 9.0 (normal forms and StripAccents).
 bool is_library_punctuation(char32_t code);  // P*, and ASCII's $ + < = > ^ ` | ~
 bool is_library_accent(char32_t code);       // Mn
 bool is_library_mark(char32_t code);         // M*
 bool is_library_hidden(char32_t code);       // Cc, Cf, Cs, Co
 bool is_library_formed(char32_t code);       // false: its normal forms are the character itself
 
-/// The lower case of one character, without regard to its neighbours: two characters for U+0130.
+/// The lower case of one character, ignoring its neighbours: two characters for U+0130.
 struct LowerCase {
   char32_t codes[2] = {};
   int count = 1;
 };
 LowerCase lower_case(char32_t code);
 
-/// How many cells of a terminal the character takes: 0, 1 or 2.
+/// How many terminal cells the character takes: 0, 1 or 2.
 int terminal_cells(char32_t code);
 
-/// The end of the extended grapheme cluster that begins at `begin` < text.size(). `text` is valid
-/// UTF-8.
+/// The end of the extended grapheme cluster that begins at `begin` < text.size(). `text` must be
+/// valid UTF-8.
 std::size_t grapheme_end(std::string_view text, std::size_t begin);
 
 }  // namespace heed

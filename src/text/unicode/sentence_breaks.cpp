@@ -76,8 +76,8 @@ class Sentences {
     if (at_ < text_.size() && at_ > begins_.back()) begins_.push_back(at_);
   }
 
-  // Behind what ends a sentence: more of it, what closes it, spaces. `stop`: it may be a full stop
-  // inside of a number, a name or an abbreviation.
+  // After a sentence end: further ends, closing characters, spaces. `stop`: it may be a full stop
+  // inside a number, a name or an abbreviation.
   void close(bool stop) {
     skip([&](char32_t next) {
       if (!is_stop(next) && ends_sentence(next)) stop = false;
@@ -87,7 +87,7 @@ class Sentences {
     const std::size_t spaces =
         skip([](char32_t next) { return is_space(next) && !ends_line(next); });
     const char32_t next = peek();
-    if (ends_line(next)) return;  // the line end is the sentence's
+    if (ends_line(next)) return;  // the line end belongs to the sentence
     const bool is_inside = closing + spaces == 0 && (is_letter(next) || is_number(next));
     if (stop && (is_inside || (traits_of(next) & kLower) != 0)) return;
     begin();

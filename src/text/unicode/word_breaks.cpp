@@ -51,7 +51,7 @@ struct Unit {
   WordBreak kind = WordBreak::kOther;
   char32_t code = 0;
   bool is_alone = true;         // nothing follows it
-  bool ends_in_joiner = false;  // a zero-width joiner is the last that follows
+  bool ends_in_joiner = false;  // the last follower is a zero-width joiner
 };
 
 bool is_line_end(WordBreak kind) {
@@ -90,7 +90,7 @@ bool is_word_kind(WordBreak kind) {
   return is_letter_kind(kind) || kind == WordBreak::kNumeric || kind == WordBreak::kKatakana;
 }
 
-// What may stand between two letters, or between two digits.
+// Characters allowed between two letters, or between two digits.
 bool joins_letters(WordBreak kind) {
   return kind == WordBreak::kMidLetter || kind == WordBreak::kMidBoth ||
          kind == WordBreak::kSingleQuote;
@@ -100,7 +100,7 @@ bool joins_numbers(WordBreak kind) {
          kind == WordBreak::kSingleQuote;
 }
 
-// Of the neighbours a and b, with what stands before and after both: rules WB5 to WB13.
+// For the neighbours a and b, with the units before and after both: rules WB5 to WB13.
 bool is_joined(WordBreak before, WordBreak a, WordBreak b, WordBreak after) {
   using enum WordBreak;
   if (is_letter_kind(a) && (is_letter_kind(b) || b == kNumeric)) return true;
@@ -123,7 +123,7 @@ class UnicodeWords {
       return unit.kind == WordBreak::kHiragana || unit.kind == WordBreak::kKatakana;
     };
     has_japanese_ = std::ranges::any_of(units_, is_japanese);
-    // It lengthens the vowel before it, in either Japanese script.
+    // Lengthens the vowel before it, in either Japanese script.
     constexpr char32_t kLong = 0x30FC;
     if (breaks_.runs_of_scripts)
       for (std::size_t at = 1; at < units_.size(); ++at)
@@ -145,7 +145,7 @@ class UnicodeWords {
   }
 
  private:
-  WordBreak kind(std::size_t at) const {  // beyond either end: something else
+  WordBreak kind(std::size_t at) const {  // outside the text: another kind
     return at < units_.size() ? units_[at].kind : WordBreak::kOther;
   }
 
@@ -169,7 +169,7 @@ class UnicodeWords {
   std::vector<Unit> units_;
   WordBreaks breaks_;
   bool has_japanese_ = false;
-  int flags_ = 0;  // regional indicators in a row, up to the one before
+  int flags_ = 0;  // consecutive regional indicators before this one
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A set of words of which one is of another kind.
+// A set of words with one word of another kind.
 #include "train/generated/generator.h"
 
 namespace heed {

@@ -1,4 +1,4 @@
-// Digits that are reversed, copied, sorted or added.
+// Digits to reverse, copy, sort or add.
 #include <algorithm>
 #include <utility>
 
@@ -15,7 +15,7 @@ std::vector<std::string> digit_words() {
   return words;
 }
 
-// `Rearrange` makes the answer of the digits, in place.
+// `Rearrange` turns the digits into the answer, in place.
 template <typename Rearrange>
 class Digits : public Generator {
  public:
@@ -37,8 +37,8 @@ class Digits : public Generator {
   Rearrange rearrange_;
 };
 
-// Two numbers with the last digit last, and their sum with the last digit first: so each digit of
-// the sum depends on what is written already, as a carry does.
+// Two numbers with the last digit last, and their sum with the last digit first, so that each digit
+// of the sum depends on the digits already written, like a carry.
 class Sums : public Generator {
  public:
   explicit Sums(std::int64_t digits) : digits_(digits) {}

@@ -1,4 +1,4 @@
-// Tasks whose answer is known: heed makes their examples itself, and one can see whether attention
+// Tasks with known answers: heed generates their examples, and one can check whether attention
 // learned the right thing.
 #pragma once
 
@@ -19,12 +19,12 @@ struct Puzzle {
   std::vector<std::int32_t> answer = {};
 };
 
-/// What a puzzle's answer is to its source.
+/// How a puzzle's answer relates to its source.
 enum class AnswerForm : std::uint8_t {
   kAligned,   // a word for each word of the source
-  kSequence,  // words, as many as there are
-  kLabels,    // a label for each word of the source, -1 where nothing is asked
-  kNext,      // no answer apart: the source's own next word, -1 where nothing is asked
+  kSequence,  // any number of words
+  kLabels,    // a label for each word of the source, -1 if no answer is expected
+  kNext,      // the source's own next word, -1 if no answer is expected
 };
 
 class Generator {
@@ -33,10 +33,10 @@ class Generator {
   virtual AnswerForm form() const = 0;
   virtual std::vector<std::string> words() const = 0;
   virtual std::vector<std::string> labels() const { return words(); }
-  /// Adds to an empty puzzle. What is made for validation (`held_out`) is never made for training,
-  /// where a generator has few enough to repeat itself.
+  /// Fills an empty puzzle. Puzzles made for validation (`held_out`) are never made for training,
+  /// if the generator has so few that they repeat.
   virtual void make(Random& random, bool held_out, Puzzle& puzzle) const = 0;
-  /// Of a source, and of an answer.
+  /// Maximal lengths of a source and of an answer.
   virtual std::int64_t longest() const = 0;
 };
 
@@ -55,13 +55,13 @@ std::unique_ptr<Generator> anomaly_generator(std::int64_t length);
 std::unique_ptr<Generator> induction_generator(std::int64_t length);
 std::unique_ptr<Generator> pronoun_generator(std::int64_t length);
 
-/// One of `items`, each as likely.
+/// One of `items`, with equal probability.
 template <typename T>
 const T& one_of(Random& random, std::span<const T> items) {
   return items[random.below(items.size())];
 }
 
-/// A number below `bound`.
+/// A number in [0, bound).
 inline std::int32_t number_below(Random& random, std::int64_t bound) {
   return static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(bound)));
 }

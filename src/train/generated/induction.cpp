@@ -1,4 +1,4 @@
-// Random words that begin again: what followed a word the first time follows it again.
+// Repeated random words: the word that followed another the first time follows it again.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,8 +22,8 @@ class Induction : public Generator {
   }
   std::int64_t longest() const override { return length_; }
 
-  // Words of one period differ, so that the answer is the only one. The period varies, so that no
-  // fixed distance gives it away.
+  // The words of a period are different, so that the answer is unique. The period varies, so that
+  // no fixed distance gives it away.
   void make(Random& random, bool /*held_out*/, Puzzle& puzzle) const override {
     const std::int64_t period = drawn_period(random, length_, 4);
     std::vector<std::int32_t> left;

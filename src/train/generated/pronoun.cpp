@@ -1,5 +1,5 @@
-// Small stories in which a pronoun has to find its noun: a woman, a man and a thing are named, in
-// any order, and the pronoun's form alone tells which of them it stands for.
+// Small stories in which a pronoun refers to a noun: a woman, a man and a thing are named, in any
+// order, and only the pronoun's form shows which one it means.
 #include <algorithm>
 #include <array>
 
@@ -36,14 +36,14 @@ class Pronouns : public Generator {
 
   AnswerForm form() const override { return AnswerForm::kLabels; }
   std::vector<std::string> words() const override { return words_; }
-  // The nouns are the first words, so a noun's label has its number.
+  // The nouns are the first words, so a noun's label is its number.
   std::vector<std::string> labels() const override {
     return {words_.begin(),
             words_.begin() + std::size(kWomen) + std::size(kMen) + std::size(kThings)};
   }
   std::int64_t longest() const override { return 7 + 6 + 6 * sentences_; }
 
-  // Which pairs of persons meet is held out: no story for validation has a pair of training.
+  // Pairs of persons are held out: no validation story has a pair from training.
   void make(Random& random, bool held_out, Puzzle& puzzle) const override {
     const std::size_t woman = random.below(std::size(kWomen));
     const std::size_t man = (woman + held_offset(random, held_out)) % std::size(kMen);
@@ -68,7 +68,7 @@ class Pronouns : public Generator {
  private:
   static constexpr std::array<std::string_view, 3> kPronouns = {"she", "he", "it"};
 
-  // Of the differences between the two persons' places a quarter is held out.
+  // A quarter of the differences between the two persons' numbers is held out.
   static std::size_t held_offset(Random& random, bool held_out) {
     constexpr std::size_t kHeld = std::size(kMen) / 4;
     return held_out ? random.below(kHeld) : kHeld + random.below(std::size(kMen) - kHeld);

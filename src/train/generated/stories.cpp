@@ -20,7 +20,7 @@ constexpr std::string_view kStoryMen[kNames] = {"John",   "Tom",     "Henry",  "
                                                 "George", "Charles", "Edward", "Robert",
                                                 "James",  "Peter",   "Frank",  "Harry"};
 
-// What a trade does: what `she` or `he` will do, once it is known whose trade it is.
+// What a person of a trade does: the ending after `she` or `he`, once the person is known.
 struct Trade {
   std::string_view name;
   std::array<std::string_view, 3> does;
@@ -62,7 +62,7 @@ struct Person {
   const Trade* trade;
 };
 
-// Of the differences between the names' places a quarter is held out of stories.
+// A quarter of the differences between the names' numbers is held out of stories.
 std::int32_t offset_of(Random& random, bool held_out) {
   constexpr std::int32_t kHeld = kNames / 4;
   return held_out ? number_below(random, kHeld) : kHeld + number_below(random, kNames - kHeld);
@@ -85,7 +85,7 @@ std::string_view pick(Random& random, std::span<const std::string_view> items) {
   return one_of<std::string_view>(random, items);
 }
 
-// The trade stands before the name, so that who looks for a trade has to look at a name.
+// The trade precedes the name, so that finding a trade means finding a name.
 std::string introduced(Random& random, const std::array<Person, 2>& persons) {
   const std::string a = fmt::format("the {} {}", persons[0].trade->name, persons[0].name);
   const std::string b = fmt::format("the {} {}", persons[1].trade->name, persons[1].name);

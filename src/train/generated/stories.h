@@ -1,5 +1,5 @@
-// Short stories in plain English in which names return and pronouns refer, to be read beside other
-// texts: the word behind a pronoun depends on whom it stands for.
+// Short stories in plain English with recurring names and pronouns, for training beside other
+// texts: the word after a pronoun depends on the person it refers to.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace heed {
 
-/// So many, one a line. A woman and a man, each with a trade, meet; what `she` and `he` do is what
-/// their trades do. A quarter of the pairs of names is in none of them.
+/// This many stories, one per line. A woman and a man, each with a trade, meet; `she` and `he` then
+/// do what their trades do. A quarter of the pairs of names never occurs.
 std::string generated_stories(std::uint64_t seed, std::int64_t count);
 
 /// A person's noun phrase without its article, "baker Mary": bytes [begin, end) of the text.
@@ -18,15 +18,15 @@ struct NounPhrase {
   std::size_t end = 0;
 };
 
-/// A sentence with a pronoun and two candidates of whom one fits.
+/// A sentence with a pronoun and two candidates, one of which fits.
 struct PronounSentence {
   std::string text;         // ends with the pronoun
-  std::size_t pronoun = 0;  // where that begins, in bytes
-  NounPhrase noun = {};     // what it stands for
+  std::size_t pronoun = 0;  // its beginning, in bytes
+  NounPhrase noun = {};     // the noun it refers to
   NounPhrase other = {};    // the other person
 };
 
-/// With pairs of names that no generated story has.
+/// With pairs of names that no generated story contains.
 std::vector<PronounSentence> pronoun_sentences(std::uint64_t seed, std::int64_t count);
 
 }  // namespace heed

@@ -1,5 +1,5 @@
-// Every mask against its own truth. A new mask is added to `every_mask` and is checked alone and in
-// compositions.
+// Compares every mask with its definition. A new mask is added to `every_mask` and is then tested
+// alone and in compositions.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -22,7 +22,7 @@ Tensor blocks_kept(const Shape& shape, unsigned seed) {
   return kept;
 }
 
-// Runs of equal numbers, rising by 0 or 1 but for one step back.
+// Runs of equal numbers, each increasing by 0 or 1, except one step back.
 Tensor runs(const Shape& shape, std::int64_t length) {
   Tensor ids = Tensor::empty(shape, DType::kI32);
   for (std::int64_t i = 0; i < ids.element_count(); ++i)

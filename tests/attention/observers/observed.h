@@ -1,4 +1,4 @@
-// What the tests of observers share: a problem whose whole matrix is known.
+// Shared by the tests of observers: a problem whose whole matrix is known.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
-// An answer that comes line by line, each line an object: what is written while the model writes it.
+// An answer that arrives line by line, each line an object: sent while the model generates.
 import {answer, ApiError, kApi} from '../transport/ask';
 import type {Requests} from '../transport/requests';
 
-/** Calls `take` for each line as it comes; ends early, and quietly, when it is told to. */
+/** Calls `take` for each line as it arrives; ends early without an error if aborted. */
 export function readLines<Line>(requests: Requests, path: string, signal: AbortSignal, take: (line: Line) => void): Promise<void> {
   return requests.notQuietUntil(read(requests, path, signal, take));
 }

@@ -1,21 +1,21 @@
-// The one way from a question to what is drawn: a late answer to another question never gets here.
+// The only way from a question to its drawing: late answers to other questions are dropped here.
 
-/** A question with one answer: its name, the answer where it is at hand, and how to ask. */
+/** A question with one answer: its name, the answer if it is already available, and how to request it. */
 export interface Question<Value> {
   name: string;
   now(): Value | undefined;
   get(lane: string): Promise<Value>;
 }
 
-/** `stale`: the answer to the question before, for the moment in which the new one is on its way. */
+/** `stale`: the previous question's answer, while the new one loads. */
 export type Data<Value> =
   | {state: 'loading'}
   | {state: 'error'; error: Error}
   | {state: 'stale'; value: Value}
   | {state: 'value'; value: Value};
 
-const kStaleMilliseconds = 150;  // then nothing is drawn rather than what was asked before
-const kRestMilliseconds = 80;    // of a pointer: what it passes is not asked for
+const kStaleMilliseconds = 150;  // then nothing is drawn, instead of the previous answer
+const kRestMilliseconds = 80;    // the pointer must rest this long: places it only passes are not requested
 const kLoading = {state: 'loading'} as const;
 
 /** A place of the page that shows the answer to one question at a time. */
@@ -25,7 +25,7 @@ export class Slot<Value> {
   private late: ReturnType<typeof setTimeout> | undefined;
   private resting: ReturnType<typeof setTimeout> | undefined;
 
-  /** `changed` is called when `show` of the same question would say something new. */
+  /** Calls `changed` when `show` would give something new for the same question. */
   constructor(private readonly lane: string, private readonly changed: () => void) {}
 
   /** What is known of the question now; asks where it is another than before. Null: there is none.
@@ -41,7 +41,7 @@ export class Slot<Value> {
     return this.data;
   }
 
-  /** Forgets the question: what is on its way is not drawn. */
+  /** Drops the question: a running answer will not be drawn. */
   stop(): void { this.settle(null, kLoading); }
 
   private settle(name: string | null, data: Data<Value>): void {
@@ -71,12 +71,12 @@ export class Slot<Value> {
   }
 }
 
-/** What may be drawn for the moment: the answer, or the one before it. */
+/** The answer to draw now: the current one, or the previous one. */
 export function latest<Value>(data: Data<Value> | null): Value | null {
   return data?.state === 'value' || data?.state === 'stale' ? data.value : null;
 }
 
-/** The answer where it is the answer to the question; null while it is on its way, and where it failed. */
+/** The answer, if it belongs to the question; null while it loads and if it failed. */
 export function valueOf<Value>(data: Data<Value> | null): Value | null {
   return data?.state === 'value' ? data.value : null;
 }

@@ -1,4 +1,4 @@
-// Backgrounds, borders and outlines of an element, as a browser paints them: on whole pixels.
+// Backgrounds, borders and outlines of an element, painted on whole pixels like in a browser.
 import {attributes, colour, painted} from './paint';
 
 export interface Box { left: number; top: number; right: number; bottom: number }
@@ -49,7 +49,7 @@ function outline(style: CSSStyleDeclaration, box: Box): string {
   })}/>\n`;
 }
 
-/** `behind`: the colour that is there already. */
+/** `behind`: the colour below. */
 export function decorations(element: Element, style: CSSStyleDeclaration, behind: string): string {
   const rects = [...element.getClientRects()];
   const background = colour(style.backgroundColor);

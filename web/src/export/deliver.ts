@@ -1,4 +1,4 @@
-// For the command line: draws the one view that it has ordered and hands it over.
+// For the command line: draws the ordered view and delivers it.
 import type {Picture} from '../answers';
 import type {Page} from '../panel';
 import {kApi} from '../transport/ask';

@@ -1,8 +1,8 @@
-// A link that somebody else can open: the address with the model and the text.
+// A link for other people: the address with the model and the text.
 import {format, kMostLinked} from '../address';
 import type {Page} from '../panel';
 
-/** Why there is none, in a sentence; else null. */
+/** A sentence why there is none; else null. */
 export function whyNoLink({api: {info}}: Page): string | null {
   if (info.edits !== undefined) return 'a link does not hold edits: save html instead';
   const second = info.pair ?? info.target ?? '';
@@ -13,7 +13,7 @@ export function whyNoLink({api: {info}}: Page): string | null {
   return null;
 }
 
-/** The address of the view, of the model and its text. */
+/** The address of the view, with the model and its text. */
 export function linkOf({api: {info}, store: {chosen}}: Page): string {
   return `#${format({...chosen, model: info.model, text: info.text, second: info.pair ?? info.target ?? ''})}`;
 }

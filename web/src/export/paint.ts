@@ -1,4 +1,4 @@
-// What SVG text and attributes are made of: numbers, colours, escaping.
+// Parts of SVG text and attributes: numbers, colours, escaping.
 
 export interface Colour { hex: string; alpha: number }
 
@@ -16,7 +16,7 @@ export function colour(computed: string): Colour {
   return {hex: `#${channels.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`, alpha: parts[3] ?? 1};
 }
 
-// What XML 1.0 cannot hold.
+// Characters that XML 1.0 forbids.
 const kForbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 export function escape(text: string): string {

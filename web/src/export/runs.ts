@@ -1,4 +1,4 @@
-// Text as it stands on the page: one run a line of each text node, with what an ellipsis leaves of it.
+// The page's text: one run per line of each text node, shortened where it has an ellipsis.
 import {graphemes, isShaped, shortened} from '../graphemes';
 import type {Box} from './boxes';
 import {boxOf} from './boxes';
@@ -12,7 +12,7 @@ export function fontOf(style: CSSStyleDeclaration): string {
   return `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
 }
 
-/** How far the line of text stands below the top of its box; browsers round it. */
+/** The distance of the text's line from the top of its box; browsers round it. */
 function ascent(style: CSSStyleDeclaration): number {
   kMeasure.font = fontOf(style);
   return Math.round(kMeasure.measureText('x').fontBoundingBoxAscent);
@@ -29,7 +29,7 @@ function isNextTo(a: Box, b: Box): boolean {
   return Math.abs(a.top - b.top) < 1 && (Math.abs(a.right - b.left) < 1 || Math.abs(b.right - a.left) < 1);
 }
 
-/** Of a node on several lines, or with several directions of writing: what stands together. */
+/** Splits a node with several lines or writing directions into contiguous parts. */
 function pieces(node: Text, begin: number, end: number): Run[] {
   const runs: Run[] = [];
   let last: Box | null = null;
@@ -37,7 +37,7 @@ function pieces(node: Text, begin: number, end: number): Run[] {
   for (const character of graphemes(node.data.slice(begin, end))) {
     const rect = rangeOf(node, at, at + character.length).getClientRects()[0];
     at += character.length;
-    if (!rect) continue;  // a space that the end of a line swallowed
+    if (!rect) continue;  // a space removed at the end of a line
     const box = boxOf(rect);
     const run = runs.at(-1);
     if (run && last && isNextTo(last, box)) {
@@ -64,7 +64,7 @@ function runsOf(node: Text, style: CSSStyleDeclaration): Run[] {
   return found.map(({text, box}) => ({text: (collapse ? text.replace(/\s+/g, ' ') : text).trimEnd(), box}));
 }
 
-/** Between which edges a line stands that ends with an ellipsis, and whether that has been written. */
+/** The edges of a line that ends with an ellipsis, and whether it has been written. */
 export interface Cut { left: number; right: number; written: boolean }
 
 /** As many characters as fit before the ellipsis. */
@@ -80,10 +80,10 @@ function beforeCut(run: Run, style: CSSStyleDeclaration, cut: Cut): Run | null {
   return {text, box: {...run.box, ...isLeftwards ? {left: run.box.right - width} : {right: run.box.left + width}}};
 }
 
-/** What is written on the root is not repeated. */
+/** Properties of the root are not repeated. */
 export const kRootText = {family: 'Inter, system-ui, sans-serif', size: '13px', weight: '400'};
 
-/** The edge of a run that stays where it is when another font makes the run shorter or longer. */
+/** The edge of a run that is fixed if another font changes the run's length. */
 function anchorOf(style: CSSStyleDeclaration, {left, right}: Box): Record<string, number | string | null> {
   if (style.textAlign === 'right' || style.textAlign === 'end') return {x: right, 'text-anchor': 'end'};
   const isCentred = style.textAlign === 'center' || new DOMMatrix(style.transform).m41 !== 0;  // moved by half its width
@@ -91,7 +91,7 @@ function anchorOf(style: CSSStyleDeclaration, {left, right}: Box): Record<string
   return style.direction === 'rtl' ? {x: right, direction: 'rtl'} : {x: left};
 }
 
-/** One line that is not on the page, as much of it as fits. */
+/** One line outside the page, cut to fit. */
 export function drawLine(line: string, {x, y, width}: {x: number; y: number; width: number}, size: number, fill: string): string {
   kMeasure.font = `${kRootText.weight} ${size}px ${kRootText.family}`;
   const wide = (each: string) => kMeasure.measureText(each).width;

@@ -1,4 +1,4 @@
-// Saves what is shown: as a picture, or as one file that is the page itself.
+// Saves the view, as a picture or as one file with the page itself.
 import {format as addressOf} from '../address';
 import {graphemes} from '../graphemes';
 import type {Page} from '../panel';
@@ -32,7 +32,7 @@ async function rasterised({svg, width, height}: Picture): Promise<Blob> {
   }
 }
 
-const kExcerpt = 300;  // characters of a text: more than a line has
+const kExcerpt = 300;  // characters of a text: more than a line shows
 
 /** `gpt2, L1.H3, row \u201cball\u201d 60, column \u201cred\u201d 58`, and how the text begins. */
 function captionOf({api: {info}, side, store: {now}, compared}: Page): string[] {

@@ -1,11 +1,11 @@
-// Waits until the page shows all that it will show.
+// Waits until the page is completely drawn.
 import type {Page} from '../panel';
 
-const kQuietFrames = 3;  // an answer is drawn in the next frame, and what is drawn may ask again
+const kQuietFrames = 3;  // an answer is drawn in the next frame, and its drawing may ask again
 
 const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
 
-/** Scores that the view shows of all heads, and B of a comparison, come by events and passes of their own. */
+/** The view's scores of all heads, and B of a comparison, arrive by separate events and passes. */
 function isWhole({api, store: {now}, compared}: Page): boolean {
   if (api.error) return true;
   const {done, of} = api.scored;

@@ -1,4 +1,4 @@
-// The page's own SVG, with what its style sheet says written into it; canvases as pictures.
+// The page's SVG, with the rules of its style sheet written into it; canvases as pictures.
 import type {Box} from './boxes';
 import {attributes, escape, painted} from './paint';
 

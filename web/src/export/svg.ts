@@ -1,4 +1,4 @@
-// The page as it is drawn, as one SVG that stands by itself: text, boxes, arcs, and canvases as pictures.
+// The drawn page as one self-contained SVG: text, boxes, arcs, and canvases as pictures.
 import type {Box} from './boxes';
 import {boxOf, decorations, snapped} from './boxes';
 import {attributes, colour, escape, number} from './paint';
@@ -6,10 +6,10 @@ import type {Cut} from './runs';
 import {drawLine, drawText, kRootText} from './runs';
 import {drawPicture, drawShapes} from './shapes';
 
-/** What is for the reader of the page alone; `data-unsaved` marks more of it. */
+/** Parts only for readers of the page; `data-unsaved` marks further ones. */
 const kLeftOut = '[data-unsaved], .spoken, .notice, dialog, noscript, script, style';
 
-/** What changes a part and says nothing in a figure: switches with their names, menus, fields. */
+/** Controls, which are meaningless in a figure: switches with their names, menus, fields. */
 const kControls = '.choice, .quiet:has(+ .choice), .menu, label:has(.menu), input, textarea';
 
 /** Positioned elements are painted over the others around them, by z-index. */
@@ -28,7 +28,7 @@ function meet(a: Box, b: Box): Box {
   };
 }
 
-/** What shows of an element's content; one that hides by width alone hides nothing above and below. */
+/** The visible part of an element's content; an element clipped only in width hides nothing above and below. */
 function windowOf(style: CSSStyleDeclaration, own: Box): Box {
   const window = snapped(own);
   const margin = (overflow: string) =>
@@ -42,12 +42,12 @@ class Drawing {
 
   constructor(private readonly leftOut: string) {}
 
-  /** The element and all in it, in the order in which a browser paints them. */
+  /** The element and its descendants, in painting order. */
   element(element: Element, around: Around): string {
     const style = getComputedStyle(element);
     if (style.display === 'none' || style.visibility !== 'visible' || element.matches(this.leftOut)) return '';
     const own = boxOf(element.getBoundingClientRect());
-    // What is placed by hand may stand over another's marks, so that its own ground shows.
+    // Positioned elements may cover other marks, so their background is drawn.
     const behind = style.position === 'absolute' ? '' : around.behind;
     let drawn = decorations(element, style, behind) + this.content(element, style, own, around);
     if (drawn && style.opacity !== '1') drawn = `<g opacity="${style.opacity}">\n${drawn}</g>\n`;
@@ -96,29 +96,29 @@ class Drawing {
 
 export interface Picture { svg: string; width: number; height: number }
 
-const kMargin = 16;  // of a part that is drawn alone: ticks and numbers may stand beside it
+const kMargin = 16;  // around a part drawn alone: ticks and numbers may be beside it
 
-/** What `--panel` calls a part of the page. */
+/** The name of a part of the page for `--panel`. */
 function nameOf(part: Element): string { return part.getAttribute('aria-label')!.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-'); }
 
 function partsOf(root: HTMLElement): Element[] {
   return [...root.querySelectorAll('section[aria-label]')].filter((part) => part.getBoundingClientRect().height > 0);
 }
 
-/** What can be drawn alone. */
+/** The parts that can be drawn alone. */
 export function panelNames(root: HTMLElement): string[] { return [...new Set(partsOf(root).map(nameOf))]; }
 
-/** The panel that was asked for is none of the view's. */
+/** The requested panel is not part of the view. */
 export class NoPanel extends Error {}
 
-/** The part of the view with that name; an error lists those that there are. */
+/** The part of the view with that name; the error lists the available ones. */
 function partOf(root: HTMLElement, name: string): Element {
   const found = partsOf(root).find((part) => nameOf(part) === name);
   if (found) return found;
   throw new NoPanel(`this view has no panel ${name}, expected one of ${panelNames(root).join(', ')}`);
 }
 
-/** What the marks of a part take: labels stand out at its sides, and under them may be room that its neighbours made. */
+/** The extent of a part's marks: labels extend beyond its sides, and below may be room that its neighbours made. */
 function extentOf(part: Element, leftOut: string, {left, top, right, bottom}: Box): Box {
   const hasMarks = (each: Element) => each instanceof HTMLCanvasElement || (each instanceof SVGElement && !(each instanceof SVGSVGElement))
     || [...each.childNodes].some((node) => node instanceof Text && node.data.trim() !== '');

@@ -1,6 +1,6 @@
-// Stands in a document beside saved pages in frames, which cannot see it: tells each of them whether the
-// document is light or dark, when it asks and whenever that changes. Outputs bring it as often as there are
-// any; the first one does it for all. Each closes the table that stands open where no script runs.
+// Runs in a document that has saved pages in frames, which cannot see it: sends each frame whether the document is
+// light or dark, on request and on every change. Every output contains this script; the first one works for all. Each
+// closes its table, which is open if no script runs.
 import {kAsk} from '../snapshot/frame';
 import {followTheme, hostTheme} from './theme';
 

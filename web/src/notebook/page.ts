@@ -1,4 +1,4 @@
-// One live page in a notebook: in an element of its own, with a transport over the widget's messages.
+// One live page in a notebook: in its own element, with a transport over the widget's messages.
 import {html} from '../dom';
 import {mount} from '../mount';
 import type {Mounted} from '../shell/page';
@@ -6,7 +6,7 @@ import type {Channel} from '../transport/notebook';
 import {NotebookTransport} from '../transport/notebook';
 import {followTheme, hostTheme} from './theme';
 
-/** As much of a widget's model as the page needs. */
+/** The part of a widget's model needed by the page. */
 export interface Model extends Omit<Channel, 'on' | 'off'> {
   on: Channel['on'] & ((event: string, listener: () => void) => void);
   off: Channel['off'] & ((event: string, listener: () => void) => void);
@@ -16,9 +16,9 @@ export interface Model extends Omit<Channel, 'on' | 'off'> {
   widget_manager?: {kernel?: {status?: string} | null};
 }
 
-let isTelling = false;  // a view tells where it is: the other views of the widget stay where they are
+let isTelling = false;  // a view sends its address: the other views of the widget do not move
 
-const kHeight = '780px';  // what a first look should find within it
+const kHeight = '780px';  // enough for a first look
 
 export class NotebookPage {
   private readonly root = html('div', {tabindex: '-1', 'data-lm-suppress-shortcuts': 'true'});
@@ -31,7 +31,7 @@ export class NotebookPage {
   constructor(container: HTMLElement, private readonly model: Model, address: string) {
     this.address = address;
     this.root.style.setProperty('--heed-height', kHeight);
-    this.root.style.outline = 'none';  // what has the focus in it is framed
+    this.root.style.outline = 'none';  // the focused element inside has its own frame
     container.append(this.root);
     this.keepKeys();
     this.transport = new NotebookTransport(model);
@@ -50,7 +50,7 @@ export class NotebookPage {
     this.root.remove();
   }
 
-  /** A page that was clicked hears the keys, and the notebook does not; elsewhere the notebook hears all of them. */
+  /** A clicked page receives the keys instead of the notebook; otherwise the notebook receives all keys. */
   private keepKeys(): void {
     this.root.addEventListener('pointerdown', () => {
       if (!this.root.contains(document.activeElement)) this.root.focus({preventScroll: true});

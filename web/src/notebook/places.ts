@@ -1,11 +1,11 @@
-// Where the live page of a widget stands in a notebook: in each output whose html names the widget. Such an
-// output holds the saved page, which is shown again when there is nobody left to answer the live one.
+// Where a widget's live page appears in a notebook: in each output whose html names the widget. The output contains the
+// saved page, which is shown again when no kernel answers the live one.
 import {html} from '../dom';
 import type {Model} from './page';
 import {NotebookPage} from './page';
 
-const kGoneMilliseconds = 60_000;  // notebooks take outputs that are scrolled away out of the document, and put them back
-const kLookMilliseconds = 2_000;   // between looks at the kernel
+const kGoneMilliseconds = 60_000;  // notebooks remove outputs that are scrolled out of sight from the document, and insert them again
+const kLookMilliseconds = 2_000;   // between checks of the kernel
 const kHostStyle = 'jp-RenderedHTMLCommon';  // the notebook's style of lists, tables and headings
 const kLost = 'The kernel that answered this page has stopped. Run the cell again to see the live page.';
 
@@ -73,11 +73,11 @@ export class Places {
   }
 }
 
-/** A kernel that was killed closes nothing. */
+/** A killed kernel sends no close message. */
 function isDead({widget_manager: manager}: Model): boolean {
   try {
     return manager?.kernel?.status === 'dead';
-  } catch {  // JupyterLab's manager has no session any more
+  } catch {  // JupyterLab's manager no longer has a session
     return true;
   }
 }

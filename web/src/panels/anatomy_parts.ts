@@ -1,13 +1,13 @@
-// How the steps of a head are drawn: numbers in cells, and dots whose area is a number.
+// How the steps of a head are drawn: numbers in cells, and dots with areas proportional to numbers.
 import {html, svg} from '../dom';
 import {scored} from '../format';
 import {graphemes} from '../graphemes';
 
 export interface Marks { row: number; key: number; choose: (row: number, key: number) => void }
 
-const kNumbered = 8;    // columns up to which cells have their numbers
-const kFull = 0.98;     // of the numbers are drawn by their size, larger ones alike
-const kColumns = 64;    // drawn at most: wider rows show the largest of each block
+const kNumbered = 8;    // cells show numbers up to this many columns
+const kFull = 0.98;     // share of the numbers drawn by size; larger ones all look the same
+const kColumns = 64;    // at most: wider rows show the largest number of each block
 
 /** Blocks of a wide row, each by its number furthest from zero. */
 export function pooled(row: number[]): number[] {
@@ -17,7 +17,7 @@ export function pooled(row: number[]): number[] {
     row.slice(at * block, (at + 1) * block).reduce((most, value) => Math.abs(value) > Math.abs(most) ? value : most, 0));
 }
 
-/** What is drawn as full: of many numbers a few that stand far out do not make the others pale. */
+/** The value drawn at full strength, so that a few outliers do not make the other numbers pale. */
 function fullOf(rows: number[][]): number {
   const sizes = rows.flat().map(Math.abs).sort((a, b) => a - b);
   return Math.max(1e-9, sizes[Math.floor(kFull * (sizes.length - 1))] ?? 0);
@@ -49,8 +49,8 @@ export function cells(rows: number[][], names: string[], framed: number[], digit
   }));
 }
 
-const kLetter = 6.4;    // px of a digit
-const [kCell, kRoom, kHeight] = [23, 272, 256];  // px of a cell at most, of all beside and above each other
+const kLetter = 6.4;    // px per digit
+const [kCell, kRoom, kHeight] = [23, 272, 256];  // px of a cell at most, and of all cells side by side and one above the other
 
 /** Dots by area, open where negative, a dash where masked; under them the row's numbers. */
 export function dots(values: (number | null)[][], names: {rows: string[]; keys: string[]}, largest: number, marks: Marks, write: (value: number, isOwn: boolean) => string): Element {

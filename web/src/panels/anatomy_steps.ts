@@ -1,4 +1,4 @@
-// The steps of a head from Q, K and V on, with settings that may be others than the model's.
+// The steps of a head from Q, K and V on, with settings that may differ from the model's.
 import type {Anatomy} from '../answers';
 
 export const kSimilarities = ['dot', 'cosine', 'distance', 'gaussian'] as const;
@@ -6,7 +6,7 @@ export const kNormalisers = ['softmax', 'linear', 'sigmoid'] as const;
 
 export interface Settings {
   scaled: boolean;
-  factor: number;     // of the scores: 100 saturates the softmax
+  factor: number;     // factor of the scores: 100 saturates the softmax
   masked: boolean;
   similarity: (typeof kSimilarities)[number];
   normaliser: (typeof kNormalisers)[number];
@@ -18,7 +18,7 @@ export interface Steps {
   scores: number[][];
   scaled: (number | null)[][];  // null: masked
   weights: number[][];
-  values: number[][];           // of the row: each key's value, weighted
+  values: number[][];           // of the row: each key's weighted value
   output: number[];
   lse: number;                  // of the row
   isWhole: boolean;             // the weights are over all keys of the text

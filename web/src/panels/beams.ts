@@ -1,4 +1,4 @@
-// What an encoder-decoder would write: the texts of a beam search, the highest score first.
+// The output of an encoder-decoder: the texts of a beam search, highest score first.
 import type {Beams} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {choice, html} from '../dom';

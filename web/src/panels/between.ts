@@ -1,4 +1,4 @@
-// Who attends to whom between two texts: those who ask, those who are read, and all arcs between them.
+// Attention between two texts: the querying tokens, the tokens read, and all arcs between them.
 import type {Edge} from '../arcs';
 import type {Between} from '../between';
 import {BetweenData, blockInSight} from '../between';
@@ -19,9 +19,9 @@ import {drawArcs, inLane} from './edge_arcs';
 import {replaceWithFocus} from './edge_rows';
 import {Together} from './together';
 
-const kLeastHeight = 24;  // of a row: a target's
+const kLeastHeight = 24;  // per row: a touch target
 const kMostHeight = 60;
-const kColumns = [0.43, 0.74] as const;        // of the width: those who ask end, those who are read begin
+const kColumns = [0.43, 0.74] as const;        // share of the width where the queries end and the keys begin
 const kNarrowColumns = [0.36, 0.64] as const;
 const kApart = 6;         // px between an arc and its token
 
@@ -41,7 +41,7 @@ class BetweenPanel implements Panel {
   private readonly drawing = new Frame(() => this.draw());
   private revealed = '';
   private pinned = '';
-  private walked: number | null = null;  // the query that the arrow keys led out of the window to, until another is pinned
+  private walked: number | null = null;  // the query outside the window reached by the arrow keys, until another is pinned
   private block: Block;
   private found = new Map<string, Between>();
 
@@ -112,7 +112,7 @@ class BetweenPanel implements Panel {
     this.reveal(above, height);
   }
 
-  /** Brings what was pinned into sight, once: then the reader scrolls. */
+  /** Scrolls the pinned token into view once; afterwards the reader scrolls. */
   private reveal(above: (span: Span) => number, height: number): void {
     if (this.pinned === this.revealed) return;
     this.revealed = this.pinned;
@@ -165,7 +165,7 @@ class BetweenPanel implements Panel {
 
   private pin(key: number): void {
     const {store} = this.page;
-    if (store.pinnedQuery === null && store.pinnedKey !== null) store.set({query: key, range: null});  // another column
+    if (store.pinnedQuery === null && store.pinnedKey !== null) store.set({query: key, range: null});  // the other column
     else store.set({query: store.pinnedQuery ?? this.block.queries.first, key, range: null});
   }
 
@@ -193,7 +193,7 @@ class BetweenPanel implements Panel {
     });
   }
 
-  /** While a token alone is pointed at, what is not of it steps back. */
+  /** While only a token is hovered, other parts are faded. */
   private isAside({query}: Edge): boolean {
     const {hover} = this.page.store;
     return hover.query !== null && hover.key === null && query !== hover.query;

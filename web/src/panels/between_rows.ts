@@ -1,4 +1,4 @@
-// The rows of both columns between two texts: a share and who asks, who is read and what that gets in the mean.
+// The rows of both columns between two texts: a share and the query; the key and its mean weight.
 import {button, html} from '../dom';
 import {shortWeight, weight} from '../format';
 import type {Page} from '../panel';
@@ -9,7 +9,7 @@ import type {Token} from '../transport/api';
 import {writtenAt} from '../written';
 import type {RowState} from './edge_rows';
 
-/** What stands over the columns. */
+/** The headings above the columns. */
 export interface BetweenNames { share: string; asks: string; read: string; mean: string }
 
 /** `rows`: how many are drawn. */
@@ -22,7 +22,7 @@ export function namesOf({side, store}: Page, rows: number): BetweenNames {
   return {share: `to ${to}`, asks: `${from}, asks`, read: `${to}, is read`, mean: isWhole ? `mean of ${from}` : mean};
 }
 
-/** Two digits, but of a mean that these would hide. */
+/** Two digits, or more for a mean that two would hide. */
 function meanText(mean: number): string { return mean < 0.005 ? weight(mean) : shortWeight(mean); }
 
 function bar(): HTMLElement { return html('span', {class: 'share-room'}, html('span', {class: 'share-bar'})); }
@@ -31,7 +31,7 @@ function stateClass({pinned, hovered}: RowState): string { return pinned ? ' pin
 
 function tokenClass({special}: Token): string { return special ? 'asker-token special' : 'asker-token'; }
 
-/** Between the texts of a pair how much of the row goes there; of what is written, what, and how likely that was. */
+/** Between the texts of a pair, the row's share; for output tokens, the token and its probability. */
 export function askerRow(
   page: Page, query: number, share: number | null, isStop: boolean, names: BetweenNames, arrived: () => void
 ): HTMLElement {
@@ -49,7 +49,7 @@ export function askerRow(
   written && html('span', {class: 'written-token'}, written.name),
   html('span', {class: 'share-value'}, names.share === '' ? '' : number),
   html('span', {class: tokenClass(token)}, plain(token)));
-  row.style.setProperty('--share', String(Math.min(1, Math.abs(value ?? 0))));  // the row's own, for a row of the same text stays
+  row.style.setProperty('--share', String(Math.min(1, Math.abs(value ?? 0))));  // the row's own share, because a row of the same text is kept
   return row;
 }
 

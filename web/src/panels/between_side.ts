@@ -1,4 +1,4 @@
-// Beside a filter for pairs: the largest weights from word to word, and where the rows of the text look.
+// Beside a filter for pairs: the largest weights between words, and where the rows of the text look.
 import type {Edge} from '../arcs';
 import {Slot, valueOf} from '../data/slot';
 import {html, say} from '../dom';
@@ -60,7 +60,7 @@ export const betweenSide: MakePanel = (container, page): Panel => {
       ? api.looks(primary(store.now), queries.first, queries.end, `${pair}`, () => new LooksReader(side, pair)) : null;
     const found = valueOf(slot.show(asked));
     if (found && found !== drawn) draw(drawn = found);
-    // The pointer changes classes alone: all else is as it was read.
+    // The pointer only changes classes: everything else is as it was read.
     for (const [at, mark] of marks.entries()) {
       const edge = drawn!.edges[at]!;
       mark(edge.query === store.query && edge.key === store.key);

@@ -1,4 +1,4 @@
-// Small multiples between two texts: a drawing a head, all at the same scale.
+// Small multiples between two texts: one drawing per head, all at the same scale.
 import type {Between} from '../between';
 import {pairShare} from '../between';
 import {button, html, svg} from '../dom';
@@ -15,9 +15,9 @@ import {drawArcs} from './edge_arcs';
 
 const kPitch = 20;
 const kLowPitch = 18;  // below the lines of a comparison
-const kMostRows = 24;   // a longer text is cut in a small drawing
+const kMostRows = 24;   // a small drawing shows only a part of a longer text
 const kWidth = 230;
-const kNames = 62;      // px of the tokens of one side
+const kNames = 62;      // px for the tokens of one side
 const kLetters = 9;
 
 function cut({first, end}: Span): Span { return {first, end: Math.min(end, first + kMostRows)}; }
@@ -34,7 +34,7 @@ export class BetweenSmall {
 
   constructor(private readonly page: Page) {}
 
-  /** `name`: what stands over a head's drawing. */
+  /** `name`: the title above a head's drawing. */
   draw(block: Block, places: Place[], found: Map<string, Between>, name: (place: Place) => string): void {
     const now = [nameOf(primary(this.page.store.now)), ...places.flatMap((place) => [name(place), this.share(place), found.get(nameOf(place))])];
     if (now.length === this.drawn.length && now.every((each, at) => each === this.drawn[at])) return;
@@ -68,7 +68,7 @@ export class BetweenSmall {
       html('div', {class: 'small-sheet'}, names, arcs));
   }
 
-  /** As on its chip, of all rows, however many are drawn. */
+  /** The same as on its chip: over all rows, not only the drawn ones. */
   private share(place: Place): string {
     const share = this.page.side.split === null ? undefined : pairShare(this.page, place);
     return share === undefined ? '' : shortWeight(share);

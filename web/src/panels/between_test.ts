@@ -1,4 +1,4 @@
-// Beside a cross-attention: what hiding each source token does to the word that is written, by a run of the model.
+// Beside a cross-attention: the effect of hiding each source token on the generated word, by running the model.
 import type {FlowTest} from '../answers';
 import type {Line} from '../arcs';
 import {latest, Slot, valueOf} from '../data/slot';
@@ -10,8 +10,8 @@ import {headName, primary} from '../panel';
 import {isolated, plain} from '../tokens';
 import {effectsName} from './flow_page';
 
-const kMost = 16;   // source tokens: of a longer text Flow has those that do most
-const kMoved = 3;   // a probability that changed by more than this part of it is marked
+const kMost = 16;   // source tokens: for a longer text, Flow shows those with the largest effect
+const kMoved = 3;   // a probability that changed by more than this factor is marked
 
 export const betweenTest: MakePanel = (container, page): Panel => {
   const {api, side, store} = page;
@@ -29,7 +29,7 @@ export const betweenTest: MakePanel = (container, page): Panel => {
     const isThere = side.stack === 'cross' && query !== null && side.keys.length <= kMost && answersRuns(api.model, 'look') && api.hasWeights && !page.stage.isStacked;
     container.hidden = !isThere;
     const asked = test.show(isThere ? api.ask<FlowTest>(effectsName(page)) : null);
-    if (asked?.state === 'error') container.hidden = true;  // a saved page holds one word's
+    if (asked?.state === 'error') container.hidden = true;  // a saved page has only one word's
     const found = latest(asked);
     const weights = valueOf(line.show(isThere ? api.line(primary(store.now), query, query + 1, false) : null))?.weights;
     if (!isThere || !found?.word) return;

@@ -1,4 +1,4 @@
-// What the model would go on with behind each of the likeliest words, written while one looks.
+// How the model would continue after each of the likeliest words, generated while it is shown.
 import type {BranchEnd, BranchToken, Next} from '../answers';
 import {readLines, sessionPath} from '../data/lines';
 import {latest, Slot} from '../data/slot';
@@ -10,8 +10,8 @@ import type {WordsPage} from './words_page';
 import {goOn, positionOf, wordsStack} from './words_page';
 import {nextName} from './words_next';
 
-const kFirst = 4;    // branches that are written unasked
-const kMost = 27;    // tokens of each
+const kFirst = 4;    // branches generated unasked
+const kMost = 27;    // tokens per branch
 
 interface Branch { tokens: BranchToken[]; end: BranchEnd | null; error: string; stop: AbortController }
 
@@ -34,7 +34,7 @@ export class Branches implements Panel {
     for (const {stop} of this.known.values()) stop.abort();
   }
 
-  /** Another word first. */
+  /** Puts another word first. */
   take(id: number): void {
     const {state} = this.page;
     const position = positionOf(this.page);

@@ -1,4 +1,4 @@
-// Over the view: what is compared, what changed most, and which side is drawn.
+// Above the view: the compared sides, the largest changes, and which side is drawn.
 import type {ChangedHead, Changes, Words} from '../answers';
 import type {Comparison} from '../comparison';
 import {noDifference, ownName} from '../comparison';
@@ -19,16 +19,16 @@ import {CompareForm, group, link} from './compare_form';
 import {kPaleText} from './matrix_scale';
 import {wordsStack} from './words_page';
 
-const kWords = 3;      // of the next ones, in short
-const kHeads = 6;      // of those that changed most
+const kWords = 3;      // next words shown briefly
+const kHeads = 6;      // most changed heads
 const kLayers = 4;
-const kOfOneHead: string[] = ['look', 'matrix'];  // views that are empty where their head does not change
-const kLeast = 0.0005;  // a change below it is written as none
+const kOfOneHead: string[] = ['look', 'matrix'];  // views that are empty if their head does not change
+const kLeast = 0.0005;  // smaller changes are shown as none
 
 /** The key `c`: from A to B to their difference. */
 export function showAfter({show}: Selection): Show { return kShows[(kShows.indexOf(show) + 1) % kShows.length]!; }
 
-/** From what B has more to what A has more. */
+/** From the largest excess of B to the largest excess of A. */
 function ramp(): HTMLCanvasElement {
   const canvas = html('canvas', {class: 'compare-ramp', width: 65, height: 1, role: 'img', 'aria-label': 'orange: B has more, blue: A has more'});
   const context = canvas.getContext('2d')!;
@@ -93,7 +93,7 @@ export class CompareBar implements Panel {
     this.comparison.formAt = this.isOpen ? null : this.page.store.now.versus;
     this.update();
     if (this.isOpen) this.form.element.querySelector<HTMLElement>('button, input')?.focus();
-    this.page.store.set({}, {replace: true, fresh: this.page.store.isFresh});  // what stands under it makes room
+    this.page.store.set({}, {replace: true, fresh: this.page.store.isFresh});  // the parts below it make room
   }
 
   /** Back to A alone. */
@@ -135,7 +135,7 @@ export class CompareBar implements Panel {
     return api.isDifference && !viewOf(now.view).differs ? '. This view shows A; B alone shows B' : '';
   }
 
-  /** What it does to the loss, as Heads writes it. */
+  /** Its effect on the loss, formatted as in Heads. */
   private sayLoss(): void {
     const {compared} = this.comparison;
     const can = compared && compared.a !== compared.b && compared.unlike === '' && compared.a.hasWeights && viewOf('words').needs(compared.a.model) && !isSaved(compared.b.model);
@@ -145,7 +145,7 @@ export class CompareBar implements Panel {
     say(this.loss, `loss ${nats(b.nats - a.nats)} nats per token (${fixed(a.nats, 3)} \u2192 ${fixed(b.nats, 3)})`);
   }
 
-  /** What it does to the next word. */
+  /** Its effect on the next word. */
   private sayWords(): void {
     const {compared} = this.comparison;
     const {side, store} = this.page;
@@ -191,7 +191,7 @@ export class CompareBar implements Panel {
       group('layers', ...layers.slice(0, kLayers).map(({layer, change}) => option(`L${layer}`, change, most.find((each) => each.layer === layer)!, layer === place.layer)))]);
   }
 
-  /** Why the map of a head is the same on both sides, and the way from there to what changed, or back. */
+  /** Why a head's map is the same on both sides, and the link to the changes, or back. */
   private drawSame({heads}: Changes, place: Place): void {
     const own = heads.find((each) => isAt(each, place));
     const ablated = this.ablated(heads, place);

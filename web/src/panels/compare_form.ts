@@ -1,4 +1,4 @@
-// Under the line of a comparison: the edits of what is pinned, and what else can be compared with.
+// Below the line of a comparison: edits of the pinned token, and other things to compare with.
 import {button, html} from '../dom';
 import {isSaved} from '../held';
 import type {Page} from '../panel';
@@ -9,7 +9,7 @@ import {found} from '../transport/models';
 import {sameWords, swapped} from '../transport/swap';
 import {versusHead, versusModel, versusText} from '../versus';
 
-/** A field of a few letters, and what Enter does with them. */
+/** A field for a few letters, and the effect of Enter. */
 function field(label: string, size: number, take: (text: string) => void): HTMLInputElement {
   const input = html('input', {class: 'compare-field', size, 'aria-label': label, placeholder: label, autocomplete: 'off', spellcheck: 'false'});
   input.addEventListener('keydown', (event) => {
@@ -23,7 +23,7 @@ function modelField({requests, info}: Page['api'], take: (name: string) => void)
   const names = html('datalist', {id: `models-${Math.random().toString(36).slice(2)}`});
   const input = field('another model', 14, take);
   input.setAttribute('list', names.id);
-  input.addEventListener('input', (event) => {  // one of the list was chosen
+  input.addEventListener('input', (event) => {  // an item of the list was chosen
     if (!(event instanceof InputEvent) || event.inputType === 'insertReplacementText') take(input.value);
   });
   found(requests).then((models) => names.append(...models.filter(({name}) => name !== info.model).map(({name}) => html('option', {value: name}))), () => undefined);
@@ -36,7 +36,7 @@ export function group(label: string, ...nodes: (Node | null)[]): HTMLElement {
 
 export function link(label: string, act: () => void): HTMLElement { return button({class: 'link'}, act, label); }
 
-/** What could be done, and what is missing for it. */
+/** A possible action, and the missing requirement. */
 function missing(label: string, why: string): HTMLElement { return html('span', {class: 'quiet', title: why}, `${label} (${why})`); }
 
 export class CompareForm {
@@ -45,7 +45,7 @@ export class CompareForm {
 
   constructor(private readonly page: Page) {}
 
-  /** What can be compared with, and the edits of what is pinned. */
+  /** The possible comparisons, and the edits of the pinned token. */
   update(): void {
     const {store, api} = this.page;
     const {places, query, key, to} = store.now;
@@ -84,7 +84,7 @@ export class CompareForm {
       }))];
   }
 
-  /** The edits of the pinned token, in the text that it stands in. */
+  /** The edits of the pinned token, in its text. */
   private tokenEdits(): HTMLElement[] {
     const {side, store: {now: {query, key, to}}, api: {info}, derive} = this.page;
     const at = key ?? query;
@@ -96,7 +96,7 @@ export class CompareForm {
     return [link(`hide token ${name}`, () => derive({hide: [token]})), this.swaps(token.side, at, name, isSource ? [at] : sameWords(info, at))];
   }
 
-  /** `all`: where the word occurs, at `at` among others. */
+  /** `all`: all occurrences of the word, including `at`. */
   private swaps(side: string, at: number, name: string, all: number[]): HTMLElement {
     const {derive, store, api: {info}} = this.page;
     const list = side === 'tokens' ? info.tokens : info.key_tokens!;

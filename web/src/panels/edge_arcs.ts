@@ -1,4 +1,4 @@
-// Arcs from queries to keys: width and opacity are the weight; the one chosen carries its number.
+// Arcs from queries to keys: width and opacity show the weight; the chosen arc has its number.
 import {select} from 'd3-selection';
 import type {Edge} from '../arcs';
 
@@ -6,20 +6,20 @@ export interface Arc {
   edge: Edge;
   source: number;      // heights of both ends
   target: number;
-  kind: 'own' | 'other' | 'small' | 'free' | 'sink' | 'together';  // free: with nothing pinned; sink: of these, to the key that takes most
+  kind: 'own' | 'other' | 'small' | 'free' | 'sink' | 'together';  // free: nothing is pinned; sink: a free arc to the key with the most weight
   colour: string;      // a class: head-1 to head-4
   chosen: boolean;
   label: string;        // the number at its middle, or before it
   indent?: number;      // px that it begins later
-  line?: number;        // px that its number stands lower: of several heads each has one
+  line?: number;        // px that its number is lower: with several heads, each has a line
 }
 
-/** What an arc does when the pointer is at it. */
+/** The actions of an arc under the pointer. */
 export interface ArcActions { enter(edge: Edge): void; leave(): void; click(edge: Edge): void }
 
-export const kNumber = 30;  // px of a number that stands before its arc
-const [kLane, kLine] = [4, 14];  // px from head to head: of arcs, of numbers
-const kLeastSmall = 0.01;  // lighter arcs of a small multiple are not drawn
+export const kNumber = 30;  // px of a number before its arc
+const [kLane, kLine] = [4, 14];  // px between heads: for arcs, for numbers
+const kLeastSmall = 0.01;  // lighter arcs are not drawn in small multiples
 
 function style({edge, kind}: Arc): {width: number; opacity: number} {
   const size = Math.abs(edge.weight);
@@ -28,13 +28,13 @@ function style({edge, kind}: Arc): {width: number; opacity: number} {
     case 'own': return {width: Math.max(1.25, 16 * size), opacity: Math.min(1, 0.45 + 0.8 * root)};
     case 'other': return {width: Math.max(0.6, 12 * size), opacity: 0.10 + 0.22 * root};
     case 'free': return {width: Math.max(0.75, 16 * size), opacity: Math.min(1, 0.2 + 0.9 * root)};
-    case 'sink': return {width: 1.25, opacity: 0.5};  // its number says how heavy it is
+    case 'sink': return {width: 1.25, opacity: 0.5};  // its number gives the weight
     case 'together':
     case 'small': return {width: Math.max(0.75, 12 * size), opacity: Math.min(1, 0.2 + 0.9 * root)};
   }
 }
 
-/** The arc of head number `at` of `count` in one drawing: a lane of its own, and its number on a line of its own. */
+/** The arc of head number `at` of `count` in one drawing: each has a separate lane, and a separate line for its number. */
 export function inLane(arc: Arc, at: number, count: number): Arc {
   const step = at - (count - 1) / 2;
   return {
@@ -48,7 +48,7 @@ function link([left, right]: [number, number], source: number, target: number): 
   return `M${left},${source}C${middle},${source},${middle},${target},${right},${target}`;
 }
 
-/** Where a number stands over the middle of an arc, and off it: on the side from which a steep one falls away. */
+/** The place of a number above the middle of an arc: beside a steep arc, on the side away from its descent. */
 function besideMiddle({source, target}: Arc, [left, right]: [number, number], width: number): Mark['attributes'] {
   const slope = (target - source) / (right - left);
   const steep = Math.min(1, Math.abs(slope) * 2);
@@ -72,14 +72,14 @@ function marksOf(arc: Arc, columns: [number, number], actions: boolean): Mark[] 
     ({key: `${part} ${key}`, name, attributes, text, arc});
   const marks = [mark('arc', 'path',
     {class: `arc ${colour}`, d, 'stroke-width': width.toFixed(2), opacity: chosen ? 1 : opacity.toFixed(3)})];
-  // A wider, invisible stroke that the pointer can meet.
+  // A wider, invisible stroke as a target for the pointer.
   if (actions) marks.push(mark('target', 'path', {class: 'arc-target', d, 'data-key': edge.key, 'data-query': edge.query}));
   if (label) marks.push(mark('label', 'text', {class: chosen ? 'arc-number chosen' : 'arc-number', ...kind === 'sink' ? {x: left + 3, y: source + 4, 'text-anchor': 'start'}
     : arc.line !== undefined ? {x: (left + right) / 2, y: (source + target) / 2 + arc.line + 4, 'text-anchor': 'middle'} : besideMiddle(arc, columns, width)}, label));
   return marks;
 }
 
-/** Draws the arcs between both columns, which stand at `left` and `right`; a line holds the rows of a span. */
+/** Draws the arcs between the columns at `left` and `right`; a line has the rows of a span. */
 export function drawArcs(
   room: SVGSVGElement, arcs: Arc[], columns: [number, number], actions: ArcActions,
   span: [number, number] | null = null

@@ -1,21 +1,21 @@
-// Which arcs stand with nothing pinned: of each row the largest, so few that the eye can follow each.
+// Which arcs are shown while nothing is pinned: the largest of each row, few enough for the eye to follow.
 import type {EdgeRow} from '../arcs';
 import {weight as written} from '../format';
 
-const kArcs = 48;     // of all rows in sight together
+const kArcs = 48;     // over all visible rows
 const kMostOfRow = 8;
-const [kSinkWeight, kSinkRows, kLeastSinkRows] = [0.3, 0.4, 4];  // of a row; of the rows that give as much to it, and how many at least
+const [kSinkWeight, kSinkRows, kLeastSinkRows] = [0.3, 0.4, 4];  // of a row; and the number of rows that give this much to it, at least
 
 export interface Choice {
   rows: EdgeRow[];
-  each: number;       // at most so many of a row
+  each: number;       // most arcs of a row
   drawn: number;
-  all: number;        // weights that these rows have
-  rest: number;       // what is not drawn of a row's weight, in the mean
+  all: number;        // weights of these rows
+  rest: number;       // mean weight of a row that is not drawn
   sink: number | null;  // the key to which most rows give most of their weight
 }
 
-/** Arcs to it would stand on each other. */
+/** Arcs to it would overlap. */
 function sinkOf(rows: EdgeRow[]): number | null {
   const given = new Map<number, number>();
   for (const {edges} of rows) {

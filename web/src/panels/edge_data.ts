@@ -1,4 +1,4 @@
-// What the edges are drawn from: the line of each head of the shown token, and the rows in the window.
+// The data for the edges: the line of each head of the shown token, and the rows in the window.
 import type {Edge, EdgeRow, Line} from '../arcs';
 import {Slot, valueOf} from '../data/slot';
 import type {Page, Span} from '../panel';
@@ -7,7 +7,7 @@ import type {Rows} from '../rows';
 import type {Place} from '../selection';
 import {nameOf} from '../selection';
 
-/** Of the shown token, or of another row in sight. */
+/** For the shown token, or another visible row. */
 export interface ShownEdge { edge: Edge; own: boolean; place: Place }
 
 export function ownEdges(rows: EdgeRow[], place: Place): ShownEdge[] {
@@ -18,7 +18,7 @@ export class EdgeData {
   private readonly slots: Slot<Line>[] = [];  // by the head's place in the selection
   private readonly window: Slot<EdgeRow[]>;
   lines = new Map<string, Line>();  // by head, of the shown token
-  others: EdgeRow[] = [];           // the window's rows, of the first head
+  others: EdgeRow[] = [];           // rows of the window, for the first head
 
   constructor(private readonly page: Page, private readonly changed: () => void) {
     this.window = new Slot<EdgeRow[]>('edges', changed);
@@ -28,7 +28,7 @@ export class EdgeData {
     for (const slot of [...this.slots, this.window]) slot.stop();
   }
 
-  /** Asks for what is not there; a line that is on its way is not in `lines`. */
+  /** Requests missing lines; a line that is loading is not in `lines`. */
   show(at: Span | null, rows: {begin: number; end: number} | null): void {
     const {store, api} = this.page;
     const {places} = store.now;
@@ -43,7 +43,7 @@ export class EdgeData {
     this.others = valueOf(this.window.show(wanted)) ?? [];
   }
 
-  /** Those of these heads, the first one's rows around the tokens `at` before them. */
+  /** The data of these heads; first, the first head's rows around the tokens `at`. */
   edges(at: Span, rows: Rows, places: Place[]): ShownEdge[] {
     const {store} = this.page;
     const first = places[0]!;

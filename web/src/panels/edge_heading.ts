@@ -1,4 +1,4 @@
-// What the heading over the edges says: whose weights these are, and which of them are drawn.
+// The heading above the edges: whose weights these are, and which of them are drawn.
 import type {Page, Span} from '../panel';
 import {canBeTogether, headName, primary, spanName} from '../panel';
 import type {Choice} from './edge_choice';
@@ -6,18 +6,18 @@ import {choiceText} from './edge_choice';
 
 export interface Heading { title: string; after: string }
 
-/** Whose weights: of several tokens their mean or sum, of a column its name. */
+/** Whose weights: for several tokens their mean or sum, for a column its name. */
 function rowsText({side, store}: Page, at: Span): string {
   const many = at.end - at.first;
   if (many > 1) return `${store.to ? 'sum of' : 'mean of'} ${many} ${store.to ? 'columns' : 'rows'}`;
   return store.to ? `to ${spanName({tokens: side.queries}, at)}` : '';
 }
 
-/** `choice`: the arcs that stand with nothing pinned; null in a narrow page, which then has none. */
+/** `choice`: the arcs shown while nothing is pinned; null on a narrow page, which then has none. */
 export function headingOf(page: Page, at: Span | null, choice: Choice | null): Heading {
   const {api, side, store} = page;
   const {places} = store.now;
-  const hasSwitch = side.split !== null || api.info.attentions.length > 1 || canBeTogether(page);  // beside it, which leaves room for few words
+  const hasSwitch = side.split !== null || api.info.attentions.length > 1 || canBeTogether(page);  // beside the heading, which leaves little room for words
   const isMany = places.length > 1;
   if (at === null && choice !== null) {
     const head = `${hasSwitch ? '' : 'head '}${headName({places: [primary(store.now)]})}`;

@@ -1,4 +1,4 @@
-// The rows of both columns: queries, keys with what stands beside them, folds, the rest.
+// The rows of both columns: queries, keys with their labels, folds, the rest.
 import {button, html} from '../dom';
 import {count, weight} from '../format';
 import {cellName, patchOf} from '../images';
@@ -6,9 +6,9 @@ import type {Rows} from '../rows';
 import {gapBefore} from '../tokens';
 import type {FoldEntry} from './key_column';
 
-const kShort = 6;  // characters that surely fit: what is longer is told whole by a title
+const kShort = 6;  // characters that always fit: a title shows longer text in full
 
-const kGap = '\u00a0';  // one that stays at the end of a box
+const kGap = '\u00a0';  // a space kept at the end of a box
 
 export interface RowState { pinned: boolean; hovered: boolean }
 
@@ -39,7 +39,7 @@ function inContext(rows: Rows, row: number): HTMLElement[] {
   return [html('span', {class: 'before'}, html('i', {}), html('bdi', {}, before)), html('b', {}, rows.text(row)), html('span', {class: 'after'}, after)];
 }
 
-/** A key with what stands before and after it in grey. */
+/** A key, with its neighbours in grey. */
 export function keyRow(
   rows: Rows, at: number, value: number | null, state: RowState, pin: () => void, preview: () => void
 ): HTMLElement {
@@ -70,7 +70,7 @@ export function replaceWithFocus(column: HTMLElement, rows: HTMLElement[]): void
   if (row !== document.activeElement) row?.focus({preventScroll: true});
 }
 
-/** New rows under a resting pointer would enter again and never end: equal ones stay. */
+/** Replacing rows under a resting pointer would fire enter events endlessly, so equal rows are kept. */
 export function replaceUnlessSame(column: HTMLElement, rows: HTMLElement[]): void {
   const old = [...column.children] as HTMLElement[];
   const isSame = old.length === rows.length && old.every((each, place) => {

@@ -1,14 +1,14 @@
-// At which of the equal rows the keys stand: beside the same token among the queries wherever that is possible, so that
-// attention to itself is a horizontal line.
+// Which rows the keys occupy: next to the same token among the queries where possible, so that attention to itself is a
+// horizontal line.
 import type {Span} from '../side';
 import type {Entry} from './key_column';
 
-/** The row of the window that an entry would like; null: any. */
+/** The window's row preferred by an entry; null: any. */
 function wish(entry: Entry, {first, end}: Span): number | null {
   return entry.kind === 'key' && entry.key >= first && entry.key < end ? entry.key - first : null;
 }
 
-/** A row for each entry, in order, below `count`; `window`: the queries in the rows; `pinned`: of these, whose wish comes first. */
+/** Assigns a row below `count` to each entry, in order; `window`: the queries in the rows; `pinned`: the entries with priority. */
 export function slotsOf(entries: Entry[], window: Span, count: number, pinned: number | null): number[] {
   const last = entries.length - 1;
   const slots = new Array<number | null>(entries.length).fill(null);
@@ -19,7 +19,7 @@ export function slotsOf(entries: Entry[], window: Span, count: number, pinned: n
     slots[at] = wanted;
     return true;
   };
-  // Every entry before it needs a row above, and every one behind it a row below.
+  // Every earlier entry needs a row above, and every later one a row below.
   const own = entries.findIndex((entry) => entry.kind === 'key' && entry.key === pinned);
   if (own >= 0) take(own, own, count - (last - own));
   const start = own >= 0 && slots[own] !== null ? own : null;
@@ -36,7 +36,7 @@ export function slotsOf(entries: Entry[], window: Span, count: number, pinned: n
   return spread(slots, count);
 }
 
-/** Those without a row stand evenly between those that have one. */
+/** Entries without a row are spread evenly between those with one. */
 function spread(slots: (number | null)[], count: number): number[] {
   const found = [...slots];
   for (let begin = 0; begin < slots.length;) {

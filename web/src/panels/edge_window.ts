@@ -1,4 +1,4 @@
-// Which rows stand in the column of queries: around the pinned one, moved by the wheel, or around a hovered one.
+// Which rows are in the column of queries: around the pinned one, moved by the wheel, or around a hovered one.
 
 export class RowWindow {
   begin = 0;
@@ -10,7 +10,7 @@ export class RowWindow {
 
   get rows(): number { return this.end - this.begin; }
 
-  /** True where another row has become the centre. */
+  /** True if another row has become the centre. */
   place(pinned: number, hovered: number | null, fits: number): boolean {
     const isNew = pinned !== this.centre;
     this.centre = pinned;

@@ -1,4 +1,4 @@
-// Who attends to whom: the queries around the pinned one, its keys, and arcs between them.
+// Attention between tokens: the queries around the pinned one, its keys, and arcs between them.
 import type {Edge} from '../arcs';
 import {otherEnd} from '../arcs';
 import {html, say, svg} from '../dom';
@@ -25,11 +25,11 @@ import {divided, entriesOf, entryIndex, fitting, heaviest, heaviestFirst, kUnfol
 import {Multiples} from './multiples';
 import {Together} from './together';
 
-const kRowHeight = 24;      // the least: a target's height
+const kRowHeight = 24;      // at least: a touch target's height
 const kMostHeight = 40;
 const kNarrowHeight = 30;
 const kNodes = 17;          // keys and folds, as long as folds can be divided
-const kRest = 24;           // the line under the keys
+const kRest = 24;           // the line below the keys
 const kArcs: [number, number] = [104, 248];
 const kNarrowArcs: [number, number] = [54, 150];
 
@@ -44,15 +44,15 @@ class EdgesPanel implements Panel {
   private readonly multiples: Multiples;
   private readonly arranged: Together;
   private readonly resized: ResizeObserver;
-  private readonly unfolded = new Map<number, number>();  // runs of tokens, by their begin
+  private readonly unfolded = new Map<number, number>();  // runs of tokens, by their beginning
   private readonly data: EdgeData;
   private rows: Rows;
   private window: RowWindow;
   private at: Span | null = null;        // the tokens whose line is shown
-  private token: number | null = null;   // the one of them that is pinned or hovered
+  private token: number | null = null;   // the pinned or hovered one among them
   private list: Entry[] = [];
-  private slots: number[] = [];  // where the entries stand
-  private height = 0;          // of the body: asked for while something changes, it would lay the page out
+  private slots: number[] = [];  // rows of the entries
+  private height = 0;          // of the body: stored, because reading it during a change would force a layout
   private scrolled = 0;        // px, of the keys
   private readonly drawing = new Frame(() => this.draw());
 
@@ -67,7 +67,7 @@ class EdgesPanel implements Panel {
     this.body.append(this.arcs, this.queries, this.keys);
     container.append(html('div', {class: 'heading'}, this.title, this.after, this.arranged.element), this.arranged.names, this.body, this.multiples.element);
     this.resized = new ResizeObserver(() => {
-      this.height = this.body.clientHeight || this.height;  // hidden, it has none
+      this.height = this.body.clientHeight || this.height;  // it has no height while hidden
       this.update();
     });
     this.resized.observe(container);
@@ -132,7 +132,7 @@ class EdgesPanel implements Panel {
     say(this.after, this.page.api.hasWeights ? after : '');
   }
 
-  /** The arcs that stand with nothing pinned. */
+  /** The arcs shown while nothing is pinned. */
   private get choice(): Choice { return largestOfRows(this.rows.edges(this.data.others)); }
 
   private get most(): number { return Math.max(1, Math.floor((this.height - kRest) / kRowHeight)); }
@@ -240,7 +240,7 @@ class EdgesPanel implements Panel {
     replaceUnlessSame(this.keys, made);
   }
 
-  /** What a head of one drawing has in other keys. */
+  /** A head's weight on other keys, in a common drawing. */
   private leftOf(place: Place): string {
     const line = this.data.lines.get(nameOf(place));
     return line ? `+ ${weight(this.rows.line(line, this.page.store.to).rest.weight)}` : '';
@@ -268,7 +268,7 @@ class EdgesPanel implements Panel {
     const {store} = this.page;
     if (!this.at) return;
     if (this.token !== null || !store.now.range) store.preview(this.edgeTo(other));
-    else if (!store.to) store.preview({key: other});  // the span stays
+    else if (!store.to) store.preview({key: other});  // the span is kept
   }
 
   private drawArcs(): void {

@@ -1,19 +1,19 @@
-// The graph: layers downward to the tokens, each column a token or a run of others.
+// The graph: layers down to the tokens; each column is a token or a run of others.
 import {html, svg} from '../dom';
 import {shortWeight, weight} from '../format';
 import type {FlowData, FlowPage} from './flow_page';
 import {flowPosition, nodeIndex, nodeName, signed} from './flow_page';
 
-const kNames = 108;       // px of the layers' names
+const kNames = 108;       // px for the layers' names
 const kFoldRoom = 60;     // px that `130 tokens` needs
-const kTop = 22;          // px: of the top node, with its name above it
-const kAll = 384;         // px of all layers, where they fit
-const kShareHeight = 130;  // px that a share of 1 would be high
+const kTop = 22;          // px: for the top node and its name
+const kAll = 384;         // px for all layers, if they fit
+const kShareHeight = 130;  // px height of a share of 1
 const kMostShare = 34;
 
 interface Places { x: number[]; rooms: number[]; names: number; isTight: boolean }
 
-/** Columns of tokens stand evenly; runs of others, whose names are longer, have more room. */
+/** Columns of tokens are evenly spaced; runs of others, whose names are longer, have more room. */
 function placesOf({flow}: FlowData, width: number): Places {
   const weights = flow.columns.map(({begin, end}) => end - begin > 1 ? 1.75 : 1);
   const [names, after] = width < 500 ? [88, 8] : [kNames, 30];
@@ -28,7 +28,7 @@ function curve(x1: number, y1: number, x2: number, y2: number): string {
   return `M${x1},${y1}C${x1},${middle} ${x2},${middle} ${x2},${y2}`;
 }
 
-/** Over which columns the way to the chosen token goes, from the top. */
+/** The columns on the way to the chosen token, from the top. */
 function wayOf({flow}: FlowData): number[] {
   return flow.way.map((node) => flow.columns.findIndex(({begin, end}) => node >= begin && node < end));
 }

@@ -1,4 +1,4 @@
-// What the parts of Flow share.
+// Shared by the parts of Flow.
 import type {Flow, FlowTest} from '../answers';
 import type {Page} from '../panel';
 import {isolated, plain} from '../tokens';
@@ -11,7 +11,7 @@ export function flowPosition({store, side}: Page): number {
   return query !== null && (side.isSquare || !to || key !== null) && query < side.queries.length ? query : side.queries.length - 1;
 }
 
-/** The node of the pinned key: of a cross-attention a source token, which stand behind the others. */
+/** The node of the pinned key: for a cross-attention a source token, whose nodes follow the others. */
 export function keyNode({store, side}: Page): number | null {
   const {key} = store.now;
   if (key === null || key === store.now.query && side.isSquare) return null;
@@ -28,7 +28,7 @@ export function nodeIndex({side}: Page, node: number): number {
   return node < side.queries.length ? node : node - side.queries.length;
 }
 
-/** Columns of single tokens that there is room for. */
+/** How many columns of single tokens fit. */
 export function namedIn(width: number): number { return Math.max(4, Math.min(60, Math.floor((width - 130) / 38) - 3)); }
 
 export function flowName(page: Page, width: number): string {
@@ -49,10 +49,10 @@ export function signed(value: number, digits = 2): string {
   return `${value < 0 ? kMinus : '+'}${text.replace(/^0/, '')}`;
 }
 
-/** `isComing`: the flow is a frame, whose tokens and layers alone are known. */
+/** `isComing`: the flow is a frame with only its tokens and layers. */
 export interface FlowData { flow: Flow; test: FlowTest | null; isComing: boolean }
 
-/** As much of a flow as is known before its answer: the layers, and the last tokens that it may come from. */
+/** The parts of a flow known before its answer: the layers, and the last possible source tokens. */
 export function frameOf(page: Page, width: number): Flow {
   const {side, api} = page;
   const position = flowPosition(page);

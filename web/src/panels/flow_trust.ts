@@ -1,4 +1,4 @@
-// How far to trust a flow: the share of each token against what hiding it really does.
+// How far to trust a flow: each token's share compared with the real effect of hiding it.
 import type {FlowTest} from '../answers';
 import {logAxis} from '../axis';
 import {html, svg} from '../dom';
@@ -10,8 +10,8 @@ import {Room} from './name_room';
 const kWidth = 418;
 const kHeight = 196;
 const kLeast = 1e-4;
-const kNamed = 4;       // dots with a name: those that do most
-const kLetter = 6.2;    // px, about
+const kNamed = 4;       // named dots: the largest effects
+const kLetter = 6.2;    // px, approximately
 const kRows = 6;        // of the table
 
 const byEffect = (a: {effect: number}, b: {effect: number}) => Math.abs(b.effect) - Math.abs(a.effect);
@@ -53,7 +53,7 @@ export function trust(page: FlowPage, test: FlowTest): Element[] {
     html('span', {class: 'quiet words-switches'}, 'rank correlation ', html('b', {class: 'ink'}, correlation === null ? '\u2013' : shortWeight(correlation)))), drawing];
 }
 
-/** The tokens whose hiding did most, and the rest. */
+/** The tokens whose hiding had the largest effect, and the rest. */
 export function testTable(page: FlowPage, test: FlowTest, own: number, ownShare: number): Element[] {
   const {word, hidden} = test;
   const ranked = [...hidden].sort(byEffect);

@@ -1,4 +1,4 @@
-// A question about a flow that takes long: how far its answer is, and a way to stop the server's work on it.
+// A slow question about a flow: its progress, and a button to stop the server's work on it.
 import type {FlowProgress} from '../answers';
 import type {Data} from '../data/slot';
 import {Slot} from '../data/slot';
@@ -36,7 +36,7 @@ export class FlowWait<Value extends object> {
     this.line = progressLine(button({class: 'link', 'data-unsaved': true}, () => this.stop(), 'stop'));
   }
 
-  /** What is known of the question; null where there is none, and where the reader has stopped its answer. */
+  /** The known progress of the question; null if there is none, or if the reader has stopped it. */
   show(name: string | null): Data<Value> | null {
     if ((name ?? '') !== this.name) {
       this.name = name ?? '';

@@ -1,4 +1,4 @@
-// All heads of an attention, each as a thumbnail: only the lines in sight are there.
+// All heads of an attention as thumbnails; only visible lines exist.
 import {isSamePlace} from '../address';
 import {html, say} from '../dom';
 import {count} from '../format';
@@ -15,11 +15,11 @@ import {layoutOf, lineTop, linesWithin} from './grid_layout';
 import {filterOf, fullText, meanOf, numberText, passes, shortText, sortedHeads, storyOf} from './grid_scores';
 import {Thumbs} from './grid_thumbs';
 
-const kBelow = 36;       // the foot line and the space over it
+const kBelow = 36;       // the foot line and the space above it
 const kLeastHeight = 300;
-const kMore = 24;        // the line that says how much is below
+const kMore = 24;        // the line with the number of heads below
 const kMargin = 8;       // px around the heads for their frames
-const kBeyond = 160;     // px over and under what is in sight are there, too
+const kBeyond = 160;     // px above and below the visible part that also exist
 
 export class GridPanel implements Panel {
   private readonly heading: GridHeading;
@@ -28,7 +28,7 @@ export class GridPanel implements Panel {
   private readonly sheet = html('div', {class: 'grid-sheet'});
   private readonly more = html('div', {class: 'quiet grid-more', 'data-unsaved': true});
   private readonly lines = new Map<number, {element: HTMLElement; state: string}>();
-  private readonly canvases = new Map<number, HTMLCanvasElement>();  // of the heads that are there
+  private readonly canvases = new Map<number, HTMLCanvasElement>();  // of the existing heads
   private readonly resized = new ResizeObserver(() => this.update());
   private layout!: GridLayout;
   private layoutState = '';
@@ -36,10 +36,10 @@ export class GridPanel implements Panel {
   private judged = '';
   private revealed = '';
   private passed = {count: 0, of: 0};
-  private readonly orders = new Map<number, Place[]>();  // of layers, as they are sorted
+  private readonly orders = new Map<number, Place[]>();  // of layers, in sorted order
   private hovered: Element | null = null;
   private frame = 0;
-  private isReplacing = false;  // what comes and goes now is not the reader's doing
+  private isReplacing = false;  // elements are being replaced: focus and blur are not the reader's
 
   constructor(container: HTMLElement, private readonly page: Page) {
     this.heading = new GridHeading(page, () => this.focus(this.cursor));
@@ -80,7 +80,7 @@ export class GridPanel implements Panel {
     this.sayMore();
   }
 
-  /** A head that was chosen elsewhere comes into sight. */
+  /** Scrolls a head into view that was chosen elsewhere. */
   private revealChosen(): void {
     const state = `${nameOf(primary(this.page.store.now))} ${this.layoutState}`;
     if (state === this.revealed || this.scroller.clientHeight === 0) return;
@@ -88,7 +88,7 @@ export class GridPanel implements Panel {
     this.reveal(primary(this.page.store.now));
   }
 
-  /** How many layers are beyond the lower edge. */
+  /** Number of layers below the lower edge. */
   private sayMore(): void {
     const {scrollTop, clientHeight} = this.scroller;
     const {end} = linesWithin(this.layout, this.page.side.layers, scrollTop, scrollTop + clientHeight - this.layout.lineHeight / 2);
@@ -96,7 +96,7 @@ export class GridPanel implements Panel {
     say(this.more, below > 0 ? `\u2193 ${count(below, 'more layer')}` : '');
   }
 
-  /** The foot line: all that is known of the head under the pointer, or of the pinned one. */
+  /** The foot line: everything known about the head under the pointer, or the pinned one. */
   get said(): Node[] {
     const place = this.page.store.hover.place ?? primary(this.page.store.now);
     const name = html('b', {class: 'accent'}, headText(place));
@@ -107,7 +107,7 @@ export class GridPanel implements Panel {
     return [name, document.createTextNode(` ${[lead, ...others.map(shortText)].join(' \u00b7 ')}`)];
   }
 
-  /** In which order heads stand, and how many pass the filter, where anything has changed that says so. */
+  /** Updates the order of heads and the number that pass the filter, if their inputs have changed. */
   private judge(): void {
     const {api, side, store: {now: {sort, filter}}} = this.page;
     const state = `${sort} ${api.scored.done} ${filter}`;
@@ -179,7 +179,7 @@ export class GridPanel implements Panel {
     this.thumbs.want(inSight, layers * this.page.side.heads);
   }
 
-  /** Draws the line anew where anything of it has changed; its heads by number. */
+  /** Redraws the line if any part of it has changed; its heads by number. */
   private drawLine(line: number): number[] {
     const {api, store: {now, isFresh}} = this.page;
     const {lines, columns} = this.layout;
@@ -200,14 +200,14 @@ export class GridPanel implements Panel {
     return places.map((place) => this.thumbs.indexOf(place));
   }
 
-  /** A head whose cell is made anew keeps the focus. */
+  /** A head keeps the focus when its cell is recreated. */
   private keepingFocus(change: () => void): void {
     const focused = this.sheet.contains(document.activeElement) ? placeOf(this.page, document.activeElement) : null;
     change();
     if (focused && !this.sheet.contains(document.activeElement)) this.replace(() => this.cellOf(focused)?.focus({preventScroll: true}));
   }
 
-  /** A head that is taken away with the focus is not left by the reader. */
+  /** Removing a focused head does not count as the reader leaving it. */
   private replace(change: () => void): void {
     this.isReplacing = true;
     change();

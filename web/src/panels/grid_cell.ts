@@ -1,4 +1,4 @@
-// A head in the grid: its thumbnail, its name, its numbers.
+// A head in the grid: its thumbnail, name and numbers.
 import {isSamePlace} from '../address';
 import {button, html} from '../dom';
 import {shortWeight} from '../format';
@@ -12,18 +12,18 @@ import type {GridLayout} from './grid_layout';
 import {fullText, numberText, storyOf} from './grid_scores';
 import {differenceTable, rampOf, table} from './matrix_scale';
 
-const kPixels = 2;  // for one of the page
+const kPixels = 2;  // per CSS pixel
 const kNone = new Uint32Array(256);
 const [kColours, kOfB] = [false, true].map((isB) => table('log', kNone, rampOf({isB})));
 const kDifferences = differenceTable('log', kNone);
 
-/** Draws into a canvas as large as it will be seen. */
+/** Draws into a canvas of the displayed size. */
 export function drawThumbnail(
   canvas: HTMLCanvasElement, {rows, columns}: Cut, codes: Uint8Array, {pictureWidth, pictureHeight}: Pick<GridLayout, 'pictureWidth' | 'pictureHeight'>, {isDifference, isB}: Page['api']
 ): void {
   const colours = (isDifference ? kDifferences : isB ? kOfB : kColours)!;
   const pixels = Uint32Array.from(codes, (code) => colours[code]!);
-  const cells = html('canvas', {width: columns, height: rows});  // one cell a pixel
+  const cells = html('canvas', {width: columns, height: rows});  // one cell per pixel
   cells.getContext('2d')!.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), columns, rows), 0, 0);
   canvas.width = pictureWidth * kPixels;
   canvas.height = pictureHeight * kPixels;
@@ -41,7 +41,7 @@ function numbers(page: Page, place: Place): HTMLElement {
   const story = storyOf(page, place);
   if (!story) return html('span', {class: 'grid-numbers'}, name, html('span', {class: 'grid-score'}, '\u2013'));
   const {first, then} = story;
-  const isNamed = now.sort === kNothing.sort;  // else the heading names it
+  const isNamed = now.sort === kNothing.sort;  // otherwise the heading names it
   const bar = html('span', {class: 'grid-bar'});
   bar.style.setProperty('--share', String(Math.min(1, Math.max(0, first.value))));
   return html('span', {class: 'grid-numbers'}, name,
@@ -56,7 +56,7 @@ function labelOf(page: Page, place: Place, isHeld: boolean): string {
   return `head ${headText(place)}${said}${isHeld ? '' : `; ${lackOfHead(page.side, place)}`}`;
 }
 
-/** What of a head's cell can change, but for the pointer. */
+/** The parts of a head's cell that can change, except by the pointer. */
 export interface CellState { place: Place; isFiltered: boolean; canvas: HTMLCanvasElement }
 
 export function headCell(page: Page, {place, isFiltered, canvas}: CellState, choose: (event: MouseEvent) => void): HTMLButtonElement {

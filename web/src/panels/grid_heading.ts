@@ -1,4 +1,4 @@
-// Over the grid: how many heads, what they are sorted by, the filter, the legend.
+// Above the grid: the number of heads, the order, the filter, the legend.
 import {choice, html, menu, say} from '../dom';
 import type {FilterError} from '../head_filter';
 import type {Page} from '../panel';
@@ -22,7 +22,7 @@ export class GridHeading {
   private readonly count = html('span', {class: 'quiet grid-count', id: 'grid-count', role: 'status'});
   private readonly block = html('span', {class: 'quiet'});
   private readonly sorts: ReturnType<typeof choice<string>>;
-  private readonly others: {name: string; label: string; about: string}[];  // scores, in a menu
+  private readonly others: {name: string; label: string; about: string}[];  // scores in a menu
   private readonly otherSort = html('span', {});
   private sorted: string | null = null;
   private wrong: FilterError | null = null;
@@ -63,7 +63,7 @@ export class GridHeading {
     this.otherSort.replaceChildren(menu('Sort by another score', this.others, chosen, (name) => this.sort(name), 'other'));
   }
 
-  /** Of what is typed the last that parses is the filter. */
+  /** The filter is the last typed text that parses. */
   private read(): void {
     const text = this.field.value.replace(/ +/g, ' ').trim();
     const read = filterOf(this.page, this.field.value);

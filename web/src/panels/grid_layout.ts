@@ -1,20 +1,20 @@
-// Where the heads of a grid stand: equal columns, as many lines a layer as its heads need.
+// The layout of a grid's heads: equal columns, as many lines per layer as needed.
 
 const kSide = 134;       // px of a thumbnail: 67 cells of 2
-const kFew = 6;          // heads of a layer: so few have larger thumbnails, which use the width
+const kFew = 6;          // heads per layer: with at most this many, thumbnails are larger and use the width
 const kLargeSide = 202;
-const kLeastSide = 96;   // one line a layer is worth so much
-const kLeastBeside = 84; // where the numbers stand beside it
-const kGap = 14;         // at least, between columns
-const kText = 68;        // px right of a thumbnail whose corner is not free
+const kLeastSide = 96;   // having one line per layer is worth shrinking to this
+const kLeastBeside = 84; // if the numbers are beside it
+const kGap = 14;         // minimum between columns
+const kText = 68;        // px to the right of a thumbnail without a free corner
 const kLineGap = 20;
-const kBracket = 14;     // over a line: the heads of a kv head
-const kName = 24;        // over a layer, where it has no margin
+const kBracket = 14;     // above a line: the heads of a kv head
+const kName = 24;        // above a layer, if it has no margin
 const kLeastTall = 66;   // of a line, for the numbers
 
 export interface GridShape {
   width: number;
-  heads: number;       // of a layer
+  heads: number;       // per layer
   layers: number;
   queries: number;
   keys: number;
@@ -26,18 +26,18 @@ export interface GridShape {
 /** In px, within the grid. */
 export interface GridLayout {
   columns: number;
-  lines: number;         // of a layer
-  side: number;          // of a thumbnail, its longer side
-  cells: number;         // at most, along it
+  lines: number;         // per layer
+  side: number;          // longer side of a thumbnail
+  cells: number;         // maximum along it
   pictureWidth: number;
   pictureHeight: number;
   left: number;          // where the first column begins
-  pitch: number;         // from column to column
+  pitch: number;         // distance between columns
   cellWidth: number;
-  above: number;         // of a line, over the thumbnails
+  above: number;         // of a line, above the thumbnails
   lineHeight: number;
-  name: number;          // over a layer
-  height: number;        // of all
+  name: number;          // above a layer
+  height: number;        // total
 }
 
 /** Of a thumbnail whose longer side is `side`. */
@@ -68,7 +68,7 @@ export function layoutOf(shape: GridShape): GridLayout {
   };
 }
 
-/** Where a line stands, counted through all layers. */
+/** The index of a line, counted over all layers. */
 export function lineTop({lines, lineHeight, name}: GridLayout, line: number): number {
   return line * lineHeight + (Math.floor(line / lines) + 1) * name;
 }

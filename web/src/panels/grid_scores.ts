@@ -1,4 +1,4 @@
-// What a grid says of a head, and in which order its heads stand.
+// A grid's labels for a head, and the order of heads.
 import {score, shortWeight} from '../format';
 import {holdsFor, readFilter, unknownScore} from '../head_filter';
 import type {FilterError, Term} from '../head_filter';
@@ -9,7 +9,7 @@ import {kNothing} from '../selection';
 import type {HeadScores, ScoreName} from '../transport/api';
 import {isOfSide} from './heads_scores';
 
-/** One number of a head, by its name and as it is written. */
+/** A head's number, with its name and formatted value. */
 export interface Said { name: string; short: string; value: number; isShare: boolean }
 
 export function scoresOf({api}: Page, place: Place): HeadScores | undefined {
@@ -20,11 +20,11 @@ export function scoresOf({api}: Page, place: Place): HeadScores | undefined {
 
 function saidOf(of: ScoreName, scores: HeadScores): Said[] {
   const value = scores[of.name] as number | undefined;
-  const short = of.name.startsWith('probe_') ? briefName(of) : of.short;  // cells have room for one word; all but these are on the text
+  const short = of.name.startsWith('probe_') ? briefName(of) : of.short;  // cells have room for one word; all others are on the text
   return value === undefined || value === null ? [] : [{name: of.name, short, value, isShare: of.share}];
 }
 
-/** The numbers of a head: what it is sorted by first, then its largest share, then the others as they are listed. */
+/** A head's numbers: first the sorting score, then its largest share, then the others in list order. */
 export function storyOf(page: Page, place: Place): {first: Said; then: Said | undefined; others: Said[]} | null {
   const {api, store: {now: {sort}}, side} = page;
   const scores = scoresOf(page, place);
@@ -59,7 +59,7 @@ export function numberText({name, short, value}: Said): string {
   return name === 'entropy' || name === 'without' ? score(name, '', value).trim() : shortWeight(value);
 }
 
-/** The heads of a layer, as they are sorted; by number where their scores are still to come. */
+/** The heads of a layer, sorted; by number until their scores have loaded. */
 export function sortedHeads(page: Page, layer: number): Place[] {
   const {store: {now: {sort, places}}, side} = page;
   const {stack} = places[0]!;
@@ -69,7 +69,7 @@ export function sortedHeads(page: Page, layer: number): Place[] {
   return all.sort((a, b) => valueOf(b) - valueOf(a) || a.head - b.head);
 }
 
-/** The mean of what a layer is sorted by; null where it is not, or not known. */
+/** The mean of a layer's sorting score; null if it is unsorted or the score is unknown. */
 export function meanOf(page: Page, layer: number): Said | null {
   const {api, store: {now: {sort, places}}} = page;
   const heads = api.scoresOf({...places[0]!, layer});
@@ -79,7 +79,7 @@ export function meanOf(page: Page, layer: number): Said | null {
   return {name: sort, short: named.short, value, isShare: named.share};
 }
 
-/** A filter that was typed: its terms, or what is wrong with it. */
+/** A typed filter: its terms, or its error. */
 export function filterOf({api}: Page, text: string): {terms: Term[]} | {error: FilterError} {
   const read = readFilter(text);
   if ('error' in read) return read;
@@ -87,7 +87,7 @@ export function filterOf({api}: Page, text: string): {terms: Term[]} | {error: F
   return error ? {error} : read;
 }
 
-/** Whether the terms hold of a head; unknown while its scores are still to come. */
+/** Whether the terms hold for a head; unknown until its scores have loaded. */
 export function passes(page: Page, terms: Term[], place: Place): boolean | undefined {
   if (terms.length === 0) return true;
   const scores = scoresOf(page, place);

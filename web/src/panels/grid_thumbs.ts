@@ -5,13 +5,13 @@ import type {Page} from '../panel';
 import type {Cut} from '../transport/atlas';
 import {cutOf} from '../transport/atlas';
 
-const kEntries = 2 ** 27;      // of one request: some 150 ms of a server
+const kEntries = 2 ** 27;      // per request: about 150 ms on a server
 const kMostHeads = 64;
-const kLanes = 2;              // requests at once
-const kAheadEntries = 2 ** 36; // what is not in sight is fetched only of a model that is done in a minute or so
+const kLanes = 2;              // concurrent requests
+const kAheadEntries = 2 ** 36; // invisible heads are fetched only if the model takes at most about a minute
 const kMostKept = 4096;        // heads: 20 MB
 
-/** What a page keeps of a session between two looks at its grid. */
+/** A session's data that the page keeps between two visits to its grid. */
 export type KeptThumbs = Map<string, {cut: Cut; codes: Uint8Array}>;
 
 const kept = new WeakMap<object, KeptThumbs>();
@@ -19,11 +19,11 @@ const kept = new WeakMap<object, KeptThumbs>();
 export class Thumbs {
   private readonly known: KeptThumbs;
   private wanted: number[] = [];
-  private inSight = 0;                                   // how many of them
+  private inSight = 0;                                   // number of them
   private readonly asked = new Map<string, number[]>();  // by lane
   private readonly failed = new Set<number>();
   private cells = 0;
-  private lastCut: Cut | null = null;  // a saved file may have another than was asked for
+  private lastCut: Cut | null = null;  // a saved file's cut may differ from the requested one
   private stopped = false;
 
   constructor(private readonly page: Page, private readonly arrived: (heads: number[]) => void) {
@@ -48,13 +48,13 @@ export class Thumbs {
     return this.lastCut ?? cutOf(queries, keys, 2 ** (zooms - 1), this.cells);
   }
 
-  /** At most so many cells a side from now on. */
+  /** Limits the cells per side from now on. */
   resize(cells: number): void {
     if (cells !== this.cells) this.lastCut = null;
     this.cells = cells;
   }
 
-  /** Of all heads, those in sight, which come first; the others follow where that is no great work. */
+  /** Requests visible heads first; then the others, if that is little work. */
   want(inSight: number[], count: number): void {
     const {queries, keys} = this.page.side.attention;
     const seen = new Set(inSight);
@@ -80,7 +80,7 @@ export class Thumbs {
     for (let lane = 0; lane < kLanes; ++lane) this.ask(`thumbs-${lane}`);
   }
 
-  /** The next heads that nobody has asked for; a request of one head alone, which takes long, gives way to one in sight. */
+  /** The next heads not yet requested; a slow request for one head yields to a visible one. */
   private ask(lane: string): void {
     const busy = new Set([...this.asked.values()].flat());
     const missing = this.wanted.filter((head) => !this.codes(head) && !this.failed.has(head) && !busy.has(head));
@@ -100,7 +100,7 @@ export class Thumbs {
       if (!this.stopped) this.arrived(heads);
       this.fill();
     }, (error: unknown) => {
-      if (!isOwn()) return;  // another took its place
+      if (!isOwn()) return;  // another one replaced it
       this.asked.delete(lane);
       if (error instanceof DOMException || this.stopped) return;
       heads.forEach((head) => this.failed.add(head));

@@ -1,4 +1,4 @@
-// The steps of the guided look: each is a view of the text on the screen, and two sentences with its numbers.
+// The steps of the guided tour: each is a view of the current text, and two sentences with its numbers.
 import type {Lens, Trial, Why} from '../answers';
 import type {Line} from '../arcs';
 import type {Question} from '../data/slot';
@@ -22,18 +22,18 @@ import type {WhyCell} from './why_cell';
 import {percent} from './why_effect';
 import {asToken} from './word';
 
-const kTested = 1024;  // tokens up to which Why runs the text again unasked
-const kWords = 64;     // as many as Look asks of both sides
+const kTested = 1024;  // tokens up to which Why reruns the text unasked
+const kWords = 64;     // as many as Look requests for both sides
 
 type Said = (Node | string)[];
 
 export interface Step {
-  number: number;  // as the address has it
+  number: number;  // as in the address
   title: string;
   view: ViewName;
-  isThere: boolean;                  // whether the model and the text have what it shows
-  change: Partial<Selection>;        // beside the head, the row and the key
-  ask: () => Question<unknown>[] | null;  // null: what it rests on is on its way
+  isThere: boolean;                  // whether the model and the text support the step
+  change: Partial<Selection>;        // besides the head, the row and the key
+  ask: () => Question<unknown>[] | null;  // null: its inputs are still loading
   lead: string;
   say: (...answers: never[]) => Said | null;
 }
@@ -42,7 +42,7 @@ function named({tokens}: HasTokens, at: number): Said { return [html('b', {}, `\
 
 function word(text: string): HTMLElement { return html('b', {}, `\u201c${isolated(plain(asToken(text)))}\u201d`); }
 
-/** Who attends to whom. */
+/** Attention between tokens. */
 function rowStep(page: Page, cell: WhyCell | null): Step {
   const {side, api} = page;
   const where = !side.isSquare ? 'Before each word that it writes, the model looks at the source: a head spreads a weight of 1 over all of it.'
@@ -61,7 +61,7 @@ function rowStep(page: Page, cell: WhyCell | null): Step {
   };
 }
 
-/** The score that a head has most of, and how many have more. */
+/** The score in which a head ranks highest, and how many heads have more. */
 function habitStep(page: Page): Step {
   const {api, store, side} = page;
   const place = primary(store.now);
@@ -158,7 +158,7 @@ function layersStep(page: Page): Step {
   };
 }
 
-/** Those that there are; `cell`: the pinned edge, or of a pinned row the largest. */
+/** The existing ones; `cell`: the pinned edge, or the largest of a pinned row. */
 export function stepsOf(page: Page, cell: WhyCell | null): Step[] {
   return [rowStep(page, cell), habitStep(page), whyStep(page, cell), withoutStep(page, cell), layersStep(page)].filter(({isThere}) => isThere);
 }

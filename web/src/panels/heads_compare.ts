@@ -1,4 +1,4 @@
-// What is compared, side by side: A, B and A \u2212 B of one head under one cursor.
+// A comparison side by side: A, B and A \u2212 B of one head, with a common cursor.
 import {diverging} from '../colour';
 import type {Rgb} from '../colour';
 import {Slot, valueOf} from '../data/slot';
@@ -169,7 +169,7 @@ export class HeadsCompare implements Panel {
     }
     const values = this.cells.map(({width, height, values}) => at.x < width && at.y < height ? values[at.y * width + at.x]! : NaN);
     const text = (value: number) => Number.isNaN(value) ? 'masked' : value === kUnaligned ? 'no token for it' : weight(value);
-    if (!this.isAlike) {  // the same place holds other tokens
+    if (!this.isAlike) {  // the same place has other tokens
       const both = this.halves.map((half, side) => at.x < this.cells[side]!.width && at.y < this.cells[side]!.height
         ? `${'AB'[side]} ${nameOfCell(half, at, this.cells[side]!.block)} ${text(values[side]!)}` : '');
       this.said.textContent = `${both.filter(Boolean).join('; ')}.${size}`;

@@ -1,4 +1,5 @@
-// What the ranking score of the pinned head rests on: weight by distance beside the runner-up's, every row, the worst three.
+// The evidence for the pinned head's ranking score: weight by distance compared with the runner-up's, every row, the worst
+// three.
 import type {Evidence} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {html, svg} from '../dom';
@@ -14,7 +15,7 @@ import {columnOf, isKnown, ranked, sortName, valueOf, valueText} from './heads_s
 
 const kProfileHeight = 78;
 const kRowsHeight = 52;
-const kNumbers = 170;  // px of the head's own number and the runner-up's
+const kNumbers = 170;  // px for the head's own number and the runner-up's
 
 export class HeadsEvidence implements Panel {
   readonly element = html('section', {class: 'heads-evidence', 'aria-label': 'Evidence'});
@@ -44,7 +45,7 @@ export class HeadsEvidence implements Panel {
       html('span', {class: 'quiet'}, `head ${headText(place)}, ${fullName(column.name)}`));
     this.element.replaceChildren(heading);
     if (data?.state === 'error') this.element.append(html('p', {class: 'quiet'}, data.error.message));
-    const role = runner === others[0] ? 'first head' : 'runner-up';  // the pinned head may itself be behind it
+    const role = runner === others[0] ? 'first head' : 'runner-up';  // the pinned head itself may be ranked after it
     const beside = runner ? {role, name: headText(runner.place), value: valueText(column, runner.value)} : null;
     const short = value !== undefined && beside ? html('p', {class: 'quiet'}, `${valueText(column, value)}; the ${beside.role} is ${beside.name}, ${beside.value}`) : '';
     if (!found || value === undefined) return;
@@ -78,7 +79,7 @@ export class HeadsEvidence implements Panel {
     const ownAt = own === undefined ? 0 : own - begin;
     let isBeside = false;  // whether the runner-up's value is written beside the bar
     if (own !== undefined) {
-      // Beside its bar, over the numbers of those that stand there.
+      // Beside its bar, above the numbers of the following bars.
       const besides = profile.slice(ownAt + 1, ownAt + 1 + Math.ceil(kNumbers / pitch)).map((value, at) => Math.max(value, other?.profile[ownAt + 1 + at] ?? 0));
       const free = base - tall(Math.max(0, ...besides)) - (besides.some((value) => value >= 0.05) ? 18 : 4);
       const top = base - tall(profile[ownAt]!);
@@ -93,7 +94,7 @@ export class HeadsEvidence implements Panel {
     return [html('p', {class: 'quiet'}, said), svg('svg', {class: 'evidence-profile', width: this.width, height: base + 20, role: 'img', 'aria-label': label}, ...parts)];
   }
 
-  /** A column a row, or of many the mean of as many as share a pixel. */
+  /** One column per row; if there are many, the mean of those that share a pixel. */
   private rows({rows, first_row: first, counted}: Evidence, column: Column, value: number): Node[] {
     const known = rows.flatMap((each, at) => each === null ? [] : [{each, at}]);
     if (known.length === 0) return [];

@@ -1,11 +1,11 @@
-// Search by an example: another head, an offset, or rows that somebody writes down.
+// Search by an example: another head, an offset, or written rows.
 import type {Similar} from '../answers';
 import {html} from '../dom';
 import type {Page} from '../panel';
 import {nameOf} from '../selection';
 import type {Alike} from './heads_scores';
 
-/** As POST .../similar takes it. */
+/** The body of POST .../similar. */
 export type Example = {layer: number; head: number} | {back: number} | {rows: {query: number; keys: number[]; weights?: number[]}[]};
 
 const kGrammar = 'a head as L1.H3, an offset as 1 back, or rows as 199>165:.6,67:.4 200>166';
@@ -19,7 +19,7 @@ function readRow(text: string): {query: number; keys: number[]; weights?: number
   return {query: Number(query), keys: parts.map((part) => Number(part![1])), ...weights[0] !== undefined && {weights: weights.map(Number)}};
 }
 
-/** What the field says; null where it is none of what it may be. */
+/** The field's content; null if it is invalid. */
 export function readExample(text: string): Example | null {
   const [, layer, head] = /^(?:like )?L?(\d{1,4})[.\u00b7]\s*H?(\d{1,4})$/i.exec(text) ?? [];
   if (head !== undefined) return {layer: Number(layer), head: Number(head)};

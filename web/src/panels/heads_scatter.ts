@@ -1,4 +1,4 @@
-// Every head as a point between two scores; those that have room carry their names.
+// Every head as a point between two scores; points with enough room have names.
 import {isSamePlace} from '../address';
 import {roundStep} from '../axis';
 import {html, menu, svg} from '../dom';
@@ -18,8 +18,8 @@ const kHeight = 372;
 const kLeft = 38;
 const kTop = 22;
 const kBottom = 40;
-const kMostNames = 400;  // of more heads nobody could read them
-const kLetter = 6.5;   // px, about
+const kMostNames = 400;  // names of more heads would be unreadable
+const kLetter = 6.5;   // px, approximately
 
 interface Axis { first: number; last: number; ticks: number[] }
 
@@ -64,7 +64,7 @@ export class HeadsScatter implements Panel {
     const points = this.points(x, y);
     const early = columnOf(page, 'normalised_entropy', null);
     if (points.length > 0 || y.from === 'text' || !early) this.draw(x, y, points);
-    else this.draw(x, early, this.points(x, early), `${plainName(early.name)}: no head has \u201c${fullName(y.name)}\u201d yet`);  // passes of the model take long, and one without words has none
+    else this.draw(x, early, this.points(x, early), `${plainName(early.name)}: no head has \u201c${fullName(y.name)}\u201d yet`);  // passes of the model take long, and a model without a vocabulary has none
   }
 
   private points(x: Column, y: Column): {place: Place; a: number; b: number}[] {
@@ -76,7 +76,7 @@ export class HeadsScatter implements Panel {
     });
   }
 
-  /** A menu of all scores: the chosen one is its face. */
+  /** A menu of all scores, labelled with the chosen one. */
   private choice(name: 'x' | 'y', chosen: Column): HTMLElement {
     const {api, store} = this.page;
     const scores = api.about.scores.filter(({name: each}) => !each.startsWith('probe_') && isOfSide(this.page, each)).map((score) => ({name: score.name, label: fullName(columnOf(this.page, score.name, null)!.name)}));
@@ -90,7 +90,7 @@ export class HeadsScatter implements Panel {
     this.plot.setAttribute('width', String(width));
     this.plot.setAttribute('aria-label', `${axisText(x)} against ${axisText(y)}`);
     this.plot.replaceChildren();
-    const texts: {text: string; x: number; y: number; anchor: 'start' | 'middle' | 'end'}[] = [];  // which names must leave free
+    const texts: {text: string; x: number; y: number; anchor: 'start' | 'middle' | 'end'}[] = [];  // which names must not cover
     const said = (text: string, at: {x: number; y: number}, anchor: 'start' | 'middle' | 'end' = 'start', name = 'tick') => {
       texts.push({text, ...at, anchor});
       return svg('text', {...at, 'text-anchor': anchor, class: name}, text);

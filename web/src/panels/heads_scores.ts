@@ -1,4 +1,4 @@
-// What the Heads view shows of each head: values of scores in the chosen form, their order, thresholds and marks.
+// The Heads view's data for each head: scores in the chosen form, their order, thresholds and marks.
 import type {Score} from '../answers';
 import {hasScoresBeside} from '../comparison';
 import {fixed, nats, shortWeight, tokensAway} from '../format';
@@ -24,7 +24,7 @@ const kInOrder: Column = {
 /** A column of the table: a score of the model, or how much heads resemble an example. `of`: the side of a comparison; default: what is shown. */
 export interface Column extends Score { title: string; of?: Show }
 
-/** What a search by an example has found, and what it looked for. */
+/** The result of a search by an example, and the example. */
 export interface Alike { said: string; overlap: Map<string, number> }
 
 function named(page: Page, name: string): Column | undefined {
@@ -32,7 +32,7 @@ function named(page: Page, name: string): Column | undefined {
   return own ?? page.api.about.scores.find((each) => each.name === name);
 }
 
-/** Whether a score says something of the attention: places and distances are those of one text. */
+/** Whether a score is meaningful for the attention: places and distances exist only within one text. */
 export function isOfSide({side}: Page, name: string): boolean { return side.isSquare ? name !== 'coverage' : !kOfOneText.has(name); }
 
 /** A score by its name; of the probe where the page is set to it. */
@@ -47,15 +47,15 @@ export function columnName({name, of}: Pick<Column, 'name' | 'of'>): string {
   return of === 'A-B' ? 'A \u2212 B' : `${plainName(name)}${of ? ` ${of}` : ''}`;
 }
 
-/** Whether it is a score of the server, which has all evidence for it: for another one there are the weights by distance. */
+/** Whether it is one of the server's scores, with full evidence: for others there are only the weights by distance. */
 export function isKnown({api}: Page, column: Column): boolean { return api.about.scores.some(({name}) => name === column.name); }
 
-const kFirstSort = new WeakMap<SelectionStore, string>();  // of the view that is open
+const kFirstSort = new WeakMap<SelectionStore, string>();  // of the open view
 
-/** Heads opens anew: a head that heed has chosen is ranked by what sets it apart. */
+/** When Heads opens, a head chosen by heed is ranked by the score that distinguishes it. */
 export function openHeads({store}: Page): void { kFirstSort.delete(store); }
 
-/** The score in which the head that heed has chosen ranks highest, the larger of two; null where somebody else has chosen it. */
+/** The score in which heed's chosen head ranks highest, the larger of two; null if the reader chose the head. */
 function apart(page: Page): string | null {
   const {api, store} = page;
   const {done, of} = api.scored;
@@ -76,11 +76,11 @@ export function sortName(page: Page, alike: Alike | null): string {
   if (alike) return kLike;
   if (isOfSide(page, sort) && page.api.about.scores.some(({name}) => name === sort)) return sort;
   const first = kFirstSort.get(page.store) ?? apart(page);
-  if (first !== null) kFirstSort.set(page.store, first);  // another head that is chosen later changes no order
+  if (first !== null) kFirstSort.set(page.store, first);  // choosing another head later does not change the order
   return first ?? usualOf(page)[0]!;
 }
 
-/** The ranking score first where it is none of the usual ones, or where it is that of A, beside those of B and of A \u2212 B. */
+/** The ranking score first, if it is not a default one, or if it is A's, followed by those of B and of A \u2212 B. */
 export function columnsOf(page: Page, alike: Alike | null): Column[] {
   const sort = sortName(page, alike);
   const own = usualOf(page);
@@ -92,7 +92,7 @@ export function columnsOf(page: Page, alike: Alike | null): Column[] {
   return [...kShows.map((of) => ({...of === 'A-B' ? unbound : ranking, of})), ...columns.filter((column) => column !== ranking)];
 }
 
-/** Undefined where it is not there yet, or never will be. */
+/** Undefined if it is missing, now or for good. */
 export function valueOf(page: Page, place: Place, column: Column, alike: Alike | null): number | undefined {
   if (column.name === kLike) return alike?.overlap.get(nameOf({layer: place.layer, head: place.head}));
   const {compared} = page;
@@ -111,7 +111,7 @@ function valueIn(api: SessionApi, page: Page, place: Place, column: Column): num
 
 export interface Ranked { place: Place; value: number | undefined }
 
-/** The largest first; what is not there yet comes last. */
+/** Largest first; missing values last. */
 export function ranked(page: Page, column: Column, alike: Alike | null): Ranked[] {
   const heads = headsOf(page).map((place) => ({place, value: valueOf(page, place, column, alike)}));
   return heads.sort((a, b) => (b.value ?? -Infinity) - (a.value ?? -Infinity));
@@ -125,7 +125,7 @@ export function valueText({unit, from}: Column, value: number | undefined): stri
   return unit === 'tokens' ? tokensAway(value) : fixed(value, 2);
 }
 
-/** What stands under a column's name. */
+/** The text below a column's name. */
 export function unitText({name, title, from}: Column): string { return from === 'run' ? 'loss, nats' : sourceOf(name) || title; }
 
 /** `4 heads ≥ .40`, `none ≥ .20`, `max L4.H4 .77`; of a difference the largest of either sign. */

@@ -1,4 +1,5 @@
-// The table of heads: a row a head with its bars, the threshold among them, who reaches it below. Rows in sight alone are there.
+// The table of heads: one row per head with its bars, the threshold among them, and a line about heads that reach it. Only
+// visible rows exist.
 import {isSamePlace} from '../address';
 import {button, html, menu, svg} from '../dom';
 import {shortWeight, weight} from '../format';
@@ -11,20 +12,20 @@ import {headText, kNothing, nameOf} from '../selection';
 import type {Alike, Column, Ranked} from './heads_scores';
 import {columnName, columnsOf, isKnown, isOfSide, ranked, reachedText, sortName, unitText, valueOf, valueText} from './heads_scores';
 
-const [kRow, kTouched] = [17, 24];  // px of a row; by hand
+const [kRow, kTouched] = [17, 24];  // px per row; for touch
 const kFew = 3;        // scores side by side on a narrow page
-const kBar = 60;       // px of the bars of a column, where there is room
-const kLeastSpan = 0.1;  // of differences between shares: smaller ones do not fill the room
-const kName = 66;      // px of a head's name
-const kColumn = 92;    // px of a column, at least: its name and source
-const kDigit = 7;      // px of a digit, at most
-const kToBar = 6;      // px from a number to what stands right of it
-const kBeyond = 40;    // rows over and under those in sight are there, too
-const kBelow = 70;     // the line of who reaches it, and the foot
+const kBar = 60;       // px of a column's bars, if there is room
+const kLeastSpan = 0.1;  // for differences between shares: smaller ones do not fill the bar
+const kName = 66;      // px for a head's name
+const kColumn = 92;    // px of a column, at least: for its name and source
+const kDigit = 7;      // px per digit, at most
+const kToBar = 6;      // px from a number to the bar right of it
+const kBeyond = 40;    // rows above and below the visible ones that also exist
+const kBelow = 70;     // the line about heads that reach it, and the foot
 
 type Line = Ranked | 'threshold';
 
-/** What the bars of a column have room for: both signs share one scale, and none is cut. */
+/** The range of a column's bars: both signs share one scale, and no bar is cut. */
 interface Extent { low: number; high: number }
 
 function extentOf({unit, of}: Column, values: number[]): Extent {
@@ -41,7 +42,7 @@ export class HeadsTable implements Panel {
   private lines: Line[] = [];
   private columns: Column[] = [];
   private extents: Extent[] = [];
-  private numbers: number[] = [];  // px of the widest number of each column
+  private numbers: number[] = [];  // px of the widest number in each column
   private bar = kBar;
   private frame = 0;
 
@@ -91,7 +92,7 @@ export class HeadsTable implements Panel {
     }));
   }
 
-  /** What the numbers and the bars of each column take. */
+  /** The widths of numbers and bars in each column. */
   private measure(heads: Ranked[], alike: Alike | null): void {
     const valuesOf = (column: Column) => heads.map(({place}) => valueOf(this.page, place, column, alike));
     const sides = this.columns.filter(({of}) => of === 'A' || of === 'B');  // on one scale
@@ -172,7 +173,7 @@ export class HeadsTable implements Panel {
   private threshold(at: number): HTMLElement {
     const column = this.columns.find(({name}) => name.replace(/^probe_/, '') === sortName(this.page, this.alike()))!;
     const next = this.lines[at + 1] as Ranked | undefined;
-    const said = next ? valueText(column, next.value) : '';  // with a digit more where it would seem to reach it
+    const said = next ? valueText(column, next.value) : '';  // with another digit if rounding would seem to reach it
     const after = next?.value === undefined ? '' : `; the next is ${headText(next.place)} ${said === shortWeight(column.threshold!) ? weight(next.value) : said}`;
     const count = at === 0 ? 'none' : String(at);
     return html('div', {class: 'heads-row heads-threshold'}, html('span', {class: 'heads-name quiet'}, 'threshold'),

@@ -1,4 +1,4 @@
-// Which keys the right column lists, in text order, and what folds between them.
+// Which keys the right column lists, in text order, and the folds between them.
 import type {Edge, Line, Rest} from '../arcs';
 import {otherEnd} from '../arcs';
 import {weight as written} from '../format';
@@ -8,10 +8,10 @@ export interface KeyEntry { kind: 'key'; key: number }
 export interface FoldEntry { kind: 'fold'; begin: number; end: number }
 export type Entry = KeyEntry | FoldEntry;
 
-export const kUnfold = 100;  // tokens that one click unfolds, at most
-const kLeastPart = 4;        // tokens of a part of a fold
+export const kUnfold = 100;  // maximum tokens per unfolding click
+const kLeastPart = 4;        // tokens in a part of a fold
 
-/** Keys with an edge, in text order; the others of the span fold; `unfolded` tokens, each run by its begin, stand alone. */
+/** Keys with an edge, in text order; other keys of the span are folded, except runs of `unfolded` tokens, given by their beginning. */
 export function entriesOf(keys: number[], {first, end}: Span, unfolded: ReadonlyMap<number, number>): Entry[] {
   const entries: Entry[] = [];
   const sorted = [...keys].sort((a, b) => a - b);
@@ -37,7 +37,7 @@ export function entriesOf(keys: number[], {first, end}: Span, unfolded: Readonly
 
 const sizeOf = (entry: Entry) => entry.kind === 'fold' ? entry.end - entry.begin : 0;
 
-/** Large folds in parts, as long as there are at most so many entries: an edge to a fold then ends near where it goes. */
+/** Divides large folds while there are at most this many entries, so that an edge to a fold ends near its key. */
 export function divided(entries: Entry[], most: number): Entry[] {
   const made = [...entries];
   while (made.length < most) {
@@ -62,7 +62,7 @@ export function heaviestFirst(lines: Iterable<Line>, to: boolean, pinned: number
   return [...most].sort((a, b) => b[1] - a[1]).map(([key]) => key);
 }
 
-/** At most so many entries: of several heads the lightest keys fold, too. */
+/** At most this many entries: with several heads, the lightest keys are folded too. */
 export function fitting(order: number[], span: Span, most: number, unfolded: ReadonlyMap<number, number>): Entry[] {
   for (let count = order.length; ; --count) {
     const entries = entriesOf(order.slice(0, count), span, unfolded);
@@ -70,14 +70,14 @@ export function fitting(order: number[], span: Span, most: number, unfolded: Rea
   }
 }
 
-/** The `most` keys to which the rows give most, for when nothing is pinned. */
+/** The `most` keys with the largest weights from the rows, while nothing is pinned. */
 export function heaviest(edges: Edge[], most: number): number[] {
   const sums = new Map<number, number>();
   for (const {key, weight} of edges) sums.set(key, (sums.get(key) ?? 0) + Math.abs(weight));
   return [...sums].sort((a, b) => b[1] - a[1]).slice(0, most).map(([key]) => key);
 }
 
-/** Where a key stands: its own entry, or the fold that holds it. */
+/** The entry of a key: its own, or the fold that contains it. */
 export function entryIndex(entries: Entry[], key: number): number {
   return entries.findIndex((entry) =>
     entry.kind === 'key' ? entry.key === key : key >= entry.begin && key < entry.end);
@@ -88,12 +88,12 @@ export function others(count: number): string {
   return `${count.toLocaleString('en')} other${count === 1 ? '' : 's'}`;
 }
 
-/** What is left over: `+ .31 in 192 others`, or `every key shown`. */
+/** The rest: `+ .31 in 192 others`, or `every key shown`. */
 export function left({count, weight}: Rest): string {
   return count === 0 ? 'every key shown' : `${weight < 0 ? '' : '+ '}${written(weight)} in ${others(count)}`;
 }
 
-/** What is left of a row beside the keys that are listed. */
+/** The rest of a row without the listed keys. */
 export function rest(weights: (number | null)[], entries: Entry[]): string {
   const listed = new Set(entries.flatMap((entry) => entry.kind === 'key' ? [entry.key] : []));
   let count = 0;

@@ -1,4 +1,4 @@
-// The logit lens: what each layer would say, through the model's last norm and its words.
+// The logit lens: each layer's prediction through the model's last norm and vocabulary layer.
 import type {Lens} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {button, choice, html, say} from '../dom';
@@ -10,8 +10,8 @@ import {rankChart} from './lens_ranks';
 import type {WordsPage} from './words_page';
 import {choose, positionOf, wordsStack} from './words_page';
 
-const kColumn = 51;       // px of one, at least
-const kNames = 123;       // px of a level's name
+const kColumn = 51;       // px per column, at least
+const kNames = 123;       // px for a level's name
 
 type Level = Lens['levels'][number];
 
@@ -19,7 +19,7 @@ export function levelName({name, layer}: Level): string {
   return name === 'embedding' ? 'tokens' : name === 'layer' ? `layer ${layer}` : `${layer} ${name}`;
 }
 
-/** The words around the position, so many that there is room for. */
+/** The words around the position, as many as fit. */
 function windowOf(page: WordsPage, width: number): {begin: number; end: number} {
   const most = Math.max(4, Math.min(24, Math.floor((width - kNames) / kColumn)));
   const length = page.tokens.length;

@@ -1,4 +1,4 @@
-// How the rank of the likeliest answers rises through the layers.
+// How the rank of the likeliest answers changes through the layers.
 import type {Lens} from '../answers';
 import {logAxis} from '../axis';
 import {html, svg} from '../dom';
@@ -9,8 +9,8 @@ import {asToken} from './word';
 const kWidth = 255;
 const kTop = 30;
 const kRow = 33;
-const kLetter = 6.5;  // px, about
-const kTick = 36;     // px from the vocabulary's tick to the next
+const kLetter = 6.5;  // px, approximately
+const kTick = 36;     // px between the vocabulary's tick and the next
 
 /** The ranks of the first answer at every level but the last, those of the others where there is room. */
 function rankNames(up: Lens['levels'], words: string[], places: {x: number; y: number}[][]): SVGElement[] {
@@ -28,7 +28,7 @@ function rankNames(up: Lens['levels'], words: string[], places: {x: number; y: n
   });
 }
 
-/** A line an answer: the first in the accent with its ranks, the others dashed and dotted. */
+/** One line per answer: the first in the accent colour with its ranks, the others dashed and dotted. */
 export function rankChart({levels, answers}: Lens, position: number, vocabulary: number): Element[] {
   const scale = logAxis([vocabulary, 1], [18, kWidth - 12]);
   const up = [...levels].reverse();

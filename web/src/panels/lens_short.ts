@@ -1,4 +1,4 @@
-// The lens at the side of Look: the chance of the two likeliest words, as it grows through the blocks.
+// The lens beside Look: the probability of the two likeliest words, block by block.
 import type {Lens} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {html, svg} from '../dom';
@@ -13,10 +13,10 @@ import {asToken} from './word';
 
 const [kWidth, kMost, kHeight] = [316, 430, 80];
 const [kLeft, kTop, kLow] = [6, 8, 58];  // of the curves
-const kNames = 78;     // px right of them
+const kNames = 78;     // px to the right of them
 const kLine = 14;      // px between two names
 const kTick = 18;      // px between two layers' numbers
-const kLetters = 6;    // of a word
+const kLetters = 6;    // per word
 
 /** `Lily .89` */
 function named(word: string, chance: number): string {
@@ -39,7 +39,7 @@ interface Curve { side: string; word: string; chances: number[] }
 const curveOf = ({levels, answers}: Lens, which: number, side = ''): Curve =>
   ({side, word: plain(asToken(answers[which]!.text)), chances: levels.map(({chances}) => chances[which]!)});
 
-/** The two likeliest words; of two sides A's likeliest in both, or B's own where B's lens does not list that. */
+/** The two likeliest words; with two sides, A's likeliest in both, or B's own if B's lens does not list it. */
 function curvesOf([lens, other]: Lens[]): Curve[] {
   if (!other) return lens!.answers.slice(0, 2).map((_, which) => curveOf(lens!, which));
   const same = other.answers.findIndex(({text}) => text === lens!.answers[0]!.text);
@@ -51,7 +51,7 @@ function drawn({levels}: Lens, shown: Curve[], width: number): SVGElement {
   const x = (at: number) => kLeft + (right - kLeft) * at / Math.max(1, levels.length - 1);
   const y = (chance: number) => kLow - (kLow - kTop) * chance;
   const ends = shown.map(({chances}) => y(chances.at(-1)!));
-  if (ends.length === 2) {  // apart, and over the name of the axis
+  if (ends.length === 2) {  // separate, and above the axis name
     ends[1] = Math.min(kLow, Math.max(ends[1]!, ends[0]! + kLine));
     ends[0] = Math.min(ends[0]!, ends[1] - kLine);
   }
@@ -66,7 +66,7 @@ function drawn({levels}: Lens, shown: Curve[], width: number): SVGElement {
       svg('text', {x: width, y: ends[which]! + 4, 'text-anchor': 'end'}, `${side}${named(word, chances.at(-1)!)}`))).reverse());
 }
 
-/** Of the page's session, or of both `sides`. */
+/** For the page's session, or both `sides`. */
 export function lensInShort(container: HTMLElement, {api, side}: Page, sides: Sides | null): {show(position: number, isPassing: boolean): void; destroy(): void} {
   const place = html('div');
   const about = html('span', {class: 'quiet'});
@@ -79,7 +79,7 @@ export function lensInShort(container: HTMLElement, {api, side}: Page, sides: Si
   const draw = (isPassing = false) => {
     const asked = sides ? [ask(sides.a, position), ask(sides.b, tokenOfB(sides, position))] : [ask(api, position)];
     const answers = asked.map((question, at) => slots[at]!.show(question, isPassing));
-    if (answers.some((answer) => answer?.state === 'error')) {  // a saved page holds one position's
+    if (answers.some((answer) => answer?.state === 'error')) {  // a saved page has only one position's
       heading.hidden = true;
       place.replaceChildren();
       shown = [];

@@ -23,14 +23,14 @@ import {MatrixWait} from './matrix_wait';
 import {quantityChoice} from './quantity_choice';
 import {ReadOut} from './read_out';
 
-const [kGutter, kMargin] = [30, 12];  // between the columns; of the page beside one column: what stands at the rows may take it
-const [kLead, kLeadAlone] = [6, 26];  // and this of the matrix's own column; where nothing stands left of it
+const [kGutter, kMargin] = [30, 12];  // between the columns; and of the page beside a single column, which row labels may use
+const [kLead, kLeadAlone] = [6, 26];  // and this much of the matrix's own column; the second if nothing is to its left
 const kGiveWay = 12;         // px from the pointer to the read-out over a zoomed matrix
-const kToMatrix = 6;         // from what stands at the rows
-const [kLists, kListsBelow] = [140, 290];  // from the top of the matrix at full size to the lists beside it; of one list under it
+const kToMatrix = 6;         // from the row labels
+const [kLists, kListsBelow] = [140, 290];  // from the top of the matrix at full size to the lists beside it; or to one list below it
 const kScaleNames = {linear: 'linear', sqrt: 'square root', log: 'log', rank: 'rank'};
 
-/** `isFull`: it has the width of the page, and the read-out stands beside it. */
+/** `isFull`: it has the width of the page, with the read-out beside it. */
 export interface MatrixOptions { isFull?: boolean }
 
 class MatrixPanel implements Panel {
@@ -48,7 +48,7 @@ class MatrixPanel implements Panel {
   private readonly frame = html('div', {class: 'matrix-frame'});
   private readonly sight: MatrixSight;
   private readonly line = new Slot<Line>('read-out', () => this.update());
-  private readonly sides = [new Slot<Line>('read-out-a', () => this.update()), new Slot<Line>('read-out-b', () => this.update())] as const;  // of a difference
+  private readonly sides = [new Slot<Line>('read-out-a', () => this.update()), new Slot<Line>('read-out-b', () => this.update())] as const;  // for a difference
   private readonly margins = new Slot<Marginals>('margins', () => this.update());
   private marginals: Marginals | null = null;
   private box: Box | null = null;
@@ -92,7 +92,7 @@ class MatrixPanel implements Panel {
     });
     element.addEventListener('pointermove', (event) => this.giveWay(event));
     this.resized.observe(container);
-    this.resized.observe(stage.root);  // what is said above it moves it
+    this.resized.observe(stage.root);  // messages above it move it
     this.forget = stage.listen(() => {
       this.edges.forget();
       this.resize();
@@ -131,7 +131,7 @@ class MatrixPanel implements Panel {
     const gutter = isAlone ? 0 : kGutter;
     let lead = own;
     let width = this.widthWith(lead);
-    if (hasTokens(width / keys)) {  // tokens stand at all rows
+    if (hasTokens(width / keys)) {  // every row has a token
       lead = Math.max(own, this.labels.width + kToMatrix - gutter);
       width = this.widthWith(lead);
     }
@@ -150,7 +150,7 @@ class MatrixPanel implements Panel {
     this.drawing.ask();
   }
 
-  /** What of the matrix the address names. */
+  /** The part of the matrix named in the address. */
   private showZoom(): void {
     this.shownZoom = this.page.store.now.zoom;
     this.sight.show(this.shownZoom);
@@ -158,7 +158,7 @@ class MatrixPanel implements Panel {
 
   private get isFull(): boolean { return this.options.isFull === true && !this.page.stage.isStacked; }
 
-  /** The room for what stands at the columns: as much as tokens need, so that nothing moves where the matrix is zoomed to them. */
+  /** The room for column labels: enough for tokens, so that nothing moves when the matrix is zoomed to them. */
   private get band(): number { return MatrixLabels.height(this.page.stage.isNarrow ? 0 : Infinity); }
 
   private widthWith(lead: number): number {
@@ -170,10 +170,10 @@ class MatrixPanel implements Panel {
 
   zoomBy(factor: number): void { this.sight.zoomBy(factor); }
 
-  /** How many entries a side one cell of what is drawn stands for. */
+  /** The entries per side of one drawn cell. */
   get block(): number { return this.tiles.levelFor(this.sight.now.size * this.page.stage.pixelRatio).block; }
 
-  /** A real table in the matrix's place, and back. */
+  /** Replaces the matrix by a table, and back. */
   async toggleTable(): Promise<void> {
     if (this.table) {
       this.closeTable();
@@ -216,7 +216,7 @@ class MatrixPanel implements Panel {
     const whose = now.places.length > 1 ? `${headText(place)}, ` : '';
     say(this.about, `${whose}${now.unit === 'token' ? 'row attends to column' : 'row attends to column, token by token'}`);
     if (name !== this.lastPlace && api.hasWeights) {
-      if (this.sight.width > 0) this.canvas.fetch(place, this.sight.now, this.sight.height);  // now, and not in the next frame
+      if (this.sight.width > 0) this.canvas.fetch(place, this.sight.now, this.sight.height);  // now, instead of in the next frame
       if (this.table) this.closeTable();
       this.lastPlace = name;
     }
@@ -249,7 +249,7 @@ class MatrixPanel implements Panel {
     this.readOut.show(row === null ? null : {at, other: row, to, line, speak, rows, ...both && {both}});
   }
 
-  /** Of a difference: what each side has there. */
+  /** For a difference: the values of both sides. */
   private bothOf({first, end}: Span, row: number | null, rows: Rows): [number | null, number | null] | null {
     const {store: {now, to}, api, compared} = this.page;
     if (!compared || !api.isDifference) return null;
@@ -279,7 +279,7 @@ class MatrixPanel implements Panel {
     this.placeReadOut(width);
   }
 
-  /** Beside the matrix at full size; in the corner that the mask leaves free, over the matrix where it is zoomed; else under it. */
+  /** Beside the matrix at full size; otherwise in the corner that the mask leaves free, above a zoomed matrix, or below it. */
   private placeReadOut(width: number): void {
     const {side: {attention}, stage} = this.page;
     const isInside = hasFreeCorner(attention, width, stage.isNarrow);

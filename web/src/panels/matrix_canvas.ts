@@ -1,4 +1,4 @@
-// Draws the part of the matrix in sight: tiles, numbers where cells are large, marks on top.
+// Draws the visible part of the matrix: tiles, numbers in large cells, marks on top.
 import {diverging, numberColour} from '../colour';
 import {hundredths} from '../format';
 import type {Page, Span} from '../panel';
@@ -15,13 +15,13 @@ export interface Marks {
   pinned: Cell | null;
   hovered: Cell | null;
   rows: Span | null;   // whose attention is shown
-  isColumns: boolean;  // they are columns: whose attention to them is shown
+  isColumns: boolean;  // they are columns: shows the attention to them
   box: Box | null;
-  inside: Block | null;  // the others fade
+  inside: Block | null;  // the other blocks fade
 }
 
-const kNumbersFrom = 24;  // pixels a cell
-const kFaded = 0.42;      // what is left of a cell outside of the block
+const kNumbersFrom = 24;  // pixels per cell
+const kFaded = 0.42;      // opacity of a cell outside the block
 const kGap = 4;           // pixels between the texts of a pair
 
 function isWithin({first, end}: Span, index: number): boolean { return index >= first && index < end; }
@@ -29,7 +29,7 @@ function isWithin({first, end}: Span, index: number): boolean { return index >= 
 export class MatrixCanvas {
   readonly element = document.createElement('canvas');
   private width = 0;
-  private seen = 0;  // pixels of its height
+  private seen = 0;  // visible pixels of its height
   private readonly exact = new Map<string, Float32Array>();
   private exactOf = '';
 
@@ -67,7 +67,7 @@ export class MatrixCanvas {
     this.drawMarks(context, sight, marks);
   }
 
-  /** What is not asked about is paler, and a line of nothing stands between the texts. */
+  /** Other parts are paler, and an empty line separates the texts. */
   private fade(context: CanvasRenderingContext2D, {left, top, size}: Sight, {queries, keys}: Block): void {
     const {split, attention} = this.side;
     const [width, height] = [attention.keys * size, attention.queries * size];
@@ -85,7 +85,7 @@ export class MatrixCanvas {
     context.fillRect(left, top + split * size - kGap / 2, width, kGap);
   }
 
-  /** Asks for what a drawing of this part will need. */
+  /** Requests the data for drawing this part. */
   fetch(place: Place, sight: Sight, height: number): void {
     this.seen = height;
     this.visitTiles(place, sight, (at) => this.tiles.picture(at));
@@ -109,7 +109,7 @@ export class MatrixCanvas {
     place: Place, sight: Sight, visit: (at: TilePlace, block: number) => void
   ): void {
     const wanted = this.tiles.levelFor(sight.size * this.stage.pixelRatio);
-    for (let z = 0; z <= wanted.z; ++z) {  // coarser ones stand in until the fine ones are there
+    for (let z = 0; z <= wanted.z; ++z) {  // coarser tiles replace fine ones until these arrive
       const {block, rows, columns} = this.tiles.level(z);
       const span = block * this.side.attention.tile * sight.size;
       const first = (offset: number) => Math.max(0, Math.floor(-offset / span));
@@ -117,14 +117,14 @@ export class MatrixCanvas {
       if (z !== 0 && z !== wanted.z) continue;
       for (let y = first(sight.top); y <= last(sight.top, rows, this.seen); ++y) {
         for (let x = first(sight.left); x <= last(sight.left, columns, this.width); ++x) {
-          if (this.side.attention.causal && x > y) continue;  // all masked
+          if (this.side.attention.causal && x > y) continue;  // fully masked
           visit({...place, z, y, x}, block);
         }
       }
     }
   }
 
-  /** Exact weights: the bytes of a tile are not good enough to be written out. */
+  /** Exact weights, because a tile's bytes are too coarse to print. */
   private drawNumbers(
     context: CanvasRenderingContext2D, place: Place, sight: Sight, scale: Scale, inside: Block | null
   ): void {
@@ -159,7 +159,7 @@ export class MatrixCanvas {
     const name = `${y}/${x}`;
     const values = this.exact.get(name);
     if (!values) {
-      this.exact.set(name, new Float32Array(0));  // asked for
+      this.exact.set(name, new Float32Array(0));  // requested
       this.api.tile({...place, z: zooms - 1, y, x}, 'f32').get(`tile-f32-${name}`).then((buffer) => {
         if (this.exactOf !== head) return;
         this.exact.set(name, new Float32Array(buffer));
@@ -239,7 +239,7 @@ export class MatrixCanvas {
   }
 
   private outline(context: CanvasRenderingContext2D, sight: Sight, {query, key}: Cell, width: number): void {
-    const size = Math.max(sight.size, 9);  // a mark that can be seen, however small the cell
+    const size = Math.max(sight.size, 9);  // a visible mark, however small the cell
     const x = sight.left + (key + 0.5) * sight.size;
     const y = sight.top + (query + 0.5) * sight.size;
     context.lineWidth = width;

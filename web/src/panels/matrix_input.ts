@@ -1,17 +1,17 @@
-// Pointer, touch and keys over the matrix; wheel and drag are the sight's.
+// Pointer, touch and keys on the matrix; wheel and drag belong to the sight.
 import type {SelectionStore} from '../store';
 import type {Box, Cell, Extent, MatrixSight} from './matrix_sight';
 
-const kLeastBox = 4;  // px: less is a click
+const kLeastBox = 4;  // px: anything smaller is a click
 
-/** What the input tells the matrix. */
+/** The events that the input sends to the matrix. */
 export interface MatrixEvents {
   drawBox(box: Box | null): void;
-  walk(cell: Cell): void;  // by an arrow: the cell is to be spoken
+  walk(cell: Cell): void;  // by an arrow key: announces the cell
 }
 
 function listenToTouch(element: HTMLCanvasElement, sight: MatrixSight, store: SelectionStore): void {
-  element.addEventListener('touchend', (event) => {  // lifting pins
+  element.addEventListener('touchend', (event) => {  // lifting the finger pins
     const touch = event.changedTouches[0];
     const cell = touch && sight.isFitted ? sight.cellAt(touch) : null;
     if (!cell) return;
@@ -19,7 +19,7 @@ function listenToTouch(element: HTMLCanvasElement, sight: MatrixSight, store: Se
     store.preview({});
     store.set({...cell, range: null});
   });
-  const hold = (event: TouchEvent) => {  // a touch holds the cross-hair
+  const hold = (event: TouchEvent) => {  // a long touch keeps the cross-hair
     const touch = event.touches[0];
     if (!touch || !sight.isFitted || event.touches.length > 1) return;
     event.preventDefault();

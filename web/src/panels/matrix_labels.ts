@@ -1,4 +1,4 @@
-// What stands at the rows and columns of the matrix: tokens where cells are wide enough, else positions.
+// Labels of the matrix's rows and columns: tokens if cells are large enough, else positions.
 import {roundStep} from '../axis';
 import {html, svg} from '../dom';
 import {isShaped, shortened} from '../graphemes';
@@ -8,25 +8,25 @@ import {plain} from '../tokens';
 import type {Side} from '../side';
 import type {Sight} from './matrix_sight';
 
-const kFrom = 14;        // pixels a cell, for a token to stand at it
-const kMostWidth = 72;   // of a token at its row
-const kMostLength = 54;  // of a token at its column, along the slope
-const kLead = 40;        // what slopes to the left of the first column
-const kAfter = 12;       // half of the last column's number; a longer one is shown beyond
+const kFrom = 14;        // minimum pixels per cell for tokens
+const kMostWidth = 72;   // of a row's token
+const kMostLength = 54;  // of a column's token, along the slope
+const kLead = 40;        // room for labels that slope to the left of the first column
+const kAfter = 12;       // half of the last column's number; a longer one extends beyond
 const kSlope = -60;
-const kTicks = 5;          // about as many numbers
-const kUpright = 16 / 11;  // an upright name is that much larger
+const kTicks = 5;          // approximate number of position labels
+const kUpright = 16 / 11;  // upright names are larger by this factor
 
 const kMeasure = document.createElement('canvas').getContext('2d')!;
 
 export function widthOf(text: string): number {
-  kMeasure.font = '600 11px Inter, system-ui, sans-serif';  // as the chosen ones are
+  kMeasure.font = '600 11px Inter, system-ui, sans-serif';  // like the chosen ones
   return kMeasure.measureText(text).width;
 }
 
 export function hasTokens(cell: number): boolean { return cell >= kFrom; }
 
-/** Of one axis: where what stands. */
+/** The labels of one axis and their places. */
 interface Label { at: number; index: number; text: string }
 
 /** Where each image begins and ends in sight. */
@@ -44,9 +44,9 @@ export class MatrixLabels {
   private readonly imagesOfColumns: Extent[];
   private drawn = '';
 
-  private readonly keyWidth: number;  // of the widest, where they may stand upright: letters that are joined cannot be read on a slope
+  private readonly keyWidth: number;  // of the widest, if they may be upright: joined scripts are unreadable on a slope
 
-  /** `queries`: what stands at each row. */
+  /** `queries`: the label of each row. */
   constructor(side: Side, private queries: string[]) {
     this.keys = side.keys.map(plain);
     this.imagesOfRows = extentsOf(side.queries);
@@ -54,7 +54,7 @@ export class MatrixLabels {
     this.keyWidth = side.isSquare && !this.keys.some(isShaped) ? Infinity : kUpright * Math.max(...this.keys.map(widthOf));
   }
 
-  /** True where the rows are called otherwise now. */
+  /** True if the rows now have other names. */
   rename(queries: string[]): boolean {
     if (queries.every((name, at) => name === this.queries[at])) return false;
     this.queries = queries;
@@ -62,7 +62,7 @@ export class MatrixLabels {
     return true;
   }
 
-  /** The room that the widest token takes at its row. */
+  /** The width of the widest row label. */
   get width(): number {
     return Math.ceil(this.queries.reduce((most, name) => Math.max(most, Math.min(kMostWidth, widthOf(name))), 0));
   }

@@ -1,4 +1,4 @@
-// Beside the matrix at full size: the largest weights of the row and of the column of the cell that is looked at.
+// Beside the matrix at full size: the largest weights in the row and column of the current cell.
 import type {Line} from '../arcs';
 import {Slot, valueOf} from '../data/slot';
 import {button, html, say} from '../dom';

@@ -1,4 +1,4 @@
-// Both margins of a matrix, each drawn anew only where it has changed: a margin costs as much as the matrix.
+// Both margins of a matrix, redrawn only when they change: a margin costs as much as the matrix.
 import {html, say} from '../dom';
 import type {Quantity} from '../selection';
 import type {Stage} from '../stage';
@@ -6,7 +6,7 @@ import type {Marginals} from '../transport/api';
 import {drawReceived, drawUse, freerEnd} from './matrix_margins';
 import type {Sight} from './matrix_sight';
 
-/** What of the matrix is in sight, and which row and column are marked. */
+/** The visible part of the matrix, and the marked row and column. */
 export interface MarginSight { sight: Sight; width: number; height: number; query: number | null; key: number | null }
 
 export class MatrixMargins {
@@ -21,7 +21,7 @@ export class MatrixMargins {
 
   constructor(private readonly stage: Stage) {}
 
-  /** What a key receives: weight, or the share that it carries. */
+  /** The amount that a key receives: weight, or the share that it carries. */
   showQuantity(quantity: Quantity): void {
     const received = `${quantity === 'carried' ? 'share' : quantity} received`;
     say(this.name, received);

@@ -3,7 +3,7 @@ import type {Stage} from '../stage';
 import type {Marginals} from '../transport/api';
 import type {Sight} from './matrix_sight';
 
-const kLeastReceived = 0.1;  // a difference of this much fills the margin, and smaller ones less
+const kLeastReceived = 0.1;  // a difference of this size fills the margin; smaller ones fill less
 
 function largestOf(values: number[], least: number): number {
   return values.reduce((most, value) => Math.max(most, Math.abs(value)), least);
@@ -42,7 +42,7 @@ function prepare(
   return context;
 }
 
-/** Of differences those of each sign in its colour. */
+/** Draws the differences of each sign in its colour. */
 function bySign(stage: Stage, context: CanvasRenderingContext2D, values: number[], draw: (values: number[]) => void): void {
   if (!values.some((value) => value < 0)) return draw(values);
   for (const [role, sign] of [['--more', 1], ['--less', -1]] as const) {
@@ -54,9 +54,9 @@ function bySign(stage: Stage, context: CanvasRenderingContext2D, values: number[
 export const kReceivedHeight = 28;
 export const kUseWidth = 42;
 
-const kNameRoom = 100;  // px that the name of the margin takes
+const kNameRoom = 100;  // px for the margin's name
 
-/** Where the name covers less: at the end with the lower bars, else at the right. */
+/** The place where the name covers less: at the end with the lower bars, else on the right. */
 export function freerEnd(received: number[], {left, size}: Sight, side: number): 'left' | 'right' {
   const highest = (from: number, to: number) => received.slice(
     Math.max(0, Math.floor((from - left) / size)), Math.max(0, Math.ceil((to - left) / size))).reduce((most, value) => Math.max(most, value), 0);

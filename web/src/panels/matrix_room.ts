@@ -1,20 +1,20 @@
-// How much room the matrix has, and what stands in the corner that the mask leaves free.
+// The room for the matrix, and the content of the corner that the mask leaves free.
 import type {Attention} from '../answers';
 import type {Page} from '../panel';
 import {isBetween} from '../sides';
 import {kUseWidth} from './matrix_margins';
 
-const kLeastSide = 300;       // of a window that is lower the page scrolls
+const kLeastSide = 300;       // in lower windows the page scrolls
 const kToUse = 5;            // from the matrix to its margin
 const kUseName = 80;         // the margin's name
-const kReadOut = 151;        // in place of the margin, where two texts stand side by side
-const kBelow = 32;           // the foot line and the space over it
-const kReason = 22;          // the line over the foot line that says why heed chose the head
-const kUnder = 68;           // the read-out, where no mask leaves a corner
-const kLeastBetween = 310;   // the same two where other heads stand under it
+const kReadOut = 151;        // replaces the margin if two texts are side by side
+const kBelow = 32;           // the foot line and the space above it
+const kReason = 22;          // the line above the foot line with heed's reason for the head
+const kUnder = 68;           // the read-out, if no mask leaves a corner free
+const kLeastBetween = 310;   // the same two, if other heads are below it
 const kBelowBetween = 330;
-const kSmall = 440;          // px a side: the read-out in the corner of a smaller one takes less room
-const kToBeside = 96;        // from the matrix over its margin to what stands beside it
+const kSmall = 440;          // px per side: in smaller ones the read-out takes less room
+const kToBeside = 96;        // from the matrix across its margin to the next column
 
 export function isSmall(side: number): boolean { return side < kSmall; }
 
@@ -29,7 +29,7 @@ export function hasFreeCorner({causal, keys}: Attention, side: number, isNarrow:
 export function widthWith({stage, side, store, ...page}: Page, container: HTMLElement, top: number, lead: number, band: number, isFull: boolean): number {
   const {queries, keys} = side.attention;
   const isBeside = isBetween({stage, side, store, ...page}) && !isFull && !stage.isStacked;
-  const use = isBeside ? kReadOut : stage.isTwo ? kUseName : kUseWidth + 10;  // else it stands over the gutter
+  const use = isBeside ? kReadOut : stage.isTwo ? kUseName : kUseWidth + 10;  // otherwise it covers the gutter
   const width = container.clientWidth - lead - (stage.isNarrow ? 0 : kToUse + use);
   if (stage.isNarrow) return Math.floor(Math.min(width, width * keys / queries));
   const within = (least: number, below: number) => Math.floor(Math.min(width,
@@ -39,7 +39,7 @@ export function widthWith({stage, side, store, ...page}: Page, container: HTMLEl
   return isFull || hasFreeCorner(side.attention, most, false) ? most : within(kLeastSide, kBelow + kUnder);
 }
 
-/** What stands beside a matrix at full size. */
+/** The parts beside a matrix at full size. */
 export function widthBeside(container: HTMLElement, lead: number, width: number): number {
   return container.clientWidth - lead - width - kToBeside;
 }

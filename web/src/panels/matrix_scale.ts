@@ -1,16 +1,16 @@
-// From the byte of a tile to a colour. A change of scale needs no new tile: only a new table.
+// From a tile's byte to a colour. Changing the scale needs a new table, but no new tile.
 import {cividis, diverging} from '../colour';
 import type {Rgb} from '../colour';
 import type {Scale} from '../selection';
 
 const kLeast = 0.001;  // the dark end of the logarithmic scale
 
-/** The weight that a byte of a tile stands for; 0 is masked. */
+/** The weight that a byte of a tile represents; 0 is masked. */
 export function weightOf(byte: number): number {
   return byte < 2 ? 0 : 2 ** (24 * ((byte - 2) / 253 - 1));
 }
 
-/** Where a weight stands between dark (0) and light (1). `rank` needs the weights that there are. */
+/** A weight's place between dark (0) and light (1). `rank` needs all existing weights. */
 export function position(weight: number, scale: Exclude<Scale, 'rank'>): number {
   switch (scale) {
     case 'linear': return weight;
@@ -19,7 +19,7 @@ export function position(weight: number, scale: Exclude<Scale, 'rank'>): number 
   }
 }
 
-/** The share of cells below each byte: equal bytes stand at their middle. */
+/** The share of cells below each byte; equal bytes count as their middle. */
 export function ranks(histogram: Uint32Array): Float64Array {
   const result = new Float64Array(256);
   let total = 0;
@@ -47,31 +47,31 @@ export function table(scale: Scale, histogram: Uint32Array, ramp: (t: number) =>
   return colours;
 }
 
-const kOctaves = 10;  // of differences, down to a thousandth
+const kOctaves = 10;  // for differences, down to a thousandth
 const kSteps = 127;
 
-/** A difference in a byte: 0 masked, 128 none, and up to 127 steps of its logarithm to either side. */
+/** A difference as a byte: 0 is masked, 128 no difference, with up to 127 steps of its logarithm on either side. */
 export function differenceCode(difference: number): number {
   if (Number.isNaN(difference)) return 0;
   const size = Math.abs(difference) < 2 ** -kOctaves ? 0 : Math.max(1, Math.round(kSteps * (1 + Math.log2(Math.min(1, Math.abs(difference))) / kOctaves)));
   return 128 + Math.sign(difference) * size;
 }
 
-const kPale = 0.01;  // a difference up to this size has little colour, however small the others are
+const kPale = 0.01;  // differences up to this size have little colour, however small the others are
 
-export const kPaleText = 'pale below .01';  // at each legend of differences
+export const kPaleText = 'pale below .01';  // in every legend of differences
 
 /** How strong the colour of a difference is, from 0 to 1; `log` is linear up to kPale. */
 function strength(size: number, scale: Exclude<Scale, 'rank'>): number {
   return scale === 'log' ? Math.log1p(size / kPale) / Math.log1p(1 / kPale) : position(size, scale);
 }
 
-/** Where a difference stands between orange (-1) and blue (1). */
+/** A difference's place between orange (-1) and blue (1). */
 export function differencePosition(difference: number, scale: Scale = 'log'): number {
   return Math.sign(difference) * strength(Math.abs(difference), scale === 'rank' ? 'log' : scale);
 }
 
-/** The size of a difference that is this many steps from none. */
+/** The size of a difference this many steps from 0. */
 function sizeOf(steps: number): number { return steps === 0 ? 0 : 2 ** (kOctaves * (steps / kSteps - 1)); }
 
 /** The colours of differences; by rank, those of either sign together, from kPale on. */
@@ -92,7 +92,7 @@ export function differenceTable(scale: Scale, histogram: Uint32Array): Uint32Arr
   return colours;
 }
 
-/** The legend's ticks: where, and what is written there. */
+/** The legend's ticks: places and labels. */
 export function ticks(scale: Scale): {at: number; label: string}[] {
   switch (scale) {
     case 'linear': return [0, 0.25, 0.5, 0.75, 1].map((value) => ({at: value, label: String(value)}));
@@ -102,7 +102,7 @@ export function ticks(scale: Scale): {at: number; label: string}[] {
   }
 }
 
-/** The same of differences, whose middle is none. */
+/** The same for differences, with 0 in the middle. */
 export function differenceTicks(scale: Scale): {at: number; label: string}[] {
   if (scale === 'rank') return [{at: 0, label: 'B more'}, {at: 0.5, label: '0'}, {at: 1, label: 'A more'}];
   const least = scale === 'linear' ? 0.5 : 0.1;

@@ -1,18 +1,18 @@
-// Which part of the matrix is in sight: zoom and pan, by d3-zoom, kept inside the matrix.
+// The visible part of the matrix: zoom and pan by d3-zoom, kept inside the matrix.
 import {select} from 'd3-selection';
 import type {D3ZoomEvent, ZoomTransform} from 'd3-zoom';
 import {zoom, zoomIdentity} from 'd3-zoom';
 import type {Zoom} from '../selection';
 
 const kLargestCell = 48;
-const kSliver = 0.02;  // of a cell, which is not worth being called in sight
+const kSliver = 0.02;  // of a cell, too little to count as visible
 
 /** Entry (column, row) = (x, y) is drawn at left + x * size, in CSS pixels. */
 export interface Sight { left: number; top: number; size: number }
 
 export interface Cell { query: number; key: number }
 
-/** What a matrix has: whether its upper corner is masked, too. */
+/** The size of a matrix, and whether its upper corner is masked. */
 export interface Extent { rows: number; columns: number; causal: boolean }
 
 export interface Box { x0: number; y0: number; x1: number; y1: number }
@@ -21,9 +21,9 @@ export class MatrixSight {
   private readonly behaviour = zoom<HTMLCanvasElement, unknown>();
   private transform: ZoomTransform = zoomIdentity;
   width = 0;           // px of the whole matrix while it is fitted
-  height = 0;          // px of it
+  height = 0;          // px of its height
   private begun = zoomIdentity;
-  private isShown = false;  // the address moves it, and not the reader
+  private isShown = false;  // moved by the address, not by the reader
 
   /** `settled`: the reader has moved it, and has stopped. */
   constructor(
@@ -42,7 +42,7 @@ export class MatrixSight {
         if (!this.isShown && this.transform !== this.begun) settled(this.zoom);
       });
     select(element).call(this.behaviour).on('dblclick.zoom', null);
-    // A notch that cannot zoom further must not scroll the page away under the pointer.
+    // A wheel notch that cannot zoom further must not scroll the page away under the pointer.
     element.addEventListener('wheel', (event) => { if (!this.isFitted || event.deltaY < 0) event.preventDefault(); }, {passive: false});
   }
 
@@ -54,7 +54,7 @@ export class MatrixSight {
     this.behaviour.scaleExtent([1, most]).extent(whole).translateExtent(whole);
   }
 
-  /** What is in sight, in whole cells; null: all. */
+  /** The visible part, in whole cells; null: all. */
   get zoom(): Zoom | null {
     if (this.isFitted) return null;
     const {left, top, size} = this.now;
@@ -83,7 +83,7 @@ export class MatrixSight {
     return zoomIdentity.translate(place(keys[0], across, this.width, this.width), place(queries[0], down, this.height, this.height)).scale(k);
   }
 
-  /** Pixels a cell when the whole matrix is in sight. */
+  /** Pixels per cell when the whole matrix is visible. */
   private get fitted(): number { return this.width / this.extent.columns; }
 
   get isFitted(): boolean { return this.transform.k === 1; }

@@ -1,4 +1,4 @@
-// The matrix as a real table: the cells in sight around the chosen one, in numbers.
+// The matrix as a table: the visible cells around the chosen one, as numbers.
 import {html} from '../dom';
 import {weight} from '../format';
 import type {Place} from '../selection';
@@ -7,7 +7,7 @@ import type {Side} from '../side';
 import type {SessionApi} from '../transport/api';
 
 const kRows = 16;
-const kColumns = 12;  // fit beside their queries
+const kColumns = 12;  // that fit beside their queries
 
 function window(centre: number, most: number, length: number): {begin: number; end: number} {
   const begin = Math.max(0, Math.min(length - most, centre - most / 2));

@@ -1,4 +1,4 @@
-// Tiles as pictures: fetched once, coloured anew when the scale changes, bounded in number.
+// Tiles as pictures: fetched once, recoloured when the scale changes, limited in number.
 import type {Scale} from '../selection';
 import type {Side} from '../side';
 import type {SessionApi, TilePlace} from '../transport/api';
@@ -8,7 +8,7 @@ const kMostPictures = 128;  // 256 x 256 x 4 bytes each: 32 MiB
 
 interface Picture { canvas: HTMLCanvasElement; colours: Uint32Array }
 
-/** How the zoom level z cuts an axis: into so many cells of `block` entries, and these into tiles. */
+/** How zoom level z divides an axis: into cells of `block` entries, and these into tiles. */
 export interface Axis { cells: number; tiles: number }
 export interface Level { z: number; block: number; rows: Axis; columns: Axis }
 
@@ -39,7 +39,7 @@ export class Tiles {
     return {z, block, rows: axis(queries), columns: axis(keys)};
   }
 
-  /** The coarsest level whose cells are at least a pixel, so that none is fetched in vain. */
+  /** The coarsest level whose cells are at least a pixel, so that nothing is fetched needlessly. */
   levelFor(pixelsPerEntry: number): Level {
     const {zooms} = this.side.attention;
     for (let z = 0; z < zooms; ++z) {
@@ -68,7 +68,7 @@ export class Tiles {
     return {width: Math.min(tile, columns.cells - tile * place.x), height: Math.min(tile, rows.cells - tile * place.y)};
   }
 
-  /** The tile as a picture; null until it has come, which `arrived` tells. */
+  /** The tile as a picture; null until it has arrived, which `arrived` reports. */
   picture(place: TilePlace): HTMLCanvasElement | null {
     const name = `${place.z}/${place.y}/${place.x}`;
     let bytes = this.bytes.get(name);

@@ -1,4 +1,4 @@
-// How many tiles of the matrix in sight are there: the coarse ones of a long text take a while.
+// How many of the visible tiles have arrived: coarse tiles of a long text take a while.
 import {html, say} from '../dom';
 import {kQuietMilliseconds} from '../progress_line';
 

@@ -1,4 +1,4 @@
-// Small multiples: of several heads each has a drawing of its own.
+// Small multiples: a separate drawing for each of several heads.
 import type {Edge, Line} from '../arcs';
 import {otherEnd} from '../arcs';
 import {isSamePlace} from '../address';
@@ -20,7 +20,7 @@ const kArcs: [number, number] = [40, 74];
 
 interface Small { element: HTMLElement; name: HTMLElement; query: HTMLElement; keys: HTMLElement; arcs: SVGSVGElement; rest: HTMLElement }
 
-/** What a click on a key pins, and what the pointer over it previews. */
+/** What a click on a key pins, and what hovering over it previews. */
 export interface KeyActions { pin(other: number): void; preview(other: number): void }
 
 export class Multiples {
@@ -33,7 +33,7 @@ export class Multiples {
     this.element.addEventListener('pointerleave', () => page.store.preview({}));
   }
 
-  /** One drawing a head: the shown token and its edges. */
+  /** One drawing per head: the shown token and its edges. */
   draw(rows: Rows, at: Span, lines: Map<string, Line>): void {
     const {places} = this.page.store.now;
     const names = places.map(nameOf);
@@ -85,7 +85,7 @@ export class Multiples {
       const chosen = this.isAt(edge, store.other) && isSamePlace(place, primary(store.now));
       return {
         edge, kind: 'small', colour: colourOfEdge(this.page, place, edge.weight), source: edges.length * kRowHeight / 2,
-        target: (index + 0.5) * kRowHeight, chosen, label: '',  // it stands in the row
+        target: (index + 0.5) * kRowHeight, chosen, label: '',  // it is in the row
       };
     });
     const end = (edge: Edge) => this.rows.first(otherEnd(edge, store.to));
@@ -110,7 +110,7 @@ export class Multiples {
     return made;
   }
 
-  /** Whether the edge's other end holds the token. */
+  /** Whether the edge's other end contains the token. */
   private isAt(edge: Edge, token: number | null): boolean {
     return token !== null && this.rows.of(token) === otherEnd(edge, this.page.store.to);
   }

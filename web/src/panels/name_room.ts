@@ -1,8 +1,8 @@
-// Where the names of points stand, so that none is over another.
+// Places the names of points so that none overlap.
 
 const kApart = 2;  // px: widths are estimated
 
-/** Places for names: right, left, above, below of a point; none where all are taken. */
+/** Possible places for names: right, left, above, below a point; none if all are taken. */
 export class Room {
   private readonly taken: [number, number, number, number][] = [];
 
@@ -10,7 +10,7 @@ export class Room {
     for (const {x, y} of points) this.taken.push([x - 3, y - 3, x + 3, y + 3]);
   }
 
-  /** Keeps the place of a text that is there already, whose baseline begins or ends (`anchor`) here. */
+  /** Reserves the place of an existing text, whose baseline begins or ends (`anchor`) here. */
   take(x: number, y: number, width: number, anchor: 'start' | 'middle' | 'end' = 'start'): void {
     const left = anchor === 'start' ? x : anchor === 'middle' ? x - width / 2 : x - width;
     this.taken.push([left - kApart, y - 10, left + width + kApart, y + 2]);

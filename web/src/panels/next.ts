@@ -1,4 +1,4 @@
-// The next word after the shown token; of an encoder the words that fit in its place, or the largest edges of its row.
+// The next word after the shown token; for an encoder the words that fit in its place, or the largest edges of its row.
 import type {Edge, Line} from '../arcs';
 import {latest, Slot} from '../data/slot';
 import {html} from '../dom';
@@ -15,7 +15,7 @@ import {lensInShort} from './lens_short';
 import {areSpaced, word} from './word';
 
 const kShown = 5;      // words
-const kCompared = 64;  // words of either side, among which the other side's are looked for
+const kCompared = 64;  // words of each side, among which the other side's are searched
 
 function row(name: Node, share: number): HTMLElement {
   const bar = html('span', {class: 'bar'});
@@ -33,7 +33,7 @@ function nextRows(next: Next): HTMLElement[] {
   return rows;
 }
 
-/** The words that either side expects most: what both give each, and how that differs; the largest change first. */
+/** The likeliest words of either side: both probabilities and their difference, largest change first. */
 function rowsOfBoth(a: Next, b: Next): HTMLElement[] {
   const words = [...a.words.slice(0, kShown), ...b.words.slice(0, kShown).filter(({id}) => !a.words.slice(0, kShown).some((each) => each.id === id))];
   const of = ({words: all}: Next, id: number) => all.find((each) => each.id === id)?.probability ?? null;
@@ -96,16 +96,16 @@ export const nextPanel: MakePanel = (container, page): Panel => {
     after.textContent = isThere ? about() : '';
     list.replaceChildren(...isThere ? rows() : []);
   };
-  /** What follows the position, on both sides of a comparison. */
+  /** The words after the position, on both sides of a comparison. */
   const showWords = (position: number, isPassing: boolean) => {
-    const top = sides && !isSaved(api.model) ? kCompared : kShown;  // a saved page holds no more
+    const top = sides && !isSaved(api.model) ? kCompared : kShown;  // a saved page has no more
     const asked = sides ? [sides.a.next(position, top), sides.b.next(tokenOfB(sides, position), top)] : [api.next(position)];
     const found = asked.map((question, at) => latest(slots[at]!.show(question, isPassing)));
     const [a, b] = found;
     show('Next word', found, () => afterText(a!.position), () => b ? rowsOfBoth(a!, b) : nextRows(a!));
     lens?.show(position, isPassing);
   };
-  /** What stands in the position: in a gap, or where a word is covered. */
+  /** The words for the position itself: in a gap, or where a word is masked. */
   const showFilled = (position: number, isPassing: boolean) => {
     const token = side.queries[position]!;
     const isOpen = isGap(token);
@@ -113,7 +113,7 @@ export const nextPanel: MakePanel = (container, page): Panel => {
     const found = latest(slots[0]!.show(asked, isPassing));
     show(isOpen ? 'In the gap' : 'In its place', [found], () => isOpen ? `at ${plain(token)} ${position}` : `where \u201c${plain(token)}\u201d ${position} is covered`, () => nextRows(found!));
   };
-  /** Without words: the largest edges, where they do not stand in the list of keys. */
+  /** Without words: the largest edges, unless the list of keys shows them. */
   const showEdges = (position: number) => {
     const isListed = focus(page) !== null && store.now.places.length === 1 && store.now.pair === null;
     const found = latest(line.show(isListed ? null : api.line(primary(store.now), position, position + 1, false)));
@@ -122,7 +122,7 @@ export const nextPanel: MakePanel = (container, page): Panel => {
   };
   const update = () => {
     const {range, to} = store.now;
-    // Where columns are other tokens, one of them is no position.
+    // If columns are other tokens, a column is not a position.
     const query = side.isSquare ? store.query ?? range?.[1] : store.markedQuery ?? (to ? null : range?.[1]);
     const position = query ?? side.queries.length - 1;
     const isPassing = store.hover.query !== null;

@@ -1,4 +1,4 @@
-// What the cells of a matrix show: weights, or what they carry.
+// The quantity in a matrix's cells: weights, or carried amounts.
 import {choice} from '../dom';
 import {hasOnlyWeights, isSaved} from '../held';
 import type {Page} from '../panel';

@@ -1,4 +1,4 @@
-// The one large number of the view, what it is a weight of, and the legend.
+// The view's large number, the weight that it shows, and the legend.
 import type {Line} from '../arcs';
 import {css, diverging} from '../colour';
 import {html, say} from '../dom';
@@ -12,7 +12,7 @@ import {plain} from '../tokens';
 import {kUnaligned} from '../transport/aligned';
 import {differenceTicks, kPaleText, rampOf, ticks} from './matrix_scale';
 
-/** An edge between the tokens `at` and the row `other`; `line`: of these tokens, null while it is on its way. */
+/** An edge between the tokens `at` and the row `other`; `line`: these tokens' line, null while it loads. */
 export interface Shown { at: Span; other: number; to: boolean; line: Line | null; speak: boolean; rows: Rows; both?: [number | null, number | null] }
 
 export function rankOf(weights: (number | null)[], key: number): {rank: number; of: number} {
@@ -38,7 +38,7 @@ export function rankText({rank, of}: {rank: number; of: number}, line: string): 
   return rank === 1 ? `largest of the ${of} in its ${line}` : `${ordinal(rank)} largest of ${of}`;
 }
 
-/** Under one cursor: what A has, and B. */
+/** Under a common cursor: the values of A and B. */
 function bothText(both: [number | null, number | null]): string {
   if (both[1] === kUnaligned) return 'no token of B stands for it';
   return both.map((value, at) => `${'AB'[at]!} ${value === null ? 'masked' : weight(value)}`).join(', ');

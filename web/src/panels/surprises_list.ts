@@ -7,7 +7,7 @@ import type {Facts, WordsPage} from './words_page';
 import {choose} from './words_page';
 
 const kMost = 20;
-const kBefore = 4;  // words that stand before each
+const kBefore = 4;  // words shown before each
 
 interface Surprise { first: number; end: number; probability: number }
 

@@ -1,4 +1,4 @@
-// Several heads in a drawing each, or in one: the switch between both, and the heads of one drawing by their colours.
+// One drawing per head, or one for all: the switch, and the heads of a common drawing by colour.
 import {button, choice, html} from '../dom';
 import type {Page} from '../panel';
 import {canBeTogether, colourOf, isTogether, shortName} from '../panel';
@@ -15,7 +15,7 @@ export class Together {
 
   get element(): HTMLElement { return this.arcs.element; }
 
-  /** `left`: what of a head is not drawn. */
+  /** `left`: the part of a head that is not drawn. */
   update(left: (place: Place) => string = () => ''): void {
     const {store} = this.page;
     this.arcs.show(store.now.arcs);

@@ -1,4 +1,4 @@
-// Under the columns of a session with two sides: the head in every layer, or every head of a cross-attention.
+// Below the columns of a session with two sides: the head in every layer, or every head of a cross-attention.
 import {isSamePlace} from '../address';
 import {BetweenData, blockInSight} from '../between';
 import {button, html, say} from '../dom';
@@ -38,7 +38,7 @@ export const everyLayer: MakePanel = (container, page): Panel => {
   return {update, destroy: () => data.stop()};
 };
 
-/** A matrix in a few pixels, its cells as whole as they can be. */
+/** A matrix in a few pixels, with cells as equal as possible. */
 function thumbnail({api, side}: Page, codes: Uint8Array): HTMLCanvasElement {
   const {queries, keys, zooms} = side.attention;
   const block = 2 ** (zooms - 1);

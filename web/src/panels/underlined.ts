@@ -1,4 +1,4 @@
-// A written text whose tokens are underlined by surprise, with the probability under the unlikely ones.
+// A text whose tokens are underlined by surprise, with the probability below the unlikely ones.
 import {html} from '../dom';
 import {shortWeight} from '../format';
 import type {NumberPlace} from '../shell/text_numbers';
@@ -6,10 +6,10 @@ import {placeNumbers} from '../shell/text_numbers';
 import {shown} from '../tokens';
 import {asToken} from './word';
 
-export const kMostBits = 6;  // that a line under a token is long, 2 px each; what is more is in the number
-const kLine = 16;  // px that numbers of two lines are apart at least
+export const kMostBits = 6;  // maximum length of a line below a token, 2 px per bit; the number shows more
+const kLine = 16;  // minimum px between numbers of two lines
 
-/** A click on a token goes on from there; the first `dim` are grey. */
+/** A click on a token continues from there; the first `dim` are grey. */
 export function underlined(tokens: {text: string; probability: number}[], go: ((at: number) => void) | null, dim = 0): HTMLElement[] {
   return tokens.map(({text, probability}, at) => {
     const {gap, pieces} = shown(asToken(text));
@@ -42,7 +42,7 @@ function placed(numbers: HTMLElement[], left: number, room: number): void {
   });
 }
 
-/** Moves the numbers apart that would stand on each other; who finds no room is told by the token's title. */
+/** Separates overlapping numbers; a number without room is shown in the token's title. */
 export function separated(list: HTMLElement): void {
   for (const text of list.querySelectorAll<HTMLElement>('.branch-text')) {
     const {left, width} = text.getBoundingClientRect();

@@ -1,4 +1,4 @@
-// The cell that is explained: what is selected, and where only a row is, its largest weight.
+// The explained cell: the selected one, or the largest weight of the selected row.
 import {Slot, latest} from '../data/slot';
 import type {Line} from '../arcs';
 import type {Page} from '../panel';
@@ -7,7 +7,7 @@ import type {Place} from '../selection';
 
 export interface WhyCell { place: Place; query: number; key: number; path: string }
 
-/** Of a page, as it changes. */
+/** The page's state, as it changes. */
 export class ChosenCell {
   private readonly line: Slot<Line>;
 

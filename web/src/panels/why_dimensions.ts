@@ -1,4 +1,4 @@
-// The score by dimension, and what positions did to it.
+// The score by dimension, and the effect of positions on it.
 import type {Why} from '../answers';
 import {choice, html, svg} from '../dom';
 import {fixed, scored, signed} from '../format';
@@ -43,7 +43,7 @@ export function dimensionsBlock(why: Why, against: Against, choose: (against: Ag
 
 const [kWidth, kHeight, kLeft] = [432, 124, 28];
 
-/** The score if the key stood elsewhere. */
+/** The score if the key were at another distance. */
 function curve(why: Why): SVGElement {
   const {curve: scores} = why;
   const back = why.query - why.key;
@@ -59,7 +59,7 @@ function curve(why: Why): SVGElement {
   const late = x(back) > kWidth / 2;
   const label = `${back} back, ${scored(why.score)}`;
   const side = late ? -8 : 8;
-  // Over all of the line that it stands beside, or under it where there is no room.
+  // Across the whole line beside it, or below it if there is no room.
   const beside = scores.filter((_, at) => Math.abs(x(at) - x(back) - side * (0.5 + 3.2 * label.length / 8)) <= 3.6 * label.length).map(y);
   const over = Math.min(...beside, here === undefined ? Infinity : y(here)) - 8;
   const labelY = over >= 12 ? over : Math.max(...beside, y(here ?? 0)) + 16;

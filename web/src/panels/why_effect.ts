@@ -1,4 +1,4 @@
-// What a value did to the next word, and what would be without its edge.
+// The effect of a value on the next word, and the result without its edge.
 import type {Effect, Trial} from '../answers';
 import {button, html} from '../dom';
 import {scored, signed, weight} from '../format';
@@ -6,7 +6,7 @@ import type {Page} from '../panel';
 import {phrase} from '../tokens';
 import {bar, heading, note, quiet, row} from './why_parts';
 
-const kShown = 0.005;  // less is written as 0.00
+const kShown = 0.005;  // smaller numbers are written as 0.00
 
 export function effectBlock(effect: Effect, query: number): Node[] {
   const largest = Math.max(1e-9, ...[...effect.raised, ...effect.lowered].map(({change}) => Math.abs(change)));
@@ -26,14 +26,14 @@ export function effectBlock(effect: Effect, query: number): Node[] {
 /** `3 %`, and one digit more where it is small. */
 export function percent(share: number): string { return `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`; }
 
-/** The written token behind which an edge of a source was tried; null: the words are those of the query. */
+/** The output token after which a source's edge was tried; null: the words are the query's. */
 export function writtenAfter({side, api}: Page, {position}: Trial): string | null {
   return side.isWritten || !api.info.key_tokens ? null : phrase(api.info.tokens, Math.max(0, position - 1), position + 1);
 }
 
 export interface Column { name: string; label: string; trial: Trial | null }
 
-/** Words as they are, and a column a test. */
+/** Words without an edit, and one column per test. */
 export function testBlock(columns: Column[], page: Page, query: number, run: (name: string) => void, swap: (text: string) => void, said: string): Node[] {
   const {side, api} = page;
   const first = columns.find(({trial}) => trial)?.trial;

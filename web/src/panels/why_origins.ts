@@ -1,15 +1,15 @@
-// Who wrote the query and the key: the same sum, by earlier blocks.
+// Which earlier blocks wrote the query and the key: the same sum by block.
 import type {Origins} from '../answers';
 import {button, html} from '../dom';
 import {scored} from '../format';
 import {heading, note, residual} from './why_parts';
 
 const kAttention = /^(attn|cross) \d+$/;
-const kMostRows = 7;    // parts of the query, so that two blocks stand over each other; what adds least is one of them
+const kMostRows = 7;    // parts of the query, so that two blocks fit one above the other; the smallest are summed into one
 const kMostColumns = 7; // parts of the key, so that they fit their column
 const kNarrowColumns = 4;
 
-/** Rows and columns that add most, the others as one. */
+/** The rows and columns with the largest terms; the others are summed into one. */
 function folded({query_parts: queries, key_parts: keys, cells}: Origins, mostColumns: number): {queries: string[]; keys: string[]; cells: number[][]} {
   const sizes = (count: number, of: (at: number) => number[]) =>
     Array.from({length: count}, (_, at) => ({at, size: of(at).reduce((sum, cell) => sum + Math.abs(cell), 0)}));
@@ -51,7 +51,7 @@ export function originsBlock(origins: Origins, at: {query: number; key: number; 
   ];
 }
 
-/** The four terms of learned positions, where nothing but them stands before the head. */
+/** The four terms of learned positions, if only they precede the head. */
 export function learnedTerms({query_parts: queries, key_parts: keys, cells}: Origins): Node[] | null {
   const [q, k] = [queries.indexOf('positions'), keys.indexOf('positions')];
   if (q < 0 || k < 0 || queries.some((part) => part.startsWith('MLP'))) return null;

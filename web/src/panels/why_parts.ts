@@ -1,4 +1,4 @@
-// What the blocks of Why are made of: rows of numbers with a bar, sums with what is left over.
+// The building blocks of Why: rows of numbers with a bar, sums with their remainder.
 import {html} from '../dom';
 import {leftOver} from '../format';
 
@@ -34,7 +34,7 @@ export function heading(title: string, about: string, ...right: Node[]): HTMLEle
   return html('div', {class: 'heading'}, html('h2', {}, title), quiet(about), ...right);
 }
 
-/** Redraws a block when what it shows is another thing. */
+/** Redraws a block when its content changes. */
 export class Block {
   private drawn: unknown[] = [];
 

@@ -1,5 +1,5 @@
-// The head's queries and keys in a plane: the product of two points approximates their score. The query in view is on the
-// axis to the right, along which its keys are ordered by score.
+// The head's queries and keys in a plane: the product of two points approximates their score. The current query is on the
+// axis to the right, which orders its keys by score.
 import {arcs} from '../arcs';
 import type {Geometry, PlaneKey} from '../answers';
 import {choice, html, svg} from '../dom';
@@ -14,14 +14,14 @@ import {heading, note, quiet, row} from './why_parts';
 import {keyName} from './why_sum';
 
 const kHeight = 420;
-const kPad = 28;   // names stand around the outermost points
-const kNear = 24;  // pixels from the pointer to the point that it is at
+const kPad = 28;   // room for names of the outermost points
+const kNear = 24;  // maximum pixels from the pointer to its point
 const kNames = 16;
 const kNarrowNames = 8;
 const kListed = 10;
 const kGap = 48;   // between columns of Why, two of which the plane takes
 
-/** A query, or a key; where it is drawn. */
+/** A query or key, and the place where it is drawn. */
 interface Point { x: number; y: number; query: number | null; key: PlaneKey | null }
 
 function list(found: Geometry, page: Page, key: number): HTMLElement {

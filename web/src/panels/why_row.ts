@@ -1,4 +1,4 @@
-// The whole row by dimension: the query over its keys, and what each dimension adds to each score.
+// The whole row by dimension: the query above its keys, and the contribution of each dimension to each score.
 import type {Dimensions, DimensionsKey} from '../answers';
 import {html, svg} from '../dom';
 import {count, scored, signed, weight} from '../format';
@@ -9,19 +9,19 @@ import {heading, note, quiet, row} from './why_parts';
 import {keyName, scaleName} from './why_sum';
 
 const kHeight = 24;
-const kMostCell = 48;  // pixels of a dimension's column
+const kMostCell = 48;  // pixels per dimension's column
 const kRest = 52;      // of the column for all other dimensions
 const kNumber = 60;    // of a number at the end, with its gap
-const [kName, kNarrowName] = [172, 104];  // before the bars, with gaps: as why.css has them
-const kSaid = 3;       // dimensions that are said of a key which has the focus
+const [kName, kNarrowName] = [172, 104];  // before the bars, with gaps: same as in why.css
+const kSaid = 3;       // dimensions announced for a focused key
 const kUsual = 'In each column left k (in the first row q), right q \u00d7 k. First the dimensions that most set the attended keys apart from the mean key.';
 
-/** The dimensions that have a column, the most telling first; `rest` share the last one. */
+/** The dimensions with a column, the most informative first; the `rest` share the last one. */
 interface Columns { shown: number[]; rest: number[]; cell: number; width: number }
 
 function columnsOf({spread}: Dimensions, room: number): Columns {
   const order = spread.map((_, at) => at).sort((a, b) => spread[b]! - spread[a]!);
-  const least = order.length > 100 ? 22 : 16;  // room for three digits over a column, or for two
+  const least = order.length > 100 ? 22 : 16;  // room for two or three digits above a column
   const end = order.length * least <= room ? 0 : kRest;
   const fitting = end === 0 ? order.length : Math.max(1, Math.floor((room - end) / least));
   const cell = Math.min(kMostCell, Math.floor((room - end) / fitting));
@@ -30,7 +30,7 @@ function columnsOf({spread}: Dimensions, room: number): Columns {
 
 const most = (values: number[]) => Math.max(1e-9, ...values.map(Math.abs));
 
-/** Upright bars from the middle, down where negative; null: none there. */
+/** Vertical bars from the middle, downward if negative; null: no bar. */
 function bars(values: (number | null)[], largest: number, kind: string, x: (at: number) => number, width: number): SVGElement {
   const middle = kHeight / 2;
   const d = values.map((value, at) => value === null ? '' : `M${x(at)} ${middle}v${(-(middle - 1) * value / largest).toFixed(1)}`).join('');

@@ -1,4 +1,4 @@
-// Why in short, at the side of Look: the sum of the chosen edge, its dimensions, and the next word without it.
+// Why in short, beside Look: the sum of the chosen edge, its dimensions, and the next word without it.
 import type {Trial, Why} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {button, html} from '../dom';
@@ -11,7 +11,7 @@ import {ChosenCell} from './why_cell';
 import {percent, writtenAfter} from './why_effect';
 import {Block, note, quiet, row} from './why_parts';
 
-const kMost = 8;       // dimensions drawn: a number stands over each
+const kMost = 8;       // dimensions drawn: each has a number above it
 const kTested = 1024;  // tokens up to which the edge is removed unasked
 
 function columns({against_mean: {terms}}: Why): HTMLElement {
@@ -55,19 +55,19 @@ export const whyShort: MakePanel = (container, page): Panel => {
   };
   /** The text without the edge, or why there is no number yet. */
   const tried = (place: Parameters<typeof api.ofHead>[0], path: string): Trial | string => {
-    if (store.hover.tried) return 'without this edge\u2026';  // a head that is passed by
+    if (store.hover.tried) return 'without this edge\u2026';  // the pointer is passing over a head
     if (!answersRuns(api.model, 'look')) return 'without this edge: unknown, as there is no model to run again';
     if (api.info.tokens.length > kTested) return `without this edge: for more than ${kTested} tokens press r in Why`;
     const asked = trial.show(api.ofHead<Trial>(place, `${path}/test?edit=remove&top=1`));
     return asked?.state === 'error' ? `without this edge: ${asked.error.message}` : latest(asked) ?? 'without this edge\u2026';
   };
   const update = () => {
-    const chosen = store.pinnedQuery !== null && store.pinnedKey !== null && (!isSaved(api.model) || answersRuns(api.model, 'look')) && (!isBetween(page) || page.stage.isStacked) ? cell.now() : null;  // where other heads stand under it there is no room
+    const chosen = store.pinnedQuery !== null && store.pinnedKey !== null && (!isSaved(api.model) || answersRuns(api.model, 'look')) && (!isBetween(page) || page.stage.isStacked) ? cell.now() : null;  // no room if other heads are below it
     container.hidden = chosen === null;
     if (!chosen) return;
     const {place, query, key, path} = chosen;
     const asked = why.show(api.ofHead<Why>(place, path));
-    if (asked?.state === 'error' && isSaved(api.model)) {  // it holds one edge's
+    if (asked?.state === 'error' && isSaved(api.model)) {  // it has only one edge's
       container.hidden = true;
       return;
     }

@@ -38,7 +38,7 @@ export function sumBlock(why: Why): Node[] {
   ];
 }
 
-/** `1.5`, `21`, `3,400`: two digits that count. */
+/** `1.5`, `21`, `3,400`: two significant digits. */
 function times(factor: number): string { return Number(factor.toPrecision(2)).toLocaleString('en', {maximumSignificantDigits: 2}); }
 
 /** A key between its neighbours; a click explains its weight. */

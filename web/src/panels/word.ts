@@ -1,18 +1,18 @@
-// A word that the model may say, as it is shown.
+// A word predicted by the model, as displayed.
 import {html} from '../dom';
 import {shown} from '../tokens';
 import type {Token} from '../transport/api';
 
-/** A word of the model as a token: one with bytes that are no text shows them. */
+/** A word of the model as a token, which shows bytes that are not text. */
 export function asToken(text: string): Token {
   const bytes = /<0x[0-9A-F]{2}>/.test(text) ? text : undefined;
   return {index: 0, id: 0, text, begin: 0, end: 0, ...bytes !== undefined && {bytes}};
 }
 
-/** Whether words of these begin with a blank: then one that does not goes on with the word before it. */
+/** Whether these words begin with a space: then a token without one continues the previous word. */
 export function areSpaced(words: readonly {text: string}[]): boolean { return words.some(({text}) => text.startsWith(' ')); }
 
-/** `isSpaced`: words begin with a blank. A byte that is a part of a character is a dot, which says so where it is pointed at. */
+/** `isSpaced`: words begin with a space. A byte that is a part of a character is a dot, with an explanation on hover. */
 export function word(text: string, isSpaced = false): HTMLElement {
   const goesOn = isSpaced && /^[\p{L}\p{N}]/u.test(text);
   const element = html('span', {class: 'word', title: goesOn ? 'no blank before it: it goes on with the word' : null});

@@ -1,4 +1,4 @@
-// The words that may come at a position, with what each would be drawn with: no new run for another temperature.
+// The possible words at a position, with the probability of drawing each: another temperature needs no new run.
 import type {Next} from '../answers';
 import type {Data} from '../data/slot';
 import {latest, Slot} from '../data/slot';
@@ -28,7 +28,7 @@ function bar(share: number, most: number): HTMLElement {
   return html('span', {class: 'bar-room'}, filled);
 }
 
-/** The question about the words at the position, as this panel and the branches ask it. */
+/** The question about the words at the position, for this panel and the branches. */
 export function nextName(page: WordsPage): string {
   const mask = !page.writes && page.state.covered ? '&mask=1' : '';
   return `${wordsStack(page)}/next?position=${positionOf(page)}&top=${page.api.info.key_tokens && page.writes ? kOverBeams : kShownWords}${mask}`;

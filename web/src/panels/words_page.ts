@@ -1,29 +1,29 @@
-// What the parts of Words share: which token is asked about, what is said behind it, which branches are open.
+// Shared by the parts of Words: the token in question, the words after it, the open branches.
 import type {Words} from '../answers';
 import type {Page} from '../panel';
 import type {Token} from '../transport/api';
 
 export interface WordsPage extends Page {
-  writes: boolean;     // words follow a position; else they stand in it, and can be covered
-  tokens: Token[];     // of what the model writes, or fills masks in
+  writes: boolean;     // words follow a position; false: they are at it, and can be masked
+  tokens: Token[];     // of the output, or of the text whose masks are filled
   state: WordsState;
 }
 
 export interface WordsState {
-  covered: boolean;          // the token is covered, where the model fills masks
+  covered: boolean;          // the token is masked, if the model fills masks
   branches: number[];        // words that were clicked, by id, at `of`
   of: number;
-  beams: boolean;            // in place of branches
+  beams: boolean;            // instead of branches
   changed: () => void;
 }
 
-/** The position that is asked about: behind it words come, or in it one stands. */
+/** The position in question: words follow it, or fill it. */
 export function positionOf({store, side, tokens}: WordsPage): number {
   const {query} = store.now;
   return query !== null && side.queries === tokens && query < tokens.length ? query : tokens.length - 1;
 }
 
-/** The token that is shown as chosen: the one that came behind the position. */
+/** The token marked as chosen: the actual one after the position. */
 export function chosenOf(page: WordsPage): number {
   return positionOf(page) + (page.writes ? 1 : 0);
 }
@@ -37,7 +37,7 @@ export function wordsStack({api}: Pick<Page, 'api'>): string {
   return api.info.attentions.find(({query_tokens: list}) => list === 'tokens')!.stack;
 }
 
-/** The text up to and with a position and these words behind it, as another text to open. */
+/** The text up to and including a position, followed by these words, as another text to open. */
 export function goOn({api, open, tokens}: WordsPage, position: number, words: string[]): void {
   const {text, pair} = api.info;
   if (api.info.key_tokens) {

@@ -1,4 +1,4 @@
-// The text, each token underlined by how much it surprised the model.
+// The text, with each token underlined by how much it surprised the model.
 import type {Words} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {choice, html, say} from '../dom';
@@ -23,7 +23,7 @@ const kHeat = {
   entropy: 'shaded by the entropy of the prediction, darkest from 12 bits',
   rank: 'shaded by rank, darkest from 12 doublings',
 };
-const kMostShown = 600;  // tokens that are underlined; more are shaded, and the most surprising words listed
+const kMostShown = 600;  // maximum underlined tokens; longer texts are shaded, and their most surprising words listed
 const kDarkest = 12;     // bits
 
 export class WordsStrip implements Panel {

@@ -1,4 +1,4 @@
-// The layer, and a chip for each of its heads: its matrix in small or its offset profile, its name, two scores.
+// The layer, and a chip for each of its heads: a small matrix or offset profile, its name, two scores.
 import {isSamePlace} from '../address';
 import {kUsualPair, pairShare} from '../between';
 import {button, html, svg} from '../dom';
@@ -17,9 +17,9 @@ import {plain} from '../tokens';
 import {HeadPictures, listenToHeads, roomFor} from './head_pictures';
 import type {HeadScores, SessionApi} from '../transport/api';
 
-export const kBest = kNothing.scores[0];  // as the first score of a chip it is the best one of the head
-const kMostChips = 16;  // more: name and one score, in two rows
-const kPitch = 112;     // px from one of these to the next
+export const kBest = kNothing.scores[0];  // as a chip's first score, shows the head's best one
+const kMostChips = 16;  // with more heads, chips have name and one score, in two rows
+const kPitch = 112;     // px between these
 const kRows = 2;
 const kBarWidth = 4;
 const kBarPitch = 5;
@@ -52,7 +52,7 @@ export function choose(store: SelectionStore, place: Place, event: MouseEvent): 
   }
 }
 
-/** What a head does most: the largest of its scores that are weights. */
+/** What a head does most: the largest of its scores that are shares of weight. */
 export function bestOf({about}: SessionApi, scores: HeadScores): {name: string; value: number} | null {
   const shares = about.scores.filter(({share, name, from}) => share && from === 'text' && typeof scores[name] === 'number').map(({name}) => ({name, value: scores[name] as number}));
   return shares.reduce<{name: string; value: number} | null>((most, each) => most && most.value >= each.value ? most : each, null);
@@ -64,13 +64,13 @@ function bestText(api: SessionApi, scores: HeadScores | undefined): string {
   return best ? `${plainName(best.name)} ${shortWeight(best.value)}` : 'best \u2013';
 }
 
-/** A score that is not there yet is a dash. */
+/** A missing score is a dash. */
 function scoreText(api: SessionApi, scores: HeadScores | undefined, name: string): string {
   const {short} = api.about.scores.find((each) => each.name === name)!;
   return scores ? score(name, short, scores[name] as number) : `${short} \u2013`;
 }
 
-/** Name, a share with its bar, and what else is told between two texts. */
+/** Name, a share with its bar, and the other columns between two texts. */
 function shareOf(page: Page, place: Place, scores: HeadScores | undefined): {share: number | null; below: string[]} | null {
   const {side} = page;
   const told = (name: string, value: number | undefined) => `${name} ${value === undefined ? '\u2013' : shortWeight(value)}`;
@@ -130,7 +130,7 @@ function brackets({attention}: Side): HTMLElement[] {
   });
 }
 
-/** What the chips of this attention tell, and where their scores are from. */
+/** What the chips of this attention show, and the source of their scores. */
 function layerText({side, store}: Page): HTMLElement[] {
   if (side.split !== null) {
     const [from, to] = (store.now.pair ?? kUsualPair).split('-');
@@ -160,7 +160,7 @@ function bringIntoView(list: HTMLElement, chips: HTMLElement[], head: number): v
   list.scrollLeft = whole.offsetLeft - first.offsetLeft;
 }
 
-/** The heads of a layer by the score that their chips show, the largest first; by number where that is still to come. */
+/** The heads of a layer by their chips' score, largest first; by number until it has loaded. */
 function byScore({api, side, store}: Page): number[] {
   const heads = Array.from({length: side.heads}, (_, head) => head);
   const all = api.scoresOf(primary(store.now));
@@ -173,7 +173,7 @@ function byScore({api, side, store}: Page): number[] {
   return heads.sort((a, b) => valueOf(b) - valueOf(a) || a - b);
 }
 
-/** Whether a head is among those that are looked for: by its number, or by its scores as in the grid. */
+/** Whether a head matches the search: by number, or by scores as in the grid. */
 function isFound(page: Page, place: Place, text: string): boolean {
   const number = /^h?(\d+)$/i.exec(text)?.[1];
   if (text === '' || number !== undefined) return String(place.head).startsWith(number ?? '');
@@ -212,7 +212,7 @@ export const chipsPanel: MakePanel = (container, page): Panel => {
   });
   let drawn = '';
 
-  /** Of many heads those with the largest scores, in two rows; a chosen one is always among them. */
+  /** If there are many heads, shows those with the largest scores, in two rows; always including the chosen one. */
   const shown = (): {numbers: number[]; left: number} => {
     if (!isMany) return {numbers: Array.from({length: heads}, (_, head) => head), left: 0};
     const found = byScore(page).filter((head) => isFound(page, {...primary(store.now), head}, search.value.trim()));

@@ -1,11 +1,11 @@
-// Characters that no font of this machine has, and the package of Debian with a font that has them.
+// Characters that no font on this machine has, and the Debian package of a font that has them.
 import {html} from '../dom';
 
 const kFonts = [
   {what: 'Chinese, Japanese or Korean', characters: /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/u, name: 'fonts-noto-cjk'},
   {what: 'emoji', characters: /\p{Emoji_Presentation}/u, name: 'fonts-noto-color-emoji'},
 ] as const;
-const kUnassigned = '\u0378';  // fonts have their sign for what is missing
+const kUnassigned = '\u0378';  // fonts show their glyph for missing characters
 const kSide = 32;  // px
 
 function pixelsOf(character: string, family: string): string {
@@ -16,7 +16,7 @@ function pixelsOf(character: string, family: string): string {
   return String(context.getImageData(0, 0, kSide, kSide).data);
 }
 
-/** What to install so that the text can be read; nothing where it can. */
+/** The package to install so that the text is readable; empty if it is. */
 export function fontsMissing(text: string, family: string): HTMLElement[] {
   const missing = kFonts.filter(({characters}) => {
     const character = characters.exec(text)?.[0];

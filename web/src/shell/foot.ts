@@ -1,4 +1,4 @@
-// The foot line: the address of the view, the check that holds, what saves it, the keys used most.
+// The foot line: the view's address, the current check, buttons to save, the most used keys.
 import {format} from '../address';
 import {Slot, valueOf} from '../data/slot';
 import {button, html, menu, say} from '../dom';
@@ -15,7 +15,7 @@ import type {Drawn, KeyText, View} from '../views/view';
 
 const kDrawnMilliseconds = 500;
 
-/** Four at most; what there is to choose takes the place of a key that many pages have. */
+/** At most four; a page's choices replace a key that many pages have. */
 function keysOf({api, side}: Page): readonly KeyText[] {
   const own: KeyText = stacksOf(api).length > 1 ? ['e', 'next attention']
     : side.split !== null ? ['d', 'next filter'] : ['Esc', 'unpins'];
@@ -46,20 +46,20 @@ function saver(page: Page): {element: HTMLElement; save: (format: Format) => voi
     if (!why) await navigator.clipboard.writeText(link);
     failed.textContent = why ? `no link: ${why}` : 'copied: view, model and text';
   };
-  // Which panels there are changes with what is shown: they are looked up when one is about to choose.
+  // The available panels depend on the view: they are listed when the menu is about to open.
   const panels = html('span', {});
   let listed: string | null = null;
   const listPanels = () => {
     const names = panelNames(page.stage.root);
-    // A menu under the pointer that is replaced is entered anew, and would be replaced without end.
+    // Replacing a menu under the pointer fires another enter event, and so would repeat forever.
     const all = names.join();
     if (all === listed) return;
     listed = all;
     panels.replaceChildren(menu('save a part as svg', names.map((name) => ({name, label: name})), '', (name) => saveNow('svg', name), 'part'));
   };
   panels.addEventListener('pointerenter', listPanels);
-  listPanels();  // at once, so that the line keeps its layout, which pictures show
-  setTimeout(listPanels, kDrawnMilliseconds);  // for who comes by the keyboard
+  listPanels();  // at once, so that pictures show the line's usual layout
+  setTimeout(listPanels, kDrawnMilliseconds);  // for keyboard users
   const {link} = page.api.requests.transport;
   const buttons: Node[] = formats.map((format) =>
     button({class: 'option', 'aria-label': `save as ${format}`}, () => saveNow(format), format));

@@ -1,4 +1,4 @@
-// The guided look: a line or two over the view that explain it with its own numbers, and lead to the next one.
+// The guided tour: one or two lines above the view that explain it with its own numbers, and lead to the next step.
 import {Slot, valueOf} from '../data/slot';
 import {button, html, say} from '../dom';
 import type {Page, Panel} from '../panel';
@@ -12,7 +12,7 @@ import {kNothing} from '../selection';
 import {lastWord} from '../side';
 import type {SelectionStore} from '../store';
 
-/** What outlasts a view: where the reader was before the guide, where it was begun here, and whether the guide has the focus. */
+/** State kept between views: the reader's place before the tour, if it was begun here, and whether the tour has the focus. */
 interface Kept { before?: Selection; text: string; hasFocus: boolean }
 
 const kKept = new WeakMap<SelectionStore, Kept>();
@@ -57,7 +57,7 @@ export class Guide implements Panel {
     this.show(this.steps[0]!);
   }
 
-  /** The next step; behind the last one, the end. */
+  /** The next step; after the last one, the end. */
   next(): void {
     if (this.isOn) this.go(1);
     else this.begin();
@@ -75,7 +75,7 @@ export class Guide implements Panel {
     return api.model.runs ? all : all.filter((step) => step.number < 3 || step.ask()?.every((_, at) => this.answer(step, at) !== null));  // a file knows what it was saved with
   }
 
-  /** The step that is shown: of those that there are the one of the address, or the one before it. */
+  /** The shown step: the address's, or the last existing one before it. */
   private at(steps: Step[]): number { return Math.max(0, steps.filter(({number}) => number <= this.page.store.chosen.guide).length - 1); }
 
   private go(by: 1 | -1): void {
@@ -94,7 +94,7 @@ export class Guide implements Panel {
     });
   }
 
-  /** One step for Back; what stays as it is was chosen by whoever chose it. */
+  /** One step for Back; settings that do not change keep their origin (reader or heed). */
   private set(to: Partial<Selection>): void {
     const {store} = this.page;
     const isOther = ([name, value]: [string, unknown]) => JSON.stringify(value) !== JSON.stringify(store.chosen[name as keyof Selection]);

@@ -1,4 +1,4 @@
-// The matrix of each head of a layer in small, for its chip; and the head that a pointer rests on, which is tried.
+// Small matrices of a layer's heads, for their chips; and the head under the resting pointer, which is shown on trial.
 import {isSamePlace} from '../address';
 import {html} from '../dom';
 import {drawThumbnail} from '../panels/grid_cell';
@@ -11,16 +11,16 @@ import type {SelectionStore} from '../store';
 
 const kMostHeads = 16;
 const kGap = 12;               // px between two chips
-const [kLarge, kSmall] = [52, 48];  // px of a picture, its longer side
-const kTall = 860;             // px of a window that has room for the large ones
-const kLeastTall = 720;        // px of one that has room for any
+const [kLarge, kSmall] = [52, 48];  // px of a picture's longer side
+const kTall = 860;             // px height of a window with room for large ones
+const kLeastTall = 720;        // px height of a window with room for any
 const kLeast = 54;             // px of a chip
-const kBeside = 79;            // px right of a picture, for its name and scores
-const kApart = 84;             // px there, with which each has a line of its own
-const kOneWord = 80;           // px of a chip whose name and score need two lines, not three
-const kRestMilliseconds = 80;  // of a pointer: what it passes is not tried
+const kBeside = 79;            // px to the right of a picture, for its name and scores
+const kApart = 84;             // px there so that each has a separate line
+const kOneWord = 80;           // px of a chip whose name and score need two lines instead of three
+const kRestMilliseconds = 80;  // the pointer must rest this long: heads it only passes are not tried
 
-/** How chips show matrices: their longer side in px, whether the text stands beside them or below, its lines, and whether it runs on. */
+/** How chips show matrices: their longer side in px, whether the text is beside or below, its number of lines, and whether it is continuous. */
 export interface Room { side: number; isBeside: boolean; lines: number; isFlowing: boolean }
 
 /** Null where there is no room. */
@@ -44,7 +44,7 @@ export class HeadPictures {
 
   stop(): void { this.thumbs.stop(); }
 
-  /** The heads of the layer of this one, in pictures of this size. */
+  /** The heads of this head's layer, in pictures of this size. */
   want({layer}: Place, side: number): void {
     const {heads} = this.page.side;
     if (side !== this.side) this.canvases.clear();
@@ -53,7 +53,7 @@ export class HeadPictures {
     this.thumbs.want(Array.from({length: heads}, (_, head) => layer * heads + head), 0);
   }
 
-  /** It has its size before it is drawn. */
+  /** Its size is known before it is drawn. */
   of(place: Place): HTMLCanvasElement {
     const head = this.thumbs.indexOf(place);
     const known = this.canvases.get(head);
@@ -80,11 +80,11 @@ export class HeadPictures {
   }
 }
 
-/** Shows the head whose chip the pointer rests on, or the keyboard leads to. */
+/** Shows the head whose chip is under the resting pointer or has the keyboard focus. */
 export function listenToHeads(list: HTMLElement, store: SelectionStore): {whileReplacing: (change: () => void) => void; stop: () => void} {
   let resting: ReturnType<typeof setTimeout> | undefined;
   let last = '';
-  let isReplacing = false;  // what comes and goes now is not the reader's doing
+  let isReplacing = false;  // elements are being replaced: enter and leave are not the reader's
   const leave = () => {
     clearTimeout(resting);
     if (store.hover.tried) store.preview({});
@@ -99,7 +99,7 @@ export function listenToHeads(list: HTMLElement, store: SelectionStore): {whileR
   };
   list.addEventListener('pointermove', (event) => {
     const at = `${event.clientX} ${event.clientY}`;
-    if (event.pointerType === 'touch' || at === last) return;  // the chips have moved, and not the pointer
+    if (event.pointerType === 'touch' || at === last) return;  // the chips have moved, not the pointer
     last = at;
     point(event);
   });

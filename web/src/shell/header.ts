@@ -13,13 +13,13 @@ import {keysDialog} from './keys_list';
 import {makeViewsNav} from './views_nav';
 
 const kWords = 5;         // of the text, in the header
-const kWordsOfTwo = 8;    // of each of two
+const kWordsOfTwo = 8;    // of each of two texts
 const kCharacters = 40;
 
 export interface Header {
   element: HTMLElement;
   show(api: SessionApi | null): void;
-  press(key: string): boolean;  // whether the key was one of the header's
+  press(key: string): boolean;  // whether the key belonged to the header
 }
 
 /** How a text begins, in a few words. */
@@ -34,7 +34,7 @@ function quoted(text: string, most = kWords): string {
   return `\u201c${start}${isWhole ? '' : '\u2026'}\u201d`;
 }
 
-/** Both texts of a session that has two, each by its name; null where it has one. */
+/** Both texts of a session with two, by name; null if it has one. */
 function bothOf({info}: SessionApi): [string, string][] | null {
   if (info.pair !== undefined) return [['A', info.text], ['B', info.pair]];
   if (!info.key_tokens) return null;
@@ -71,7 +71,7 @@ export function makeHeader(
       dialog.open ? dialog.close() : dialog.showModal();
       return true;
     }
-    if (dialog.open) return true;  // its keys are its own
+    if (dialog.open) return true;  // it handles its own keys
     const view = views.find((each) => each.key === key);
     if (view) store.set({view: view.name});
     return view !== undefined;

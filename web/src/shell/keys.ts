@@ -1,4 +1,4 @@
-// Keys of one page among others: those pressed in it, and those pressed nowhere while the pointer is over it.
+// Keys for one page among several: those pressed in it, and those pressed without a focus while the pointer is over it.
 
 export function listenToKeys(root: HTMLElement, hear: (event: KeyboardEvent) => void): () => void {
   const stop = new AbortController();
@@ -17,7 +17,7 @@ export function listenToKeys(root: HTMLElement, hear: (event: KeyboardEvent) => 
   return () => stop.abort();
 }
 
-/** Tells when Alt goes down, and when it is up again or left the page while it was down. */
+/** Reports when Alt is pressed, and when it is released or the page loses the focus. */
 export function altOf(changed: (held: boolean) => void): (event: KeyboardEvent) => void {
   const release = () => changed(false);
   return (event) => {
@@ -29,7 +29,7 @@ export function altOf(changed: (held: boolean) => void): (event: KeyboardEvent) 
   };
 }
 
-/** Whether a key is written into something, and not meant for the page. */
+/** Whether a key is typed into a field, not meant for the page. */
 export function isTyped({target, ctrlKey, metaKey, altKey}: KeyboardEvent): boolean {
   return ctrlKey || metaKey || altKey || (target instanceof Element && target.closest('textarea, input, select') !== null);
 }

@@ -1,4 +1,4 @@
-// The list of all keys, and the one setting: which two scores the chips show.
+// The list of all keys, and one setting: the two scores shown by chips.
 import {button, choice, html} from '../dom';
 import {briefName} from '../score_names';
 import type {SelectionStore} from '../store';
@@ -55,7 +55,7 @@ function scoresSetting(scores: ScoreName[], store: SelectionStore): HTMLElement 
 export function keysDialog(scores: ScoreName[], store: SelectionStore): HTMLDialogElement {
   const groups = kGroups.map(({title, keys}) => html('section', {}, html('h3', {}, title),
     html('dl', {}, ...keys.flatMap(([key, does]) => [html('dt', {}, key), html('dd', {}, does)]))));
-  // The first control takes the focus where a dialog opens, and what has the focus is scrolled into sight.
+  // When a dialog opens, its first control gets the focus, and the focused element is scrolled into sight.
   const close = button({class: 'link'}, () => dialog.close(), 'close');
   const dialog: HTMLDialogElement = html('dialog', {class: 'keys-list', 'aria-label': 'Keys and settings'},
     html('div', {class: 'keys-head'}, html('h2', {}, 'Keys'), close), html('div', {class: 'keys-groups'}, ...groups), scoresSetting(scores, store));

@@ -10,7 +10,7 @@ function whatItDoes({built_in, has_words, fills_masks, takes_pair, takes_target}
     takes_target && 'reads a source, writes a target'].filter(Boolean).join(', ');
 }
 
-/** Nothing until the list is there, and nothing where the model shown is the only one. */
+/** Empty until the list has loaded, and if the shown model is the only one. */
 export function modelsList(requests: Requests, shown: string, choose: (model: string) => void): HTMLElement {
   const element = html('div', {class: 'models-list'});
   found(requests).then((models) => {
@@ -18,6 +18,6 @@ export function modelsList(requests: Requests, shown: string, choose: (model: st
     element.append(html('h2', {}, 'Or another model'), html('ul', {}, ...models.map((model) =>
       html('li', {}, button({class: 'link', 'aria-current': model.name === shown ? 'true' : null}, () => choose(model.name), model.name),
         html('span', {class: 'quiet'}, [shapeOf(model), whatItDoes(model)].filter(Boolean).join(', '))))));
-  }, () => undefined);  // without it the model that is served is the one
+  }, () => undefined);  // without an answer, the served model is the one
   return element;
 }

@@ -1,20 +1,20 @@
-// The line over everything else: what was asked and is not there, what failed, the text while it is edited.
+// The line above everything else: missing parts of a request, errors, and the text while it is edited.
 import {html} from '../dom';
 
 export class Notice {
   readonly element = html('div', {class: 'notice'});
-  isPassing = false;  // what it says ends with the next choice
+  isPassing = false;  // it disappears with the next choice
 
   show(isPassing: boolean, ...content: HTMLElement[]): void {
     this.isPassing = isPassing;
     this.element.replaceChildren(...content);
   }
 
-  /** A word on what was chosen. */
+  /** A short message about the choice. */
   remark(text: string): void { this.show(true, html('p', {class: 'quiet', role: 'alert'}, text)); }
 
   clear(): void { this.show(false); }
 
-  /** Another choice was made. */
+  /** Called when another item is chosen. */
   moveOn(): void { if (this.isPassing) this.clear(); }
 }

@@ -1,4 +1,4 @@
-// Which model reads which text: from an address, a tab's memory, a list or what is typed to a session of the server.
+// Which model reads which text: turns an address, a tab's memory, a list or typed text into a session of the server.
 import {parse} from '../address';
 import {html} from '../dom';
 import {deliverFailure} from '../export/deliver';
@@ -20,19 +20,19 @@ import {modelOfLast, stepsSlider} from './steps';
 
 const kRetryMilliseconds = 2000;
 
-/** What shows the sessions that are opened here. */
+/** The part that shows the sessions opened here. */
 export interface Showing {
   readonly address: string;
-  readonly info: SessionInfo | null;  // of what is shown
-  name(about: About): void;           // another model stands in the header now
+  readonly info: SessionInfo | null;  // of the shown session
+  name(about: About): void;           // the header now names another model
   take(info: SessionInfo): void;
 }
 
 export class Opening {
   about: About | null = null;
-  steps: Steps | null = null;  // of a run that is watched
+  steps: Steps | null = null;  // of a watched training run
   private order = 0;
-  private wanted: Input = {text: ''};  // what is opened, or was last
+  private wanted: Input = {text: ''};  // the text being opened, or opened last
   private retry: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -85,7 +85,7 @@ export class Opening {
       || (text !== '' && (text !== info.text || second !== (info.pair ?? info.target ?? '')));
   }
 
-  /** Opens what a link names; without a text, the one that is shown. */
+  /** Opens a link's text; without one, the shown text. */
   async follow(asked: Selection): Promise<void> {
     const shown = this.showing.info ?? this.transport.memory?.texts() ?? null;
     try {
@@ -113,7 +113,7 @@ export class Opening {
     nothingYet(this.main, about, input, (typed) => void this.run(typed), this.models(() => input));
   }
 
-  /** The list of models; one that is chosen reads what was typed. */
+  /** The list of models; the chosen one reads the typed text. */
   private models(typed: () => Input): HTMLElement {
     return modelsList(this.requests, this.about!.model.name, async (model) => {
       const {text} = typed();
@@ -127,7 +127,7 @@ export class Opening {
     });
   }
 
-  /** Opens a session; the old result stays until the new one is there. */
+  /** Opens a session; the old result is shown until the new one has loaded. */
   async run(input: Input, keep?: Keep): Promise<void> {
     const order = ++this.order;
     this.wanted = input;
@@ -150,14 +150,14 @@ export class Opening {
     this.showing.take(info);
   }
 
-  /** What is looked at where the address says nothing: of a model with two texts what stands between them. */
+  /** The default view without an address: for a model with two texts, the attention between them. */
   get usual(): Selection {
     const between = this.about?.model.stacks.find(({stack}) => stack === 'cross')?.stack;
     const stack = (this.about?.stack ?? between) as Stack | undefined;
     return stack === undefined ? kNothing : {...kNothing, places: [{stack, layer: 0, head: 0}]};
   }
 
-  /** The place whose statistics should come first, in a layer that there is. */
+  /** The place whose statistics should be computed first, in an existing layer. */
   private inView({model: {stacks}}: About): Place {
     const asked = (parse(this.showing.address).selection ?? this.usual).places[0]!;
     const own = stacks.find(({stack}) => stack === asked.stack);
@@ -182,7 +182,7 @@ export class Opening {
     if (this.about) this.notice.show(!isGone, shown);
     else this.main.replaceChildren(shown);
     clearTimeout(this.retry);
-    // Who opens the printed address of a new run in another tab brings this page back too: they share the cookie.
+    // Opening a new run's printed address in another tab also revives this page, because tabs share the cookie.
     if (isGone || error.code === 'unauthorized') this.retry = setTimeout(() => void this.connect(), kRetryMilliseconds);
     if (!info && this.about) this.main.replaceChildren();
   }

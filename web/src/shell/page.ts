@@ -1,4 +1,4 @@
-// The whole of one page: shows the view of the address on the session that is open, and follows its reader.
+// One whole page: shows the address's view of the open session, and follows its reader.
 import {parse, remarks} from '../address';
 import type {Compared} from '../comparison';
 import {Comparison} from '../comparison';
@@ -33,18 +33,18 @@ import {Opening} from './opening';
 import type {Session} from './session';
 import {showSession} from './session';
 
-const kStepMilliseconds = 500;  // keys that follow each other sooner are one step for Back
+const kStepMilliseconds = 500;  // keys in quick succession are one step for Back
 
 export interface MountOptions {
   transport: Transport;
-  address?: string | undefined;       // what to show first, as in #look/L2.H4/i=17
+  address?: string | undefined;       // the initial view, such as #look/L2.H4/i=17
   theme?: Theme;                      // default: the system's
-  onAddress?: (address: string, how: {replace: boolean; input: Input}) => void;  // called at each step of the reader, with what is read
-  onTitle?: (title: string) => void;  // told how the text begins
+  onAddress?: (address: string, how: {replace: boolean; input: Input}) => void;  // called at each step of the reader, with the text being read
+  onTitle?: (title: string) => void;  // called with the beginning of the text
 }
 
 export interface Mounted {
-  show(address: string, input?: Input | null): void;  // `input`: what was read at that step
+  show(address: string, input?: Input | null): void;  // `input`: the text at that step
   setTheme(theme: Theme): void;
   destroy(): void;
 }
@@ -61,17 +61,17 @@ export class PageShell implements Mounted, Showing {
   private api: SessionApi | null = null;
   private session: Session | null = null;
   private readonly comparison: Comparison;
-  private drawn: SessionApi | null = null;  // A, B, or A less B
+  private drawn: SessionApi | null = null;  // A, B, or A minus B
   private beside: Compared | null = null;
   private seen: Selection;
-  private shown = '';    // the attention that is drawn
+  private shown = '';    // the drawn attention
   private readonly stopKeys: () => void;
   private readonly stop = new AbortController();
-  private isPointed = false;  // the focus came by the pointer
-  private isUnitOfText = false;  // the page chose characters, because the text is bytes to the model
+  private isPointed = false;  // the focus came from the pointer
+  private isUnitOfText = false;  // the page chose characters, because the model reads the text as bytes
   private isNewText = false;  // its first address is a step for Back
-  private restored: Input | null = null;  // what a step back or forward reads
-  private keyed = 0;          // when a key did something, in ms
+  private restored: Input | null = null;  // the text of a step back or forward
+  private keyed = 0;          // when a key last had an effect, in ms
 
   constructor(root: HTMLElement, private readonly options: MountOptions) {
     this.address = options.address ?? '';
@@ -81,7 +81,7 @@ export class PageShell implements Mounted, Showing {
     this.store = new SelectionStore((address, {replace}) => {
       this.address = address;
       const isStep = !replace || this.isNewText;
-      if (isStep && !this.store.isJoined) this.keyed = 0;  // what a key does next is another step
+      if (isStep && !this.store.isJoined) this.keyed = 0;  // the next key's effect is another step
       this.isNewText = false;
       options.onAddress?.(address, {replace: !isStep, input: inputOf(this.api!.info)});
     });
@@ -92,7 +92,7 @@ export class PageShell implements Mounted, Showing {
     this.store.listen(() => this.moveOn());
     root.addEventListener('pointerdown', () => { this.isPointed = true; }, {signal: this.stop.signal});
     root.addEventListener('keydown', ({key}) => { this.isPointed &&= key === 'Escape'; }, {capture: true, signal: this.stop.signal});
-    // Between two lists of tokens the other direction would take a query for a key.
+    // Between two lists of tokens, reversing the direction would turn a query into a key.
     const alt = altOf((held) => this.store.turn(held && (this.session?.page.side.isSquare ?? true)));
     this.stopKeys = listenToKeys(root, (event) => {
       alt(event);
@@ -113,7 +113,7 @@ export class PageShell implements Mounted, Showing {
     this.stage.destroy();
   }
 
-  /** Shows what an address says, as the Back button and links do. */
+  /** Shows an address, for the Back button and links. */
   show(address: string, input: Input | null = null): void {
     this.address = address;
     if (!this.api) return;
@@ -146,7 +146,7 @@ export class PageShell implements Mounted, Showing {
     event.preventDefault();
   }
 
-  /** What was clicked would now be framed as if a key had led there. */
+  /** Otherwise a clicked element would get a focus frame, as if reached by a key. */
   private leave(): void {
     const focused = document.activeElement;
     if (focused instanceof HTMLElement && focused !== this.stage.root && !focused.closest('dialog')) focused.blur();
@@ -170,7 +170,7 @@ export class PageShell implements Mounted, Showing {
     const old = this.api;
     const {steps} = this.opening;
     const isSameText = old !== null && isSameInput(steps ? {...old.info, model: info.model} : old.info, info);
-    // Over the steps of a run one looks at the same head, also where heed has chosen it: at the first step.
+    // Keeps the same head over the steps of a run, even if heed chose it at the first step.
     if (steps && isSameText && this.address !== '') this.store.isHeadFresh = false;
     const isRestored = this.restored !== null && isSameInput(this.restored, info);
     this.restored = null;
@@ -196,7 +196,7 @@ export class PageShell implements Mounted, Showing {
     const unit = this.isUnitOfText ? 'character' : given;
     const last: Selection = {...asked, query: lastWord(side), key: null, range: null, unit};
     const isLinked = read.selection !== null && (asked.text !== '' || asked.model !== '');
-    this.isNewText &&= !isLinked;  // the link is a step already
+    this.isNewText &&= !isLinked;  // the link is already a step
     const kept = keepSelection || isLinked ? read.selection : null;
     const selection = {...kept ?? last, model: '', text: '', second: ''};
     const isRowFresh = kept === null || (this.store.isRowFresh && !isFirst);
@@ -211,7 +211,7 @@ export class PageShell implements Mounted, Showing {
     if (picture) void deliver(picture, this.session!.page);
   }
 
-  /** The session with the attention that is chosen. */
+  /** The session with the chosen attention. */
   private draw(api: SessionApi): void {
     this.session?.destroy();
     const side = api.side(this.store.now.places[0]!.stack);
@@ -241,17 +241,17 @@ export class PageShell implements Mounted, Showing {
     }
   }
 
-  /** Whether another side is to be drawn, or something else stands beside it: of texts that differ in length A stays A. */
+  /** Whether another side will be drawn, or a different comparison is open: for texts of different length A stays A. */
   private isDrawnAnew(): boolean { return this.comparison.of(this.api!) !== this.drawn || this.comparison.compared !== this.beside; }
 
-  /** Draws the other side, or the difference, as soon as that is there. */
+  /** Draws the other side, or the difference, as soon as it has loaded. */
   private compare(): void {
     if (!this.api) return;
     if (!this.isDrawnAnew()) this.session?.update();
     else this.draw(this.api);
   }
 
-  /** What of the selection can be shown; says what is `wrong` with it, and what is not there. */
+  /** The part of the selection that can be shown; reports what is `wrong` or missing. */
   private fitted(api: SessionApi, selection: Selection, wrong: string[]): Selection {
     const {view} = selection;
     const isShown = viewOf(view).needs(api.model);
@@ -268,7 +268,7 @@ export class PageShell implements Mounted, Showing {
     return stack === undefined ? fitting : {...fitting, ...toStack(api, stack, fitting.places)};
   }
 
-  /** What was said of a choice goes with the next one, which the choice of a first head is not. */
+  /** Messages about a choice disappear with the next one; choosing the first head does not count. */
   private moveOn(): void {
     if (this.store.chosen === this.seen) return;
     this.seen = this.store.chosen;
@@ -277,14 +277,14 @@ export class PageShell implements Mounted, Showing {
     if (!this.store.byHeed) this.notice.moveOn();
   }
 
-  /** A question had no answer: where the server does not know the session any more, the same text again. */
+  /** A question failed: if the server no longer knows the session, opens the same text again. */
   private lose(api: SessionApi, error: ApiError): void {
     if (api !== this.api) return;
     if (error.code === 'unknown_session') void this.opening.run(api.info);
     else this.opening.fail(error, api.info, true);
   }
 
-  /** A selection that came with the address: what was said of it stays. */
+  /** A selection from the address: messages about it are kept. */
   private place(selection: Selection, fresh: boolean, byHeed = false): void {
     const said = this.notice.isPassing;
     this.notice.isPassing = false;

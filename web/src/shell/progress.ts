@@ -1,10 +1,10 @@
-// One line while the server works: what, how many of how many; or what failed, and why.
+// One line while the server works: the work, how many parts are done; or the error and its reason.
 import {html} from '../dom';
 import type {MakePanel, Panel} from '../panel';
 import {kQuietMilliseconds, progressLine} from '../progress_line';
 import type {SessionInfo} from '../transport/api';
 
-/** All that the model runs: an encoder-decoder reads the source and the target. */
+/** All tokens of a pass: an encoder-decoder reads the source and the target. */
 export function passOf({tokens, key_tokens: source, attentions}: SessionInfo): string {
   const layers = attentions.reduce((sum, each) => sum + (each.stack === 'cross' ? 0 : each.layers), 0);
   return `${tokens.length + (source?.length ?? 0)} tokens through ${layers} layers`;

@@ -1,4 +1,4 @@
-// One session on the page: layer and chips, progress, the text, the view, the foot; its stream and its keys.
+// One session on the page: layer and chips, progress, text, view, foot; its stream and its keys.
 import {html} from '../dom';
 import {headAfter, layerAfter} from '../held';
 import {hasPatches} from '../images';
@@ -22,9 +22,9 @@ import {textPanel} from './text';
 
 export interface Session extends Panel {
   page: Page;
-  press(key: string): boolean;  // whether the key does something here
-  compare(): void;              // what can be edited and compared, or no more
-  guide(): void;                // begins the guided look
+  press(key: string): boolean;  // whether the key has an effect here
+  compare(): void;              // opens or closes the form for edits and comparisons
+  guide(): void;                // begins the guided tour
 }
 
 function unpin({store}: Page): void {
@@ -98,7 +98,7 @@ export function showSession(container: HTMLElement, page: Page, comparison: Comp
       shown = new Shown(container, page, comparison);
     }
     shown.update();
-    if (shown.hasChips) ahead.update();  // else no head alone is looked at
+    if (shown.hasChips) ahead.update();  // otherwise no single head is shown
   };
   const keys: Record<string, () => void> = {
     g: () => shown.guide.next(),
@@ -114,7 +114,7 @@ export function showSession(container: HTMLElement, page: Page, comparison: Comp
     store.hasChoice = true;
     const {places: [place, another], query: pinned, key: other} = store.chosen;
     const isShown = !another && place!.layer === layer && place!.head === head && pinned === (query ?? null) && other === (key ?? null);
-    if (store.isHeadFresh || isShown) store.reason = reason;  // shown: by a saved page, or an address
+    if (store.isHeadFresh || isShown) store.reason = reason;  // already shown: by a saved page, or an address
     if (!store.isHeadFresh) return isShown ? update() : undefined;
     const edge = query !== undefined && store.isRowFresh ? {query, key: key ?? null} : {};
     store.set({places: [{...store.chosen.places[0]!, layer, head}], ...edge}, {replace: true, byHeed: true});

@@ -1,11 +1,11 @@
-// What stands where the result would: nothing yet, an edited text, what failed.
+// What replaces the result: nothing yet, an edited text, an error.
 import type {About, Input} from '../transport/api';
 import type {ApiError, Keep} from '../transport/ask';
 import {button, html} from '../dom';
 import {count} from '../format';
 import {languageOf} from '../language';
 
-const kExamples = [  // in the manner of what the built-in model has read
+const kExamples = [  // in the style of the built-in model's training texts
   'The king had a daughter, and he loved her.',
   'The old man sat by the fire, and his wife sat by him.',
   'Alice was beginning to get very tired of sitting by her sister on the bank.',
@@ -27,14 +27,14 @@ function area(label: string, placeholder: string, text: string): {element: HTMLT
   return {element, grow};
 }
 
-/** The text that the model takes beside the first one. */
+/** The text that the model accepts besides the first one. */
 function besideOf({model}: About): {name: 'pair' | 'target'; label: string; placeholder: string} | null {
   if (model.takes_pair) return {name: 'pair', label: 'Second text', placeholder: 'A second text, if they are a pair'};
   if (!model.takes_target) return null;
   return {name: 'target', label: 'Target', placeholder: 'What the model writes; left empty, it writes by itself'};
 }
 
-/** The fields that texts are typed into; `leave` when there is an old one to go back to. */
+/** The fields for typing texts; `leave` if there is an old text to return to. */
 export function textField(
   about: About, input: Input, run: (input: Input) => void, leave: (() => void) | null
 ): TextField {
@@ -69,7 +69,7 @@ export function textField(
   }};
 }
 
-/** Texts to look at; none where the language that the model reads is not known. */
+/** Example texts; none if the model's language is unknown. */
 export function examples({model}: About, run: (input: Input) => void): HTMLElement {
   const each = kExamples.map((text) => html('li', {}, button({class: 'link'}, () => run({text}), text)));
   return html('div', {hidden: model.takes_target}, html('h2', {}, 'Or look at one of these'), html('ul', {class: 'examples'}, ...each));
@@ -84,12 +84,12 @@ export function nothingYet(
 }
 
 export interface Remedies {
-  restart: string;  // the command that starts heed again
+  restart: string;  // the command that restarts heed
   edit: () => void;
   run: (input: Input) => void;
   keep: (part: Keep) => void;
   again: () => void;
-  isOfView: boolean;  // the text is there, what was asked of it is not
+  isOfView: boolean;  // the text exists, the requested view does not
 }
 
 function unreachable({again, restart}: Remedies): HTMLElement[] {
@@ -101,11 +101,11 @@ function unreachable({again, restart}: Remedies): HTMLElement[] {
   ];
 }
 
-/** Says how many tokens are too many where the server has counted them. */
+/** Shows how many tokens are too many, if the server has counted them. */
 function tooLong(error: ApiError, about: About | null, {edit, keep}: Remedies): HTMLElement[] {
   const found = Number(/^(\d+) tokens$/.exec(error.found)?.[1]);
   const limit = about?.limits.tokens ?? 0;
-  const isTarget = error.argument === 'target';  // what can be kept is a part of the source
+  const isTarget = error.argument === 'target';  // only a part of the source can be kept
   const what = isTarget ? 'target' : 'text';
   const editing = button({class: 'link'}, edit, `edit the ${what}`);
   if (isTarget || !(found > limit)) {
@@ -131,7 +131,7 @@ export function opening({text}: Input): HTMLElement {
     html('span', {class: 'quiet'}, count(text.length, 'character')));
 }
 
-/** What happened, why, what to do. */
+/** The event, its reason, and what to do. */
 export function failure(error: ApiError, about: About | null, remedies: Remedies): HTMLElement {
   const lines = error.code === 'unreachable' ? unreachable(remedies)
     : error.argument === 'text' && error.found === 'empty' ? empty(about, remedies)

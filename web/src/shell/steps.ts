@@ -1,4 +1,4 @@
-// Of a training run that is watched: its steps, on a slider.
+// The steps of a watched training run, on a slider.
 import {html, say} from '../dom';
 import {count} from '../format';
 import {about} from '../transport/models';
@@ -13,7 +13,7 @@ export interface Steps {
   stop(): void;
 }
 
-/** At the last step it goes on with the run. `choose` ends when the model is shown. */
+/** At the last step it follows the run. `choose` ends when the model is shown. */
 export function stepsSlider(requests: Requests, first: number[], choose: (model: string) => Promise<void>): Steps {
   let steps = first;
   let shown = first.length - 1;

@@ -1,4 +1,4 @@
-// The views in the header: a row of words, and where there is no room for them a menu.
+// The views in the header: a row of words, or a menu if there is no room.
 import {button, html, say} from '../dom';
 import type {SelectionStore} from '../store';
 import type {View} from '../views/view';
@@ -21,7 +21,7 @@ export function makeViewsNav(views: readonly View[], store: SelectionStore, lack
   select.addEventListener('keydown', () => { isPointed = false; });
   select.addEventListener('change', () => {
     store.set({view: views[select.selectedIndex]!.name});
-    if (isPointed) select.blur();  // the next key is the page's
+    if (isPointed) select.blur();  // the next key is for the page
   });
   const mark = () => {
     const chosen = views.findIndex(({name}) => name === store.now.view);

@@ -1,4 +1,4 @@
-// The API of docs/api.md, answered by a saved page from what it holds.
+// The API of docs/api.md, answered by a saved page from its own data.
 import {heldAnswer} from './held_answers';
 import {readVersus, versusEdits} from '../versus';
 import {arcs, withNulls} from '../arcs';
@@ -18,7 +18,7 @@ function notFound(message: string): never { throw new Refused(404, 'not_found', 
 
 interface Asked {
   place: Required<Place>;
-  rest: number[];           // the numbers of the path behind the head
+  rest: number[];           // the numbers in the path after the head
   query: URLSearchParams;
   signal: AbortSignal | null | undefined;
 }
@@ -80,7 +80,7 @@ export class SnapshotTransport implements Transport {
     if (collection === 'models') return this.snapshot.about;
     if (id === undefined || stack === undefined) return this.same(init);
     if (stack === 'derive') return this.derived(init);
-    const number = parts.findIndex((part) => !/^\d+$/.test(part));  // how many stand before the question
+    const number = parts.findIndex((part) => !/^\d+$/.test(part));  // how many parts precede the question
     const what = parts[number] ?? '';
     const [layer = 0, head = 0] = parts.slice(0, number).map(Number);
     const rest = parts.slice(number + 1).map(Number);

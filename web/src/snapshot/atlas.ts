@@ -1,18 +1,18 @@
-// Thumbnails of a saved page: of the heads that it holds from their weights, of others as they were saved.
+// Thumbnails in a saved page: from the weights of its heads; for other heads as saved.
 import type {Stack} from '../selection';
 import {cutOf, thumbnailOf, writeAtlas} from '../transport/atlas';
 import type {HeldHeads, Snapshot} from './file';
 import {bytesOf} from './file';
 import {encode, tile, zoomLevels} from './tiles';
 
-/** Null where one of the heads is neither held nor drawn in the file. */
+/** Null if one of the heads is neither stored nor drawn in the file. */
 export async function thumbnails(
   {session, atlas}: Snapshot, held: HeldHeads, stack: string, heads: number[], most: number
 ): Promise<ArrayBuffer | null> {
   const {queries, keys, heads: each} = session.attentions.find((one) => one.stack === stack)!;
   const saved = atlas.find((one) => one.stack === stack);
   const unit = 2 ** (zoomLevels(Math.max(queries, keys)) - 1);
-  const cut = saved ?? cutOf(queries, keys, unit, most);  // all of a file are of one size
+  const cut = saved ?? cutOf(queries, keys, unit, most);  // all in a file have the same size
   const codes: Uint8Array[] = [];
   for (const head of heads) {
     const place = {stack: stack as Stack, layer: Math.floor(head / each), head: head % each};

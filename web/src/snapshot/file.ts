@@ -1,4 +1,4 @@
-// What a saved page holds: all but the weights of the heads that it was saved with.
+// The content of a saved page, except the weights of its heads.
 import type {Chosen, LayerHeads, Models, Next, Session} from '../answers';
 import type {Place} from '../selection';
 
@@ -8,25 +8,25 @@ type Packed = string;
 /** The largest weights of each row, in the order of the keys; the others of a run share what is left. */
 interface PackedWeights {
   largest?: number;    // how many are listed per row; none: all
-  counts: Packed;      // u16 [queries]: how many
-  begins: Packed;      // u16 [queries]: the run of keys, where some are not listed
+  counts: Packed;      // u16 [queries]: number of entries
+  begins: Packed;      // u16 [queries]: the run of visible keys, if some are not listed
   ends: Packed;
-  rests: Packed;       // f32 [queries]: the sum of those
-  keys: Packed;        // u16, one an entry
-  codes: Packed;       // u16: 0 below 2^-24, 65535 is 1, by the logarithm
+  rests: Packed;       // f32 [queries]: the sum of the unlisted ones
+  keys: Packed;        // u16, one per entry
+  codes: Packed;       // u16: 0 below 2^-24, 65535 is 1, logarithmic
 }
 
 interface PackedHead {
   head: number;
-  group: number;       // the kv head that it reads
+  group: number;       // its kv head
   scale: number;       // score = scale * q . k
   q: Packed;           // f32 [queries, D]
   lse: Packed;         // f64 [queries]
   received: Packed;    // f32 [keys]
   keys_in_use: Packed; // f32 [queries]
   row_sum_error: number;
-  overview?: Packed;   // the tile of zoom 0, where it pools: u8
-  weights?: PackedWeights;  // in place of scale, q and lse
+  overview?: Packed;   // the tile of zoom 0, if it pools: u8
+  weights?: PackedWeights;  // replaces scale, q and lse
 }
 
 interface PackedLayer {
@@ -47,25 +47,25 @@ interface PackedAtlas {
   heads: Record<number, Packed>;  // u8, by layer x heads + head
 }
 
-/** What a file holds of one session. */
+/** A file's content for one session. */
 interface HeldSession {
   session: Session;
   chosen: Chosen;
   scores: LayerHeads[];
-  next: Next[];        // of every position, or of the last alone
+  next: Next[];        // of every position, or only of the last
   held: PackedLayer[];
-  atlas: PackedAtlas[];  // thumbnails of the heads that it does not hold, as far as they fit
+  atlas: PackedAtlas[];  // thumbnails of heads that the file lacks, as far as they fit
 }
 
-/** As it stands in the file. */
+/** As stored in the file. */
 export interface Snapshot extends HeldSession {
   about: Models;
   view: string;
-  answers?: {question: string; answer: string}[];  // of words and flows, as the page asked then
-  edited?: HeldSession;  // what the view compares it with
+  answers?: {question: string; answer: string}[];  // about words and flows, as the page asked when it was saved
+  edited?: HeldSession;  // the other side of the view's comparison
 }
 
-/** The weights of a row from key `begin` to key `end`: none where the mask hides the key. */
+/** The weights of a row from key `begin` to key `end`, empty where masked. */
 export type RowWeights = (query: number, begin: number, end: number, visit: (key: number, weight: number) => void) => void;
 
 /** One head, unpacked. */
@@ -73,7 +73,7 @@ export interface HeldHead {
   queries: number;     // how many
   keys: number;
   weights: RowWeights;
-  largest?: number;    // how many weights per row are exact; the others are their mean
+  largest?: number;    // exact weights per row; the others are their mean
   received: Float32Array;
   keysInUse: Float32Array;
   rowSumError: number;

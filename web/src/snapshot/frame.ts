@@ -1,5 +1,5 @@
-// A saved page in a frame of another document: it asks that one whether it is light or dark, and is told, where
-// notebook/frames.ts stands there.
+// A saved page in a frame of another document: asks it whether it is light or dark; notebook/frames.ts answers, if it
+// runs there.
 import type {Theme} from '../stage';
 
 export const kAsk = 'heed: light or dark?';

@@ -1,4 +1,4 @@
-// What a saved page knows of words, flows and one weight: the answers that it was saved with.
+// A saved page's answers about words, flows and one weight: those that it was saved with.
 import type {Anatomy, Lens} from '../answers';
 import type {Snapshot} from './file';
 

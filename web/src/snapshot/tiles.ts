@@ -3,18 +3,18 @@ import type {HeldHead} from './file';
 import {byteOf} from './weights';
 
 const kTile = 256;
-const kSliceMilliseconds = 8;  // then the page may draw
+const kSliceMilliseconds = 8;  // then lets the page draw
 
 export interface TileOf { z: number; y: number; x: number }
 
-/** Of a matrix by its longer side. */
+/** Size of a matrix by its longer side. */
 export function zoomLevels(length: number): number {
   let levels = 1;
   while (kTile * 2 ** (levels - 1) < length) ++levels;
   return levels;
 }
 
-/** Cells of B x B entries; NaN where the mask hides all of a cell. Null: there is no such tile. */
+/** Cells of B x B entries; NaN if the whole cell is masked. Null if there is no such tile. */
 export async function tile(head: HeldHead, {z, y, x}: TileOf, signal?: AbortSignal | null): Promise<Float32Array | null> {
   const levels = zoomLevels(Math.max(head.queries, head.keys));
   const block = 2 ** (levels - 1 - z);
@@ -29,7 +29,7 @@ export async function tile(head: HeldHead, {z, y, x}: TileOf, signal?: AbortSign
     const row = Math.floor((query - y * extent) / block) * width;
     head.weights(query, x * extent, keyEnd, (key, weight) => {
       const at = row + Math.floor((key - x * extent) / block);
-      if (!(cells[at]! >= weight)) cells[at] = weight;  // NaN is less than all
+      if (!(cells[at]! >= weight)) cells[at] = weight;  // true also if the cell is NaN
     });
     if (performance.now() - begun < kSliceMilliseconds) continue;
     await new Promise((resolve) => setTimeout(resolve));

@@ -1,4 +1,4 @@
-// Lines of weights, from what a head keeps.
+// Lines of weights, from the saved data of a head.
 import type {HeldHead} from './file';
 
 /** The mean of rows (of the queries [begin, end)), or the sum of columns; NaN where all are hidden. */
@@ -16,7 +16,7 @@ export function line(head: HeldHead, begin: number, end: number, to: boolean): F
   return Float32Array.from(sums, (sum, at) => seen[at] ? sum / count : NaN);
 }
 
-/** Of a row, in nats. */
+/** The entropy of a row, in nats. */
 export function entropy(weights: Float32Array): number {
   let sum = 0;
   for (const weight of weights) if (weight > 0) sum -= weight * Math.log(weight);

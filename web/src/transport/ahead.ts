@@ -1,11 +1,11 @@
-// What the reader is likely to look at next, fetched while nothing else is on its way: the rows of the
-// text in sight, and the heads before and after.
+// What the reader will probably look at next, fetched while no other request is running: rows of the visible text, and
+// the heads before and after.
 import {headAfter, isSaved} from '../held';
 import type {Page} from '../panel';
 import {primary} from '../panel';
 import {nameOf} from '../selection';
 
-const kReadingMilliseconds = 150;  // who goes through the heads faster does not point at words
+const kReadingMilliseconds = 150;  // a reader who moves faster through heads does not point at words
 
 export class Ahead {
   private asked = '';
@@ -20,7 +20,7 @@ export class Ahead {
 
   update(): void {
     const {api, store} = this.page;
-    if (!api.hasWeights || isSaved(api.model)) return;  // a file has everything at hand
+    if (!api.hasWeights || isSaved(api.model)) return;  // a file already has everything
     const place = primary(store.chosen);
     const {first, end} = this.inSight() ?? {first: 0, end: 0};
     const name = `${nameOf(place)} ${first} ${end} ${store.now.query}`;
@@ -38,7 +38,7 @@ export class Ahead {
     const {api, side, store} = this.page;
     const place = primary(headAfter(side, store.chosen, by));
     const {query} = store.now;
-    const ignore = () => undefined;  // it is asked for again when it is wanted
+    const ignore = () => undefined;  // it is requested again when needed
     api.tile({...place, z: 0, y: 0, x: 0}, 'u8').get(`ahead-tile-${by}`).catch(ignore);
     if (query !== null) api.line(place, query, query + 1, false).get(`ahead-row-${by}`).catch(ignore);
   }

@@ -1,4 +1,4 @@
-// A text whose words stand for those of another text: its weights by the other text's tokens.
+// A text whose words correspond to those of another text: its weights by the other text's tokens.
 import type {Alignment as Aligned} from '../answers';
 import type {Line} from '../arcs';
 import {withNulls} from '../arcs';
@@ -8,16 +8,16 @@ import type {Span} from '../side';
 import type {Marginals, SessionApi, TilePlace} from './api';
 import {json, kApi} from './ask';
 
-/** In place of a weight: no token of B stands for this one of A. */
+/** Replaces a weight if no token of B corresponds to A's. */
 export const kUnaligned = Infinity;
 
-/** The tokens that are compared at each token of A: a word of other tokens in B whole, at its last one. */
+/** The tokens compared at each token of A: a word with other tokens in B is compared as a whole, at its last token. */
 type Spans = (Span | null)[];
 
 export interface Alignment {
   ofA: Spans;
   ofB: Spans;
-  said: string;  // what does not line up; empty: all does
+  said: string;  // the parts that do not align; empty: everything does
 }
 
 /** Null where the texts cannot be aligned. */
@@ -44,7 +44,7 @@ function mappedQuestion<From, To>(question: Question<From>, make: (from: From) =
   };
 }
 
-/** The answers of one side about weights, by A's tokens: a row is that of the last token that stands for it, a key the sum of those. */
+/** One side's answers about weights, by A's tokens: a row is that of the last corresponding token, a key the sum over them. */
 export function alignedTo(a: SessionApi, b: SessionApi, spans: Spans): SessionApi {
   const length = spans.length;
   const whole = new Map<string, Question<Float32Array>>();
@@ -74,7 +74,7 @@ export function alignedTo(a: SessionApi, b: SessionApi, spans: Spans): SessionAp
       const seen = own.map((each) => to ? cells[other * length + each]! : cells[each * length + other]!).filter((weight) => !Number.isNaN(weight));
       return seen.length === 0 ? NaN : to ? seen.reduce((sum, weight) => sum + weight, 0) : mean(seen);
     });
-    return {weights: withNulls(weights), largest: 0, edges: [], rest: {count: 0, weight: 0}};  // of a difference these are its own
+    return {weights: withNulls(weights), largest: 0, edges: [], rest: {count: 0, weight: 0}};  // a difference has its own
   });
   const marginals = (place: Place) => mappedQuestion(b.marginals(place), (of): Marginals => ({
     ...of, received: spans.map((keys) => keys ? of.received.slice(keys.first, keys.end).reduce((sum, value) => sum + value, 0) : NaN),
@@ -90,7 +90,7 @@ export function alignedTo(a: SessionApi, b: SessionApi, spans: Spans): SessionAp
     for (let query = rows.begin; query < rows.end; ++query) {
       for (let key = keys.begin; key < keys.end; ++key) {
         const at = Math.floor((query - rows.begin) / block) * width + Math.floor((key - keys.begin) / block);
-        if (!(made[at]! >= cells[query * length + key]!)) made[at] = cells[query * length + key]!;  // NaN is less than all
+        if (!(made[at]! >= cells[query * length + key]!)) made[at] = cells[query * length + key]!;  // true also if the entry is NaN
       }
     }
     return made.buffer as ArrayBuffer;

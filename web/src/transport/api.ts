@@ -1,4 +1,4 @@
-// The server as the page sees it: docs/api.md in types, with caches for what does not change.
+// The page's view of the server: docs/api.md as types, with caches for constant answers.
 import type {
   Attention as AttentionInfo, Chosen, Evidence, FlowProgress, Marginals, Model as ModelInfo, Next, Score as ScoreName,
   Session as SessionInfo, Similar, Token,
@@ -27,7 +27,7 @@ import type {Input} from './transport';
 
 export type {About, AttentionInfo, Chosen, Input, Marginals, HeadScores, LayerScores, ModelInfo, Next, ScoreName, SessionInfo, TilePlace, Token};
 
-/** What views ask about one session: questions, which slots turn into data (data/slot.ts). */
+/** The views' questions about one session, which slots turn into data (data/slot.ts). */
 export class SessionApi {
   readonly path: string;
   private readonly lines: Recent<Line>;
@@ -44,16 +44,16 @@ export class SessionApi {
   private readonly asked: Recent<unknown>;
   private readonly proofs: Recent<Evidence>;
   readonly late: Late;
-  private changed: () => void = () => undefined;  // what is drawn should be drawn anew
-  private hasEveryNext = true;  // the words after each position were kept, not the last ones alone
+  private changed: () => void = () => undefined;  // requests a redraw
+  private hasEveryNext = true;  // the words after every position were kept, not only the last
   readonly model: ModelInfo;
-  private readonly scores = new Map<string, HeadScores[]>();  // by layer, as they come
+  private readonly scores = new Map<string, HeadScores[]>();  // by layer, in order of arrival
   private readonly far = new Map<string, FlowProgress>();  // by question
   error: ApiError | null = null;
-  failed: (error: ApiError) => void = () => undefined;  // a question had no answer
+  failed: (error: ApiError) => void = () => undefined;  // a question failed
   hasWeights = false;  // the pass has ended
-  readonly isDifference: boolean = false;  // its weights are those of one session less another's
-  readonly isB: boolean = false;  // of a comparison the side that is not A, alone
+  readonly isDifference: boolean = false;  // its weights are those of one session minus another's
+  readonly isB: boolean = false;  // only B of a comparison
 
   constructor(readonly about: About, readonly info: SessionInfo, readonly requests: Requests) {
     this.model = about.model;
@@ -75,7 +75,7 @@ export class SessionApi {
     this.proofs = recent(64);
     this.late = new Late((place, from, signal) => this.json(`${this.at(place)}/late/${from}`, signal), (place, scores) => this.merge(place, scores), () => this.changed());
     this.atlases = recent(8);
-    // Asked for ahead of time, so what goes wrong with it is nobody's concern.
+    // Prefetched, so its errors are ignored.
     const sizeOf = ({stack}: Place) => this.side(stack).attention;
     this.rows = new RowBlocks(sizeOf, this.blocks, async (place, begin, end, signal) =>
       (await answer(this.requests, `${this.path}/${this.at(place)}/rows?begin=${begin}&end=${end}`, {signal})).arrayBuffer());
@@ -89,12 +89,12 @@ export class SessionApi {
     return known;
   }
 
-  /** What an address may name. */
+  /** The names allowed in an address. */
   get size(): Size {
     return {attentions: this.info.attentions, isPair: this.info.split !== undefined, scores: this.about.scores};
   }
 
-  /** Heads whose scores are there, of all. */
+  /** Heads with scores, out of all. */
   get scored(): {done: number; of: number} {
     const done = [...this.scores.values()].reduce((sum, heads) => sum + heads.length, 0);
     return {done, of: this.info.attentions.reduce((sum, {layers, heads}) => sum + layers * heads, 0)};
@@ -105,13 +105,13 @@ export class SessionApi {
     return this.scores.get(`${this.stackOf(place)} ${place.layer}`);
   }
 
-  /** Ends what is on its way, for when another session takes the page. */
+  /** Ends running requests, when another session replaces this one. */
   stop(): void {
     this.late.stop();
     for (const kind of [this.lines, this.blocks, this.windows, this.margins, this.words, this.tiles, this.asked, this.matrices, this.read, this.proofs, this.atlases]) kind.stop();
   }
 
-  /** Late scores stand beside the others: whoever shows scores shows them. */
+  /** Late scores are stored with the others, so every part that shows scores shows them. */
   private merge(place: Place, scores: object): void {
     Object.assign(this.scoresOf(place)?.[place.head] ?? {}, scores);
   }
@@ -120,14 +120,14 @@ export class SessionApi {
 
   private at(place: Place): string { return `${this.stackOf(place)}/${place.layer}/${place.head}`; }
 
-  /** A path to weights, as what the page shows them. */
+  /** A path to weights, in the quantity that the page shows. */
   private weighed(path: string): string { return this.requests.carried() ? `${path}${path.includes('?') ? '&' : '?'}q=carried` : path; }
 
   private async get(name: string, signal: AbortSignal): Promise<Response> {
     return this.heard(answer(this.requests, `${this.path}/${name}`, {signal}));
   }
 
-  /** The answer; that there is none is said on the page. */
+  /** The answer; the page shows if there is none. */
   private async heard<Value>(answered: Promise<Value>): Promise<Value> {
     try {
       return await answered;
@@ -172,13 +172,13 @@ export class SessionApi {
     return {name, now: () => (this.requests.carried() ? null : this.rows.edges(place, begin, end)) ?? far.now(), get: far.get};
   }
 
-  /** Rows [begin, end) of a head as numbers, one behind the other; NaN where masked. */
+  /** Rows [begin, end) of a head as numbers, concatenated; NaN where masked. */
   matrix(place: Place, begin: number, end: number): Question<Float32Array> {
     return this.question(this.matrices, this.weighed(`${this.at(place)}/rows?begin=${begin}&end=${end}`), (signal) =>
       wholeRows(begin, end, this.side(place.stack).keys.length, this.askRows(place, signal)));
   }
 
-  /** What is read out of rows [begin, end) of a head, which are not kept where they are many; `what` names it. */
+  /** The result of reading rows [begin, end) of a head; many rows are not kept; `what` names the result. */
   looks(place: Place, begin: number, end: number, what: string, make: () => LooksReader): Question<Looks> {
     const name = this.weighed(`${this.at(place)}/${what}/${begin}/${end}`);
     const get = (lane: string) => this.read.get(name, lane, (signal) =>
@@ -199,13 +199,13 @@ export class SessionApi {
     return this.question(this.margins, name, (signal) => this.json(name, signal));
   }
 
-  /** What is asked of one head with one answer: `why/197/67`, `anatomy?query=3`. */
+  /** Questions about one head with one answer: `why/197/67`, `anatomy?query=3`. */
   ofHead<Value>(place: Place, what: string): Question<Value> {
     const name = `${this.at(place)}/${what}`;
     return this.question(this.asked as Recent<Value>, name, (signal) => this.json(name, signal));
   }
 
-  /** The words after a position of what is written; of a long text after its last token, whatever was asked. */
+  /** The words after a position of the output; for a long text, after its last token in any case. */
   next(position: number, top = 5): Question<Next> {
     const {stack} = this.info.attentions.find(({query_tokens: list}) => list === 'tokens')!;
     const at = (place: number) => {
@@ -227,12 +227,12 @@ export class SessionApi {
     return {...own, get};
   }
 
-  /** What a path behind the session answers, as its name says. */
+  /** The answer of a path after the session, according to its name. */
   ask<Answer>(name: string): Question<Answer> {
     return this.question(this.asked as Recent<Answer>, name, (signal) => this.json(name, signal));
   }
 
-  /** The same of what takes long: `farOf` says how far it is. */
+  /** The same for slow answers: `farOf` gives the progress. */
   askLong<Answer extends object>(name: string): Question<Answer> {
     if (this.model.held !== undefined) return this.ask(name);  // a saved page has it at once
     return this.question(this.asked as Recent<Answer>, name, async (signal) => {
@@ -252,7 +252,7 @@ export class SessionApi {
 
   farOf(name: string): FlowProgress | undefined { return this.far.get(name); }
 
-  /** Ends what a place of the page waits for, and the server's work on it. */
+  /** Ends the running request of a place in the page, and the server's work on it. */
   end(lane: string): void { this.asked.end(lane); }
 
   floats(name: string): Question<Float32Array> {
@@ -260,7 +260,7 @@ export class SessionApi {
       new Float32Array(await (await this.get(name, signal)).arrayBuffer()));
   }
 
-  /** What a score of a head rests on, beside the head that comes next. */
+  /** The evidence for a head's score, compared with the next head. */
   evidence(place: Place, score: string, form: string, against: Place | null): Question<Evidence> {
     const other = against ? `&against=${against.layer},${against.head}` : '';
     const name = `${this.at(place)}/evidence/${score}?form=${form}${other}`;
@@ -274,12 +274,12 @@ export class SessionApi {
     });
   }
 
-  /** Another session beside this one. */
+  /** Opens another session beside this one. */
   async withInput(input: Input, place: Place): Promise<SessionApi> {
     return this.withSession(await open(this.requests, input, place));
   }
 
-  /** The same of a session that there is, perhaps of another model. */
+  /** The same for an existing session, perhaps of another model. */
   withSession(info: SessionInfo, about = this.about): SessionApi {
     const other = new SessionApi(about, info, this.requests);
     const stop = other.stop.bind(other);
@@ -303,7 +303,7 @@ export class SessionApi {
       readAtlas(await (await this.get(name, signal)).arrayBuffer(), heads.length));
   }
 
-  /** Asks for scores until all are there; `changed` is called at each step. */
+  /** Requests scores until all have arrived; calls `changed` after each step. */
   follow(place: Place, changed: () => void, begin: (chosen: Chosen) => void): () => void {
     this.changed = changed;
     const source = this.requests.events(`${this.path}/events?stack=${this.stackOf(place)}&layer=${place.layer}&tokens=0`);

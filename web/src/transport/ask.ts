@@ -6,7 +6,7 @@ import type {Input} from './transport';
 
 export const kApi = '/api/v1';
 
-/** An error in the server's words; `unreachable` when there is no server. */
+/** The server's error; `unreachable` if there is no server. */
 export class ApiError extends Error {
   constructor(readonly code: string, message: string, readonly found = '', readonly argument = '') { super(message); }
 }
@@ -37,7 +37,7 @@ export function open(requests: Requests, {text, pair, target, model}: Input, {st
   });
 }
 
-/** Ends the work on a session that nobody looks at; one that is gone already needs nothing. */
+/** Ends the work on a session that is no longer shown; does nothing if it is already gone. */
 export function drop(requests: Requests, {session}: Session): Promise<void> {
   return answer(requests, `${kApi}/sessions/${session}`, {method: 'DELETE'}).then(() => undefined, () => undefined);
 }

@@ -1,4 +1,4 @@
-// The answer with thumbnails: three numbers, then the cells of one head after another.
+// An answer with thumbnails: three numbers, then the cells of one head after another.
 
 /** Cells of `block` entries a side, in the codes of a tile. */
 export interface Cut { block: number; rows: number; columns: number }

@@ -1,4 +1,4 @@
-// Two sessions, or two heads of one, as one session that answers with what A has more than B.
+// Two sessions, or two heads of one, as a session that answers with A's excess over B.
 import type {EdgeRow, Line} from '../arcs';
 import {signedArcs, withNulls} from '../arcs';
 import type {Question} from '../data/slot';
@@ -14,21 +14,21 @@ const kTopP = 0.9;
 const kMostArcs = 8;
 const kMostKept = 500;
 
-/** What is compared: A, and B with the head of B that stands for one of A. */
+/** The compared sessions: A, and B with the head of B that corresponds to A's. */
 export interface Sides {
   a: SessionApi;
   b: SessionApi;
-  aligned: [SessionApi, SessionApi];  // the weights of both by the tokens of A
+  aligned: [SessionApi, SessionApi];  // the weights of both, by A's tokens
   toB: (place: Place) => Place;
-  alignment: Alignment | null;  // null: each token of B stands for the one of A at its place
+  alignment: Alignment | null;  // null: each token of B corresponds to A's at the same index
 }
 
-/** The token of B that stands for one of A: the last one of its word's. */
+/** The token of B that corresponds to one of A: the last one of its word. */
 export function tokenOfB({alignment}: Pick<Sides, 'alignment'>, token: number): number {
   return alignment ? (alignment.ofB[token]?.end ?? 1) - 1 : token;
 }
 
-/** No number where no token of B stands for A's; where only one is masked, it gives nothing. */
+/** No number if no token of B corresponds to A's; if only one side is masked, it counts as 0. */
 function less(a: number, b: number): number {
   return Number.isNaN(a) ? Number.isNaN(b) ? NaN : -b : Number.isNaN(b) ? a : a - b;
 }
@@ -37,7 +37,7 @@ function lessAll(a: Float32Array, b: Float32Array): Float32Array { return a.map(
 
 const numbers = (weights: (number | null)[]) => Float32Array.from(weights, (weight) => weight ?? NaN);
 
-/** Both answers as one question; what it makes of them is made once. */
+/** Both answers as one question; their combination is computed once. */
 class Both {
   private readonly made = new Map<string, {a: unknown; b: unknown; value: unknown}>();
 
@@ -69,12 +69,12 @@ function codesOf(a: Uint8Array, b: Uint8Array): Uint8Array {
   return a.map((code, at) => {
     const other = b[at]!;
     if (code === 0 && other === 0) return 0;
-    // Bytes are right to half a step: of neighbours nobody knows which is larger.
+    // Bytes are exact to half a step, so neighbours cannot be ordered.
     return Math.abs(code - other) <= 1 && code > 0 && other > 0 ? differenceCode(0) : differenceCode(weightOf(code) - weightOf(other));
   });
 }
 
-/** Thumbnails from whole matrices of differences: the largest of either sign of each cell. */
+/** Thumbnails from whole matrices of differences: each cell's largest of either sign. */
 function thumbnailsOf(api: SessionApi, stack: string, heads: number[], most: number, matrix: (place: Place) => Question<Float32Array>): Question<Atlas> {
   const {heads: each, queries: {length}, attention: {zooms}} = api.side(stack);
   const cut = cutOf(length, length, 2 ** (zooms - 1), most);
@@ -105,7 +105,7 @@ function marginalsOf(a: Marginals, b: Marginals): Marginals {
   };
 }
 
-/** A's session, but for weights, which are those of A less those of B. */
+/** A's session, except that its weights are A's minus B's. */
 export function differenceOf({aligned: [a, b], toB, alignment}: Sides): SessionApi {
   const both = new Both();
   const of = <Value>(ask: (api: SessionApi, place: Place) => Question<Value>, place: Place, make: (a: Value, b: Value) => Value) =>
@@ -158,7 +158,7 @@ export function differenceOf({aligned: [a, b], toB, alignment}: Sides): SessionA
   })) as SessionApi;
 }
 
-/** B alone, whose heads are named as those of A that they are compared with. */
+/** B alone, with its heads named like A's that they are compared with. */
 export function mapped({b, toB}: Sides): SessionApi {
   return Object.create(b, describe({
     isB: true,

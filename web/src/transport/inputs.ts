@@ -1,14 +1,14 @@
-// The texts that a page begins with, of a tab and of the command line.
+// The page's initial texts, from the tab and the command line.
 import type {Model, Models} from '../answers';
 import type {Selection} from '../selection';
 import type {Input, Kept} from './transport';
 
-/** What a session reads. */
+/** The texts of a session. */
 export function inputOf({text, pair, target, model}: Input): Input {
   return {text, ...pair !== undefined && {pair}, ...target !== undefined && {target}, ...model !== undefined && {model}};
 }
 
-/** Of the texts those that the model takes: a tab keeps them, and another model may stand behind its address now. */
+/** Only the texts that the model accepts: a tab stores them, and its address may now serve another model. */
 export function taken({takes_pair, takes_target}: Model, {text, pair, target}: Input): Input {
   return {text, ...takes_pair && pair !== undefined && {pair}, ...takes_target && target !== undefined && {target}};
 }
@@ -18,7 +18,7 @@ export function givenTo({text, pair, target}: Pick<Models, 'text' | 'pair' | 'ta
   return text === null ? null : inputOf({text, pair, target});
 }
 
-/** The texts that this tab read last, unless the server gives a text and has since been started with another text or model. */
+/** The texts that this tab read last, unless the server has a text and has since been started with another text or model. */
 export function toBegin(kept: Kept | null, given: Input | null, model: string): Input | null {
   if (given === null || kept === null) return kept ?? given;
   return kept.model === model && kept.given !== null && isSameInput(kept.given, given) ? kept : given;

@@ -1,14 +1,14 @@
-// Scores that take passes of the model: asked for head by head while something shows them, the head in view first.
+// Scores that need passes of the model: requested head by head while they are shown, the current head first.
 import type {LateScores} from '../answers';
 import type {Place} from '../selection';
 import {nameOf} from '../selection';
 
-/** What a score is computed from, where the text's weights are not enough. */
+/** The source of a score, if it needs more than the text's weights. */
 export type LateFrom = 'probe' | 'run';
 
 type Ask = (place: Place, from: LateFrom, signal: AbortSignal) => Promise<LateScores>;
 
-const kRedrawMilliseconds = 150;  // a redraw takes longer than the answer of a small model
+const kRedrawMilliseconds = 150;  // a redraw takes longer than a small model's answer
 
 interface Wanted { from: LateFrom; place: Place }
 
@@ -17,25 +17,25 @@ function keyOf(from: LateFrom, place: Place): string { return `${from} ${nameOf(
 export class Late {
   private readonly found = new Map<string, LateScores>();
   private wanted: Wanted[] = [];
-  private asked: string[] = [];  // what is wanted, in words, so that the same wish costs nothing
+  private asked: string[] = [];  // the wanted scores as text, so that repeating a wish costs nothing
   private stopped: AbortController | null = null;
-  private isRefused = false;     // a saved page has no model, and knows what it was saved with
+  private isRefused = false;     // a saved page has no model, only the scores it was saved with
 
-  /** `told` hears of each answer, `changed` at most every kRedrawMilliseconds and after the last one. */
+  /** Calls `told` for each answer, `changed` at most every kRedrawMilliseconds and after the last one. */
   constructor(private readonly ask: Ask, private readonly told: (place: Place, scores: object) => void, private readonly changed: () => void) {}
 
-  /** The late scores of a head that are there. */
+  /** The finished late scores of a head. */
   of(place: Place): object {
     return Object.assign({}, ...(['probe', 'run'] as const).map((from) => this.found.get(keyOf(from, place))));
   }
 
-  /** How far the wish is; null where nothing is on its way. */
+  /** The progress of the request; null if nothing is running. */
   get progress(): {done: number; of: number} | null {
     const done = this.wanted.filter(({from, place}) => this.found.has(keyOf(from, place))).length;
     return this.stopped && done < this.wanted.length ? {done, of: this.wanted.length} : null;
   }
 
-  /** The same of each kind, in heads: as many as have their scores in the table. */
+  /** The progress of each kind, in heads: those whose scores are in the table. */
   get kinds(): {from: LateFrom; done: number; of: number}[] {
     if (this.progress === null) return [];
     return [...new Set(this.wanted.map(({from}) => from))].map((from) => {
@@ -44,7 +44,7 @@ export class Late {
     });
   }
 
-  /** From now on these are wanted, and no others. */
+  /** From now on requests only these. */
   want(froms: readonly LateFrom[], first: Place, places: () => Place[]): void {
     const asked = [...froms, nameOf(first)];
     if (asked.join() === this.asked.join() || this.isRefused) return;
@@ -78,7 +78,7 @@ export class Late {
         redrawn = performance.now();
       }
     } catch {
-      this.isRefused = !signal.aborted;  // what goes wrong leaves its dash
+      this.isRefused = !signal.aborted;  // on an error the dash remains
     }
     this.stopped = null;
     if (isStale) this.changed();

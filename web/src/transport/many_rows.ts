@@ -1,10 +1,10 @@
-// Rows of a head as numbers, as many at once as the server gives.
+// Rows of a head as numbers, as many at once as the server allows.
 import type {Looks, LooksReader} from '../looks';
 
-const kMostWeights = 1 << 21;  // of one answer with rows
-const kMostKeptRows = 64;      // that a drawing shows too
+const kMostWeights = 1 << 21;  // per answer with rows
+const kMostKeptRows = 64;      // that a drawing also shows
 
-/** Whole rows from `first` on, one behind the other; masked cells are NaN. */
+/** Whole rows from `first` on, concatenated; masked cells are NaN. */
 export type Take = (cells: Float32Array, first: number) => void;
 /** Asks for rows [begin, end). */
 export type AskMany = (begin: number, end: number) => Promise<Float32Array>;
@@ -20,7 +20,7 @@ export async function wholeRows(begin: number, end: number, keys: number, ask: A
   return all;
 }
 
-/** What a reader finds in the rows; `kept`: few rows, which a drawing asks for too. */
+/** The result computed from rows; `kept`: few rows, which a drawing also needs. */
 export async function looksOf(
   reader: LooksReader, begin: number, end: number, keys: number, ask: AskMany, kept: () => Promise<Float32Array>
 ): Promise<Looks> {

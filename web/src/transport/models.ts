@@ -1,10 +1,10 @@
-// Which models there are, and what the server says of one.
+// The available models, and the server's facts about one.
 import type {FoundModels, Model, Models} from '../answers';
 import {json, kApi} from './ask';
 import type {About} from './api';
 import type {Requests} from './requests';
 
-/** Of the model that is served, or of another one by its name. */
+/** For the served model, or another one by name. */
 export async function about(requests: Requests, model?: string): Promise<About> {
   const query = model === undefined ? '' : `?model=${encodeURIComponent(model)}`;
   const {models, ...rest} = await json<Models>(requests, `${kApi}/models${query}`);

@@ -1,14 +1,14 @@
 // The transport of a page in a notebook: requests and answers are messages of a widget, answered in the kernel.
 import type {Events, Transport} from './transport';
 
-/** As much of a widget's model as messages need. */
+/** The part of a widget's model needed for messages. */
 export interface Channel {
   send(content: object, callbacks?: undefined, buffers?: ArrayBuffer[]): void;
   on(event: 'msg:custom', listener: (message: FromKernel, buffers: DataView[]) => void): void;
   off(event: 'msg:custom', listener: (message: FromKernel, buffers: DataView[]) => void): void;
 }
 
-/** The beginning of an answer has status and type, its last message `end`: whether it is whole. */
+/** An answer's first message has status and type, its last one `end`: whether it is complete. */
 export interface FromKernel { to?: string; status?: number; type?: string; end?: boolean; stopped?: string }
 
 interface Waiting {
@@ -43,11 +43,11 @@ class Answer implements Waiting {
 
   fail(why: unknown): void {
     this.body?.error(why);
-    this.reject(why);  // nothing, where it has begun
+    this.reject(why);  // no effect once it has begun
   }
 }
 
-/** Events as they come in the text of an answer: `event: NAME`, `data: TEXT`, an empty line. */
+/** Events in an answer's text: `event: NAME`, `data: TEXT`, an empty line. */
 class Told implements Waiting {
   private readonly decoder = new TextDecoder();
   private status = 0;
@@ -73,7 +73,7 @@ class Told implements Waiting {
 
 export class NotebookTransport implements Transport {
   private readonly waiting = new Map<string, Waiting>();
-  // Every page that hears the kernel hears all answers, those of another window too.
+  // Every page of the kernel receives all answers, including those for other windows.
   private readonly own = crypto.getRandomValues(new Uint32Array(2)).join('.');
   private count = 0;
   private readonly hear = (message: FromKernel, buffers: DataView[]) => this.take(message, buffers);
@@ -104,7 +104,7 @@ export class NotebookTransport implements Transport {
     };
   }
 
-  /** Nobody listens any more. */
+  /** No listener is left. */
   close(): void {
     for (const name of this.waiting.keys()) this.cancel(name);
     this.channel.off('msg:custom', this.hear);

@@ -1,10 +1,10 @@
-// Answers that do not change, remembered; and lanes, in which a newer question ends the older one.
+// A cache of constant answers; and lanes, in which a newer question cancels the older one.
 
 import type {Requests} from './requests';
 
 interface Kept<Value> { value: Promise<Value>; stop: AbortController; settled: boolean }
 
-/** `signal` ends the request: its connection closes, which ends the work of the server. */
+/** `signal` ends the request: closing its connection ends the server's work. */
 export type Ask<Value> = (signal: AbortSignal) => Promise<Value>;
 
 /**
@@ -44,12 +44,12 @@ export class Recent<Value> {
     return kept.value;
   }
 
-  /** Ends everything that is on its way. */
+  /** Ends all running requests. */
   stop(): void {
     for (const {stop, settled} of this.kept.values()) if (!settled) stop.abort();
   }
 
-  /** Ends what a lane waits for. */
+  /** Ends a lane's running request. */
   end(lane: string): void { this.leave(lane, ''); }
 
   private leave(lane: string, next: string): void {

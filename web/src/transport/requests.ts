@@ -1,26 +1,26 @@
-// The requests of one page, counted: what waits for quiet is told when nothing is on its way.
+// The requests of one page, counted: waits for quiet end when none is running.
 import type {Quantity} from '../selection';
 import type {Events, Transport} from './transport';
 
 export class Requests {
-  carried = () => false;  // whether weights are asked for as shares of what rows carry
-  private open = 0;  // requests, streams and readings of answers that have not ended
+  carried = () => false;  // whether weights are requested as shares of what rows carry
+  private open = 0;  // running requests, streams and readings of answers
   private waiting: (() => void)[] = [];
 
   constructor(readonly transport: Transport) {}
 
-  /** What the weights are that are shown. */
+  /** The kind of the shown weights. */
   get quantity(): Quantity { return this.carried() ? 'carried' : 'weight'; }
 
-  /** Whether nothing is on its way: neither an answer nor news. */
+  /** Whether nothing is loading: neither an answer nor an event. */
   get isQuiet(): boolean { return this.open === 0; }
 
-  /** When nothing is on its way any more; at once where nothing is. */
+  /** Called when no request is running; at once if none is. */
   whenQuiet(): Promise<void> {
     return new Promise((resolve) => this.isQuiet ? resolve() : this.waiting.push(resolve));
   }
 
-  /** Nothing is quiet before the work ends: on a busy machine reading an answer may take longer than waiting for it. */
+  /** The page is not quiet before the work ends: on a busy machine, reading an answer may take longer than waiting for it. */
   async notQuietUntil<Value>(work: Promise<Value>): Promise<Value> {
     ++this.open;
     try {
@@ -34,7 +34,7 @@ export class Requests {
     return this.notQuietUntil(this.transport.request(path, init));
   }
 
-  /** A stream of events; its reader closes it when all has been told. */
+  /** A stream of events; its reader closes it after the last one. */
   events(path: string): Events {
     const source = this.transport.events(path);
     let closed = false;

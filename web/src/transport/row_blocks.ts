@@ -1,4 +1,4 @@
-// Exact rows, many at a time: what the pointer will be at next is there before it comes.
+// Exact rows, many at a time, so that the pointer's next row is usually there.
 import {arcs, withNulls} from '../arcs';
 import type {EdgeRow, Line} from '../arcs';
 import {nameOf} from '../selection';
@@ -33,7 +33,7 @@ export class RowBlocks {
 
   stop(): void { this.blocks.stop(); }
 
-  /** Fetches what is missing of the rows [begin, end); of a long text the first few blocks. */
+  /** Fetches the missing rows of [begin, end); for a long text only the first few blocks. */
   fetch(place: Place, begin: number, end: number): void {
     const rows = this.rowsOf(place);
     const first = Math.floor(begin / rows);
@@ -43,11 +43,11 @@ export class RowBlocks {
       this.blocks.get(this.name(place, block), `rows-${block - first}`, async (signal) => {
         const to = Math.min(this.sizeOf(place).queries, from + rows);
         return new Float32Array(await this.ask(place, from, to, signal));
-      }).catch(() => undefined);  // only ahead of time: who needs a row asks for it
+      }).catch(() => undefined);  // only a prefetch: a row that is needed is requested again
     }
   }
 
-  /** One row, where its block is there. */
+  /** One row, if its block has loaded. */
   line(place: Place, query: number): Line | undefined {
     const name = `${nameOf(place)} ${query}`;
     const known = this.lines.get(name);
@@ -64,7 +64,7 @@ export class RowBlocks {
     return line;
   }
 
-  /** The arcs of the rows [begin, end), where all of them are there. */
+  /** The arcs of the rows [begin, end), if all have loaded. */
   edges(place: Place, begin: number, end: number): EdgeRow[] | undefined {
     const rows: EdgeRow[] = [];
     for (let query = begin; query < end; ++query) {

@@ -1,4 +1,4 @@
-// The transport of a page that heed serves: requests to where it came from, its texts in the tab's storage.
+// The transport of a page served by heed: requests go to its origin, its texts are in the tab's storage.
 import type {Input, Memory, Transport} from './transport';
 
 const kText = 'heed.text';

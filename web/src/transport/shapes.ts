@@ -1,9 +1,9 @@
-// Answers in the form that the page has them in.
+// Converts answers to the page's form.
 import type {Head, LayerHeads, Model, Models} from '../answers';
 import type {Edge, Line} from '../arcs';
 import type {Place} from '../selection';
 
-/** What the server says of itself; `model` is the one that it serves. */
+/** The server's description of itself; `model` is the served one. */
 export type About = Omit<Models, 'models'> & {model: Model};
 
 /** One number for each score of the model, by its name. */
@@ -12,7 +12,7 @@ export type HeadScores = Head & Record<string, unknown>;
 export type LayerScores = Omit<LayerHeads, 'heads'> & {heads: HeadScores[]};
 export interface TilePlace extends Place { z: number; y: number; x: number }
 
-/** Of rows: what is listed in both directions has a query and a key. */
+/** For rows: entries listed in both directions have a query and a key. */
 export function asLine(answer: Omit<Line, 'edges'> & {edges: Partial<Edge>[]}, own: Partial<Edge>): Line {
   return {...answer, edges: answer.edges.map((edge) => ({...own, ...edge}) as Edge)};
 }

@@ -1,4 +1,4 @@
-// A word of the text in place of another: where it occurs, and the text where the new word is more than one token.
+// Replaces a word of the text: where it occurs, and the text if the new word is more than one token.
 import {phrase} from '../tokens';
 import type {SessionInfo} from './api';
 
@@ -7,20 +7,20 @@ type Text = Pick<SessionInfo, 'text' | 'tokens' | 'units' | 'pair' | 'key_tokens
 /** The number of the word that a token is part of. */
 function wordOf({units}: Text, token: number): number { return units.words.filter((begin) => begin <= token).length - 1; }
 
-/** The word of a token as it is written, without what closes it. */
+/** The word of a token as written, without closing punctuation. */
 function writtenWord(info: Text, token: number): string {
   const at = wordOf(info, token);
   return phrase(info.tokens, info.units.words[at]!, info.units.words[at + 1] ?? info.tokens.length).replace(/[^\p{L}\p{N}]*$/u, '');
 }
 
-/** Every token that stands for the same in the same word, itself among them. */
+/** All tokens that correspond to the same token within the same word, including itself. */
 export function sameWords(info: Text, token: number): number[] {
   const own = info.tokens[token]!.text.trim();
   const word = writtenWord(info, token);
   return info.tokens.flatMap(({text}, at) => text.trim() === own && writtenWord(info, at) === word ? [at] : []);
 }
 
-/** The whole text with `word` in place of the words of the tokens; null where the text is one of several, or was not typed. */
+/** The whole text with `word` replacing the tokens' words; null if the text is one of several, or was not typed. */
 export function swapped(info: Text, tokens: number[], word: string): string | null {
   const {text, units, pair, key_tokens: source, tokens: all} = info;
   if (pair !== undefined || source || text === '') return null;

@@ -1,11 +1,11 @@
-// Who answers the requests of docs/api.md: a server, a saved file, a notebook's messages.
+// The source of answers to requests of docs/api.md: a server, a saved file, a notebook's messages.
 
 import type {Session} from '../answers';
 
 /** The texts that a session reads. */
 export type Input = Pick<Session, 'text' | 'pair' | 'target'> & {model?: string};
 
-/** As much of an EventSource as the page needs. */
+/** The part of an EventSource needed by the page. */
 export interface Events {
   addEventListener(name: string, listener: (event: Event) => void): void;
   close(): void;
@@ -24,6 +24,6 @@ export interface Transport {
   request(path: string, init?: RequestInit): Promise<Response>;
   events(path: string): Events;
   memory?: Memory;
-  link?(address: string): string;   // what somebody else opens, where that can be
-  restart?(model: string): string;  // the command that starts a stopped server again, where there is one
+  link?(address: string): string;   // a link for other people, if possible
+  restart?(model: string): string;  // the command that restarts a stopped server, if there is one
 }

@@ -1,4 +1,4 @@
-// Anatomy: one head step by step with its real numbers, and what other settings would make of them.
+// Anatomy: one head step by step with its real numbers, and the results of other settings.
 import type {Anatomy} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {choice, html} from '../dom';
@@ -16,7 +16,7 @@ import type {Drawn, View} from './view';
 
 const kRows = 16;
 const kFactors = [0.01, 1, 100] as const;
-const [kRow, kTall] = [21, 240];  // px of a row at most, and of all: two blocks stand over each other in 900
+const [kRow, kTall] = [21, 240];  // px of a row and of all rows, at most: two blocks fit one above the other in 900
 
 /** `0`, and not `.00`. */
 const short = (value: number) => value < 0.005 ? '0' : shortWeight(value);
@@ -80,7 +80,7 @@ class AnatomyView implements Drawn {
     return {element: html('span', {class: 'anatomy-switch'}, html('span', {class: 'quiet'}, name), element), show: () => show(now())};
   }
 
-  /** The cell as Why has it; a file holds one window. */
+  /** The same cell as in Why; a file has one window. */
   private get chosen(): WhyCell | null { return isSaved(this.page.api.model) ? null : this.cell.now(); }
 
   /** The window's first row and first key; queries and keys of one text share it. */

@@ -1,4 +1,4 @@
-// Flow: what flowed into one token through the layers, and how far that can be trusted.
+// Flow: what flowed into one token through the layers, and how far to trust it.
 import type {Flow, FlowTest} from '../answers';
 import {latest, valueOf} from '../data/slot';
 import {sessionPath} from '../data/lines';
@@ -39,7 +39,7 @@ function pathRows(page: FlowPage, {paths, others}: Flow): HTMLElement[] {
   return [...rows, html('li', {class: 'flow-path quiet'}, html('span', {}, 'all others'), html('span', {}), html('span', {class: 'value'}, weight(Math.max(0, others))))];
 }
 
-/** What the shares are, in words. */
+/** The meaning of the shares, in words. */
 function saidOf({side, store}: Page, flow: Flow | null, test: FlowTest | null): string {
   const heads = `the mean of ${side.heads} heads`;
   const cross = side.isSquare ? 'half of what each layer passes on stays, half moves by' : 'half of each block stays: a quarter moves by self-attention, half by cross-attention, by';
@@ -77,12 +77,12 @@ export const flow: View = {
       store.set({query: position, key: store.now.key === key || node === position ? null : key, range: null, to: false});
     };
     const page: FlowPage = {...shared, choose};
-    const canTest = api.model.runs || api.model.held_view === 'flow';  // else there is no model to run again
+    const canTest = api.model.runs || api.model.held_view === 'flow';  // otherwise there is no model to run again
     by.element.hidden = !canTest;
     const flows = new FlowWait<Flow>(page, 'flow', () => update());
     const tests = new FlowWait<FlowTest>(page, 'effects', () => update());
     room.append(flows.element, canvas);
-    let kept: {of: string; flow: Flow} | null = null;  // for the moment in which another path through it is on its way
+    let kept: {of: string; flow: Flow} | null = null;  // used while another path through it is loading
     let drawn: unknown[] = [];
     const update = () => {
       by.show(store.now.by);

@@ -1,4 +1,4 @@
-// Heads: a scatter and a table of scores, with the evidence that the ranking rests on; search by example, comparison.
+// Heads: a scatter and a table of scores, with the evidence for the ranking; search by example, comparison.
 import {choice, html} from '../dom';
 import {count} from '../format';
 import {HeadsCompare} from '../panels/heads_compare';

@@ -1,4 +1,4 @@
-// The views that there are. To add one: its file, its line here, its name in selection.ts.
+// The list of views. To add one: its file, its line here, its name in selection.ts.
 import type {ViewName} from '../selection';
 import {anatomy} from './anatomy';
 import {flow} from './flow';

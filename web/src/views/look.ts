@@ -1,4 +1,4 @@
-// Look: who attends to whom, the matrix of a head, the next word.
+// Look: attention between tokens, the matrix of a head, the next word.
 import {html} from '../dom';
 import {hasPatches} from '../images';
 import {betweenPanel} from '../panels/between';
@@ -19,12 +19,12 @@ const nothing: MakePanel = () => ({update: () => undefined, destroy: () => undef
 /** Whether the columns end with the window: below the guided look, and what it compares, where it is high enough; below images never. */
 function hasRoom({stage, side, store: {chosen: {guide, versus}}}: Page): boolean { return !hasPatches(side.keys) && (guide === 0 || stage.viewHeight >= (versus === '' ? 860 : 1000)); }
 
-/** What stands under the columns. */
+/** The part below the columns. */
 function underOf({side, store}: Page): MakePanel {
   return !side.isSquare ? allHeads : store.now.pair !== null ? everyLayer : nothing;
 }
 
-/** The panel that `pick` names; another one takes its place as soon as it names that. */
+/** The panel that `pick` returns, replaced whenever it returns another one. */
 function switching(container: HTMLElement, page: Page, pick: () => MakePanel, drawn: () => void): Panel {
   let made = pick();
   let panel = made(container, page);
@@ -80,7 +80,7 @@ export const look: View = {
     side.append(first, short, test);
     const sidePart = switching(first, page, () => page.store.now.pair === null ? nextPanel : betweenSide, () => undefined);
     const underPart = switching(under, page, () => underOf(page), () => { under.hidden = underOf(page) === nothing; });
-    const panels: Panel[] = [matrix, edgesPart, sidePart, whyShort(short, page), underPart, betweenTest(test, page)];  // what is asked for first comes first
+    const panels: Panel[] = [matrix, edgesPart, sidePart, whyShort(short, page), underPart, betweenTest(test, page)];  // requested in this order
     if (switches) panels.push({update: () => switches.show(), destroy: () => undefined});
     return {
       keys: {a: () => rearrange(page), 0: () => matrix.fit(), t: () => void matrix.toggleTable(), w: () => page.store.set({view: 'why'})},

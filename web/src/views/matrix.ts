@@ -1,11 +1,11 @@
-// Matrix: one head at full size, from all of it to single cells with their numbers.
+// Matrix: one head at full size, from the whole to single cells with their numbers.
 import {button, html, say} from '../dom';
 import type {Page} from '../panel';
 import {matrixPanel} from '../panels/matrix';
 import {sideSwitch} from '../sides';
 import type {View} from './view';
 
-/** `queries 180 to 200, keys 160 to 180`, and what a cell of the picture stands for. */
+/** `queries 180 to 200, keys 160 to 180`, and the size of a cell of the picture. */
 function sightText({store, side}: Page, block: number): string {
   const {zoom} = store.now;
   const [queries, keys] = [side.queries.length, side.keys.length].map((length) => length.toLocaleString('en'));

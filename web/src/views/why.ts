@@ -1,4 +1,4 @@
-// Why: one weight as a sum, by dimension, by who wrote it, against its row, by position; what it did, and tests of it.
+// Why: one weight as a sum, by dimension, by writer, against its row, by position; its effect, and tests of it.
 import type {Dimensions, Effect, Geometry, Origins, Trial, Why} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {button, html} from '../dom';
@@ -71,7 +71,7 @@ class WhyView implements Drawn {
     this.parts[5]!.append(this.effectPlace, this.testPlace);
     container.classList.add('scrolls');
     container.append(this.title, html('div', {class: 'why-grid-of-parts'}, ...this.parts));
-    this.resized.observe(this.title);  // a bar to scroll takes some of the width
+    this.resized.observe(this.title);  // a scroll bar takes some of the width
     const step = (by: number) => () => this.move(by);
     this.keys = {
       ArrowLeft: step(-1), ArrowRight: step(1), v: () => this.turn(), w: () => page.store.set({view: 'look'}), r: () => this.derive('remove'),
@@ -126,7 +126,7 @@ class WhyView implements Drawn {
       const block = this.blocks[at + 2]!;
       const asked = slot.show(api.ofHead<Value>(place, what));
       const found = latest(asked);
-      part.hidden = asked?.state === 'error' && isSaved(api.model);  // a file holds one cell's
+      part.hidden = asked?.state === 'error' && isSaved(api.model);  // a file has only one cell's
       this.below.hidden = this.parts.slice(6).some(({hidden}) => hidden);
       if (found) block.show([found, key, part.clientWidth], () => make(found, part.clientWidth));
       else if (asked?.state === 'error') block.show([asked.error], () => [heading(part.getAttribute('aria-label')!, ''), note(asked.error.message)]);
@@ -166,7 +166,7 @@ class WhyView implements Drawn {
     }, said));
   }
 
-  /** The session that a test's column is of. */
+  /** The session of a test's column. */
   private derive(name: string): void {
     const cell = this.cell.now();
     if (!cell) return;
@@ -197,7 +197,7 @@ export const why: View = {
   label: 'Why',
   key: '4',
   ofScores: true,
-  needs: (model) => (!isSaved(model) || model.held_view === 'why') && !hasOnlyWeights(model),  // a saved page holds no model to ask
+  needs: (model) => (!isSaved(model) || model.held_view === 'why') && !hasOnlyWeights(model),  // a saved page has no model to ask
   fits: ({stage}) => !stage.isTwo,
   parts: [],
   keys: [['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean key, runner-up'], ['r', 'removes the edge: the text is run without it']],

@@ -1,4 +1,4 @@
-// Words: how much each token surprised the model, what else might have come, and what each layer would have said.
+// Words: how much each token surprised the model, which other words were possible, and each layer's prediction.
 import {html} from '../dom';
 import {BeamsPanel} from '../panels/beams';
 import {Branches} from '../panels/branches';
@@ -37,7 +37,7 @@ export const words: View = {
       ...shared, side: api.side(wordsStack(shared)), writes: api.model.has_words, tokens: api.info.tokens,
       state: {covered: true, branches: [], of: -1, beams: false, changed: () => update()},
     };
-    // A position is one of what is written: from another attention the last one is shown.
+    // A position counts output tokens: for another attention the last one is shown.
     if (api.side(store.now.places[0]!.stack).queries !== page.tokens) {
       queueMicrotask(() => store.set(toStack(api, wordsStack(shared), store.now.places), {replace: true}));
     }

@@ -1,4 +1,4 @@
-// The operators in plain loops: what fast kernels are tested against.
+// The operators as plain loops, against which fast kernels are tested.
 #pragma once
 
 #include <algorithm>
