@@ -472,7 +472,7 @@ def test_frames_of_a_video_are_images(name):
 
 
 def kept(picture):
-    """What a session keeps of a picture: a PNG or JPEG."""
+    """Returns the bytes of a PNG or JPEG that a session keeps of a picture."""
     return ImagePatches([0], 1, 1, picture).picture
 
 
