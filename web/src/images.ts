@@ -66,7 +66,11 @@ export class Picture {
     const tall = Math.max(kLeast, Math.min(most, width * rows / columns));
     this.height = tall + kCaption;
     const isRuled = picture === undefined && width / columns >= kRuled;
-    const grid = html('span', {class: isRuled ? 'cells ruled' : 'cells'}, picture === undefined ? null : html('img', {src: picture, alt: ''}));
+    const shown = picture === undefined ? null : html('img', {src: picture, alt: ''});
+    shown?.addEventListener('load', () => {  // the pixels of a picture of few are what the model sees
+      if (shown.naturalWidth * 2 <= width) shown.style.imageRendering = 'pixelated';
+    });
+    const grid = html('span', {class: isRuled ? 'cells ruled' : 'cells'}, shown);
     grid.style.cssText = `width: ${width}px; height: ${tall}px; grid-template: repeat(${rows}, 1fr) / repeat(${columns}, 1fr)`;
     for (const token of tokens) {
       const {at} = patchOf(list[token])!;
