@@ -170,8 +170,8 @@ void put_half(std::uint8_t* at, float value) {
   std::memcpy(at, &half, sizeof half);
 }
 
-// Scales the block so that its number of largest magnitude gets code 0 or, for the other sign, 8
-// below the middle.
+// d has the sign and size with which the number of largest magnitude gets code 0, 8 below the
+// middle.
 void write_q4_0(const float* numbers, std::uint8_t* block) {
   const float most = *std::max_element(numbers, numbers + 32,
                                        [](float a, float b) { return std::abs(a) < std::abs(b); });

@@ -13,7 +13,7 @@ using kernels::LogSum;
 
 // ln of the sum of the three; NaN if one of them is.
 LogSum log_sum(const LogSum& a, const LogSum& b, double sink) {
-  const double all = a.high / 4 + b.high / 4 + sink / 4;  // NaN for a NaN input and for inf - inf
+  const double all = a.high / 4 + b.high / 4 + sink / 4;  // finite if all three are
   if (std::isnan(all)) return {all, 0};                   // includes inf - inf, as in IEEE
   LogSum top = {sink, 0};
   for (const LogSum& part : {a, b})

@@ -29,7 +29,7 @@ std::int64_t place(DType dtype, std::int64_t k, std::int64_t j) {
   return dtype == DType::kBF16 ? k / 2 * 2 * panel + 2 * j + k % 2 : k * panel + j;
 }
 
-// Copies columns of 16-bit numbers into a panel, which must be zeroed.
+// Zeroes a panel, then copies columns of 16-bit numbers into it.
 void pack_words(const std::uint16_t* from, std::int64_t row, std::int64_t column,
                 std::int64_t columns, const Panels& to, std::uint16_t* panel) {
   std::fill_n(panel, stored_rows(to.dtype, to.inner) * panel_columns(), std::uint16_t{0});
