@@ -80,7 +80,7 @@ struct MaskedHead {
   std::string name;
   Mask mask;
   std::strong_ordering operator<=>(const MaskedHead& other) const;
-  bool operator==(const MaskedHead& other) const { return *this <=> other == 0; }
+  bool operator==(const MaskedHead& other) const { return std::is_eq(*this <=> other); }
 };
 
 /// A session of as many tokens, which has been run. `name` is its own.
