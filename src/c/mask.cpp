@@ -5,7 +5,7 @@
 
 #include "c/given.h"
 #include "c/guard.h"
-#include "c/problem.h"
+#include "c/problem.h"  // IWYU pragma: keep (what heed_mask is)
 
 namespace heed::c {
 namespace {
