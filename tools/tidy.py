@@ -71,7 +71,7 @@ def said(diff, sign):
 
 def changed_since_clean(version):
     """The commit at which all was clean, and the files that differ from it; (None, None) where that tells nothing."""
-    clean, *left = CLEAN_AT.read_text().splitlines() if CLEAN_AT.exists() else [""]
+    clean, *left = (CLEAN_AT.read_text().splitlines() if CLEAN_AT.exists() else []) or [""]
     commit, _, then = clean.partition(" ")
     if not commit or then != version:
         return None, None
