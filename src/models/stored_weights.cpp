@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <set>
@@ -13,7 +12,6 @@
 
 #include "heed/error.h"
 #include "ops/packed_matrix.h"
-#include "tensor/block_type.h"
 #include "tensor/text.h"
 #include "tensor/views.h"
 

@@ -40,7 +40,8 @@ void StoredWeights::stream_part(Parameter& parameter, const StackedName& part, c
                   });
   const DType dtype = reading.packed.value_or(DType::kF32);
   stream(parameter, dtype, nullptr,
-         [part, whole, dtype, layout = *parameter.linear](const StoredWeights& file) {
+         [part, whole, dtype,
+          layout = parameter.linear.value_or(WeightLayout::kOutIn)](const StoredWeights& file) {
            PackedMatrix packed = packed_form(
                layout, file.weights_.tensor(part.name, whole).select(0, part.index), dtype);
            file.weights_.release(part.name);
@@ -63,7 +64,8 @@ void StoredWeights::load_streamed(Parameter& parameter, const std::string& store
   }
   const DType dtype = reading.packed.value_or(DType::kF32);
   stream(parameter, dtype, nullptr,
-         [stored, shape, dtype, layout = *parameter.linear](const StoredWeights& file) {
+         [stored, shape, dtype,
+          layout = parameter.linear.value_or(WeightLayout::kOutIn)](const StoredWeights& file) {
            PackedMatrix packed = packed_form(layout, file.weights_.tensor(stored, shape), dtype);
            file.weights_.release(stored);
            return packed;

@@ -56,7 +56,7 @@ MatrixSize Session::size(Stack stack) const {
 
 void Session::require_kept(std::string_view op, const StackShape& shape, int layer) const {
   if (keep.has(layer)) return;
-  std::vector<int> own = *keep.layers;
+  std::vector<int> own = keep.layers.value_or(std::vector<int>());
   std::erase_if(own, [&](int each) { return each >= shape.layers; });
   fail({.code = ErrorCode::kNotFound,
         .op = op,
