@@ -8,7 +8,6 @@
 
 #include "cli/program.h"
 #include "cli/tiny_model.h"
-#include "heed/io/files.h"
 #include "tensor/text.h"
 
 namespace heed::cli {
