@@ -47,14 +47,11 @@ def patching(
     best, worst = (_session(model, name, each) for name, each in
                    (("clean", clean), ("corrupted", corrupted)))  # fmt: skip
     ends = Ends.of(float(metric(best)), float(metric(worst)))
-    heads = _heads(best, layers, stack)
-    rows = []
-    for done, (layer, head) in enumerate(heads, 1):
-        found = float(metric(worst.edited(edits.patch(best, layer, head, stack=stack))))
-        rows.append({"layer": layer, "head": head, **ends.row(found)})
-        if progress is not None:
-            progress(done, len(heads))
-    return sorted_by_effect(rows)
+
+    def patched(layer: int, head: int) -> Any:
+        return metric(worst.edited(edits.patch(best, layer, head, stack=stack)))
+
+    return ends.table_of(_heads(best, layers, stack), patched, progress)
 
 
 class Ends(NamedTuple):
@@ -72,12 +69,19 @@ class Ends(NamedTuple):
             )  # fmt: skip
         return cls(best, worst)
 
-    def row(self, found: float) -> dict[str, float]:
-        return {"metric": found, "effect": (found - self.worst) / (self.best - self.worst)}
-
-
-def sorted_by_effect(rows: list[dict[str, Any]]) -> Any:
-    return table_of(sorted(rows, key=lambda row: -abs(row["effect"])))
+    def table_of(
+        self, heads: list[tuple[int, int]], patched: Callable[[int, int], Any],
+        progress: Callable[[int, int], None] | None,
+    ) -> Any:  # fmt: skip
+        """One row per (layer, head), with the metric of the patched run, the largest effects first."""
+        rows = []
+        for done, (layer, head) in enumerate(heads, 1):
+            found = float(patched(layer, head))
+            effect = (found - self.worst) / (self.best - self.worst)
+            rows.append({"layer": layer, "head": head, "metric": found, "effect": effect})
+            if progress is not None:
+                progress(done, len(heads))
+        return table_of(sorted(rows, key=lambda row: -abs(row["effect"])))
 
 
 def _session(model: Model, name: str, given: Any) -> Session:

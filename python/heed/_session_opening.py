@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Kept(NamedTuple):
-    """What a session keeps of its pass."""
+    """The parts of its pass that a session keeps."""
 
     logits: bool
     hidden: bool

@@ -26,7 +26,7 @@ namespace heed::python {
 namespace {
 
 using Layers = std::vector<const Seen*>;
-// Of a SessionImage, in the order of its members.
+// The members of a SessionImage, in their order.
 using ImageParts = std::tuple<bool, bool, std::int64_t, std::int64_t, std::vector<std::int64_t>,
                               nb::bytes, std::string>;
 

@@ -84,16 +84,19 @@ OtherRun other_run(const SessionHandle& run) {
   return {.name = fmt::format("run{}", fmt::ptr(run.get())), .session = {run, &run->session}};
 }
 
+// -1 stands for every query.
+std::vector<std::int64_t> queries_of(const GivenEdit& given) {
+  return given.queries.value_or(std::vector<std::int64_t>{-1});
+}
+
 void add_steering(Edits& edits, const GivenEdit& given, const Place& place) {
-  static const std::vector<std::int64_t> kEvery = {-1};
-  for (const std::int64_t query : given.queries.value_or(kEvery))
+  for (const std::int64_t query : queries_of(given))
     for (const std::int64_t key : given.keys.value())
       edits.steer.push_back({place, query, key, given.value});
 }
 
 void add_patches(Edits& edits, const GivenEdit& given, const Place& place) {
-  static const std::vector<std::int64_t> kEvery = {-1};
-  for (const std::int64_t query : given.queries.value_or(kEvery))
+  for (const std::int64_t query : queries_of(given))
     edits.patch.push_back({place, query, other_run(given.run)});
 }
 

@@ -1,4 +1,4 @@
-"""What a session keeps, and weights that stay in the file."""
+"""The layers and types that a session keeps, and weights that stay in the file."""
 
 from __future__ import annotations
 

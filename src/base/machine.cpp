@@ -162,11 +162,10 @@ std::optional<std::int64_t> memory_free(const fs::path& root) {
 double memory_there() {
   double bytes =
       static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  // Of version 2 and of version 1; "max", meaning no limit, is not a number.
-  for (const char* file :
+  for (const char* file :  // control groups of version 2 and of version 1
        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    double limit = 0;
-    if (std::ifstream(file) >> limit && limit > 0) bytes = std::min(bytes, limit);
+    const std::int64_t limit = number_in(file).value_or(0);
+    if (limit > 0) bytes = std::min(bytes, static_cast<double>(limit));
   }
   return bytes;
 }

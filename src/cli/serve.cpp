@@ -99,8 +99,7 @@ void hold_weights_if_room(const ServeOptions& options, const LoadedModel& model)
   const SessionMemory need = session_memory(text, model, kept);
   const std::optional<std::int64_t> free = memory_of(kept);
   const bool holds = !options.memory.stream && hold_if_room(*model.model, options.memory.limit);
-  constexpr std::int64_t kMuch = std::int64_t{1} << 30;
-  if (need.whole() < kMuch && !(free && need.whole() > *free / 2)) return;
+  if (!is_much_memory(need.whole(), free)) return;
   tell("heed serve: weights: {}; a text of 1000 tokens: {} kept, {} for its pass{}\n",
        holds ? bytes_text(need.weights) : bytes_text(need.weights) + ", streamed from the file",
        bytes_text(need.kept), bytes_text(need.pass), free ? "; free: " + bytes_text(*free) : "");

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "cli/options/file_format.h"
+#include "cli/options/option_names.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 

@@ -98,7 +98,7 @@ class StoredWeights {
   void load_streamed(Parameter& parameter, const std::string& stored, const Reading& reading) const;
   void stream_part(Parameter& parameter, const StackedName& part, const Shape& whole,
                    const Reading& reading) const;
-  void stream(Parameter& parameter, DType dtype, const BlockType* blocks,
+  void stream(Parameter& parameter, const std::string& stored, DType dtype, const BlockType* blocks,
               std::function<PackedMatrix(const StoredWeights&)> read) const;
   void load_to_run(Parameter& parameter, const std::string& stored, const Reading& reading) const;
   void load(Parameter& parameter, const std::string& stored, const Reading& reading) const;

@@ -18,12 +18,15 @@ struct StoredWeights::SharedFile {
   std::mutex guard = {};
 };
 
-void StoredWeights::stream(Parameter& parameter, DType dtype, const BlockType* blocks,
+void StoredWeights::stream(Parameter& parameter, const std::string& stored, DType dtype,
+                           const BlockType* blocks,
                            std::function<PackedMatrix(const StoredWeights&)> read) const {
   if (!shared_) shared_ = std::make_shared<SharedFile>(weights_);
-  heed::stream(parameter, dtype, blocks, [file = shared_, read = std::move(read)] {
+  heed::stream(parameter, dtype, blocks, [file = shared_, stored, read = std::move(read)] {
     const std::scoped_lock lock(file->guard);
-    return read(StoredWeights(file->weights, {}));
+    PackedMatrix packed = read(StoredWeights(file->weights, {}));
+    file->weights.release(stored);
+    return packed;
   });
 }
 
@@ -31,22 +34,16 @@ void StoredWeights::stream_part(Parameter& parameter, const StackedName& part, c
                                 const Reading& reading) const {
   const Shape own = parameter.value.shape();
   if (part.has_blocks())
-    return stream(parameter, DType::kF32, block_type_named("MXFP4"),
+    return stream(parameter, part.name, DType::kF32, block_type_named("MXFP4"),
                   [part, own](const StoredWeights& file) {
                     const BlockRows blocks = file.read_blocks(part, own);
-                    PackedMatrix packed(*blocks.type, blocks.rows);
-                    file.weights_.release(part.name);
-                    return packed;
+                    return PackedMatrix(*blocks.type, blocks.rows);
                   });
   const DType dtype = reading.packed.value_or(DType::kF32);
-  stream(parameter, dtype, nullptr,
-         [part, whole, dtype,
-          layout = parameter.linear.value_or(WeightLayout::kOutIn)](const StoredWeights& file) {
-           PackedMatrix packed = packed_form(
-               layout, file.weights_.tensor(part.name, whole).select(0, part.index), dtype);
-           file.weights_.release(part.name);
-           return packed;
-         });
+  const WeightLayout layout = parameter.linear.value_or(WeightLayout::kOutIn);
+  stream(parameter, part.name, dtype, nullptr, [=](const StoredWeights& file) {
+    return packed_form(layout, file.weights_.tensor(part.name, whole).select(0, part.index), dtype);
+  });
 }
 
 void StoredWeights::load_streamed(Parameter& parameter, const std::string& stored,
@@ -55,21 +52,17 @@ void StoredWeights::load_streamed(Parameter& parameter, const std::string& store
   weights_.require(stored, shape);
   if (const std::optional<BlockRows> blocks = weights_.blocks(stored)) {
     weights_.release(stored);
-    return stream(parameter, DType::kF32, blocks->type, [stored](const StoredWeights& file) {
-      const BlockRows rows = *file.weights_.blocks(stored);
-      PackedMatrix packed(*rows.type, rows.rows);
-      file.weights_.release(stored);
-      return packed;
-    });
+    return stream(parameter, stored, DType::kF32, blocks->type,
+                  [stored](const StoredWeights& file) {
+                    const BlockRows rows = *file.weights_.blocks(stored);
+                    return PackedMatrix(*rows.type, rows.rows);
+                  });
   }
   const DType dtype = reading.packed.value_or(DType::kF32);
-  stream(parameter, dtype, nullptr,
-         [stored, shape, dtype,
-          layout = parameter.linear.value_or(WeightLayout::kOutIn)](const StoredWeights& file) {
-           PackedMatrix packed = packed_form(layout, file.weights_.tensor(stored, shape), dtype);
-           file.weights_.release(stored);
-           return packed;
-         });
+  const WeightLayout layout = parameter.linear.value_or(WeightLayout::kOutIn);
+  stream(parameter, stored, dtype, nullptr, [=](const StoredWeights& file) {
+    return packed_form(layout, file.weights_.tensor(stored, shape), dtype);
+  });
 }
 
 }  // namespace heed

@@ -49,11 +49,11 @@ struct MatrixSize {
   std::int64_t longer() const { return std::max(queries, keys); }
 };
 
-/// What a pass keeps of its attentions.
+/// The parts of a pass's attentions that are kept.
 struct KeptAttention {
   std::optional<std::vector<int>> layers = {};  // of every stack, ascending; none: all
-  /// Of q, k and v: f32, or f16, which takes half of the memory and changes scores a little
-  /// (LayerAttention::score_error).
+  /// The type of q, k and v: f32, or f16, which takes half of the memory and changes scores a
+  /// little (LayerAttention::score_error).
   DType dtype = DType::kF32;
 
   bool has(int layer) const {

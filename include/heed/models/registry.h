@@ -121,7 +121,7 @@ enum class TrainedFor : std::uint8_t {
   kTextClasses,
 };
 
-/// What a training run requires of a model.
+/// The shape of model that a training run requires.
 struct TrainingShape {
   TrainedFor trained_for = TrainedFor::kNextToken;
   std::string model_type = {};  // empty: the usual one; set by `training_config`

@@ -9,7 +9,7 @@ import torch
 from transformers import PreTrainedModel
 
 from .._checks import kind_of
-from .._patching import Ends, sorted_by_effect
+from .._patching import Ends
 from ..errors import WrongType, made
 from ._editing import edit
 from ._watching import watch
@@ -43,16 +43,13 @@ def patching(
             best = float(metric(model(**given["clean"])))
         worst = float(metric(model(**given["corrupted"])))
         ends = Ends.of(best, worst)
-        places = seen.places(stack, layers)
-        rows = []
-        for done, (layer, head) in enumerate(places, 1):
+
+        def patched(layer: int, head: int) -> Any:
             with edit(model) as edits:
                 edits.patch(seen, layer, head, stack=stack)
-                found = float(metric(model(**given["corrupted"])))
-            rows.append({"layer": layer, "head": head, **ends.row(found)})
-            if progress is not None:
-                progress(done, len(places))
-    return sorted_by_effect(rows)
+                return metric(model(**given["corrupted"]))
+
+        return ends.table_of(seen.places(stack, layers), patched, progress)
 
 
 def _inputs(name: str, given: Any, tokenizer: Any) -> dict[str, Any]:

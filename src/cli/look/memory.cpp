@@ -10,12 +10,10 @@
 namespace heed::cli {
 namespace {
 
-constexpr std::int64_t kMuch = std::int64_t{1} << 30;  // bytes that are worth a line
-
 void tell_of_memory(std::string_view command, const Session& session, const SessionMemory& need,
                     bool streams, std::optional<std::int64_t> free) {
   const std::int64_t all = streams ? need.streamed() : need.whole();
-  if (all < kMuch && !(free && all > *free / 2)) return;
+  if (!is_much_memory(all, free)) return;
   tell("heed {}: a text of {} takes {}: weights {}, kept {}, the pass {}{}\n", command,
        number_of(session.tokens.size(), "token"), bytes_text(all),
        streams ? "streamed from the file" : bytes_text(need.weights), bytes_text(need.kept),
@@ -23,6 +21,11 @@ void tell_of_memory(std::string_view command, const Session& session, const Sess
 }
 
 }  // namespace
+
+bool is_much_memory(std::int64_t bytes, std::optional<std::int64_t> free) {
+  constexpr std::int64_t kMuch = std::int64_t{1} << 30;
+  return bytes >= kMuch || (free && bytes > *free / 2);
+}
 
 void add_memory_options(OptionList& list, MemoryOptions& options) {
   add(list,

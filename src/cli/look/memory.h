@@ -19,6 +19,9 @@ struct MemoryOptions {
 /// --keep, --keep-layers, --stream, --memory.
 void add_memory_options(OptionList& list, MemoryOptions& options);
 
+/// Whether a session that takes so many bytes is worth a line: 1 GiB, or half of what is free.
+bool is_much_memory(std::int64_t bytes, std::optional<std::int64_t> free);
+
 /// Before the pass of a session whose tokens are known: reads streamed weights into memory where
 /// the session fits beside them, says on stderr what it takes where that is much, and throws
 /// TooLittleMemory where it does not fit.

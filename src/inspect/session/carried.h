@@ -10,14 +10,14 @@ namespace heed {
 class Attention;
 
 /// [H, Tk]: |W_O v_j| of v [1, G, Tk, Dv], each head's through its part of the output projection
-/// (Kobayashi et al. 2020), before the weight and before a norm that may stand behind.
+/// (Kobayashi et al. 2020), before the weight and before a norm that may follow.
 Tensor write_lengths(const Attention& attention, const Tensor& v);
 
-/// Of every layer of a session whose pass has ended; none where the model does not tell of its
-/// attentions.
+/// Sets write_lengths of every layer of a session whose pass has ended; none where the model has no
+/// attentions to ask.
 void measure_writes(Session& session, const LoadedModel& model);
 
-/// What a layer's weights carry: its write_lengths, else |v_j|, [H, Tk].
+/// The lengths that a layer's weights carry: its write_lengths, else |v_j|, [H, Tk].
 Tensor lengths_carried(const LayerAttention& layer);
 
 /// What a cell of a matrix is: a weight p_ij, or the share of the row's writes that it carries,

@@ -207,8 +207,12 @@ void EditTap::freeze(const TapName& name, AttentionArgs& args) {
     const LayerAttention& from = frozen.from.session->at(frozen.place);
     const int head = frozen.place.head;
     const int group = head / static_cast<int>(q_.dim(1) / k_.dim(1));
-    copy_elements(widened(from.q).view().slice(1, head, head + 1), head_of(q_, head));
-    copy_elements(widened(from.k).view().slice(1, group, group + 1), head_of(k_, group));
+    const auto put = [](const Tensor& theirs, int at, Tensor& into) {
+      copy_elements(Tensor::converted(theirs.view().slice(1, at, at + 1), into.dtype()),
+                    head_of(into, at));
+    };
+    put(from.q, head, q_);
+    put(from.k, group, k_);
   }
 }
 
