@@ -41,6 +41,7 @@ void init_edit(GivenEdit* self, std::string name, const std::vector<PlaceOfPytho
                Positions queries, Positions keys, double value, const HeldMask* mask,
                SessionHandle run) {
   new (self) GivenEdit{.name = std::move(name),
+                       .places = {},
                        .queries = std::move(queries),
                        .keys = std::move(keys),
                        .value = value,

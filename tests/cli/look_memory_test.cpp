@@ -29,9 +29,9 @@ TEST(LookMemory, StreamedWeightsGiveTheSameAnswer) {
 TEST(LookMemory, ShowsTheLayersThatAreKept) {
   const Answer answer = look({kText, "--keep-layers", "1", "--json"});
   ASSERT_EQ(answer.status, 0) << answer.error;
-  const auto json = nlohmann::json::parse(answer.out);
-  EXPECT_EQ(json["layer"], 1);
-  for (const auto& head : json["heads"]) EXPECT_EQ(head["layer"], 1);
+  const auto said = nlohmann::json::parse(answer.out);
+  EXPECT_EQ(said["layer"], 1);
+  for (const auto& head : said["heads"]) EXPECT_EQ(head["layer"], 1);
 }
 
 TEST(LookMemory, OfTheWeightsOnlyKeptLayersAreWritten) {

@@ -84,12 +84,12 @@ bool is_checked(const TapName& name) {
 
 // Returns `x` as f16. A number beyond f16 is an error, not an infinity.
 Tensor in_halves(const TapName& name, const char* what, const ConstView& x) {
-  constexpr float kLargest = 65504;
+  constexpr float kLargestF16 = 65504;
   Tensor numbers = Tensor::copy_of(x);
   const std::span<const float> all(numbers.data<float>(),
                                    static_cast<std::size_t>(numbers.element_count()));
   const auto beyond =
-      std::ranges::find_if(all, [](float number) { return std::abs(number) > kLargest; });
+      std::ranges::find_if(all, [](float number) { return std::abs(number) > kLargestF16; });
   if (beyond != all.end())
     fail({.code = ErrorCode::kUnsupported,
           .op = "session",
