@@ -3,12 +3,11 @@
 
 A file that was clean is not read again until its text changes, or that of a header of ours that it includes
 (however far down), or how it is compiled (definitions, include folders, warnings), or .clang-tidy, or
-clang-tidy's version. A folder of builds remembers that by stamps. A fresh clone has none: tools/clean_at names a commit at
-which every file was clean, and clang-tidy's version then (all files cost a slow machine half an hour). `./dev lint record`
-writes it. Lines below the first one name files that were not read at that commit: they are read until they have a stamp.
+clang-tidy's version. A folder of builds remembers that by stamps. A fresh clone has none: tools/clean_at names a
+commit at which every file was clean, and clang-tidy's version then (all files cost a slow machine half an hour).
+`./dev lint record` writes it.
 
-    find src -name '*.cpp' | tools/tidy.py build/lint           reads them
-    find src -name '*.cpp' | tools/tidy.py build/lint --left    prints those that have no stamp
+    find src -name '*.cpp' | tools/tidy.py build/lint
 """
 import concurrent.futures
 import functools
@@ -71,15 +70,14 @@ def said(diff, sign):
 
 def changed_since_clean(version):
     """The commit at which all was clean, and the files that differ from it; (None, None) where that tells nothing."""
-    clean, *left = (CLEAN_AT.read_text().splitlines() if CLEAN_AT.exists() else []) or [""]
-    commit, _, then = clean.partition(" ")
+    commit, _, then = CLEAN_AT.read_text().strip().partition(" ") if CLEAN_AT.exists() else ("", "", "")
     if not commit or then != version:
         return None, None
     names, new = git("diff", "--name-only", commit), git("ls-files", "--others", "--exclude-standard")
     how = git("diff", "-U0", commit, "--", *BUILD_FILES)
     if names is None or new is None or how is None:  # a clone without that commit
         return None, None
-    files = {ROOT / name for name in names.split() + new.split() + left}
+    files = {ROOT / name for name in names.split() + new.split()}
     if ROOT / ".clang-tidy" in files or said(how, "-") != said(how, "+"):
         return None, None
     return commit, files
@@ -114,20 +112,15 @@ def main():
     version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
     settings = version + (ROOT / ".clang-tidy").read_text()
     commit, changed = changed_since_clean(re.search(r"version (\S+)", version).group(1))
-    waiting, without_stamp, units = {}, set(), [ROOT / line for line in sys.stdin.read().split()]
+    waiting, units = {}, [ROOT / line for line in sys.stdin.read().split()]
     for unit in units:
         command = commands.get(str(unit), "")
         places = [pathlib.Path(place) for place in re.findall(r"-I\s*(\S+)", command)] + [ROOT]
         files = closure(unit, places)
         stamp = stamps / fingerprint(files, command, settings)
         is_as_then = commit and changed.isdisjoint(files)
-        if not stamp.exists():
-            without_stamp.add(unit)
-            if not is_as_then:
-                waiting[unit] = stamp
-    if "--left" in sys.argv:
-        print(*(unit.relative_to(ROOT) for unit in units if unit in without_stamp), sep="\n")
-        return 0
+        if not stamp.exists() and not is_as_then:
+            waiting[unit] = stamp
     others = f"; the others are as in {commit[:10]}, which was clean" if commit else ""
     print(f"clang-tidy: {len(waiting)} of {len(units)} files to read{others}", flush=True)
     failed = False

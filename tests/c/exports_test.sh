@@ -4,7 +4,7 @@
 set -euo pipefail
 library=$1 include=$2
 shown=$(nm -D --defined-only "$library" | awk '{print $NF}' | sort)
-declared=$(grep -ohE 'HEED_API [a-z_ *]*heed_[a-z_]+\(|HEED_API .*[ *]heed_[a-z_]+\(' "$include"/heed/c/*.h |
+declared=$(grep -ohE 'HEED_API [a-z_ *]*heed_[a-z_]+\(|HEED_API .*[ *]heed_[a-z_]+\(' "$include"/heed/c.h |
   grep -oE 'heed_[a-z_]+\($' | tr -d '(' | sort)
 if [[ $shown != "$declared" ]]; then
   diff <(echo "$declared") <(echo "$shown") || true
