@@ -92,7 +92,7 @@ function(heed_kernels_together sources name)
 endfunction()
 
 # The same for tests and bindings: every `size` files are one. A name may be defined in one file of the
-# target alone; what several need goes to a header beside them.
+# target alone, unless the files have namespaces of their own; what several need goes to a header beside them.
 function(heed_batches target size)
   if(HEED_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})

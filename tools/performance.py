@@ -2,18 +2,21 @@
 """Measures heed beside its peers, and writes docs/performance.md from what was measured.
 
     build/python-peers/bin/python tools/performance.py measure zen3 [--threads N] [--minutes M] [--case NAME ...]
+                                                                    [--without PEER ...]
     build/python-peers/bin/python tools/performance.py write
     tools/performance.py check
 
 `measure` runs `heed bench attention`, `backward` and `decode` of build/release with --peers and keeps each answer at once
-in bench/results/NAME-tN.json, N threads. All cases take over an hour. With --minutes it stops after so many: those come first
-that are not there yet, then those that were measured longest ago. With --case it measures those cases alone. `write` makes
+in bench/results/NAME-tN.json, N threads. All cases take over an hour, mostly to compile FlexAttention for each (--without
+flex). With --minutes it stops after so many: those come first that are not there yet, then those that were measured longest
+ago. With --case it measures those cases alone. `write` makes
 the page and, with matplotlib, one roofline a file in docs/pictures. `check` fails where the page is not what the files say;
 it needs Python alone.
 """
 import argparse
 import datetime
 import json
+import os
 import pathlib
 import statistics
 import subprocess
@@ -35,13 +38,23 @@ def names_of(what):
     return told.split("expected one of ")[1].strip().split(", ")
 
 
-def bench(what, threads, case):
-    """The JSON of one case."""
-    command = [HEED, "bench", what, "--json", "--threads", str(threads), "--case", case]
+def bench(what, threads, cases, without):
+    """The JSON of each case as it comes."""
+    command = [HEED, "bench", what, "--json", "--threads", str(threads), "--case", *cases]
     if what != "decode":
         command += ["--peers", sys.executable]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return json.loads(done.stdout)[0]
+    environment = os.environ | {"HEED_BENCH_WITHOUT": ",".join(without)}
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        text = ""
+        for line in running.stdout:
+            text += line if text or line.startswith("  {") or line.startswith("{") else ""
+            if text and line.rstrip("\n,") in ("}", "  }"):
+                yield json.loads(text.rstrip().rstrip(","))
+                text = ""
+    finally:
+        running.terminate()
+        running.wait()
 
 
 def cpu_name():
@@ -54,24 +67,25 @@ def cpu_name():
     return f"{model} (family {fields.get('cpu family', '?')}, model {fields.get('model', '?')})"
 
 
-def measure(name, threads, minutes, cases):
+def measure(name, threads, minutes, cases, without):
     path = RESULTS / f"{name}-t{threads}.json"
     kept = json.loads(path.read_text()) if path.exists() else {"runs": {}}
     known = {what: names_of(what) for what in PASSES}
     rows = {(what, row["case"]): row for what in PASSES for row in kept["runs"].get(what, [])}
     rows = {place: row for place, row in rows.items() if place[1] in known[place[0]]}
-    wanted = [(what, case) for what in PASSES for case in known[what] if not cases or case in cases]
-    wanted.sort(key=lambda place: rows[place]["measured"] if place in rows else "")
     end = time.monotonic() + minutes * 60
-    for what, case in wanted:
-        if time.monotonic() > end:
-            break
-        print(f"{what} {case}", file=sys.stderr)
-        rows[what, case] = {**bench(what, threads, case), "measured": datetime.datetime.now().isoformat(timespec="seconds")}
-        kept["runs"] = {what: [rows[what, case] for case in known[what] if (what, case) in rows] for what in PASSES}
-        kept.update(cpu=cpu_name(), threads=threads)
-        RESULTS.mkdir(exist_ok=True)
-        path.write_text(json.dumps(kept, indent=1) + "\n")
+    for what in PASSES:
+        wanted = [case for case in known[what] if not cases or case in cases]
+        wanted.sort(key=lambda case: rows[what, case]["measured"] if (what, case) in rows else "")
+        for row in bench(what, threads, wanted, without) if wanted else ():
+            print(f"{what} {row['case']}", file=sys.stderr)
+            rows[what, row["case"]] = {**row, "measured": datetime.datetime.now().isoformat(timespec="seconds")}
+            kept["runs"] = {each: [rows[each, case] for case in known[each] if (each, case) in rows] for each in PASSES}
+            kept.update(cpu=cpu_name(), threads=threads)
+            RESULTS.mkdir(exist_ok=True)
+            path.write_text(json.dumps(kept, indent=1) + "\n")
+            if time.monotonic() > end:
+                return
 
 
 def dates_of(runs):
@@ -181,11 +195,12 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=1e9)
     parser.add_argument("--case", nargs="+", default=[])
+    parser.add_argument("--without", nargs="+", default=[], choices=PEERS, help="measure: peers to leave out")
     asked = parser.parse_args()
     if asked.verb == "measure":
         if not asked.name:
             parser.error("measure needs a name for the CPU, such as zen3")
-        return measure(asked.name, asked.threads, asked.minutes, asked.case)
+        return measure(asked.name, asked.threads, asked.minutes, asked.case, asked.without)
     files = sorted(RESULTS.glob("*.json"))
     if asked.verb == "write":
         for path in files:

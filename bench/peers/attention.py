@@ -7,11 +7,12 @@ heed runs this with PYTHON and asks by lines of JSON:
                                                 the bytes of memory that one run adds (Linux; else null)
   {"time": name, "seconds": S}                  runs that peer for about S seconds, at least once;
                                                 answers {"times": seconds of each run}
-A library that is not installed, or that cannot compute the case, is no peer of it. Numbers are drawn
-anew; masks have the shapes of heed's.
+A library that is not installed, that cannot compute the case, or that $HEED_BENCH_WITHOUT names
+("flex,ort"), is no peer of it. Numbers are drawn anew; masks have the shapes of heed's.
 """
 import json
 import math
+import os
 import sys
 import time
 
@@ -93,8 +94,10 @@ class Case:
     def peers(self):
         """By name: what computes the case once, and the memory that it took."""
         makers = {"sdpa": self.sdpa, "flex": self.flex, "ort": self.ort, "unfused": self.unfused}
-        found = {}
+        found, without = {}, os.environ.get("HEED_BENCH_WITHOUT", "").split(",")
         for name, make in makers.items():
+            if name in without:
+                continue
             try:
                 attend = make()
                 if attend is None:

@@ -11,7 +11,7 @@
 #include "support/random_tensor.h"
 #include "support/score_gradients.h"
 
-namespace heed {
+namespace heed::attention_gradient_test {
 namespace {
 
 using test::random_tensor;
@@ -195,4 +195,4 @@ TEST(Gradient, OfMaskedAndPaddedRowsIsTheSlope) {
 }
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::attention_gradient_test

@@ -10,7 +10,7 @@
 #include "support/random_tensor.h"
 #include "support/score_kinds.h"
 
-namespace heed {
+namespace heed::attention_layout_test {
 namespace {
 
 using test::for_every_kernel;
@@ -230,4 +230,4 @@ TEST(BiasGradient, HasTheSameBitsForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::attention_layout_test

@@ -11,7 +11,7 @@
 #include "support/random_tensor.h"
 #include "support/score_kinds.h"
 
-namespace heed {
+namespace heed::attention_poison_test {
 namespace {
 
 using test::for_every_kernel;
@@ -150,4 +150,4 @@ TEST(PoisonInKeys, ThatNoWindowReachesChangesNoBit) {
 }
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::attention_poison_test

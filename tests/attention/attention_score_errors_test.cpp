@@ -12,7 +12,7 @@
 #include "heed/observers.h"
 #include "support/expect_error.h"
 
-namespace heed {
+namespace heed::attention_score_errors_test {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -255,4 +255,4 @@ TEST_F(ScoreErrors, OfTheEntropyOfWeightsThatAreNoProbabilities) {
 }
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::attention_score_errors_test

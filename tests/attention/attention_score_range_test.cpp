@@ -13,7 +13,7 @@
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 
-namespace heed {
+namespace heed::attention_score_range_test {
 namespace {
 
 Tensor doubles(const std::vector<double>& values) {
@@ -131,4 +131,4 @@ TEST(ScoreRange, TheGradientOfAScaleNearNothingIsThatOfTheFormula) {
 }
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::attention_score_range_test

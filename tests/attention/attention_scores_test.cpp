@@ -12,7 +12,7 @@
 #include "support/every_kernel.h"
 #include "support/random_tensor.h"
 
-namespace heed {
+namespace heed::attention_scores_test {
 namespace {
 
 using test::for_every_kernel;
@@ -301,4 +301,4 @@ TEST(Observed, EntropyCountsTheSink) {
 }
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::attention_scores_test

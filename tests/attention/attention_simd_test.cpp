@@ -14,7 +14,7 @@
 #include "heed/threads.h"
 #include "support/compare.h"
 
-namespace heed {
+namespace heed::attention_simd_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -233,4 +233,4 @@ INSTANTIATE_TEST_SUITE_P(Kernels, SimdAttention,
                          kernel_name);
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::attention_simd_test

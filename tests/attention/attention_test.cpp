@@ -12,7 +12,7 @@
 #include "support/compare.h"
 #include "support/every_kernel.h"
 
-namespace heed {
+namespace heed::attention_test {
 namespace {
 
 using test::distance;
@@ -254,4 +254,4 @@ TEST(Attention, TakesOneScaleAHead) {
 }
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::attention_test

@@ -13,7 +13,7 @@
 #include "support/every_kernel.h"
 #include "support/random_tensor.h"
 
-namespace heed {
+namespace heed::attention_types_test {
 namespace {
 
 using test::random_tensor;
@@ -235,4 +235,4 @@ TEST(Types, SixteenBitRoundsTheAnswersOfF32) {
 }
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::attention_types_test

@@ -13,7 +13,7 @@
 #include "support/allocated.h"
 #include "support/every_kernel.h"
 
-namespace heed {
+namespace heed::attention_workspace_test {
 namespace {
 
 // A band of 64 keys on each side, which queries the allocator at every tile, and at every row if a
@@ -171,4 +171,4 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Workspace, testing::ValuesIn(kKinds),
                          [](const auto& kind) { return std::string(kind.param.name); });
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::attention_workspace_test

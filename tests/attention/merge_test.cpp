@@ -13,7 +13,7 @@
 #include "support/finite_differences.h"
 #include "support/random_tensor.h"
 
-namespace heed {
+namespace heed::merge_test {
 namespace {
 
 using test::random_tensor;
@@ -289,4 +289,4 @@ TEST(Merge, NothingIsLegal) {
 }
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::merge_test

@@ -13,7 +13,7 @@
 #include "support/random_tensor.h"
 #include "support/score_gradients.h"
 
-namespace heed {
+namespace heed::observe_backward_test {
 namespace {
 
 using test::random_tensor;
@@ -152,4 +152,4 @@ TEST(ObserveBackward, SaysWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::observe_backward_test

@@ -11,7 +11,7 @@
 #include "support/compare.h"
 #include "support/random_tensor.h"
 
-namespace heed {
+namespace heed::observe_reference_test {
 namespace {
 
 constexpr std::int64_t kRows = 70;
@@ -108,4 +108,4 @@ TEST(ObserveReference, GradientsAreThoseOfTheSameNumbersInF64) {
 }
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::observe_reference_test

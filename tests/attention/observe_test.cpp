@@ -20,7 +20,7 @@
 #include "support/expect_error.h"
 #include "support/random_tensor.h"
 
-namespace heed {
+namespace heed::observe_test {
 namespace {
 
 using test::same_bits;
@@ -239,4 +239,4 @@ TEST(Observe, EachObserverAnswersTheSameInAnyCompany) {
 }
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::observe_test

@@ -18,7 +18,7 @@
 #include "support/every_kernel.h"
 #include "support/random_tensor.h"
 
-namespace heed {
+namespace heed::score_levels_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -596,4 +596,4 @@ TEST(ScoreLevels, RowsSumToOneUpToTheLargestNumberInEveryKernel) {
 }
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::score_levels_test

@@ -6,7 +6,7 @@
 #include "heed/tensor.h"
 #include "support/expect_error.h"
 
-namespace heed {
+namespace heed::edges_test {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -65,4 +65,4 @@ TEST(Edges, RefuseAProblemOfAnotherSize) {
 }
 
 }  // namespace
-}  // namespace heed
+}  // namespace heed::edges_test
