@@ -9,8 +9,7 @@
 `measure` runs `heed bench attention`, `backward` and `decode` of build/release with --peers and keeps each answer at once
 in bench/results/NAME-tN.json, N threads. All cases take over an hour, mostly to compile FlexAttention for each (--without
 flex). With --minutes it stops after so many: those come first that are not there yet, then those that were measured longest
-ago. With --case it measures those cases alone. `write` makes
-the page and, with matplotlib, one roofline a file in docs/pictures. `check` fails where the page is not what the files say;
+ago. With --case it measures those cases alone. `write` makes the page and, with matplotlib, one roofline a file in docs/pictures. `check` fails where the page is not what the files say;
 it needs Python alone.
 """
 import argparse
@@ -48,9 +47,9 @@ def bench(what, threads, cases, without):
     try:
         text = ""
         for line in running.stdout:
-            text += line if text or line.startswith("  {") or line.startswith("{") else ""
-            if text and line.rstrip("\n,") in ("}", "  }"):
-                yield json.loads(text.rstrip().rstrip(","))
+            text += line
+            if line.startswith("}"):  # of a case; "[" and commas stand between them
+                yield json.loads(text.strip().strip("[,"))
                 text = ""
     finally:
         running.terminate()
@@ -73,11 +72,13 @@ def measure(name, threads, minutes, cases, without):
     known = {what: names_of(what) for what in PASSES}
     rows = {(what, row["case"]): row for what in PASSES for row in kept["runs"].get(what, [])}
     rows = {place: row for place, row in rows.items() if place[1] in known[place[0]]}
+    wanted = {what: [case for case in known[what] if not cases or case in cases] for what in PASSES}
+    new = [(what, [case for case in wanted[what] if (what, case) not in rows]) for what in PASSES]
+    old = [(what, sorted((case for case in wanted[what] if (what, case) in rows),
+                         key=lambda case: rows[what, case]["measured"])) for what in PASSES]
     end = time.monotonic() + minutes * 60
-    for what in PASSES:
-        wanted = [case for case in known[what] if not cases or case in cases]
-        wanted.sort(key=lambda case: rows[what, case]["measured"] if (what, case) in rows else "")
-        for row in bench(what, threads, wanted, without) if wanted else ():
+    for what, names in new + old:
+        for row in bench(what, threads, names, without) if names else ():
             print(f"{what} {row['case']}", file=sys.stderr)
             rows[what, row["case"]] = {**row, "measured": datetime.datetime.now().isoformat(timespec="seconds")}
             kept["runs"] = {each: [rows[each, case] for case in known[each] if (each, case) in rows] for each in PASSES}
