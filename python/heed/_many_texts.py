@@ -25,7 +25,7 @@ class Total(Protocol):
 
 
 def scored(model: Scored, text: str) -> Answer:
-    """Returns the scores of every head on one text, or the reason why there are none."""
+    """Returns the scores of every head on one text, or the reason for their absence."""
     try:
         table = model.session(text)._head_rows()
     except Exception as error:

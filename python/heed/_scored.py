@@ -60,7 +60,7 @@ class OwnModel:
 
     def session(self, text: str) -> Session:
         session = self._model.look(checked(text, "text"), cut="first")
-        # Special tokens alone would give scores of 0, although there is no text.
+        # Special tokens alone would give scores of 0 for an empty text.
         if not any(token.end > token.begin for token in session.key_tokens):
             raise _empty(text)
         return session

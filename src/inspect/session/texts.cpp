@@ -54,7 +54,7 @@ void follow_folder(const LoadedModel& model, GenerateArgs& args,
   GenerationConfig config = read_generation_config(model.folder);
   config.samples = config.samples.value_or(false);
   args.tokenizer = model.writing_tokenizer();
-  if (args.tokenizer == nullptr) config.stop.clear();  // without a tokenizer there is no text
+  if (args.tokenizer == nullptr) config.stop.clear();  // ids alone hold no text to stop at
   check(config, model.model->info(), args.tokenizer);
   follow(std::move(config), args, given);
 }
