@@ -1,8 +1,9 @@
-"""heed: exact attention that can be seen through.
+"""heed: exact attention whose weights can be inspected.
 
-``heed.attention`` computes attention on anybody's arrays and, with ``seen=True``, gives back an
-object that answers every question about the weights without ever storing them. ``heed.look`` reads
-a text with a model and shows who attends to whom; ``heed.load`` gives the model itself.
+``heed.look`` reads a text with a model and shows who attends to whom; ``heed.load`` returns the
+model itself. ``heed.attention`` computes attention on arrays of NumPy, PyTorch or JAX. With
+``seen=True`` it also returns an object that answers questions about the weights without storing
+them.
 """
 
 from . import edits, errors, heads, hopfield

@@ -16,13 +16,14 @@ class Token:
     index: int
     id: int
     text: str
-    """The text of the token; bytes that are not a whole character as <0xE3>."""
+    """The text of the token. Bytes that are not a whole character are written as <0xE3>."""
     bytes: bytes
     begin: int
-    """Its characters are ``text[begin:end]``; none of a special token, and of ids and arrays."""
+    """The token is ``text[begin:end]``, in characters. Special tokens, and all tokens of a session
+    without a text, are empty: begin = end."""
     end: int
     part: int
-    """Which text of a pair it is of, -1 of a special token."""
+    """The text of a pair that the token belongs to: 0 or 1, or -1 for a special token."""
 
     def __str__(self) -> str:
         return self.text
@@ -31,7 +32,7 @@ class Token:
 def tokens_of(found: Sequence[tuple], text: str, pair: str | None) -> list[Token]:
     parts = [row[5] for row in found]
     spans = [(row[3], row[4]) for row in found]
-    written = all(begin == end for begin, end in spans)  # by the model itself: of no text
+    written = all(begin == end for begin, end in spans)  # written by the model: no text was given
     places = spans if written else token_offsets(text, pair, spans, parts)
     return [
         Token(index, row[0], row[1], row[2], *place, row[5])
@@ -59,7 +60,7 @@ class Row:
     attends: list[Weight]
     """The largest weights, in descending order."""
     rest_count: int
-    """Visible keys that are not listed."""
+    """How many visible keys are not listed."""
     rest_weight: float
 
     @classmethod
@@ -77,7 +78,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Column:
-    """Who attends to one token."""
+    """The queries that attend to one token."""
 
     key: int
     token: str
@@ -102,14 +103,14 @@ class Cell:
     query: int
     key: int
     visible: bool
-    """False where the mask hides the key; the other numbers are then None."""
+    """False if the mask hides the key. ``weight`` is then 0 and the numbers below are None."""
     weight: float
     score: float | None
     lse: float | None
     rank: int | None
-    """1 is the largest weight of its row."""
+    """The weight's place in its row; 1 is the largest weight."""
     of: int | None
-    """How many keys the row sees."""
+    """The number of keys that the row sees."""
 
     @classmethod
     def of_answer(cls, row: dict[str, Any]) -> Cell:

@@ -1,4 +1,4 @@
-"""Exact attention on arrays, and the plan of it."""
+"""Exact attention on arrays, and which kernel computes it."""
 
 from __future__ import annotations
 
@@ -42,12 +42,14 @@ def attention(
     out: Any = None,
     seen: bool = False,
 ) -> Any:
-    """``out_i = sum_j p_ij v_j``, ``p`` the softmax over the visible keys of ``scale q_i . k_j``.
+    """Computes ``out_i = sum_j p_ij v_j``, where ``p_i`` is the softmax of ``scale q_i . k_j`` over
+    the keys that query i may see.
 
     Scores are computed in this order: similarity times ``scale``, ``softcap``, plus ``bias``, minus
-    ``alibi`` times the distance; then the mask selects, the normaliser makes weights of scores, and
-    dropout drops some. Memory is linear in the length; sums are in float32 (float64 for float64),
-    rounded once. The bits do not depend on the number of threads or on the rest of the batch.
+    ``alibi`` times the distance. Then the mask hides pairs, the normaliser turns scores into
+    weights, and dropout drops some. Memory is linear in the length. Sums are in float32 (float64
+    for float64) and rounded once. The bits do not depend on the number of threads or on the rest of
+    the batch.
 
     Arrays are NumPy's, PyTorch's, JAX's or any with ``__dlpack__`` or the buffer protocol, in the
     host's memory. Strides are taken as they are, so ``x.transpose(0, 2, 1, 3)`` of ``[B, T, H, D]``
@@ -56,28 +58,29 @@ def attention(
     Parameters
     ----------
     q : [B, H, Tq, D] of float64, float32, float16 or bfloat16; packed: [H, total, D]
-    k : [B, G, Tk, D], packed [G, total, D], in pages [pages, G, P, D]; its own type, int8 too
-    v : [B, G, Tk, Dv] likewise
-    mask : who may attend to whom: ``causal()``, ``band(left, right)``, ``keep(array)``,
+    k : [B, G, Tk, D], packed [G, total, D], in pages [pages, G, P, D]; may have another type than
+        q, int8 too
+    v : [B, G, Tk, Dv], with the same choices
+    mask : which pairs are visible: ``causal()``, ``band(left, right)``, ``keep(array)``,
         ``prefix``, ``segments``, ``blocks``, ``edges``, ``custom``, and ``&`` and ``|`` of them
     scale : one number, or one per head; 1 / sqrt(D) for "dot" and 1 otherwise by default
     bias : floating array that broadcasts to [B, H, Tq, Tk]; -inf hides
     similarity : "dot", "cosine", "gaussian" (-|q - k|^2) or "absolute" (-|q - k|_1)
     normaliser : "softmax", "sigmoid" or "none"
-    softcap : scores become ``softcap tanh(score / softcap)``; 0 is none
+    softcap : scores become ``softcap tanh(score / softcap)``; 0 switches it off
     alibi : slopes [H]
     sink : logits [H], one more term in the denominator of the softmax
-    dropout, seed, dropout_offset : the rate in [0, 1], and what the pattern is drawn from
-    query_length, key_begin, key_length : what exists, one number a batch or one for all; padding is
-        never read
-    q_offset, key_offset : the position of query 0 and of key 0. By default the last query stands
-        where the last key does; ``q_offset=0`` aligns the first ones, as PyTorch's is_causal does
-    query_starts, key_starts : B + 1 rising offsets of packed sequences
-    page_table : [B, pages a row] of int32 or int64, with ``key_length``
+    dropout, seed, dropout_offset : the rate in [0, 1]; seed and offset determine the pattern
+    query_length, key_begin, key_length : which queries and keys exist: one number per sequence of
+        the batch or one for all; padding is never read
+    q_offset, key_offset : the position of query 0 and of key 0. By default the last query has the
+        position of the last key; ``q_offset=0`` aligns the first ones, like PyTorch's is_causal
+    query_starts, key_starts : B + 1 ascending offsets of packed sequences
+    page_table : [B, pages per row] of int32 or int64, with ``key_length``
     ring_begin : the slot of the oldest key
     k_scales, v_scales : float32 scales of int8, as ``quantise`` makes them
     kernel : the name of a kernel; ``explain`` lists them
-    out : memory to write to, of the result's shape and q's type
+    out : an array to write to, of the result's shape and q's type
     seen : whether to return a :class:`Seen` too
 
     Returns
@@ -90,7 +93,7 @@ def attention(
     ValueError, TypeError
         with ``argument``, ``found`` and ``expected`` as attributes (``heed.errors``)
     NotImplementedError, LookupError
-        for a ``kernel`` that does not serve the problem, or does not exist
+        for a ``kernel`` that does not support the problem, or does not exist
     """
     settings = (
         mask, scale, bias, similarity, normaliser, softcap, alibi, sink, dropout, seed,
@@ -124,10 +127,11 @@ def attention(
 
 
 def explain(q: Any, k: Any, v: Any, *, backward: Any = None, **settings: Any) -> Plan:
-    """Which kernel ``attention`` runs for these arguments, why not those before it, and the cost.
+    """Returns the :class:`Plan` of a call of ``attention`` with these arguments: which kernel runs,
+    why the kernels before it do not, and the cost.
 
-    ``backward`` names the arguments whose gradients are asked for, such as ``("q", "k", "v")``:
-    then the plan is of the backward pass. Printing the :class:`Plan` shows it as a table.
+    With ``backward``, a tuple of arguments such as ``("q", "k", "v")``, the plan is that of the
+    backward pass for their gradients. Printing a plan shows it as a table.
     """
     asked = _core.Problem(q, k, v, settings)
     return Plan(**_core.plan(asked, None if backward is None else tuple(backward)))

@@ -1,4 +1,4 @@
-"""Arguments that come from Python alone."""
+"""Checks of arguments that only the Python interface has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def kind_of(value: Any) -> str:
 
 
 def flag(op: str, argument: str, given: Any) -> bool:
-    """True or False, NumPy's too."""
+    """Returns a flag as a bool; takes NumPy's bool too. Raises WrongType for anything else."""
     if isinstance(given, bool) or type(given).__name__ in ("bool", "bool_"):
         return bool(given)
     raise made(
@@ -24,7 +24,8 @@ def flag(op: str, argument: str, given: Any) -> bool:
 
 
 def whole(op: str, argument: str, number: Any, least: int | None = None) -> int:
-    """A whole number."""
+    """Returns a whole number as an int. Raises WrongType for other types, and InvalidArgument for a
+    number below ``least``."""
     try:
         value = index(number)
     except TypeError:

@@ -1,4 +1,4 @@
-"""One of the two runs that `heed.compare` takes."""
+"""One of the two runs that `heed.compare` compares."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .errors import InvalidArgument, NotFound, WrongType, made, refused
 
 
 class Side:
-    """A run as a session, with its names, numbers and words."""
+    """A run as a session, with the names of its stacks, its layers' numbers and its words."""
 
     def __init__(self, given: Any, argument: str, stack: str | None, text: int, sequence: int):
         self.argument = argument
         self.names: dict[str, str] = {}
-        """The names of the session's stacks in a table, where these differ."""
+        """The stacks' names in the table of heads, where they differ from the session's names."""
         self.numbers: dict[str, list[int]] = {}
-        """The numbers of the layers of each stack, where they are not 0, 1, 2."""
+        """The layers' numbers in the model, by stack, for models of transformers."""
         if isinstance(given, Session):
             if stack is not None:
                 raise refused("compare", "stack", "given beside sessions", "None: all their stacks")
@@ -46,7 +46,7 @@ class Side:
         return not hasattr(self, "last")
 
     def logits(self, position: Who | None) -> np.ndarray | None:
-        """[vocabulary], behind one token; None where nothing is known."""
+        """Returns the logits after one token, [vocabulary]; None if the run has no logits."""
         if not self.is_session:
             if position is not None:
                 raise refused("compare", "position", repr(position),
@@ -66,7 +66,7 @@ class Side:
         return logits[row].astype(np.float64)
 
     def token(self, word: Any, argument: str, count: int) -> int:
-        """The id of a word that is one token."""
+        """Returns the id of a word, which must be a single token."""
         if not isinstance(word, str):
             id = whole("compare", argument, word)
             if not 0 <= id < count:
@@ -97,5 +97,5 @@ class Side:
 
 
 def _is_seen_model(given: Any) -> bool:
-    module = sys.modules.get("heed.transformers")  # else there is none
+    module = sys.modules.get("heed.transformers")  # without the import no SeenModel exists
     return module is not None and isinstance(given, module.SeenModel)

@@ -17,11 +17,11 @@ from ._session_questions import Who
 from ._tables import table_of
 from .errors import InvalidArgument, Unsupported, WrongType, made, refused
 
-_PART = 2**22  # weights that are compared at a time
+_PART = 2**22  # weights compared at a time
 
 
 class LogitDifference(NamedTuple):
-    """The logit of one word less that of another, behind the same token of two runs."""
+    """The logit of one word minus that of another, after the same token of two runs."""
 
     words: tuple[str, str]
     """The two tokens."""
@@ -30,7 +30,7 @@ class LogitDifference(NamedTuple):
 
     @property
     def change(self) -> float:
-        """What run b has more than run a."""
+        """The difference in run b minus the difference in run a."""
         return self.b - self.a
 
 
@@ -39,25 +39,24 @@ def compare(
     position: Who | None = None, stack: str | None = None, text: int = -1, sequence: int = 0,
     name: str = "b",
 ) -> Comparison:  # fmt: skip
-    """What differs between two runs: before and after an edit, or of two texts of one length.
+    """Compares two runs: before and after an edit, or two texts with equally many tokens.
 
     Parameters
     ----------
-    a, b : two sessions, or two of what ``heed.transformers.watch`` yields; of one model, with as
-        many tokens
-    words : two next words, whose difference of logits is wanted. A word stands for the token with a
-        space before it where there is one, as inside of a text, else for the token that it is; a
+    a, b : two sessions, or two results of ``heed.transformers.watch``, of one model and with
+        equally many tokens
+    words : two possible next words, whose difference of logits is computed. A word stands for the
+        token with a space before it if there is one, as inside a text, else for the token itself; a
         number is a token's id
-    position : the token behind which words are compared; by default the last, of models that write.
-        Other ones need a session that keeps their logits
-    stack, text, sequence : of what a watch saw, as ``SeenModel.look`` takes them
-    name : what the page calls run b: letters, digits, ``-`` and ``_``
+    position : the token after which words are compared; by default the last one, for models that
+        write. Other positions need a session that keeps their logits
+    stack, text, sequence : the part of a watch to compare, as in ``SeenModel.look``
+    name : the name of run b in the page's address: letters, digits, ``-`` and ``_``
 
     Raises
     ------
     ValueError, TypeError
-        where the runs do not have the same layers, heads and numbers of tokens, or a word is not
-        one token
+        if the runs differ in layers, heads or numbers of tokens, or a word is not one token
     """
     first, second = (
         Side(each, which, stack, text, sequence) for each, which in ((a, "a"), (b, "b"))
@@ -69,17 +68,17 @@ def compare(
 
 
 class Comparison:
-    """Two runs, which :func:`compare` makes. In a notebook it shows the page with A, B and A - B,
-    at the head that changed most; ``save`` writes it as a file."""
+    """The result of :func:`compare`. In a notebook it shows the page with A, B and A - B, at the
+    head that changed most; ``save`` writes the page as a file."""
 
     def __init__(self, a: Side, b: Side, words: Any, position: Who | None, name: str):
         self._a, self._b, self._name = a, b, name
         self._logits = _both_logits(a, b, position, is_wanted=words is not None)
         self.kl: float | None = None
-        """The Kullback-Leibler divergence of the next word of b from that of a, in nats: the sum of
-        p_a ln(p_a / p_b). None where the logits are not known."""
+        """The Kullback-Leibler divergence of the next word in b from that in a, in nats: the sum of
+        p_a ln(p_a / p_b). None if the logits are not known."""
         self.logit_difference: LogitDifference | None = None
-        """The difference of ``words``, where these were given."""
+        """The difference of logits of ``words``, if these were given."""
         if self._logits is not None:
             self.kl = _divergence(*self._logits)
         if words is not None:
@@ -87,11 +86,14 @@ class Comparison:
 
     @cached_property
     def heads(self) -> Any:
-        """A row a head, the most changed first (a pandas.DataFrame where pandas is there, else a
-        small table): ``stack``, ``layer``, ``head``; ``change``, the total variation between a row
-        of weights in a and in b, which is the share of its weight that moved, mean of all rows;
-        ``largest``, that of the row that changed most, and ``row``, that row. The weight of a sink
-        counts as that of a key. Rows that see no key in either run do not count."""
+        """A table with one row per head, the most changed first: a pandas.DataFrame where pandas is
+        installed, else a :class:`Table`.
+
+        The columns are ``stack``, ``layer``, ``head``, ``change``, ``largest`` and ``row``.
+        ``change`` is the total variation between a row of weights in a and in b (the share of its
+        weight that moved), averaged over all rows. ``largest`` is that of the row that changed
+        most, and ``row`` is that row. The weight of a sink counts like that of a key. Rows that see
+        no key in either run do not count."""
         rows = [row for stack in self._a.session.stacks for row in self._changes(stack)]
         return table_of(sorted(rows, key=lambda row: -row["change"]))
 
@@ -106,7 +108,7 @@ class Comparison:
         return session
 
     def look(self) -> Session:
-        """The page, where a notebook shows it: A, B and A - B."""
+        """Returns the session whose page shows A, B and A - B; a notebook shows that page."""
         return self.session
 
     def to_html(self, **asked: Any) -> str:
@@ -213,7 +215,8 @@ def _parts(heads: int, queries: int, keys: int) -> list[slice]:
 
 
 def _moved(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """[heads, rows]: the total variation of each row; NaN where it sees nothing in both runs."""
+    """Returns the total variation of each row, [heads, rows]; NaN if a row sees no key in
+    either."""
     moved = np.abs(a - b).sum(-1, dtype=np.float64)
     sums = [each.sum(-1, dtype=np.float64) for each in (a, b)]
     moved = (moved + np.abs(sums[0] - sums[1])) / 2  # the rest is a sink's

@@ -1,4 +1,4 @@
-"""What edits of attention name: layers, heads, words. Of heed's own models and of others."""
+"""Reads the layers, heads and words that edits of attention name, for all kinds of models."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from ._checks import kind_of, whole
 from .errors import InvalidArgument, NotFound, WrongType, made
 
 Places = dict[int, list[int] | None]
-"""The heads of each layer; None stands for all."""
+"""The edited heads of each layer; None means all heads."""
 
 
 def listed(given: Any) -> list[Any]:
-    """Several values as a list, one value as a list of one."""
+    """Returns several values as a list, and a single value as a list of one."""
     if isinstance(given, (list, tuple, set, range)) or getattr(given, "ndim", 0) > 0:
         return [each.item() if getattr(each, "ndim", 1) == 0 else each for each in given]
     return [given]
 
 
 def places_of(op: str, layers: Any, heads: Any) -> tuple[Places | None, list[int] | None]:
-    """The heads of each layer, or None for all layers and their heads."""
+    """Returns the heads of each layer and None; or, for an edit of all layers, None and the heads
+    in every layer (None: all)."""
     chosen = None if heads is None else listed(heads)
     if chosen is not None and not chosen:
         raise made(InvalidArgument, op=op, argument="heads", found="empty",
@@ -47,7 +48,7 @@ def places_of(op: str, layers: Any, heads: Any) -> tuple[Places | None, list[int
 
 
 def number(op: str, argument: str, given: Any) -> float:
-    """A finite number."""
+    """Returns a finite number as a float; raises an error for anything else."""
     try:
         found = float(given)
     except (TypeError, ValueError):
@@ -68,7 +69,8 @@ def check_output(what: Any) -> None:
 def word_places(
     op: str, argument: str, word: str, pieces: list[bytes], where: str = ""
 ) -> list[int]:
-    """The tokens of every occurrence of a word in the text that ``pieces`` spell."""
+    """Returns the indices of the tokens in every occurrence of a word; ``pieces`` are the bytes of
+    the text's tokens. Raises NotFound if the text lacks the word."""
     text, ends = "", []
     for piece in pieces:
         text += piece.decode(errors="replace")

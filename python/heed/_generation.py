@@ -1,4 +1,4 @@
-"""Text that a model writes, token by token."""
+"""Generates text with a model, token by token."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ class GeneratedToken:
     """One token that a model wrote."""
 
     text: str
-    """The text that it adds. Empty while a character is not whole, or a stop text may come."""
+    """The text that it adds. Empty while a character is incomplete, or while a stop text may have
+    begun."""
     id: int
     probability: float
-    """In the model's own distribution: before penalty, temperature and filters."""
+    """Its probability in the model's own distribution, before penalty, temperature and filters."""
     entropy: float
     """The entropy of that distribution, in nats."""
     bytes: bytes
@@ -45,8 +46,8 @@ class GeneratedToken:
 class Generation(Iterator[GeneratedToken]):
     """An iterator of the tokens that a model writes (:meth:`Model.generate`).
 
-    Nothing is computed between two tokens: leaving the loop ends the work. Of several prompts each
-    step gives the tokens of all that go on, in their order.
+    Nothing is computed between two tokens, so leaving the loop ends the work. With several prompts
+    each step gives one token for every text that is not finished, in the order of the prompts.
     """
 
     def __init__(self, core: _core.Generation, single: bool):
@@ -56,7 +57,7 @@ class Generation(Iterator[GeneratedToken]):
         self._state = core.texts
         self._lock = threading.Lock()
         self.tokens: list[GeneratedToken] = []
-        """Those that were given out."""
+        """The tokens that were yielded so far."""
 
     def __next__(self) -> GeneratedToken:
         with self._lock:
@@ -84,37 +85,38 @@ class Generation(Iterator[GeneratedToken]):
         ]
 
     def run(self) -> Any:
-        """Goes to the end: the text, or the list of texts where there were several prompts."""
+        """Generates to the end. Returns the text; for several prompts, the list of texts."""
         for _ in self:
             pass
         return self.text if self._single else self.texts
 
     def close(self) -> None:
-        """Ends the work and frees what it holds; the text stays as it is."""
+        """Ends the work and frees its memory; the text so far stays available."""
         with self._lock:
             self._core = None
             self._waiting = []
 
     @property
     def text(self) -> str:
-        """The text so far, without prompt, special tokens and stop text; of the first prompt."""
+        """The first prompt's text so far, without prompt, special tokens and stop text."""
         return self._state[0][0]
 
     @property
     def texts(self) -> list[str]:
-        """The text of every prompt."""
+        """The text so far of every prompt, as in :attr:`text`."""
         return [text for text, _, _ in self._state]
 
     @property
     def stopped(self) -> Any:
-        """Why the text ended: "end", "stop", "length" or "positions"; None while it goes on. A list
-        where there were several prompts."""
+        """Why the text ended: "end", "stop", "length" or "positions"; None while it is not
+        finished. A list if there were several prompts."""
         reasons = [reason for _, reason, _ in self._state]
         return reasons[0] if self._single else reasons
 
     @property
     def scores(self) -> list[float | None]:
-        """The scores of a beam search: each log-probability / tokens ** length_penalty."""
+        """The score of each text in a beam search, log-probability / tokens ** length_penalty; None
+        without beams."""
         return [score for _, _, score in self._state]
 
     def __repr__(self) -> str:
@@ -123,7 +125,7 @@ class Generation(Iterator[GeneratedToken]):
 
 
 def generate(model: Model, prompt: Any, given: dict[str, Any]) -> Generation:
-    """As :meth:`Model.generate` says."""
+    """Implements :meth:`Model.generate`."""
     prompts, single = _prompts(model, prompt)
     settings = _settings(given)
     try:
@@ -138,7 +140,7 @@ def generate(model: Model, prompt: Any, given: dict[str, Any]) -> Generation:
 
 
 def _prompts(model: Model, prompt: Any) -> tuple[list[Any], bool]:
-    """A list of prompts, and whether one alone was given."""
+    """Returns the prompts as a list, and whether a single one was given."""
     is_list = isinstance(prompt, (list, tuple))
     if not is_list or not any(isinstance(each, (str, list, tuple)) for each in prompt):
         return [_prompt(model, prompt)], True
@@ -146,7 +148,7 @@ def _prompts(model: Model, prompt: Any) -> tuple[list[Any], bool]:
 
 
 def _prompt(model: Model, given: Any) -> Any:
-    """A text, or what the extension reads ids from."""
+    """Returns a text, or token ids in a form that the C++ extension reads."""
     if isinstance(given, (list, tuple)) and given and isinstance(given[0], dict):
         text = model.chat_text(list(given))
         assert model.tokenizer is not None  # without one there is no chat
@@ -162,7 +164,7 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
     unknown = given.keys() - _SETTINGS
     if unknown:
         raise TypeError(f"generate() got an unexpected keyword argument {sorted(unknown)[0]!r}")
-    if "top_k" in given:  # None is all: no number stands for it
+    if "top_k" in given:  # None means all tokens; 0 does not
         given["top_k"] = whole("generate", "top_k", given["top_k"], least=1)
     if "stop" in given:
         stop = [given["stop"]] if isinstance(given["stop"], str) else given["stop"]

@@ -1,7 +1,7 @@
 """Sessions of attention weights computed elsewhere, without q and k.
 
-A layer is kept as an attention whose bias is the logarithm of the weights and whose q and k are 0,
-so that everything that reads weights reads these: e^(ln w) is w within 1.3e-6 of itself.
+A layer is stored as an attention whose bias is the logarithm of the weights and whose q and k are
+0. All code that computes weights then gives these: e^(ln w) is w with a relative error of 1.3e-6.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .errors import OutOfRange, made, refused
 if TYPE_CHECKING:
     from ._session import Session
 
-_ROUNDED = 1e-2  # in bfloat16
+_ROUNDED = 1e-2  # tolerance for sums of bfloat16 weights
 
 
 def of_weights(
@@ -36,7 +36,7 @@ def of_weights(
     sentence_b_start: int | None = None,
     images: Any = None,
 ) -> Session:
-    """As :meth:`Session.from_weights` says."""
+    """Implements :meth:`Session.from_weights`."""
     stacks = weights if isinstance(weights, Mapping) else {stack: weights}
     seen = {each: _layers(layers, each, sequence) for each, layers in stacks.items()}
     split = whole_if_given("session", "sentence_b_start", sentence_b_start)
@@ -46,7 +46,7 @@ def of_weights(
 
 
 def _layers(given: Any, stack: str, sequence: int | None) -> list[Seen]:
-    """One a layer; a layer without attention is one in which nothing is seen."""
+    """Returns one attention per layer. In a layer without attention all keys are hidden."""
     argument = "weights" if stack == "self" else f"weights[{stack!r}]"
     if not isinstance(given, (list, tuple)):
         given = [given] if getattr(given, "ndim", 5) < 5 else list(given)
@@ -67,7 +67,7 @@ def _layers(given: Any, stack: str, sequence: int | None) -> list[Seen]:
 
 
 def _of_sequence(given: Any, argument: str, sequence: int | None) -> np.ndarray:
-    """[H, Tq, Tk] of one sequence."""
+    """Returns the weights of one sequence, [H, Tq, Tk]."""
     array = as_array(given, argument)
     if array.ndim not in (3, 4):
         raise refused("session", f"{argument}.shape", list(array.shape),
@@ -85,7 +85,7 @@ def _of_sequence(given: Any, argument: str, sequence: int | None) -> np.ndarray:
 
 
 def _check(weights: np.ndarray, argument: str) -> None:
-    """Every weight is from 0 to 1; rows that do not sum to 1 are told."""
+    """Checks that every weight is from 0 to 1; warns about rows that do not sum to 1."""
     if weights.size == 0:
         raise refused("session", f"{argument}.shape", list(weights.shape), "nothing empty")
     wrong = ~((weights >= 0) & (weights <= 1 + _ROUNDED))
@@ -105,11 +105,11 @@ def _check(weights: np.ndarray, argument: str) -> None:
 
 
 def _seen(weights: np.ndarray | None, shape: tuple[int, ...]) -> Seen:
-    """The attention that has these weights: those that are 0 are hidden."""
+    """Returns an attention with these weights; weights of 0 are hidden by its mask."""
     heads, queries, keys = shape
     q = np.zeros((1, heads, queries, 1), np.float32)
     k = np.zeros((1, heads, keys, 1), np.float32)
-    # A sum of 1 for every row: weights keep their own.
+    # lse = 0 makes exp(score - lse) the given weight, whatever its row sums to.
     lse = np.zeros((1, heads, queries), np.float32)
     if weights is None:
         nothing = _masks.keep(np.zeros((1, 1, 1, keys), bool))
@@ -120,7 +120,7 @@ def _seen(weights: np.ndarray | None, shape: tuple[int, ...]) -> Seen:
 
 
 def _mask(visible: np.ndarray) -> Any:
-    """The mask that hides what is not visible, as a rule where it is one."""
+    """Returns a mask with these visible pairs; ``causal()`` if they are those of a causal mask."""
     if visible.all():
         return None
     first = visible[0]

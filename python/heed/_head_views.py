@@ -1,4 +1,4 @@
-"""The calls of BertViz and CircuitsVis, which scripts have, with heed's page behind them."""
+"""The functions of BertViz and CircuitsVis under their names, shown by heed's page."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def head_view(
     encoder_tokens: Any = None, decoder_tokens: Any = None, include_layers: Any = None,
     html_action: str = "view",
 ) -> SavedView | None:  # fmt: skip
-    """BertViz's ``head_view``: Look, at these heads.
+    """BertViz's ``head_view``: shows these heads in the page's view Look.
 
     Parameters
     ----------
-    attention : one array a layer, [1, H, T, T], as ``output_attentions=True`` gives them; or
+    attention : one array per layer, [1, H, T, T], as ``output_attentions=True`` gives them; or
         ``encoder_attention``, ``decoder_attention``, ``cross_attention`` with their tokens
-    tokens : their texts
+    tokens : the texts of the tokens
     sentence_b_start : the first token of the second text
-    prettify_tokens : marks of tokenizers become spaces
-    layer, heads : those that are shown first; where heads are left out all of the layer, where
-        both are, the head that heed chooses
+    prettify_tokens : whether tokenizers' marks for spaces become spaces
+    layer, heads : the heads that are shown first. With a layer alone, all of its heads; with
+        neither, the head that heed chooses
     include_layers : the layers to show; the others keep their numbers and are empty
-    html_action : "view" shows it in a notebook, and prints the table elsewhere; "return" gives an
-        object whose ``data`` is the page as one file
+    html_action : "view" shows the page in a notebook, and prints the table elsewhere; "return"
+        returns an object whose ``data`` is the page as one HTML text
     """
     texts = _Texts(prettify_tokens, tokens, encoder_tokens, decoder_tokens)
     stacks = _stacks(attention, encoder_attention, decoder_attention, cross_attention)
@@ -54,11 +54,10 @@ def model_view(
     decoder_tokens: Any = None, include_layers: Any = None, include_heads: Any = None,
     html_action: str = "view",
 ) -> SavedView | None:  # fmt: skip
-    """BertViz's ``model_view``: Grid, all heads of all layers. The arguments are those of
-    :func:`head_view`.
+    """BertViz's ``model_view``: shows all heads of all layers in the page's view Grid.
 
-    ``include_heads`` names the heads to show. ``display_mode`` has no effect: the page is light or
-    dark as the notebook is.
+    The arguments are those of :func:`head_view`. ``include_heads`` names the heads to show.
+    ``display_mode`` has no effect: the page follows the notebook's light or dark theme.
     """
     if display_mode not in ("dark", "light"):
         raise refused("model_view", "display_mode", repr(display_mode), '"dark" or "light"')
@@ -70,8 +69,9 @@ def model_view(
 
 
 def attention_patterns(tokens: Sequence[str], attention: Any) -> Session:
-    """CircuitsVis's ``attention_patterns``: a session of one layer, which shows itself in a
-    notebook. ``attention`` is [H, Tq, Tk], weights from 0 to 1."""
+    """CircuitsVis's ``attention_patterns``: returns a session of one layer, which a notebook shows.
+
+    ``attention`` is [H, Tq, Tk], weights from 0 to 1."""
     return Session.from_weights(attention, _pretty(tokens))
 
 
@@ -79,11 +79,11 @@ def colored_tokens(
     tokens: Sequence[str], values: Any, min_value: float | None = None,
     max_value: float | None = None,
 ) -> ColoredTokens:  # fmt: skip
-    """CircuitsVis's ``colored_tokens``: each token on the colour of its number, positive ones
-    orange and negative ones blue.
+    """CircuitsVis's ``colored_tokens``: each token on the colour of its number, orange for positive
+    and blue for negative numbers.
 
-    ``min_value`` and ``max_value`` are the ends of the scale; without them those of the values and
-    0. The result shows itself in a notebook; ``str`` of it is the html.
+    ``min_value`` and ``max_value`` are the ends of the scale; by default the smallest and largest
+    of the values and 0. A notebook shows the result; ``str(result)`` is its HTML.
     """
     numbers = as_array(values, "values")
     if numbers.shape != (len(tokens),):
@@ -151,8 +151,8 @@ class _Texts:
 
 
 def _pretty(tokens: Sequence[str]) -> list[str]:
-    """Texts that read as a text: with spaces in place of the marks of tokenizers, and where there
-    are no spaces at all, as of WordPiece, between words."""
+    """Returns the tokens with spaces instead of tokenizers' marks. If no token has a space, as with
+    WordPiece, a space is put before each token that begins a word."""
     names = [str(token) for token in tokens]
     for mark, text in _MARKS.items():
         names = [name.replace(mark, text) for name in names]
@@ -190,7 +190,7 @@ def _session(
 
 
 def _kept(op: str, name: str, layers: Any, include: Any, heads: Any) -> Any:
-    """The layers, of which those that are left out are None, with 0 in heads that are left out."""
+    """Returns the layers, None for layers that are left out, and 0 in heads that are left out."""
     argument = "attention" if name == "self" else f"{name}_attention"
     if not isinstance(layers, (list, tuple)):
         raise made(WrongType, op=op, argument=argument, found=kind_of(layers),

@@ -15,28 +15,29 @@ from .errors import Unsupported, WrongType, made, refused
 
 _OP = "ImagePatches"
 _LONGEST = 512  # pixels of the longer side
-_FORMATS = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"  # how a PNG begins, and a JPEG
+_FORMATS = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"  # the first bytes of a PNG and of a JPEG
 
 
 @dataclass(frozen=True)
 class ImagePatches:
-    """A grid whose cells are tokens of a session: the patches of an image, of a frame of a video,
-    or frames of sound, which are one row.
+    """A grid whose cells are tokens of a session: the patches of an image or of a frame of a video,
+    or the frames of a sound (one row).
 
     Parameters
     ----------
     tokens : for each cell, row by row, the index of its token; -1 where a cell has no token
-    rows, columns : of the grid
-    picture : what the patches show: an image of Pillow; an array [H, W] or [H, W, 3], of uint8 or
-        of floats from 0 to 1; or the bytes of a PNG or JPEG. At most 512 pixels of its longer side
-        are kept, as a PNG or JPEG. Without Pillow only bytes are taken, and kept as they are
-    name : such as "frame 3"; without one, "image" and its number
-    of : whose tokens these are, "keys", "queries" or "both"; in self-attention always both
+    rows, columns : the size of the grid
+    picture : the image to show: an image of Pillow; an array [H, W] or [H, W, 3], of uint8 or of
+        floats from 0 to 1; or the bytes of a PNG or JPEG. It is stored as a PNG or JPEG whose
+        longer side has at most 512 pixels. Without Pillow only bytes are accepted, and stored as
+        they are
+    name : a name such as "frame 3"; by default "image" and its number
+    of : whether the tokens are "keys", "queries" or "both"; in self-attention always both
 
     Raises
     ------
     ValueError, TypeError
-        with the argument that does not fit
+        naming the argument that does not fit
     """
 
     tokens: tuple[int, ...]
@@ -61,7 +62,7 @@ class ImagePatches:
 
 
 def checked_images(images: ImagePatches | Iterable[ImagePatches] | None) -> list[ImagePatches]:
-    """The images that a session is opened with."""
+    """Returns the images of a session as a list; raises WrongType for other values."""
     found = [images] if isinstance(images, ImagePatches) else list(images or [])
     for at, image in enumerate(found):
         if not isinstance(image, ImagePatches):
@@ -120,7 +121,7 @@ def _encoded(image: Any, format: str) -> bytes:
 
 
 def _levels(picture: Any) -> np.ndarray:
-    """The array as uint8."""
+    """Returns the array as uint8."""
     array = _as_numpy(picture)
     is_picture = array.ndim == 2 or (array.ndim == 3 and array.shape[2] == 3)
     if not is_picture or array.size == 0:

@@ -12,7 +12,7 @@ from .errors import Unsupported, made
 
 
 class NumPy:
-    """Memory of NumPy, with the bfloat16 of ml_dtypes."""
+    """Results as arrays of NumPy, with the bfloat16 of ml_dtypes."""
 
     @staticmethod
     def empty(shape: tuple[int, ...], like: Any) -> Any:
@@ -20,12 +20,13 @@ class NumPy:
 
     @staticmethod
     def is_negated(array: Any) -> bool:
-        """Whether the memory has the opposite sign of the values."""
+        """Whether the memory holds the negated values (PyTorch's lazy negation)."""
         return False
 
     @staticmethod
     def alone(array: Any) -> Any:
-        """The array without the rest of the memory that it is a view of, for pickle."""
+        """Returns the array without other memory that it is a view of, so that pickle stores only
+        the array."""
         return array
 
     @staticmethod
@@ -38,7 +39,7 @@ class NumPy:
 
 
 class Buffers(NumPy):
-    """Whatever has a buffer and no library: results are NumPy's."""
+    """Objects with the buffer protocol and no array library: results are NumPy's."""
 
     @staticmethod
     def empty(shape: tuple[int, ...], like: Any) -> Any:
@@ -65,7 +66,7 @@ class Torch:
 
 
 class ArrayApi:
-    """A library of the array API standard, such as JAX; its arrays are not written to."""
+    """A library of the array API standard, such as JAX. Its arrays are never written to."""
 
     is_negated = staticmethod(NumPy.is_negated)
     alone = staticmethod(NumPy.alone)
@@ -87,7 +88,7 @@ _BUFFERS = Buffers()
 
 
 def library_of(array: Any) -> Any:
-    """The library of an array; NumPy where it has none that could take a result."""
+    """Returns the library of an array; NumPy if its own library cannot hold a result."""
     if isinstance(array, np.ndarray):
         return _NUMPY
     torch = sys.modules.get("torch")
@@ -104,7 +105,7 @@ def library_of(array: Any) -> Any:
 
 
 def _is_traced(of_torch: Any) -> bool:
-    """Whether PyTorch records or transforms operators. It does not see heed's functions."""
+    """Whether PyTorch is recording or transforming operators, which would miss heed's functions."""
     if of_torch._get_tracing_state() or of_torch._functorch.peek_interpreter_stack():
         return True
     if not of_torch._len_torch_dispatch_stack():

@@ -1,4 +1,4 @@
-"""Attention without a softmax: a state of fixed size in the place of all keys."""
+"""Attention without a softmax: a state of fixed size replaces the keys."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _DEFAULTS = {
 
 
 def linear_attention(q: Any, k: Any, v: Any, **settings: Any) -> tuple[Any, Any]:
-    """``out_t = scale phi(q_t)^T S_t`` with a state ``S`` of [F, Dv]: ``(out, state)``.
+    """Returns ``(out, state)``: ``out_t = scale phi(q_t)^T S_t`` with a state ``S`` of [F, Dv].
 
     Parameters
     ----------
     q, k, v : [B, H, Tq, D], [B, G, T, D], [B, G, T, Dv], H a multiple of G
-    state : [B, G, F, Dv] before the first token; 0 by default. Passing the one that came back
-        continues the sequence
+    state : [B, G, F, Dv], the state before the first token; 0 by default. Pass the returned state
+        to continue the sequence
     rule : "sum" (Katharopoulos et al. 2020), "gated" (Yang et al. 2023), "delta" (Schlag et al.
         2021) or "gated_delta" (Yang et al. 2024)
     decay : logarithm of the gates' factor, [B, G, T, F] or [B, G, T, 1]
-    beta : of the delta rules, [B, G, T] or [B, 1, T]
+    beta : step size of the delta rules, [B, G, T] or [B, 1, T]
     features : phi: "identity", "elu_plus_one", "relu" or "random_exponential" (with ``projection``,
         [F, D], and ``feature_scale``, which multiplies q and k first)
     scale : 1 by default
-    causal : False: every query sees the last state
-    normalised : divides by the sum of the weights; the state then has one more column
+    causal : whether query t sees the state at t; otherwise every query sees the last state
+    normalised : whether to divide by the sum of the weights; the state then has one more column
     """
     return _taken(q, *_core.linear_attention(_settings(q, k, v, settings)))
 
@@ -45,8 +45,8 @@ def linear_attention(q: Any, k: Any, v: Any, **settings: Any) -> tuple[Any, Any]
 def linear_attention_backward(
     q: Any, k: Any, v: Any, dout: Any, *, dstate: Any = None, **settings: Any
 ) -> tuple[Any, Any, Any, Any]:
-    """``(dq, dk, dv, dstate)`` of the rule "sum", for cotangents of ``out`` and of the state that
-    came back."""
+    """Returns the gradients ``(dq, dk, dv, dstate)`` of the rule "sum", for the cotangents ``dout``
+    of the output and ``dstate`` of the returned state."""
     asked = _settings(q, k, v, settings)
     return _taken(q, *_core.linear_attention_backward(asked, dout, dstate))
 

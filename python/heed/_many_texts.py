@@ -1,4 +1,4 @@
-"""Many texts on many workers: what is lost is computed again."""
+"""Scores many texts on many workers; results of lost workers are computed again."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ._scored import Reference, Scored
 PLACE = ("stack", "layer", "head")
 Answer = tuple[list[tuple[str, int, int]], list[str], np.ndarray] | str
 
-_MOST_LOSSES = 2  # of workers that a text had for itself
+_MOST_LOSSES = 2  # lost workers, each with this text alone, after which a text is given up
 _MOST_REFUSALS = 5
 
 
 class Total(Protocol):
-    """What takes the answers."""
+    """Collects the answers."""
 
     def add(self, index: int, answer: Answer) -> None: ...
 
 
 def scored(model: Scored, text: str) -> Answer:
-    """The scores of every head on one text, or the reason why they are missing."""
+    """Returns the scores of every head on one text, or the reason for their absence."""
     try:
         table = model.session(text)._head_rows()
     except Exception as error:
@@ -42,7 +42,7 @@ def _model_of_worker(reference: Reference) -> Scored:
 
 
 def _score_batch(reference: Reference, texts: Sequence[str]) -> list[Answer]:
-    """What runs on a worker."""
+    """Scores a batch of texts; runs on a worker."""
     model = _model_of_worker(reference)
     return [scored(model, text) for text in texts]
 
@@ -50,8 +50,8 @@ def _score_batch(reference: Reference, texts: Sequence[str]) -> list[Answer]:
 class Work:
     """Hands batches to an executor until every text has its answer.
 
-    Where a worker is lost it is not known which text is to blame: each of those that were under way
-    is computed again alone, so that one that ends its workers takes no other along.
+    When a worker is lost, any text of the running batches may be the cause. Each of these texts is
+    then computed again alone, so a text that kills its worker does not affect other texts.
     """
 
     def __init__(
@@ -73,10 +73,10 @@ class Work:
             for begin in range(0, len(texts), batch)
         ][::-1]
         self._suspects: list[int] = []
-        self._losses = [0] * len(texts)  # while it was alone
+        self._losses = [0] * len(texts)  # workers lost while the text ran alone
         self._running: dict[Any, list[int]] = {}
-        self._alone = False  # what runs is a suspect
-        self._refused = 0  # times that an executor took nothing, one after the other
+        self._alone = False  # whether a suspect is running
+        self._refused = 0  # consecutive refusals of an executor
 
     def run(self) -> None:
         try:
@@ -103,7 +103,7 @@ class Work:
             self._batches.pop()
 
     def _handed(self, indices: list[int]) -> bool:
-        """False where the executor is broken: its workers or its connection are gone."""
+        """Submits texts; returns False if the executor is broken (workers or connection lost)."""
         texts = [self._texts[index] for index in indices]
         try:
             future = self._engine.submit(_score_batch, self._reference, texts)
@@ -155,7 +155,7 @@ class Work:
         self._owned = True
 
     def _give_up(self, error: BaseException) -> None:
-        """Keeps what was counted and leaves the rest out."""
+        """Keeps the answers so far and reports all other texts as failed."""
         missing = sorted(self._suspects + [index for each in self._batches for index in each])
         self._batches, self._suspects = [], []
         for index in missing:

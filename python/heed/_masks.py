@@ -1,4 +1,4 @@
-"""Masks: who may attend to whom. True means *may attend*."""
+"""Masks: which query may attend to which key. True means *may attend*."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["Mask", "band", "blocks", "causal", "custom", "edges", "keep", "prefi
 
 
 def causal() -> Mask:
-    """No key after the query's own position: ``band(-1, 0)``.
+    """Shows keys up to the query's own position; the same as ``band(-1, 0)``.
 
-    The last query stands where the last key does; with ``attention(..., q_offset=0)`` the first
-    ones stand together, as with PyTorch's ``is_causal``.
+    The last query has the position of the last key. With ``attention(..., q_offset=0)`` the first
+    query has the position of the first key, as with PyTorch's ``is_causal``.
     """
     return _remembered(_core.causal(), causal)
 
 
 def band(left: int, right: int) -> Mask:
-    """Keys from ``left`` before the query's own position to ``right`` behind it; -1 is open.
+    """Shows keys from ``left`` before the query's own position to ``right`` after it; -1 is open.
 
     ``band(255, 0)`` is a causal sliding window of 256 keys.
     """
@@ -34,7 +34,7 @@ def band(left: int, right: int) -> Mask:
 
 
 def prefix(lengths: Any) -> Mask:
-    """Keys at a position below ``lengths`` (one number, or one a batch), for every query.
+    """Shows keys at positions below ``lengths`` (one number, or one per sequence) to every query.
 
     ``causal() | prefix(n)`` is the mask of a prefix language model.
     """
@@ -42,38 +42,39 @@ def prefix(lengths: Any) -> Mask:
 
 
 def segments(query_ids: Any, key_ids: Any = None) -> Mask:
-    """Keys of the query's own document: ids are [T] or [B, T] of int32 or int64, or lists.
+    """Shows keys of the query's own document: ids are [T] or [B, T] of int32 or int64, or lists.
 
-    ``key_ids`` are those of the keys where they are not the same tokens as the queries.
+    ``key_ids`` are the ids of the keys, if the keys are other tokens than the queries.
     """
     mask = _core.segments(_ids(query_ids), _ids(key_ids))
     return _remembered(mask, segments, query_ids, key_ids)
 
 
 def keep(array: Any) -> Mask:
-    """Pairs that are true in an array of bool or uint8, which broadcasts to [B, H, Tq, Tk].
+    """Shows pairs that are true in an array of bool or uint8, which broadcasts to [B, H, Tq, Tk].
 
-    The array is not copied: what is written to it later changes the mask. A floating array is
-    refused, since values that are added are a ``bias``.
+    The array is not copied: writing to it later changes the mask. A floating array is refused:
+    numbers that are added to scores are a ``bias``.
     """
     return _remembered(_core.keep(array), keep, array)
 
 
 def blocks(layout: Any, rows: int = 64, keys: int = 64) -> Mask:
-    """Pairs whose block is true in ``layout``, [..., ceil(Tq / rows), ceil(Tk / keys)] of bool."""
+    """Shows pairs in blocks of ``rows`` by ``keys`` that are true in ``layout``, an array of bool
+    [..., ceil(Tq / rows), ceil(Tk / keys)]."""
     rows, keys = whole("blocks", "rows", rows), whole("blocks", "keys", keys)
     return _remembered(_core.blocks(layout, rows, keys), blocks, layout, rows, keys)
 
 
 def edges(row_starts: Any, columns: Any) -> Mask:
-    """The edges of a graph in compressed sparse rows: query i sees
-    ``columns[row_starts[i]:row_starts[i + 1]]``, which rise. Both int32 or int64."""
+    """Shows pairs along the edges of a graph in compressed sparse rows: query i sees
+    ``columns[row_starts[i]:row_starts[i + 1]]``, in ascending order. Both are int32 or int64."""
     mask = _core.edges(_ids(row_starts), _ids(columns))
     return _remembered(mask, edges, row_starts, columns)
 
 
 def _ids(given: Any) -> Any:
-    """Lists as arrays; anything but a list of whole numbers is passed on, and rejected by its name."""
+    """Returns lists as arrays. Other values pass unchanged; the C++ side refuses them by name."""
     if not isinstance(given, (list, tuple)):
         return given
     try:
@@ -83,10 +84,10 @@ def _ids(given: Any) -> Any:
 
 
 def custom(function: Callable[..., Any], name: str = "custom") -> Mask:
-    """Pairs where ``function(batch, head, queries, keys)`` is true.
+    """Shows pairs where ``function(batch, head, queries, keys)`` is true.
 
-    It gets two numbers and two integer arrays, [n, 1] and [1, m], and returns what broadcasts to
-    [n, m]; a tile has at most 64 by 64 pairs. It is called from several threads, one at a time.
+    The function gets two numbers and two integer arrays, [n, 1] and [1, m]; n and m are at most 64.
+    It returns booleans that broadcast to [n, m]. It is called from several threads, one at a time.
 
     >>> import heed
     >>> heed.custom(lambda batch, head, queries, keys: keys % 2 == 0, name="even keys")
@@ -102,7 +103,7 @@ def custom(function: Callable[..., Any], name: str = "custom") -> Mask:
         rows = np.arange(row_begin, row_end)[:, None]
         keys = np.arange(key_begin, key_end)[None, :]
         seen = np.asarray(function(b, h, rows, keys))
-        if seen.dtype.kind not in "biu":  # what forgot to return gives an object, None
+        if seen.dtype.kind not in "biu":  # a function without a return gives None, an object
             raise made(
                 WrongType, op="custom", argument=f"the result of {name}",
                 found=f"of type {seen.dtype}", expected="bool, true where a pair is seen",
@@ -113,6 +114,6 @@ def custom(function: Callable[..., Any], name: str = "custom") -> Mask:
 
 
 def _remembered(mask: Mask, function: Callable[..., Mask], *arguments: Any) -> Mask:
-    """The mask, which pickle makes again by calling the function."""
+    """Returns the mask, after storing the call with which pickle makes it again."""
     mask._made = function, arguments
     return mask

@@ -1,4 +1,4 @@
-"""Models: found and loaded as the program does, then looked at and written with."""
+"""Finds and loads models like the program, reads texts with them and generates text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
 
 def _built_in_models() -> Path:
-    """Beside an installed package; else in the build tree."""
+    """Returns the folder of built-in models: of the installed package, else of the build tree."""
     root = Path(_core.__file__).resolve().parent.parent
     places = [root / "heed_program/share/heed/models", root / "share/heed/models"]
     return next((place for place in places if place.is_dir()), places[0])
@@ -35,7 +35,8 @@ _core.set_built_in_models(str(_built_in_models()))
 
 @dataclass(frozen=True)
 class StackInfo:
-    """The attentions of one name: "self", or "encoder", "decoder" and "cross"."""
+    """The shape of a stack, the attention layers of one kind: "self", or "encoder", "decoder" and
+    "cross"."""
 
     name: str
     layers: int
@@ -46,7 +47,11 @@ class StackInfo:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """A model's shape. ``layers``, ``heads``, ``kv_heads``, ``causal`` are of its first stack."""
+    """A model's shape. ``layers``, ``heads``, ``kv_heads`` and ``causal`` describe its first stack.
+
+    ``kv_heads`` is the number of key/value heads, ``width`` the size of the residual stream,
+    ``head_dim`` the head size, and ``vocabulary`` the number of tokens.
+    """
 
     family: str
     title: str
@@ -61,7 +66,7 @@ class ModelInfo:
     parameters: int
     causal: bool
     writes: bool
-    """Whether it predicts next tokens: a decoder, alone or behind an encoder."""
+    """Whether it predicts next tokens: it is a decoder or an encoder-decoder."""
     reads_source: bool
     """Whether it is an encoder-decoder."""
     stacks: tuple[StackInfo, ...]
@@ -69,7 +74,8 @@ class ModelInfo:
 
 @dataclass(frozen=True)
 class FoundModel:
-    """A model that ``load`` finds by its name, or by its folder where another has the name."""
+    """A model that ``load`` finds by its name. ``by_name`` is False if an earlier model has the
+    same name: load it by its folder. ``about`` is the first paragraph of its card."""
 
     name: str
     folder: Path
@@ -79,7 +85,7 @@ class FoundModel:
 
 
 class Model:
-    """A model that is loaded (:func:`heed.load`). It may be used from several threads at once."""
+    """A loaded model (:func:`heed.load`). It may be used from several threads at once."""
 
     def __init__(self, core: _core.Model, dtype: str | None, stream: bool | None = None):
         self._core = core
@@ -114,19 +120,19 @@ class Model:
 
     @cached_property
     def tokenizer(self) -> Tokenizer | None:
-        """The tokenizer of the text that the model reads; None where its folder has none."""
+        """The tokenizer of the text that the model reads; None if its folder has none."""
         return Tokenizer(self._core) if self._core.has_tokenizer else None
 
     @cached_property
     def target_tokenizer(self) -> Tokenizer | None:
-        """The tokenizer of the text that the model writes."""
+        """The tokenizer of the text that the model writes; None if its folder has none."""
         return Tokenizer(self._core, target=True) if self._core.has_tokenizer else None
 
     def logits(self, ids: Any, source: Any = None) -> np.ndarray:
-        """The logits behind each token, [T, vocabulary] float32.
+        """Returns the logits after each token, [T, vocabulary] float32.
 
-        ``ids`` are token ids; of an encoder-decoder those that it writes, and ``source`` those that
-        it reads.
+        ``ids`` are token ids. For an encoder-decoder they are the ids that it writes, and
+        ``source`` are the ids that it reads.
         """
         return np.asarray(self._core.logits(ids, source))
 
@@ -144,57 +150,58 @@ class Model:
         keep_layers: Iterable[int] | None = None,
         keep: str = "float32",
     ) -> Session:
-        """Reads a text and keeps what every attention weight follows from.
+        """Reads a text and returns a :class:`Session`, from which any attention weight can be
+        computed.
 
         Parameters
         ----------
-        text : what is read; of an encoder-decoder the source
-        pair : a second text that an encoder reads beside it
-        target : what an encoder-decoder writes (with ``ids``, as ids); without one, what it writes
-            by itself
-        ids : token ids in the place of a text
-        cut : of a text with more tokens than the model has positions, read the "first" or the
-            "last" ones
-        logits : keep the logits of every position even of a long text
-        hidden : keep the states behind the last norm
-        edits : what the pass does otherwise, a list of what ``heed.edits`` makes
-        keep_layers : keep the attention of these layers alone, ``range(8, 13)``; the others are
-            run and not kept, and asking for one raises LookupError
+        text : the text to read; for an encoder-decoder the source
+        pair : a second text, for an encoder
+        target : the text that an encoder-decoder writes (ids, if ``ids`` is given); without it, the
+            model writes one itself
+        ids : token ids instead of a text
+        cut : if the text has more tokens than the model has positions, read its "first" or its
+            "last" tokens
+        logits : keep the logits of every position, even for a long text
+        hidden : keep the states after the last norm
+        edits : changes of attention during the pass, a list made by ``heed.edits``
+        keep_layers : keep the attention of these layers only, ``range(8, 13)``. The others are run
+            but not kept, and asking for one raises LookupError
         keep : the type in which queries, keys and values are kept: "float16" takes half of the
             memory and changes weights a little (:attr:`Session.score_error`)
 
         Raises
         ------
         ValueError
-            where the text has more tokens than the model has positions, or the model is not of the
-            kind that reads a pair or writes a target; where an edit cannot apply
+            if the text has more tokens than the model has positions, if the model does not read a
+            pair or write a target, or if an edit cannot apply
         RuntimeError
-            where memory does not suffice, before it is taken: it names what would fit
+            if there is not enough memory; raised before the pass, and names what would fit
         """
         kept = Kept.checked(logits, hidden, keep_layers, keep)
         return open_session(self, text, pair, target, ids, cut, kept, edits)
 
     def chat_text(self, messages: list[dict[str, Any]], *, add_generation_prompt: bool = True,
                   template: str | None = None, **variables: Any) -> str:  # fmt: skip
-        """The text that the model's chat template makes of messages.
+        """Returns the text that the model's chat template makes of messages.
 
-        Its special tokens are a part of it, so encode it with ``special=False``. :meth:`generate`
+        The text contains its special tokens, so encode it with ``special=False``. :meth:`generate`
         takes the messages themselves.
 
         Parameters
         ----------
         messages : the conversation, [{"role": "user", "content": "Why?"}]
         add_generation_prompt : whether the beginning of the answer is added
-        template : a Jinja template in place of the model's own
-        variables : what else the template reads: tools=, enable_thinking=
+        template : a Jinja template instead of the model's own
+        variables : further variables of the template: tools=, enable_thinking=
 
         Raises
         ------
         FileNotFoundError
-            where the model has no template: it names what was sought
+            if the model has no template; names the files that were looked for
         ValueError
-            where the template refuses the messages, or asks for what heed does not have: it names
-            file and line
+            if the template refuses the messages, or uses something that heed does not support;
+            names file and line
         """
         given = {
             "messages": messages, "add_generation_prompt": add_generation_prompt, **variables
@@ -202,31 +209,32 @@ class Model:
         return self._core.chat_text(json.dumps(given), template or "")
 
     def generate(self, prompt: Any, **settings: Any) -> Generation:
-        """Continues a prompt, or answers it where the model is an encoder-decoder: an iterator of
-        tokens. Leaving the loop ends the work.
+        """Continues a prompt, token by token; an encoder-decoder reads the prompt and writes an
+        answer. Leaving the loop ends the work.
 
-        What is not given here is as the folder's ``generation_config.json`` says (beams, sampling,
-        penalties, stop texts, forced and suppressed tokens), else the default. A setting that
-        chooses tokens (temperature to min_p, seed), or ``beams``, takes the place of the file's
-        choice between searching and sampling. A warning names keys that heed does not follow.
+        Settings that are not given here come from the folder's ``generation_config.json`` (beams,
+        sampling, penalties, stop texts, forced and suppressed tokens), else they have the defaults
+        below. A setting of sampling (temperature to min_p, seed) or ``beams`` overrides the file's
+        choice between search and sampling. A warning names keys that heed does not follow.
 
         Parameters
         ----------
         prompt : a text, token ids, or a chat ([{"role": "user", "content": "Why?"}], which the
-            model's template writes); or a list of them, which are written side by side
-        n : 200; tokens at most, of each prompt
-        temperature : 0.8; 0 takes the likeliest token each time
-        top_k, top_p, min_p : only the most probable tokens, as many (at least 1), or with so much
-            of the probability together, or with at least that share of the likeliest one's; None
-            is all of them, unless the file says otherwise
-        repetition_penalty : 1; above it tokens that occurred become less probable
-        no_repeat_ngram : 0; above it no sequence of so many tokens comes twice
+            model's chat template turns into a text); or a list of them, continued side by side
+        n : 200; the largest number of tokens for each prompt
+        temperature : 0.8; 0 takes the most probable token each time
+        top_k, top_p, min_p : sample only from the ``top_k`` most probable tokens (at least 1), from
+            the most probable ones that together have probability ``top_p``, or from those with at
+            least ``min_p`` times the largest probability; None: no such limit, unless the file
+            has one
+        repetition_penalty : 1; above 1, tokens that occurred become less probable
+        no_repeat_ngram : 0; above 0, no sequence of this many tokens occurs twice
         seed : 0; the same seed gives the same text, whatever else is in the list
-        stop : a text, or several, before which to end
-        stop_at_end : True; False treats the end token as any other
-        beams : a search for the most probable text with as many side by side (1: the likeliest
-            token each time), with ``length_penalty`` (1) and ``early_stopping`` (False, True or
-            "never")
+        stop : a text, or several; generation ends before it
+        stop_at_end : True; False treats the end token like any other
+        beams : search for the most probable text with this many texts side by side (1: the most
+            probable token each time), with ``length_penalty`` (1) and ``early_stopping`` (False,
+            True or "never")
         cache_dtype : "float32"; the type in which keys and values are kept: "float16", "bfloat16",
             "int8"
 
@@ -256,19 +264,20 @@ def load(name: str | Path | None = None, *, dtype: str | None = "float32",
 
     Parameters
     ----------
-    name : a folder, a GGUF file, or a name that is looked for in $HEED_MODELS, ./models, the
-        stores of Hugging Face, Ollama, LM Studio and llama.cpp and among the built-in models;
-        None is the built-in model
-    dtype : in which type weights are held: "float32", "float16", "bfloat16", or None for the file's
+    name : a folder, a GGUF file, or a name that is looked up in $HEED_MODELS, ./models, the stores
+        of Hugging Face, Ollama, LM Studio and llama.cpp, and among the built-in models; None is the
+        built-in model
+    dtype : the type in which weights are held: "float32", "float16", "bfloat16", or None for the
+        file's type
     stream : leave weights in the file and read each matrix when it is needed, which takes little
-        memory and more time; None: where weights do not fit into memory
+        memory and more time; None: only if the weights do not fit into memory
 
     Raises
     ------
     LookupError
-        where nothing has the name: it says what there is
+        if no model has the name; lists the known ones
     ValueError, OSError
-        where the folder is not a model's, or cannot be read: it names file and tensor
+        if the folder is not a model's, or cannot be read; names file and tensor
     """
     if not isinstance(name, (str, PathLike, type(None))):
         raise made(WrongType, op="load", argument="name", found=kind_of(name),
@@ -287,7 +296,7 @@ def _load_again(folder: str, dtype: str | None, stream: bool | None = None) -> M
 
 
 def models() -> list[FoundModel]:
-    """The models that ``load`` finds by name, in the order in which it looks."""
+    """Lists the models that ``load`` finds by name, in the order in which it looks."""
     return [
         FoundModel(name, Path(folder), built_in, by_name, about)
         for name, folder, built_in, by_name, about in _core.list_models()
@@ -301,10 +310,11 @@ def _loaded(folder: str) -> Model:
 
 def look(text: str | None = None, *, model: Model | str | Path | None = None,
          **settings: Any) -> Session:  # fmt: skip
-    """Who attends to whom in a text: :meth:`Model.look` of a built-in model, or of another.
+    """Reads a text with a built-in model, or with ``model``, and shows who attends to whom: calls
+    :meth:`Model.look` and returns its :class:`Session`.
 
-    Without ``model`` a ``pair``, or a text with a gap (``[MASK]``), is read by the built-in encoder
-    and a ``target`` by the built-in translator, where these came with heed.
+    Without ``model`` the built-in encoder reads a ``pair`` or a text with a gap (``[MASK]``), and
+    the built-in translator a ``target``, if these models are installed.
 
     >>> session = heed.look("The cat sat on the mat because it was tired.")
     >>> session.weights.shape

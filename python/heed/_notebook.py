@@ -1,11 +1,11 @@
 """The display of a session in a notebook.
 
-The output of a cell is html that holds the page as a file in a frame, so that a notebook which
-nobody runs shows it: one that is opened without a kernel, a page of documentation. Where a kernel
-runs and anywidget is installed, a widget without a view of its own puts the live page in its place.
-(Where an output has a widget's view and html, JupyterLab takes the view, and without a kernel it
-shows an error and not the html.) A notebook that is not trusted shows neither frame nor live page.
-It shows the table, which the script of the output closes where it may run.
+The output of a cell is HTML with the saved page in a frame, so that it is also shown without a
+kernel and in documentation made from the notebook. If a kernel runs and anywidget is installed, a
+widget without a view of its own replaces the saved page by the live one. (If an output has both a
+widget's view and HTML, JupyterLab takes the view, and without a kernel shows an error instead of
+the HTML.) A notebook that is not trusted shows neither: it shows the table. Where scripts may run,
+the output's script closes the table.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ._session import Session
 
 _FRAME_HEIGHT = 780  # pixels
-_SAVED_BYTES = 1 << 20  # of Q, K and lse: a notebook holds many outputs
+_SAVED_BYTES = 1 << 20  # of Q, K and lse per output: a notebook has many outputs
 _UNTRUSTED = (
     "This notebook is not trusted: it shows this table, and not the page. To trust it, choose "
     "Trust Notebook in the command palette or the menu File, run the cell again, or type "
@@ -32,7 +32,7 @@ _UNTRUSTED = (
 
 
 def shown_in_a_notebook(session: Session) -> dict[str, str]:
-    """What IPython asks for, by the type of its content."""
+    """Returns the output of a cell by MIME type, as IPython asks for it."""
     text = repr(session)
     try:
         page = page_of(session) if _is_live() else None
@@ -42,7 +42,7 @@ def shown_in_a_notebook(session: Session) -> dict[str, str]:
 
 
 def page_of(session: Session) -> Page:
-    """The widget of a session, which all its views share."""
+    """Returns the session's widget, which all its views share."""
     if importlib.util.find_spec("anywidget") is None:
         raise made(Unsupported, op="widget", found="anywidget is not installed",
                    hint="pip install anywidget; without it a notebook shows the saved page")  # fmt: skip
@@ -59,8 +59,8 @@ def _is_live() -> bool:
 
 
 def saved_in_a_frame(session: Session, text: str, page: Page | None = None) -> str:
-    """The page in a frame, where the live one finds its place, and the table for readers that show
-    no frames; the table alone where there can be no page."""
+    """Returns HTML with the page in a frame, which the live page may replace, and the table for
+    viewers that show no frames; the table alone if no page is possible."""
     try:
         answers = page.answers if page else _core.PageAnswers(session._core)
         document = answers.html(_SAVED_BYTES, session._address)
@@ -72,7 +72,7 @@ def saved_in_a_frame(session: Session, text: str, page: Page | None = None) -> s
             f'style="width: 100%; height: {_FRAME_HEIGHT}px; border: 0" title="heed"></iframe>'
             f"<details open data-heed-table><summary>as text</summary><p>{_UNTRUSTED}</p>"
             f"<pre>{html.escape(text)}</pre></details>"
-            # The frame is an origin of its own: it asks this script whether it is light or dark.
+            # The frame is another origin: it asks this script for the light or dark theme.
             f"<script>{_core.page_file('/frames.js')}</script>"
         )
     place = f' data-heed-page="{page.page}"' if page else ""
@@ -80,5 +80,6 @@ def saved_in_a_frame(session: Session, text: str, page: Page | None = None) -> s
 
 
 def _quoted(document: str) -> str:
-    """As an attribute between single quotes: the many double ones of its JSON stay as they are."""
+    """Escapes a document for an attribute in single quotes: its many double quotes stay as they
+    are."""
     return document.replace("&", "&amp;").replace("'", "&#39;")

@@ -1,4 +1,4 @@
-"""The live page of a session as a widget: it answers what the page asks, by messages."""
+"""The live page of a session as a widget, which answers the page's requests by messages."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
     from ._session import Session
 
-_WORKERS = 4  # answers that are computed at once; each may use every thread of heed
-_KEPT = 8  # sessions that live on because they are shown, whoever else has forgotten them
+_WORKERS = 4  # answers computed at once; each may use every thread of heed
+_KEPT = 8  # sessions kept alive because their page was used last
 _STOPPED = "The session of this page was let go. Run the cell again to see the live page."
 
 
 class Page(anywidget.AnyWidget):
-    """The page of a session, live: :meth:`heed.Session.widget` gives it.
+    """The live page of a session (:meth:`heed.Session.widget`).
 
-    Every view of it has a selection of its own. ``address`` is what was shown last, such as
+    Each view has its own selection. ``address`` is the view shown last, such as
     ``"#look/L2.H4/i=17"``; setting it moves all views there. An address that the session does not
     have is an error.
     """
@@ -37,12 +37,12 @@ class Page(anywidget.AnyWidget):
     _esm = _core.page_file("/notebook.js")
     _css = _core.page_file("/app.css")
     address = traitlets.Unicode("").tag(sync=True)
-    page = traitlets.Unicode("").tag(sync=True)  # by which outputs name it
+    page = traitlets.Unicode("").tag(sync=True)  # the name by which outputs refer to it
 
     def __init__(self, session: Session):
         self.answers = _core.PageAnswers(session._core)
         self._answering: dict[str, _Answering] = {}
-        # On a thread: closing waits for answers, and any of them may be what collects the session.
+        # On a thread: closing waits for answers, and one of them may have collected the session.
         self._session = weakref.ref(session, lambda _: _run_alone(self.close))
         super().__init__(page=uuid.uuid4().hex)
         self.on_msg(self._hear)
@@ -53,18 +53,18 @@ class Page(anywidget.AnyWidget):
     @traitlets.validate("address")
     def _checked(self, proposal: Any) -> str:
         address, session = proposal["value"], self._session()
-        is_pages_own = "address" in self._property_lock  # it says where it is
+        is_pages_own = "address" in self._property_lock  # set by the page itself
         if address and session is not None and not is_pages_own:
             _core.check_address(session._core, address)
         return address
 
     @property
     def session(self) -> Session | None:
-        """None once it is gone."""
+        """The session; None once it was collected."""
         return self._session()
 
     def close(self) -> None:
-        """Ends the page; a view that is still shown says so."""
+        """Ends the page; views that are still shown say so."""
         if self not in _open:
             return
         _open.discard(self)
@@ -80,12 +80,12 @@ class Page(anywidget.AnyWidget):
             self.send(message, buffers)
 
     def forget(self, name: str) -> None:
-        """The request with this name has been answered."""
+        """Removes the request with this name, which has been answered."""
         self._answering.pop(name, None)
 
     def _hear(self, _: Any, message: dict[str, Any], buffers: list[Any]) -> None:
-        """A message of the page: {"ask": name, "method", "path"}, with a body as its buffer, or
-        {"cancel": name}."""
+        """Handles a message of the page: {"ask": name, "method", "path"}, with a body as its
+        buffer, or {"cancel": name}."""
         if "cancel" in message and message["cancel"] in self._answering:
             self._answering[message["cancel"]].asking.cancel()
         if "ask" not in message:
@@ -98,8 +98,8 @@ class Page(anywidget.AnyWidget):
 
 
 class _Answering:
-    """One request on its way. Its answer goes out in messages {"to": name, "status", "type"}, with
-    what there is of the body as buffers; the last has {"end": whether the answer is whole}."""
+    """One request that is being answered. The answer is sent in messages {"to": name, "status",
+    "type"} with parts of the body as buffers; the last has {"end": whether it is complete}."""
 
     def __init__(self, page: Page, name: str, asked: tuple[str, str, bytes]):
         self._page = page
@@ -109,7 +109,7 @@ class _Answering:
         self._pieces: list[bytes] = []
         self._is_untold = True
         self.asking = _core.Asking()
-        # A stream lasts as long as the work that it reports.
+        # An event stream lasts as long as the work that it reports.
         self.is_stream = "/events" in asked[1]
 
     def __call__(self) -> None:
@@ -142,7 +142,7 @@ class _Answering:
 
 
 class _Workers:
-    """Threads that answer; they end with the process."""
+    """Threads that compute answers; they end with the process."""
 
     def __init__(self) -> None:
         self._tasks: SimpleQueue[Callable[[], None]] = SimpleQueue()
@@ -171,7 +171,7 @@ _shown: OrderedDict[Page, Session] = OrderedDict()
 
 
 def page_of(session: Session) -> Page:
-    """The one page of a session."""
+    """Returns the session's page; makes it if there is none."""
     page = session.__dict__.get("_page")
     if page is None or page not in _open:
         page = session.__dict__["_page"] = Page(session)
@@ -180,7 +180,7 @@ def page_of(session: Session) -> Page:
 
 
 def _keep(page: Page) -> None:
-    """The sessions whose pages were used last live on, as long as there are few of them."""
+    """Keeps the session of a page that was used alive, and releases the one used longest ago."""
     session = page.session
     if session is None:
         return
@@ -192,6 +192,6 @@ def _keep(page: Page) -> None:
 
 @atexit.register
 def _end() -> None:
-    """Before the interpreter ends: threads that came back to Python afterwards would be lost."""
+    """Closes all pages before the interpreter ends, so that no thread returns to Python later."""
     for page in list(_open):
         page.answers.close()

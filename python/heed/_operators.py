@@ -1,4 +1,4 @@
-"""The operators beside attention, each with its gradient where it has one."""
+"""The operators besides attention, with their gradients."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ def rope(
     cosines: Any = None,
     sines: Any = None,
 ) -> Any:
-    """Rotary position embedding of ``x`` [B, H, T, D] (Su et al. 2021).
+    """Rotary position embedding of ``x`` [B, H, T, D] (Su et al. 2021); returns the same shape.
 
-    Pair n of a row at position p turns by ``p base^(-2 n / R)``. ``rotary_dim`` is R, the elements
-    that turn (0: all D); ``pairs`` is "halves" (n and n + R/2, as Llama has it) or "neighbours"
-    (2 n and 2 n + 1). Token t stands at ``offset + t``, or at ``positions[b, t]`` (int32 or int64).
-    ``cosines`` and ``sines``, [P, R/2] by position or [B, T, R/2], take the place of ``base``.
+    Pair n of a row at position p is rotated by ``p base^(-2 n / R)``. ``rotary_dim`` is R, the
+    number of rotated elements (0: all D). ``pairs`` is "halves" (n and n + R/2, as in Llama) or
+    "neighbours" (2 n and 2 n + 1). Token t is at position ``offset + t``, or ``positions[b, t]``
+    (int32 or int64). ``cosines`` and ``sines``, [P, R/2] by position or [B, T, R/2], replace
+    ``base``.
     """
     return _taken(
         x, _core.rope(x, rotary_dim, pairs, base, offset, positions, cosines, sines, None)
@@ -51,7 +52,7 @@ def rope_backward(
     cosines: Any = None,
     sines: Any = None,
 ) -> Any:
-    """The gradient of ``rope`` by ``x`` for the cotangent ``dy``: the inverse rotation."""
+    """Returns dx, the gradient of ``rope`` for the cotangent ``dy``: the inverse rotation."""
     return _taken(x, _core.rope(x, rotary_dim, pairs, base, offset, positions, cosines, sines, dy))
 
 
@@ -62,7 +63,7 @@ def layer_norm(x: Any, weight: Any, bias: Any, epsilon: float = 1e-5) -> Any:
 
 
 def layer_norm_backward(x: Any, weight: Any, bias: Any, dy: Any, epsilon: float = 1e-5) -> Any:
-    """``(dx, dweight, dbias)``; those of 16-bit weights are float32."""
+    """Returns ``(dx, dweight, dbias)``; gradients of 16-bit weights are float32."""
     return _taken(x, *_core.layer_norm_backward(x, weight, bias, epsilon, dy))
 
 
@@ -73,7 +74,7 @@ def rms_norm(x: Any, weight: Any, epsilon: float = 1e-5) -> Any:
 
 
 def rms_norm_backward(x: Any, weight: Any, dy: Any, epsilon: float = 1e-5) -> Any:
-    """``(dx, dweight)``; that of 16-bit weights is float32."""
+    """Returns ``(dx, dweight)``; the gradient of 16-bit weights is float32."""
     return _taken(x, *_core.rms_norm_backward(x, weight, epsilon, dy))
 
 
@@ -83,7 +84,7 @@ def softmax(x: Any, axis: int = -1) -> Any:
 
 
 def softmax_backward(y: Any, dy: Any, axis: int = -1) -> Any:
-    """``y (dy - sum(y dy))`` for ``y = softmax(x)``."""
+    """Returns dx, ``y (dy - sum(y dy))``, for ``y = softmax(x)``."""
     return _taken(y, _core.softmax_backward(y, dy, axis))
 
 
@@ -97,11 +98,11 @@ def merge(
     lse_low_b: Any = None,
     sink: Any = None,
 ) -> Any:
-    """Attention over the keys of two parts: ``(out, lse, lse_low)``.
+    """Joins attention over two parts of the keys; returns ``(out, lse, lse_low)``.
 
     Each part is attention of the same queries over some of the keys, without a sink; ``sink`` is
-    added once. Where positions matter, give each part the whole's ``q_offset`` and its own
-    ``key_offset``.
+    added once. If positions matter (bands, ALiBi, dropout), compute each part with the whole's
+    ``q_offset`` and its own ``key_offset``.
     """
     a, b = (out_a, lse_a, lse_low_a), (out_b, lse_b, lse_low_b)
     return _taken(out_a, *_core.merge(a, b, sink))
@@ -120,23 +121,23 @@ def merge_backward(
     lse_low_b: Any = None,
     sink: Any = None,
 ) -> Any:
-    """``(dout_a, dlse_a, dout_b, dlse_b, dsink)`` for cotangents of ``merged``, what ``merge``
-    gave.
+    """Returns ``(dout_a, dlse_a, dout_b, dlse_b, dsink)`` for cotangents of the result of
+    ``merge``, which is passed as ``merged``.
 
-    Those of a part are what ``Seen.backward`` of that part takes.
+    ``Seen.backward`` of a part takes its two cotangents.
     """
     a, b = (out_a, lse_a, lse_low_a), (out_b, lse_b, lse_low_b)
     return _taken(out_a, *_core.merge_backward(a, b, sink, tuple(merged), (dout, dlse)))
 
 
 def quantise(x: Any) -> Any:
-    """``(values, scales)``: int8 with one float32 scale for each 32 consecutive elements of a row,
-    which ``attention`` takes as ``k`` and ``k_scales``, ``v`` and ``v_scales``."""
+    """Returns ``(values, scales)``: int8 with one float32 scale per 32 consecutive elements of a
+    row. ``attention`` takes them as ``k`` and ``k_scales``, or ``v`` and ``v_scales``."""
     return _taken(x, *_core.quantise(x))
 
 
 def dequantise(values: Any, scales: Any) -> Any:
-    """``value * scale`` in float32: what attention reads of int8."""
+    """Returns ``value * scale`` in float32, the numbers with which attention over int8 computes."""
     return _taken(values, _core.dequantise(values, scales))
 
 
@@ -152,12 +153,12 @@ def message_passing(x: Any, row_starts: Any, columns: Any, *, scale: Any = None)
 def message_passing_backward(
     x: Any, row_starts: Any, columns: Any, dy: Any, *, scale: Any = None
 ) -> Any:
-    """The gradient by ``x``, as query, as key and as value together."""
+    """Returns dx, the gradient of ``x`` as query, key and value together."""
     return _taken(x, _core.message_passing(x, row_starts, columns, scale, dy))
 
 
 def random_projection(features: int, width: int, seed: int, dtype: Any = np.float32) -> np.ndarray:
-    """Normal rows [features, width], orthogonal within each block of ``width``, for
-    ``linear_attention(features="random_exponential", projection=...)``."""
+    """Returns normally distributed rows [features, width], orthogonal within each block of
+    ``width`` rows, for ``linear_attention(features="random_exponential", projection=...)``."""
     double = np.dtype(dtype) == np.float64
     return np.asarray(_core.random_projection(features, width, seed, double))

@@ -1,4 +1,4 @@
-"""`patching`: what the output of each head of one run changes in another."""
+"""`patching`: puts the output of each head of one run into another run."""
 
 from __future__ import annotations
 
@@ -18,22 +18,25 @@ def patching(
     layers: Iterable[int] | None = None, stack: str | None = None,
     progress: Callable[[int, int], None] | None = None, **others: Any,
 ) -> Any:  # fmt: skip
-    """Activation patching: runs ``corrupted`` once for each head, with that head's output of the
+    """Activation patching: runs ``corrupted`` once for each head, with that head's output from the
     run on ``clean``.
 
     Parameters
     ----------
-    model : a model of ``heed.load``, or of transformers, for which
-        ``heed.transformers.patching`` says what the rest is
-    clean, corrupted : texts of as many tokens, or sessions of them
-    metric : a number of a session, such as a difference of two of its ``logits[-1]``
+    model : a model of ``heed.load``; or one of transformers, for which
+        ``heed.transformers.patching`` describes the other arguments
+    clean, corrupted : texts with equally many tokens, or sessions of them
+    metric : a function of a session that returns a number, such as a difference of two of its
+        ``logits[-1]``
+    layers, stack : the layers to patch (default: all), and their stack
     progress : called as ``progress(done, of)``
 
     Returns
     -------
-    A row a head (a pandas.DataFrame where pandas is there, else a small table): ``layer``,
-    ``head``, the ``metric`` and the ``effect``, which is 0 where the metric is as in ``corrupted``
-    and 1 where it is as in ``clean``. The largest effects come first.
+    A table with one row per head (a pandas.DataFrame where pandas is installed, else a
+    :class:`heed.Table`): ``layer``, ``head``, the ``metric`` and the ``effect``. The effect is 0 if
+    the metric is as in ``corrupted`` and 1 if it is as in ``clean``. The largest effects come
+    first.
     """
     if not isinstance(model, Model):
         from .transformers import patching as of_transformers
@@ -73,7 +76,8 @@ class Ends(NamedTuple):
         self, heads: list[tuple[int, int]], patched: Callable[[int, int], Any],
         progress: Callable[[int, int], None] | None,
     ) -> Any:  # fmt: skip
-        """One row per (layer, head), with the metric of the patched run, the largest effects first."""
+        """Returns one row per (layer, head) with the metric of its patched run, the largest effects
+        first."""
         rows = []
         for done, (layer, head) in enumerate(heads, 1):
             found = float(patched(layer, head))

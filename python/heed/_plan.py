@@ -11,16 +11,19 @@ class Plan:
 
     kernel: str
     refusals: tuple[tuple[str, str], ...]
-    """The kernels before it in the list, and why each does not serve the problem."""
+    """The kernels before it in the list, and why each does not support the problem."""
     mask: str
     alignment: str
-    """Where query 0 stands: "bottom-right", "top-left" or "given"."""
+    """How queries and keys are aligned: "bottom-right" (the last query at the last key's position),
+    "top-left" (query 0 at key 0's) or "given"."""
     allowed_pairs: int
-    """Pairs of a query and a key that the mask allows, over batch and heads."""
+    """The number of pairs of a query and a key that the mask allows, over batch and heads."""
     flop: float
+    """Floating-point operations of the call."""
     bytes: float
-    """q, k and v read once, the output and its log-sum-exp written once."""
+    """Bytes of q, k and v read once, and of the output and its log-sum-exp written once."""
     workspace_bytes: int
+    """Bytes that the call allocates besides its results."""
 
     def __str__(self) -> str:
         lines = [f"kernel     {self.kernel}"]

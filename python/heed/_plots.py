@@ -15,10 +15,10 @@ from .errors import NotFound, OutOfRange, Unsupported, made
 if TYPE_CHECKING:
     from ._session import Session
 
-_NAMED = 64  # tokens that an axis names
-_CELLS = 1024  # of a longer text a cell is the largest weight of several
-_NUMBERED = 16  # heads of a layer up to which cells have their numbers
-_CALLED = 5  # largest weights that a long row names
+_NAMED = 64  # most tokens for which an axis has labels
+_CELLS = 1024  # most cells per side; in a longer text a cell is the largest weight of several
+_NUMBERED = 16  # most layers or heads for which cells show their numbers
+_CALLED = 5  # largest weights that a long row labels
 _COLOURS = "cividis"
 
 
@@ -26,7 +26,7 @@ def plot(
     session: Session, layer: int | None, head: int | None, ax: Any, stack: str | None,
     settings: dict[str, Any],
 ) -> Any:  # fmt: skip
-    """As :meth:`Session.plot` says."""
+    """Implements :meth:`Session.plot`."""
     place = _place(session, layer, head, stack)
     of = session.stack(stack)
     ax = _axes(ax, _inches(of.keys), 0.85 * _inches(of.queries))
@@ -44,7 +44,7 @@ def plot(
 def plot_heads(
     session: Session, score: str, ax: Any, stack: str | None, settings: dict[str, Any]
 ) -> Any:
-    """As :meth:`Session.plot_heads` says."""
+    """Implements :meth:`Session.plot_heads`."""
     of = session.stack(stack)
     rows = [row for row in session._head_rows() if row["stack"] == of.name]
     if score not in rows[0] or score in ("stack", "layer", "head"):
@@ -70,7 +70,7 @@ def plot_row(
     session: Session, who: Who, layer: int | None, head: int | None, ax: Any, stack: str | None,
     settings: dict[str, Any],
 ) -> Any:  # fmt: skip
-    """As :meth:`Session.plot_row` says."""
+    """Implements :meth:`Session.plot_row`."""
     of = session.stack(stack)
     query = session.find(who, stack=stack, argument="who")[-1]
     place = _place(session, layer, head, stack, who)
@@ -92,7 +92,7 @@ def plot_image_map(
     session: Session, who: Who, image: int, layer: int | None, head: int | None, ax: Any,
     stack: str | None, settings: dict[str, Any],
 ) -> Any:  # fmt: skip
-    """As :meth:`Session.plot_image_map` says."""
+    """Implements :meth:`Session.plot_image_map`."""
     of = session.stack(stack)
     reads_them = of.key_tokens is session.key_tokens
     images = [each for each in session.images if each.of != "queries" and reads_them]
@@ -111,7 +111,7 @@ def plot_image_map(
 
 
 def _pixels(picture: bytes | None) -> np.ndarray | None:
-    """The pixels of a PNG or JPEG; matplotlib comes with Pillow."""
+    """Returns the pixels of a PNG or JPEG, read with Pillow, which matplotlib needs anyway."""
     if picture is None:
         return None
     _pyplot()
@@ -124,7 +124,7 @@ def _pixels(picture: bytes | None) -> np.ndarray | None:
 def draw_image_map(
     cells: np.ndarray, picture: np.ndarray | None, title: str, ax: Any, settings: dict[str, Any]
 ) -> Any:
-    """Draws weights over an image, which shows where they are small."""
+    """Draws weights over an image; the smaller a weight, the more of the image is visible."""
     ax = _axes(ax)
     rows, columns = cells.shape
     extent = (-0.5, columns - 0.5, rows - 0.5, -0.5)
@@ -143,7 +143,7 @@ def draw_image_map(
 
 
 def _inches(tokens: int) -> float:
-    """A side along which that many tokens have their names."""
+    """Returns the length of a side in inches that has room for the tokens' labels."""
     return min(max(6.4, 0.2 * tokens), 13) if tokens <= _NAMED else 6.4
 
 
@@ -166,7 +166,7 @@ def _pyplot() -> Any:
 def _place(
     session: Session, layer: int | None, head: int | None, stack: str | None, who: Who | None = None
 ) -> tuple[int, int]:
-    """Layer and head, chosen by heed where they are not named."""
+    """Returns layer and head; heed chooses those that are None."""
     found = answer(session, layer, head, stack, who, None, 1)
     return found["layer"], found["head"]
 
@@ -186,7 +186,7 @@ def _title(session: Session, place: tuple[int, int], stack: str | None) -> str:
 
 
 def _text(token: Token) -> str:
-    """What matplotlib writes; a dollar sign would begin a formula."""
+    """Returns a token's label for matplotlib, in which a dollar sign would begin a formula."""
     return (token.text.strip(" ▁").replace("\n", "⏎") or "·").replace("$", r"\$")
 
 

@@ -1,4 +1,4 @@
-"""The standard probe: what heads do on random tokens that repeat themselves."""
+"""The induction probe: scores of heads on random tokens that repeat."""
 
 from __future__ import annotations
 
@@ -23,27 +23,30 @@ _USUAL_PERIOD = 64
 
 @dataclass(frozen=True)
 class Probe:
-    """What :func:`probe` found: ``probe.of("induction")[layer, head]``."""
+    """The result of :func:`probe`: ``probe.of("induction")[layer, head]``."""
 
     period: int
-    """After how many tokens the sequences repeat."""
+    """The number of tokens after which a sequence repeats."""
     sequences: int
+    """The number of sequences."""
     scores: np.ndarray
     """[layers, heads, 4] float64, in the order "previous", "sink", "duplicate", "induction"; NaN
     for layers without attention."""
     loss_first: float | None
-    """Nats per token of the tokens that nothing announces; None where the model writes no text."""
+    """The loss of the first half, whose tokens cannot be predicted, in nats per token; None if the
+    model does not predict next tokens."""
     loss_repeated: float | None
-    """The loss of the tokens that the repetition announces."""
+    """The loss of the second half, whose tokens can be predicted from the repetition."""
 
     def of(self, name: str) -> np.ndarray:
-        """One score of every head, [layers, heads]."""
+        """Returns one score of every head, [layers, heads]."""
         if name not in NAMES:
             raise ValueError(f'probe: name is "{name}", expected one of {", ".join(NAMES)}')
         return self.scores[:, :, NAMES.index(name)]
 
     def table(self) -> Any:
-        """A row a head: a pandas DataFrame where pandas is installed, else a small table."""
+        """Returns one row per head: a pandas DataFrame where pandas is installed, else a
+        :class:`heed.Table`."""
         return table_of(
             [
                 {"layer": layer, "head": head, **dict(zip(NAMES, scores.tolist()))}
@@ -69,23 +72,24 @@ def probe(
 ) -> Probe:
     """Scores of every head on random tokens that are written twice (Olsson et al. 2022).
 
-    In the second half the answer is known: the token that followed the same token before comes
-    again. The scores are means over the rows of the second half, of the weight on the token before
-    ("previous"), on the first token ("sink"), on the same token a period ago ("duplicate") and on
-    the one that followed it ("induction"). ``heed models NAME`` shows the same.
+    In the second half the next token is known: the one that followed the same token before. The
+    scores are mean weights over the rows of the second half: on the token before ("previous"), on
+    the first token ("sink"), on the same token a period ago ("duplicate") and on the token that
+    followed it ("induction"). ``heed models NAME`` shows the same.
 
     Parameters
     ----------
     model : a :class:`heed.Model`, or a folder or a name for :func:`heed.load`; or a model of
-        transformers, of which an encoder-decoder is probed in its encoder
-    sequences : how many of them
-    period : tokens before a sequence repeats; 0: 64, or half of the model's positions
-    seed : of the tokens
+        transformers. For an encoder-decoder of transformers the encoder is probed
+    sequences : the number of sequences
+    period : the number of tokens before a sequence repeats; 0: 64, or half of the model's positions
+        if that is less
+    seed : the seed of the random tokens
 
     Raises
     ------
     ValueError
-        where the model is too short for it, or a number is out of range
+        if the model has too few positions, or a number is out of range
     """
     numbers = (
         whole("probe", "sequences", sequences, least=1),
@@ -124,7 +128,7 @@ def _period_for(model: Any, period: int) -> int:
 
 
 def _plain_tokens(model: Any) -> np.ndarray:
-    """The ids of the vocabulary that the model's config does not name, as it names an end."""
+    """Returns the ids that the model's config does not name as special, such as the end token."""
     config = model.config.get_text_config()
     named = [value for name, value in config.to_dict().items() if name.endswith("token_id")]
     special = [each for value in named for each in (value if isinstance(value, list) else [value])]
@@ -132,7 +136,7 @@ def _plain_tokens(model: Any) -> np.ndarray:
 
 
 def _of_sequence(model: Any, ids: np.ndarray) -> tuple[np.ndarray, tuple[float, float]]:
-    """The scores [layers, heads, 4] and the two losses on one sequence."""
+    """Returns the scores [layers, heads, 4] and the two losses on one sequence."""
     import torch
 
     given = torch.from_numpy(ids)[None].to(inner_model(model).device)
@@ -155,10 +159,12 @@ def _of_sequence(model: Any, ids: np.ndarray) -> tuple[np.ndarray, tuple[float, 
 
 
 def _losses(logits: Tensor | None, ids: Tensor, stack: str) -> tuple[float, float]:
-    """Nats per token that nothing announces, and per repeated token. NaN for an encoder."""
+    """Returns the losses of the first and of the second half, in nats per token; NaN for
+    encoders."""
     if logits is None or stack != "decoder" or logits.shape[1] != len(ids):
         return np.nan, np.nan
     surprise = logits[0, :-1].double().log_softmax(-1).gather(1, ids[1:, None])[:, 0].neg()
-    # The first repeated token is announced by nothing: its predecessor ended the sequence before.
+    # The first repeated token counts with the first half: the token before it ended a period, and
+    # nothing followed that token earlier.
     period = len(ids) // 2
     return float(surprise[:period].mean()), float(surprise[period:].mean())

@@ -26,12 +26,12 @@ Reference = tuple[Any, ...]
 
 
 class Scored(Protocol):
-    """A model that reads texts."""
+    """A model whose heads can be scored on texts."""
 
     def session(self, text: str) -> Session: ...
 
     def shared(self) -> AbstractContextManager[Reference]:
-        """Inside, workers can load the model."""
+        """Gives workers a way to load the model, which works inside the ``with``."""
 
 
 def scored_model(model: Any, tokenizer: Any) -> Scored:
@@ -60,7 +60,7 @@ class OwnModel:
 
     def session(self, text: str) -> Session:
         session = self._model.look(checked(text, "text"), cut="first")
-        # A beginning and an end that the model adds have scores too: 0, which is of no text.
+        # Special tokens alone would give scores of 0 for an empty text.
         if not any(token.end > token.begin for token in session.key_tokens):
             raise _empty(text)
         return session
@@ -71,11 +71,11 @@ class OwnModel:
 
 
 _UNKNOWN = 10**9
-"""Tokenizers whose files have no length say 10^30."""
+"""Tokenizers whose files have no maximum length report 10^30."""
 
 
 class TransformersModel:
-    """A model of transformers, which is watched."""
+    """A model of transformers, scored by watching it."""
 
     def __init__(self, model: Any, tokenizer: Any):
         if tokenizer is None:
@@ -105,7 +105,7 @@ class TransformersModel:
 
     @contextmanager
     def shared(self) -> Iterator[Reference]:
-        """Workers load the model from a temporary file, as it is now."""
+        """Writes the model in its present state to a temporary file, which workers load."""
         import torch
 
         with TemporaryDirectory(prefix="heed-") as folder:
@@ -123,10 +123,11 @@ class TransformersModel:
 def read(
     model: Any, given: Any, tokenizer: Any = None, *, writes: bool = True
 ) -> tuple[SeenModel, Any]:
-    """Watches a pass of a model of transformers without dropout; returns the output too.
+    """Watches a pass of a model of transformers without dropout. Returns the result of the watch
+    and the model's output.
 
-    An encoder-decoder writes greedily; only its encoder runs where it cannot write or ``writes``
-    is False.
+    An encoder-decoder writes greedily; if it cannot write, or ``writes`` is False, only its encoder
+    runs.
     """
     import torch
 
@@ -150,14 +151,15 @@ def read(
 
 
 def inner_model(model: nn.Module) -> PreTrainedModel:
-    """The model of transformers inside of a compiled model, ``DataParallel`` or PEFT."""
+    """Returns the model of transformers inside a compiled model, ``DataParallel`` or PEFT."""
     from .transformers._models import unwrapped
 
     return unwrapped(model, "heads")
 
 
 def positions_of(model: Any) -> int | None:
-    """The most tokens that the model takes; None where its config has no number."""
+    """Returns the largest number of tokens that the model takes; None if its config does not
+    say."""
     return getattr(model.config.get_text_config(), "max_position_embeddings", None)
 
 

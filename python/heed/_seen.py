@@ -1,4 +1,4 @@
-"""Questions about an attention that was computed."""
+"""Questions about a computed attention."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ class Given(NamedTuple):
 
 
 class Seen:
-    """An attention that was computed: its weights and everything that follows from them.
+    """A computed attention, which answers questions about its weights without storing them.
 
-    It keeps q, k, v and the output (the caller's own arrays, not copies: do not write to them) and
-    the log-sum-exp, which is linear in the length. Every answer is computed when it is asked for,
-    from q and k, tile by tile, with the scores that the forward pass had, so that rows sum to 1.
+    It keeps q, k, v, the output and the log-sum-exp: memory linear in the length. The arrays are
+    the caller's, not copies, so do not write to them. Each answer is computed when it is asked for,
+    from q and k, tile by tile, with the same scores as in the forward pass, so rows sum to 1.
     Answers are float32 arrays of q's library. Weights are those before dropout.
 
-    ``attention(..., seen=True)`` makes one; :meth:`of` makes one of anybody's q, k and log-sum-exp.
+    ``attention(..., seen=True)`` returns one; :meth:`of` makes one of q, k and a log-sum-exp
+    computed elsewhere.
     """
 
     def __init__(
@@ -43,16 +44,17 @@ class Seen:
         self._core = core
         self._library = library
         self._given = given  # None for a session of a model
-        self._asked = asked  # what was given without its output
+        self._asked = asked  # the problem, if the output has not been computed
 
     @classmethod
     def of(
         cls, q: Any, k: Any, v: Any = None, *, lse: Any = None, lse_low: Any = None, **settings: Any
     ) -> Seen:
-        """Makes one of q, k and the settings of ``attention``, computed here or elsewhere.
+        """Makes a ``Seen`` of q, k and the settings of ``attention``.
 
-        Without ``lse`` it is computed here. Without ``v`` nothing that depends on values can be
-        asked (``value_norm``, ``backward``).
+        ``lse`` and ``lse_low`` are the log-sum-exp if it was computed elsewhere; without them it is
+        computed here. Without ``v`` no question that depends on values can be asked
+        (``value_norm``, ``backward``).
         """
         asked = _core.Problem(q, k, k[..., :0] if v is None else v, settings)
         core = _core.Seen(asked, lse, lse_low)
@@ -73,11 +75,12 @@ class Seen:
 
     @property
     def v(self) -> Any:
-        """The values, [B, G, Tk, Dv]: the caller's array; None where there were none."""
+        """The values, [B, G, Tk, Dv]: the caller's array; None if there were none."""
         return self._arrays("v").v
 
     def head_output(self, head: int) -> Any:
-        """The values that one head adds up, [B, Tq, Dv], before the output projection."""
+        """Returns the output of one head, its weighted sum of values before the output projection,
+        [B, Tq, Dv]."""
         heads = self.shape[1]
         number = whole("head_output", "head", head)
         if not -heads <= number < heads:
@@ -111,12 +114,14 @@ class Seen:
 
     @cached_property
     def shape(self) -> tuple[int, int, int, int]:
-        """[B, H, Tq, Tk]; of packed sequences with the longest one's lengths."""
+        """The shape of the weights, [B, H, Tq, Tk]; for packed sequences Tq and Tk are those of the
+        longest one."""
         return self._core.weights_shape
 
     @cached_property
     def weights(self) -> Weights:
-        """The weights: ``seen.weights[0, 3, 100:110]``; 0 where masked."""
+        """The weights, [B, H, Tq, Tk], computed where they are indexed:
+        ``seen.weights[0, 3, 100:110]``; 0 where masked."""
         return Weights.of(self._core, self._library, "weights", self.shape)
 
     @cached_property
@@ -140,63 +145,70 @@ class Seen:
 
     @property
     def lse(self) -> Any:
-        """The natural log of the softmax's denominator, [B, H, Tq]; None without a softmax."""
+        """The natural logarithm of the softmax's denominator, [B, H, Tq]; None without a
+        softmax."""
         return self._taken(self._core.lse(False))
 
     @property
     def lse_low(self) -> Any:
-        """What ``lse`` lost by rounding: the log-sum-exp is ``lse + lse_low``."""
+        """The rounding error of ``lse``, [B, H, Tq]: the log-sum-exp is ``lse + lse_low``."""
         return self._taken(self._core.lse(True))
 
     # --- questions -------------------------------------------------------------------------------
 
     def entropy(self) -> Any:
-        """``-sum_j p ln p`` of each query, in nats, [B, H, Tq]; the sink's term is included."""
+        """Returns the entropy ``-sum_j p ln p`` of each query, in nats, [B, H, Tq]; the sink's term
+        is included."""
         return self._ask("entropy")
 
     def top_k(self, k: int, *, value_norm: bool = False) -> tuple[Any, Any]:
-        """The ``k`` largest weights per query, largest first, with their keys: two [B, H, Tq, k].
+        """Returns the ``k`` largest weights per query in descending order, and their keys: two
+        arrays [B, H, Tq, k].
 
-        Ties go to the lower key. Where fewer keys are visible the key is -1.
+        Ties go to the lower key. If fewer keys are visible, the remaining keys are -1.
         """
         return self._ask("top_k", k=k, value_norm=value_norm)
 
     def row_max(self, *, value_norm: bool = False) -> Any:
-        """The largest weight of each query, [B, H, Tq]."""
+        """Returns the largest weight of each query, [B, H, Tq]."""
         return self._ask("row_max", value_norm=value_norm)
 
     def expected_distance(self, *, value_norm: bool = False) -> Any:
-        """``sum_j p |position of the query - position of j|``, [B, H, Tq]."""
+        """Returns ``sum_j p |position of the query - position of j|``, in tokens, [B, H, Tq]."""
         return self._ask("expected_distance", value_norm=value_norm)
 
     def sink_share(self) -> Any:
-        """The weight that goes to the sink, [B, H, Tq]."""
+        """Returns the weight of the sink, [B, H, Tq]."""
         return self._ask("sink_share")
 
     def received(self, *, all_heads: bool = False, value_norm: bool = False) -> Any:
-        """The sum of each key's weights over the queries, [B, H, Tk]; [B, Tk] over all heads."""
+        """Returns the sum of each key's weights over the queries, [B, H, Tk]; with ``all_heads``
+        over the heads too, [B, Tk]."""
         return self._ask("received", all_heads=all_heads, value_norm=value_norm)
 
     def mass(self, classes: Any, *, value_norm: bool = False) -> Any:
-        """The weight on each class of keys, [B, H, Tq, number of classes].
+        """Returns the weight of each query on each class of keys, [B, H, Tq, number of classes].
 
-        ``classes`` has the class of each key, from 0 on; a key of class -1 counts nowhere.
+        ``classes`` has the class of each key, 0 or above; a key of class -1 does not count.
         """
         return self._ask("mass", classes=classes, value_norm=value_norm)
 
     def offset_profile(self, first: int, last: int, *, value_norm: bool = False) -> tuple[Any, Any]:
-        """The mean weight of visible pairs at each distance from ``first`` to ``last``, and how
-        many pairs there are: two [B, H, last - first + 1]. Distance 1 is the key before."""
+        """Returns the mean weight of visible pairs at each distance from ``first`` to ``last``, and
+        the number of these pairs: two arrays [B, H, last - first + 1]. Distance 1 is the key before
+        the query."""
         return self._ask("offset_profile", first=first, last=last, value_norm=value_norm)
 
     def heatmap(
         self, height: int, width: int, *, pool: str = "max", batches: Any = None, heads: Any = None,
         rows: Any = None, keys: Any = None, value_norm: bool = False,
     ) -> Any:  # fmt: skip
-        """The matrix in ``height`` by ``width`` cells, [batches, heads, height, width].
+        """Returns the matrix pooled to ``height`` by ``width`` cells, [batches, heads, height,
+        width].
 
-        ``pool`` is "max", "mean" or "sum"; ``batches``, ``heads``, ``rows`` and ``keys`` are pairs
-        (begin, end) of a part of it. There are no more cells than there are queries or keys.
+        ``pool`` is "max", "mean" or "sum". ``batches``, ``heads``, ``rows`` and ``keys`` are pairs
+        (begin, end) that select a part of the matrix. A side never has more cells than queries or
+        keys.
         """
         return self._ask(
             "heatmap", height=height, width=width, pool=pool, batches=batches, heads=heads,
@@ -207,16 +219,18 @@ class Seen:
         self, *, batches: Any = None, heads: Any = None, rows: Any = None, keys: Any = None,
         value_norm: bool = False,
     ) -> Any:  # fmt: skip
-        """The mean over the heads, [B, Tq, Tk] or a part of it: quadratic in the length."""
+        """Returns the mean of the weights over the heads, [B, Tq, Tk] or the part that ``batches``,
+        ``rows`` and ``keys`` select: quadratic in the length."""
         return self._ask(
             "head_mean", batches=batches, heads=heads, rows=rows, keys=keys, value_norm=value_norm
         )
 
     def observe(self, *questions: str | tuple[str, dict[str, Any]]) -> list[Any]:
-        """Several questions in one pass over the tiles: names, or (name, settings).
+        """Answers several questions in one pass over the tiles; returns a list of the answers.
 
-        ``seen.observe("entropy", ("top_k", {"k": 8}))`` gives what ``[seen.entropy(),
-        seen.top_k(8)]`` does, in about half the time.
+        A question is the name of a method above, or (name, settings).
+        ``seen.observe("entropy", ("top_k", {"k": 8}))`` equals ``[seen.entropy(), seen.top_k(8)]``
+        and takes about half the time.
         """
         asked = [(each, {}) if isinstance(each, str) else each for each in questions]
         for each in asked:
@@ -237,10 +251,11 @@ class Seen:
     def backward(
         self, dout: Any, *, dlse: Any = None, of: tuple[str, ...] = ("q", "k", "v")
     ) -> tuple[Any, ...]:
-        """Gradients for the cotangent ``dout`` of the output (and ``dlse`` of ``lse``).
+        """Returns gradients for the cotangent ``dout`` of the output (and ``dlse`` of ``lse``).
 
-        ``of`` names arguments: "q", "k", "v", "bias", "sink", "alibi", "scale"; the gradients come
-        in that order, each of its argument's shape and type (of ``scale`` float32 [H] or [1]).
+        ``of`` names arguments: "q", "k", "v", "bias", "sink", "alibi", "scale". The gradients are
+        returned in that order, each with its argument's shape and type (``scale``: float32 [H] or
+        [1]).
         """
         self._need_values("backward")
         if self._asked is not None:
@@ -252,8 +267,8 @@ class Seen:
     def observed_backward(
         self, *, dentropy: Any = None, dreceived: Any = None, of: tuple[str, ...] = ("q", "k")
     ) -> tuple[Any, ...]:
-        """Gradients for cotangents of ``entropy()`` [B, H, Tq] and of ``received()`` [B, H, Tk],
-        row-major float32 (float64 where q is), so that both can be part of a loss."""
+        """Returns gradients for cotangents of ``entropy()`` [B, H, Tq] and of ``received()``
+        [B, H, Tk], row-major float32 (float64 if q is), so that both can be part of a loss."""
         answers = self._core.observed_backward(dentropy, dreceived, _names(of))
         return tuple(self._taken(each) for each in answers)
 
@@ -301,7 +316,7 @@ def _names(of: Any) -> tuple[str, ...]:
 
 
 def _filled(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings with every default that the C++ side reads."""
+    """Returns the settings with the defaults that the C++ side needs."""
     filled = {"value_norm": False, "all_heads": False, "pool": "max", **settings}
     for part in _PART:
         given = filled.get(part)
@@ -313,7 +328,7 @@ def _filled(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _classes(given: Any) -> np.ndarray:
-    """The class of each key, of which one at least counts."""
+    """Returns the class of each key as int64; at least one key must have a class of 0 or above."""
     try:
         classes = np.asarray(given)
     except ValueError:  # lists of unlike lengths

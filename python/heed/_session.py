@@ -1,4 +1,4 @@
-"""One input through one model, kept so that every attention weight can be asked for."""
+"""A session: one input read by one model, from which every attention weight can be computed."""
 
 from __future__ import annotations
 
@@ -32,21 +32,20 @@ if TYPE_CHECKING:
 class Session:
     """A text that a model has read, or attention computed elsewhere.
 
-    It keeps Q, K, V, the log-sum-exp and the residual stream of each layer, which is linear in the
-    length, and its model for as long as it lives. Weights are computed where they are asked for.
-    Layers, heads and tokens are counted from 0; tokens may also be named by their text. Of an
-    encoder-decoder there are the stacks "encoder", "decoder" and "cross"; where no ``stack`` is
-    named, it is the first one.
+    A session keeps Q, K, V, the log-sum-exp and the residual stream of each layer, in memory linear
+    in the length, and keeps its model alive. Weights are computed when they are asked for. Layers,
+    heads and tokens are counted from 0; tokens may also be named by their text. An encoder-decoder
+    has the stacks "encoder", "decoder" and "cross"; without ``stack`` the first one is meant.
 
-    :meth:`Model.look`, :func:`heed.look` and :meth:`from_arrays` make one.
+    :meth:`Model.look`, :func:`heed.look` and :meth:`from_arrays` return sessions.
     """
 
     def __init__(self, core: _core.Session, model: Model | None = None):
         self._core = core
-        self._address = ""  # where the page opens; empty: where heed would look first
+        self._address = ""  # the view that the page opens with; empty: the one that heed chooses
         self.model = model
-        """None where the session is of arrays."""
-        self._made: tuple[Any, ...] | None = None  # what a session of arrays was made of
+        """The model; None for a session of arrays."""
+        self._made: tuple[Any, ...] | None = None  # arguments of a session of arrays, for pickle
 
     def __reduce__(self) -> Any:
         if self._made is None:
@@ -56,52 +55,53 @@ class Session:
 
     @classmethod
     def from_arrays(cls, q: Any, k: Any, v: Any = None, **settings: Any) -> Session:
-        """A session of attention computed elsewhere, over one sequence.
+        """Makes a session of attention computed elsewhere, over one sequence.
 
         Parameters
         ----------
-        q, k, v : [1, H, Tq, D], [1, G, Tk, D] and [1, G, Tk, Dv] as scored (after a rotation), the
-            first axis may be missing; or lists of them, one a layer. v may be missing
-        lse : [1, H, Tq] or [H, Tq], or a list; the log-sum-exp, which is computed without it
-        tokens, key_tokens : names of the queries, and of the keys where these are other tokens
+        q, k, v : [1, H, Tq, D], [1, G, Tk, D] and [1, G, Tk, Dv], or without the first axis; q and
+            k as they are scored (after a rotation). Or lists of such arrays, one per layer. v may
+            be left out
+        lse : the log-sum-exp, [1, H, Tq] or [H, Tq], or a list; computed if it is left out
+        tokens, key_tokens : the texts of the queries, and of the keys if these are other tokens
         stack : "self"; or "encoder", "decoder", "cross"
-        name : "arrays"; what the model is called
-        images : those whose patches are tokens here, one :class:`ImagePatches` or a list of at most
-            64; the patches are named by their cells, "im0 r2 c5"
+        name : "arrays"; the name of the model
+        images : the images whose patches are tokens: one :class:`ImagePatches` or a list of at most
+            64. The patches are named by their cells, "im0 r2 c5"
         settings : those of :func:`heed.attention` (``mask``, ``scale``, ``softcap``, ...), for
             every layer
 
         Raises
         ------
         ValueError, TypeError
-            with the argument, and the layer, that does not fit
+            naming the argument, and the layer, that does not fit
         """
         return _session_arrays.of_arrays(cls, q, k, v, **settings)
 
     @classmethod
     def from_weights(cls, weights: Any, tokens: Any = None, **settings: Any) -> Session:
-        """A session of attention weights alone, such as ``output_attentions=True`` gives them.
+        """Makes a session of attention weights alone, such as those of ``output_attentions=True``.
 
-        Weights are shown as they are; those that are 0 are hidden, as masked ones are. Nothing is
-        known of q, k and v: Why, Anatomy and scores of values are absent, and ``scores`` are the
-        logarithms of the weights.
+        Weights are shown as they are; weights of 0 are shown as hidden, like masked ones. Since q,
+        k and v are unknown, the views Why and Anatomy and scores of values are absent, and
+        ``scores`` are the logarithms of the weights.
 
         Parameters
         ----------
-        weights : one array a layer, [B, H, Tq, Tk] or [H, Tq, Tk], of NumPy, PyTorch (any device)
+        weights : one array per layer, [B, H, Tq, Tk] or [H, Tq, Tk], of NumPy, PyTorch (any device)
             or JAX, of any floating type; None for a layer without attention. Or a dict of such
-            lists: "encoder", "decoder", "cross". One array [layers, B, H, Tq, Tk] is also taken
-        tokens, key_tokens : names of the queries, and of the keys where these are other tokens
+            lists: "encoder", "decoder", "cross". Or one array [layers, B, H, Tq, Tk]
+        tokens, key_tokens : the texts of the queries, and of the keys if these are other tokens
         stack : "self"; or "encoder", "decoder", "cross"
-        name : "weights"; what the model is called
-        sequence : which sequence of a batch; may be left out where there is one
-        sentence_b_start : of a pair of texts, the first token of the second
-        images : as of :meth:`from_arrays`
+        name : "weights"; the name of the model
+        sequence : the index of a sequence of the batch; may be left out if there is only one
+        sentence_b_start : for a pair of texts, the first token of the second
+        images : as in :meth:`from_arrays`
 
         Raises
         ------
         ValueError, TypeError
-            with the layer that does not fit, or the place of a weight below 0 or above 1
+            naming the layer that does not fit, or the place of a weight below 0 or above 1
         """
         return _given_weights.of_weights(cls, weights, tokens, **settings)
 
@@ -116,12 +116,12 @@ class Session:
         sequence: int | None = None,
         images: Any = None,
     ) -> Session:
-        """A session of attentions that were seen: of one sequence, or of the one of a batch that
-        ``sequence`` names, counted from 0.
+        """Makes a session of computed attentions, of one sequence. ``sequence`` is its index in the
+        batch, from 0; it may be left out if there is only one.
 
-        ``stacks`` is a list of :class:`Seen`, one a layer, or a dict of such lists by the name of
+        ``stacks`` is a list of :class:`Seen`, one per layer, or a dict of such lists by the name of
         the stack: "self", "encoder", "decoder", "cross". Every layer has its own mask and scores.
-        ``images`` are as of :meth:`from_arrays`.
+        The other arguments are those of :meth:`from_arrays`.
         """
         return _session_arrays.of_seen(cls, stacks, tokens, key_tokens, name, sequence, images)
 
@@ -137,19 +137,19 @@ class Session:
 
     @property
     def pair(self) -> str | None:
-        """The second text that an encoder read."""
+        """The second text that an encoder read; None without one."""
         return self._core.pair
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """The tokens that were read; of an encoder-decoder those that it writes."""
+        """The tokens of the text; for an encoder-decoder those of the written text."""
         of_source = bool(self._core.key_tokens)
         text = (self._core.target or "") if of_source else self.text
         return tokens_of(self._core.tokens, text, self.pair)
 
     @cached_property
     def key_tokens(self) -> list[Token]:
-        """The tokens of the keys if they differ, such as those of a source; else ``tokens``."""
+        """The tokens of the keys if they are others, such as those of a source; else ``tokens``."""
         found = self._core.key_tokens
         return tokens_of(found, self.text, None) if found else self.tokens
 
@@ -160,7 +160,7 @@ class Session:
 
     @property
     def split(self) -> int | None:
-        """The first token of the second text of a pair."""
+        """The index of the first token of the second text of a pair; None without a pair."""
         return self._core.split
 
     @property
@@ -170,8 +170,9 @@ class Session:
 
     @property
     def score_error(self) -> float:
-        """How far a score can be from the one that the pass used: 0 unless queries and keys were
-        kept as "float16". A weight is then within a factor of ``exp(2 * score_error)``."""
+        """The largest possible difference between a score here and in the pass: 0 unless queries
+        and keys were kept as "float16". A weight is right within a factor of ``exp(2 *
+        score_error)``."""
         return self._core.score_error
 
     @cached_property
@@ -179,7 +180,7 @@ class Session:
         return {row[0]: SessionStack(self._core, self, *row) for row in self._core.stacks}
 
     def stack(self, name: str | None = None) -> SessionStack:
-        """The attentions of one name; the first of them without one."""
+        """Returns the stack with a name, or the first one; raises NotFound for an unknown name."""
         if name is None:
             return next(iter(self.stacks.values()))
         if name not in self.stacks:
@@ -192,9 +193,9 @@ class Session:
 
     @property
     def weights(self) -> Weights:
-        """The weights of the first stack, [layers, heads, Tq, Tk] float32: ``s.weights[2, 4, -1]``;
-        0 where masked. Indices are NumPy's and compute what they name; ``stack(name).weights`` has
-        those of another stack."""
+        """The weights of the first stack, [layers, heads, Tq, Tk] float32; 0 where masked. Nothing
+        is stored: an index such as ``s.weights[2, 4, -1]`` computes the weights that it selects, by
+        NumPy's rules. ``stack(name).weights`` are those of another stack."""
         return self.stack().weights
 
     @property
@@ -203,19 +204,21 @@ class Session:
         return self.stack().scores
 
     def attention(self, layer: int, stack: str | None = None) -> Seen:
-        """One layer's attention, as ``heed.attention(..., seen=True)`` gives it."""
+        """Returns one layer's attention as a :class:`Seen`, like ``heed.attention(...,
+        seen=True)``."""
         return self.stack(stack).attention(layer)
 
     @property
     def logits(self) -> np.ndarray | None:
-        """[T, vocabulary] float32; [1, vocabulary] of a long text, unless ``logits=True`` kept them
-        all. None where the model has none."""
+        """The logits after each token, [T, vocabulary] float32. For a long text only those of the
+        last token, [1, vocabulary], unless ``logits=True`` kept them all. None if the model has no
+        word head."""
         found = self._core.logits
         return None if found is None else np.asarray(found)
 
     @property
     def hidden(self) -> np.ndarray | None:
-        """The states behind the last norm, [T, width] float32, where ``hidden=True`` kept them."""
+        """The states after the last norm, [T, width] float32, if ``hidden=True`` kept them."""
         found = self._core.hidden
         return None if found is None else np.asarray(found)
 
@@ -230,11 +233,12 @@ class Session:
         who: Who | None = None,
         top: int | None = 3,
     ) -> list[Row]:
-        """The keys that each token attends to, the largest weights first.
+        """Returns the keys that each token attends to, the largest weights first: a list of
+        :class:`Row`.
 
-        heed chooses a ``layer`` and ``head`` that are not named (docs/look.md has the rule).
-        ``who`` names the tokens whose rows are wanted; ``top``
-        keys of each row are listed, or all with None.
+        If ``layer`` and ``head`` are not given, heed chooses them (docs/look.md has the rule).
+        ``who`` names the tokens whose rows are wanted (default: all). ``top`` is the number of keys
+        listed for each row; None lists all.
         """
         found = answer(self, layer, head, stack, who, None, top)
         return [Row.of(row) for row in found["rows"]]
@@ -248,7 +252,7 @@ class Session:
         stack: str | None = None,
         top: int | None = 3,
     ) -> Row:
-        """The row of one token, the last that has the name."""
+        """Returns the row of one token; if several have the name, of the last one."""
         return self.rows(layer, head, stack=stack, who=who, top=top)[-1]
 
     def column(
@@ -260,7 +264,8 @@ class Session:
         stack: str | None = None,
         top: int | None = 3,
     ) -> Column:
-        """Who attends to a token, the last that has the name: the largest weights first."""
+        """Returns the queries that attend to a token (if several have the name, to the last one),
+        the largest weights first."""
         found = answer(self, layer, head, stack, None, to, top)
         return Column.of(found["columns"][-1])
 
@@ -273,18 +278,18 @@ class Session:
         *,
         stack: str | None = None,
     ) -> Cell:
-        """One weight with what it comes from: its score, the row's log-sum-exp, its rank."""
+        """Returns one weight with its score, the row's log-sum-exp and its rank in the row."""
         found = answer(self, layer, head, stack, who, to, 3)
         return Cell.of_answer(found["cells"][-1])
 
     def heads(self, stack: str | None = None) -> Any:
-        """Scores of each head on this text, averaged over its rows: a pandas DataFrame where
-        pandas is installed, else a small table with ``columns`` and ``["entropy"]``.
+        """Returns the scores of each head on this text, averaged over its rows: a pandas DataFrame
+        where pandas is installed, else a :class:`Table` with ``columns`` and ``["entropy"]``.
 
-        A row a head with ``stack``, ``layer``, ``head`` and the scores (docs/api.md has the list:
-        "previous", "sink", "induction", ...), then the same sink-adjusted ("previous_adjusted");
-        of a pair also the shares between both texts, of a cross-attention "in_order" and "peak".
-        Heads that see nothing, as those of a layer without weights, have no row.
+        There is one row per head with ``stack``, ``layer``, ``head``, the scores (docs/api.md
+        defines them: "previous", "sink", "induction", ...) and the sink-adjusted scores
+        ("previous_adjusted"). A pair also has the shares between both texts, and a cross-attention
+        "in_order" and "peak". Heads that see no key, as in a layer without weights, have no row.
         """
         wanted = None if stack is None else self.stack(stack).name
         rows = [row for row in self._head_rows() if wanted in (None, row["stack"])]
@@ -294,8 +299,9 @@ class Session:
         return [_flat(row) for row in json.loads(_core.heads(self._core))["heads"]]
 
     def next(self, top: int = 6, position: int = -1) -> NextWords:
-        """The most probable next words, behind the last token or another whose logits are kept;
-        none where the model writes no text; an error of arrays and of what `watch` saw."""
+        """Returns the ``top`` most probable words after a token, by default the last one; the
+        session must have kept the token's logits. The list is empty if the model writes no text. A
+        session of arrays or of a watch raises an error."""
         place = whole("next", "position", position)
         place += len(self.tokens) if place < 0 else 0
         most = whole("next", "top", top, least=1)
@@ -303,8 +309,8 @@ class Session:
         return NextWords([NextWord(*word) for word in words], rest, probability)
 
     def edited(self, edits: Any) -> Session:
-        """The same tokens, run again with edits after those of this session: one or a list of what
-        ``heed.edits`` makes."""
+        """Runs the same tokens again, with ``edits`` applied after those of this session; returns
+        the new session. ``edits`` is one edit of ``heed.edits`` or a list of them."""
         from ._session_edits import edited
 
         return type(self)(edited(self._core, self.model, edits), self.model)
@@ -317,32 +323,34 @@ class Session:
     ) -> Any:  # fmt: skip
         """Draws the weights of a head with matplotlib: queries downwards, keys to the right.
 
-        heed chooses a ``layer`` and ``head`` that are not named. Weights that are 0 are blank; of
-        more than 1,024 tokens a cell is the largest weight of several. ``ax`` is what it is drawn
-        into, by default a new figure's; ``settings`` go to ``ax.imshow``. Returns ``ax``.
+        heed chooses ``layer`` and ``head`` if they are not given. Weights of 0 are blank. With more
+        than 1,024 tokens a cell is the largest of several weights. ``ax`` is the axes to draw into,
+        by default those of a new figure; ``settings`` go to ``ax.imshow``. Returns ``ax``.
         """
         return _plots.plot(self, layer, head, ax, stack, settings)
 
     def plot_heads(
         self, score: str = "previous", ax: Any = None, *, stack: str | None = None, **settings: Any
     ) -> Any:
-        """Draws a score of every head, a column of :meth:`heads`, as layers by heads."""
+        """Draws one score of every head, a column of :meth:`heads`, as layers by heads; returns
+        ``ax``."""
         return _plots.plot_heads(self, score, ax, stack, settings)
 
     def plot_row(
         self, who: Who, layer: int | None = None, head: int | None = None, ax: Any = None, *,
         stack: str | None = None, **settings: Any,
     ) -> Any:  # fmt: skip
-        """Draws whom a token attends to as bars, one for each key; ``settings`` go to
-        ``ax.bar``."""
+        """Draws the weights of a token's row as bars, one per key; ``settings`` go to ``ax.bar``.
+        Returns ``ax``."""
         return _plots.plot_row(self, who, layer, head, ax, stack, settings)
 
     def plot_image_map(
         self, who: Who = -1, image: int = 0, layer: int | None = None, head: int | None = None,
         ax: Any = None, *, stack: str | None = None, **settings: Any,
     ) -> Any:  # fmt: skip
-        """Draws the weights of a token on the patches of an image, over the image. ``image`` counts
-        those of :attr:`images` whose patches are keys; ``settings`` go to ``ax.imshow``."""
+        """Draws the weights of a token on the patches of an image, over the image. ``image`` is an
+        index among those of :attr:`images` whose patches are keys; ``settings`` go to
+        ``ax.imshow``. Returns ``ax``."""
         return _plots.plot_image_map(self, who, image, layer, head, ax, stack, settings)
 
     # --- as the program shows it -----------------------------------------------------------------
@@ -359,11 +367,11 @@ class Session:
         rows: int | None = 64,
         width: int | None = None,
     ) -> str:
-        """What ``heed look`` prints: who attends to whom, the heads, the next word.
+        """Returns what ``heed look`` prints: who attends to whom, the heads, the next word.
 
-        ``who`` with ``to`` shows that one weight; ``to`` alone who attends to it. of a long text ``rows``
-        are shown: the last ones, or those around the row that heed chose; all with None. ``width``
-        is the terminal's.
+        ``who`` with ``to`` shows that one weight; ``to`` alone shows which queries attend to it. Of
+        a long text only ``rows`` rows are shown: the last ones, or those around the row that heed
+        chose; None shows all. ``width`` is the number of columns, by default the terminal's.
         """
         asked = question(self, layer, head, stack, who, to, top, rows)
         terminal = shutil.get_terminal_size((100, 24)).columns
@@ -383,39 +391,40 @@ class Session:
         top: int | None = 3,
         rows: int | None = None,
     ) -> str:
-        """What ``heed look --format json`` prints."""
+        """Returns what ``heed look --format json`` prints."""
         asked = question(self, layer, head, stack, who, to, top, rows)
         return _core.look_json(self._core, asked)
 
     def to_dict(self, layer: int | None = None, head: int | None = None, **asked: Any) -> dict:
-        """:meth:`to_json`, read."""
+        """Returns :meth:`to_json` as a dict."""
         return json.loads(self.to_json(layer, head, **asked))
 
     def to_html(self, layer: int | None = None, head: int | None = None, **asked: Any) -> str:
-        """The page as one file, which loads nothing from anywhere.
+        """Returns the page as one HTML text, which loads nothing from the network.
 
-        It opens at the head, and with ``stack``, ``who`` and ``to`` at the tokens, that are named;
-        or at ``view``, an address of the page such as ``"look/L2.H4/i=17/j=3"``.
+        It opens at the head and the tokens (``stack``, ``who``, ``to``) that are given, or at
+        ``view``, an address of the page such as ``"look/L2.H4/i=17/j=3"``.
         """
         return _core.session_html(self._core, viewed(self, layer, head, **asked))
 
     def save(self, path: str | Path, *, width: int = 1440, theme: str = "light",
              **asked: Any) -> None:  # fmt: skip
-        """Writes a file, which appears whole or not at all.
+        """Writes a file, completely or not at all.
 
-        The ending says what: ``.html`` (the page), ``.svg`` and ``.png`` (a picture of it, drawn by
-        chromium, ``width`` pixels wide, "light" or "dark"), ``.txt`` and ``.json`` (as ``heed
-        look`` prints them). ``asked`` is ``layer``, ``head``, ``stack``, ``who`` and ``to``, of
-        pages and pictures ``view`` too, of ``.txt`` and ``.json`` ``top`` and ``rows``.
+        The ending of its name chooses the format: ``.html`` (the page), ``.svg`` and ``.png`` (a
+        picture of the page, drawn by chromium, ``width`` pixels wide, in the ``theme`` "light" or
+        "dark"), ``.txt`` and ``.json`` (what ``heed look`` prints). ``asked`` may be ``layer``,
+        ``head``, ``stack``, ``who`` and ``to``; for pages and pictures also ``view``; for ``.txt``
+        and ``.json`` also ``top`` and ``rows``.
 
         Raises
         ------
         ValueError, TypeError
-            for another ending, or a keyword that this kind of file does not take
+            for another ending, or a keyword that this format does not take
         LookupError
-            where there is no browser for a picture
+            if there is no browser to draw a picture
         OSError
-            where the system does not let it be written
+            if the system does not allow writing the file
         """
         save(self, Path(path), width, theme, asked)
 
@@ -423,8 +432,9 @@ class Session:
         return self.to_text()
 
     def widget(self) -> Page:
-        """The live page as a widget of anywidget, for layouts of widgets and for notebooks that show
-        a session as the saved page alone. Its ``address`` says what is shown, and may be set."""
+        """Returns the live page as a widget of anywidget, for layouts of widgets and for notebooks
+        that only show the saved page of a session. Its ``address`` is the view that is shown, and
+        may be set. Raises Unsupported if anywidget is not installed."""
         return page_of(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -432,14 +442,15 @@ class Session:
         return shown_in_a_notebook(self)
 
     def _repr_html_(self) -> str:
-        """For what shows html outside of notebooks: the saved page, or the table."""
+        """The HTML for programs other than notebooks: the saved page, or the table."""
         return saved_in_a_frame(self, repr(self))
 
     def find(
         self, word: Who, *, stack: str | None = None, keys: bool = False, argument: str = "word"
     ) -> list[int]:
-        """The tokens that a word names: those whose text it is, else the last ones of runs of
-        tokens that spell it. A whole number is the index of one; below 0 from the end."""
+        """Returns the indices of the tokens that a word names: the tokens with this text, else the
+        last token of each run of tokens that spells it. A whole number is an index, negative from
+        the end. ``keys`` looks among the keys' tokens instead of the queries'."""
         return find(self, word, stack, keys, argument)
 
 
@@ -448,7 +459,8 @@ def _word(word: Who | None) -> str:
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """A head's scores, sink-adjusted too, with what a pair or a cross-attention has besides."""
+    """Returns a head's scores, the sink-adjusted ones, and those of a pair or a cross-attention, in
+    one dict."""
     adjusted = {f"{name}_adjusted": value for name, value in row.pop("adjusted", {}).items()}
     beside = {**row.pop("shares", {}), **row.pop("order", {})}
     return {**row, **adjusted, **beside}

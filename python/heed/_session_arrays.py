@@ -34,7 +34,7 @@ def of_arrays(
     images: Any = None,
     **settings: Any,
 ) -> Session:
-    """As :meth:`Session.from_arrays` says."""
+    """Implements :meth:`Session.from_arrays`."""
     _warn_of_weights(q)
     layers = {"q": q, "k": k, "v": v, "lse": lse, "lse_low": lse_low}
     lists = {each: list(a) for each, a in layers.items() if isinstance(a, (list, tuple))}
@@ -55,7 +55,7 @@ def of_arrays(
 
 
 def _of_batch(name: str, array: Any) -> Any:
-    """With a batch axis of 1, which may have been left out."""
+    """Returns the array with a batch axis of 1, which the caller may have left out."""
     if not hasattr(array, "__array_interface__") and not hasattr(array, "__dlpack__"):
         raise made(
             WrongType,
@@ -69,11 +69,11 @@ def _of_batch(name: str, array: Any) -> Any:
 
 
 def _warn_of_weights(q: Any) -> None:
-    """Warns of a q whose rows sum to 1: these are weights."""
+    """Warns if the rows of q sum to 1: then q is probably attention weights."""
     first = q[0] if isinstance(q, (list, tuple)) and q else q
     if getattr(first, "ndim", 0) < 2 or first.shape[-1] < 2:
         return
-    if _are_weights(first[..., :8, :]) and _are_weights(first):  # the most have no such rows
+    if _are_weights(first[..., :8, :]) and _are_weights(first):  # a few rows decide most cases
         warnings.warn(
             "session: the rows of q sum to 1, as attention weights do; "
             "heed.Session.from_weights takes weights",
@@ -87,8 +87,8 @@ def _are_weights(q: Any) -> bool:
 
 
 def as_array(given: Any, argument: str) -> np.ndarray:
-    """Numbers of any library, type and device, as float32 or float64 of NumPy."""
-    if hasattr(given, "detach"):  # PyTorch's, with bfloat16 and devices that NumPy does not know
+    """Returns an array of any library, type and device as a NumPy array of float32 or float64."""
+    if hasattr(given, "detach"):  # PyTorch's: NumPy does not know its bfloat16 and devices
         given = given.detach().cpu()
         given = (given if str(given.dtype) == "torch.float64" else given.float()).numpy()
     try:
@@ -108,7 +108,7 @@ def of_seen(
     sequence: int | None,
     images: Any = None,
 ) -> Session:
-    """As :meth:`Session.from_seen` says."""
+    """Implements :meth:`Session.from_seen`."""
     if not isinstance(stacks, Mapping):
         stacks = {"self": stacks}
     stacks = {stack: list(layers) for stack, layers in stacks.items()}
@@ -131,7 +131,7 @@ def opened(
     only_weights: bool = False,
     images: Any = None,
 ) -> Session:
-    """A session of the layers of each stack."""
+    """Opens a session of these stacks of layers."""
     tokens, key_tokens = (each if each is None else list(each) for each in (tokens, key_tokens))
     cores = [(stack, [layer._core for layer in layers]) for stack, layers in stacks.items()]
     if tokens is not None and key_tokens is None:
@@ -153,7 +153,8 @@ def _parts(image: ImagePatches) -> tuple[Any, ...]:
 
 
 def _numbered_keys(stacks: Mapping[str, Any], queries: int) -> list[str] | None:
-    """Names of keys that are other tokens than the queries, and have no names."""
+    """Returns numbers as names of keys that are other tokens than the queries; None if they are
+    the same tokens."""
     keys = {layer.shape[3] for layers in stacks.values() for layer in layers}
     return None if keys == {queries} or len(keys) != 1 else [f" #{at}" for at in range(keys.pop())]
 

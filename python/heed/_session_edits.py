@@ -1,4 +1,4 @@
-"""Sessions under edits: words and heads are found, and the text is run again."""
+"""Runs a session's text again under edits, after finding the words and heads that they name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def edited(core: _core.Session, model: Model | None, edits: Any) -> _core.Session:
-    """The same tokens, run under edits, the first one first."""
+    """Runs the tokens of a session under edits, which apply in their order."""
     if model is None:
         raise made(Unsupported, op="edited", found="a session of arrays",
                    expected="one of a model that heed runs")  # fmt: skip
@@ -34,7 +34,7 @@ def edited(core: _core.Session, model: Model | None, edits: Any) -> _core.Sessio
 
 
 class _Text(NamedTuple):
-    """The pieces of the tokens of queries and keys."""
+    """The bytes of each token, of the written or only text and of the source."""
 
     tokens: list[bytes]
     source: list[bytes]
@@ -90,7 +90,7 @@ def _check_range(edit: Edit, argument: str, found: int, count: int) -> None:
 
 
 def _positions(edit: Edit, argument: str, pieces: list[bytes]) -> list[int] | None:
-    """Rising positions of words and numbers; None for all."""
+    """Returns the positions of words and numbers in ascending order; None for all."""
     given, count = getattr(edit, argument), len(pieces)
     if given is None:
         return None
@@ -113,7 +113,7 @@ def _positions(edit: Edit, argument: str, pieces: list[bytes]) -> list[int] | No
 def _check_visible(
     edit: Edit, stack: StackInfo, queries: list[int] | None, keys: list[int] | None
 ) -> None:
-    """An edit of pairs that no query sees does nothing."""
+    """Refuses an edit whose keys are all after its queries in a causal stack."""
     if stack.causal and queries is not None and keys is not None and max(queries) < min(keys):
         raise made(
             InvalidArgument, op=edit.name, argument="to",

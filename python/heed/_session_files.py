@@ -1,4 +1,4 @@
-"""Sessions as files."""
+"""Writes sessions to files."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 _PICTURES = (".svg", ".png")
 _PLACE = ("layer", "head", "stack", "who", "to")
-_TAKEN = {  # by each kind of file
+_TAKEN = {  # the keywords of each format
     ".html": (*_PLACE, "view"),
     ".svg": (*_PLACE, "view"),
     ".png": (*_PLACE, "view"),
     ".txt": (*_PLACE, "top", "rows"),
     ".json": (*_PLACE, "top", "rows"),
 }
-_ONE_PICTURE = threading.Lock()  # at a time: each has a browser
+_ONE_PICTURE = threading.Lock()  # one picture at a time, because each starts a browser
 
 
 def viewed(
@@ -37,7 +37,7 @@ def viewed(
     view: str | None = None,
     **unknown: Any,
 ) -> _core.Viewed:
-    """What the page opens at."""
+    """Returns the view that the page opens with."""
     _check_taken("to_html", unknown, ".html")
     named = {"layer": layer, "head": head, "stack": stack, "who": who, "to": to}
     for name, value in named.items():
@@ -62,7 +62,7 @@ def _below(name: str, given: Any, count: int) -> int | None:
 
 
 def save(session: Session, path: Path, width: int, theme: str, asked: dict[str, Any]) -> None:
-    """As :meth:`Session.save` says."""
+    """Implements :meth:`Session.save`."""
     ending = path.suffix.lower()
     if ending not in _TAKEN:
         expected = "a name that ends in .html, .svg, .png, .txt or .json"
@@ -80,7 +80,7 @@ def save(session: Session, path: Path, width: int, theme: str, asked: dict[str, 
 
 
 def _check_taken(op: str, asked: dict[str, Any], ending: str) -> None:
-    """Refuses a keyword that a file of this kind has no use for."""
+    """Refuses a keyword that this format does not take."""
     *taken, last = _TAKEN[ending]
     for name in asked:
         if name not in _TAKEN[ending]:

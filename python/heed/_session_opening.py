@@ -1,4 +1,4 @@
-"""How a session is opened with a model."""
+"""Opens a session with a model."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def open_session(
     kept: Kept,
     edits: Any,
 ) -> Session:
-    """As :meth:`Model.look` says."""
+    """Implements :meth:`Model.look`."""
     if (text is None) == (ids is None):
         found = "no text is given" if text is None else "text and ids are both given"
         raise made(InvalidArgument, op="look", found=found, expected="one of text and ids")
@@ -77,7 +77,7 @@ def _with(core: _core.Session, model: Model, edits: Any) -> _core.Session:
 
 
 def _tell_of_unknown_texts(session: Session, has_target: bool) -> None:
-    """Warns where the vocabulary has no token of a text, as the program does on stderr."""
+    """Warns if the vocabulary has no token of a text, like the program on stderr."""
     model = session.model
     reads_source = session.key_tokens is not session.tokens
     texts = [("text", model.tokenizer, session.key_tokens)]
@@ -94,7 +94,7 @@ def _tell_of_unknown_texts(session: Session, has_target: bool) -> None:
 
 @contextmanager
 def _named(name: str, hint: str = "") -> Iterator[None]:
-    """What the library calls the input is an argument of that name."""
+    """Renames the argument ``input`` in errors of the library to ``name``."""
     try:
         yield
     except Error as error:

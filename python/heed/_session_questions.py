@@ -1,4 +1,4 @@
-"""Questions about a session, with tokens by their text or their index."""
+"""Asks questions about a session; tokens are given by text or index."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def question(
     rows: int | None = None,
     scored: bool = True,
 ) -> _core.Question:
-    """Not ``scored``: a head that is named is looked at without the scores of the others."""
+    """Returns a checked question for the library. Without ``scored``, a question about a named head
+    does not compute the scores of all heads."""
     layer = whole_if_given("look", "layer", layer)
     head = whole_if_given("look", "head", head)
     top = whole_if_given("look", "top", top, least=1)
@@ -50,13 +51,13 @@ def answer(
     to: Who | None,
     top: int | None,
 ) -> dict[str, Any]:
-    """Rows, columns or cells of one head."""
+    """Returns the rows, columns or cells of one head."""
     asked = question(session, layer, head, stack, who, to, top, scored=False)
     return json.loads(_core.look_json(session._core, asked))
 
 
 def find(session: Session, word: Who, stack: str | None, keys: bool, argument: str) -> list[int]:
-    """As :meth:`Session.find` says."""
+    """Implements :meth:`Session.find`."""
     if isinstance(word, str):
         checked(word, argument)
         other = {"who": "to", "to": "who"}.get(argument, f"keys={not keys}")

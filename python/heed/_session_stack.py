@@ -1,4 +1,4 @@
-"""The attentions of one name in a session."""
+"""The stacks of a session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 class SessionStack:
-    """The attentions of one name: "self", or "encoder", "decoder" and "cross"."""
+    """A stack of a session, the attention layers of one kind: "self", or "encoder", "decoder" and
+    "cross"."""
 
     def __init__(
         self,
@@ -39,9 +40,9 @@ class SessionStack:
         self.kv_heads = kv_heads
         self.causal = causal
         self.queries = queries
-        """How many rows each matrix has: Tq."""
+        """The number of rows of each matrix, Tq."""
         self.keys = keys
-        """How many columns: Tk."""
+        """The number of columns, Tk."""
         of_source = bool(session._core.key_tokens)
         self._tokens = (
             session.key_tokens if name == "encoder" and of_source else session.tokens,
@@ -58,16 +59,18 @@ class SessionStack:
 
     @cached_property
     def weights(self) -> Weights:
-        """[layers, heads, Tq, Tk] float32, computed where it is indexed; 0 where masked."""
+        """The weights, [layers, heads, Tq, Tk] float32, computed when they are indexed; 0 where
+        masked."""
         return self._matrices("weights")
 
     @cached_property
     def scores(self) -> Weights:
-        """The scores before the softmax; -inf where masked."""
+        """The scores before the softmax, indexed like ``weights``; -inf where masked."""
         return self._matrices("scores")
 
     def attention(self, layer: int) -> Seen:
-        """One layer's attention, as ``heed.attention(..., seen=True)`` gives it."""
+        """Returns one layer's attention as a :class:`Seen`, like ``heed.attention(...,
+        seen=True)``."""
         return Seen(self._core.seen(self.name, whole("session", "layer", layer)), NumPy())
 
     def _matrices(self, kind: str) -> Weights:

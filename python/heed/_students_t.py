@@ -11,7 +11,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
 def quantile(confidence: float, freedom: int) -> float:
-    """The t that |T| stays below with this probability, for ``freedom`` degrees of freedom."""
+    """Returns the t with P(|T| < t) = ``confidence``, for ``freedom`` degrees of freedom."""
     low, high = 0.0, NormalDist().inv_cdf((1 + confidence) / 2)
     while _inside(high, freedom) < confidence:
         low, high = high, 2 * high
@@ -21,7 +21,7 @@ def quantile(confidence: float, freedom: int) -> float:
 
 
 def _inside(t: float, freedom: int) -> float:
-    """P(|T| < t).
+    """Returns P(|T| < t).
 
     With t = sqrt(freedom) tan(a) the density is proportional to cos(a)^(freedom - 1), which is
     smooth on a finite range: 64 points give 8 digits or more.

@@ -1,4 +1,4 @@
-"""A small table, for where pandas is not installed."""
+"""A small table, used where pandas is not installed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Table:
         return (self[row] for row in range(len(self)))
 
     def sort_values(self, by: str, ascending: bool = True) -> Table:
-        """The rows in the order of a column, as a DataFrame's method of the same name."""
+        """Returns the rows sorted by a column, like a DataFrame's method of the same name."""
         order = np.argsort(self[by], kind="stable")
         if not ascending:
             order = order[::-1]
@@ -61,8 +61,8 @@ def _written(value: Any) -> str:
 
 
 def table_of(rows: Sequence[dict[str, Any]]) -> Any:
-    """A pandas DataFrame where pandas is installed, else a :class:`Table`. A column that a row has
-    not is NaN there."""
+    """Returns a pandas DataFrame where pandas is installed, else a :class:`Table`. Columns missing
+    from a row are NaN there."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     columns = {name: [row.get(name, float("nan")) for row in rows] for name in names}
     try:

@@ -1,4 +1,4 @@
-"""Texts on their way into the library, and places in them on their way out."""
+"""Checks texts for the library, and converts byte offsets from it to characters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .errors import InvalidArgument, WrongType, made
 
 
 def checked(text: Any, argument: str, op: str = "") -> str:
-    """The text, which has to be a str that UTF-8 can hold."""
+    """Returns the text; raises an error unless it is a str that UTF-8 can encode."""
     if not isinstance(text, str):
         raise made(
             WrongType, op=op, argument=argument, found=kind_of(text), expected="a str"
@@ -30,12 +30,12 @@ def checked_if_given(text: Any, argument: str, op: str = "") -> str | None:
 
 
 def in_characters(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Bytes [begin, end) of the text's UTF-8 as characters: ``text[begin:end]``.
+    """Converts spans of bytes [begin, end) in the text's UTF-8 to characters: ``text[begin:end]``.
 
-    A token that is a part of a character has the whole of it.
+    A token that is a part of a character gets the whole character.
     """
     data = np.frombuffer(text.encode(), np.uint8)
-    begun = np.concatenate([[0], np.cumsum((data & 0xC0) != 0x80)])  # characters before a byte
+    begun = np.concatenate([[0], np.cumsum((data & 0xC0) != 0x80)])  # characters before each byte
     return [_span(begun, begin, end) for begin, end in spans]
 
 

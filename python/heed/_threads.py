@@ -1,4 +1,4 @@
-"""How many threads heed computes with."""
+"""The number of threads that heed computes with."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from .errors import refused
 
 
 def thread_count() -> int:
-    """Threads that calls use together: what was set, $HEED_THREADS, or the CPUs of this process."""
+    """Returns the number of threads that all calls share: the number that was set, else
+    $HEED_THREADS, else the CPUs that this process may use."""
     return _core.thread_count()
 
 
 def set_thread_count(count: int) -> None:
-    """Sets it for the whole process, 1 to 4096; 0 returns to the default. Results do not depend on
-    it."""
+    """Sets the number of threads for the whole process, 1 to 4096; 0 restores the default. Results
+    do not depend on it."""
     number = whole("", "count", count)
     if not 0 <= number <= _core.most_threads:
         raise refused("", "count", number, f"1 to {_core.most_threads}, or 0 for the default")

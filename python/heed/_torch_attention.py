@@ -1,7 +1,7 @@
 """Attention of tensors [B, H, T, D] with gradients, and the operator ``heed::attention``.
 
 PyTorch's tracers, transforms and tensor subclasses work on operators. ``attend`` calls the operator
-where one of them is active. Otherwise it calls heed directly, which saves 20 us a call.
+if one of them is active. Otherwise it calls heed directly, which saves 20 us per call.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ def attend(
     offset: int | None = None, settings: dict[str, Any], by_token: bool | None = None,
     kept: list[Tensor | None] | None = None,
 ) -> Tensor:  # fmt: skip
-    """Returns [B, H, Tq, Dv], with autograd where an input requires a gradient.
+    """Returns the output, [B, H, Tq, Dv], with autograd if an input requires a gradient.
 
     Parameters
     ----------
     keep : boolean, true where a query may attend
-    seed : of dropout, an int64 without axes
-    offset : the position of query 0 under a causal mask; None without one
+    seed : the seed of dropout, an int64 tensor without axes
+    offset : the position of query 0 under a causal mask; None without a causal mask
     settings : other arguments of ``heed.attention``, none of which is a tensor
-    by_token : whether the memory of the result is [B, Tq, H, Dv]; None follows the query's memory
-    kept : gets [2, B, H, Tq], the log-sum-exp and its rounding error
+    by_token : whether the memory order of the result is [B, Tq, H, Dv]; None: the query's order
+    kept : a list to which [2, B, H, Tq] is appended, the log-sum-exp and its rounding error
     """
     tensors = (query, key, value, bias, sink, keep, seed)
     if not is_direct(*tensors):
@@ -60,7 +60,8 @@ def attend(
 
 
 def is_direct(*tensors: Tensor | None) -> bool:
-    """Whether heed may read the memory: nothing that is active wants to see an operator."""
+    """Whether heed may read the tensors directly: no tracer, transform or subclass needs to see an
+    operator."""
     return (
         not _is_dynamo()
         and _PLAIN.issuperset(map(type, tensors))
@@ -79,7 +80,7 @@ def _arguments(
     bias: Tensor | None, sink: Tensor | None, keep: Tensor | None, seed: Tensor | None,
     offset: int | None, settings: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
-    """The keyword arguments of ``heed.attention``."""
+    """Returns the keyword arguments of ``heed.attention``."""
     arguments = {**settings, "bias": bias, "sink": sink}
     if offset is not None:
         arguments |= {"mask": _CAUSAL, "q_offset": offset}
@@ -104,11 +105,11 @@ def _save(
 
 
 def _backward(ctx: Any, dout: Tensor | None, *_: Any) -> tuple[Tensor | None, ...]:
-    """The gradients of all arguments of the forward pass."""
+    """Returns the gradients of all arguments of the forward pass, None for those without one."""
     needed = ctx.needs_input_grad
     if dout is None:
         return (None,) * len(needed)
-    saved = ctx.saved_tensors  # raises where one of them was written to in the meantime
+    saved = ctx.saved_tensors  # raises if one of them was written to since the forward pass
     of = needed[: len(_DIFFERENTIABLE)]
     gradients = iter(_gradients_of(dout, of, saved, ctx.offset, ctx.settings))
     asked = tuple(next(gradients) if each else None for each in of)
@@ -131,7 +132,8 @@ def _gradients_of(
 
 
 def _of_each(batched: Tensor, function: Callable[[Tensor], Any]) -> list[Tensor]:
-    """The function of each cotangent of ``torch.autograd.grad(..., is_grads_batched=True)``."""
+    """Applies the function to each cotangent of ``torch.autograd.grad(..., is_grads_batched=True)``
+    and stacks the results."""
     level = torch._C._vmapmode_increment_nesting() - 1
     torch._C._vmapmode_decrement_nesting()
     found = [function(row) for row in torch._remove_batch_dim(batched, level, 0, 0)]
@@ -150,7 +152,7 @@ def _computed_gradients(
 
 
 class _Attention(torch.autograd.Function):
-    """The direct way."""
+    """Attention with gradients, without an operator."""
 
     @staticmethod
     def forward(
@@ -175,7 +177,7 @@ def _formula(
     query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, sink: Tensor | None,
     keep: Tensor | None, offset: int | None, scale: float | None, softcap: float,
 ) -> Tensor:  # fmt: skip
-    """Attention in PyTorch's own functions, which have derivatives of any kind and order."""
+    """Computes attention with PyTorch's functions, which have derivatives of any kind and order."""
     kind = torch.float64 if query.dtype == torch.float64 else torch.float32
     q, k, v = (each.to(kind) for each in (query, key, value))
     k, v = (each.repeat_interleave(q.shape[1] // each.shape[1], 1) for each in (k, v))
@@ -202,7 +204,7 @@ def _formula_gradients(
     of: Any, dout: Tensor, inputs: Any, keep: Tensor | None, offset: int | None,
     settings: dict[str, Any],
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """The gradients by the inputs that ``of`` asks for."""
+    """Returns the gradients of the inputs that ``of`` selects, computed by the formula."""
     _, scale, softcap = _numbers(settings)
 
     def attended(*asked: Tensor) -> Tensor:
@@ -223,7 +225,7 @@ def check_formula(settings: dict[str, Any]) -> None:
 
 
 def _is_dual(*tensors: Tensor | None) -> bool:
-    """Whether forward-mode differentiation wants a tangent of the result."""
+    """Whether forward-mode differentiation needs a tangent of the result."""
     if forward_ad._current_level < 0:
         return False
     if _transform() is not None:
@@ -264,7 +266,7 @@ def _by_operator(
 
 
 def _visible(tensors: Any, settings: dict[str, Any]) -> Tensor | None:
-    """The boolean mask, with the rules of ``settings`` written out in it."""
+    """Returns one boolean mask that includes the mask rules and lengths of ``settings``."""
     query, key, *_ = tensors
     keep = tensors[5]
     mask, lengths = settings.get("mask"), settings.get("key_length")
@@ -289,7 +291,7 @@ def _operator(
     query: Tensor, key: Tensor, value: Tensor, bias: Any, sink: Any, keep: Any, seed: Any,
     offset: int | None, dropout: float, scale: float | None, softcap: float, by_token: bool,
 ) -> Any:  # fmt: skip
-    """(out, lse, out_low), as ``_core.attend_kept``."""
+    """Returns (out, lse, out_low), like ``_core.attend_kept``."""
     settings = _named(dropout, scale, softcap)
     arguments = _arguments(bias, sink, keep, seed, offset, settings)
     out, lse, low = _core.attend_kept(query, key, value, arguments, by_token)
@@ -342,7 +344,7 @@ def _setup_second(ctx: Any, inputs: Any, output: Any) -> None:
 
 
 def _second(ctx: Any, cotangents: list[Tensor]) -> tuple[Tensor | None, ...]:
-    """The derivatives of the gradients, by the formula."""
+    """Returns the derivatives of the gradients, computed by the formula."""
     check_formula(ctx.settings)
     *given, keep = ctx.saved_tensors
     places = [place for place, tensor in enumerate(given) if tensor is not None]
@@ -359,7 +361,8 @@ def _second(ctx: Any, cotangents: list[Tensor]) -> tuple[Tensor | None, ...]:
 
 
 def _one_by_one(operator: Callable[..., Any]) -> Callable[..., Any]:
-    """The operator under vmap: each element of the mapped axis in turn."""
+    """Returns an operator for vmap, which calls ``operator`` for each element of the mapped
+    axis."""
 
     def mapped(info: Any, in_dims: Any, *given: Any) -> Any:
         def at(index: int) -> Any:
@@ -374,7 +377,7 @@ def _one_by_one(operator: Callable[..., Any]) -> Callable[..., Any]:
     return mapped
 
 
-# torch.func's transforms take functions that have a setup_context, and no operators with gradients.
+# torch.func's transforms need functions with a setup_context; they refuse operators with gradients.
 
 
 class _Attended(torch.autograd.Function):

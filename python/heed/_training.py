@@ -1,4 +1,4 @@
-"""Training a model on text."""
+"""Trains models on text."""
 
 from __future__ import annotations
 
@@ -24,26 +24,27 @@ _log = logging.getLogger("heed.train")
 
 @dataclass(frozen=True)
 class TrainStep:
-    """The state that a callback gets after each step."""
+    """The state of a run that a callback gets after each step."""
 
     step: int
-    """Steps done."""
+    """The number of steps done."""
     steps: int
+    """The number of steps of the run."""
     loss: float
-    """The mean over the step's tokens, before the update, in nats."""
+    """The mean loss over the step's tokens, before the update, in nats per token."""
     learning_rate: float
     gradient_norm: float
-    """Before clipping."""
+    """The norm of the whole gradient before clipping."""
     tokens_per_second: float
     seconds_left: float
     validation_loss: float | None
-    """Where this step was followed by an evaluation."""
+    """The validation loss, if an evaluation followed this step; else None."""
     save: Callable[[str], None] = field(repr=False, compare=False)
 
     def model(self) -> Model:
-        """The model as it is after this step; to be called inside of the callback alone.
+        """Returns the model as it is after this step. Call it inside the callback only.
 
-        What it reads and shows is not changed by the steps that follow.
+        Later steps do not change the returned model.
         """
         with tempfile.TemporaryDirectory(prefix="heed-") as folder:
             place = Path(folder) / f"step-{self.step}"
@@ -52,12 +53,13 @@ class TrainStep:
 
 
 class Trained:
-    """A run and its folder, which ``heed train --resume`` and ``train(..., resume=True)`` know."""
+    """A run and its folder, which ``heed train --resume`` and ``train(..., resume=True)``
+    continue."""
 
     def __init__(self, folder: Path, result: dict[str, Any] | None):
         self.folder = folder
         self.finished = result is not None
-        """False where the callback ended it; its last checkpoint is kept."""
+        """False if the callback ended the run; the last checkpoint is then kept."""
         self.result = result or {}
 
     @property
@@ -67,19 +69,19 @@ class Trained:
 
     @cached_property
     def model(self) -> Model:
-        """The best model so far (on the validation part), loaded.
+        """The model with the best validation loss so far, loaded.
 
         Raises
         ------
         LookupError
-            where the run ended before the first one was written
+            if the run ended before a model was written
         """
         return load(self.folder / "model")
 
     @cached_property
     def losses(self) -> np.ndarray:
-        """A row a step, with the columns of ``loss.csv``: ``losses["train_loss"]``. The validation
-        loss is NaN at steps without an evaluation."""
+        """One row per step, with the columns of ``loss.csv``: ``losses["train_loss"]``. The
+        validation loss is NaN at steps without an evaluation."""
         return np.genfromtxt(self.folder / "loss.csv", delimiter=",", names=True, ndmin=1)
 
     @property
@@ -93,7 +95,7 @@ class Trained:
 
     @property
     def best_loss(self) -> float | None:
-        """The lowest on the validation part."""
+        """The lowest validation loss."""
         return self.result.get("best_loss")
 
     @property
@@ -115,31 +117,31 @@ def train(
     writer: Any = None,
     **keys: Any,
 ) -> Trained:
-    """Trains a model on text files, as ``heed train`` does, and writes it into a folder.
+    """Trains a model on text files, like ``heed train``, and writes it into a folder.
 
     Parameters
     ----------
     config : a dict, or the name of a JSON file, with the keys of docs/training.md: ``data``,
         ``steps``, ``layers``, ``heads``, ``width``, ``block``, ``tokenizer``, ... ; ``keys``
         override them
-    folder : where run.json, loss.csv, checkpoints and ``model/`` are written
-    resume : go on from the folder's last checkpoint, with the same losses bit for bit; the
+    folder : the folder for run.json, loss.csv, checkpoints and ``model/``
+    resume : continue from the folder's last checkpoint, with the same losses bit for bit; the
         configuration may then be left out
-    on_step : called after each step with a :class:`TrainStep`, whose ``model()`` is the model as it
-        is then. Returning False ends the run with a checkpoint; what it raises does too, and comes
-        out of this call, as does Ctrl-C
-    writer : a ``torch.utils.tensorboard.SummaryWriter``, or another with
-        ``add_scalar(tag, value, step)``, that gets ``loss/train``, ``loss/validation``,
-        ``learning_rate``, ``gradient_norm`` and ``tokens_per_second``; it stays open
+    on_step : called after each step with a :class:`TrainStep`, whose ``model()`` is the model at
+        that step. Returning False ends the run with a checkpoint. So do an exception and Ctrl-C,
+        which this call then raises
+    writer : a ``torch.utils.tensorboard.SummaryWriter``, or another object with
+        ``add_scalar(tag, value, step)``. It gets ``loss/train``, ``loss/validation``,
+        ``learning_rate``, ``gradient_norm`` and ``tokens_per_second``, and stays open
 
     Raises
     ------
     ValueError, TypeError
         for a key that is unknown or out of range, or a folder that holds a run already
     RuntimeError
-        where the loss is no number any more
+        if the loss is not finite
     OSError
-        where the system does not let the folder be written
+        if the system does not allow writing the folder
     """
     if folder is None:
         raise made(InvalidArgument, op="train", argument="folder", expected="the run's folder")
@@ -209,7 +211,7 @@ def _configuration(config: Any, keys: dict[str, Any], resumed: Path | None) -> t
 
 
 def _entry(name: Any, value: Any) -> str:
-    """One key of the configuration, as JSON."""
+    """Returns one key of the configuration as JSON."""
     try:
         written = json.dumps(value, default=_plain, allow_nan=False)
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""A matrix of attention that is computed where it is looked at."""
+"""A matrix of attention that is computed when it is indexed."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ Axes = tuple[str, ...]
 _AXES: Axes = ("batch", "head", "query", "key")
 Axis = int | tuple[int, ...] | None
 _PART = 2**22
-"""Weights that are computed at a time where all of them are reduced: 16 MiB."""
+"""The number of weights computed at a time in a reduction over all of them: 16 MiB."""
 
 
 class Weights:
-    """[B, H, Tq, Tk], float32, of which nothing is stored: an index computes what it names. The
-    weights of a session have their layers in the place of the batch, those of a watch before it.
+    """An array [B, H, Tq, Tk] of float32 that is not stored: an index computes the part that it
+    selects. The weights of a session are [layers, H, Tq, Tk], those of a watch
+    [layers, B, H, Tq, Tk].
 
     Indices are NumPy's: ``weights[0, 3, 100:110]``, ``weights[..., -1, :]``,
-    ``weights[0, [1, 4], 17]``. Memory and time are those of the smallest rows and columns that hold
-    the answer. ``numpy.asarray(weights)`` computes everything, and so does a comparison such as
-    ``weights > 0.5``; ``max`` and ``mean`` compute everything in parts.
+    ``weights[0, [1, 4], 17]``. Memory and time are those of the rows and columns that contain the
+    answer. ``numpy.asarray(weights)`` and comparisons such as ``weights > 0.5`` compute everything;
+    ``max`` and ``mean`` compute everything in parts.
     """
 
     dtype = np.dtype(np.float32)
@@ -48,13 +49,13 @@ class Weights:
 
     @classmethod
     def of(cls, core: _core.Seen, library: Any, kind: str, shape: tuple[int, ...]) -> Weights:
-        """The weights of an attention that was seen."""
+        """Returns the matrix of a computed attention; ``kind`` is a key of KINDS."""
         number = KINDS[kind]
         return cls(lambda selected: core.select(selected, number), library, shape)
 
     @property
     def nbytes(self) -> int:
-        """What everything would take."""
+        """The bytes that the whole array would take."""
         return 4 * int(np.prod(self.shape, dtype=np.int64))
 
     def __len__(self) -> int:
@@ -66,19 +67,20 @@ class Weights:
         return answer[within]
 
     def selected(self, selected: list[list[int]]) -> np.ndarray:
-        """What rising indices of each axis name, as an array of NumPy."""
+        """Computes the part with these ascending indices of each axis, as a NumPy array."""
         return np.asarray(self._select(selected))
 
     def max(self, axis: Axis = None) -> Any:
-        """The largest, of everything or along ``axis`` as NumPy's ``max`` takes it."""
+        """Returns the largest weight of all or along ``axis``, like NumPy's ``max``."""
         return self._reduced(axis, np.maximum, -np.inf)
 
     def mean(self, axis: Axis = None) -> Any:
-        """The mean, of everything or along ``axis`` as NumPy's ``mean`` takes it."""
+        """Returns the mean weight of all or along ``axis``, like NumPy's ``mean``."""
         return self._reduced(axis, np.add, 0)
 
     def _reduced(self, axis: Axis, join: np.ufunc, start: float) -> Any:
-        """The mean where ``join`` adds. Computed in parts, whose memory is linear in the length."""
+        """Reduces in parts, in memory linear in the length. If ``join`` adds, the result is the
+        mean."""
         axes, _ = _chosen(range(self.ndim) if axis is None else np.array(axis), self.ndim, "axis")
         kept = tuple(1 if each in axes else extent for each, extent in enumerate(self.shape))
         found = np.full(kept, start, np.float64)
@@ -136,7 +138,8 @@ def _computed(other: Any) -> Any:
 def _selection(
     index: Any, shape: tuple[int, ...], axes: Axes
 ) -> tuple[list[list[int]], tuple[Any, ...]]:
-    """The rising indices of each axis that an index touches, and the index into these alone."""
+    """Returns the indices of each axis that an index touches, ascending, and the index within
+    these."""
     entries = _expanded(index, axes)
     selected: list[list[int]] = []
     within: list[Any] = []
@@ -152,7 +155,8 @@ def _selection(
 
 
 def _expanded(index: Any, axes: Axes) -> list[Any]:
-    """One entry an axis (and None for new axes): ellipses filled, boolean arrays as numbers."""
+    """Returns one entry per axis (and None for new axes): ellipses are filled, and boolean arrays
+    become numbers."""
     entries: list[Any] = []
     for entry in index if isinstance(index, tuple) else (index,):
         if entry is None or entry is Ellipsis or isinstance(entry, (slice, int, np.integer)):
@@ -173,7 +177,7 @@ def _expanded(index: Any, axes: Axes) -> list[Any]:
 
 
 def _chosen(entry: Any, extent: int, axis: str) -> tuple[list[int], Any]:
-    """The indices that one entry touches, rising, and the entry among these."""
+    """Returns the indices that one entry touches, ascending, and the entry relative to these."""
     if isinstance(entry, slice):
         touched = range(extent)[entry]
         rises = touched.step > 0

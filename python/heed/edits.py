@@ -1,11 +1,11 @@
 """Edits of attention as data, for models that heed runs: ``model.look(text, edits=[...])``.
 
-They have the names, the arguments and the meaning of the methods of
+The functions have the names, the arguments and the meaning of the methods of
 :class:`heed.transformers.Edits`. ``layers`` are numbers, or None for all. ``heads`` are numbers,
-None for all, or pairs ``(layer, head)`` in place of ``layers``. ``who`` are queries and ``to``
-keys: a word of the text, its position, or a list of these; None for all. A word that occurs several times
-stands for all of these. ``stack`` names the "encoder", "decoder" or "cross" of a model that has
-these.
+None for all, or pairs ``(layer, head)`` instead of ``layers``. ``who`` are queries and ``to`` are
+keys: a word of the text, a position, or a list of these; None for all. A word that occurs several
+times stands for all its occurrences. ``stack`` is "encoder", "decoder" or "cross" for a model that
+has these.
 
     from heed import edits
     session = model.look(text, edits=[edits.remove(who="it", to="cat"), edits.ablate(2, [0, 3])])
@@ -31,13 +31,13 @@ __all__ = ["Edit", "ablate", "freeze", "mask", "patch", "remove", "steer", "temp
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """One change of some heads, which the functions of this module make."""
+    """One change of some heads, made by the functions of this module."""
 
     name: str
     places: Places | None
-    """The heads of each layer; None stands for all layers."""
+    """The heads of each layer; None: all layers."""
     heads: list[int] | None
-    """The heads of every layer, where ``places`` is None."""
+    """The heads in every layer, if ``places`` is None; None: all heads."""
     stack: str | None = None
     who: Any = None
     to: Any = None
@@ -54,7 +54,7 @@ class Edit:
 
 
 def ablate(layer: Any, heads: Any = None, *, stack: str | None = None) -> Edit:
-    """The output of the heads is 0."""
+    """Makes the output of the heads 0."""
     return _edit("ablate", layer, heads, stack)
 
 
@@ -62,15 +62,15 @@ def remove(
     who: Any = None, to: Any = None, layers: Any = None, heads: Any = None, *,
     stack: str | None = None,
 ) -> Edit:  # fmt: skip
-    """Attention knockout: the queries ``who`` do not see the keys ``to``."""
+    """Attention knockout: hides the keys ``to`` from the queries ``who``."""
     return _edit("remove", layers, heads, stack, who=who, to=to)
 
 
 def temperature(
     layer: Any, head: Any = None, factor: float = 1.0, *, stack: str | None = None
 ) -> Edit:
-    """Scores are multiplied by ``factor``: above 1 weights are sharper, below 1 flatter. Where
-    scores have a softcap, all heads of a layer have one factor."""
+    """Multiplies scores by ``factor``: above 1 weights are sharper, below 1 flatter. If scores have
+    a softcap, all heads of a layer must have the same factor."""
     return _edit("temperature", layer, head, stack, value=number("temperature", "factor", factor))
 
 
@@ -78,15 +78,15 @@ def steer(
     words: Any = None, by: float = 1.0, heads: Any = None, layers: Any = None, *, who: Any = None,
     stack: str | None = None,
 ) -> Edit:  # fmt: skip
-    """``by`` is added to the scores of the keys ``words``, in nats. With ``who``, and where scores
-    have a bias of their own, a layer takes memory for all its pairs."""
+    """Adds ``by`` nats to the scores of the keys ``words``. With ``who``, or if scores have a bias
+    of their own, a layer takes memory quadratic in the length."""
     by = number("steer", "by", by)
     return _edit("steer", layers, heads, stack, who=who, to=words, value=by)
 
 
 def mask(mask: Any, layers: Any = None, heads: Any = None, *, stack: str | None = None) -> Edit:
-    """Hides pairs too: a ``heed.Mask``, or an array of bool that is true where a query may attend,
-    [Tq, Tk] or [1, H, Tq, Tk]."""
+    """Hides more pairs: those where ``mask`` is false. It is a ``heed.Mask``, or an array of bool,
+    [Tq, Tk] or [1, H, Tq, Tk], that is true where a query may attend."""
     if not isinstance(mask, Mask):
         try:
             array = np.asarray(mask)
@@ -107,8 +107,8 @@ def mask(mask: Any, layers: Any = None, heads: Any = None, *, stack: str | None 
 def freeze(
     run: Session, layers: Any = None, heads: Any = None, *, stack: str | None = None
 ) -> Edit:
-    """The weights are those of another run of the same model, of as many tokens. Heads that share
-    their keys are frozen together."""
+    """Uses the weights of another run of the same model with equally many tokens. Heads that share
+    their keys must be frozen together."""
     return _edit("freeze", layers, heads, stack, run=_run("freeze", run))
 
 
@@ -116,7 +116,7 @@ def patch(
     run: Session, layer: Any, head: Any = None, what: str = "output", *, who: Any = None,
     stack: str | None = None,
 ) -> Edit:  # fmt: skip
-    """The output of a head is that of another run, of as many tokens (activation patching)."""
+    """Uses the output of a head in another run with equally many tokens (activation patching)."""
     check_output(what)
     return _edit("patch", layer, head, stack, who=who, run=_run("patch", run))
 

@@ -1,6 +1,6 @@
-"""What heed raises: each error has its parts as data, and is one of Python's own kinds too.
+"""The errors that heed raises. Each has its parts as data, and is also one of Python's own kinds.
 
-Each is a ``RuntimeError`` as well, which is what PyTorch raises for the same mistakes.
+Each is a ``RuntimeError`` as well, because PyTorch raises that for the same mistakes.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 
 class Error(RuntimeError):
-    """What went wrong.
+    """The base class of heed's errors.
 
-    ``str(error)`` is one line for people. The parts are for programs: ``op`` (which operator),
-    ``argument`` (the keyword and where in it: ``"k.shape[3]"``), ``found``, ``expected``, ``hint``
-    and, where a file is to blame, ``file``. A part that does not apply is an empty string.
+    ``str(error)`` is one line for people. The parts are for programs: ``op`` (the operator),
+    ``argument`` (the keyword and the place in it: ``"k.shape[3]"``), ``found``, ``expected``,
+    ``hint`` and, for a bad file, ``file``. A part that does not apply is an empty string.
     """
 
     op = ""
@@ -33,15 +33,15 @@ class WrongType(Error, TypeError):
 
 
 class Unsupported(Error, NotImplementedError):
-    """Legal, but not served: a kernel that was named does not know the problem."""
+    """Legal but not supported: for example, the named kernel does not support the problem."""
 
 
 class NotFound(Error, LookupError):
-    """A name that nothing has."""
+    """An unknown name."""
 
 
 class OutOfRange(NotFound, IndexError):
-    """A number that nothing has: a layer, a head, an index of ``weights``."""
+    """A number that is out of range: a layer, a head, an index of ``weights``."""
 
 
 class FileMissing(Error, FileNotFoundError):
@@ -49,7 +49,7 @@ class FileMissing(Error, FileNotFoundError):
 
 
 class Corrupt(Error, ValueError):
-    """A file whose content is not what its format promises."""
+    """A file whose content does not follow its format."""
 
 
 class SystemRefused(Error, OSError):
@@ -73,7 +73,7 @@ _KINDS = {
 
 
 def from_parts(text: str, parts: dict[str, str]) -> Error:
-    """The error that the C++ library reported."""
+    """Returns the error that the C++ library reported."""
     kind = _KINDS[parts.pop("code")]
     if kind is NotFound and parts["file"]:
         kind = FileMissing
@@ -88,19 +88,19 @@ Kind = TypeVar("Kind", bound=Error)
 
 
 def made(kind: type[Kind], **parts: str) -> Kind:
-    """An error of parts, whose line reads as the C++ library's do."""
+    """Returns an error made of parts; its line has the form of the C++ library's."""
     error = kind(_line(**parts))
     error.__dict__.update(parts)
     return error
 
 
 def refused(op: str, argument: str, found: Any, expected: str = "") -> InvalidArgument:
-    """An argument that does not fit."""
+    """Returns the error for an argument whose value does not fit."""
     return made(InvalidArgument, op=op, argument=argument, found=str(found), expected=expected)
 
 
 def renamed(error: Error, names: dict[str, str]) -> Error:
-    """The same about arguments that are called otherwise: ``{"q": "query"}``."""
+    """Returns the error with its argument renamed: ``{"q": "query"}``."""
     parts = dict(error.__dict__)
     argument = error.argument
     for name, other in names.items():

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["CorpusScores", "FailedText", "Probe", "probe", "score"]
 
 SHARES = ("previous", "current", "next", "sink")
-"""Scores that are shares of a row's weight, and so can be compared with each other."""
+"""The scores that are shares of a row's weight, which can be compared with each other."""
 _WITHIN_1 = (*SHARES, "elsewhere", "normalised_entropy", "confidence", "local", "duplicate",
              "induction", "delimiter", "same_word", "value_sink", "coverage", "in_order",
              "peak")  # fmt: skip
@@ -49,24 +49,25 @@ class FailedText:
 
 @dataclass
 class CorpusScores:
-    """Scores of every head, over texts: mergeable, by ``a + b`` or ``sum(parts)``."""
+    """Scores of every head over many texts. Parts are merged by ``a + b`` or ``sum(parts)``."""
 
     heads: list[tuple[str, int, int]]
-    """(stack, layer, head) of each row."""
+    """(stack, layer, head) of each row of the arrays."""
     names: list[str]
-    """The names of the scores, which are the columns."""
+    """The names of the scores, which are the columns of the arrays."""
     count: int = 0
-    """How many texts were scored; each counts once."""
+    """The number of texts that were scored; each counts once."""
     sum: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    """[heads, scores] float64."""
+    """The sums of the scores over the texts, [heads, scores] float64."""
     sum_of_squares: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    """The sums of the squared scores, [heads, scores] float64."""
     failed: list[FailedText] = field(default_factory=list)
     values: list[np.ndarray | None] = field(default_factory=list, repr=False)
     """The scores of each text; None for a text that failed."""
 
     @property
     def per_text(self) -> np.ndarray:
-        """[texts, heads, scores] float64: the scores of each text; NaN for a text that failed."""
+        """The scores of each text, [texts, heads, scores] float64; NaN for a text that failed."""
         if sum(each is not None for each in self.values) != self.count:
             raise made(InvalidArgument, op="heads", found="scores that were not kept by text",
                        expected="score(..., per_text=True)")  # fmt: skip
@@ -76,22 +77,24 @@ class CorpusScores:
 
     @property
     def mean(self) -> np.ndarray:
-        """[heads, scores] float64: the mean over the texts."""
+        """The mean over the texts, [heads, scores] float64."""
         return self.sum / self.count if self.count else np.full(self.sum.shape, np.nan)
 
     @property
     def std(self) -> np.ndarray:
-        """[heads, scores]: the standard deviation over the texts (of the sample, n - 1)."""
+        """The standard deviation over the texts (divided by n - 1), [heads, scores] float64."""
         if self.count < 2:
             return np.full(self.sum.shape, np.nan)
         squares = self.sum_of_squares - self.sum**2 / self.count
         return np.sqrt(np.maximum(squares, 0) / (self.count - 1))
 
     def interval(self, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Two [heads, scores]: the ends of the confidence interval of the mean over all such texts.
+        """Returns the lower and upper ends of the confidence interval of the mean over all such
+        texts: two arrays [heads, scores].
 
-        It is ``mean +- t std / sqrt(count)`` with Student's t of ``count - 1`` degrees of freedom.
-        Ends of scores from 0 to 1 stay there. The ends are NaN where fewer than two texts count.
+        The interval is ``mean +- t std / sqrt(count)`` with Student's t of ``count - 1`` degrees of
+        freedom. For scores from 0 to 1 the ends are clipped to that range. With fewer than two
+        texts the ends are NaN.
         """
         if not 0 < confidence < 1:
             raise refused("heads", "confidence", confidence, "above 0 and below 1")
@@ -107,14 +110,15 @@ class CorpusScores:
     def roles(
         self, threshold: float = 0.4, *, confidence: float = 0.95, probe: Probe | None = None
     ) -> Any:
-        """The kind of each head, with the runner-up: one row per head.
+        """Returns what each head does, with the runner-up: a table with one row per head.
 
-        ``role`` is the largest of the shares ("previous", "current", "next", "sink"), or "none"
-        where even the lower end of its interval, ``low``, does not reach the threshold. ``score``
-        is its mean, ``runner_up`` the second largest, of ``runner_up_score``.
+        ``role`` is the largest of the shares ("previous", "current", "next", "sink"), or "none" if
+        the lower end of its confidence interval, ``low``, does not reach the threshold. ``score``
+        is the mean of that share; ``runner_up`` and ``runner_up_score`` are the second largest.
 
-        With ``probe``, of the same model, ``induction`` is the head's score there. The role is
-        "induction" where that reaches the threshold: on other texts such a head has little to do.
+        With the ``probe`` of the same model, ``induction`` is the head's score in the probe. If
+        that reaches the threshold, the role is "induction": on other texts such a head has little
+        to do.
         """
         induction = self._induction(probe)
         shares = [self.names.index(name) for name in SHARES if name in self.names]
@@ -140,7 +144,7 @@ class CorpusScores:
         return table_of(rows)
 
     def _induction(self, probe: Probe | None) -> dict[tuple[str, int, int], float]:
-        """The probe's score of each head of the stack that the probe saw."""
+        """Returns the probe's induction score of each head, by (stack, layer, head)."""
         if probe is None:
             return {}
         _check("probe", probe, isinstance(probe, Probe), "what heed.heads.probe gives, or None")
@@ -155,10 +159,11 @@ class CorpusScores:
         return found
 
     def table(self, interval: float | None = None) -> Any:
-        """One row per head: its place, the mean of each score, and the deviation as ``score_std``.
+        """Returns one row per head: its place, the mean of each score, and the standard deviation
+        as a column with ``_std`` behind the score's name.
 
-        ``interval=0.95`` adds the ends of the 95 % confidence interval, ``score_low`` and
-        ``score_high``.
+        ``interval=0.95`` adds the ends of the 95 % confidence interval, with ``_low`` and
+        ``_high``.
         """
         columns = {"": self.mean, "_std": self.std}
         if interval is not None:
@@ -176,7 +181,8 @@ class CorpusScores:
         )
 
     def __add__(self, other: CorpusScores) -> CorpusScores:
-        """Over the texts of both. Failed texts keep the indices of their own lists."""
+        """Returns the scores over the texts of both. Failed texts keep the indices of their own
+        lists."""
         if not isinstance(other, CorpusScores):
             return NotImplemented
         if not self.count or not other.count:
@@ -194,7 +200,7 @@ class CorpusScores:
         )  # fmt: skip
 
     def __radd__(self, other: Any) -> CorpusScores:
-        """``sum(parts)`` begins with 0."""
+        """Adds to 0, with which ``sum(parts)`` begins."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __repr__(self) -> str:
@@ -218,24 +224,25 @@ def score(
     ----------
     model : a :class:`heed.Model`, or a folder or a name for :func:`heed.load`; or a model of
         transformers, which :func:`heed.transformers.watch` watches
-    texts : of which each is read as ``model.look(text, cut="first")`` reads it; with transformers,
-        as the tokenizer truncates it to the model's positions. An encoder-decoder of transformers
-        writes greedily, as its ``generation_config`` says
-    tokenizer : of the model of transformers
-    engine : None computes here; an executor of ``concurrent.futures`` computes there: a
-        ``ProcessPoolExecutor``, or Dask's ``client.get_executor()``. A function that makes one is
-        called again where it breaks. Workers load the model from its folder, once each; a model of
-        transformers from a temporary file, so workers of other machines need a shared $TMPDIR
-    batch : texts that are handed to a worker at once
-    progress : called as ``progress(done, of)``, with how many texts are done
-    per_text : keeps the scores of each text: 8 bytes per text, head and score
+    texts : each is read like ``model.look(text, cut="first")``; with transformers, the tokenizer
+        truncates it to the model's positions. An encoder-decoder of transformers writes greedily,
+        as its ``generation_config`` says
+    tokenizer : the tokenizer of a model of transformers
+    engine : None computes in this process. An executor of ``concurrent.futures``, such as a
+        ``ProcessPoolExecutor`` or Dask's ``client.get_executor()``, computes in its workers. A
+        function that returns an executor is called again if that executor breaks. Each worker loads
+        the model once, from its folder; a model of transformers from a temporary file, so workers
+        on other machines need a shared $TMPDIR
+    batch : the number of texts that a worker gets at once
+    progress : called as ``progress(done, of)`` with the number of finished texts and of all texts
+    per_text : whether to keep the scores of each text: 8 bytes per text, head and score
 
     Returns
     -------
     :class:`CorpusScores`. Texts are added in their order, so the result has the same bits whatever
-    the engine. A text that fails, as one without a token does, is in ``failed`` with the reason,
-    and left out. What a lost worker had not delivered is computed again; where the executor itself
-    is broken, by a process pool of heed's own. A text whose workers are lost again and again is
+    the engine. A text that fails, for example one without a token, is left out and listed in
+    ``failed`` with the reason. Results that a lost worker had not delivered are computed again; if
+    the executor itself is broken, in a new process pool. A text that loses its worker every time is
     left out, too.
     """
     whole("heads", "batch", batch, least=1)
@@ -264,7 +271,7 @@ def _check(argument: str, given: Any, holds: bool, expected: str) -> None:
 
 
 class _Total:
-    """Adds the answers in the order of the texts, in whatever order they come."""
+    """Adds the answers in the order of the texts, whatever the order in which they arrive."""
 
     def __init__(
         self, texts: list[str], progress: Callable[[int, int], Any] | None, per_text: bool

@@ -1,4 +1,4 @@
-"""heed in the place of PyTorch's ``scaled_dot_product_attention``, with its gradients.
+"""A replacement for PyTorch's ``scaled_dot_product_attention``, with gradients.
 
 >>> import torch, heed.torch
 >>> q = torch.ones(1, 2, 3, 4, dtype=torch.float64, requires_grad=True)
@@ -45,7 +45,7 @@ _PREPARED = {
     hides: _core.PreparedAttention({"mask": causal(), "q_offset": 0} if hides else {}, ungrouped=True)
     for hides in (False, True)
 }
-"""By ``is_causal``: the settings of a call without a mask, read once."""
+"""The prepared settings of a call without a mask, by ``is_causal``."""
 
 
 def scaled_dot_product_attention(
@@ -58,29 +58,30 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """``torch.nn.functional.scaled_dot_product_attention`` computed by heed, with the same meaning.
+    """Computes ``torch.nn.functional.scaled_dot_product_attention`` with heed.
 
     Parameters
     ----------
     query : [..., H, Tq, D]; the axes before Tq broadcast
     key : [..., H, Tk, D]; with ``enable_gqa`` [..., G, Tk, D], H a multiple of G
-    value : like key, with its own last axis and, with ``enable_gqa``, its own G
+    value : like key, but the last axis and, with ``enable_gqa``, G may differ from the key's
     attn_mask : broadcasts to [..., H, Tq, Tk]; a boolean mask is true where a query *may* attend; a
         floating mask is added to the scores and may require a gradient. Or
         ``torch.nn.attention.bias.causal_upper_left``, ``causal_lower_right``
-    dropout_p : the seed is drawn from PyTorch's generator; the pattern is heed's own
+    dropout_p : the rate of dropout. The seed is drawn from PyTorch's generator; the pattern differs
+        from PyTorch's
     is_causal : query i sees keys 0 to i (top-left), whatever their number; not with ``attn_mask``
     scale : 1 / sqrt(D) by default
 
     Returns
     -------
-    [..., H, Tq, Dv], in the memory order of the query; contiguous where the query's last axis is
-    not. A query that sees no key gets 0, and what is masked has no influence, even if it is NaN.
+    [..., H, Tq, Dv], in the memory order of the query; contiguous if the query's last axis is not.
+    A query that sees no key gets 0, and masked keys and values have no influence, even if NaN.
 
     Raises
     ------
     ValueError, TypeError
-        like ``heed.attention``, each a RuntimeError too; tensors have to be in the host's memory
+        like ``heed.attention``, each a RuntimeError too; tensors must be in the host's memory
     """
     options = dropout_p, is_causal, scale, enable_gqa
     if attn_mask is None and _is_simple(query, key, value, *options):
@@ -120,7 +121,7 @@ scaled_dot_product_attention.__script_unsupported = _NO_SCRIPT  # torch.jit.scri
 def _is_simple(
     query: Any, key: Any, value: Any, dropout_p: Any, is_causal: Any, scale: Any, enable_gqa: Any
 ) -> bool:
-    """Whether heed may be called as it is: no gradient, no autocast, nothing that traces."""
+    """Whether the quick path applies: no gradient, no autocast, no tracer."""
     return (
         is_direct(query, key, value)
         and not _function_modes()
@@ -139,7 +140,7 @@ def _called(
 ) -> Tensor | None:  # fmt: skip
     try:
         return prepared(query, key, value, scale, False)
-    except (InvalidArgument, WrongType):  # the general way names it better
+    except (InvalidArgument, WrongType):  # the general path names the argument better
         return None
 
 
@@ -147,7 +148,7 @@ def _attended(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float,
     offset: int | None, scale: float | None,
 ) -> Tensor:  # fmt: skip
-    """Attention of tensors of rank 4."""
+    """Computes attention of tensors of rank 4."""
     if query.shape[-1] == 0:  # all scores are 0
         query, key = (torch.nn.functional.pad(each, (0, 1)) for each in (query, key))
     seed = torch.randint(2**63 - 1, (), dtype=torch.int64) if dropout_p else None
@@ -163,12 +164,13 @@ def _attended(
 
 
 def _ordered(out: Tensor, query: Tensor) -> Tensor:
-    """Contiguous where the query's last axis is not, as PyTorch's function returns it."""
+    """Returns the output, made contiguous if the query's last axis is not, like PyTorch's
+    function."""
     return out if query.stride(-1) == 1 else out.contiguous()
 
 
 def _zeros(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """The result for values without elements, as PyTorch's function has it. Gradients are zeros."""
+    """Returns the result for values without elements, like PyTorch's function. Gradients are 0."""
     zeros = query.new_zeros(*query.shape[:-1], value.shape[-1])
     return sum((each[..., :0].sum() for each in (query, key, value)), zeros)
 
@@ -179,10 +181,10 @@ def _zeros(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
 def hidden_or_added(
     mask: Tensor | None, query: Tensor, key: Tensor, scale: float | None
 ) -> tuple[Tensor | None, Tensor | None]:
-    """A mask as what may be seen and as what is added to the scores, one of them None.
+    """Returns a mask as a boolean mask and None, or as None and a bias that is added to the scores.
 
-    Eager code hides with large negative numbers. Where no score could make up for them, their
-    weights are exactly 0, and a boolean mask says the same without an addition.
+    Eager code hides pairs with large negative numbers. If no score can compensate them, the weights
+    are exactly 0, and a boolean mask gives the same result without an addition.
     """
     if mask is None or mask.dtype == torch.bool:
         return mask, None
@@ -193,17 +195,17 @@ def hidden_or_added(
     if not rest.amax() < -_reach(query, key, scale):
         return None, mask
     is_seen = visible.any(-1)
-    if not (is_seen | (rest.amax(-1) == -torch.inf)).all():  # a row of large numbers has weights
+    if not (is_seen | (rest.amax(-1) == -torch.inf)).all():  # a row hidden by finite numbers alone
         return None, mask
     return visible, None
 
 
 _WORTH_READING = 64 * 64
-"""Elements of a mask from which on reading it takes less than adding it in each head."""
+"""The number of elements above which reading a mask is cheaper than adding it in each head."""
 
 
 def _reach(query: Tensor, key: Tensor, scale: float | None) -> float:
-    """How far below the row's largest score a score is without weight, by Cauchy and Schwarz."""
+    """Returns how far below the row's largest score any score has weight 0 (Cauchy-Schwarz)."""
     with torch.no_grad():
         norms = [each.float().norm(dim=-1).amax().item() for each in (query, key)]
     scale = query.shape[-1] ** -0.5 if scale is None else abs(scale)
@@ -211,7 +213,7 @@ def _reach(query: Tensor, key: Tensor, scale: float | None) -> float:
 
 
 def _read(bias: CausalBias, query: Tensor, key: Tensor) -> tuple[Tensor | None, int | None]:
-    """The causal mask as the key at the position of query 0, or as a tensor."""
+    """Returns a causal bias as (None, the position of query 0), or as (a mask tensor, None)."""
     found, expected = [bias.seq_len_q, bias.seq_len_kv], [query.shape[-2], key.shape[-2]]
     if found != expected:
         _refuse("attn_mask", f"a causal bias of {found}", f"{expected} (query's and key's lengths)")
@@ -225,7 +227,7 @@ def _read(bias: CausalBias, query: Tensor, key: Tensor) -> tuple[Tensor | None, 
 
 
 def autocast(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors in the type of ``torch.autocast``, as PyTorch's function takes them there."""
+    """Returns the tensors in the type of ``torch.autocast``, like PyTorch's function inside it."""
     kind = torch.get_autocast_dtype("cpu")
     return tuple(
         tensor.to(kind) if tensor.is_floating_point() and tensor.dtype != torch.float64 else tensor
@@ -240,7 +242,7 @@ _PYTORCHS = {
     False: "Explicit attn_mask should not be set when is_causal=True",
     True: "CausalBias should not be used with causal=True",
 }
-"""PyTorch's own lines, which code may look for."""
+"""PyTorch's messages, which other code may look for."""
 
 
 def _refuse(argument: str, found: Any, expected: str) -> NoReturn:
@@ -256,7 +258,8 @@ def _flag(argument: str, given: Any) -> bool:
 
 
 def _number(argument: str, given: Any) -> Any:
-    """A float or a symbol; a tensor without axes is a number, as in PyTorch's function."""
+    """Returns a float or a symbolic number. Like PyTorch's function, takes a tensor without
+    axes."""
     if isinstance(given, (SymInt, SymFloat)):
         return given
     if isinstance(given, Tensor):
@@ -289,7 +292,7 @@ def _check_tensor(name: str, given: Any) -> None:
 
 
 def _check_kinds(query: Any, key: Any, value: Any, mask: Any, is_causal: bool) -> None:
-    """The arguments are of PyTorch, and they go together."""
+    """Checks that the arguments are PyTorch tensors and can be combined."""
     _check_tensor("query", query)
     _check_tensor("key", key)
     _check_tensor("value", value)
@@ -314,7 +317,7 @@ def _check(
     _check_axis("value", value, -2, key.shape[-2], "key's length")
     if not 0 <= dropout_p <= 1:
         _refuse("dropout_p", dropout_p, "from 0 to 1")
-    if value.numel() == 0:  # PyTorch's function takes any number of heads and any mask
+    if value.numel() == 0:  # PyTorch's function then accepts any number of heads and any mask
         return
     _check_heads(query, key, value, gqa)
     try:
@@ -360,7 +363,7 @@ def _check_mask(mask: Tensor, query: Tensor, key: Tensor, gqa: bool) -> None:
 
 
 def _is_rank_4(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, gqa: bool) -> bool:
-    """Whether nothing broadcasts but the mask. Checks the common case in a few microseconds."""
+    """Whether all tensors have rank 4 and only the mask broadcasts; takes a few microseconds."""
     of_q, of_k, of_v = query.shape, key.shape, value.shape
     return (
         len(of_q) == len(of_k) == len(of_v) == 4
@@ -379,14 +382,15 @@ def _heads(tensor: Tensor) -> int:
 
 
 def _batch_and_heads(query: Tensor, *tensors: Tensor, gqa: bool) -> tuple[int, ...]:
-    """The axes before the last two, of all together."""
+    """Returns the broadcast axes before the last two."""
     heads = (query.shape[-3],) if gqa else ()
     each = ((*t.shape[:-3], *heads) if gqa else t.shape[:-2] for t in tensors)
     return _broadcast(query.shape[:-2], *each)
 
 
 def _broadcast(*shapes: Any) -> tuple[int, ...]:
-    """torch.broadcast_shapes, which takes 10 us, of which a short text takes 15."""
+    """Replaces torch.broadcast_shapes, which takes 10 us where attention of a short text takes
+    15."""
     rank = max(map(len, shapes))
     common = [1] * rank
     for shape in shapes:
@@ -404,7 +408,8 @@ def _out_shape(query: Tensor, key: Tensor, value: Tensor, gqa: bool) -> tuple[in
 def _of_rank_4(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, gqa: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """The same with one batch axis: all axes before the last two broadcast."""
+    """Returns the tensors and the mask with one batch axis, after broadcasting the axes before the
+    last two."""
     axes = _batch_and_heads(query, key, value, gqa=gqa)
     *batch, heads = axes or (1,)
     groups = _heads(key) if _heads(key) == _heads(value) else heads
@@ -425,24 +430,24 @@ def _of_rank_4(
     return flat(query, heads), flat(key, groups), flat(value, groups), mask
 
 
-# --- in the place of PyTorch's functions ---------------------------------------------------------
+# --- replaces PyTorch's functions ----------------------------------------------------------------
 
 
 _lock = threading.Lock()
 _uses = 0
-"""How many ``use()`` are active, in all threads."""
+"""The number of active ``use()`` contexts in all threads."""
 _before: dict[str, Any] = {}
-"""The functions and the setting that they replaced."""
+"""PyTorch's functions and its fast-path setting, which ``use()`` replaced."""
 
 
 @contextmanager
 def use() -> Iterator[None]:
-    """Inside, ``torch.nn.functional.scaled_dot_product_attention`` is heed's.
+    """Replaces ``torch.nn.functional.scaled_dot_product_attention`` by heed's inside the ``with``.
 
-    Code that looks the function up when it calls it gets heed's; what imported it by name before
-    keeps PyTorch's. ``torch.nn.MultiheadAttention`` and ``TransformerEncoder`` use it too, with
-    ``need_weights=True`` and in evaluation. It holds for all threads, until the last of several
-    overlapping contexts ends.
+    Code that looks up the function when it calls it gets heed's. Code that imported the function by
+    name before keeps PyTorch's. ``torch.nn.MultiheadAttention`` and ``TransformerEncoder`` use
+    heed's too, with ``need_weights=True`` and in evaluation. The replacement applies to all threads
+    and lasts until the last of several overlapping contexts ends.
     """
     _replace()
     try:
@@ -470,7 +475,7 @@ def _put_back() -> None:
         if _uses == 0:
             torch.backends.mha.set_fastpath_enabled(_before["fast"])
             for name, own in _OWN.items():
-                if getattr(torch.nn.functional, name) is own:  # somebody else's replacement stays
+                if getattr(torch.nn.functional, name) is own:  # keep another library's replacement
                     setattr(torch.nn.functional, name, _before[name])
 
 
@@ -480,7 +485,7 @@ _signature = inspect.signature(_multi_head_attention)
 
 @wraps(_multi_head_attention)
 def _with_weights(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor | None]:
-    """multi_head_attention_forward, whose weights are heed's where they are asked for."""
+    """Calls multi_head_attention_forward; if it is asked for weights, heed computes them."""
     given = _signature.bind(*args, **kwargs)
     given.apply_defaults()
     arguments = given.arguments
@@ -497,11 +502,11 @@ def _with_weights(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor | None]:
 
 _with_weights.__script_unsupported = _NO_SCRIPT
 _seen = threading.local()
-"""The weights of the call that this thread is in."""
+"""The weights of the current call of each thread."""
 
 
 def _attended_and_seen(query: Tensor, key: Tensor, value: Tensor, *others: Any) -> Tensor:
-    """Keeps [B, H, Tq, Tk], with gradients: what unit vectors give, as values beside the values."""
+    """Stores the weights [B, H, Tq, Tk] with gradients, by appending unit vectors to the values."""
     units = torch.eye(key.shape[-2], dtype=key.dtype).expand(*key.shape[:-1], -1)
     both = scaled_dot_product_attention(query, key, torch.cat([value, units], -1), *others)
     out, _seen.weights = both.split([value.shape[-1], key.shape[-2]], -1)
@@ -513,8 +518,8 @@ _attending = FunctionType(
     {**vars(torch.nn.functional), _OP: _attended_and_seen},
     argdefs=_multi_head_attention.__defaults__,
 )
-"""multi_head_attention_forward, which calls ``_attended_and_seen``."""
-_attending.__globals__["multi_head_attention_forward"] = _attending  # of tensors' subclasses
+"""A copy of multi_head_attention_forward that calls ``_attended_and_seen``."""
+_attending.__globals__["multi_head_attention_forward"] = _attending  # for tensor subclasses
 
 _OWN = {
     _OP: scaled_dot_product_attention,

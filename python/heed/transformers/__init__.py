@@ -4,9 +4,9 @@ Importing this module registers the attention implementation "heed":
 
     model = AutoModel.from_pretrained(name, attn_implementation="heed")
 
-computes every attention that goes through transformers' interface with :func:`heed.attention`, for
-inference and for training. :func:`watch` keeps what is computed, so that any weight of any head can
-be asked for, at any length:
+computes every attention that goes through transformers' interface with :func:`heed.attention`, in
+inference and in training. :func:`watch` records the inputs and outputs of a model's attention, so
+that any weight of any head can be computed later, at any length:
 
     with heed.transformers.watch(model, tokenizer) as seen:
         model(**tokenizer("The cat sat on the mat.", return_tensors="pt"))
@@ -18,7 +18,7 @@ be asked for, at any length:
         e.ablate(5, heads=[3])
         model(**tokenizer("The cat sat on the mat.", return_tensors="pt"))
 
-:func:`patching` sweeps the heads between two texts.
+:func:`patching` puts the output of each head on one text into a run on another text.
 """
 
 from transformers import AttentionInterface, AttentionMaskInterface

@@ -1,4 +1,4 @@
-"""The arguments of a call of an attention function, and how the function reads them."""
+"""The arguments of a call of an attention function, and the mask that they mean."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ._pattern import Pattern
 from ._rules import CAUSAL, EVERYTHING, Band
 
 OF_NONE: dict[bool, dict[str, Any]] = {False: {}, True: {"mask": causal(), "q_offset": 0}}
-"""A call without a mask hides nothing; or it is causal, and query 0 sees key 0 alone, as in PyTorch."""
+"""The settings of a call without a mask, by whether it is causal. A causal call aligns query 0 with
+key 0, like PyTorch."""
 
 KNOWN = (
     "eager",
@@ -33,22 +34,22 @@ class Arguments:
     module: nn.Module
     function: Callable[..., Any]
     name: str
-    """The name that the function is registered by."""
+    """The name under which the function is registered."""
     query: Tensor
     key: Tensor
     value: Tensor
     mask: Any
     settings: dict[str, Any]
     pattern: Pattern | None
-    """The rules that made the mask, where they are known."""
+    """The rules that made the mask, if they are known."""
     offsets: tuple[int, int] | None
-    """The positions of query 0 and key 0, where they are known without a pattern."""
+    """The positions of query 0 and key 0, if they are known without a pattern."""
     kept: list[Tensor] = field(default_factory=list)
-    """Gets the log-sum-exp of a function that has it."""
+    """A list to which the function appends its log-sum-exp, if it has one."""
     edits: list[Any] = field(default_factory=list)
     """The edits that change this call."""
     located: Any = None
-    """The `Call` that they change, with its positions."""
+    """The `Call` that the edits change, with its positions."""
 
     @property
     def lengths(self) -> tuple[int, int]:
@@ -70,7 +71,8 @@ class Arguments:
         return self.settings.get("scaling")
 
     def visible(self) -> Pattern | Tensor | None:
-        """A pattern, a tensor of bool or one that is added; None where nothing is hidden."""
+        """Returns the mask: a pattern, a tensor of bool, or a tensor that is added to scores; None
+        if nothing is hidden."""
         queries, keys = self.lengths
         if self.pattern is not None and tuple(self.pattern.shape[2:]) == (queries, keys):
             return self.pattern
@@ -82,7 +84,8 @@ class Arguments:
         return mask if mask.dim() == 4 else mask.expand(*(1,) * (4 - mask.dim()), *mask.shape)
 
     def _of_lengths(self, padding: Tensor | None) -> Pattern | None:
-        """The pattern of no mask, or of one flag for each key, as flash attention takes it."""
+        """Returns the pattern of a call without a mask, or with one flag per key, the form that
+        flash attention takes."""
         queries, keys = self.lengths
         batch = self.key.shape[0]
         is_flash = "flash" in self.name
@@ -93,7 +96,7 @@ class Arguments:
         first, first_key = self.offsets or (keys - queries, 0)
         is_last = first + 1 == first_key + keys and is_causal(self.settings, self.module, 2)
         if queries == 1 and is_last and not hides:
-            hides = True  # says the same of the last key, and continues what was causal before
+            hides = True  # the only query is the last: a causal mask hides nothing from it
         rule = EVERYTHING if not hides else CAUSAL if window is None else Band(window - 1, 0)
         if padding is not None:
             padding = padding[:, -keys:].bool().cpu()
@@ -101,7 +104,7 @@ class Arguments:
         return Pattern(batch, *places, rule, padding)
 
     def _of_blocks(self) -> Tensor:
-        """The pattern of FlexAttention's block mask."""
+        """Returns FlexAttention's block mask as a tensor of bool."""
         from torch.nn.attention.flex_attention import create_mask
 
         queries, keys = self.lengths
@@ -111,7 +114,7 @@ class Arguments:
 
 
 def is_causal(settings: dict[str, Any], module: nn.Module, queries: int) -> bool:
-    """Whether a call without a mask hides what comes later."""
+    """Whether a call without a mask hides later keys."""
     given = settings.get("is_causal")
     if given is None:
         given = getattr(module, "is_causal", True)

@@ -21,7 +21,7 @@ _NAMES = {
     "scale": "scaling",
 }  # fmt: skip
 _REFUSED = {"sinks", "indices", "block_indices", "cache"}
-"""Arguments that change the result, of families that heed does not know."""
+"""Arguments that change the result and that heed does not support."""
 _PREPARED = {hides: _core.PreparedAttention(of) for hides, of in OF_NONE.items()}
 
 
@@ -39,11 +39,11 @@ def attention(
     s_aux: Tensor | None = None,
     **others: Any,
 ) -> tuple[Tensor, None]:
-    """What transformers' AttentionInterface calls.
+    """The attention function that transformers' AttentionInterface calls.
 
-    ``query`` is [B, H, Tq, D], ``key`` and ``value`` [B, G, Tk, D]; the result is [B, Tq, H, D]. A
-    sliding window, padding and packed sequences come with ``attention_mask``, which is a
-    :class:`Pattern`, a tensor of bool or a tensor that is added.
+    ``query`` is [B, H, Tq, D], ``key`` and ``value`` are [B, G, Tk, D]; the result is [B, Tq, H,
+    D]. ``attention_mask`` describes sliding windows, padding and packed sequences: a
+    :class:`Pattern`, a tensor of bool, or a tensor that is added to scores.
     """
     if others and not _REFUSED.isdisjoint(others):
         _refuse(others)
@@ -61,7 +61,7 @@ def attention(
                 out = prepared(query, key, value, scaling, True)
             except Error as error:
                 raise renamed(error, _NAMES) from None
-            if out is not None:  # of the lengths that it was prepared for
+            if out is not None:  # None: the lengths are not those that it was prepared for
                 return out, None
     settings = {"scale": scaling, "softcap": softcap, "dropout": dropout}
     return _attend(
@@ -118,7 +118,8 @@ def _attend(
 def _rule(
     mask: Tensor | None, is_causal: bool | None, module: torch.nn.Module, queries: int, keys: int
 ) -> tuple[Tensor | None, dict[str, Any]]:
-    """The mask, and what heed has to know about it. A tensor says everything itself."""
+    """Returns the mask, and the settings of `heed.attention` that describe it. A tensor needs
+    none."""
     if isinstance(mask, Pattern):
         if len(mask.queries) == queries and len(mask.keys) == keys and not mask.was_opened:
             return mask, mask.settings.copy()
@@ -129,7 +130,7 @@ def _rule(
 
 
 def _with_bias(mask: Tensor | None, bias: Tensor) -> tuple[Tensor | None, Tensor]:
-    """The boolean mask, and the sum of the position bias and an added mask."""
+    """Returns the boolean mask or None, and the sum of the position bias and an added mask."""
     if mask is None or mask.dtype == torch.bool:
         return mask, bias
     return None, bias + mask

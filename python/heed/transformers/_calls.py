@@ -1,4 +1,4 @@
-"""One call of the attention function, as a watch keeps it."""
+"""One recorded call of the attention function."""
 
 from __future__ import annotations
 
@@ -19,48 +19,50 @@ _BY_SEQUENCE = ("q", "k", "v", "out", "bias", "weights", "ids")
 
 @dataclass
 class Call:
-    """One call, linear in the length except a bias, a mask or weights that exist as tensors.
+    """One recorded call. Its memory is linear in the length, except for a bias, a mask or weights
+    that exist as tensors.
 
-    Tensors stay where the model computed them.
+    Tensors stay on the device where the model computed them.
     """
 
     q: Tensor
     k: Tensor
     v: Tensor
     out: Tensor | None
-    """[B, H, Tq, Dv], what the function returned; None where heed computed, or dropout applied."""
+    """The function's output, [B, H, Tq, Dv]; None if ``sums`` is known, or with dropout."""
     sums: Tensor | None
-    """[2, B, H, Tq], the log-sum-exp and its rounding error, where the function has it."""
+    """The log-sum-exp and its rounding error, [2, B, H, Tq], if the function gave them."""
     mask: Tensor | None
-    """A pattern, or a tensor of bool or one that is added; None where nothing is hidden."""
+    """A pattern, a tensor of bool or a tensor that is added; None if nothing is hidden."""
     bias: Tensor | None
     sink: Tensor | None
     weights: Tensor | None
-    """[B, H, Tq, Tk] that a function of the user's returned."""
+    """The weights that a function of the user returned, [B, H, Tq, Tk]."""
     settings: dict[str, Any]
     queries: range
-    """Positions of q's rows."""
+    """The positions of q's rows."""
     keys: range
-    """Positions of k's rows. In a run, of those keys that the calls before did not have."""
+    """The positions of k's rows. In a run, only those of keys that earlier calls did not have."""
     function: str
     is_cross: bool = False
     ids: Tensor | None = None
-    """[B, Tq] of token ids."""
+    """The token ids of the queries, [B, Tq]."""
     edits: tuple[Any, ...] = ()
     is_guess: bool = False
-    """Whether a function of the user's was given no mask, and may have made one or not."""
+    """Whether the mask is a guess: a function of the user got no mask, but may have made one."""
     images: tuple[Grid, ...] = ()
-    """Those that some of its queries and keys are patches of, counted from the call's first."""
+    """The images whose patches are queries or keys of this call; tokens count from its first."""
     marks: tuple[str, ...] = ()
-    """The names of the tokens of a vision model that are no patches, in their order."""
+    """The names of a vision model's tokens that are not patches, in their order."""
     graph: Call | None = field(default=None, init=False)
-    """The same with gradients. Copies do not have it."""
+    """The call's tensors with gradients. Copies do not have it."""
 
     @classmethod
     def of(
         cls, given: Arguments, out: Tensor, weights: Tensor | None = None, is_padded: bool = False
     ) -> Call:
-        """``is_padded`` says that k and v are memory of a cache that need not be full."""
+        """Records a call. ``is_padded`` says that k and v are the memory of a cache that may not be
+        full."""
         q, k, v = given.query, given.key, given.value
         if q.shape[0] == 1 < k.shape[0]:
             q = q.expand(k.shape[0], -1, -1, -1)
@@ -102,15 +104,15 @@ class Call:
 
     @property
     def rule(self) -> Any:
-        """The mask as a rule; None where nothing is hidden. A tensor is its own rule."""
+        """The rule of the mask; None if nothing is hidden. A tensor is its own rule."""
         return self.mask.rule if isinstance(self.mask, Pattern) else self.mask
 
     def to(self, device: Any) -> Call:
-        """The same with every tensor on a device."""
+        """Returns the call with every tensor on a device."""
         return dataclasses.replace(self, **{n: t.to(device) for n, t in self._tensors()})
 
     def of_rows(self, begin: int, end: int) -> Call:
-        """The same of some of its queries."""
+        """Returns the call with only the queries [begin, end)."""
         rows, count = slice(begin, end), len(self.queries)
 
         def cut(tensor: Tensor | None) -> Tensor | None:
@@ -127,7 +129,7 @@ class Call:
         return dataclasses.replace(self, q=self.q[:, :, rows], **parts)
 
     def resolved(self) -> Call:
-        """The same with a mask that is a pattern or bool: what is added is a part of the bias."""
+        """Returns the call with a pattern or a mask of bool; a mask that is added becomes bias."""
         mask, bias = self.mask, self.bias
         if isinstance(mask, Pattern) or mask is None or mask.dtype == torch.bool:
             return self
@@ -137,7 +139,7 @@ class Call:
         return dataclasses.replace(self, mask=keep, bias=bias)
 
     def of_one(self, sequence: int) -> Call:
-        """The same of one sequence of the batch."""
+        """Returns the call with only one sequence of the batch."""
         batch, one = self.q.shape[0], slice(sequence, sequence + 1)
 
         def cut(tensor: Tensor | None) -> Tensor | None:
@@ -151,7 +153,8 @@ class Call:
         return dataclasses.replace(self, mask=mask, sums=sums, **parts)
 
     def visible(self, keys: range) -> Tensor:
-        """[B or 1, H or 1, Tq, len(keys)] of bool; keys that this call did not have are hidden."""
+        """Returns the visible pairs, [B or 1, H or 1, Tq, len(keys)] of bool; keys that this call
+        did not have are hidden."""
         if self.mask is None:
             allowed = (torch.tensor(keys) < self.keys.stop)[None]
             return allowed.expand(len(self.queries), len(keys))[None, None]
@@ -163,7 +166,7 @@ class Call:
 def _positions(
     mask: Tensor | None, queries: int, keys: int, is_padded: bool
 ) -> tuple[range, range]:
-    """Of the queries and of the keys that exist."""
+    """Returns the positions of the queries and of the keys that exist."""
     if isinstance(mask, Pattern):
         stop = min(mask.keys.stop, mask.queries.stop) if mask.is_causal else mask.keys.stop
         return mask.queries, range(mask.keys.start, max(stop, mask.keys.start))
@@ -175,7 +178,8 @@ def _positions(
 
 
 def placed(rows: Tensor, first: int, width: int, height: int, fill: float = 0) -> Tensor:
-    """Rows whose column 0 is at ``first``, in rows of ``width``, of rank 4; ``fill`` elsewhere."""
+    """Puts rows into rows of ``width`` with their column 0 at ``first`` and ``fill`` elsewhere;
+    returns a tensor of rank 4."""
     rows = rows[..., max(-first, 0) : width - first]
     first = max(first, 0)
     ends = (first, width - first - rows.shape[-1])

@@ -27,17 +27,19 @@ from ._stacks import Place, names_of, place_of
 
 @contextmanager
 def edit(model: PreTrainedModel, tokenizer: Any = None) -> Iterator[Edits]:
-    """Changes ``model``'s attention inside the ``with``, as the methods of :class:`Edits` say.
+    """Changes ``model``'s attention inside the ``with`` by the methods of the yielded
+    :class:`Edits`.
 
-    The model's own attention function computes; the heads that are edited are computed again.
-    Edits apply in the order in which they are given, to every pass of this thread, to generation
-    with its cache too. A :func:`watch` around or inside sees the edited attention.
+    The model's own attention function computes; edited heads are computed again. Edits apply in the
+    order in which they are given, to every pass of this thread, including generation with a cache.
+    A :func:`watch` around or inside sees the edited attention. The ``tokenizer`` is needed only for
+    edits that name words.
 
     Raises
     ------
     ValueError, IndexError, LookupError
-        before a pass for an edit that cannot apply, and at the end of the ``with`` for one that
-        never did
+        before a pass for an edit that cannot apply, and at the end of the ``with`` for an edit that
+        never applied
     """
     inner = unwrapped(model, "edit")
     tokenizer = _pieces.tokenizer_of(tokenizer, "edit")
@@ -51,9 +53,9 @@ class Edits(Following):
     """The edits of one ``with``.
 
     ``layers`` are numbers, as in ``SeenModel.stacks``, or None for all. ``heads`` are numbers, None
-    for all, or pairs ``(layer, head)`` in place of ``layers``. ``who`` are queries and ``to`` keys:
-    a word of the text, its position, or a list of these; None for all. A word that occurs several
-    times stands for all of these. Of a model with several stacks ``stack`` names one.
+    for all, or pairs ``(layer, head)`` instead of ``layers``. ``who`` are queries and ``to`` are
+    keys: a word of the text, a position, or a list of these; None for all. A word that occurs
+    several times stands for all its occurrences. A model with several stacks needs ``stack``.
     """
 
     order = 1
@@ -68,36 +70,36 @@ class Edits(Following):
     # --- the edits -------------------------------------------------------------------------------
 
     def ablate(self, layer: Any, heads: Any = None, *, stack: str | None = None) -> None:
-        """The output of the heads is 0."""
+        """Makes the output of the heads 0."""
         self._add("ablate", layer, heads, stack)
 
     def remove(
         self, who: Any = None, to: Any = None, layers: Any = None, heads: Any = None, *,
         stack: str | None = None,
     ) -> None:  # fmt: skip
-        """Attention knockout: the queries ``who`` do not see the keys ``to``."""
+        """Attention knockout: hides the keys ``to`` from the queries ``who``."""
         self._add("remove", layers, heads, stack, who=who, to=to)
 
     def temperature(
         self, layer: Any, head: Any = None, factor: float = 1.0, *, stack: str | None = None
     ) -> None:
-        """Scores are multiplied by ``factor``: above 1 weights are sharper, below 1 flatter."""
+        """Multiplies scores by ``factor``: above 1 weights are sharper, below 1 flatter."""
         self._add("temperature", layer, head, stack, value=number("temperature", "factor", factor))
 
     def steer(
         self, words: Any = None, by: float = 1.0, heads: Any = None, layers: Any = None, *,
         who: Any = None, stack: str | None = None,
     ) -> None:  # fmt: skip
-        """``by`` is added to the scores of the keys ``words``, in nats."""
+        """Adds ``by`` nats to the scores of the keys ``words``."""
         by = number("steer", "by", by)
         self._add("steer", layers, heads, stack, who=who, to=words, value=by)
 
     def mask(
         self, mask: Any, layers: Any = None, heads: Any = None, *, stack: str | None = None
     ) -> None:
-        """Hides pairs too: a ``heed.Mask``, an array of bool that is true where a query may
-        attend, or a floating array that is added to the scores; [Tq, Tk], [H, Tq, Tk] or
-        [B, H, Tq, Tk]."""
+        """Hides more pairs. ``mask`` is a ``heed.Mask``, an array of bool that is true where a
+        query may attend, or a floating array that is added to the scores; arrays are [Tq, Tk], [H,
+        Tq, Tk] or [B, H, Tq, Tk]."""
         if not isinstance(mask, Mask):
             mask = _array(mask)
         self._add("mask", layers, heads, stack, value=mask)
@@ -106,14 +108,14 @@ class Edits(Following):
         self, seen: SeenModel, layers: Any = None, heads: Any = None, *, who: Any = None,
         stack: str | None = None, text: int = -1,
     ) -> None:  # fmt: skip
-        """The weights are those of another run. Queries behind the end of that run are free."""
+        """Uses the weights of another run. Queries after the end of that run are not changed."""
         self._add("freeze", layers, heads, stack, who=who, value=_run_of("freeze", seen, text))
 
     def patch(
         self, seen: SeenModel, layer: Any, head: Any = None, what: str = "output", *,
         who: Any = None, stack: str | None = None, text: int = -1,
     ) -> None:  # fmt: skip
-        """The output of a head is that of another run (activation patching)."""
+        """Uses the output of a head in another run (activation patching)."""
         check_output(what)
         self._add("patch", layer, head, stack, who=who, value=_run_of("patch", seen, text))
 
@@ -180,7 +182,7 @@ class Edits(Following):
             self._resolve("decoder", target)
 
     def _resolve(self, role: str, ids: Tensor) -> None:
-        """Finds the words of a text that begins."""
+        """Finds the edits' words in the text of a new pass."""
         for each in self._edits:
             for argument in ("who", "to"):
                 given = getattr(each, argument)
@@ -191,7 +193,7 @@ class Edits(Following):
                 _check_lengths(each, ids.shape[1])
 
     def _role_of(self, edit: Edit, argument: str) -> str:
-        """The text that the queries or the keys of an edit's stack are of."""
+        """Returns which text the queries (or keys) of an edit's stack belong to."""
         kind = next(place.kind for place, _ in self._stacks.values() if place.path == edit.path)
         if not getattr(self._model.config, "is_encoder_decoder", False):
             return "self"
@@ -216,7 +218,7 @@ class Edits(Following):
         return compute(given)
 
     def _resolve_numbers(self, edit: Edit, argument: str, positions: range) -> None:
-        """Positions of a text without ids."""
+        """Finds the positions of an edit in a text without ids."""
         given = getattr(edit, argument)
         if given is not None and argument not in edit.found:
             finder = Finder(edit.name, argument, None)
@@ -235,7 +237,7 @@ def _role(prefix: str, is_pair: bool) -> str:
 def _stacks_of(
     model: PreTrainedModel, modules: dict[nn.Module, list[str]]
 ) -> dict[str, tuple[Place, dict[int, nn.Module]]]:
-    """The layers of each stack by their names, as they are before the model runs."""
+    """Returns each stack's place and its layers by number, before the model has run."""
     from ._layers import Layers, is_inside
 
     layers = Layers(model)

@@ -1,8 +1,8 @@
-"""Edits of attention, as data, and what they do to one call.
+"""Edits of attention as data, and their application to one call.
 
-Heads that no edit names keep the output of the model's own function. Of the others, the queries
-that an edit concerns are computed again here, a block of queries at a time: memory is linear in the
-length on every device.
+Heads that no edit names keep the output of the model's own function. For the other heads, the
+queries that an edit concerns are computed again here, one block of queries at a time, in memory
+linear in the length, on the tensors' device.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ._runs import Run
 
 _ROWS = 128
-"""Queries of a block."""
+"""The number of queries in a block."""
 
 
 @dataclass
@@ -33,17 +33,17 @@ class Edit:
 
     name: str
     places: dict[int, list[int] | None] | None
-    """The heads of each layer; None stands for all."""
+    """The heads of each layer; None: all layers, and within a layer all heads."""
     heads: list[int] | None
-    """The heads of every layer, where ``places`` is None."""
+    """The heads in every layer, if ``places`` is None; None: all heads."""
     path: str
-    """The modules of its stack: "model.layers.*.self_attn"."""
+    """The path of its stack's modules: "model.layers.*.self_attn"."""
     who: Any = None
     to: Any = None
     value: Any = None
     was_applied: bool = False
     found: dict[str, Tensor] = field(default_factory=dict)
-    """For "who" and "to", [B, positions] of bool; every position where there is none."""
+    """The positions for "who" and "to", [B, positions] of bool; an absent entry means all."""
 
     def heads_at(self, layer: int, heads: int) -> list[int]:
         if self.places is not None and layer not in self.places:
@@ -72,32 +72,32 @@ class Edit:
 
 @dataclass
 class Applied:
-    """An edit at one layer."""
+    """An edit of one layer."""
 
     edit: Edit
     heads: list[int]
     run: Run | None = None
-    """The layer of another run, of `freeze` and `patch`."""
+    """For `freeze` and `patch`: the same layer of the other run."""
 
 
 @dataclass
 class Block:
-    """The scores of some heads and queries, [B, h, rows, Tk]."""
+    """The scores of some heads and queries, [B, h, rows, Tk], where h is len(heads)."""
 
     scores: Tensor
     sink: Tensor | None
-    """[B, h, rows, 1], one more term of the softmax."""
+    """The sink's logits, [B, h, rows, 1], one more term of the softmax."""
     heads: list[int]
     queries: range
     keys: range
 
     def chosen(self, applied: Applied) -> Tensor:
-        """[1, h, 1, 1] of bool: the heads of an edit."""
+        """Returns which heads an edit changes, [1, h, 1, 1] of bool."""
         own = torch.tensor([head in applied.heads for head in self.heads])
         return own[None, :, None, None].to(self.scores.device)
 
     def pairs(self, applied: Applied) -> Tensor:
-        """The pairs of an edit, bool that broadcasts to the scores."""
+        """Returns which pairs an edit changes, as bool that broadcasts to the scores."""
         who = _at(applied.edit.found.get("who"), self.queries)
         to = _at(applied.edit.found.get("to"), self.keys)
         pairs = (who[:, None, :, None] & to[:, None, None, :]).to(self.scores.device)
@@ -111,14 +111,15 @@ class Block:
 
 
 def _at(places: Tensor | None, positions: range) -> Tensor:
-    """[B or 1, len(positions)] of bool; False for positions after the known ones."""
+    """Returns the flags of some positions, [B or 1, len(positions)] of bool; False for positions
+    after the known ones."""
     if places is None:
         return torch.ones(1, len(positions), dtype=torch.bool)
     known = places[:, max(positions.start, 0) : positions.stop]
     return torch.nn.functional.pad(known, (0, len(positions) - known.shape[1]))
 
 
-# --- what each does to scores ---------------------------------------------------------------------
+# --- the edits of scores --------------------------------------------------------------------------
 
 
 def _remove(block: Block, applied: Applied) -> None:
@@ -191,7 +192,7 @@ def _freeze(block: Block, applied: Applied) -> None:
 
 
 def _widened(weights: Tensor, keys: range, wanted: range, edit: Edit) -> Tensor:
-    """Weights over other keys, 0 where the run had none."""
+    """Returns weights over the ``wanted`` keys, 0 for keys that the run did not have."""
     first = keys.start - wanted.start
     cut = weights[..., max(-first, 0) : len(wanted) - first]
     if not torch.allclose(cut.sum(-1), weights.sum(-1), atol=1e-5):
@@ -205,7 +206,7 @@ def _widened(weights: Tensor, keys: range, wanted: range, edit: Edit) -> Tensor:
 
 
 def _put(into: Tensor, heads: list[int], rows: slice, values: Tensor, who: Tensor) -> Tensor:
-    """A copy with values at some heads and rows, where ``who`` is true."""
+    """Returns a copy with ``values`` in some heads and rows, where ``who`` is true."""
     into = into.clone()
     part = into[:, :, rows]
     part[:, heads] = torch.where(who, values, part[:, heads])
@@ -222,7 +223,7 @@ _OF_SCORES: dict[str, Callable[[Block, Applied], None]] = {
 
 
 def block_of(call: Call, heads: list[int], begin: int, end: int, keys: range) -> Block:
-    """The scores of some heads and queries before any edit. ``call`` is resolved."""
+    """Returns the scores of some heads and queries before any edit. ``call`` must be resolved."""
     part = call.of_rows(begin, end)
     dtype = torch.float64 if call.q.dtype == torch.float64 else torch.float32
     group = call.q.shape[1] // call.k.shape[1]
@@ -252,7 +253,7 @@ def apply(block: Block, edits: list[Applied]) -> None:
 
 
 def edited(given: Arguments, answer: Any) -> Any:
-    """The answer of an attention function with the edits of the call in it."""
+    """Returns the answer of an attention function with the call's edits applied."""
     out, *others = answer if isinstance(answer, tuple) else (answer,)
     call = given.located.resolved()
     out = out.clone()  # [B, Tq, H, D]
@@ -283,7 +284,7 @@ def edited(given: Arguments, answer: Any) -> Any:
 
 
 def _concerned(edits: list[Applied], queries: range) -> Tensor:
-    """The places of the queries that some edit concerns."""
+    """Returns the indices of the queries that any edit concerns."""
     some = torch.zeros(len(queries), dtype=torch.bool)
     for applied in edits:
         some |= _at(applied.edit.found.get("who"), queries).any(0)
@@ -291,7 +292,7 @@ def _concerned(edits: list[Applied], queries: range) -> Tensor:
 
 
 def _of_output(out: Tensor, applied: Applied, queries: range) -> None:
-    """Writes to [B, Tq, H, D]."""
+    """Applies an edit of outputs to ``out`` [B, Tq, H, D], in place."""
     if applied.edit.name == "ablate":
         out[:, :, applied.heads] = 0
         applied.edit.was_applied = True

@@ -1,4 +1,4 @@
-"""Words and positions in token ids."""
+"""Finds words and positions in token ids."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Finder:
         self._op, self._argument, self._tokenizer = op, argument, tokenizer
 
     def places(self, given: Any, ids: Tensor) -> Tensor:
-        """[B, T] of bool."""
+        """Returns where the words and positions are in ``ids`` [B, T], as [B, T] of bool."""
         found = torch.zeros(ids.shape, dtype=torch.bool)
         for each in listed(given):
             if isinstance(each, str):
@@ -38,7 +38,7 @@ class Finder:
         return at
 
     def _word(self, word: str, ids: list[int], sequence: int) -> list[int]:
-        """The tokens of every place where the word stands."""
+        """Returns the tokens of every occurrence of a word."""
         if self._tokenizer is None:
             raise made(InvalidArgument, op=self._op, argument=self._argument, found=repr(word),
                        expected="positions, since this text has no tokens")  # fmt: skip

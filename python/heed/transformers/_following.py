@@ -1,4 +1,5 @@
-"""Follows a model through its passes: which layer, stack, positions and tokens each call has."""
+"""Follows a model through its passes, and finds the layer, stack, positions and ids of each
+call."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ class Following:
         self.modules = self.layers.names
         self.offsets: dict[tuple[int, int], tuple[int, int]] = {}
         self.is_overwritten = False
-        """Whether k and v are memory of a cache that the model will write to."""
+        """Whether k and v are the memory of a cache that the model will overwrite."""
         self.ran: set[str] = set()
         self._given: dict[str, Tensor | None] = {}
         self._queries: dict[str, range] = {}
@@ -39,8 +40,8 @@ class Following:
 
     @contextmanager
     def attached(self, *, is_wrapped: bool) -> Iterator[None]:
-        """Inside, the model's calls of this thread come here. A model that ``is_wrapped`` may be
-        compiled, and what was compiled before would not call: it runs uncompiled."""
+        """Inside, the model's calls of attention in this thread come to this object. A wrapped
+        model may have been compiled without these calls, so it runs uncompiled."""
         with ExitStack() as inside:
             inside.callback(self._remove_hooks)
             inside.enter_context(beside(self))
@@ -53,7 +54,7 @@ class Following:
             hook.remove()
 
     def located(self, module: nn.Module, name: str, call: Call) -> Place:
-        """Where the call of a module stands. Gives the call its positions and ids."""
+        """Returns the stack of a call; sets the call's positions and ids."""
         place = place_of(name, module, _is_causal(module, call))
         if place.kind == "cross":  # its queries are those of the self-attention beside or before it
             call.is_cross = True
@@ -68,14 +69,14 @@ class Following:
         return place
 
     def begun(self, prefix: str, module: nn.Module, settings: dict[str, Any]) -> None:
-        """A model, or one inside of it, begins a pass."""
+        """Called when the model, or a model inside it, begins a pass."""
 
     def ids_given(self, prefix: str) -> Tensor | None:
-        """The token ids that a model was given in its pass."""
+        """Returns the token ids that a model got in its current pass, or None."""
         return self._given.get(prefix)
 
     def _ids_of(self, name: str, call: Call) -> Tensor | None:
-        """The token ids of the nearest model around a module, where it has one id for each query."""
+        """Returns the token ids of the nearest model around a module that has one id per query."""
         around = [prefix for prefix in self._given if is_inside(name, prefix)]
         for prefix in sorted(around, key=len, reverse=True):
             ids = self._given[prefix]
@@ -116,7 +117,7 @@ class Following:
 
 
 class Hook:
-    """A hook for one thread, which a copy of the model does not have."""
+    """A hook that acts in one thread, and not in copies of the model."""
 
     def __init__(self, owner: Any, function: Callable[..., None] | None):
         self._owner, self._function = owner, function
@@ -130,14 +131,14 @@ class Hook:
 
 
 def has_past(settings: dict[str, Any]) -> bool:
-    """Whether a pass goes on from a cache."""
+    """Whether a pass continues from a cache."""
     cache = settings.get("past_key_values")
     length = getattr(cache, "get_seq_length", lambda: 0)()
     return int(length) > 0
 
 
 def _block(name: str) -> str:
-    """The layer around an attention module: "model.decoder.layers.3"."""
+    """Returns the name of the layer around an attention module: "model.decoder.layers.3"."""
     return re.match(r"(.*?\.\d+(?=\.))?", name)[0]
 
 
@@ -149,7 +150,7 @@ def _is_causal(module: nn.Module, call: Call) -> bool:
 
 
 def _named(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a model, also those that were given without their names."""
+    """Returns the arguments of a model by name, including positional ones."""
     if not args:
         return kwargs
     names = [name for name in inspect.signature(module.forward).parameters if name != "self"]

@@ -1,4 +1,4 @@
-"""Answers about weights that a loss can use, with gradients for what the model computed."""
+"""Answers about weights with gradients, so that a loss can use them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SeenWithGradients(Seen):
     """An attention whose ``entropy()`` and ``received()`` have gradients; other answers do not."""
 
     _graph: tuple[Tensor | None, ...] | None
-    """q, k, bias and sink as the model computed them; None where an edit changed the scores."""
+    """q, k, bias and sink with their graphs; None if an edit changed the scores."""
 
     @classmethod
     def of_graph(cls, seen: Seen, graph: tuple[Tensor | None, ...] | None) -> SeenWithGradients:
@@ -26,11 +26,11 @@ class SeenWithGradients(Seen):
         return made
 
     def entropy(self) -> Tensor:
-        """As :meth:`heed.Seen.entropy`, with gradients."""
+        """Returns :meth:`heed.Seen.entropy` with gradients."""
         return self._with_gradients("entropy")
 
     def received(self, *, all_heads: bool = False, value_norm: bool = False) -> Tensor:
-        """As :meth:`heed.Seen.received`, with gradients, but without ``value_norm``."""
+        """Returns :meth:`heed.Seen.received` with gradients; ``value_norm`` is not supported."""
         if value_norm:
             raise made(Unsupported, op="received", argument="value_norm", found="True",
                        expected="False in a watch with gradients")  # fmt: skip

@@ -1,4 +1,4 @@
-"""The tokens of an image: a grid of cells, each with the token that stands for it."""
+"""The tokens of an image: a grid of cells, each with its token."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Grid:
     rows: int
     columns: int
     tokens: Tensor
-    """[rows * columns] of int64: the token of each cell, row by row; -1 where a cell has none."""
+    """The token of each cell, row by row, [rows * columns] of int64; -1 for a cell without one."""
     of: str = "both"
     """Whether the tokens are "queries", "keys" or "both"."""
     picture: Tensor | None = None
@@ -36,7 +36,8 @@ class Grid:
         return self.of != "keys"
 
     def labels(self, image: int) -> dict[int, str]:
-        """The names of the image's tokens, as a session names them; ``image`` is its number."""
+        """Returns the names of the image's tokens in a session, such as " im0 r2 c5"; ``image`` is
+        the image's number."""
         place = f" im{image} " + ("" if self.rows == 1 else "r{} ") + "c{}"
         named = {}
         for cell, token in enumerate(self.tokens.tolist()):
@@ -46,14 +47,16 @@ class Grid:
         return named
 
     def moved(self, by: int, count: int, of: str | None = None) -> Grid | None:
-        """The same counted from token ``-by``, among ``count`` tokens; None if none is left."""
+        """Returns the grid with ``by`` added to its tokens, without tokens outside [0, count); None
+        if no token is left."""
         tokens = torch.where(self.tokens < 0, -1, self.tokens + by)
         tokens[(tokens < 0) | (tokens >= count)] = -1
         is_left = bool((tokens >= 0).any())
         return dataclasses.replace(self, tokens=tokens, of=of or self.of) if is_left else None
 
     def smaller(self, side: int) -> Grid:
-        """The grid with one token per block of ``side`` by ``side`` cells, counted from 0."""
+        """Returns the grid with one token per block of ``side`` by ``side`` cells, counted from
+        0."""
         rows, columns = self.rows // side, self.columns // side
         return dataclasses.replace(
             self, rows=rows, columns=columns, tokens=torch.arange(rows * columns)
@@ -61,8 +64,8 @@ class Grid:
 
 
 def block_order(rows: int, columns: int, side: int, window: int = 0) -> Tensor:
-    """Returns the cell of each token, for a model that reads blocks of ``side`` by ``side`` cells one
-    after the other. A ``window`` is a square of that many blocks by as many; 0 for no windows."""
+    """Returns the cell of each token, for a model that reads blocks of ``side`` by ``side`` cells
+    one after the other. A ``window`` is a square of ``window`` by ``window`` blocks; 0: none."""
     cells = np.arange(rows * columns)
     row, column = cells // columns, cells % columns
     keys = [row // side, column // side, row % side, column % side]
@@ -91,13 +94,14 @@ class Part:
 
 
 def placed_in(places: Tensor, parts: list[Part]) -> Iterator[Grid]:
-    """Gives the parts their tokens: ``places`` [tokens, 2] are pairs (sequence, token), in order."""
+    """Yields the grids of the parts with their tokens in a text. ``places`` [tokens, 2] are pairs
+    (sequence, token) in order. Yields nothing if the numbers do not fit."""
     counts = [each.count for each in parts]
     if sum(counts) != len(places):
         return
     of_parts = places.split(counts)
     if any(bool((each[:, 0] != each[0, 0]).any()) for each in of_parts):
-        return  # a part would lie in two sequences
+        return  # a part would belong to two sequences
     for part, own in zip(parts, of_parts, strict=True):
         for grid in part.grids:
             tokens = torch.where(grid.tokens < 0, -1, own[grid.tokens, 1])

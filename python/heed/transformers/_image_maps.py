@@ -21,7 +21,7 @@ _MOST = 64  # images of a session
 
 
 def image_map(run: Run, head: int, token: int, image: int) -> tuple[np.ndarray, Grid]:
-    """As :meth:`SeenModel.image_map` says."""
+    """Implements :meth:`SeenModel.image_map`; also returns the image's grid."""
     seen, grid = run.without_padding, _image(run, image)
     _, heads, queries, _ = seen.shape
     head = _within("head", head, heads)
@@ -32,7 +32,7 @@ def image_map(run: Run, head: int, token: int, image: int) -> tuple[np.ndarray, 
 
 
 def shares_of(run: Run) -> list[dict[str, float]]:
-    """One dict a head, as :meth:`SeenModel.image_share` says."""
+    """Returns one dict per head with the columns of :meth:`SeenModel.image_share`."""
     seen, images = run.without_padding, run.images
     _, heads, queries, keys = seen.shape
     is_patch = _among(keys, [each for each in images if each.of_keys])
@@ -50,7 +50,7 @@ def shares_of(run: Run) -> list[dict[str, float]]:
 
 
 def patches_of(images: list[Grid], pictures: Any) -> list[ImagePatches]:
-    """The images of a session, with their own pictures or those that are given."""
+    """Returns the images of a session, with their own pictures or with ``pictures``."""
     shown = [each.picture for each in images]
     if pictures is not None:
         shown = list(pictures) if isinstance(pictures, (list, tuple)) else [pictures]
@@ -67,7 +67,8 @@ def patches_of(images: list[Grid], pictures: Any) -> list[ImagePatches]:
 
 
 def marked(run: Run) -> list[str] | None:
-    """The names of a vision model's tokens, if those beside the patches are known."""
+    """Returns the names of a vision model's tokens; None if the tokens that are not patches have no
+    known names."""
     marks = list(run.first.marks)
     if not marks:
         return None
@@ -90,7 +91,7 @@ def _spread(seen: Seen, keys: list[int]) -> tuple[Tensor, Tensor]:
 
 
 def _among(count: int, images: list[Grid]) -> Tensor:
-    """[count] of bool: which tokens are of images."""
+    """Returns which tokens belong to images, [count] of bool."""
     found = torch.zeros(count, dtype=torch.bool)
     for each in images:
         found[each.tokens[each.tokens >= 0]] = True

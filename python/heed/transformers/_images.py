@@ -1,9 +1,8 @@
-"""Which tokens of an attention are patches of images or frames of sound.
+"""Finds the tokens of an attention that are patches of images or frames of sound.
 
-Nothing here knows a model by its name. The convolutions of a vision or sound model show the grid of
-its patches; models that get patches are given their grids as an argument; the tokens of a text that
-stand for images have an id of their own in the config. Numbers that do not fit together mean that
-nothing is known, and then there are no images.
+No model is known by its name. The convolutions of a vision or sound model give the grid of its
+patches. Models that get patches as input also get their grids. In a text, the tokens of images have
+an id that the config names. If the numbers do not fit together, no images are assumed.
 """
 
 from __future__ import annotations
@@ -27,17 +26,18 @@ from ._pictures import Sight
 
 CONVOLUTIONS = (nn.Conv1d, nn.Conv2d)
 _RESAMPLES = re.compile("Perceiver|Resampler|Q-?Former|CrossAttention", re.IGNORECASE)
-"""Modules between the patches and the text that mix patches to other tokens."""
+"""Modules between patches and text that mix patches into new tokens."""
 _REMEMBERED = 8
-"""The last passes of vision models: a text may have images, videos and several towers."""
+"""The number of remembered passes of vision models: a text may have images, videos and several
+towers."""
 
 
 _PACKED = ("image_features", "image_sizes", "vision_feature_select_strategy", "image_newline")
-"""The arguments of LLaVA-NeXT's method that joins tiles and puts a token behind each row."""
+"""The arguments of LLaVA-NeXT's method that joins tiles and puts a token after each row."""
 
 
 class Packing:
-    """Stands in place of a model's method ``pack_image_features`` and tells what it was given."""
+    """Replaces a model's method ``pack_image_features`` and reports its arguments."""
 
     def __init__(self, module: nn.Module, told: Callable[..., None]):
         self._module, self._told = module, told
@@ -67,7 +67,7 @@ class Packing:
             self._module.pack_image_features = self._before
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return self._pack  # a copy of the model joins tiles alike, and tells nothing
+        return self._pack  # a copy of the model gets the original method
 
 
 class Images:
@@ -80,21 +80,21 @@ class Images:
         self._resamples = any(_RESAMPLES.search(type(each).__name__) for each in model.modules())
 
     def begun(self, prefix: str, module: nn.Module, given: dict[str, Any]) -> None:
-        """A model, or one inside of it, begins a pass."""
+        """Called when the model, or a model inside it, begins a pass."""
         found = Pass(module, given, self._sight)
         self._passes[prefix] = found
         if not found.is_text:
             self._recent.append(found)
 
     def convolved(self, module: nn.Module, given: tuple[Any, ...], output: Tensor) -> None:
-        """A convolution ran."""
+        """Called after a convolution."""
         name = self._names[module][0]
         inside = next(self._around(name), None)
         if inside is not None and not inside.is_text and given:
             inside.convolved(module, given[0], output)
 
     def packed(self, pack: Callable[..., Any], given: tuple[Any, ...]) -> None:
-        """A model joined tiles, as LLaVA-NeXT does: the last vision model's."""
+        """Called when a model joins the tiles of the last vision pass, like LLaVA-NeXT."""
         features, sizes, strategy = given
         newline = torch.tensor([-1.0], dtype=torch.float64)
         sizes = torch.as_tensor(sizes).cpu()
@@ -104,7 +104,7 @@ class Images:
             )
 
     def of(self, name: str, call: Call) -> tuple[tuple[Grid, ...], tuple[str, ...]]:
-        """The images of a call, and the names of its other tokens where these are known."""
+        """Returns the images of a call, and the names of its other tokens if these are known."""
         around = list(self._around(name))
         for inside in around:
             inside.has_attended = True
@@ -116,7 +116,7 @@ class Images:
         return (), ()
 
     def _around(self, name: str) -> Iterator[Pass]:
-        """The models around a module, the innermost first."""
+        """Returns the passes of the models around a module, the innermost first."""
         found = [prefix for prefix in self._passes if is_inside(name, prefix)]
         return (self._passes[prefix] for prefix in sorted(found, key=len, reverse=True))
 
@@ -133,7 +133,7 @@ class Images:
         return text.found[key]
 
     def _of_source(self, call: Call) -> tuple[Grid, ...]:
-        """The images or frames that the keys of a cross-attention are."""
+        """Returns the images or frames that are the keys of a cross-attention."""
         batch, _, keys, _ = call.k.shape
         for seen in reversed(self._recent):
             if "grid_thw" not in seen.given and (found := seen.grids(batch, keys)):
@@ -150,7 +150,7 @@ class Images:
                 yield from placed_in(places, self._parts(kind, len(places), around))
 
     def _parts(self, kind: str, count: int, around: list[Pass]) -> list[Part]:
-        """The images whose tokens together are ``count``, in their order."""
+        """Returns the images in their order, if they have ``count`` tokens together; else none."""
         wanted = [each.given.get(f"{kind}_grid_thw") for each in around]
         wanted = [each for each in wanted if each is not None]
         for seen in reversed(self._recent):

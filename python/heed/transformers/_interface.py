@@ -1,7 +1,7 @@
-"""Stands between the models of transformers and the attention functions that they call.
+"""Wraps the attention functions that models of transformers call.
 
-While a model is watched or edited, what `ALL_ATTENTION_FUNCTIONS` hands out is wrapped. The
-function that the model uses still computes.
+While a model is watched or edited, the functions that `ALL_ATTENTION_FUNCTIONS` returns are
+wrapped. The model's own function still computes.
 """
 
 from __future__ import annotations
@@ -23,29 +23,31 @@ from ._pattern import mask as heed_mask
 
 
 class Bystander(Protocol):
-    """A watch or a set of edits: what wants to know of the calls of one model."""
+    """A watch or a set of edits, which gets the calls of attention of one model."""
 
     order: int
-    """0 for what sees the edited call, 1 for what edits it."""
+    """0 for a watch, which sees the edited call; 1 for edits."""
     modules: Any
-    """Contains the modules of its model."""
+    """A container of the model's modules."""
     offsets: dict[tuple[int, int], tuple[int, int]]
-    """The positions of query 0 and key 0 for each mask of this pass, by its lengths [Tq, Tk]."""
+    """The positions of query 0 and key 0 of each mask in this pass, by its lengths [Tq, Tk]."""
 
     def called(self, module: nn.Module, compute: Callable[..., Any], arguments: Arguments) -> Any:
-        """Returns what the attention function returns; ``compute(arguments)`` calls it."""
+        """Handles a call and returns the attention function's answer; ``compute(arguments)`` calls
+        the function."""
 
 
 _active: ContextVar[tuple[Bystander, ...]] = ContextVar("heed bystanders", default=())
 _kept: ContextVar[list[Tensor] | None] = ContextVar("heed sums", default=None)
 _lock = threading.Lock()
 _open = 0
-_OWN = "_heed_pattern"  # the attribute of a mask that has the pattern it was made from
+_OWN = "_heed_pattern"  # the attribute of a mask with the pattern that it was made from
 
 
 @contextmanager
 def beside(bystander: Bystander) -> Iterator[None]:
-    """Inside, this thread's calls of the bystander's model go through it."""
+    """Inside, this thread's calls of attention of the bystander's model go through the
+    bystander."""
     _install()
     token = _active.set((*_active.get(), bystander))
     try:
@@ -60,12 +62,12 @@ def is_active(bystander: Bystander) -> bool:
 
 
 def bystanders(module: nn.Module) -> list[Bystander]:
-    """Those of this thread whose model has the module, the outermost first."""
+    """Returns this thread's bystanders whose model has the module, the outermost first."""
     active = _active.get()
     return [each for each in active if module in each.modules] if active else []
 
 
-# --- what is put in place -------------------------------------------------------------------------
+# --- the replaced functions -----------------------------------------------------------------------
 
 _theirs = AttentionInterface.__getitem__, AttentionInterface.get_interface
 _their_masks = AttentionMaskInterface.__getitem__
@@ -85,7 +87,7 @@ def _remove() -> None:
     global _open
     with _lock:
         _open -= 1
-        if _open == 0:  # all three are inherited but get_interface
+        if _open == 0:  # the classes inherit __getitem__, but define get_interface
             del AttentionInterface.__getitem__, AttentionMaskInterface.__getitem__
             AttentionInterface.get_interface = _theirs[1]
 
@@ -100,7 +102,7 @@ def _function_or(self: AttentionInterface, name: str, default: Any) -> Callable[
 
 
 def _between(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The function, with the bystanders of the module that calls it around it."""
+    """Returns the function wrapped by the bystanders of the calling module."""
     if not _active.get():
         return function
 
@@ -136,7 +138,8 @@ def _keeping(sums: list[Tensor]) -> Iterator[None]:
 
 
 def kept() -> list[Tensor] | None:
-    """Where heed's own attention puts its log-sum-exp; None where no bystander wants it."""
+    """Returns the list to which heed's attention appends its log-sum-exp; None without a
+    bystander."""
     return _kept.get()
 
 
@@ -170,7 +173,7 @@ def _remember(mask: Any, pattern: Pattern | None, settings: dict[str, Any]) -> N
 
 
 def _pattern(mask: Any) -> Pattern | None:
-    """The rules that made the mask, unless the model has written to it."""
+    """Returns the pattern that made a mask, unless the model has written to the mask since."""
     if isinstance(mask, Pattern):
         return mask
     pattern, version = getattr(mask, _OWN, (None, None))

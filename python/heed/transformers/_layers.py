@@ -1,4 +1,4 @@
-"""Which layer each call of an attention function belongs to, by the modules' names."""
+"""Finds the layer of each call of an attention function by the modules' names."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ._stacks import starred
 class Layers:
     """The layers of one model.
 
-    A layer's number is the one in its module's name. A module with several names (shared weights)
-    has the first at its first run in a pass, the second at its second. What runs more often than it
-    has names is a layer behind the last.
+    A layer's number is the number in its module's name. A module with several names (shared
+    weights) has the first name in its first run of a pass, the second in its second run. Runs
+    beyond the number of names are layers after the last one.
     """
 
     def __init__(self, model: nn.Module):
@@ -30,22 +30,22 @@ class Layers:
         self._found: dict[str, dict[int, tuple[nn.Module, int]]] = defaultdict(dict)
 
     def number(self, name: str) -> int:
-        """The layer of a module's name, at its first run."""
+        """Returns the layer of a module's name, for its first run."""
         return self._numbers[name]
 
     def begin(self, prefix: str) -> None:
-        """A model, or one inside of it, begins a pass."""
+        """Called when the model, or a model inside it, begins a pass."""
         for module in [m for m in self._runs if is_inside(self.names[m][0], prefix)]:
             del self._runs[module]
         for path in [path for path in self._found if is_inside(path, starred(prefix))]:
             del self._found[path]
 
     def run(self, module: nn.Module) -> None:
-        """An attention module begins to run."""
+        """Called when an attention module begins to run."""
         self._runs[module] = self._runs.get(module, 0) + 1
 
     def of(self, module: nn.Module) -> tuple[str, int]:
-        """The name and the layer of a module that calls an attention function now."""
+        """Returns the name and the layer of a module that is calling an attention function."""
         names, run = self.names[module], self._runs.get(module, 1)
         name = names[min(run, len(names)) - 1]
         found = self._found[starred(name)]
@@ -64,8 +64,8 @@ def is_inside(name: str, prefix: str) -> bool:
 
 
 def _numbered(names: list[str]) -> list[tuple[str, int]]:
-    """Names that differ in their numbers alone, with the number that tells them apart; with their
-    place where several numbers do (stages of blocks)."""
+    """Returns names that differ only in their numbers, each with the number that differs; if
+    several numbers differ (stages of blocks), with its place in the list."""
     numbers = [[int(part) for part in name.split(".") if part.isdigit()] for name in names]
     differ = [at for at, column in enumerate(zip(*numbers)) if len(set(column)) > 1]
     if len(differ) == 1:

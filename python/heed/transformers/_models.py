@@ -1,4 +1,4 @@
-"""The models of transformers, and which of their modules attend."""
+"""Finds the model of transformers inside wrappers, and its attention modules."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from .._checks import kind_of
 from ..errors import Unsupported, WrongType, made
 
 _WRAPPERS = ("_orig_mod", "module", "base_model", "model")
-"""Attributes by which torch.compile, DataParallel, PEFT and pipelines hold the model."""
+"""The attributes in which torch.compile, DataParallel, PEFT and pipelines hold the model."""
 
 
 def unwrapped(model: Any, op: str) -> PreTrainedModel:
-    """The model of transformers inside of what was given."""
+    """Returns the model of transformers inside wrappers. Raises WrongType if there is none, and
+    Unsupported if its attention does not go through transformers' interface."""
     inner = model
     while not isinstance(inner, PreTrainedModel):
         held = [getattr(inner, name, None) for name in _WRAPPERS]

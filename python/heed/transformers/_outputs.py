@@ -1,4 +1,4 @@
-"""Answers `output_attentions=True` where the attention function returns no weights."""
+"""Fills `output_attentions=True` if the attention function returns no weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KINDS = {
     "decoder_attentions": ("decoder",),
     "cross_attentions": ("cross",),
 }
-"""The kinds of stacks that a field of an output may have."""
+"""The kinds of stacks whose weights a field of an output may hold."""
 
 
 @dataclass
@@ -36,14 +36,14 @@ class _Part:
         return cls(run, call.queries, call.keys.stop, call.q)
 
     def weights(self) -> Tensor:
-        """[B, H, Tq, Tk], as eager attention returns them."""
+        """Returns the weights, [B, H, Tq, Tk], in the form of eager attention."""
         first, keys = self.run.queries.start, self.keys - self.run.keys.start
         rows = slice(self.queries.start - first, self.queries.stop - first)
         return torch.as_tensor(self.run.seen.weights[:, :, rows, :keys]).to(self.like)
 
 
 class LazyAttentions(Sequence):
-    """The weights of each layer of a pass, which are computed when a layer is indexed."""
+    """The weights of each layer of a pass, computed when a layer is indexed."""
 
     def __init__(self, parts: list[_Part]):
         self._parts = parts
@@ -70,7 +70,7 @@ class Pass:
         self._parts.setdefault(place, []).append(_Part.of(run, call))
 
     def fill(self, output: Any) -> None:
-        """Gives the attentions that were asked for and are missing, where one stack has them."""
+        """Fills the empty attention fields of an output, if exactly one stack fits the field."""
         for name, kinds in _KINDS.items():
             if name not in getattr(output, "keys", list)() or not _is_empty(output[name]):
                 continue

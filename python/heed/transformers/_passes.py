@@ -1,4 +1,4 @@
-"""One pass of one model inside of a watched one, and the grids of its patches or frames."""
+"""One pass of one model inside a watched model, and the grids of its patches or frames."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MARKS = {
     "cls_token": "[CLS]", "class_embedding": "[CLS]", "distillation_token": "[DIST]",
     "register_tokens": "[REG]", "detection_tokens": "[DET]",
 }  # fmt: skip
-"""Parameters that are tokens of their own, and their names, in the order of the tokens."""
+"""Parameters that are tokens themselves, and these tokens' names, in the order of the tokens."""
 _TEXT = ("input_ids", "inputs_embeds", "decoder_input_ids", "decoder_inputs_embeds")
 _SIZES = ("grid_thw", "spatial_shapes", "image_grid_thw", "video_grid_thw", "aspect_ratio_mask")
 _SEEN = ("pixel_values", "pixel_values_videos", "mm_encoder_outputs")
@@ -55,7 +55,7 @@ class Pass:
 
     def convolved(self, module: nn.Module, source: Tensor, output: Tensor) -> None:
         if self.has_attended and isinstance(module, nn.Conv1d):
-            return  # mixes neighbours, and makes no tokens
+            return  # this convolution mixes neighbouring tokens instead of making tokens
         if output.dim() == source.dim() == len(module.kernel_size) + 2:
             if not self._sizes:
                 self._source, self._is_sound = source.detach(), isinstance(module, nn.Conv1d)
@@ -65,7 +65,7 @@ class Pass:
             self.found.clear()
 
     def grids_of(self, name: str, call: Call) -> tuple[tuple[Grid, ...], tuple[str, ...]]:
-        """Returns the images of a call inside of this model, and the names of its other tokens."""
+        """Returns the images of a call inside this model, and the names of its other tokens."""
         (batch, _, queries, _), keys = call.q.shape, call.k.shape[2]
         start = self._taken[name]
         self._taken[name] += queries
@@ -82,7 +82,8 @@ class Pass:
         return self.found[key]
 
     def grids(self, batch: int, count: int, start: int = 0) -> list[Grid]:
-        """The images among ``count`` tokens of each sequence; a packed one begins at ``start``."""
+        """Returns the images among ``count`` tokens of each sequence; a packed sequence begins at
+        token ``start``."""
         if not self.has_grids:
             return []
         if "grid_thw" in self.given:
@@ -98,7 +99,8 @@ class Pass:
         return self._convolved_grids(batch, count)
 
     def merged(self, count: int) -> list[Part]:
-        """The images as a text has them, if they have ``count`` tokens together; else none."""
+        """Returns the images in the form that a text has them (one token per merged block), if they
+        have ``count`` tokens together; else none."""
         if not self.has_grids or "spatial_shapes" in self.given:
             return []
         parts = self._parts
@@ -115,9 +117,10 @@ class Pass:
         return []
 
     def pack(self, features: list[Tensor], pack: Callable[[list[Tensor]], Any]) -> None:
-        """Keeps how a model joins the tiles of images, whose ``features`` are [tiles, patches, C].
+        """Records how a model joins the tiles of images, whose ``features`` are [tiles, patches,
+        C].
 
-        ``pack`` joins numbers of cells in place of features, with -1 behind each row.
+        Calls ``pack`` with the numbers of cells instead of features; it puts -1 after each row.
         """
         images, rows, columns = self._sizes[0] if self._sizes else (0, 0, 0)
         counts = [len(each) for each in features]
@@ -132,7 +135,7 @@ class Pass:
     # --- from convolutions -----------------------------------------------------------------------
 
     def _convolved_grids(self, batch: int, count: int) -> list[Grid]:
-        """The grids of the last convolution whose cells are the tokens."""
+        """Returns the grids of the last convolution whose number of cells fits the tokens."""
         for images, rows, columns in self._sizes:
             if images % batch or count % (images // batch):
                 continue
@@ -164,7 +167,8 @@ class Pass:
         return f"tile {at}" if tiles > 1 else ""
 
     def _first(self, others: int) -> int | None:
-        """The first patch's token, where ``others`` is how many tokens are no patches."""
+        """Returns the token of the first patch, if ``others`` tokens are not patches; None if this
+        number does not fit the model."""
         behind = self._marks.count("[DET]")
         before = len(self._marks) - behind
         if others == before + behind:
@@ -176,7 +180,7 @@ class Pass:
 
     @cached_property
     def _marks(self) -> list[str]:
-        """The names of the tokens that are no patches, in their order."""
+        """The names of the tokens that are not patches, in their order."""
         found = {}
         for path, parameter in self._module.named_parameters():
             name = path.rpartition(".")[2]
@@ -185,7 +189,7 @@ class Pass:
         return [mark for name, mark in _MARKS.items() for _ in range(found.get(name, 0))]
 
     def _names(self, count: int, grids: list[Grid]) -> tuple[str, ...]:
-        """The names of all tokens but the patches of a sequence, in their order."""
+        """Returns the names of a sequence's tokens that are not patches, in their order."""
         if not self._sizes or not grids:
             return ()
         own = [each for each in grids if each.sequence == 0]
@@ -198,7 +202,7 @@ class Pass:
 
     @cached_property
     def _frames(self) -> list[Grid]:
-        """The grid of each image or frame of video; tokens are counted in the packed sequence."""
+        """The grid of each image or video frame; tokens are counted in the packed sequence."""
         side = getattr(self._config, "spatial_merge_size", 1)
         window = 0
         if hasattr(self._config, "fullatt_block_indexes"):  # its other layers see windows
@@ -226,7 +230,8 @@ class Pass:
 
 
 def _of_rows(cells: Tensor, rows: int, columns: int, pictures: list[Tensor | None]) -> Part:
-    """One image of ``cells`` [tokens] of tiles: the whole in small, then rows that end with -1."""
+    """Returns the grids of one image whose tokens are ``cells`` [tokens] of tiles: first the whole
+    image as one tile, then the joined tiles row by row, with -1 at the end of each row."""
     count, whole = len(cells), rows * columns
     picture = pictures[int(cells[0]) // whole]
     first = Grid(0, rows, columns, torch.arange(whole), picture=picture, name="whole")
@@ -244,6 +249,6 @@ def _is_given(value: Any) -> bool:
 
 
 def _pixels(given: dict[str, Any]) -> Tensor | None:
-    """The input of a model that reads no text."""
+    """Returns the floating input of a model that reads no text."""
     found = (v for v in given.values() if isinstance(v, Tensor) and v.is_floating_point())
     return next(found, None)

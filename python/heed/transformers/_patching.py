@@ -1,4 +1,4 @@
-"""`patching`: what the output of each head of one run changes in another."""
+"""`patching`: puts the output of each head of one run into another run."""
 
 from __future__ import annotations
 
@@ -20,21 +20,24 @@ def patching(
     tokenizer: Any = None, layers: Iterable[int] | None = None, stack: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Any:  # fmt: skip
-    """Activation patching: runs ``corrupted`` once for each head, with that head's output of the
+    """Activation patching: runs ``corrupted`` once for each head, with that head's output from the
     run on ``clean``.
 
     Parameters
     ----------
-    clean, corrupted : what the model is called with, a dict each, of as many tokens; or texts,
-        where a ``tokenizer`` is given
-    metric : a number of the model's output, such as the difference of two logits
+    clean, corrupted : the model's arguments, one dict each, with equally many tokens; or texts, if
+        a ``tokenizer`` is given
+    metric : a function of the model's output that returns a number, such as the difference of two
+        logits
+    layers, stack : the layers to patch (default: all), and their stack
     progress : called as ``progress(done, of)``
 
     Returns
     -------
-    A row a head (a pandas.DataFrame where pandas is there, else a small table): ``layer``,
-    ``head``, the ``metric`` and the ``effect``, which is 0 where the metric is as in ``corrupted``
-    and 1 where it is as in ``clean``. The largest effects come first.
+    A table with one row per head (a pandas.DataFrame where pandas is installed, else a
+    :class:`heed.Table`): ``layer``, ``head``, the ``metric`` and the ``effect``. The effect is 0 if
+    the metric is as in ``corrupted`` and 1 if it is as in ``clean``. The largest effects come
+    first.
     """
     given = {name: _inputs(name, each, tokenizer) for name, each in
              (("clean", clean), ("corrupted", corrupted))}  # fmt: skip

@@ -1,4 +1,4 @@
-"""A mask that models of transformers hand around as a tensor, and that is a rule instead."""
+"""A mask that models of transformers handle like a tensor, although it is a rule."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _ADDITIONS = (torch.ops.aten.add, torch.ops.aten.add_)
 
 
 class Pattern(Tensor):
-    """Has the shape of a boolean mask, [B, 1, Tq, Tk], and no memory.
+    """A tensor with the shape of a boolean mask, [B, 1, Tq, Tk], and no memory.
 
-    A model that computes with it, or looks into it, gets the boolean tensor, which is made then.
-    One that adds it to scores gets what hides there.
+    A model that computes with it or reads it gets the boolean tensor, which is made at that time. A
+    model that adds it to scores gets numbers that hide the masked pairs.
     """
 
     rule: Any
-    """What `_rules.py` has; None hides nothing."""
+    """A rule of `_rules.py`; None hides nothing."""
     padding: Tensor | None
-    """[B, Tk] of bool, true where there is a key; None where all keys are there."""
+    """True where a key exists, [B, Tk] of bool; None if all keys exist."""
     queries: range
     keys: range
-    """Positions."""
+    """The positions of queries and keys."""
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 
@@ -61,7 +61,7 @@ class Pattern(Tensor):
 
     @cached_property
     def prepared(self) -> _core.PreparedAttention:
-        """Of these queries and keys, for as long as nobody has opened the pattern."""
+        """The prepared attention for these queries and keys; valid until the pattern is opened."""
         return _core.PreparedAttention(self.settings, len(self.queries), len(self.keys))
 
     @property
@@ -69,14 +69,15 @@ class Pattern(Tensor):
         return is_causal(self.rule)
 
     def of_one(self, sequence: int) -> Pattern:
-        """The pattern of one sequence of the batch."""
+        """Returns the pattern of one sequence of the batch."""
         one = slice(sequence, sequence + 1)
         rule = self.rule if self.rule is EVERYTHING else self.rule.of_one(sequence)
         padding = None if self.padding is None else self.padding[one]
         return Pattern(1, self.queries, self.keys, rule, padding)
 
     def dense(self) -> Tensor:
-        """The boolean tensor, which counts from now on, since a model may write to it."""
+        """Returns the boolean tensor. From then on it replaces the rule, because a model may write
+        to it."""
         if self._made is None:
             self._made = self._computed()
         return self._made
@@ -97,7 +98,8 @@ class Pattern(Tensor):
         return self._made is not None
 
     def added(self, scores: Tensor) -> Tensor:
-        """What hides where it is added to scores, as models with an attention of their own do."""
+        """Returns the mask as numbers to add to scores, for models with their own attention
+        code."""
         hidden = torch.finfo(scores.dtype).min
         return torch.zeros((), dtype=scores.dtype).where(self.dense(), hidden)
 
@@ -129,7 +131,8 @@ def settings_of(rule: Any, padding: Tensor | None, queries: range, keys: range) 
 
 
 def _lengths(padding: Tensor) -> list[int] | None:
-    """The number of keys of each row, where padding is on the right alone and some row is full."""
+    """Returns the number of keys of each row, if all padding is on the right and some row is full;
+    else None."""
     count = padding.sum(1)
     places = torch.arange(padding.shape[1])
     if count.min() == 0 or count.max() < padding.shape[1]:
@@ -152,7 +155,8 @@ def mask(
     dtype: torch.dtype = torch.float32,
     **_: Any,
 ) -> Tensor | None:
-    """What transformers' AttentionMaskInterface calls: a :class:`Pattern` where there is one."""
+    """The mask function that transformers' AttentionMaskInterface calls. Returns a :class:`Pattern`
+    if the mask is a known rule, else a tensor; None if nothing is hidden and that is allowed."""
     sizes = batch_size, q_length, kv_length, q_offset, kv_offset
     if config is not None and not calls_the_interface(type(config)):
         return theirs.eager_mask(
@@ -181,8 +185,8 @@ def pattern_of(
     mask_function: Callable[..., Any] = theirs.causal_mask_function,
     attention_mask: Tensor | None = None, use_vmap: bool = False, **_: Any,
 ) -> Pattern | None:  # fmt: skip
-    """The pattern of what a mask function of transformers is given; None where it has to be a
-    tensor."""
+    """Returns the pattern for the arguments of a mask function of transformers; None if the mask
+    must be a tensor."""
     rule = _rule_for(mask_function, attention_mask, use_vmap)
     if rule is Unknown:
         return None
@@ -194,7 +198,7 @@ def pattern_of(
 
 
 def _rule_for(function: Callable[..., Any], attention_mask: Tensor | None, use_vmap: bool) -> Any:
-    """The rule of a mask, or Unknown where it has to be a tensor."""
+    """Returns the rule of a mask, or Unknown if the mask must be a tensor."""
     if not is_direct() or use_vmap or (attention_mask is not None and attention_mask.dim() != 2):
         return Unknown
     try:
@@ -205,7 +209,7 @@ def _rule_for(function: Callable[..., Any], attention_mask: Tensor | None, use_v
 
 @cache
 def calls_the_interface(config: type) -> bool:
-    """False where the models of a config have an attention of their own, which adds its mask."""
+    """False if the models of a config have their own attention code, which adds its mask."""
     models = sys.modules.get(config.__module__.replace("configuration_", "modeling_"))
     if models is None or hasattr(models, "ALL_ATTENTION_FUNCTIONS"):
         return True

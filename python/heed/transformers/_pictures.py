@@ -1,4 +1,4 @@
-"""Pictures of what a model saw: its pixels, without the normalisation of the processor."""
+"""Pictures of a model's input: its pixels, without the normalisation of the processor."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _CHANNELS = 3
 
 @dataclass(frozen=True)
 class Sight:
-    """How a processor made a model's inputs."""
+    """The processor's settings with which pixels and sound became a model's inputs."""
 
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
     samples_per_second: float = 0
     samples_per_step: float = 0
-    """The samples between two columns of a spectrogram; 0 if unknown."""
+    """The number of samples between two columns of a spectrogram; 0 if unknown."""
 
     @classmethod
     def of(cls, processor: Any) -> Sight:
@@ -34,7 +34,7 @@ class Sight:
         return cls(mean, std, rate, step)
 
     def length_of_frames(self, source: Tensor | None, stride: int) -> str:
-        """"0.02 s per frame", where it is known. ``source`` is [N, channels, steps]."""
+        """Returns "0.02 s per frame", or "" if unknown. ``source`` is [N, channels, steps]."""
         is_wave = source is not None and source.shape[1] == 1
         samples = 1 if is_wave else self.samples_per_step
         if not samples or not self.samples_per_second:
@@ -42,7 +42,8 @@ class Sight:
         return f"{samples * stride / self.samples_per_second:g} s per frame"
 
     def picture(self, pixels: Tensor) -> Tensor | None:
-        """[H, W, 3], or [H, W] of one channel, from [channels, H, W]; None of other channels."""
+        """Returns the picture of pixels [channels, H, W]: [H, W, 3], or [H, W] for one channel, of
+        uint8; None for other numbers of channels."""
         channels = pixels.shape[0]
         if channels not in (1, _CHANNELS):
             return None
@@ -58,8 +59,8 @@ class Sight:
 
 
 def of_source(source: Tensor | None, shapes: Tensor | None, sight: Sight) -> list[Tensor | None]:
-    """Returns one picture per image. ``source`` is the first convolution's input, [N, channels, H, W]
-    or a spectrogram [N, frequencies, steps]; or patches [N, patches, pixels] with ``shapes``."""
+    """Returns one picture per image. ``source`` is the first convolution's input, [N, channels, H,
+    W] or a spectrogram [N, frequencies, steps]; or patches [N, patches, pixels] with ``shapes``."""
     if source is None:
         return []
     if shapes is not None:
@@ -72,7 +73,7 @@ def of_source(source: Tensor | None, shapes: Tensor | None, sight: Sight) -> lis
 
 
 def _of_rows(patches: Tensor, rows: int, columns: int, sight: Sight) -> Tensor | None:
-    """Joins patches that are lists of pixels, each pixel with its channels."""
+    """Joins the patches of an image; a patch is a list of pixels, each with its channels."""
     side = round((patches.shape[-1] / _CHANNELS) ** 0.5)
     if patches.dim() != 2 or side * side * _CHANNELS != patches.shape[-1]:
         return None
@@ -83,8 +84,8 @@ def _of_rows(patches: Tensor, rows: int, columns: int, sight: Sight) -> Tensor |
 def of_patches(
     source: Tensor | None, frames: list[Grid], side: int, patch: Any, sight: Sight
 ) -> list[Tensor | None]:
-    """Returns one picture per frame. The patches [patches, channels * times * patch * patch] come in
-    blocks of ``side`` by ``side``; a patch of several times shows the first."""
+    """Returns one picture per frame. The patches [patches, channels * times * patch * patch] come
+    in blocks of ``side`` by ``side``; of a patch with several times the first is shown."""
     counts = [each.rows * each.columns for each in frames]
     is_known = source is not None and source.dim() == 2 and len(source) == sum(counts)
     if not is_known or not isinstance(patch, int) or source.shape[1] % (_CHANNELS * patch * patch):
@@ -102,7 +103,8 @@ def of_patches(
 def joined(
     cells: Tensor, rows: int, columns: int, pictures: list[Tensor | None]
 ) -> Tensor | None:
-    """The picture of ``cells`` [height, width], each one of the rows x columns of a tile."""
+    """Returns the picture of ``cells`` [height, width], each a cell of a tile of rows x columns;
+    None if a tile has no picture."""
     if any(each is None for each in pictures):
         return None
     blocks = torch.stack(pictures)

@@ -1,4 +1,4 @@
-"""What each token adds to a text."""
+"""Finds the bytes that each token adds to a text."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from .._checks import kind_of
 from ..errors import WrongType, made
 
 _WINDOW = 4
-"""Tokens before one that are decoded with it, in place of the whole text."""
+"""The number of tokens before a token that are decoded with it, instead of the whole text."""
 _PARTS = ("image_processor", "feature_extractor", "image_mean", "sampling_rate")
-"""What processors have, of images and of sound."""
+"""Attributes by which processors of images and of sound are recognised."""
 _BYTE = re.compile("<0x([0-9A-F]{2})>")  # of vocabularies that spell rare characters in bytes
 
 
 def pieces(tokenizer: Any, ids: list[int]) -> list[bytes]:
-    """The bytes of each token, which spell the text together: ``" cat"`` for ``"Ġcat"``, ``"▁cat"``,
-    and for ``"cat"`` of a vocabulary of words. Special tokens are their names."""
+    """Returns the bytes of each token, which together spell the text: ``" cat"`` for ``"Ġcat"``,
+    for ``"▁cat"``, and for ``"cat"`` of a vocabulary of words. For special tokens these are their
+    names."""
     names = tokenizer.convert_ids_to_tokens(ids)
     special = set(getattr(tokenizer, "all_special_ids", ()))
     letters = _letters() if _is_byte_level(tokenizer) else None
@@ -36,7 +37,7 @@ def pieces(tokenizer: Any, ids: list[int]) -> list[bytes]:
 
 
 def tokenizer_of(given: Any, op: str = "watch") -> Any:
-    """The tokenizer, or the one of a processor; None where it has none."""
+    """Returns a tokenizer, or the tokenizer of a processor; None if it has none."""
     own = getattr(given, "tokenizer", given)
     if own is None or hasattr(own, "convert_ids_to_tokens"):
         return own
@@ -49,8 +50,8 @@ def tokenizer_of(given: Any, op: str = "watch") -> Any:
 
 
 def _added(tokenizer: Any, ids: list[int]) -> str:
-    """What the last id adds to the text of those before it: the tokenizer knows where blanks stand,
-    which names do not say ("##ly" joins, "cat" is a word)."""
+    """Returns what the last id adds to the text of the ids before it. Names of tokens do not show
+    where spaces are ("##ly" joins, "cat" is a word), but the tokenizer's decoder knows."""
     before, after = _decoded(tokenizer, ids[:-1]), _decoded(tokenizer, ids)
     return after[len(before) :] if after.startswith(before) else after.removeprefix(" ")
 
@@ -70,8 +71,8 @@ def _is_byte_level(tokenizer: Any) -> bool:
 
 @cache
 def _letters() -> dict[str, int]:
-    """The byte that each letter stands for (GPT-2's: printable ones for themselves, the others from
-    U+0100 on, in rising order)."""
+    """Returns the byte of each letter in GPT-2's code: printable bytes are themselves, the others
+    are letters from U+0100 on, in ascending order."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
     letters = {chr(byte): byte for byte in printable}

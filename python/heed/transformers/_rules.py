@@ -1,4 +1,4 @@
-"""The mask functions of transformers as rules about positions, which heed knows."""
+"""The mask functions of transformers as rules about positions."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ EVERYTHING = None
 
 
 class Unknown(Exception):
-    """A mask function that is none of those that transformers makes."""
+    """Raised for a mask function that transformers did not make."""
 
 
 @dataclass(frozen=True)
 class Band:
-    """Keys from ``left`` before the query to ``right`` behind it; -1 is open."""
+    """Shows keys from ``left`` before the query to ``right`` after it; -1 is open."""
 
     left: int
     right: int
@@ -33,20 +33,20 @@ class Band:
         return _masks.band(self.left, self.right)
 
     def of_one(self, sequence: int) -> Band:
-        """The rule of one sequence of the batch."""
+        """Returns the rule of one sequence of the batch."""
         return self
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Keys of the query's own group; a group below 0 is nobody's."""
+    """Shows keys of the query's own group. Tokens with a group below 0 are in no group."""
 
     ids: Tensor  # [B, positions]
 
     def mask(self, queries: range, keys: range) -> _masks.Mask:
         of_queries = self.ids[:, queries.start : queries.stop]
         of_keys = self.ids[:, keys.start : keys.stop]
-        of_keys = of_keys.masked_fill(of_keys < 0, -2)  # what is in no group does not see itself
+        of_keys = of_keys.masked_fill(of_keys < 0, -2)  # a token in no group does not see itself
         return _masks.segments(of_queries.contiguous(), of_keys.contiguous())
 
     def of_one(self, sequence: int) -> Groups:
@@ -58,7 +58,7 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Chunks:
-    """Keys of the query's own chunk of ``size`` positions, counted behind the left padding."""
+    """Shows keys of the query's own chunk of ``size`` positions, counted after the left padding."""
 
     size: int
     left: Tensor  # [B]
@@ -115,16 +115,16 @@ CAUSAL = Band(-1, 0)
 
 
 def is_causal(rule: Any) -> bool:
-    """Whether no query sees a key behind it."""
+    """Whether no query sees a key at a later position."""
     if isinstance(rule, Both):
         return any(map(is_causal, rule.rules))
     return isinstance(rule, Band) and rule.right == 0
 
 
 def rule_of(function: Callable[..., Any]) -> Any:
-    """The rule of a mask function that transformers made; raises Unknown for any other function.
+    """Returns the rule of a mask function that transformers made; raises Unknown for any other.
 
-    Rules have copies of the function's tensors, which a model may write to afterwards.
+    Rules hold copies of the function's tensors, because a model may write to these later.
     """
     if not _reads_this_version():
         raise Unknown
@@ -147,7 +147,7 @@ def _rule(function: Callable[..., Any]) -> Any:
         raise Unknown from error
 
 
-# --- by the function that made it, from the variables that it holds -------------------------------
+# --- readers, by the name of the maker: they read the variables of its closure --------------------
 
 
 def _and_masks(held: dict[str, Any]) -> Any:
@@ -162,7 +162,8 @@ def _or_masks(held: dict[str, Any]) -> Any:
 
 
 def _remapped(held: dict[str, Any]) -> Any:
-    """Positions count from 0 in each packed sequence; differences inside of one stay the same."""
+    """Reads a rule for packed sequences, in each of which positions count from 0. Differences of
+    positions within a sequence stay the same, so bands do not change."""
     rule = _rule(held["mask_function"])
     if isinstance(rule, Both):
         return Both(tuple(_at_positions(each, held["position_ids"]) for each in rule.rules))
@@ -193,7 +194,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
-# --- another version of transformers may mean something else by them ------------------------------
+# --- check: another version of transformers may use other variables -------------------------------
 
 
 def _samples() -> list[Callable[..., Any]]:
@@ -213,7 +214,7 @@ def _samples() -> list[Callable[..., Any]]:
 
 @functools.cache
 def _reads_this_version() -> bool:
-    """Whether small masks of transformers have the pairs that their rules say."""
+    """Whether small masks of this version of transformers equal the masks of their rules."""
     try:
         return all(map(_agrees, _samples()))
     except (Unknown, AttributeError, TypeError):

@@ -1,4 +1,4 @@
-"""Calls that belong together: a prompt, and the tokens that followed in its cache."""
+"""Calls that belong together: a prompt, and the tokens that followed it with a cache."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from ._rules import EVERYTHING
 
 
 class Run:
-    """A sequence: one call, or a prompt and the tokens that followed in its cache."""
+    """One text in one layer: a single call, or a prompt and the tokens that followed with a
+    cache."""
 
     def __init__(self, call: Call):
         self.calls = [call]
@@ -44,7 +45,7 @@ class Run:
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """[B, H, Tq, Tk] of the weights."""
+        """The shape of the weights, [B, H, Tq, Tk]."""
         return *self.first.q.shape[:2], len(self.queries), len(self.keys)
 
     def is_continued_by(self, call: Call) -> bool:
@@ -58,7 +59,8 @@ class Run:
         )
 
     def add(self, call: Call) -> None:
-        """Appends a call; what it takes back (tokens that were only tried) goes first."""
+        """Appends a call. Removes earlier tokens first that the call replaces (speculative
+        tokens)."""
         self._take_back(call.queries.start, call.is_cross)
         known = self.keys.stop - call.keys.start
         new = {name: getattr(call, name)[:, :, known:].clone() for name in ("k", "v")}
@@ -84,10 +86,10 @@ class Run:
             last.keys = range(last.keys.start, stop)
 
     def _has_the_past_of(self, call: Call) -> bool:
-        """Whether the cache still has the keys of before: a beam search puts others there."""
+        """Whether the call's cache still has the known keys: a beam search reorders sequences."""
         stop = min(self.keys.stop, call.queries.start if not call.is_cross else call.keys.stop)
         start = max(self.keys.start, call.keys.start)
-        if call.k.shape[0] == 1:  # one sequence has no other to be mixed up with
+        if call.k.shape[0] == 1:  # a single sequence cannot be reordered
             start = max(start, stop - 1)
         for known in self.calls:
             both = range(max(start, known.keys.start), min(stop, known.keys.stop))
@@ -98,7 +100,7 @@ class Run:
                 return False
         return True
 
-    # --- looking ---------------------------------------------------------------------------------
+    # --- the weights -----------------------------------------------------------------------------
 
     @cached_property
     def seen(self) -> Seen:
@@ -114,8 +116,8 @@ class Run:
 
     @cached_property
     def sums(self) -> Tensor:
-        """[2, B, H, Tq] on the host, the log-sum-exp and its rounding error: what the function
-        gave, or else computed here, and then the output is compared with the function's."""
+        """The log-sum-exp and its rounding error, [2, B, H, Tq] on the host. If the function did
+        not give them, they are computed here, and the output is compared with the function's."""
         if all(call.sums is not None for call in self.calls):
             sums = [call.sums.to("cpu") for call in self.calls]
             return sums[0] if len(sums) == 1 else torch.cat(sums, 3)
@@ -142,8 +144,8 @@ class Run:
 
     @cached_property
     def dense(self) -> tuple[Tensor, Tensor] | None:
-        """Scores [B, H, Tq, Tk] and their log-sum-exp, where q and k do not say the weights: edits
-        changed them, or the function returned weights of its own."""
+        """The scores [B, H, Tq, Tk] and their log-sum-exp, if the weights do not follow from q and
+        k: edits changed them, or the function returned weights. Else None."""
         edits = [applied.edit.is_of_scores for call in self.calls for applied in call.edits]
         if not any(edits) and all(call.weights is None for call in self.calls):
             return None
@@ -154,14 +156,14 @@ class Run:
         return scores, lse
 
     def output(self, heads: list[int]) -> Tensor:
-        """[B, len(heads), Tq, Dv] of what the heads computed."""
+        """Returns the output of some heads, [B, len(heads), Tq, Dv]."""
         if all(call.out is not None for call in self.calls):
             return _joined(self.calls, "out")[:, heads]
         q, k, v, settings = self._problem(range(len(self.queries)), range(len(self.keys)))
         return attention(q, k, v, **settings)[:, heads]
 
     def of_one(self, sequence: int) -> Run:
-        """One sequence of the batch, without copies."""
+        """Returns the run of one sequence of the batch, without copies."""
         run = Run.of([call.of_one(sequence) for call in self.calls])
         one = slice(sequence, sequence + 1)
         run.sums = self.sums[:, one]
@@ -170,21 +172,22 @@ class Run:
 
     @property
     def without_padding(self) -> Seen:
-        """Of a run of one sequence, from its first to its last token."""
+        """The attention from the first to the last token, without padding; for one sequence."""
         return self._part(self.rows, self._columns)
 
     @property
     def images(self) -> list[Grid]:
-        """The images of a run of one sequence, in the tokens of `without_padding`."""
+        """The images of a run of one sequence; tokens are counted as in `without_padding`."""
         return self.images_in(self.rows, self._columns)
 
     def images_of(self, sequence: int) -> list[Grid]:
-        """The images among the queries of a sequence, with its padding."""
+        """Returns the images among the queries of a sequence; tokens are counted with padding."""
         found = self.images_in(range(len(self.queries)), range(len(self.keys)))
         return [each for each in found if each.of_queries and each.sequence == sequence]
 
     def images_in(self, rows: range, columns: range) -> list[Grid]:
-        """The images in some of the queries and keys, whose tokens are counted from the first."""
+        """Returns the images in some rows and columns; tokens are counted from the first of
+        them."""
         found: list[Grid | None] = []
         for call in self.calls:
             from_rows = call.queries.start - self.queries.start - rows.start
@@ -203,13 +206,13 @@ class Run:
 
     @property
     def _columns(self) -> range:
-        """The keys of one sequence that are no padding."""
+        """The keys of one sequence without padding."""
         padding = self._padding()
         return range(len(self.keys)) if padding is None else _around(padding[0])
 
     @property
     def rows(self) -> range:
-        """The queries of one sequence that see somebody and are no padding themselves."""
+        """The queries of one sequence that see a key and are not padding."""
         exist = self.sums[0, 0].isfinite().any(0)
         padding = None if self.first.is_cross else self._padding()
         if padding is not None:
@@ -219,7 +222,7 @@ class Run:
 
     @property
     def ids(self) -> Tensor | None:
-        """[B, Tq] of token ids, where every call had some."""
+        """The token ids of the queries, [B, Tq]; None if a call had none."""
         ids = [call.ids for call in self.calls]
         return None if any(each is None for each in ids) else torch.cat(ids, 1).cpu()
 
@@ -228,7 +231,7 @@ class Run:
         return sum(call.nbytes for call in self.calls)
 
     def _part(self, rows: range, columns: range) -> Seen:
-        lse, lse_low = _cut(self.sums, 3, rows).contiguous()  # first: it finds out about the mask
+        lse, lse_low = _cut(self.sums, 3, rows).contiguous()  # first, because it may drop the mask
         q, k, v, settings = self._problem(rows, columns)
         if self.dense is not None:
             scores = _cut(_cut(self.dense[0], 2, rows), 3, columns)
@@ -240,7 +243,8 @@ class Run:
     def _problem(
         self, rows: range, columns: range
     ) -> tuple[Tensor, Tensor, Tensor, dict[str, Any]]:
-        """q, k, v and the settings of `heed.attention` on the host, of some rows and columns."""
+        """Returns q, k, v and the settings of `heed.attention` for some rows and columns, on the
+        host."""
         calls = [call.to("cpu").resolved() for call in self.calls]
         q = _cut(_joined(calls, "q"), 2, rows)
         k, v = (_cut(_joined(calls, name), 2, columns) for name in ("k", "v"))
@@ -266,7 +270,7 @@ class Run:
         return {"q_offset": queries.start, "key_offset": keys.start, "mask": mask}
 
     def _padding(self) -> Tensor | None:
-        """[B, Tk], put together of what each call said about the keys that it had."""
+        """Returns which keys exist, [B, Tk] of bool, combined from all calls; None if all do."""
         if all(getattr(call.mask, "padding", None) is None for call in self.calls):
             return None
         padding = torch.ones(self.first.k.shape[0], len(self.keys), dtype=torch.bool)
@@ -277,20 +281,20 @@ class Run:
                 padding[:, first : first + part.shape[1]] = part
         return None if bool(padding.all()) else padding
 
-    # --- is it what ran? -------------------------------------------------------------------------
+    # --- the check -------------------------------------------------------------------------------
 
     def _check(self, out: Tensor, lse: Tensor) -> None:
-        """Raises where the function returned something else than the attention of q, k and v."""
+        """Raises Unsupported if the function's output is not the attention of its q, k and v."""
         if any(call.out is None for call in self.calls):
             return
         wanted = _joined([call.to("cpu") for call in self.calls], "out")
-        sees = lse.isfinite()[..., None]  # other rows are padding, and eager gives them something
+        sees = lse.isfinite()[..., None]  # other rows are padding, which eager does not set to 0
         difference = ((wanted.float() - out.float()).abs() * sees).nan_to_num()
         for applied in (each for call in self.calls for each in call.edits):
-            if not applied.edit.is_of_scores:  # the weights are as they are, and the output is not
+            if not applied.edit.is_of_scores:  # the edit changed the output, but not the weights
                 difference[:, applied.heads] = 0
         difference = difference.amax().item()
-        known = [call.v for call in self.calls if call.v.numel()]  # a cache adds no key of a source
+        known = [call.v for call in self.calls if call.v.numel()]  # later cross calls add no keys
         largest = max((v.float().abs().amax().item() for v in known), default=0)
         if difference > _TOLERANCE[wanted.dtype] * max(largest, 1e-3):
             raise made(
@@ -304,7 +308,7 @@ class Run:
 _TOLERANCE = {
     torch.float64: 1e-4, torch.float32: 1e-3, torch.float16: 0.01, torch.bfloat16: 0.05,
 }  # fmt: skip
-"""A share of the largest value: several times the rounding of an implementation in each type."""
+"""The tolerance relative to the largest value: several times the rounding of each type."""
 
 
 def _joined(calls: list[Call], name: str) -> Tensor:
@@ -313,7 +317,7 @@ def _joined(calls: list[Call], name: str) -> Tensor:
 
 
 def _dense(call: Call, keys: range) -> tuple[Tensor, Tensor]:
-    """Scores and log-sum-exp of one call. ``call`` has the keys of the whole run."""
+    """Returns the scores and log-sum-exp of one call. ``call`` has the keys of the whole run."""
     count = len(call.queries)
     if call.weights is not None:
         first = call.mask.keys.start if isinstance(call.mask, Pattern) else 0
@@ -333,13 +337,13 @@ def _bias(call: Call, keys: range) -> Tensor:
 
 
 def _around(exist: Tensor) -> range:
-    """From the first to the last that is true."""
+    """Returns the range from the first to the last true element."""
     places = exist.nonzero()
     return range(int(places[0]), int(places[-1]) + 1) if len(places) else range(0)
 
 
 def _cut(tensor: Tensor, axis: int, part: range) -> Tensor:
-    """A part of one axis, unless the tensor broadcasts along it."""
+    """Returns a part of one axis; all of it if the tensor broadcasts along the axis."""
     return tensor if tensor.shape[axis] == 1 else tensor.narrow(axis, part.start, len(part))
 
 
@@ -348,7 +352,7 @@ def _same(rule: Any, other: Any) -> bool:
 
 
 def _stacked(rows: list[Tensor]) -> Tensor:
-    """Rows below each other; batch and heads broadcast."""
+    """Concatenates rows; batch and heads broadcast."""
     if len(rows) == 1:
         return rows[0]
     batch, heads = (max(each.shape[axis] for each in rows) for axis in (0, 1))

@@ -1,4 +1,4 @@
-"""Files of what a watch saw: tensors in safetensors, the rest as JSON in the file's metadata."""
+"""Files of watches: tensors in safetensors, the rest as JSON in the file's metadata."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KINDS = {
     for name, kind in vars(module).items()
     if isinstance(kind, type) and dataclasses.is_dataclass(kind)
 }
-"""The classes that a file may name, by name."""
+"""The classes that a file may contain, by name."""
 
 
 def write(state: Any, path: Path) -> None:
@@ -48,7 +48,7 @@ def read(path: Path) -> Any:
 
 
 class _Writer:
-    """Values as JSON has them: objects of several kinds as {"is": kind, "of": parts}."""
+    """Converts values to JSON; objects become {"is": kind, "of": parts}."""
 
     def __init__(self) -> None:
         self.tensors: dict[str, Tensor] = {}
@@ -66,7 +66,7 @@ class _Writer:
             return {"is": "Mask", "of": [function.__name__, self.described(arguments)]}
         if isinstance(value, Run):
             return {"is": "Run", "of": [self.described(value.calls)]}
-        if type(value).__name__ == "SeenModel":  # of an edit, which has the layer's run too
+        if type(value).__name__ == "SeenModel":  # an edit's value: the edit has the layer's run too
             return None
         if isinstance(value, Pattern):
             parts = (value.shape[0], value.queries, value.keys, value.rule, value.padding)
@@ -89,11 +89,12 @@ class _Writer:
                    hint="pickle may take it")  # fmt: skip
 
     def _name(self, tensor: Tensor) -> str:
-        """The tensor's name in the file. Layers share masks and biases."""
+        """Returns the tensor's name in the file. A mask or bias that layers share is stored
+        once."""
         key = tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype
         if key not in self._names:
             self._names[key] = name = str(len(self._names))
-            self.tensors[name] = tensor.detach().cpu().contiguous().clone()  # alone in its memory
+            self.tensors[name] = tensor.detach().cpu().contiguous().clone()  # shares no memory
         return self._names[key]
 
 

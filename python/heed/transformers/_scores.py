@@ -1,4 +1,4 @@
-"""What a head does on the whole, as a few numbers, which have the names that `heed heads` has."""
+"""Scores of heads of a watched model, named like the scores of a session."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ._runs import Run
 
 NAMES = ("previous", "current", "next", "sink", "distance", "entropy", "largest")
 _WITHIN = NAMES[:5]
-"""Those that compare the places of queries and keys, which have no meaning between two texts."""
+"""Scores that compare positions of queries and keys, which have no meaning between two texts."""
 
 
 def scores_of(run: Run) -> list[dict[str, float]]:
-    """One dict a head: means over the queries of all sequences, without padding."""
+    """Returns one dict per head: means over the queries of all sequences, without padding."""
     sums, counts = None, 0
     for sequence in range(run.first.q.shape[0]):
         one = run.of_one(sequence)
@@ -32,8 +32,9 @@ def scores_of(run: Run) -> list[dict[str, float]]:
 
 
 def _sums(seen: Seen) -> tuple[Tensor, Tensor]:
-    """Of one sequence: sums over its queries and their numbers, both [scores, H]. The first query
-    does not count for `current` and `sink`, since a causal one has no choice."""
+    """Returns, for one sequence, the sums over its queries and the numbers of queries, both
+    [scores, H]. The first query does not count for `current` and `sink`: with a causal mask it sees
+    only itself."""
     (near, pairs), distance, entropy, largest = seen.observe(
         ("offset_profile", {"first": -1, "last": 1}), "expected_distance", "entropy", "row_max"
     )

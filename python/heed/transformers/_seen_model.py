@@ -1,4 +1,4 @@
-"""The attentions that a watch has seen of a model, by stack and layer."""
+"""The recorded attentions of a watched model, by stack and layer."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from ._stacks import Place, names_of
 
 
 class SeenModel:
-    """The attentions of a model, which :func:`watch` makes.
+    """The recorded attentions of a model, which :func:`watch` yields.
 
-    Nothing of [Tq, Tk] is stored: weights are computed where they are asked for.
+    Nothing of size [Tq, Tk] is stored: weights are computed when they are asked for.
     """
 
     silent: tuple[str, ...] = ()
-    """Attention layers that ran and do not go through transformers' interface."""
+    """The attention layers that ran but do not go through transformers' interface."""
 
     def __init__(self, model: str, tokenizer: Any = None):
         self._model = model
@@ -44,29 +44,30 @@ class SeenModel:
         return {name: sorted(self._runs[place]) for name, place in self._places().items()}
 
     def attention(self, layer: int, stack: str | None = None, text: int = -1) -> Seen:
-        """The attention of one layer, which ``heed.attention(..., seen=True)`` gives too.
+        """Returns the attention of one layer as a :class:`heed.Seen`.
 
-        ``layer`` is a number of :attr:`stacks`, which are the model's own; -1 is the last one.
-        ``stack`` is a name of :attr:`stacks`; it may be left out where there is one alone. Where
-        several texts ran, ``text`` says which: 0 is the first, -1 the last. A prompt and the tokens
-        that followed in its cache are one text, with all their queries. Of a layer that is called
-        for each image or window, each call is a text.
+        ``layer`` is one of the numbers in :attr:`stacks`, which are those of the model's modules;
+        -1 is the last one. ``stack`` is a name in :attr:`stacks`; it may be left out if there is
+        only one. If several texts ran, ``text`` is the index of one: 0 is the first, -1 the last. A
+        prompt and the tokens that followed it with a cache are one text. If a layer is called for
+        each image or window, each call is a text.
 
-        The first question to a layer computes its log-sum-exp. It raises NotImplementedError where
-        the model's attention function returned something else than the attention of its arguments,
-        and no weights.
+        The first question about a layer computes its log-sum-exp. It raises NotImplementedError if
+        the output of the model's attention function is not the attention of its arguments, and the
+        function returned no weights.
         """
         return self._run(layer, stack, text).seen
 
     @property
     def weights(self) -> Weights:
-        """The weights of every layer, [layers, B, H, Tq, Tk] float32, of which nothing is stored:
-        ``seen.weights[2, 0, 4, -1]``. Layers are those of :attr:`stacks` in their order, counted
-        from 0. Of the one stack there is and the last text; :meth:`weights_of` has others."""
+        """The weights of every layer, [layers, B, H, Tq, Tk] float32, computed when they are
+        indexed: ``seen.weights[2, 0, 4, -1]``. Layers are counted from 0 in the order of
+        :attr:`stacks`. These are the weights of the last text, in a model with one stack;
+        :meth:`weights_of` has others."""
         return self.weights_of()
 
     def weights_of(self, stack: str | None = None, text: int = -1) -> Weights:
-        """The weights of every layer of a stack, as :attr:`weights`."""
+        """Returns the weights of every layer of a stack and a text, like :attr:`weights`."""
         layers = sorted(self._runs[self._place(stack)])
         shapes = {layer: self._run(layer, stack, text).shape for layer in layers}
         if len(set(shapes.values())) > 1:
@@ -87,9 +88,9 @@ class SeenModel:
         return Weights(select, Torch(), (len(layers), *shapes[layers[0]]), axes)
 
     def tokens(self, stack: str | None = None, text: int = -1) -> list[list[Any]] | None:
-        """The tokens at the queries, one list per sequence: the text that each adds (``" cat"``) where
-        there is a tokenizer, ids otherwise. Patches have no words: they are named by the number of
-        their image, row and column, ``" im0 r2 c5"``. None where the model was given no ids."""
+        """Returns the tokens at the queries, one list per sequence: with a tokenizer the text that
+        each adds (``" cat"``), else ids. Patches are named by the numbers of their image, row and
+        column, ``" im0 r2 c5"``. None if the model got no ids."""
         run = self._run(self._first(stack), stack, text)
         ids = None if run.ids is None else run.ids.tolist()
         if ids is None or self._tokenizer is None:
@@ -104,8 +105,8 @@ class SeenModel:
         return found
 
     def logits(self, text: int = -1) -> Tensor | None:
-        """[B, vocabulary], the logits behind the last token of a text, and of what was generated
-        after it. None where the model does not write, or returned none."""
+        """Returns the logits after the last token of a text (including generated tokens),
+        [B, vocabulary]. None if the model does not write, or returned none."""
         if not self._logits:
             return None
         count = len(self._logits)
@@ -115,14 +116,14 @@ class SeenModel:
         return self._logits[text]
 
     def heads(self, stack: str | None = None, text: int = -1) -> Any:
-        """A row a head, with scores: a pandas.DataFrame where pandas is there, else a small table, as
-        a session's ``heads()`` gives it.
+        """Returns scores with one row per head: a pandas.DataFrame where pandas is installed, else
+        a :class:`heed.Table`.
 
-        Means over the queries of all sequences, without padding: the weight on the token before
-        (``previous``), on the token itself (``current``), on the one behind it (``next``) and on
-        the first token (``sink``), the ``distance`` to the keys in tokens, the ``entropy`` in nats
-        and the ``largest`` weight. The first five are NaN for "cross". The first query counts
-        neither for ``current`` nor for ``sink``.
+        The scores are means over the queries of all sequences, without padding: the weight on the
+        token before (``previous``), on the token itself (``current``), on the token after it
+        (``next``) and on the first token (``sink``), the ``distance`` to the keys in tokens, the
+        ``entropy`` in nats and the ``largest`` weight. The first five are NaN for "cross". The
+        first query does not count for ``current`` and ``sink``.
         """
         rows: list[dict[str, Any]] = []
         self.check_ran()
@@ -142,27 +143,30 @@ class SeenModel:
         self, layer: int, head: int, token: int = -1, image: int = 0, *, stack: str | None = None,
         text: int = -1, sequence: int = 0,
     ) -> np.ndarray:  # fmt: skip
-        """The weights of one query on the patches of an image: [rows, columns] of float32, NaN where
-        the grid has no token.
+        """Returns the weights of one query on the patches of an image, [rows, columns] of float32;
+        NaN for cells without a token.
 
-        ``token`` is a query without padding, -1 the last. ``image`` counts the images, tiles or
-        frames of the sequence. ``stack`` may be left out if exactly one has images; of a model that
-        reads text, the stacks of its text count. Frames of sound are a grid of one row.
+        ``token`` is the index of a query, counted without padding; -1 is the last. ``image`` is the
+        index of an image, tile or frame of the sequence. ``stack`` may be left out if exactly one
+        stack has images; for a model that reads text, only the stacks of its text count. Frames of
+        sound are a grid of one row.
 
         Raises
         ------
         LookupError
-            where the stack has no images that heed knows, or no such layer, head, token or image
+            if heed knows of no images in the stack, or the layer, head, token or image does not
+            exist
         """
         run = self._with_images("image_map", layer, stack, text, sequence)
         return image_map(run, head, token, image)[0]
 
     def image_share(self, stack: str | None = None, *, text: int = -1, sequence: int = 0) -> Any:
-        """A row a head: the weight on ``image`` and on ``text`` (all other tokens), and its
-        ``spread`` over the image, from near 0 (one patch) to 1 (all that are visible alike).
+        """Returns one row per head: the weight on patches (``image``) and on all other tokens
+        (``text``), and the ``spread`` over the patches, from near 0 (one patch) to 1 (even).
 
-        Means over the queries that are no patches and see one; over all queries where all are
-        patches. The spread is the exponential of the entropy over the patches, by their number.
+        The numbers are means over the queries that see a patch and are not patches themselves, or
+        over all queries if all are patches. The spread is the exponential of the entropy over the
+        patches, divided by the number of visible patches.
         """
         stack = self._stack_with_images("image_share", stack)
         rows = []
@@ -174,9 +178,10 @@ class SeenModel:
     def pictures(
         self, stack: str | None = None, *, text: int = -1, sequence: int = 0
     ) -> list[np.ndarray | None]:
-        """The images of a sequence, in the order of ``image=`` elsewhere: [H, W, 3] or [H, W] of
-        uint8, from the pixels that the model was given. Without a processor, which knows how these
-        were normalised, the darkest is black and the lightest white. None of sound waves."""
+        """Returns the images of a sequence, [H, W, 3] or [H, W] of uint8, from the pixels that the
+        model got, in the order of ``image=`` of the other methods. Without a processor, which knows
+        the normalisation, the darkest pixel becomes black and the lightest white. Sound waves give
+        None."""
         stack = self._stack_with_images("pictures", stack)
         run = self._with_images("pictures", self._first(stack), stack, text, sequence)
         return [each.picture if each.picture is None else each.picture.numpy()
@@ -194,7 +199,8 @@ class SeenModel:
         return draw_image_map(cells, picture, f"L{layer}.H{head}", ax, settings)
 
     def _stack_with_images(self, op: str, stack: str | None) -> str:
-        """The stack that is named, or the one with images; of several the one that reads a text."""
+        """Returns the named stack, or the only one with images; if a stack reads text, only such
+        stacks count."""
         if stack is not None:
             self._place(stack)
             return stack
@@ -230,11 +236,12 @@ class SeenModel:
         self, sequence: int = 0, stack: str | None = None, text: int = -1,
         layer: int | None = None, *, image: Any = None,
     ) -> Any:  # fmt: skip
-        """The page of one sequence of the batch, a ``heed.Session``: of one stack, or of all three
-        where an encoder and a decoder ran and none is named; of all its layers or of one.
+        """Returns a :class:`heed.Session` of one sequence of the batch, which a notebook shows as
+        the page. It has one stack, or all three if an encoder and a decoder ran and ``stack`` is
+        None; and all layers, or one.
 
         Images are shown where their patches are. ``image`` has the pictures to show, one or a list,
-        as :class:`heed.ImagePatches` takes them; by default those of :meth:`pictures`.
+        in the forms of :class:`heed.ImagePatches`; by default those of :meth:`pictures`.
         """
         from .._session import Session
 
@@ -255,7 +262,7 @@ class SeenModel:
         )  # fmt: skip
 
     def save(self, path: Path) -> None:
-        """Writes everything that is kept, but not the tokenizer, to a file of safetensors."""
+        """Writes everything that was recorded, except the tokenizer, to a safetensors file."""
         runs = [
             (place, layer, [run.calls for run in runs])
             for place, layers in self._runs.items()
@@ -266,18 +273,19 @@ class SeenModel:
 
     @classmethod
     def load(cls, path: Path, tokenizer: Any = None) -> SeenModel:
-        """Reads a file of :meth:`save`, onto the CPU. No code of the file runs."""
+        """Reads a file of :meth:`save` onto the CPU. No code from the file runs."""
         state = read(path)
         seen = cls(state["model"], tokenizer)
         seen.silent = state["silent"]
-        seen._logits = state.get("logits", [])  # files of before had none
+        seen._logits = state.get("logits", [])  # older files have none
         for place, layer, runs in state["runs"]:
             seen._runs.setdefault(place, {})[layer] = [Run.of(calls) for calls in runs]
         return seen
 
     @property
     def nbytes(self) -> int:
-        """The memory of what is kept: q, k, v, the output or the log-sum-exp, the last logits."""
+        """The bytes of the recorded tensors: q, k, v, the output or log-sum-exp, the last
+        logits."""
         layers = (runs for layers in self._runs.values() for runs in layers.values())
         return sum(run.nbytes for runs in layers for run in runs) + sum(
             each.numel() * each.element_size() for each in self._logits
@@ -315,7 +323,7 @@ class SeenModel:
         return run.of_one(sequence % batch)
 
     def _title(self, names: dict[str, str | None], layer: int | None) -> str:
-        """The model's name, with the layers' numbers where the page counts others."""
+        """Returns the model's name, with the layers' numbers if these are not 0, 1, 2, ..."""
         layers = {n: sorted(self._runs[self._place(n)]) for n in names.values()}
         if layer is not None:
             return f"{self._model}, layer {layer}"
@@ -327,7 +335,7 @@ class SeenModel:
     def _words(
         self, sequence: int, stack: str | None, text: int, layer: int | None
     ) -> list[Any] | None:
-        """The tokens of one sequence, without padding."""
+        """Returns the tokens of one sequence, without padding."""
         layer = self._first(stack) if layer is None else layer
         run = self._one(sequence, layer, stack, text)
         ids = self._run(layer, stack, text).ids
@@ -342,14 +350,15 @@ class SeenModel:
         return min(self._runs[self._place(stack)])
 
     def places(self, stack: str | None, layers: Any = None) -> list[tuple[int, int]]:
-        """Every (layer, head) of a stack."""
+        """Returns every (layer, head) of a stack."""
         known = self._runs[self._place(stack)]
         chosen = sorted(known) if layers is None else list(layers)
         counts = [(layer, self._run(layer, stack, -1).first.q.shape[1]) for layer in chosen]
         return [(layer, head) for layer, count in counts for head in range(count)]
 
     def run_at(self, path: str, layer: int | None, text: int) -> Run:
-        """One layer of the stack whose modules have a path; its first where ``layer`` is None."""
+        """Returns the run of one layer of the stack with a path; of its first layer if ``layer`` is
+        None."""
         named = {place.path: name for name, place in self._places().items()}
         if path not in named:
             raise made(
@@ -359,7 +368,7 @@ class SeenModel:
         first = self.stacks[named[path]][0]
         return self._run(first if layer is None else layer, named[path], text)
 
-    # --- sorted as they come ---------------------------------------------------------------------
+    # --- recording -------------------------------------------------------------------------------
 
     def _add(self, place: Place, layer: int, call: Call) -> Run:
         runs = self._runs.setdefault(place, {}).setdefault(layer, [])
@@ -370,7 +379,7 @@ class SeenModel:
         return runs[-1]
 
     def _add_logits(self, logits: Tensor, *, goes_on: bool) -> None:
-        """Appends a text's logits, or replaces the last ones where that text goes on."""
+        """Appends a text's logits, or replaces the last ones if that text is continued."""
         if goes_on and self._logits:
             self._logits.pop()
         self._logits.append(logits)

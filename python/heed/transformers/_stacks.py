@@ -1,4 +1,4 @@
-"""Which stack of a model a module belongs to: the encoder, the decoder, its cross-attention."""
+"""Finds the stack of an attention module: the encoder, the decoder or its cross-attention."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _CROSS = re.compile(r"cross|encoder_attn|encdec", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Place:
-    """Where an attention module stands."""
+    """The place of an attention module in a model, the same for all layers of a stack."""
 
     path: str
-    """Its name in the model, every number of it a star: "model.layers.*.self_attn"."""
+    """The module's name with every number replaced by a star: "model.layers.*.self_attn"."""
     kind: str
     """"encoder", "decoder" or "cross"."""
 
@@ -26,12 +26,12 @@ def place_of(name: str, module: nn.Module, is_causal: bool) -> Place:
 
 
 def starred(name: str) -> str:
-    """A module's name with every number of it a star."""
+    """Returns a module's name with every number replaced by a star."""
     return ".".join("*" if part.isdigit() else part for part in name.split("."))
 
 
 def _kind(path: str, module: nn.Module, is_causal: bool) -> str:
-    own = path.rpartition("*")[2]  # behind the layer's number
+    own = path.rpartition("*")[2]  # after the layer's number
     if _CROSS.search(own) or "Cross" in type(module).__name__:
         return "cross"
     if getattr(module, "is_cross_attention", False):
@@ -45,7 +45,8 @@ def _kind(path: str, module: nn.Module, is_causal: bool) -> str:
 
 
 def names_of(places: list[Place]) -> dict[str, Place]:
-    """A name for each: its kind, or where it differs from others of its kind."""
+    """Returns a name for each place: its kind, or if others have this kind, the part of its path
+    that differs."""
     named: dict[str, Place] = {}
     for place in places:
         others = [other for other in places if other.kind == place.kind and other != place]
@@ -54,7 +55,7 @@ def names_of(places: list[Place]) -> dict[str, Place]:
 
 
 def _name(place: Place, others: list[Place]) -> str:
-    """The first part of its path that no other has: "vision_model"; else the whole path."""
+    """Returns the first part of a path that no other has, such as "vision_model"; else the path."""
     taken = {part for other in others for part in other.path.split(".")}
     own = [part for part in place.path.split(".") if part not in taken]
     if not own:

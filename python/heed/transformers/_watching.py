@@ -1,4 +1,4 @@
-"""`watch`: keeps what a model's attention computes, while the model runs."""
+"""`watch`: records a model's attention while the model runs."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ def watch(
     model: PreTrainedModel, tokenizer: Any = None, *, layers: Iterable[int] | None = None,
     keep: str | None = None, gradients: bool = False,
 ) -> Iterator[SeenModel]:  # fmt: skip
-    """Keeps what ``model``'s attention is given and returns inside the ``with``.
+    """Records the inputs and outputs of ``model``'s attention inside the ``with``.
 
     The attention function that the model was loaded with computes: "sdpa", "eager", flash
     attention, FlexAttention, "heed" or one of your own, on any device.
 
     Parameters
     ----------
-    model : a model of transformers, bare or inside of ``torch.compile``, ``DataParallel`` or PEFT
-    tokenizer : the model's, for the words of what is shown; or its processor, which also says how
-        pictures and sound became the model's numbers
-    layers : the layers to keep; all by default
-    keep : a device to keep tensors on, such as "cpu"; by default they stay where they were computed
+    model : a model of transformers, bare or inside ``torch.compile``, ``DataParallel`` or PEFT
+    tokenizer : the model's tokenizer, for the texts of tokens; or its processor, which also knows
+        the normalisation of pictures and sound
+    layers : the numbers of the layers to record; default: all
+    keep : a device for the recorded tensors, such as "cpu"; default: where they were computed
     gradients : whether ``attention(layer).entropy()`` and ``.received()`` have gradients, so that
-        they can be a part of a loss. The pass's graph lives as long as what is kept
+        they can be part of a loss. The graph of the pass is then kept with the recorded tensors
 
     Yields
     ------
     SeenModel
-        may be asked inside and afterwards. It has q, k, v and the output of every call: memory
+        may be used inside and afterwards. It has q, k, v and the output of every call, in memory
         linear in the length.
 
     Raises
     ------
     NotImplementedError
-        where the model's attention does not go through transformers' interface
+        if the model's attention does not go through transformers' interface
 
-    Calls of other threads are not kept. Watches may be nested.
+    Calls in other threads are not recorded. Watches may be nested.
     """
     inner = unwrapped(model, "watch")
     chosen = None if layers is None else {whole("watch", "layers", each) for each in layers}
@@ -74,7 +74,7 @@ def watch(
 
 
 class Watch(Following):
-    """One `with`: sorts the calls of a model into stacks, layers and sequences."""
+    """The state of one `with`: sorts the calls of a model into stacks, layers and texts."""
 
     order = 0
 
@@ -112,7 +112,7 @@ class Watch(Following):
     def _returned(
         self, module: nn.Module, args: tuple[Any, ...], settings: dict[str, Any], output: Any
     ) -> None:
-        """Keeps the logits behind the last token, and gives the weights that the pass asked for."""
+        """Records the logits after the last token, and fills the attentions that were asked for."""
         if self._chosen is None:
             self._pass.fill(output)
         logits = getattr(output, "logits", None)
@@ -123,7 +123,7 @@ class Watch(Following):
         self.seen._add_logits(last, goes_on=self._goes_on)
 
     def _tell(self, of_images: Callable[..., Any], *given: Any) -> Any:
-        """Calls a function that finds images. If it fails, the model runs on without them."""
+        """Calls a function that finds images. If it fails, warns and goes on without images."""
         try:
             return of_images(*given)
         except Exception as error:
@@ -132,10 +132,10 @@ class Watch(Following):
             return None
 
     def called(self, module: nn.Module, compute: Callable[..., Any], given: Arguments) -> Any:
-        """Calls the function and keeps the call of one module."""
+        """Calls the attention function and records the call."""
         answer = compute(given)
         if torch._C._current_graph_task_id() != -1:
-            return answer  # a backward pass computes again what gradient checkpointing did not keep
+            return answer  # gradient checkpointing computes this again in the backward pass
         out, *others = answer if isinstance(answer, tuple) else (answer,)
         name, layer = self.layers.of(module)
         self._called.add(name)
@@ -157,7 +157,7 @@ class Watch(Following):
         return answer
 
     def check_everything_called(self) -> None:
-        """Says which attention layers ran and kept nothing."""
+        """Finds attention layers that ran but were not recorded: warns, or raises if all are."""
         far = [name for name in self.ran if not self._is_near_a_call(name)]
         silent = sorted(
             name for name in far if not any(is_inside(o, name) for o in far if o != name)
@@ -186,7 +186,8 @@ class Watch(Following):
 
 
 def _last(logits: Tensor, padding: Any) -> Tensor:
-    """[B, vocabulary], behind the last token of each sequence, without padding."""
+    """Returns the logits after the last token of each sequence, without padding, [B,
+    vocabulary]."""
     count = logits.shape[1]
     at = torch.full((len(logits),), count - 1, device=logits.device)
     if isinstance(padding, Tensor) and padding.dim() == 2 and padding.shape[1] == count > 1:

@@ -36,7 +36,7 @@ void check_array(const ConstView& array, const char* name, const std::string& pl
            "an f32 array [1, heads, length, size]");
 }
 
-// The tensors that `layer` holds as its own.
+// Checks the arrays and returns a layer with copies of them.
 LayerAttention copied(const LayerArrays& from, const std::string& place) {
   check_array(from.args.q, "q", place);
   check_array(from.args.keys.k, "k", place);
@@ -122,8 +122,8 @@ void check_layers(const Session& session) {
     }
 }
 
-// The layer whose queries are the tokens, or whose keys are the key tokens: of the cross-attention,
-// else of the stack on that side.
+// Returns the first layer whose queries are the tokens, or whose keys are the key tokens: a layer
+// of the cross-attention if there is one, else of the stack on that side.
 const LayerAttention& side_of(const Session& session, Stack side) {
   const LayerAttention* found = nullptr;
   for (const SessionStack& stack : session.stacks) {
@@ -174,7 +174,7 @@ Session open_session(const SessionArrays& arrays) {
   session.info = info_of(session.stacks.front(), arrays.only_weights);
   check_layers(session);
   add_images(session, arrays.images);
-  for (SessionStack& stack : session.stacks)  // once, and not for each cell that is asked for
+  for (SessionStack& stack : session.stacks)  // once here, not for each cell of each answer
     for (LayerAttention& layer : stack.layers)
       if (layer.v.dim(3) > 0) layer.write_lengths = lengths_carried(layer);
   return session;

@@ -24,7 +24,7 @@ class Cancel {
   Cancel(Flag superseded, std::function<bool()> gone)
       : superseded_(std::move(superseded)), gone_(std::move(gone)) {}
 
-  /// Nobody stops this one.
+  /// A check that never stops.
   Cancel() = default;
 
   bool asked();
@@ -37,7 +37,7 @@ class Cancel {
   std::chrono::steady_clock::time_point next_ = {};
 };
 
-/// The lock, once it is free; throws kInterrupted when it is time to stop.
+/// Waits for the lock; throws kInterrupted when it is time to stop.
 std::unique_lock<std::timed_mutex> lock_unless(Cancel& cancel, std::timed_mutex& guard);
 
 /// The newest request of each `view`; entering a name stops the one that held it.
@@ -51,13 +51,13 @@ class Views {
   std::map<std::string, Flag> newest_;
 };
 
-/// Takes part in a sweep to end it: needs nothing of it, and throws when `check` does, which is
-/// called on each thread that sweeps.
+/// An observer that can end a sweep. It reads no weights; it calls `check` on each thread of the
+/// sweep and passes its exception on.
 class SweepStop final : public Observer {
  public:
-  /// Called before each block of rows that others need.
+  /// Called before each block of rows that other observers need.
   using Check = std::function<void(const ObservedRows& rows)>;
-  /// `between` is called inside of blocks, too: of 100,000 keys one takes some 10 milliseconds.
+  /// `between` is also called inside a block: with 100,000 keys a block takes about 10 ms.
   explicit SweepStop(Check check, std::function<void()> between = {})
       : check_(std::move(check)), between_(std::move(between)) {}
   std::string_view name() const override { return "stop"; }

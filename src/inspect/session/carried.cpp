@@ -15,11 +15,11 @@
 namespace heed {
 namespace {
 
-// |W v| of many v is |R v| with W^T W = R^T R: D^2 multiplications a token in place of D times the
-// model's width. The Gram matrix and its factor R (Cholesky) are in double, so that directions that
-// W nearly loses keep their length to float's precision.
+// Computes |W v| for many v as |R v| with W^T W = R^T R: D^2 multiplications per token instead of D
+// times the model's width. The Gram matrix and its Cholesky factor R are in double. Directions that
+// W nearly maps to 0 then keep their length to float precision.
 
-// Columns [first, first + size) of W [C, H D], as W^T W in double.
+// Returns W^T W in double for columns [first, first + size) of W [C, H D].
 std::vector<double> gram_of(const ConstView& w, std::int64_t first, std::int64_t size) {
   std::vector<double> gram(static_cast<std::size_t>(size * size));
   for (std::int64_t c = 0; c < w.dim(0); ++c) {
@@ -33,9 +33,10 @@ std::vector<double> gram_of(const ConstView& w, std::int64_t first, std::int64_t
   return gram;
 }
 
-// R, upper triangular, with R^T R = the upper half given. A direction that W loses has a row of 0.
+// Returns the upper triangular R with R^T R = the given matrix, of which only the upper half is
+// read. A direction that W maps to 0 gets a row of zeros.
 Tensor cholesky(std::vector<double> gram, std::int64_t size) {
-  constexpr double kLost = 1e-14;  // of the direction's own length, squared: double's rounding
+  constexpr double kLost = 1e-14;  // relative to the direction's squared length: double rounding
   const auto at = [&](std::int64_t i, std::int64_t j) -> double& {
     return gram[static_cast<std::size_t>(i * size + j)];
   };
@@ -85,7 +86,7 @@ Tensor write_lengths(const Attention& attention, const Tensor& v) {
   parallel_for(heads, [&](std::int64_t head, int) {
     const ConstView values = v.view().select(0, 0).select(0, head / shared);  // [Tk, D]
     const ConstView own = w.view().slice(1, head * size, (head + 1) * size);  // [C, D]
-    // Few tokens: their writes themselves take less than the factor.
+    // With few tokens, multiplying by W directly is cheaper than computing the factor.
     const bool is_short = keys < size;
     const Tensor factor = is_short ? Tensor() : cholesky(gram_of(w, head * size, size), size);
     const ConstView through = is_short ? own : factor.view();
@@ -126,7 +127,8 @@ Tensor lengths_carried(const LayerAttention& layer) {
 
 namespace {
 
-// ln of the lengths, [1, H, 1, Tk]. A bias of -inf would hide the key, which is there.
+// Returns ln of the lengths, [1, H, 1, Tk], finite even for length 0: a bias of -inf would hide a
+// visible key.
 Tensor logarithms(const Tensor& lengths) {
   constexpr float kNothing = 1e-30F;
   Tensor logs = Tensor::empty({1, lengths.dim(0), 1, lengths.dim(1)});
@@ -136,7 +138,7 @@ Tensor logarithms(const Tensor& lengths) {
   return logs;
 }
 
-// With the layer's own bias, which is one number a cell.
+// Adds the layer's own bias, which has one number per cell.
 Tensor added(const LayerAttention& layer, const Tensor& logs) {
   const Shape cells = {1, layer.q.dim(1), layer.queries(), layer.keys()};
   Tensor sum = Tensor::converted(layer.scores.bias.broadcast_to(cells), DType::kF32);

@@ -1,4 +1,4 @@
-// Weights that count what they carry, as an attention of their own.
+// Norm-weighted attention: weights multiplied by the length of what the value writes.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,25 @@ namespace heed {
 
 class Attention;
 
-/// [H, Tk]: |W_O v_j| of v [1, G, Tk, Dv], each head's through its part of the output projection
-/// (Kobayashi et al. 2020), before the weight and before a norm that may follow.
+/// Returns |W_O v_j|, [H, Tk], for v [1, G, Tk, Dv]. W_O is the head's part of the output
+/// projection (Kobayashi et al. 2020). The weight and a norm that may follow are not included.
 Tensor write_lengths(const Attention& attention, const Tensor& v);
 
-/// Sets write_lengths of every layer of a session whose pass has ended; none where the model has no
-/// attentions to ask.
+/// Sets write_lengths of every layer of a session whose pass has ended. Leaves them empty if the
+/// model has no output projections to multiply with.
 void measure_writes(Session& session, const LoadedModel& model);
 
-/// The lengths that a layer's weights carry: its write_lengths, else |v_j|, [H, Tk].
+/// Returns the length of what each key's value writes, [H, Tk]: write_lengths, else |v_j|.
 Tensor lengths_carried(const LayerAttention& layer);
 
-/// What a cell of a matrix is: a weight p_ij, or the share of the row's writes that it carries,
-/// p_ij |W_O v_j| over their sum (norm-weighted attention, Kobayashi et al. 2020).
+/// The kinds of numbers in the cells of a matrix: a weight p_ij, or its carried share, which is
+/// p_ij |W_O v_j| divided by the row's sum (norm-weighted attention, Kobayashi et al. 2020).
 enum class Quantity : std::uint8_t { kWeight, kCarried };
 
-/// The layer whose weights are the shares that `layer` carries. A share is again a softmax: of the
-/// scores with ln |W_O v_j| added to those of each key; so tiles, rows and margins are asked of it
-/// as of any other. A sink carries nothing, and has no share. Costs one attention. Error
-/// (kUnsupported): weights that no softmax made.
+/// Returns a layer whose weights are the carried shares of `layer`. Adding ln |W_O v_j| to the
+/// scores of key j and taking the softmax again gives these shares, so tiles, rows and margins work
+/// as for any other layer. A sink writes nothing and has no share. Costs one attention. Throws
+/// kUnsupported if the weights do not come from a softmax.
 LayerAttention carried(const LayerAttention& layer);
 
 }  // namespace heed

@@ -23,8 +23,8 @@ std::uint64_t all_rows(const MaskTile& tile) {
   return rows >= kMaskRows ? ~std::uint64_t{0} : (std::uint64_t{1} << rows) - 1;
 }
 
-// Closed edges of one layer by (head, query), and keys that are closed for everybody; each list
-// rises, so that a tile asks for its own alone.
+// The edges of one layer that edits hide, by (head, query), and the keys hidden from every query.
+// Each list is in ascending order, so a tile reads only its own part.
 class ClosedRule final : public MaskRule {
  public:
   ClosedRule(std::set<std::int64_t> keys, std::set<RemovedEdge> edges)
@@ -58,7 +58,7 @@ class ClosedRule final : public MaskRule {
   }
 
  private:
-  // All of them are of one layer, which is not said.
+  // All edges are in one layer, so the key omits it.
   static RemovedEdge edge(const MaskPlace& place, std::int64_t row, std::int64_t key) {
     return {.place = {.head = static_cast<int>(place.head)}, .query = row, .key = key};
   }
@@ -67,7 +67,7 @@ class ClosedRule final : public MaskRule {
   std::set<RemovedEdge> edges_;
 };
 
-// A mask of one head, or of all; other heads see everything.
+// The mask of one head, or of all heads; it hides nothing from other heads.
 class HeadRule final : public MaskRule {
  public:
   HeadRule(std::optional<int> head, Mask mask) : head_(head), mask_(std::move(mask)) {}
@@ -98,7 +98,7 @@ bool is_of(const Place& place, const TapName& name) {
 
 View head_of(Tensor& tensor, int head) { return tensor.view().slice(1, head, head + 1); }
 
-// [1, H, T, Dv], with that session's own edits.
+// Returns the heads' output of another run, [1, H, T, Dv], computed under that run's edits.
 Tensor outputs_of(const Session& session, const TapName& name) {
   const LayerAttention& layer = session.at({.stack = name.stack, .layer = name.layer});
   Tensor out = widened(attention(layer.args()).out);
@@ -112,8 +112,8 @@ void write_zeros(const View& head) {
       std::fill_n(head.select(0, b).select(0, t).data<float>(), head.dim(2), 0.0F);
 }
 
-// Multiplies the numbers that one head's scores get. They may share memory, as those of a bias by
-// distance do: each of them once.
+// Multiplies the numbers that are added to one head's scores. Elements may share memory, as in a
+// bias by distance; each number is multiplied once.
 void scale_head(KeptView& bias, const ConstView& head, double factor) {
   float* const memory = bias.memory.data<float>();
   std::vector<bool> done(static_cast<std::size_t>(bias.memory.element_count()));
@@ -253,7 +253,7 @@ void EditTap::steer(const TapName& name, AttentionArgs& args) {
   if (own.empty()) return;
   const std::int64_t H = args.q.dim(1), Tq = args.q.dim(2), Tk = args.keys.k.dim(2);
   const Shape cells = {1, H, Tq, Tk};
-  // Every query alike: one row per head.
+  // All queries are treated alike, so there is one row per head.
   const bool is_by_key = !args.scores.bias.given() &&
                          std::ranges::all_of(own, [](const auto& edit) { return edit.query < 0; });
   Tensor sums = args.scores.bias.given()

@@ -1,4 +1,4 @@
-// How a session's edits reach into its pass.
+// Applies a session's edits while its pass runs.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,9 @@
 
 namespace heed {
 
-/// Heads that are ablated give 0, patched ones what they give elsewhere; edges, hidden tokens and
-/// added masks close keys by head. A layer whose scores are those of another run, scaled or steered
-/// is computed again. What
-/// `next` does follows, and it sees what the edits left.
+/// Ablated heads give 0, and patched heads give their output of another run. Removed edges, hidden
+/// tokens and added masks hide keys per head. A layer whose scores are frozen, scaled or steered is
+/// computed again. `next` runs afterwards and sees the edited activations.
 class EditTap final : public Tap {
  public:
   /// Both must outlive the tap; `next` may be null.
@@ -33,12 +32,12 @@ class EditTap final : public Tap {
 
   const Session& session_;
   Tap* next_;
-  Tensor q_, k_, slopes_;  // what the arguments of an attention look at
+  Tensor q_, k_, slopes_;  // memory that the arguments of an attention refer to
   KeptView bias_;
-  Attended edited_;  // of other scores, until the heads take its output
+  Attended edited_;  // the attention over edited scores, until the heads take its output
 };
 
-/// What `session`'s edits close in one layer, beside the family's own mask.
+/// Returns the mask of what `session`'s edits hide in one layer, besides the family's own mask.
 Mask edit_mask(const Session& session, Stack stack, int layer);
 
 }  // namespace heed

@@ -11,7 +11,7 @@
 namespace heed {
 namespace {
 
-// Empty: neither a PNG nor a JPEG.
+// Returns the media type; empty if the bytes are neither a PNG nor a JPEG.
 std::string_view picture_type(std::string_view picture) {
   if (picture.starts_with("\x89PNG\r\n\x1a\n")) return "image/png";
   if (picture.starts_with("\xff\xd8\xff")) return "image/jpeg";
@@ -31,7 +31,7 @@ void check_grid(const SessionImage& image, std::size_t index) {
   for (const auto& [name, length] :
        {std::pair("rows", image.rows), std::pair("columns", image.columns)})
     if (length < 1) refuse(index, name, fmt::format("{}", length), "at least 1");
-  // Division, as the product of two large numbers could overflow.
+  // Divides, because the product of two large numbers could overflow.
   if (cells % image.rows != 0 || cells / image.rows != image.columns)
     refuse(index, "tokens", fmt::format("a list of {}", cells),
            fmt::format("{} x {}, one per cell", image.rows, image.columns));
@@ -65,7 +65,7 @@ void name_cells(const SessionImage& image, std::size_t index, std::vector<Sessio
   }
 }
 
-// The text that the tokens spell goes on without the images.
+// Tokens of images add nothing to the session's text.
 void place_in_text(std::vector<SessionToken>& tokens) {
   std::int64_t left_out = 0;
   for (SessionToken& token : tokens) {

@@ -1,4 +1,4 @@
-// One pass over a session's tokens, under its edits, for whoever looks at what it computes.
+// Runs one pass over a session's tokens, under its edits, with a tap on the activations.
 #pragma once
 
 #include <atomic>
@@ -9,11 +9,12 @@ namespace heed {
 
 struct PassOptions {
   Tap* tap = nullptr;
-  bool all_positions = false;  // logits of every position, not of the last one alone
+  bool all_positions = false;  // logits of every position instead of the last one
   const std::atomic<bool>* stopped = nullptr;
 };
 
-/// Logits [T or 1, V], or of a model without them the last states [T, C]. Nothing else is kept.
+/// Returns logits [T or 1, V]; for a model without a word head, the last states [T, C]. Keeps
+/// nothing else.
 Tensor pass_over(const Session& session, const LoadedModel& model, const PassOptions& options);
 
 }  // namespace heed

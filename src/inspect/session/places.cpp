@@ -1,4 +1,4 @@
-// Stacks, layers and heads by name and number: what exists, and what to say of the rest.
+// Finds stacks, layers and heads by name and number; errors list what exists.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -93,7 +93,7 @@ const LayerAttention& Session::at(const Place& place) const {
   return stack.layers.at(static_cast<std::size_t>(place.layer));
 }
 
-// An encoder reads the keys of the cross-attention.
+// The encoder's queries are the keys of the cross-attention.
 std::span<const SessionToken> Session::queries(Stack stack) const {
   return stack == Stack::kEncoder && !key_tokens.empty() ? key_tokens : tokens;
 }

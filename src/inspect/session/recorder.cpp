@@ -59,7 +59,8 @@ void check_lse(const Session& session, const TapName& name, const Tensor& lse) {
       *wrong);
 }
 
-// The rows of all tokens, or of the last one alone; -inf is a logit that no sampling takes.
+// Checks the rows of all tokens, or of the last one alone. A logit may be -inf: sampling never
+// takes such a token.
 void check_rows(const Session& session, const TapName& name, const ConstView& rows) {
   const std::int64_t width = rows.dim(1), count = rows.dim(0);
   const bool are_logits = name.kind == TapKind::kLogits;
@@ -114,10 +115,10 @@ std::vector<double> longest_rows(const ConstView& x) {
   return longest;
 }
 
-// By how much scores can change where q and k are rounded to f16. A number is off by u |x|, or by
-// 2^-25 where it is below 2^-14, so a product of rows is off by at most (2u + u^2) |q| |k| +
-// 2^-25 sqrt(D) (|q| + |k|) and what is left of two such; each of two sums in f32 adds at most
-// D 2^-24 |q| |k|.
+// Returns how far scores can change when q and k are rounded to f16. Rounding changes a number x by
+// at most u |x|, or by 2^-25 if it is below 2^-14. A product of rows then changes by at most
+// (2u + u^2) |q| |k| + 2^-25 sqrt(D) (|q| + |k|), plus the product of two such errors. Each of two
+// f32 sums adds at most D 2^-24 |q| |k|.
 double error_of_halves(const AttentionArgs& args) {
   constexpr double kUnit = 1.0 / 2048, kLeast = 1.0 / (1 << 25), kFloatUnit = 1.0 / (1 << 24);
   const std::vector<double> q = longest_rows(args.q), k = longest_rows(args.keys.k);
@@ -192,7 +193,7 @@ void Recorder::keep(const TapName& name, const AttentionArgs& args, Tensor lse, 
   layer.scores.alibi = layer.slopes;
   layer.scores.sink = layer.sink;
   if (!rounds) return;
-  // Rows of weights sum to 1 over the scores that the rounded q and k give.
+  // The log-sum-exp is that of the rounded q and k, so rows of weights still sum to 1.
   Attended attended = attention(without_values(layer.args()));
   layer.lse = std::move(attended.lse);
   layer.lse_low = std::move(attended.lse_low);

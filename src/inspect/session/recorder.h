@@ -1,17 +1,18 @@
-// Keeps what a session keeps of its pass.
+// Records the activations of a pass that a session keeps.
 #pragma once
 
 #include "heed/inspect/session.h"
 
 namespace heed {
 
-/// Whether the stream between attention and MLP is kept, too: where it is small.
+/// Whether the residual stream between attention and MLP is kept, too: only if it is small.
 bool keeps_middle(const ModelInfo& info, std::int64_t tokens);
 
-/// Copies what each attention leaves behind, and what the options ask for, while the pass runs.
+/// Copies q, k, v and the log-sum-exp of each attention, and what the options ask for, while the
+/// pass runs.
 class Recorder final : public Tap {
  public:
-  /// Both must outlive it.
+  /// Both arguments must outlive the recorder.
   Recorder(Session& session, const SessionOptions& options)
       : session_(session), options_(options) {}
 

@@ -15,7 +15,7 @@ void return_memory() {
 
 void share_memory() {
 #ifdef __GLIBC__
-  mallopt(M_ARENA_MAX, 1);  // the one whose end malloc_trim gives back
+  mallopt(M_ARENA_MAX, 1);  // malloc_trim returns the end of the main arena
 #endif
 }
 

@@ -1,14 +1,14 @@
-// Gives the system what passes and sweeps have freed.
+// Returns freed heap memory to the OS (malloc_trim).
 #pragma once
 
 namespace heed {
 
-/// They free large pieces, which tensors and glibc would keep for the next ones: after work that
-/// is not soon repeated.
+/// Call it after work that is not repeated soon. Passes and sweeps free large blocks, which tensors
+/// and glibc would otherwise keep for later allocations.
 void return_memory();
 
-/// Before a server begins its threads: glibc would give each of them memory of its own, and keeps
-/// the end of it that answers have freed, half a megabyte to some tens a thread.
+/// Call it before a server starts its threads. By default glibc gives each thread its own arena and
+/// keeps the freed end of it: half a megabyte to some tens of megabytes per thread.
 void share_memory();
 
 }  // namespace heed

@@ -52,7 +52,7 @@ SessionToken first_token(const LoadedModel& model) {
                   {});
 }
 
-// What the model writes by itself behind its first token; the end token is not read again.
+// Returns the tokens that the model writes by itself after its first token, without the end token.
 void write_target(const LoadedModel& model, Session& session) {
   constexpr std::int64_t kMostTokens = 512;
   GenerateArgs args{.prompts = {ids_of(session.tokens)},
@@ -65,8 +65,8 @@ void write_target(const LoadedModel& model, Session& session) {
       session.tokens.push_back(token_of(model.writing_tokenizer(), token.id, {}));
 }
 
-// The tokens so far are the source's: they become the keys, and the target's the queries. Without a
-// target the model writes one.
+// Until here the session's tokens are the source's. They become the keys, and the target's tokens
+// become the queries. Without a target the model writes one.
 void read_target(const LoadedModel& model, const std::optional<std::vector<SessionToken>>& target,
                  Session& session) {
   if (session.info.first_token < 0)
@@ -88,7 +88,7 @@ std::vector<SessionToken> target_tokens(const LoadedModel& model, std::string_vi
   return tokens_of(tokenizer, encoding);
 }
 
-// Of ids, which must be in the vocabulary.
+// Makes tokens of ids, which must be in the vocabulary.
 std::vector<SessionToken> named_tokens(const LoadedModel& model, const Tokenizer* tokenizer,
                                        std::span<const TokenId> ids, std::int64_t vocabulary) {
   std::vector<SessionToken> tokens;
@@ -151,7 +151,7 @@ bool are_mostly_parts_of_characters(std::span<const SessionToken> tokens) {
 
 namespace {
 
-// The text, or both texts of a pair as one sequence.
+// Encodes the text, or both texts of a pair as one sequence.
 void read_texts(const LoadedModel& model, const SessionTexts& texts, Session& session) {
   const ModelInfo& info = session.info;
   if (texts.pair && (info.causal || info.reads_source()))

@@ -35,10 +35,10 @@ std::vector<TokenId> ids_of(std::span<const SessionToken> tokens) {
 
 namespace {
 
-// Names need no secrecy: the server's token opens a session.
+// Not a cryptographic hash: access to a session needs the server's token, not its name.
 class Hash {
  public:
-  // The length stands before the bytes, so that two fields never read as one.
+  // The length comes before the bytes, so that two fields cannot be confused with one.
   void add(std::string_view bytes) {
     for (std::uint64_t left = bytes.size(), n = 0; n < 8; ++n, left >>= 8) digest_.add(left & 0xff);
     for (const char byte : bytes) digest_.add(static_cast<unsigned char>(byte));
@@ -54,7 +54,8 @@ std::string made_now() {
   return fmt::format("{:08x}{:08x}", random(), random());
 }
 
-// One line a file, by name. A file that cannot be read now was not read as a part of the model.
+// Returns one line per file, ordered by name. Files that cannot be read are skipped: the model was
+// loaded without them.
 std::string state_of(const std::filesystem::path& folder) {
   std::set<std::string> lines;
   std::error_code error;

@@ -1,4 +1,4 @@
-// What a session was opened with, kept for as long as the session.
+// The input of a session: texts or ids, and edits.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct SessionInput {
   SessionTexts texts() const { return {.text = text, .pair = pair, .target = target}; }
 };
 
-/// The first token of the second text of a pair; what stands around the texts belongs to the one
-/// before it, and to an empty second text the token that closes it, the last one.
+/// Returns the first token of the second text of a pair. Special tokens belong to the text before
+/// them. An empty second text begins at its closing token, the last one.
 std::int64_t pair_split(std::span<const SessionToken> tokens);
 
 /// Whether a token belongs to no text, or its tokenizer calls it special; `tokenizer` may be null.
@@ -32,11 +32,12 @@ bool is_special(const Tokenizer* tokenizer, const SessionToken& token);
 
 std::vector<TokenId> ids_of(std::span<const SessionToken> tokens);
 
-/// Tells models apart, also two states of one folder: the name, this version of heed, and size and
-/// time of each file. A model without a folder can change unseen, so each call names another one.
+/// Returns a string that differs between models and between states of one folder: the name, this
+/// version of heed, and size and time of each file. A model without a folder can change unnoticed,
+/// so each call returns a different string.
 std::string model_identity(const LoadedModel& model);
 
-/// 16 hexadecimal digits: a hash of the model and of the input.
+/// Returns 16 hexadecimal digits: a hash of the model and of the input.
 std::string session_name(std::string_view model_identity, const SessionInput& input);
 
 }  // namespace heed

@@ -31,12 +31,12 @@ std::int64_t attention_bytes(const Session& session, const StackShape& shape,
   return layers * (queries * of_query + keys * of_key);
 }
 
-// Of the linear layers: what they give for one token at most, words aside, and the largest matrix
-// that stays in the file.
+// The sizes of the linear layers: the widest output for one token (without the word head), and the
+// matrices that stay in the file.
 struct Widths {
   std::int64_t widest = 0;
-  std::int64_t streamed = 0;          // bytes of all
-  std::int64_t largest_streamed = 0;  // bytes
+  std::int64_t streamed = 0;          // bytes of all matrices that stay in the file
+  std::int64_t largest_streamed = 0;  // bytes of the largest of them
 };
 
 Widths widths_of(const Model& model) {
@@ -55,9 +55,9 @@ Widths widths_of(const Model& model) {
   return widths;
 }
 
-// The stream, a normed copy and what is added to it; three of the widest rows (gate, up and their
-// product), or queries, keys and values twice (as they are projected and as they are turned) with
-// the heads' output.
+// The activations of a layer at their peak: the residual stream, a normed copy and the branch's
+// output; beside them three of the widest rows (gate, up and their product), or queries, keys and
+// values twice (before and after rotation) with the heads' output.
 std::int64_t floats_of_token(const Session& session, const Widths& widths) {
   std::int64_t of_attention = 0;
   for (const StackShape& shape : session.shapes())
@@ -100,7 +100,7 @@ std::optional<std::int64_t> memory_of(const SessionOptions& options) {
 
 namespace {
 
-// As many of the first layers as fit.
+// Returns how many of the first layers fit.
 std::int64_t fitting_layers(const Session& session, const SessionOptions& options,
                             std::int64_t room) {
   KeptAttention keep = {.layers = std::vector<int>(), .dtype = session.keep.dtype};
@@ -111,7 +111,7 @@ std::int64_t fitting_layers(const Session& session, const SessionOptions& option
   return session.info.layers;
 }
 
-// Each change that would be enough alone.
+// Lists each change of options that would be sufficient alone.
 std::string what_fits(const Session& session, const SessionMemory& need,
                       const SessionOptions& options, std::int64_t free) {
   std::vector<std::string> ways;

@@ -31,7 +31,7 @@ std::string shorten(const LoadedModel& model, const std::string& text, Keep keep
   const auto limit =
       static_cast<std::size_t>(info.reads_source() ? info.source_positions : info.positions);
   std::string kept = text;
-  // What is left may be cut into other tokens, even more of them, so it is looked at again.
+  // The shortened text may be tokenised differently, even into more tokens, so it is checked again.
   while (!kept.empty()) {
     const Encoding tokens = pair ? model.tokenizer->encode_pair(kept, *pair, /*add_special=*/true)
                                  : model.tokenizer->encode(kept, /*add_special=*/true);
@@ -41,7 +41,7 @@ std::string shorten(const LoadedModel& model, const std::string& text, Keep keep
       if (tokens.spans[i].begin < tokens.spans[i].end && (!pair || tokens.texts[i] == 0))
         written.push_back(tokens.spans[i]);
     const std::size_t others = tokens.ids.size() - written.size();
-    if (written.empty() || others >= limit) break;  // the other tokens alone are too many
+    if (written.empty() || others >= limit) break;  // the other tokens alone exceed the limit
     const std::size_t room = limit - others;
     kept = keep == Keep::kFirst ? first_part(kept, written[room - 1].end)
                                 : last_part(kept, written[written.size() - room].begin);

@@ -15,14 +15,14 @@ namespace heed {
 
 enum class Keep { kAll, kFirst, kLast };
 
-/// The part of `text` that has at most `model`'s positions as tokens; `text` itself where it has no
-/// more or all is kept. Cuts between characters, and between tokens where these end with one. The
-/// tokens of `pair`, which an encoder reads beside it, are counted and not cut.
+/// Returns the part of `text` that has at most as many tokens as `model` has positions; all of
+/// `text` if it fits or if all is to be kept. Cuts between characters, and between tokens where a
+/// token ends with a character. The tokens of `pair`, a second text, count but are not cut.
 std::string shorten(const LoadedModel& model, const std::string& text, Keep keep,
                     std::optional<std::string_view> pair = {});
 
-/// Lets `args` follow the folder's generation_config.json, but for the members that are `given`:
-/// greedily where it does not say that it samples, as transformers does.
+/// Sets `args` from the folder's generation_config.json, except the members that are `given`. Like
+/// transformers, generation is greedy unless the file asks for sampling.
 void follow_folder(const LoadedModel& model, GenerateArgs& args,
                    std::span<const std::string_view> given = {});
 

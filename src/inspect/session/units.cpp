@@ -17,11 +17,11 @@ constexpr std::array<std::string_view, 4> kNames = {"token", "character", "word"
 
 struct TextPiece {
   std::size_t begin = 0;   // in the stretch's text
-  std::size_t letter = 0;  // its first character that is no space; its begin where it has none
+  std::size_t letter = 0;  // the first character that is not a space; `begin` if there is none
   bool is_spaces = false;
 };
 
-// The first byte of [begin, end) that begins no space; `end` where there is none.
+// Returns the first byte in [begin, end) that does not begin a space; `end` if there is none.
 std::size_t skip_spaces(std::string_view text, std::size_t begin, std::size_t end) {
   while (begin < end) {
     const Character character = character_at(text, begin);
@@ -31,7 +31,7 @@ std::size_t skip_spaces(std::string_view text, std::size_t begin, std::size_t en
   return std::min(begin, end);
 }
 
-// Tokens without a special one between, with the text that they spell.
+// A run of tokens without a special token between them, with the text that they spell.
 class Stretch {
  public:
   void add(const SessionToken& token, const SessionToken* before) {
@@ -41,7 +41,7 @@ class Stretch {
     const std::size_t begin = text_.size();
     text_ += token.bytes;
     const std::size_t letter = skip_spaces(text_, begin, text_.size());
-    // What was skipped between tokens are spaces, which the token may have already.
+    // The tokenizer skipped spaces between the tokens; the token's own text may begin with them.
     if (is_apart && letter == begin) {
       text_.insert(begin, 1, ' ');
       pieces_.push_back({begin, begin + 1});
@@ -55,7 +55,7 @@ class Stretch {
     const std::vector<std::size_t> words = word_boundaries(text_);
     const std::vector<std::size_t> sentences = sentence_boundaries(text_);
     auto sentence = sentences.begin();
-    std::size_t character = 0;  // the first byte of one, at the piece or behind it
+    std::size_t character = 0;  // where a character begins, at the piece's begin or after it
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
       const TextPiece& piece = pieces_[i];
       const std::int64_t token = first + static_cast<std::int64_t>(i);

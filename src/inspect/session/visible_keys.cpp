@@ -10,7 +10,7 @@ std::int64_t first_or(const std::vector<std::int64_t>& values, std::int64_t othe
   return values.empty() ? otherwise : values[0];
 }
 
-// How many queries and keys there are: with padding on the left, key 0 is the first that exists.
+// The numbers of queries and keys. With padding on the left, key 0 is the first key after it.
 MatrixSize existing(const LayerAttention& layer) {
   const Extents& extents = layer.extents;
   const std::int64_t begin = first_or(extents.key_begin, 0);
@@ -18,7 +18,7 @@ MatrixSize existing(const LayerAttention& layer) {
           first_or(extents.key_length, layer.keys() - begin)};
 }
 
-// Where a head's first query and first key stand, as the operator has it (attention.h).
+// The positions of query 0 and key 0, by the operator's rule (attention.h).
 MaskPlace place_of(const LayerAttention& layer, int head) {
   const Extents& extents = layer.extents;
   const MatrixSize there = existing(layer);

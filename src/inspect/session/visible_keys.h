@@ -1,4 +1,4 @@
-// Layers of a session: which keys their queries see, and second owners of what they keep.
+// Helpers for the layers of a session: which keys their queries see, and tensors that share memory.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace heed {
 void visible_bits(const LayerAttention& layer, int head, const MaskTile& tile,
                   std::uint64_t* by_key);
 
-/// Whether no query sees a key that stands behind it.
+/// Whether no query sees a key at a later position.
 bool is_causal(const LayerAttention& layer);
 
-/// The same arrays, not copies of them.
+/// Returns a layer that shares the arrays of `layer` instead of copying them.
 Session shared(const Session& session);
 LayerAttention shared(const LayerAttention& layer);
 
-/// The tensor as f32: itself, or a wider copy.
+/// Returns the tensor as f32: the tensor itself, or a converted copy.
 Tensor widened(const Tensor& tensor);
 
 }  // namespace heed
