@@ -235,9 +235,12 @@ HWY_INLINE void add_scaled_product(const Factors<T, B>& p, const T* factor, T* c
   }
 }
 
-/// Rows of a tile of `vectors` vectors, so that its sums fill the registers.
+/// Rows of a tile of `vectors` vectors, so that its sums fill the registers. Without vectors tiles
+/// of 4 and 1 rows are enough: all others made the library 45 KB larger.
 template <int kVectors>
-constexpr int kDown = kVectors == 1 || (kVectors == 2 && kStripVectors == 4) ? 12 : 6;
+constexpr int kDown = HWY_TARGET == HWY_SCALAR                                 ? 4
+                      : kVectors == 1 || (kVectors == 2 && kStripVectors == 4) ? 12
+                                                                               : 6;
 
 /// How many of `left` rows the next tile takes: kDown, or 6, 4, 2 and 1 at the end. Eight rows are
 /// taken as four and four, because two alone have too few sums.
@@ -245,7 +248,9 @@ template <int kVectors>
 constexpr std::int64_t rows_of_tile(std::int64_t left) {
   constexpr int kMost = kDown<kVectors>;
   if (left == 8) return 4;
-  return left >= kMost ? kMost : left >= 6 ? 6 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+  if (left >= kMost) return kMost;
+  if (kMost == 4) return 1;
+  return left >= 6 ? 6 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
 }
 
 /// `act` with the number of rows as a type, for each tile of `rows`.
@@ -256,14 +261,16 @@ HWY_INLINE void for_row_tiles(std::int64_t rows, const Act& act) {
     count = rows_of_tile<kVectors>(rows - r);
     if (count == kMost)
       act(r, std::integral_constant<int, kMost>());
-    else if (count == 6)
-      act(r, std::integral_constant<int, 6>());
-    else if (count == 4)
-      act(r, std::integral_constant<int, 4>());
-    else if (count == 2)
-      act(r, std::integral_constant<int, 2>());
-    else
+    else if (count == 1)
       act(r, std::integral_constant<int, 1>());
+    if constexpr (kMost > 4) {
+      if (count == 6 && kMost != 6)
+        act(r, std::integral_constant<int, 6>());
+      else if (count == 4)
+        act(r, std::integral_constant<int, 4>());
+      else if (count == 2)
+        act(r, std::integral_constant<int, 2>());
+    }
   }
 }
 
@@ -287,10 +294,10 @@ HWY_NOINLINE void store_products_of(std::int64_t rows, const Factors<T>& p, T* c
     const std::int64_t left = rows - r;
     if (rows < 4)
       tile(std::integral_constant<int, 1>());
-    else if (left <= 4 || left == 8 || rows < 6)
+    else if (left <= 4 || left == 8 || rows < 6 || kMost == 4)
       tile(std::integral_constant<int, 4>());
     else if (rows < kMost)
-      tile(std::integral_constant<int, 6>());
+      tile(std::integral_constant<int, std::min<std::int64_t>(kMost, 6)>());
     else
       tile(std::integral_constant<int, kMost>());
   }
