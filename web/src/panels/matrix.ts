@@ -25,7 +25,6 @@ import {ReadOut} from './read_out';
 
 const [kGutter, kMargin] = [30, 12];  // between the columns; and of the page beside a single column, which row labels may use
 const [kLead, kLeadAlone] = [6, 26];  // and this much of the matrix's own column; the second if nothing is to its left
-const kGiveWay = 12;         // px from the pointer to the read-out over a zoomed matrix
 const kToMatrix = 6;         // from the row labels
 const [kLists, kListsBelow] = [140, 290];  // from the top of the matrix at full size to the lists beside it; or to one list below it
 const kScaleNames = {linear: 'linear', sqrt: 'square root', log: 'log', rank: 'rank'};
@@ -90,7 +89,10 @@ class MatrixPanel implements Panel {
         store.preview(cell);
       },
     });
-    element.addEventListener('pointermove', (event) => this.giveWay(event));
+    element.addEventListener('pointermove', (event) => {
+      const isOver = this.frame.classList.contains('over');
+      if (isOver && this.readOut.isUnder(event)) this.frame.classList.toggle('turned');
+    });
     this.resized.observe(container);
     this.resized.observe(stage.root);  // messages above it move it
     this.forget = stage.listen(() => {
@@ -287,14 +289,6 @@ class MatrixPanel implements Panel {
     this.frame.classList.toggle('covered', !isInside && !this.isFull);
     this.frame.classList.toggle('small', isSmall(width));
     this.frame.classList.toggle('over', isInside && !this.isFull && !this.sight.isFitted);
-  }
-
-  /** The read-out over a zoomed matrix gives way to the pointer. */
-  private giveWay({clientX, clientY}: PointerEvent): void {
-    if (!this.frame.classList.contains('over')) return;
-    const {left, right, top, bottom} = this.readOut.element.getBoundingClientRect();
-    const isUnder = clientX > left - kGiveWay && clientX < right + kGiveWay && clientY > top - kGiveWay && clientY < bottom + kGiveWay;
-    if (isUnder) this.frame.classList.toggle('turned');
   }
 }
 

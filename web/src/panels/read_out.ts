@@ -62,6 +62,8 @@ export function legendRamp(className: string, api: Page['api']): HTMLCanvasEleme
   return canvas;
 }
 
+const kNear = 12;  // px around it that the pointer must not come to
+
 export class ReadOut {
   readonly element = html('div', {class: 'read-out'});
   readonly spoken = html('div', {class: 'spoken', 'aria-live': 'polite'});
@@ -110,6 +112,12 @@ export class ReadOut {
       this.rank.textContent = '';
     }
     if (line && shown.speak) this.say(shown, value);
+  }
+
+  /** Whether the pointer is at it, over a zoomed matrix. */
+  isUnder({clientX: x, clientY: y}: PointerEvent): boolean {
+    const {left, right, top, bottom} = this.element.getBoundingClientRect();
+    return x > left - kNear && x < right + kNear && y > top - kNear && y < bottom + kNear;
   }
 
   private name({at, other: row, to, rows}: Shown): void {
