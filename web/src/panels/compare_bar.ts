@@ -18,6 +18,7 @@ import {viewOf} from '../views/list';
 import {CompareForm, group, link} from './compare_form';
 import {kPaleText} from './matrix_scale';
 import {wordsStack} from './words_page';
+import {wordText} from './word';
 
 const kWords = 3;      // next words shown briefly
 const kHeads = 6;      // most changed heads
@@ -155,7 +156,7 @@ export class CompareBar implements Panel {
     if (!a || !b) return say(this.words, '');
     const parts = a.words.slice(0, kWords).map(({text, probability}) => {
       const other = b.words.find((each) => each.text === text)?.probability;
-      return `\u201c${text.trim() || '\u00b7'}\u201d ${weight(probability)} \u2192 ${other === undefined ? `<${weight(b.words.at(-1)?.probability ?? 0)}` : weight(other)}`;
+      return `\u201c${wordText(text)}\u201d ${weight(probability)} \u2192 ${other === undefined ? `<${weight(b.words.at(-1)?.probability ?? 0)}` : weight(other)}`;
     });
     say(this.words, `next: ${parts.join(', ')}`);
   }

@@ -20,7 +20,7 @@ import {columnOf, valueOf} from './heads_scores';
 import {backText, rankOf, rankText} from './read_out';
 import type {WhyCell} from './why_cell';
 import {percent} from './why_effect';
-import {asToken} from './word';
+import {wordText} from './word';
 
 const kTested = 1024;  // tokens up to which Why reruns the text unasked
 const kWords = 64;     // as many as Look requests for both sides
@@ -40,7 +40,7 @@ export interface Step {
 
 function named({tokens}: HasTokens, at: number): Said { return [html('b', {}, `\u201c${isolated(plain(tokens[at]!))}\u201d`), ` (${at})`]; }
 
-function word(text: string): HTMLElement { return html('b', {}, `\u201c${isolated(plain(asToken(text)))}\u201d`); }
+function word(text: string): HTMLElement { return html('b', {}, `\u201c${isolated(wordText(text))}\u201d`); }
 
 /** Attention between tokens. */
 function rowStep(page: Page, cell: WhyCell | null): Step {

@@ -10,7 +10,7 @@ export interface FoldEntry { kind: 'fold'; begin: number; end: number }
 export type Entry = KeyEntry | FoldEntry;
 
 export const kUnfold = 100;  // maximum tokens per unfolding click
-const kLeastPart = 4;        // tokens in a part of a fold
+const kLeastPart = 2;        // tokens in a part of a fold
 
 /** Keys with an edge, in text order; other keys of the span are folded, except runs of `unfolded` tokens, given by their beginning. */
 export function entriesOf(keys: number[], {first, end}: Span, unfolded: ReadonlyMap<number, number>): Entry[] {

@@ -96,7 +96,7 @@ export class ReadOut {
     if (!shown) {
       this.value.textContent = '';
       this.from.replaceChildren();
-      this.rank.textContent = 'point at a cell, an edge or a token';
+      this.rank.textContent = 'point at a cell, edge or token';
       return;
     }
     this.name(shown);

@@ -229,7 +229,7 @@ test('a part of a fold opens in its place', () => {
 test('a long fold stands in parts where there are rows for them', () => {
   const entries = [fold(0, 64), key(64), fold(65, 69), key(69)];
   assert.deepEqual(column.divided(entries, 6), [fold(0, 16), fold(16, 32), fold(32, 64), key(64), fold(65, 69), key(69)]);
-  assert.deepEqual(column.divided([fold(0, 7), key(7)], 9), [fold(0, 7), key(7)]);
+  assert.deepEqual(column.divided([fold(0, 7), key(7)], 9), [fold(0, 2), fold(2, 4), fold(4, 7), key(7)]);
 });
 test('with nothing pinned the key that takes most of most rows is a sink', async () => {
   const {largestOfRows} = await load('panels/edge_choice');
