@@ -1,13 +1,13 @@
 // Beside a cross-attention: the effect of hiding each source token on the generated word, by running the model.
 import type {FlowTest} from '../answers';
-import type {Line} from '../arcs';
+import type {Line} from '../attention/arcs';
 import {latest, Slot, valueOf} from '../data/slot';
-import {html} from '../dom';
-import {signed, weight} from '../format';
-import {answersRuns} from '../held';
-import type {MakePanel, Panel} from '../panel';
-import {headName, primary} from '../panel';
-import {isolated, plain} from '../tokens';
+import {html} from '../drawing/dom';
+import {signed, weight} from '../drawing/format';
+import {answersRuns} from '../heads/held';
+import type {MakePanel, Panel} from './panel';
+import {headName, primary} from './panel';
+import {isolated, plain} from '../text/tokens';
 import {effectsName} from './flow_page';
 import {wordText} from './word';
 

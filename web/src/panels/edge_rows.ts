@@ -1,10 +1,10 @@
 // The rows of both columns: queries, keys with their labels, folds, the rest.
-import {button, html} from '../dom';
-import {count, weight} from '../format';
-import {cellName, patchOf} from '../images';
-import {isIn, type Page} from '../panel';
-import type {Rows} from '../rows';
-import {gapBefore} from '../tokens';
+import {button, html} from '../drawing/dom';
+import {count, weight} from '../drawing/format';
+import {cellName, patchOf} from '../text/images';
+import {isIn, type Page} from './panel';
+import type {Rows} from '../attention/rows';
+import {gapBefore} from '../text/tokens';
 import type {RowWindow} from './edge_window';
 import type {FoldEntry} from './key_column';
 

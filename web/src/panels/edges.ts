@@ -1,16 +1,16 @@
 // Attention between tokens: the queries around the pinned one, its keys, and arcs between them.
-import type {Edge} from '../arcs';
-import {otherEnd} from '../arcs';
-import {html, say, svg} from '../dom';
-import {shortWeight, weight} from '../format';
-import {Frame} from '../frame';
-import type {MakePanel, Page, Panel, Span} from '../panel';
-import {colourOfEdge, focus, isTogether, primary, shortName} from '../panel';
-import {languageOf} from '../language';
-import {Rows} from '../rows';
-import type {Place} from '../selection';
-import {nameOf} from '../selection';
-import {phrase} from '../tokens';
+import type {Edge} from '../attention/arcs';
+import {otherEnd} from '../attention/arcs';
+import {html, say, svg} from '../drawing/dom';
+import {shortWeight, weight} from '../drawing/format';
+import {Frame} from '../drawing/frame';
+import type {MakePanel, Page, Panel, Span} from './panel';
+import {colourOfEdge, focus, isTogether, primary, shortName} from './panel';
+import {languageOf} from '../text/language';
+import {Rows} from '../attention/rows';
+import type {Place} from '../selection/selection';
+import {nameOf} from '../selection/selection';
+import {phrase} from '../text/tokens';
 import type {Arc} from './edge_arcs';
 import {drawArcs, inLane, kNumber} from './edge_arcs';
 import type {Choice} from './edge_choice';

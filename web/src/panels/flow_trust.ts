@@ -1,8 +1,8 @@
 // How far to trust a flow: each token's share compared with the real effect of hiding it.
 import type {FlowTest} from '../answers';
-import {logAxis} from '../axis';
-import {html, svg} from '../dom';
-import {count, shortWeight, weight} from '../format';
+import {logAxis} from '../drawing/axis';
+import {html, svg} from '../drawing/dom';
+import {count, shortWeight, weight} from '../drawing/format';
 import type {FlowPage} from './flow_page';
 import {keyNode, nodeIndex, nodeName} from './flow_page';
 import {Room} from './name_room';

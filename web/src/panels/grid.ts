@@ -1,13 +1,13 @@
 // All heads of an attention as thumbnails; only visible lines exist.
-import {isSamePlace} from '../address';
-import {html, say} from '../dom';
-import {count} from '../format';
-import type {Term} from '../head_filter';
-import type {Page, Panel} from '../panel';
-import {primary} from '../panel';
+import {isSamePlace} from '../selection/address';
+import {html, say} from '../drawing/dom';
+import {count} from '../drawing/format';
+import type {Term} from '../heads/head_filter';
+import type {Page, Panel} from './panel';
+import {primary} from './panel';
 import {choose} from '../shell/chips';
-import type {Place} from '../selection';
-import {kNothing, nameOf} from '../selection';
+import type {Place} from '../selection/selection';
+import {kNothing, nameOf} from '../selection/selection';
 import {bracketsOver, drawThumbnail, headCell, placeOf, saidOf} from './grid_cell';
 import {GridHeading} from './grid_heading';
 import type {GridLayout} from './grid_layout';

@@ -1,12 +1,12 @@
 // A head in the grid: its thumbnail, name and numbers.
-import {isSamePlace} from '../address';
-import {button, html} from '../dom';
-import {shortWeight} from '../format';
-import {holds, lackOfHead} from '../held';
-import type {Page} from '../panel';
-import {colourOf, primary} from '../panel';
-import type {Place} from '../selection';
-import {headText, kNothing} from '../selection';
+import {isSamePlace} from '../selection/address';
+import {button, html} from '../drawing/dom';
+import {shortWeight} from '../drawing/format';
+import {holds, lackOfHead} from '../heads/held';
+import type {Page} from './panel';
+import {colourOf, primary} from './panel';
+import type {Place} from '../selection/selection';
+import {headText, kNothing} from '../selection/selection';
 import type {Cut} from '../transport/atlas';
 import type {GridLayout} from './grid_layout';
 import {fullText, numberText, shortText, storyOf} from './grid_scores';

@@ -1,8 +1,8 @@
 // Search by an example: another head, an offset, or written rows.
 import type {Similar} from '../answers';
-import {html} from '../dom';
-import type {Page} from '../panel';
-import {nameOf} from '../selection';
+import {html} from '../drawing/dom';
+import type {Page} from './panel';
+import {nameOf} from '../selection/selection';
 import type {Alike} from './heads_scores';
 
 /** The body of POST .../similar. */

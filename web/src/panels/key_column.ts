@@ -1,8 +1,8 @@
 // Which keys the right column lists, in text order, and the folds between them.
-import type {Edge, Line, Rest} from '../arcs';
-import {otherEnd} from '../arcs';
-import {weight as written} from '../format';
-import type {Span} from '../panel';
+import type {Edge, Line, Rest} from '../attention/arcs';
+import {otherEnd} from '../attention/arcs';
+import {weight as written} from '../drawing/format';
+import type {Span} from './panel';
 import type {RowWindow} from './edge_window';
 
 export interface KeyEntry { kind: 'key'; key: number }

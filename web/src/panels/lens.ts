@@ -1,10 +1,10 @@
 // The logit lens: each layer's prediction through the model's last norm and vocabulary layer.
 import type {Lens} from '../answers';
 import {latest, Slot} from '../data/slot';
-import {button, choice, html, say} from '../dom';
-import {shortWeight, weight} from '../format';
-import type {Panel} from '../panel';
-import {plain} from '../tokens';
+import {button, choice, html, say} from '../drawing/dom';
+import {shortWeight, weight} from '../drawing/format';
+import type {Panel} from './panel';
+import {plain} from '../text/tokens';
 import {asToken, wordText} from './word';
 import {rankChart} from './lens_ranks';
 import type {WordsPage} from './words_page';

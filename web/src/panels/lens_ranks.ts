@@ -1,7 +1,7 @@
 // How the rank of the likeliest answers changes through the layers.
 import type {Lens} from '../answers';
-import {logAxis} from '../axis';
-import {html, svg} from '../dom';
+import {logAxis} from '../drawing/axis';
+import {html, svg} from '../drawing/dom';
 import {Room} from './name_room';
 import {wordText} from './word';
 

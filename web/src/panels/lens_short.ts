@@ -1,9 +1,9 @@
 // The lens beside Look: the probability of the two likeliest words, block by block.
 import type {Lens} from '../answers';
 import {latest, Slot} from '../data/slot';
-import {html, svg} from '../dom';
-import {shortWeight, weight} from '../format';
-import type {Page} from '../panel';
+import {html, svg} from '../drawing/dom';
+import {shortWeight, weight} from '../drawing/format';
+import type {Page} from './panel';
 import type {SessionApi} from '../transport/api';
 import type {Sides} from '../transport/difference';
 import {tokenOfB} from '../transport/difference';

@@ -1,18 +1,18 @@
 // The matrix of one head: tiles like a map, margins, read-out; pointer, wheel and keys.
-import {largestOf, type Line} from '../arcs';
+import {largestOf, type Line} from '../attention/arcs';
 import {Slot, valueOf} from '../data/slot';
-import {choice, html, say} from '../dom';
-import {Frame} from '../frame';
-import {focus, type Page, type Panel, primary, type Span} from '../panel';
-import {headText, kScales, nameOf, type Place, type Scale, type Zoom} from '../selection';
+import {choice, html, say} from '../drawing/dom';
+import {Frame} from '../drawing/frame';
+import {focus, type Page, type Panel, primary, type Span} from './panel';
+import {headText, kScales, nameOf, type Place, type Scale, type Zoom} from '../selection/selection';
 import type {Marginals, SessionApi} from '../transport/api';
 import {MatrixCanvas} from './matrix_canvas';
 import {listenToMatrix} from './matrix_input';
 import {hasTokens, MatrixLabels} from './matrix_labels';
-import {blockOf} from '../side';
-import {isBetween} from '../sides';
-import {Rows} from '../rows';
-import {rowNames} from '../written';
+import {blockOf} from '../attention/side';
+import {isBetween} from '../attention/sides';
+import {Rows} from '../attention/rows';
+import {rowNames} from '../text/written';
 import {MatrixLists} from './matrix_lists';
 import {MatrixMargins} from './matrix_margin_pair';
 import {hasFreeCorner, isSmall, widthBeside, widthWith} from './matrix_room';

@@ -1,7 +1,7 @@
 // The room for the matrix, and the content of the corner that the mask leaves free.
 import type {Attention} from '../answers';
-import type {Page} from '../panel';
-import {isBetween} from '../sides';
+import type {Page} from './panel';
+import {isBetween} from '../attention/sides';
 import {kUseWidth} from './matrix_margins';
 
 const kLeastSide = 300;       // in lower windows the page scrolls

@@ -1,13 +1,13 @@
 // The next word after the shown token; for an encoder the words that fit in its place, or the largest edges of its row.
-import type {Edge, Line} from '../arcs';
+import type {Edge, Line} from '../attention/arcs';
 import {latest, Slot} from '../data/slot';
-import {html} from '../dom';
-import {weight} from '../format';
-import {answersRuns, hasOnlyWeights, isSaved} from '../held';
-import type {MakePanel, Panel} from '../panel';
-import {focus, largestName, primary, unitsOf} from '../panel';
-import {isolated, phrase, plain} from '../tokens';
-import type {Side} from '../side';
+import {html} from '../drawing/dom';
+import {weight} from '../drawing/format';
+import {answersRuns, hasOnlyWeights, isSaved} from '../heads/held';
+import type {MakePanel, Panel} from './panel';
+import {focus, largestName, primary, unitsOf} from './panel';
+import {isolated, phrase, plain} from '../text/tokens';
+import type {Side} from '../attention/side';
 import type {Next, Token} from '../transport/api';
 import {tokenOfB} from '../transport/difference';
 import {others} from './key_column';

@@ -1,14 +1,14 @@
 // The view's large number, the weight that it shows, and the legend.
-import type {Line} from '../arcs';
-import {css, diverging} from '../colour';
-import {html, say} from '../dom';
-import {largeWeight, weight} from '../format';
-import type {Page, Span} from '../panel';
-import {spanName} from '../panel';
-import type {Side} from '../side';
-import type {Scale} from '../selection';
-import type {Rows} from '../rows';
-import {plain} from '../tokens';
+import type {Line} from '../attention/arcs';
+import {css, diverging} from '../drawing/colour';
+import {html, say} from '../drawing/dom';
+import {largeWeight, weight} from '../drawing/format';
+import type {Page, Span} from './panel';
+import {spanName} from './panel';
+import type {Side} from '../attention/side';
+import type {Scale} from '../selection/selection';
+import type {Rows} from '../attention/rows';
+import {plain} from '../text/tokens';
 import {kUnaligned} from '../transport/aligned';
 import {differenceTicks, kPaleText, rampOf, ticks} from './matrix_scale';
 

@@ -1,9 +1,9 @@
 // The effect of a value on the next word, and the result without its edge.
 import type {Effect, Trial} from '../answers';
-import {button, html} from '../dom';
-import {scored, signed, weight} from '../format';
-import type {Page} from '../panel';
-import {phrase} from '../tokens';
+import {button, html} from '../drawing/dom';
+import {scored, signed, weight} from '../drawing/format';
+import type {Page} from './panel';
+import {phrase} from '../text/tokens';
 import {bar, heading, note, quiet, row} from './why_parts';
 import {wordText} from './word';
 

@@ -1,12 +1,12 @@
 // Why in short, beside Look: the sum of the chosen edge, its dimensions, and the next word without it.
 import type {Trial, Why} from '../answers';
 import {latest, Slot} from '../data/slot';
-import {button, html} from '../dom';
-import {count, scored, signed, weight} from '../format';
-import {answersRuns, isSaved} from '../held';
-import type {MakePanel, Panel} from '../panel';
-import {isBetween} from '../sides';
-import {isolated, plain} from '../tokens';
+import {button, html} from '../drawing/dom';
+import {count, scored, signed, weight} from '../drawing/format';
+import {answersRuns, isSaved} from '../heads/held';
+import type {MakePanel, Panel} from './panel';
+import {isBetween} from '../attention/sides';
+import {isolated, plain} from '../text/tokens';
 import {ChosenCell} from './why_cell';
 import {percent, writtenAfter} from './why_effect';
 import {Block, note, quiet, row} from './why_parts';

@@ -1,6 +1,6 @@
 // A word predicted by the model, as displayed.
-import {html} from '../dom';
-import {shown} from '../tokens';
+import {html} from '../drawing/dom';
+import {shown} from '../text/tokens';
 import type {Token} from '../transport/api';
 
 /** A word of the model as a token, which shows bytes that are not text. */

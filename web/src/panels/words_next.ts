@@ -2,12 +2,12 @@
 import type {Next} from '../answers';
 import type {Data} from '../data/slot';
 import {latest, Slot} from '../data/slot';
-import {button, choice, html, say} from '../dom';
-import {fixed, weight} from '../format';
-import type {Panel} from '../panel';
-import {unitsOf} from '../panel';
-import {drawn, ranked, softmax} from '../sampling';
-import {phrase, plain} from '../tokens';
+import {button, choice, html, say} from '../drawing/dom';
+import {fixed, weight} from '../drawing/format';
+import type {Panel} from './panel';
+import {unitsOf} from './panel';
+import {drawn, ranked, softmax} from '../text/sampling';
+import {phrase, plain} from '../text/tokens';
 import {areSpaced, word} from './word';
 import type {WordsPage} from './words_page';
 import {positionOf, wordsStack} from './words_page';

@@ -1,11 +1,11 @@
 // The text, with each token underlined by how much it surprised the model.
 import type {Words} from '../answers';
 import {latest, Slot} from '../data/slot';
-import {choice, html, say} from '../dom';
-import {count, largeWeight, shortWeight, weight} from '../format';
-import type {Panel} from '../panel';
-import {unitsOf} from '../panel';
-import {kLines} from '../selection';
+import {choice, html, say} from '../drawing/dom';
+import {count, largeWeight, shortWeight, weight} from '../drawing/format';
+import type {Panel} from './panel';
+import {unitsOf} from './panel';
+import {kLines} from '../selection/selection';
 import type {Mark} from '../shell/text_numbers';
 import {TextView} from '../shell/text_view';
 import {SurprisesList} from './surprises_list';

@@ -1,8 +1,8 @@
 // One token of the text as an element: what it spells, and how it is marked.
-import {html} from '../dom';
-import {cellName, patchOf} from '../images';
-import type {Shown} from '../tokens';
-import {plain} from '../tokens';
+import {html} from '../drawing/dom';
+import {cellName, patchOf} from '../text/images';
+import type {Shown} from '../text/tokens';
+import {plain} from '../text/tokens';
 import type {Token} from '../transport/api';
 import type {Mark} from './text_numbers';
 

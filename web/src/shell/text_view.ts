@@ -1,12 +1,12 @@
 // The lines of the text that are in sight, and a few around them, as elements.
-import {html} from '../dom';
-import type {Extent} from '../images';
-import {extentsOf, patchOf, Picture} from '../images';
-import {directionOf, languageOf} from '../language';
+import {html} from '../drawing/dom';
+import type {Extent} from '../text/images';
+import {extentsOf, patchOf, Picture} from '../text/images';
+import {directionOf, languageOf} from '../text/language';
 import type {SessionImage} from '../answers';
-import type {Page} from '../panel';
-import type {Shown} from '../tokens';
-import {shown, whole} from '../tokens';
+import type {Page} from '../panels/panel';
+import type {Shown} from '../text/tokens';
+import {shown, whole} from '../text/tokens';
 import type {Token} from '../transport/api';
 import type {TextLine} from './text_lines';
 import {breakLines, Ruler} from './text_lines';

@@ -3,15 +3,15 @@ import type {
   Attention as AttentionInfo, Chosen, Evidence, FlowProgress, Marginals, Model as ModelInfo, Next, Score as ScoreName,
   Session as SessionInfo, Similar, Token,
 } from '../answers';
-import type {EdgeRow, Line} from '../arcs';
+import type {EdgeRow, Line} from '../attention/arcs';
 import {readLines} from '../data/lines';
 import type {Question} from '../data/slot';
-import type {Size} from '../fit';
-import {noteImages} from '../images';
-import type {Looks, LooksReader} from '../looks';
-import type {Place, Stack} from '../selection';
-import {type Side, sideOf} from '../side';
-import {joinBytes} from '../tokens';
+import type {Size} from '../selection/fit';
+import {noteImages} from '../text/images';
+import type {Looks, LooksReader} from '../attention/looks';
+import type {Place, Stack} from '../selection/selection';
+import {type Side, sideOf} from '../attention/side';
+import {joinBytes} from '../text/tokens';
 import {Late} from './late';
 import {type Atlas, readAtlas} from './atlas';
 import {type Caches, cachesOf} from './caches';

@@ -1,7 +1,7 @@
 // The answers of a session that stay in memory, and how many of each kind.
-import type {EdgeRow, Line} from '../arcs';
+import type {EdgeRow, Line} from '../attention/arcs';
 import type {Evidence, Marginals, Next} from '../answers';
-import type {Looks} from '../looks';
+import type {Looks} from '../attention/looks';
 import type {Atlas} from './atlas';
 import {Recent} from './recent';
 import type {Requests} from './requests';

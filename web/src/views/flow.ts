@@ -2,15 +2,15 @@
 import type {Flow, FlowTest} from '../answers';
 import {latest, valueOf} from '../data/slot';
 import {sessionPath} from '../data/lines';
-import {button, choice, html, say} from '../dom';
-import {weight} from '../format';
-import type {Page} from '../panel';
+import {button, choice, html, say} from '../drawing/dom';
+import {weight} from '../drawing/format';
+import type {Page} from '../panels/panel';
 import {drawFlow} from '../panels/flow_graph';
 import type {FlowPage} from '../panels/flow_page';
 import {effectsName, flowName, flowPosition, frameOf, keyNode, nodeIndex, nodeName} from '../panels/flow_page';
 import {testTable, trust} from '../panels/flow_trust';
 import {FlowWait} from '../panels/flow_wait';
-import {sideSwitch, stacksOf} from '../sides';
+import {sideSwitch, stacksOf} from '../attention/sides';
 import type {View} from './view';
 import {wordText} from '../panels/word';
 
