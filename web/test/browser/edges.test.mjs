@@ -87,9 +87,9 @@ test('several heads may be one drawing: a colour each, numbers only of the edge 
 test('more heads than colours are not offered as one drawing', async () => {
   const page = await open('#look/L1.H0+H1+H2+H3+H4/i=60/arcs=together');
   await soon.equal(() => page.locator('.small').count(), 5);
-  assert.equal(await page.locator('.edges .option', {hasText: 'together'}).isVisible(), false);
+  await soon.equal(() => page.locator('.edges .option', {hasText: 'together'}).isVisible(), false);
   await page.keyboard.press('a');
-  assert.equal(await page.locator('.small').count(), 5);
+  await soon.equal(() => page.locator('.small').count(), 5);
 });
 
 test('the number of an edge is off its line', async () => {
