@@ -35,7 +35,8 @@ export function ordinal(value: number): string {
 
 export function rankText({rank, of}: {rank: number; of: number}, line: string): string {
   if (of === 1) return `the only one in its ${line}`;
-  return rank === 1 ? `largest of the ${of} in its ${line}` : `${ordinal(rank)} largest of ${of}`;
+  const all = of.toLocaleString('en');
+  return rank === 1 ? `largest of the ${all} in its ${line}` : `${ordinal(rank)} largest of ${all}`;
 }
 
 /** Under a common cursor: the values of A and B. */
