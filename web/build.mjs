@@ -36,7 +36,7 @@ const {metafile} = await build({
   legalComments: 'none',
   logLevel: 'warning',
   metafile: true,
-  alias: Object.fromEntries(['d3-transition', 'd3-interpolate'].map((name) => [name, join(root, 'src/no_transitions.ts')])),
+  alias: Object.fromEntries(['d3-transition', 'd3-interpolate'].map((name) => [name, join(root, 'src/drawing/no_transitions.ts')])),
 });
 await build({
   absWorkingDir: root,

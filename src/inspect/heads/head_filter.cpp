@@ -1,6 +1,6 @@
 // filter := (term (blank term)*)?    term := score (">=" | "<=" | ">" | "<") number
 //                                           | ("layer" | "head") whole ("-" whole)?
-// Spaces are allowed between all tokens. web/src/head_filter.ts implements the same grammar;
+// Spaces are allowed between all tokens. web/src/heads/head_filter.ts implements the same grammar;
 // tests/vectors/filters.json checks both.
 #include <fmt/ranges.h>
 

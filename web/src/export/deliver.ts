@@ -1,6 +1,6 @@
 // For the command line: draws the ordered view and delivers it.
 import type {Picture} from '../answers';
-import type {Page} from '../panel';
+import type {Page} from '../panels/panel';
 import {kApi} from '../transport/ask';
 import type {Requests} from '../transport/requests';
 import {picture} from './save';

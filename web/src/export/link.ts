@@ -1,6 +1,6 @@
 // A link for other people: the address with the model and the text.
-import {format, kMostLinked} from '../address';
-import type {Page} from '../panel';
+import {format, kMostLinked} from '../selection/address';
+import type {Page} from '../panels/panel';
 
 /** A sentence why there is none; else null. */
 export function whyNoLink({api: {info}}: Page): string | null {

@@ -1,5 +1,5 @@
 // The page's text: one run per line of each text node, shortened where it has an ellipsis.
-import {graphemes, isShaped, shortened} from '../graphemes';
+import {graphemes, isShaped, shortened} from '../text/graphemes';
 import type {Box} from './boxes';
 import {boxOf} from './boxes';
 import {attributes, escape, painted} from './paint';

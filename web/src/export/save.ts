@@ -1,10 +1,10 @@
 // Saves the view, as a picture or as one file with the page itself.
-import {format as addressOf} from '../address';
-import {graphemes} from '../graphemes';
-import type {Page} from '../panel';
-import {headName} from '../panel';
+import {format as addressOf} from '../selection/address';
+import {graphemes} from '../text/graphemes';
+import type {Page} from '../panels/panel';
+import {headName} from '../panels/panel';
 import type {Token} from '../transport/api';
-import {isolated, plain} from '../tokens';
+import {isolated, plain} from '../text/tokens';
 import {ApiError, kApi} from '../transport/ask';
 import {settled} from './settled';
 import type {Picture} from './svg';

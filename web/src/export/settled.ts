@@ -1,5 +1,5 @@
 // Waits until the page is completely drawn.
-import type {Page} from '../panel';
+import type {Page} from '../panels/panel';
 
 const kQuietFrames = 3;  // an answer is drawn in the next frame, and its drawing may ask again
 

@@ -1,5 +1,5 @@
 // One live page in a notebook: in its own element, with a transport over the widget's messages.
-import {html} from '../dom';
+import {html} from '../drawing/dom';
 import {mount} from '../mount';
 import type {Mounted} from '../shell/page';
 import type {Channel} from '../transport/notebook';

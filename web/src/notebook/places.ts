@@ -1,6 +1,6 @@
 // Where a widget's live page appears in a notebook: in each output whose html names the widget. The output contains the
 // saved page, which is shown again when no kernel answers the live one.
-import {html} from '../dom';
+import {html} from '../drawing/dom';
 import type {Model} from './page';
 import {NotebookPage} from './page';
 

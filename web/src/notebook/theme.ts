@@ -1,5 +1,5 @@
 // Light or dark, like the document around the page.
-import type {Theme} from '../stage';
+import type {Theme} from '../shell/stage';
 
 /** JupyterLab and VS Code mark their body with an attribute or class, Colab its document; for other hosts the background colour decides. */
 export function hostTheme(host: Document): Theme {

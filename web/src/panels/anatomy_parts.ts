@@ -1,7 +1,7 @@
 // How the steps of a head are drawn: numbers in cells, and dots with areas proportional to numbers.
-import {html, svg} from '../dom';
-import {scored} from '../format';
-import {graphemes} from '../graphemes';
+import {html, svg} from '../drawing/dom';
+import {scored} from '../drawing/format';
+import {graphemes} from '../text/graphemes';
 
 export interface Marks { row: number; key: number; choose: (row: number, key: number) => void }
 

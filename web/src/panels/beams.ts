@@ -1,9 +1,9 @@
 // The output of an encoder-decoder: the texts of a beam search, highest score first.
 import type {Beams} from '../answers';
 import {latest, Slot} from '../data/slot';
-import {choice, html} from '../dom';
-import {count, fixed} from '../format';
-import type {Panel} from '../panel';
+import {choice, html} from '../drawing/dom';
+import {count, fixed} from '../drawing/format';
+import type {Panel} from './panel';
 import {separated, underlined} from './underlined';
 import type {WordsPage} from './words_page';
 import {wordsStack} from './words_page';

@@ -1,16 +1,16 @@
 // Attention between two texts: the querying tokens, the tokens read, and all arcs between them.
-import type {Edge} from '../arcs';
-import type {Between} from '../between';
-import {BetweenData, blockInSight} from '../between';
-import {html, say, svg} from '../dom';
-import {weight} from '../format';
-import {Frame} from '../frame';
-import type {MakePanel, Page, Panel} from '../panel';
-import {languageOf} from '../language';
-import {colourOfEdge, headName, isTogether, primary, shortName} from '../panel';
-import {nameOf} from '../selection';
-import type {Block, Span} from '../side';
-import {blockOf} from '../side';
+import type {Edge} from '../attention/arcs';
+import type {Between} from '../attention/between';
+import {BetweenData, blockInSight} from '../attention/between';
+import {html, say, svg} from '../drawing/dom';
+import {weight} from '../drawing/format';
+import {Frame} from '../drawing/frame';
+import type {MakePanel, Page, Panel} from './panel';
+import {languageOf} from '../text/language';
+import {colourOfEdge, headName, isTogether, primary, shortName} from './panel';
+import {nameOf} from '../selection/selection';
+import type {Block, Span} from '../attention/side';
+import {blockOf} from '../attention/side';
 import type {BetweenNames} from './between_rows';
 import {askerRow, namesOf, readRow} from './between_rows';
 import {BetweenSmall} from './between_small';

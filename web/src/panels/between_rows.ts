@@ -1,12 +1,12 @@
 // The rows of both columns between two texts: a share and the query; the key and its mean weight.
-import {button, html} from '../dom';
-import {shortWeight, weight} from '../format';
-import type {Page} from '../panel';
-import type {Side} from '../side';
-import {blockOf} from '../side';
-import {plain} from '../tokens';
+import {button, html} from '../drawing/dom';
+import {shortWeight, weight} from '../drawing/format';
+import type {Page} from './panel';
+import type {Side} from '../attention/side';
+import {blockOf} from '../attention/side';
+import {plain} from '../text/tokens';
 import type {Token} from '../transport/api';
-import {writtenAt} from '../written';
+import {writtenAt} from '../text/written';
 import type {RowState} from './edge_rows';
 
 /** The headings above the columns. */

@@ -1,14 +1,14 @@
 // Beside a filter for pairs: the largest weights between words, and where the rows of the text look.
-import type {Edge} from '../arcs';
+import type {Edge} from '../attention/arcs';
 import {Slot, valueOf} from '../data/slot';
-import {html, say} from '../dom';
-import {shortWeight, weight} from '../format';
-import type {Looks} from '../looks';
-import {LooksReader} from '../looks';
-import type {MakePanel, Panel} from '../panel';
-import {barOf, largestName, primary} from '../panel';
-import {blockOf} from '../side';
-import {plain} from '../tokens';
+import {html, say} from '../drawing/dom';
+import {shortWeight, weight} from '../drawing/format';
+import type {Looks} from '../attention/looks';
+import {LooksReader} from '../attention/looks';
+import type {MakePanel, Panel} from './panel';
+import {barOf, largestName, primary} from './panel';
+import {blockOf} from '../attention/side';
+import {plain} from '../text/tokens';
 
 interface Row { element: HTMLElement; bar: HTMLElement }
 

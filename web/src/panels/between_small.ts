@@ -1,15 +1,15 @@
 // Small multiples between two texts: one drawing per head, all at the same scale.
-import type {Between} from '../between';
-import {pairShare} from '../between';
-import {button, html, svg} from '../dom';
-import {shortWeight} from '../format';
-import type {Page} from '../panel';
-import {colourOf, colourOfEdge, primary} from '../panel';
-import {isSamePlace} from '../address';
-import type {Place} from '../selection';
-import {nameOf} from '../selection';
-import type {Block, Span} from '../side';
-import {plain} from '../tokens';
+import type {Between} from '../attention/between';
+import {pairShare} from '../attention/between';
+import {button, html, svg} from '../drawing/dom';
+import {shortWeight} from '../drawing/format';
+import type {Page} from './panel';
+import {colourOf, colourOfEdge, primary} from './panel';
+import {isSamePlace} from '../selection/address';
+import type {Place} from '../selection/selection';
+import {nameOf} from '../selection/selection';
+import type {Block, Span} from '../attention/side';
+import {plain} from '../text/tokens';
 import type {Token} from '../transport/api';
 import {drawArcs} from './edge_arcs';
 

@@ -1,14 +1,15 @@
 // Beside a cross-attention: the effect of hiding each source token on the generated word, by running the model.
 import type {FlowTest} from '../answers';
-import type {Line} from '../arcs';
+import type {Line} from '../attention/arcs';
 import {latest, Slot, valueOf} from '../data/slot';
-import {html} from '../dom';
-import {signed, weight} from '../format';
-import {answersRuns} from '../held';
-import type {MakePanel, Panel} from '../panel';
-import {headName, primary} from '../panel';
-import {isolated, plain} from '../tokens';
+import {html} from '../drawing/dom';
+import {signed, weight} from '../drawing/format';
+import {answersRuns} from '../heads/held';
+import type {MakePanel, Panel} from './panel';
+import {headName, primary} from './panel';
+import {isolated, plain} from '../text/tokens';
 import {effectsName} from './flow_page';
+import {wordText} from './word';
 
 const kMost = 16;   // source tokens: for a longer text, Flow shows those with the largest effect
 const kMoved = 3;   // a probability that changed by more than this factor is marked
@@ -34,7 +35,7 @@ export const betweenTest: MakePanel = (container, page): Panel => {
     const weights = valueOf(line.show(isThere ? api.line(primary(store.now), query, query + 1, false) : null))?.weights;
     if (!isThere || !found?.word) return;
     const {word, hidden} = found;
-    const said = isolated(word.text.trim());
+    const said = isolated(wordText(word.text));
     about.textContent = `each hidden, effect on ${said}`;
     heads.replaceChildren(...['', headName(store.now), 'log-prob.', said].map((name) => html('th', {scope: 'col'}, name)));
     const rows = side.keys.flatMap((token, key) => {

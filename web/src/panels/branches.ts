@@ -2,9 +2,9 @@
 import type {BranchEnd, BranchToken, Next} from '../answers';
 import {readLines, sessionPath} from '../data/lines';
 import {latest, Slot} from '../data/slot';
-import {button, html} from '../dom';
-import {count, weight} from '../format';
-import type {Panel} from '../panel';
+import {button, html} from '../drawing/dom';
+import {count, weight} from '../drawing/format';
+import type {Panel} from './panel';
 import {separated, underlined} from './underlined';
 import type {WordsPage} from './words_page';
 import {goOn, positionOf, wordsStack} from './words_page';

@@ -1,23 +1,24 @@
 // Above the view: the compared sides, the largest changes, and which side is drawn.
 import type {ChangedHead, Changes, Words} from '../answers';
-import type {Comparison} from '../comparison';
-import {noDifference, ownName} from '../comparison';
-import {css, diverging} from '../colour';
+import type {Comparison} from '../selection/comparison';
+import {noDifference, ownName} from '../selection/comparison';
+import {css, diverging} from '../drawing/colour';
 import {latest, Slot} from '../data/slot';
-import {button, choice, html, say} from '../dom';
-import {count, fixed, nats, shortWeight, weight} from '../format';
-import {isSaved} from '../held';
-import type {Page, Panel} from '../panel';
-import {primary} from '../panel';
-import type {Place, Selection, Show} from '../selection';
-import {headText, kShows, nameOf} from '../selection';
+import {button, choice, html, say} from '../drawing/dom';
+import {count, fixed, nats, shortWeight, weight} from '../drawing/format';
+import {isSaved} from '../heads/held';
+import type {Page, Panel} from './panel';
+import {primary} from './panel';
+import type {Place, Selection, Show} from '../selection/selection';
+import {headText, kShows, nameOf} from '../selection/selection';
 import type {Next} from '../transport/api';
 import {tokenOfB} from '../transport/difference';
-import {readVersus} from '../versus';
+import {readVersus} from '../selection/versus';
 import {viewOf} from '../views/list';
 import {CompareForm, group, link} from './compare_form';
 import {kPaleText} from './matrix_scale';
 import {wordsStack} from './words_page';
+import {wordText} from './word';
 
 const kWords = 3;      // next words shown briefly
 const kHeads = 6;      // most changed heads
@@ -155,7 +156,7 @@ export class CompareBar implements Panel {
     if (!a || !b) return say(this.words, '');
     const parts = a.words.slice(0, kWords).map(({text, probability}) => {
       const other = b.words.find((each) => each.text === text)?.probability;
-      return `\u201c${text.trim() || '\u00b7'}\u201d ${weight(probability)} \u2192 ${other === undefined ? `<${weight(b.words.at(-1)?.probability ?? 0)}` : weight(other)}`;
+      return `\u201c${wordText(text)}\u201d ${weight(probability)} \u2192 ${other === undefined ? `<${weight(b.words.at(-1)?.probability ?? 0)}` : weight(other)}`;
     });
     say(this.words, `next: ${parts.join(', ')}`);
   }

@@ -1,13 +1,13 @@
 // Below the line of a comparison: edits of the pinned token, and other things to compare with.
-import {button, html} from '../dom';
-import {isSaved} from '../held';
-import type {Page} from '../panel';
-import {primary} from '../panel';
-import {headText, nameOf} from '../selection';
-import {plain} from '../tokens';
+import {button, html} from '../drawing/dom';
+import {isSaved} from '../heads/held';
+import type {Page} from './panel';
+import {primary} from './panel';
+import {headText, nameOf} from '../selection/selection';
+import {plain} from '../text/tokens';
 import {found} from '../transport/models';
 import {sameWords, swapped} from '../transport/swap';
-import {versusHead, versusModel, versusText} from '../versus';
+import {versusHead, versusModel, versusText} from '../selection/versus';
 
 /** A field for a few letters, and the effect of Enter. */
 function field(label: string, size: number, take: (text: string) => void): HTMLInputElement {

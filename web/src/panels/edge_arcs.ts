@@ -1,6 +1,6 @@
 // Arcs from queries to keys: width and opacity show the weight; the chosen arc has its number.
 import {select} from 'd3-selection';
-import type {Edge} from '../arcs';
+import type {Edge} from '../attention/arcs';
 
 export interface Arc {
   edge: Edge;

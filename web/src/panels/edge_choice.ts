@@ -1,6 +1,6 @@
 // Which arcs are shown while nothing is pinned: the largest of each row, few enough for the eye to follow.
-import type {EdgeRow} from '../arcs';
-import {weight as written} from '../format';
+import type {EdgeRow} from '../attention/arcs';
+import {weight as written} from '../drawing/format';
 
 const kArcs = 48;     // over all visible rows
 const kMostOfRow = 8;

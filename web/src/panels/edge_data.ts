@@ -1,11 +1,11 @@
 // The data for the edges: the line of each head of the shown token, and the rows in the window.
-import type {Edge, EdgeRow, Line} from '../arcs';
+import type {Edge, EdgeRow, Line} from '../attention/arcs';
 import {Slot, valueOf} from '../data/slot';
-import type {Page, Span} from '../panel';
-import {isIn, primary} from '../panel';
-import type {Rows} from '../rows';
-import type {Place} from '../selection';
-import {nameOf} from '../selection';
+import type {Page, Span} from './panel';
+import {isIn, primary} from './panel';
+import type {Rows} from '../attention/rows';
+import type {Place} from '../selection/selection';
+import {nameOf} from '../selection/selection';
 
 /** For the shown token, or another visible row. */
 export interface ShownEdge { edge: Edge; own: boolean; place: Place }

@@ -1,6 +1,6 @@
 // The heading above the edges: whose weights these are, and which of them are drawn.
-import type {Page, Span} from '../panel';
-import {canBeTogether, headName, primary, spanName} from '../panel';
+import type {Page, Span} from './panel';
+import {canBeTogether, headName, primary, spanName} from './panel';
 import type {Choice} from './edge_choice';
 import {choiceText} from './edge_choice';
 

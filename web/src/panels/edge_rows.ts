@@ -1,9 +1,11 @@
 // The rows of both columns: queries, keys with their labels, folds, the rest.
-import {button, html} from '../dom';
-import {count, weight} from '../format';
-import {cellName, patchOf} from '../images';
-import type {Rows} from '../rows';
-import {gapBefore} from '../tokens';
+import {button, html} from '../drawing/dom';
+import {count, weight} from '../drawing/format';
+import {cellName, patchOf} from '../text/images';
+import {isIn, type Page} from './panel';
+import type {Rows} from '../attention/rows';
+import {gapBefore} from '../text/tokens';
+import type {RowWindow} from './edge_window';
 import type {FoldEntry} from './key_column';
 
 const kShort = 6;  // characters that always fit: a title shows longer text in full
@@ -16,7 +18,7 @@ function stateClass({pinned, hovered}: RowState): string {
   return pinned ? ' pinned' : hovered ? ' hovered' : '';
 }
 
-export function queryRow(
+function queryRow(
   {name, index}: {name: string; index: number}, state: RowState, isStop: boolean, pin: () => void, preview: () => void
 ): HTMLElement {
   const row = button({
@@ -27,6 +29,25 @@ export function queryRow(
   html('span', {class: 'query-token', title: name.length > kShort ? name : null}, name));
   row.addEventListener('pointerenter', preview);
   return row;
+}
+
+/** The queries of the window, with those that are pinned, hovered or in the span. */
+export function queryRows({store}: Page, rows: Rows, {begin, end}: RowWindow, height: number): HTMLElement[] {
+  const {pinnedToken, hoveredToken, now: {range}} = store;
+  const of = (token: number | null) => token === null ? null : rows.of(token);
+  const [pinned, hovered] = [of(pinnedToken), of(hoveredToken)];
+  const chosen = range && rows.within({first: range[0], end: range[1] + 1});
+  const stop = pinned !== null && pinned >= begin && pinned < end ? pinned : begin;
+  return Array.from({length: end - begin}, (_, place) => {
+    const row = begin + place;
+    const state = {pinned: row === pinned || isIn(chosen, row), hovered: row === hovered};
+    const first = rows.first(row);
+    const query = row === pinned ? pinnedToken! : first;
+    const element = queryRow({name: rows.text(row), index: first}, state, row === stop,
+      () => store.set({query, key: null, range: null}), () => store.preview({query}));
+    element.style.height = `${height}px`;
+    return element;
+  });
 }
 
 /** The row between its neighbours, which are grey, or the cell of an image; both neighbours begin or end with the space that divides them. */

@@ -1,6 +1,6 @@
 // Which rows the keys occupy: next to the same token among the queries where possible, so that attention to itself is a
 // horizontal line.
-import type {Span} from '../side';
+import type {Span} from '../attention/side';
 import type {Entry} from './key_column';
 
 /** The window's row preferred by an entry; null: any. */

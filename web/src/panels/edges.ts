@@ -1,27 +1,27 @@
 // Attention between tokens: the queries around the pinned one, its keys, and arcs between them.
-import type {Edge} from '../arcs';
-import {otherEnd} from '../arcs';
-import {html, say, svg} from '../dom';
-import {shortWeight, weight} from '../format';
-import {Frame} from '../frame';
-import type {MakePanel, Page, Panel, Span} from '../panel';
-import {colourOfEdge, focus, isIn, isTogether, primary, shortName} from '../panel';
-import {languageOf} from '../language';
-import {Rows} from '../rows';
-import type {Place} from '../selection';
-import {nameOf} from '../selection';
-import {phrase} from '../tokens';
+import type {Edge} from '../attention/arcs';
+import {otherEnd} from '../attention/arcs';
+import {html, say, svg} from '../drawing/dom';
+import {shortWeight, weight} from '../drawing/format';
+import {Frame} from '../drawing/frame';
+import type {MakePanel, Page, Panel, Span} from './panel';
+import {colourOfEdge, focus, isTogether, primary, shortName} from './panel';
+import {languageOf} from '../text/language';
+import {Rows} from '../attention/rows';
+import type {Place} from '../selection/selection';
+import {nameOf} from '../selection/selection';
+import {phrase} from '../text/tokens';
 import type {Arc} from './edge_arcs';
 import {drawArcs, inLane, kNumber} from './edge_arcs';
 import type {Choice} from './edge_choice';
 import {largestOfRows, restText} from './edge_choice';
 import {EdgeData, ownEdges} from './edge_data';
 import {headingOf} from './edge_heading';
-import {foldRow, keyRow, queryRow, replaceUnlessSame, replaceWithFocus, restRow} from './edge_rows';
+import {foldRow, keyRow, queryRows, replaceUnlessSame, replaceWithFocus, restRow} from './edge_rows';
 import {slotsOf} from './edge_slots';
 import {RowWindow} from './edge_window';
 import type {Entry} from './key_column';
-import {divided, entriesOf, entryIndex, fitting, heaviest, heaviestFirst, kUnfold, rest} from './key_column';
+import {dividedBeside, entriesOf, entryIndex, fitting, heaviest, heaviestFirst, kUnfold, rest} from './key_column';
 import {Multiples} from './multiples';
 import {Together} from './together';
 
@@ -156,21 +156,8 @@ class EdgesPanel implements Panel {
     const pinned = store.pinnedOther === null ? null : rows.of(store.pinnedOther);
     const drawn = [...lines.values()].map((line) => rows.line(line, store.to));
     const entries = fitting(heaviestFirst(drawn, store.to, pinned), seen, most, this.unfolded);
-    return this.isNarrow || entries.length < 2 ? entries : this.divided(entries, own.end - 1);
-  }
-
-  /** Long folds in parts, as many as leave the key `own` beside the same token among the queries. */
-  private divided(entries: Entry[], own: number): Entry[] {
-    const {begin, rows} = this.window;
-    const isBeside = (list: Entry[]) => {
-      const at = list.findIndex((entry) => entry.kind === 'key' && entry.key === own);
-      return at < 0 || (at <= own - begin && list.length - at <= rows - (own - begin));
-    };
-    for (let count = Math.min(kNodes, this.most); count > entries.length; --count) {
-      const list = divided(entries, count);
-      if (isBeside(list)) return list;
-    }
-    return entries;
+    if (this.isNarrow || entries.length < 2) return entries;
+    return dividedBeside(entries, Math.min(kNodes, this.most), own.end - 1, this.window);
   }
 
   private draw(): void {
@@ -186,29 +173,8 @@ class EdgesPanel implements Panel {
       : slotsOf(this.list, {first: begin, end}, Math.max(rows, this.list.length), own);
     this.drawKeys();
     if (this.isNarrow) this.drawNarrowQuery();
-    else this.drawQueries();
+    else replaceWithFocus(this.queries, queryRows(this.page, this.rows, this.window, this.rowHeight));
     this.drawArcs();
-  }
-
-  private drawQueries(): void {
-    const {begin, end} = this.window;
-    const {store} = this.page;
-    const {pinnedToken, hoveredToken, now: {range}} = store;
-    const of = (token: number | null) => token === null ? null : this.rows.of(token);
-    const [pinned, hovered] = [of(pinnedToken), of(hoveredToken)];
-    const chosen = range && this.rows.within({first: range[0], end: range[1] + 1});
-    const stop = pinned !== null && pinned >= begin && pinned < end ? pinned : begin;
-    const made = Array.from({length: end - begin}, (_, place) => {
-      const row = begin + place;
-      const state = {pinned: row === pinned || isIn(chosen, row), hovered: row === hovered};
-      const first = this.rows.first(row);
-      const query = row === pinned ? pinnedToken! : first;
-      const element = queryRow({name: this.rows.text(row), index: first}, state, row === stop,
-        () => store.set({query, key: null, range: null}), () => store.preview({query}));
-      element.style.height = `${this.rowHeight}px`;
-      return element;
-    });
-    replaceWithFocus(this.queries, made);
   }
 
   private drawNarrowQuery(): void {

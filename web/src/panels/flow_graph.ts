@@ -1,6 +1,6 @@
 // The graph: layers down to the tokens; each column is a token or a run of others.
-import {html, svg} from '../dom';
-import {shortWeight, weight} from '../format';
+import {html, svg} from '../drawing/dom';
+import {shortWeight, weight} from '../drawing/format';
 import type {FlowData, FlowPage} from './flow_page';
 import {flowPosition, nodeIndex, nodeName, signed} from './flow_page';
 

@@ -1,7 +1,7 @@
 // Shared by the parts of Flow.
 import type {Flow, FlowTest} from '../answers';
-import type {Page} from '../panel';
-import {isolated, plain} from '../tokens';
+import type {Page} from './panel';
+import {isolated, plain} from '../text/tokens';
 
 export interface FlowPage extends Page { choose: (node: number) => void }
 

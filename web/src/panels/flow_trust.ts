@@ -1,11 +1,12 @@
 // How far to trust a flow: each token's share compared with the real effect of hiding it.
 import type {FlowTest} from '../answers';
-import {logAxis} from '../axis';
-import {html, svg} from '../dom';
-import {count, shortWeight, weight} from '../format';
+import {logAxis} from '../drawing/axis';
+import {html, svg} from '../drawing/dom';
+import {count, shortWeight, weight} from '../drawing/format';
 import type {FlowPage} from './flow_page';
 import {keyNode, nodeIndex, nodeName} from './flow_page';
 import {Room} from './name_room';
+import {wordText} from './word';
 
 const kWidth = 418;
 const kHeight = 196;
@@ -58,7 +59,7 @@ export function testTable(page: FlowPage, test: FlowTest, own: number, ownShare:
   const {word, hidden} = test;
   const ranked = [...hidden].sort(byEffect);
   const chosen = keyNode(page);
-  const said = word ? word.text.trim() : '';
+  const said = word ? wordText(word.text) : '';
   const minus = (text: string) => text.replace('-', '\u2212');
   const row = (name: (Node | string)[], cells: string[], classes = '') =>
     html('tr', {class: classes}, html('th', {scope: 'row'}, ...name), ...cells.map((cell) => html('td', {}, cell)));

@@ -2,11 +2,11 @@
 import type {FlowProgress} from '../answers';
 import type {Data} from '../data/slot';
 import {Slot} from '../data/slot';
-import {button, html} from '../dom';
-import {count} from '../format';
-import type {Page} from '../panel';
-import type {ProgressLine} from '../progress_line';
-import {kQuietMilliseconds, progressLine} from '../progress_line';
+import {button, html} from '../drawing/dom';
+import {count} from '../drawing/format';
+import type {Page} from './panel';
+import type {ProgressLine} from '../drawing/progress_line';
+import {kQuietMilliseconds, progressLine} from '../drawing/progress_line';
 
 const kSaid: Record<string, [what: string, part: string]> = {
   layers: ['Following the flow', 'layer'], edges: ['Summing the edges', 'layer'],

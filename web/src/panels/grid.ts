@@ -1,18 +1,18 @@
 // All heads of an attention as thumbnails; only visible lines exist.
-import {isSamePlace} from '../address';
-import {html, say} from '../dom';
-import {count} from '../format';
-import type {Term} from '../head_filter';
-import type {Page, Panel} from '../panel';
-import {primary} from '../panel';
+import {isSamePlace} from '../selection/address';
+import {html, say} from '../drawing/dom';
+import {count} from '../drawing/format';
+import type {Term} from '../heads/head_filter';
+import type {Page, Panel} from './panel';
+import {primary} from './panel';
 import {choose} from '../shell/chips';
-import type {Place} from '../selection';
-import {headText, kNothing, nameOf} from '../selection';
-import {drawThumbnail, headCell} from './grid_cell';
+import type {Place} from '../selection/selection';
+import {kNothing, nameOf} from '../selection/selection';
+import {bracketsOver, drawThumbnail, headCell, placeOf, saidOf} from './grid_cell';
 import {GridHeading} from './grid_heading';
 import type {GridLayout} from './grid_layout';
 import {layoutOf, lineTop, linesWithin} from './grid_layout';
-import {filterOf, fullText, meanOf, numberText, passes, shortText, sortedHeads, storyOf} from './grid_scores';
+import {filterOf, meanOf, numberText, passes, sortedHeads} from './grid_scores';
 import {Thumbs} from './grid_thumbs';
 
 const kBelow = 36;       // the foot line and the space above it
@@ -97,15 +97,7 @@ export class GridPanel implements Panel {
   }
 
   /** The foot line: everything known about the head under the pointer, or the pinned one. */
-  get said(): Node[] {
-    const place = this.page.store.hover.place ?? primary(this.page.store.now);
-    const name = html('b', {class: 'accent'}, headText(place));
-    const story = storyOf(this.page, place);
-    if (!story) return [name, document.createTextNode(' not scored yet')];
-    const {first, then, others} = story;
-    const lead = [first, ...then ? [then] : []].map(fullText).join(', then ');
-    return [name, document.createTextNode(` ${[lead, ...others.map(shortText)].join(' \u00b7 ')}`)];
-  }
+  get said(): Node[] { return saidOf(this.page, this.cursor); }
 
   /** Updates the order of heads and the number that pass the filter, if their inputs have changed. */
   private judge(): void {
@@ -227,24 +219,10 @@ export class GridPanel implements Panel {
       cell.style.left = `${left + column * pitch}px`;
       return cell;
     });
-    const element = html('div', {class: 'grid-line'}, name, ...above > 0 ? this.brackets(places) : [], ...cells);
+    const brackets = above > 0 ? bracketsOver(this.page, this.layout, places) : [];
+    const element = html('div', {class: 'grid-line'}, name, ...brackets, ...cells);
     element.style.top = `${kMargin + lineTop(this.layout, line)}px`;
     return element;
-  }
-
-  /** Over the heads that share keys and values, within a line. */
-  private brackets(places: Place[]): HTMLElement[] {
-    const {left, pitch, cellWidth} = this.layout;
-    const {heads, kv_heads: groups} = this.page.side.attention;
-    const groupOf = ({head}: Place) => Math.floor(head * groups / heads);
-    const found = [...new Set(places.map(groupOf))];
-    return found.map((group) => {
-      const columns = places.flatMap((place, column) => groupOf(place) === group ? [column] : []);
-      const bracket = html('div', {class: 'bracket', title: `share the keys and values of kv head ${group}`}, html('span', {}, `kv ${group}`));
-      bracket.style.left = `${left + columns[0]! * pitch}px`;
-      bracket.style.width = `${(columns.length - 1) * pitch + cellWidth}px`;
-      return bracket;
-    });
   }
 
   private canvasOf(head: number): HTMLCanvasElement {
@@ -312,12 +290,4 @@ export class GridPanel implements Panel {
     this.reveal(place);
     this.cellOf(place)?.focus({preventScroll: true});
   }
-}
-
-/** The head whose cell this is in. */
-function placeOf({store}: Page, target: EventTarget | null): Place | null {
-  const cell = target instanceof Element ? target.closest<HTMLElement>('.grid-head') : null;
-  if (!cell) return null;
-  const {stack} = primary(store.now);
-  return {...stack !== undefined && {stack}, layer: Number(cell.dataset.layer), head: Number(cell.dataset.head)};
 }

@@ -1,15 +1,15 @@
 // A head in the grid: its thumbnail, name and numbers.
-import {isSamePlace} from '../address';
-import {button, html} from '../dom';
-import {shortWeight} from '../format';
-import {holds, lackOfHead} from '../held';
-import type {Page} from '../panel';
-import {colourOf} from '../panel';
-import type {Place} from '../selection';
-import {headText, kNothing} from '../selection';
+import {isSamePlace} from '../selection/address';
+import {button, html} from '../drawing/dom';
+import {shortWeight} from '../drawing/format';
+import {holds, lackOfHead} from '../heads/held';
+import type {Page} from './panel';
+import {colourOf, primary} from './panel';
+import type {Place} from '../selection/selection';
+import {headText, kNothing} from '../selection/selection';
 import type {Cut} from '../transport/atlas';
 import type {GridLayout} from './grid_layout';
-import {fullText, numberText, storyOf} from './grid_scores';
+import {fullText, numberText, shortText, storyOf} from './grid_scores';
 import {differenceTable, rampOf, table} from './matrix_scale';
 
 const kPixels = 2;  // per CSS pixel
@@ -70,4 +70,37 @@ export function headCell(page: Page, {place, isFiltered, canvas}: CellState, cho
   }, (event) => {
     if (isHeld) choose(event);
   }, canvas, numbers(page, place));
+}
+
+/** The head whose cell this is in. */
+export function placeOf({store}: Page, target: EventTarget | null): Place | null {
+  const cell = target instanceof Element ? target.closest<HTMLElement>('.grid-head') : null;
+  if (!cell) return null;
+  const {stack} = primary(store.now);
+  return {...stack !== undefined && {stack}, layer: Number(cell.dataset.layer), head: Number(cell.dataset.head)};
+}
+
+/** Everything known about a head, for the foot line. */
+export function saidOf(page: Page, place: Place): Node[] {
+  const name = html('b', {class: 'accent'}, headText(place));
+  const story = storyOf(page, place);
+  if (!story) return [name, document.createTextNode(' not scored yet')];
+  const {first, then, others} = story;
+  const lead = [first, ...then ? [then] : []].map(fullText).join(', then ');
+  return [name, document.createTextNode(` ${[lead, ...others.map(shortText)].join(' \u00b7 ')}`)];
+}
+
+/** Over the heads that share keys and values, within a line. */
+export function bracketsOver({side}: Page, {left, pitch, cellWidth}: GridLayout, places: Place[]): HTMLElement[] {
+  const {heads, kv_heads: groups} = side.attention;
+  const groupOf = ({head}: Place) => Math.floor(head * groups / heads);
+  const found = [...new Set(places.map(groupOf))];
+  return found.map((group) => {
+    const columns = places.flatMap((place, column) => groupOf(place) === group ? [column] : []);
+    const title = `share the keys and values of kv head ${group}`;
+    const bracket = html('div', {class: 'bracket', title}, html('span', {}, `kv ${group}`));
+    bracket.style.left = `${left + columns[0]! * pitch}px`;
+    bracket.style.width = `${(columns.length - 1) * pitch + cellWidth}px`;
+    return bracket;
+  });
 }

@@ -1,9 +1,9 @@
 // Above the grid: the number of heads, the order, the filter, the legend.
-import {choice, html, menu, say} from '../dom';
-import type {FilterError} from '../head_filter';
-import type {Page} from '../panel';
-import {fullName} from '../score_names';
-import {kNothing} from '../selection';
+import {choice, html, menu, say} from '../drawing/dom';
+import type {FilterError} from '../heads/head_filter';
+import type {Page} from './panel';
+import {fullName} from '../heads/score_names';
+import {kNothing} from '../selection/selection';
 import type {Cut} from '../transport/atlas';
 import {filterOf} from './grid_scores';
 import {isOfSide} from './heads_scores';

@@ -1,11 +1,11 @@
 // A grid's labels for a head, and the order of heads.
-import {score, shortWeight} from '../format';
-import {holdsFor, readFilter, unknownScore} from '../head_filter';
-import type {FilterError, Term} from '../head_filter';
-import type {Page} from '../panel';
-import {briefName, fullName} from '../score_names';
-import type {Place} from '../selection';
-import {kNothing} from '../selection';
+import {score, shortWeight} from '../drawing/format';
+import {holdsFor, readFilter, unknownScore} from '../heads/head_filter';
+import type {FilterError, Term} from '../heads/head_filter';
+import type {Page} from './panel';
+import {briefName, fullName} from '../heads/score_names';
+import type {Place} from '../selection/selection';
+import {kNothing} from '../selection/selection';
 import type {HeadScores, ScoreName} from '../transport/api';
 import {isOfSide} from './heads_scores';
 

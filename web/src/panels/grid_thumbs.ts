@@ -1,7 +1,7 @@
 // The thumbnails of a grid: asked for a few heads at a time, those in sight first, and kept by the session.
-import {keeps} from '../held';
-import type {Place} from '../selection';
-import type {Page} from '../panel';
+import {keeps} from '../heads/held';
+import type {Place} from '../selection/selection';
+import type {Page} from './panel';
 import type {Cut} from '../transport/atlas';
 import {cutOf} from '../transport/atlas';
 

@@ -1,26 +1,26 @@
 // The steps of the guided tour: each is a view of the current text, and two sentences with its numbers.
 import type {Lens, Trial, Why} from '../answers';
-import type {Line} from '../arcs';
+import type {Line} from '../attention/arcs';
 import type {Question} from '../data/slot';
-import {html} from '../dom';
-import {scored, shortWeight, signed, weight} from '../format';
-import {answersRuns} from '../held';
-import {headsOf} from '../late';
-import type {Page} from '../panel';
-import {primary} from '../panel';
-import {plainName} from '../score_names';
-import type {Selection, ViewName} from '../selection';
-import {headText, kNothing} from '../selection';
+import {html} from '../drawing/dom';
+import {scored, shortWeight, signed, weight} from '../drawing/format';
+import {answersRuns} from '../heads/held';
+import {headsOf} from '../heads/late';
+import type {Page} from './panel';
+import {primary} from './panel';
+import {plainName} from '../heads/score_names';
+import type {Selection, ViewName} from '../selection/selection';
+import {headText, kNothing} from '../selection/selection';
 import {bestOf} from '../shell/chips';
-import type {HasTokens} from '../tokens';
-import {isolated, phrase, plain} from '../tokens';
+import type {HasTokens} from '../text/tokens';
+import {isolated, phrase, plain} from '../text/tokens';
 import type {Next} from '../transport/api';
 import {tokenOfB} from '../transport/difference';
 import {columnOf, valueOf} from './heads_scores';
 import {backText, rankOf, rankText} from './read_out';
 import type {WhyCell} from './why_cell';
 import {percent} from './why_effect';
-import {asToken} from './word';
+import {wordText} from './word';
 
 const kTested = 1024;  // tokens up to which Why reruns the text unasked
 const kWords = 64;     // as many as Look requests for both sides
@@ -40,7 +40,7 @@ export interface Step {
 
 function named({tokens}: HasTokens, at: number): Said { return [html('b', {}, `\u201c${isolated(plain(tokens[at]!))}\u201d`), ` (${at})`]; }
 
-function word(text: string): HTMLElement { return html('b', {}, `\u201c${isolated(plain(asToken(text)))}\u201d`); }
+function word(text: string): HTMLElement { return html('b', {}, `\u201c${isolated(wordText(text))}\u201d`); }
 
 /** Attention between tokens. */
 function rowStep(page: Page, cell: WhyCell | null): Step {

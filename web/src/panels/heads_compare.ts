@@ -1,19 +1,19 @@
 // A comparison side by side: A, B and A \u2212 B of one head, with a common cursor.
-import {diverging} from '../colour';
-import type {Rgb} from '../colour';
+import {diverging} from '../drawing/colour';
+import type {Rgb} from '../drawing/colour';
 import {Slot, valueOf} from '../data/slot';
-import {button, choice, html} from '../dom';
-import {fixed, weight} from '../format';
-import type {Page, Panel} from '../panel';
-import {primary} from '../panel';
-import type {Place} from '../selection';
-import {headText} from '../selection';
-import {plain} from '../tokens';
+import {button, choice, html} from '../drawing/dom';
+import {fixed, weight} from '../drawing/format';
+import type {Page, Panel} from './panel';
+import {primary} from './panel';
+import type {Place} from '../selection/selection';
+import {headText} from '../selection/selection';
+import {plain} from '../text/tokens';
 import {kUnaligned} from '../transport/aligned';
 import type {SessionApi} from '../transport/api';
-import {noDifference, ownName} from '../comparison';
-import type {Versus} from '../versus';
-import {readVersus, versusHead, versusText} from '../versus';
+import {noDifference, ownName} from '../selection/comparison';
+import type {Versus} from '../selection/versus';
+import {readVersus, versusHead, versusText} from '../selection/versus';
 import {differencePosition, position, rampOf} from './matrix_scale';
 
 type With = 'nothing' | Versus['kind'];

@@ -2,15 +2,15 @@
 // three.
 import type {Evidence} from '../answers';
 import {latest, Slot} from '../data/slot';
-import {html, svg} from '../dom';
-import {shortWeight, weight} from '../format';
-import type {Page, Panel} from '../panel';
-import {primary} from '../panel';
-import {fullName, plainName, sourceOf} from '../score_names';
-import {headText} from '../selection';
-import {isolated, plain} from '../tokens';
+import {html, svg} from '../drawing/dom';
+import {shortWeight, weight} from '../drawing/format';
+import type {Page, Panel} from './panel';
+import {primary} from './panel';
+import {fullName, plainName, sourceOf} from '../heads/score_names';
+import {headText} from '../selection/selection';
+import {isolated, plain} from '../text/tokens';
 import type {Alike, Column} from './heads_scores';
-import {headsOf} from '../late';
+import {headsOf} from '../heads/late';
 import {columnOf, isKnown, ranked, sortName, valueOf, valueText} from './heads_scores';
 
 const kProfileHeight = 78;

@@ -1,8 +1,8 @@
 // Search by an example: another head, an offset, or written rows.
 import type {Similar} from '../answers';
-import {html} from '../dom';
-import type {Page} from '../panel';
-import {nameOf} from '../selection';
+import {html} from '../drawing/dom';
+import type {Page} from './panel';
+import {nameOf} from '../selection/selection';
 import type {Alike} from './heads_scores';
 
 /** The body of POST .../similar. */
@@ -31,12 +31,13 @@ export function readExample(text: string): Example | null {
 
 export class PatternField {
   readonly element = html('form', {class: 'heads-pattern', 'data-unsaved': true});
-  private readonly field = html('input', {type: 'text', spellcheck: 'false', placeholder: 'heads like L1.H3, 1 back', 'aria-label': `Heads like ${kGrammar}`});
+  private readonly field = html('input', {type: 'text', spellcheck: 'false', 'aria-label': `Heads like ${kGrammar}`});
   private readonly said = html('span', {class: 'quiet', role: 'alert'});
   private order = 0;
   alike: Alike | null = null;
 
   constructor(private readonly page: Page, private readonly changed: () => void) {
+    this.field.placeholder = `heads like L1.H3, 1 back${this.pinned === '' ? '' : ` or ${this.pinned}`}`;
     this.element.append(this.field, this.said);
     this.element.addEventListener('submit', (event) => {
       event.preventDefault();
@@ -53,9 +54,14 @@ export class PatternField {
 
   /** With the pinned edge as a first example, where there is one. */
   focus(): void {
-    const {query, key} = this.page.store.now;
-    if (this.field.value === '' && query !== null && key !== null) this.field.value = `${query}>${key}`;
+    if (this.field.value === '') this.field.value = this.pinned;
     this.field.focus();
+  }
+
+  /** The pinned edge as an example. */
+  private get pinned(): string {
+    const {query, key} = this.page.store.now;
+    return query !== null && key !== null ? `${query}>${key}` : '';
   }
 
   private async search(text: string): Promise<void> {

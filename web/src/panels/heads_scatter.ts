@@ -1,15 +1,15 @@
 // Every head as a point between two scores; points with enough room have names.
-import {isSamePlace} from '../address';
-import {roundStep} from '../axis';
-import {html, menu, svg} from '../dom';
-import {fixed, shortWeight} from '../format';
-import type {Page, Panel} from '../panel';
-import {briefName, fullName, plainName, sourceOf} from '../score_names';
+import {isSamePlace} from '../selection/address';
+import {roundStep} from '../drawing/axis';
+import {html, menu, svg} from '../drawing/dom';
+import {fixed, shortWeight} from '../drawing/format';
+import type {Page, Panel} from './panel';
+import {briefName, fullName, plainName, sourceOf} from '../heads/score_names';
 import {choose} from '../shell/chips';
-import type {Place} from '../selection';
-import {headText} from '../selection';
+import type {Place} from '../selection/selection';
+import {headText} from '../selection/selection';
 import type {Alike, Column} from './heads_scores';
-import {headsOf} from '../late';
+import {headsOf} from '../heads/late';
 import {columnOf, isOfSide, kLike, valueOf, valueText} from './heads_scores';
 import {nextName} from './heads_table';
 import {Room} from './name_room';

@@ -1,15 +1,15 @@
 // The Heads view's data for each head: scores in the chosen form, their order, thresholds and marks.
 import type {Score} from '../answers';
-import {hasScoresBeside} from '../comparison';
-import {fixed, nats, shortWeight, tokensAway} from '../format';
-import type {Page} from '../panel';
-import {primary} from '../panel';
-import type {Place, Show} from '../selection';
-import {headText, kShows, nameOf} from '../selection';
-import type {SelectionStore} from '../store';
+import {hasScoresBeside} from '../selection/comparison';
+import {fixed, nats, shortWeight, tokensAway} from '../drawing/format';
+import type {Page} from './panel';
+import {primary} from './panel';
+import type {Place, Show} from '../selection/selection';
+import {headText, kShows, nameOf} from '../selection/selection';
+import type {SelectionStore} from '../selection/store';
 import type {HeadScores, SessionApi} from '../transport/api';
-import {headsOf} from '../late';
-import {plainName, sourceOf} from '../score_names';
+import {headsOf} from '../heads/late';
+import {plainName, sourceOf} from '../heads/score_names';
 
 export const kLike = 'like';  // the column of a search by example
 

@@ -1,14 +1,14 @@
 // The table of heads: one row per head with its bars, the threshold among them, and a line about heads that reach it. Only
 // visible rows exist.
-import {isSamePlace} from '../address';
-import {button, html, menu, svg} from '../dom';
-import {shortWeight, weight} from '../format';
-import {wantBeside} from '../late';
-import type {Page, Panel} from '../panel';
-import {fullName} from '../score_names';
+import {isSamePlace} from '../selection/address';
+import {button, html, menu, svg} from '../drawing/dom';
+import {shortWeight, weight} from '../drawing/format';
+import {wantBeside} from '../heads/late';
+import type {Page, Panel} from './panel';
+import {fullName} from '../heads/score_names';
 import {choose} from '../shell/chips';
-import type {Place} from '../selection';
-import {headText, kNothing, nameOf} from '../selection';
+import type {Place} from '../selection/selection';
+import {headText, kNothing, nameOf} from '../selection/selection';
 import type {Alike, Column, Ranked} from './heads_scores';
 import {columnName, columnsOf, isKnown, isOfSide, ranked, reachedText, sortName, unitText, valueOf, valueText} from './heads_scores';
 

@@ -1,15 +1,16 @@
 // Which keys the right column lists, in text order, and the folds between them.
-import type {Edge, Line, Rest} from '../arcs';
-import {otherEnd} from '../arcs';
-import {weight as written} from '../format';
-import type {Span} from '../panel';
+import type {Edge, Line, Rest} from '../attention/arcs';
+import {otherEnd} from '../attention/arcs';
+import {weight as written} from '../drawing/format';
+import type {Span} from './panel';
+import type {RowWindow} from './edge_window';
 
 export interface KeyEntry { kind: 'key'; key: number }
 export interface FoldEntry { kind: 'fold'; begin: number; end: number }
 export type Entry = KeyEntry | FoldEntry;
 
 export const kUnfold = 100;  // maximum tokens per unfolding click
-const kLeastPart = 4;        // tokens in a part of a fold
+const kLeastPart = 2;        // tokens in a part of a fold
 
 /** Keys with an edge, in text order; other keys of the span are folded, except runs of `unfolded` tokens, given by their beginning. */
 export function entriesOf(keys: number[], {first, end}: Span, unfolded: ReadonlyMap<number, number>): Entry[] {
@@ -48,6 +49,20 @@ export function divided(entries: Entry[], most: number): Entry[] {
     made.splice(at, 1, {...fold, end: middle}, {...fold, begin: middle});
   }
   return made;
+}
+
+/** At most `most` entries, as many as leave the key `own` beside the same token among the queries of the window. */
+export function dividedBeside(entries: Entry[], most: number, own: number, window: RowWindow): Entry[] {
+  const {begin, rows} = window;
+  const isBeside = (list: Entry[]) => {
+    const at = list.findIndex((entry) => entry.kind === 'key' && entry.key === own);
+    return at < 0 || (at <= own - begin && list.length - at <= rows - (own - begin));
+  };
+  for (let count = most; count > entries.length; --count) {
+    const list = divided(entries, count);
+    if (isBeside(list)) return list;
+  }
+  return entries;
 }
 
 /** The keys with an edge of any head, the pinned one first, then by the most that a head gives them. */

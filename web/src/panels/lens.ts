@@ -1,11 +1,11 @@
 // The logit lens: each layer's prediction through the model's last norm and vocabulary layer.
 import type {Lens} from '../answers';
 import {latest, Slot} from '../data/slot';
-import {button, choice, html, say} from '../dom';
-import {shortWeight, weight} from '../format';
-import type {Panel} from '../panel';
-import {plain} from '../tokens';
-import {asToken} from './word';
+import {button, choice, html, say} from '../drawing/dom';
+import {shortWeight, weight} from '../drawing/format';
+import type {Panel} from './panel';
+import {plain} from '../text/tokens';
+import {asToken, wordText} from './word';
 import {rankChart} from './lens_ranks';
 import type {WordsPage} from './words_page';
 import {choose, positionOf, wordsStack} from './words_page';
@@ -62,7 +62,7 @@ export class LensPanel implements Panel {
     const cells = level.cells.map((cell, at) => {
       const {probability: own} = cell;
       const element = html('td', {class: `${cell.rank === 1 ? 'right' : ''}${begin + at === chosen ? ` chosen${isLast ? ' last' : ''}` : ''}`, title: `${plain(asToken(cell.text))} ${weight(cell.probability)}${cell.rank === undefined ? '' : `; the word that came: ${weight(cell.came ?? 0)}, rank ${cell.rank}`}`},
-        html('span', {}, plain(asToken(cell.text))), html('span', {class: 'lens-chance'}, own >= 0.995 ? '1' : own >= 0.005 ? shortWeight(own) : ''));
+        html('span', {}, wordText(cell.text)), html('span', {class: 'lens-chance'}, own >= 0.995 ? '1' : own >= 0.005 ? shortWeight(own) : ''));
       element.style.setProperty('--weight', own.toFixed(3));
       return element;
     });

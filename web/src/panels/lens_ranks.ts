@@ -1,10 +1,9 @@
 // How the rank of the likeliest answers changes through the layers.
 import type {Lens} from '../answers';
-import {logAxis} from '../axis';
-import {html, svg} from '../dom';
-import {plain} from '../tokens';
+import {logAxis} from '../drawing/axis';
+import {html, svg} from '../drawing/dom';
 import {Room} from './name_room';
-import {asToken} from './word';
+import {wordText} from './word';
 
 const kWidth = 255;
 const kTop = 30;
@@ -46,6 +45,6 @@ export function rankChart({levels, answers}: Lens, position: number, vocabulary:
     element.append(svg('polyline', {class: `rank-line rank-${which}`, points: points.map((point) => `${point.x},${point.y}`).join(' ')}),
       ...points.map((point) => svg('circle', {class: `rank-dot rank-${which}`, cx: point.x, cy: point.y, r: which === 0 ? 3.5 : 2.5})));
   }
-  element.append(...rankNames(up, answers.map(({text}) => plain(asToken(text))), places));
+  element.append(...rankNames(up, answers.map(({text}) => wordText(text)), places));
   return [html('div', {class: 'heading'}, html('h2', {}, 'Rank'), html('span', {class: 'quiet'}, `of three answers at ${position}`)), element];
 }

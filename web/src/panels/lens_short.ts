@@ -1,15 +1,14 @@
 // The lens beside Look: the probability of the two likeliest words, block by block.
 import type {Lens} from '../answers';
 import {latest, Slot} from '../data/slot';
-import {html, svg} from '../dom';
-import {shortWeight, weight} from '../format';
-import type {Page} from '../panel';
-import {plain} from '../tokens';
+import {html, svg} from '../drawing/dom';
+import {shortWeight, weight} from '../drawing/format';
+import type {Page} from './panel';
 import type {SessionApi} from '../transport/api';
 import type {Sides} from '../transport/difference';
 import {tokenOfB} from '../transport/difference';
 import {levelName} from './lens';
-import {asToken} from './word';
+import {wordText} from './word';
 
 const [kWidth, kMost, kHeight] = [316, 430, 80];
 const [kLeft, kTop, kLow] = [6, 8, 58];  // of the curves
@@ -37,7 +36,7 @@ function ticks(levels: Lens['levels'], x: (at: number) => number): SVGElement[] 
 interface Curve { side: string; word: string; chances: number[] }
 
 const curveOf = ({levels, answers}: Lens, which: number, side = ''): Curve =>
-  ({side, word: plain(asToken(answers[which]!.text)), chances: levels.map(({chances}) => chances[which]!)});
+  ({side, word: wordText(answers[which]!.text), chances: levels.map(({chances}) => chances[which]!)});
 
 /** The two likeliest words; with two sides, A's likeliest in both, or B's own if B's lens does not list it. */
 function curvesOf([lens, other]: Lens[]): Curve[] {

@@ -1,18 +1,18 @@
 // The matrix of one head: tiles like a map, margins, read-out; pointer, wheel and keys.
-import {largestOf, type Line} from '../arcs';
+import {largestOf, type Line} from '../attention/arcs';
 import {Slot, valueOf} from '../data/slot';
-import {choice, html, say} from '../dom';
-import {Frame} from '../frame';
-import {focus, type Page, type Panel, primary, type Span} from '../panel';
-import {headText, kScales, nameOf, type Place, type Scale, type Zoom} from '../selection';
+import {choice, html, say} from '../drawing/dom';
+import {Frame} from '../drawing/frame';
+import {focus, type Page, type Panel, primary, type Span} from './panel';
+import {headText, kScales, nameOf, type Place, type Scale, type Zoom} from '../selection/selection';
 import type {Marginals, SessionApi} from '../transport/api';
 import {MatrixCanvas} from './matrix_canvas';
 import {listenToMatrix} from './matrix_input';
 import {hasTokens, MatrixLabels} from './matrix_labels';
-import {blockOf} from '../side';
-import {isBetween} from '../sides';
-import {Rows} from '../rows';
-import {rowNames} from '../written';
+import {blockOf} from '../attention/side';
+import {isBetween} from '../attention/sides';
+import {Rows} from '../attention/rows';
+import {rowNames} from '../text/written';
 import {MatrixLists} from './matrix_lists';
 import {MatrixMargins} from './matrix_margin_pair';
 import {hasFreeCorner, isSmall, widthBeside, widthWith} from './matrix_room';
@@ -25,7 +25,6 @@ import {ReadOut} from './read_out';
 
 const [kGutter, kMargin] = [30, 12];  // between the columns; and of the page beside a single column, which row labels may use
 const [kLead, kLeadAlone] = [6, 26];  // and this much of the matrix's own column; the second if nothing is to its left
-const kGiveWay = 12;         // px from the pointer to the read-out over a zoomed matrix
 const kToMatrix = 6;         // from the row labels
 const [kLists, kListsBelow] = [140, 290];  // from the top of the matrix at full size to the lists beside it; or to one list below it
 const kScaleNames = {linear: 'linear', sqrt: 'square root', log: 'log', rank: 'rank'};
@@ -90,7 +89,10 @@ class MatrixPanel implements Panel {
         store.preview(cell);
       },
     });
-    element.addEventListener('pointermove', (event) => this.giveWay(event));
+    element.addEventListener('pointermove', (event) => {
+      const isOver = this.frame.classList.contains('over');
+      if (isOver && this.readOut.isUnder(event)) this.frame.classList.toggle('turned');
+    });
     this.resized.observe(container);
     this.resized.observe(stage.root);  // messages above it move it
     this.forget = stage.listen(() => {
@@ -287,14 +289,6 @@ class MatrixPanel implements Panel {
     this.frame.classList.toggle('covered', !isInside && !this.isFull);
     this.frame.classList.toggle('small', isSmall(width));
     this.frame.classList.toggle('over', isInside && !this.isFull && !this.sight.isFitted);
-  }
-
-  /** The read-out over a zoomed matrix gives way to the pointer. */
-  private giveWay({clientX, clientY}: PointerEvent): void {
-    if (!this.frame.classList.contains('over')) return;
-    const {left, right, top, bottom} = this.readOut.element.getBoundingClientRect();
-    const isUnder = clientX > left - kGiveWay && clientX < right + kGiveWay && clientY > top - kGiveWay && clientY < bottom + kGiveWay;
-    if (isUnder) this.frame.classList.toggle('turned');
   }
 }
 

@@ -1,11 +1,11 @@
 // Draws the visible part of the matrix: tiles, numbers in large cells, marks on top.
-import {diverging, numberColour} from '../colour';
-import {hundredths} from '../format';
-import type {Page, Span} from '../panel';
-import type {Place, Scale} from '../selection';
-import {nameOf} from '../selection';
-import type {Block, Side} from '../side';
-import type {Stage} from '../stage';
+import {diverging, numberColour} from '../drawing/colour';
+import {hundredths} from '../drawing/format';
+import type {Page, Span} from './panel';
+import type {Place, Scale} from '../selection/selection';
+import {nameOf} from '../selection/selection';
+import type {Block, Side} from '../attention/side';
+import type {Stage} from '../shell/stage';
 import type {SessionApi, TilePlace} from '../transport/api';
 import {differencePosition, position, rampOf} from './matrix_scale';
 import type {Box, Cell, Sight} from './matrix_sight';

@@ -1,5 +1,5 @@
 // Pointer, touch and keys on the matrix; wheel and drag belong to the sight.
-import type {SelectionStore} from '../store';
+import type {SelectionStore} from '../selection/store';
 import type {Box, Cell, Extent, MatrixSight} from './matrix_sight';
 
 const kLeastBox = 4;  // px: anything smaller is a click

@@ -1,11 +1,11 @@
 // Labels of the matrix's rows and columns: tokens if cells are large enough, else positions.
-import {roundStep} from '../axis';
-import {html, svg} from '../dom';
-import {isShaped, shortened} from '../graphemes';
-import type {Extent} from '../images';
-import {extentsOf} from '../images';
-import {plain} from '../tokens';
-import type {Side} from '../side';
+import {roundStep} from '../drawing/axis';
+import {html, svg} from '../drawing/dom';
+import {isShaped, shortened} from '../text/graphemes';
+import type {Extent} from '../text/images';
+import {extentsOf} from '../text/images';
+import {plain} from '../text/tokens';
+import type {Side} from '../attention/side';
 import type {Sight} from './matrix_sight';
 
 const kFrom = 14;        // minimum pixels per cell for tokens

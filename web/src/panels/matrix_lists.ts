@@ -1,11 +1,11 @@
 // Beside the matrix at full size: the largest weights in the row and column of the current cell.
-import type {Line} from '../arcs';
+import type {Line} from '../attention/arcs';
 import {Slot, valueOf} from '../data/slot';
-import {button, html, say} from '../dom';
-import {weight} from '../format';
-import type {Page, Panel} from '../panel';
-import {barOf, largestName, primary} from '../panel';
-import {isolated, plain} from '../tokens';
+import {button, html, say} from '../drawing/dom';
+import {weight} from '../drawing/format';
+import type {Page, Panel} from './panel';
+import {barOf, largestName, primary} from './panel';
+import {isolated, plain} from '../text/tokens';
 import type {Token} from '../transport/api';
 
 const kRow = 24;

@@ -1,7 +1,7 @@
 // Both margins of a matrix, redrawn only when they change: a margin costs as much as the matrix.
-import {html, say} from '../dom';
-import type {Quantity} from '../selection';
-import type {Stage} from '../stage';
+import {html, say} from '../drawing/dom';
+import type {Quantity} from '../selection/selection';
+import type {Stage} from '../shell/stage';
 import type {Marginals} from '../transport/api';
 import {drawReceived, drawUse, freerEnd} from './matrix_margins';
 import type {Sight} from './matrix_sight';

@@ -1,5 +1,5 @@
 // The margins of the matrix: weight received by each key, effective keys of each query.
-import type {Stage} from '../stage';
+import type {Stage} from '../shell/stage';
 import type {Marginals} from '../transport/api';
 import type {Sight} from './matrix_sight';
 

@@ -1,7 +1,7 @@
 // The room for the matrix, and the content of the corner that the mask leaves free.
 import type {Attention} from '../answers';
-import type {Page} from '../panel';
-import {isBetween} from '../sides';
+import type {Page} from './panel';
+import {isBetween} from '../attention/sides';
 import {kUseWidth} from './matrix_margins';
 
 const kLeastSide = 300;       // in lower windows the page scrolls
@@ -13,7 +13,7 @@ const kReason = 22;          // the line above the foot line with heed's reason 
 const kUnder = 68;           // the read-out, if no mask leaves a corner free
 const kLeastBetween = 310;   // the same two, if other heads are below it
 const kBelowBetween = 330;
-const kSmall = 440;          // px per side: in smaller ones the read-out takes less room
+const kSmall = 460;          // px per side: in smaller ones the read-out takes less room
 const kToBeside = 96;        // from the matrix across its margin to the next column
 
 export function isSmall(side: number): boolean { return side < kSmall; }

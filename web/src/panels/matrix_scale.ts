@@ -1,7 +1,7 @@
 // From a tile's byte to a colour. Changing the scale needs a new table, but no new tile.
-import {cividis, diverging} from '../colour';
-import type {Rgb} from '../colour';
-import type {Scale} from '../selection';
+import {cividis, diverging} from '../drawing/colour';
+import type {Rgb} from '../drawing/colour';
+import type {Scale} from '../selection/selection';
 
 const kLeast = 0.001;  // the dark end of the logarithmic scale
 

@@ -2,7 +2,7 @@
 import {select} from 'd3-selection';
 import type {D3ZoomEvent, ZoomTransform} from 'd3-zoom';
 import {zoom, zoomIdentity} from 'd3-zoom';
-import type {Zoom} from '../selection';
+import type {Zoom} from '../selection/selection';
 
 const kLargestCell = 48;
 const kSliver = 0.02;  // of a cell, too little to count as visible

@@ -1,9 +1,9 @@
 // The matrix as a table: the visible cells around the chosen one, as numbers.
-import {html} from '../dom';
-import {weight} from '../format';
-import type {Place} from '../selection';
-import {plain} from '../tokens';
-import type {Side} from '../side';
+import {html} from '../drawing/dom';
+import {weight} from '../drawing/format';
+import type {Place} from '../selection/selection';
+import {plain} from '../text/tokens';
+import type {Side} from '../attention/side';
 import type {SessionApi} from '../transport/api';
 
 const kRows = 16;

@@ -1,6 +1,6 @@
 // Tiles as pictures: fetched once, recoloured when the scale changes, limited in number.
-import type {Scale} from '../selection';
-import type {Side} from '../side';
+import type {Scale} from '../selection/selection';
+import type {Side} from '../attention/side';
 import type {SessionApi, TilePlace} from '../transport/api';
 import {differenceTable, rampOf, table} from './matrix_scale';
 

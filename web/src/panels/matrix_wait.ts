@@ -1,6 +1,6 @@
 // How many of the visible tiles have arrived: coarse tiles of a long text take a while.
-import {html, say} from '../dom';
-import {kQuietMilliseconds} from '../progress_line';
+import {html, say} from '../drawing/dom';
+import {kQuietMilliseconds} from '../drawing/progress_line';
 
 const kSecond = 1000;
 

@@ -1,15 +1,15 @@
 // Small multiples: a separate drawing for each of several heads.
-import type {Edge, Line} from '../arcs';
-import {otherEnd} from '../arcs';
-import {isSamePlace} from '../address';
-import {button, html, svg} from '../dom';
-import {weight} from '../format';
-import type {Page, Span} from '../panel';
-import {colourOf, colourOfEdge, primary, shortName} from '../panel';
-import type {Place} from '../selection';
-import {nameOf} from '../selection';
-import {Rows} from '../rows';
-import {phrase} from '../tokens';
+import type {Edge, Line} from '../attention/arcs';
+import {otherEnd} from '../attention/arcs';
+import {isSamePlace} from '../selection/address';
+import {button, html, svg} from '../drawing/dom';
+import {weight} from '../drawing/format';
+import type {Page, Span} from './panel';
+import {colourOf, colourOfEdge, primary, shortName} from './panel';
+import type {Place} from '../selection/selection';
+import {nameOf} from '../selection/selection';
+import {Rows} from '../attention/rows';
+import {phrase} from '../text/tokens';
 import type {Arc} from './edge_arcs';
 import {drawArcs} from './edge_arcs';
 import {replaceUnlessSame} from './edge_rows';

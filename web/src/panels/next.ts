@@ -1,13 +1,13 @@
 // The next word after the shown token; for an encoder the words that fit in its place, or the largest edges of its row.
-import type {Edge, Line} from '../arcs';
+import type {Edge, Line} from '../attention/arcs';
 import {latest, Slot} from '../data/slot';
-import {html} from '../dom';
-import {weight} from '../format';
-import {answersRuns, hasOnlyWeights, isSaved} from '../held';
-import type {MakePanel, Panel} from '../panel';
-import {focus, largestName, primary, unitsOf} from '../panel';
-import {isolated, phrase, plain} from '../tokens';
-import type {Side} from '../side';
+import {html} from '../drawing/dom';
+import {weight} from '../drawing/format';
+import {answersRuns, hasOnlyWeights, isSaved} from '../heads/held';
+import type {MakePanel, Panel} from './panel';
+import {focus, largestName, primary, unitsOf} from './panel';
+import {isolated, phrase, plain} from '../text/tokens';
+import type {Side} from '../attention/side';
 import type {Next, Token} from '../transport/api';
 import {tokenOfB} from '../transport/difference';
 import {others} from './key_column';
@@ -24,8 +24,9 @@ function row(name: Node, share: number): HTMLElement {
     html('span', {class: 'value'}, weight(share)));
 }
 
-function nextRows(next: Next): HTMLElement[] {
-  const rows = next.words.map((each) => row(word(each.text, areSpaced(next.words)), each.probability));
+function nextRows(next: Next, tokens: Token[]): HTMLElement[] {
+  const isSpaced = areSpaced(next.words, tokens);
+  const rows = next.words.map((each) => row(word(each.text, isSpaced), each.probability));
   const {count, probability} = next.rest;
   if (count > 0) {
     rows.push(html('li', {class: 'quiet rest'}, `+ ${weight(probability)} in ${others(count)}`));
@@ -34,8 +35,9 @@ function nextRows(next: Next): HTMLElement[] {
 }
 
 /** The likeliest words of either side: both probabilities and their difference, largest change first. */
-function rowsOfBoth(a: Next, b: Next): HTMLElement[] {
+function rowsOfBoth(a: Next, b: Next, tokens: Token[]): HTMLElement[] {
   const words = [...a.words.slice(0, kShown), ...b.words.slice(0, kShown).filter(({id}) => !a.words.slice(0, kShown).some((each) => each.id === id))];
+  const isSpaced = areSpaced(words, tokens);
   const of = ({words: all}: Next, id: number) => all.find((each) => each.id === id)?.probability ?? null;
   const least = ({words: all}: Next) => all.at(-1)?.probability ?? 0;
   const rows = words.map(({id, text}) => ({text, ofA: of(a, id), ofB: of(b, id), change: (of(a, id) ?? least(a)) - (of(b, id) ?? least(b))}))
@@ -46,7 +48,7 @@ function rowsOfBoth(a: Next, b: Next): HTMLElement[] {
     ...rows.map(({text, ofA, ofB, change}) => {
       const bar = html('span', {class: change < 0 ? 'bar less' : 'bar more'});
       bar.style.setProperty('--share', String(Math.abs(change)));
-      return html('li', {class: 'next-row both'}, word(text, areSpaced(a.words)), html('span', {class: 'value'}, written(ofA, a)), html('span', {class: 'value'}, written(ofB, b)),
+      return html('li', {class: 'next-row both'}, word(text, isSpaced), html('span', {class: 'value'}, written(ofA, a)), html('span', {class: 'value'}, written(ofB, b)),
         html('span', {class: 'bar-room'}, bar), html('span', {class: 'value'}, weight(change)));
     }),
   ];
@@ -102,7 +104,7 @@ export const nextPanel: MakePanel = (container, page): Panel => {
     const asked = sides ? [sides.a.next(position, top), sides.b.next(tokenOfB(sides, position), top)] : [api.next(position)];
     const found = asked.map((question, at) => latest(slots[at]!.show(question, isPassing)));
     const [a, b] = found;
-    show('Next word', found, () => afterText(a!.position), () => b ? rowsOfBoth(a!, b) : nextRows(a!));
+    show('Next word', found, () => afterText(a!.position), () => b ? rowsOfBoth(a!, b, side.queries) : nextRows(a!, side.queries));
     lens?.show(position, isPassing);
   };
   /** The words for the position itself: in a gap, or where a word is masked. */
@@ -111,7 +113,7 @@ export const nextPanel: MakePanel = (container, page): Panel => {
     const isOpen = isGap(token);
     const asked = isOpen ? api.next(position) : api.ask<Next>(`${side.stack}/next?position=${position}&top=${kShown}&mask=1`);
     const found = latest(slots[0]!.show(asked, isPassing));
-    show(isOpen ? 'In the gap' : 'In its place', [found], () => isOpen ? `at ${plain(token)} ${position}` : `where \u201c${plain(token)}\u201d ${position} is covered`, () => nextRows(found!));
+    show(isOpen ? 'In the gap' : 'In its place', [found], () => isOpen ? `at ${plain(token)} ${position}` : `where \u201c${plain(token)}\u201d ${position} is covered`, () => nextRows(found!, side.queries));
   };
   /** Without words: the largest edges, unless the list of keys shows them. */
   const showEdges = (position: number) => {

@@ -1,8 +1,8 @@
 // The quantity in a matrix's cells: weights, or carried amounts.
-import {choice} from '../dom';
-import {hasOnlyWeights, isSaved} from '../held';
-import type {Page} from '../panel';
-import {kQuantities} from '../selection';
+import {choice} from '../drawing/dom';
+import {hasOnlyWeights, isSaved} from '../heads/held';
+import type {Page} from './panel';
+import {kQuantities} from '../selection/selection';
 
 export function quantityChoice({api, store}: Page): ReturnType<typeof choice<(typeof kQuantities)[number]>> {
   const made = choice('Cells', kQuantities.map((name) => ({name, label: name})), (name) => store.set({quantity: name}));

@@ -1,14 +1,14 @@
 // The view's large number, the weight that it shows, and the legend.
-import type {Line} from '../arcs';
-import {css, diverging} from '../colour';
-import {html, say} from '../dom';
-import {largeWeight, weight} from '../format';
-import type {Page, Span} from '../panel';
-import {spanName} from '../panel';
-import type {Side} from '../side';
-import type {Scale} from '../selection';
-import type {Rows} from '../rows';
-import {plain} from '../tokens';
+import type {Line} from '../attention/arcs';
+import {css, diverging} from '../drawing/colour';
+import {html, say} from '../drawing/dom';
+import {largeWeight, weight} from '../drawing/format';
+import type {Page, Span} from './panel';
+import {spanName} from './panel';
+import type {Side} from '../attention/side';
+import type {Scale} from '../selection/selection';
+import type {Rows} from '../attention/rows';
+import {plain} from '../text/tokens';
 import {kUnaligned} from '../transport/aligned';
 import {differenceTicks, kPaleText, rampOf, ticks} from './matrix_scale';
 
@@ -35,7 +35,8 @@ export function ordinal(value: number): string {
 
 export function rankText({rank, of}: {rank: number; of: number}, line: string): string {
   if (of === 1) return `the only one in its ${line}`;
-  return rank === 1 ? `largest of the ${of} in its ${line}` : `${ordinal(rank)} largest of ${of}`;
+  const all = of.toLocaleString('en');
+  return rank === 1 ? `largest of the ${all} in its ${line}` : `${ordinal(rank)} largest of ${all}`;
 }
 
 /** Under a common cursor: the values of A and B. */
@@ -61,6 +62,8 @@ export function legendRamp(className: string, api: Page['api']): HTMLCanvasEleme
   }
   return canvas;
 }
+
+const kNear = 12;  // px around it that the pointer must not come to
 
 export class ReadOut {
   readonly element = html('div', {class: 'read-out'});
@@ -94,7 +97,7 @@ export class ReadOut {
     if (!shown) {
       this.value.textContent = '';
       this.from.replaceChildren();
-      this.rank.textContent = 'point at a cell, an edge or a token';
+      this.rank.textContent = 'point at a cell, edge or token';
       return;
     }
     this.name(shown);
@@ -110,6 +113,12 @@ export class ReadOut {
       this.rank.textContent = '';
     }
     if (line && shown.speak) this.say(shown, value);
+  }
+
+  /** Whether the pointer is at it, over a zoomed matrix. */
+  isUnder({clientX: x, clientY: y}: PointerEvent): boolean {
+    const {left, right, top, bottom} = this.element.getBoundingClientRect();
+    return x > left - kNear && x < right + kNear && y > top - kNear && y < bottom + kNear;
   }
 
   private name({at, other: row, to, rows}: Shown): void {

@@ -1,8 +1,8 @@
 // Lists the words of a long text that surprised the model most.
-import {button, html} from '../dom';
-import {weight} from '../format';
-import {unitsOf} from '../panel';
-import {phrase} from '../tokens';
+import {button, html} from '../drawing/dom';
+import {weight} from '../drawing/format';
+import {unitsOf} from './panel';
+import {phrase} from '../text/tokens';
 import type {Facts, WordsPage} from './words_page';
 import {choose} from './words_page';
 

@@ -1,9 +1,9 @@
 // One drawing per head, or one for all: the switch, and the heads of a common drawing by colour.
-import {button, choice, html} from '../dom';
-import type {Page} from '../panel';
-import {canBeTogether, colourOf, isTogether, shortName} from '../panel';
-import type {Place} from '../selection';
-import {nameOf} from '../selection';
+import {button, choice, html} from '../drawing/dom';
+import type {Page} from './panel';
+import {canBeTogether, colourOf, isTogether, shortName} from './panel';
+import type {Place} from '../selection/selection';
+import {nameOf} from '../selection/selection';
 import {choose} from '../shell/chips';
 
 export class Together {

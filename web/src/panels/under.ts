@@ -1,13 +1,13 @@
 // Below the columns of a session with two sides: the head in every layer, or every head of a cross-attention.
-import {isSamePlace} from '../address';
-import {BetweenData, blockInSight} from '../between';
-import {button, html, say} from '../dom';
-import {shortWeight} from '../format';
-import {holds} from '../held';
-import type {MakePanel, Page, Panel} from '../panel';
-import {primary} from '../panel';
-import type {Place} from '../selection';
-import {headText, nameOf} from '../selection';
+import {isSamePlace} from '../selection/address';
+import {BetweenData, blockInSight} from '../attention/between';
+import {button, html, say} from '../drawing/dom';
+import {shortWeight} from '../drawing/format';
+import {holds} from '../heads/held';
+import type {MakePanel, Page, Panel} from './panel';
+import {primary} from './panel';
+import type {Place} from '../selection/selection';
+import {headText, nameOf} from '../selection/selection';
 import {BetweenSmall} from './between_small';
 import {drawThumbnail} from './grid_cell';
 

@@ -1,9 +1,9 @@
 // A text whose tokens are underlined by surprise, with the probability below the unlikely ones.
-import {html} from '../dom';
-import {shortWeight} from '../format';
+import {html} from '../drawing/dom';
+import {shortWeight} from '../drawing/format';
 import type {NumberPlace} from '../shell/text_numbers';
 import {placeNumbers} from '../shell/text_numbers';
-import {shown} from '../tokens';
+import {shown} from '../text/tokens';
 import {asToken} from './word';
 
 export const kMostBits = 6;  // maximum length of a line below a token, 2 px per bit; the number shows more

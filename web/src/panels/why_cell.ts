@@ -1,9 +1,9 @@
 // The explained cell: the selected one, or the largest weight of the selected row.
 import {Slot, latest} from '../data/slot';
-import type {Line} from '../arcs';
-import type {Page} from '../panel';
-import {primary} from '../panel';
-import type {Place} from '../selection';
+import type {Line} from '../attention/arcs';
+import type {Page} from './panel';
+import {primary} from './panel';
+import type {Place} from '../selection/selection';
 
 export interface WhyCell { place: Place; query: number; key: number; path: string }
 

@@ -1,7 +1,7 @@
 // The score by dimension, and the effect of positions on it.
 import type {Why} from '../answers';
-import {choice, html, svg} from '../dom';
-import {fixed, scored, signed} from '../format';
+import {choice, html, svg} from '../drawing/dom';
+import {fixed, scored, signed} from '../drawing/format';
 import {bar, heading, note, quiet, residual, row} from './why_parts';
 import {scaleName} from './why_sum';
 

@@ -1,10 +1,11 @@
 // The effect of a value on the next word, and the result without its edge.
 import type {Effect, Trial} from '../answers';
-import {button, html} from '../dom';
-import {scored, signed, weight} from '../format';
-import type {Page} from '../panel';
-import {phrase} from '../tokens';
+import {button, html} from '../drawing/dom';
+import {scored, signed, weight} from '../drawing/format';
+import type {Page} from './panel';
+import {phrase} from '../text/tokens';
 import {bar, heading, note, quiet, row} from './why_parts';
+import {wordText} from './word';
 
 const kShown = 0.005;  // smaller numbers are written as 0.00
 
@@ -13,8 +14,8 @@ export function effectBlock(effect: Effect, query: number): Node[] {
   const digits = largest < 0.1 ? 3 : 2;
   const rows = effect.raised.map((word, at) => {
     const other = effect.lowered[at];
-    return row('effect', html('span', {class: 'word'}, word.text.trim() || '\u00b7'), bar(word.change, largest), signed(word.change, digits),
-      html('span', {class: 'word'}, other?.text.trim() || '\u00b7'), bar(Math.abs(other?.change ?? 0), largest, 0, undefined, 'negative'), signed(other?.change ?? 0, digits));
+    return row('effect', html('span', {class: 'word'}, wordText(word.text)), bar(word.change, largest), signed(word.change, digits),
+      html('span', {class: 'word'}, other ? wordText(other.text) : '\u00b7'), bar(Math.abs(other?.change ?? 0), largest, 0, undefined, 'negative'), signed(other?.change ?? 0, digits));
   });
   return [
     heading('Effect on the logits', effect.no_words ? `no direct effect on logits: ${effect.no_words}` : `of the value through W\u2092, at ${query}`),
@@ -38,7 +39,7 @@ export function testBlock(columns: Column[], page: Page, query: number, run: (na
   const {side, api} = page;
   const first = columns.find(({trial}) => trial)?.trial;
   const changed = (from: number, to: number) => Math.abs(to - from) > from / 3 ? 'value changed' : 'value';
-  const rows = (first?.words ?? []).map((word, at) => row('test', html('span', {class: 'word'}, word.text.trim() || '\u00b7'), html('span', {class: 'value'}, weight(word.as_it_is)),
+  const rows = (first?.words ?? []).map((word, at) => row('test', html('span', {class: 'word'}, wordText(word.text)), html('span', {class: 'value'}, weight(word.as_it_is)),
     ...columns.map(({trial}) => {
       const edited = trial?.words[at]?.edited;
       return html('span', {class: edited === undefined ? 'value' : changed(word.as_it_is, edited)}, edited === undefined ? '\u2013' : weight(edited));

@@ -1,7 +1,7 @@
 // Which earlier blocks wrote the query and the key: the same sum by block.
 import type {Origins} from '../answers';
-import {button, html} from '../dom';
-import {scored} from '../format';
+import {button, html} from '../drawing/dom';
+import {scored} from '../drawing/format';
 import {heading, note, residual} from './why_parts';
 
 const kAttention = /^(attn|cross) \d+$/;

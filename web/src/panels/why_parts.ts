@@ -1,6 +1,6 @@
 // The building blocks of Why: rows of numbers with a bar, sums with their remainder.
-import {html} from '../dom';
-import {leftOver} from '../format';
+import {html} from '../drawing/dom';
+import {leftOver} from '../drawing/format';
 
 export type Cells = (Node | string)[];
 

@@ -1,12 +1,12 @@
 // The head's queries and keys in a plane: the product of two points approximates their score. The current query is on the
 // axis to the right, which orders its keys by score.
-import {arcs} from '../arcs';
+import {arcs} from '../attention/arcs';
 import type {Geometry, PlaneKey} from '../answers';
-import {choice, html, svg} from '../dom';
-import {scored, weight} from '../format';
-import type {Page} from '../panel';
-import {kRotations} from '../selection';
-import {isolated, plain} from '../tokens';
+import {choice, html, svg} from '../drawing/dom';
+import {scored, weight} from '../drawing/format';
+import type {Page} from './panel';
+import {kRotations} from '../selection/selection';
+import {isolated, plain} from '../text/tokens';
 import {widthOf} from './matrix_labels';
 import {Room} from './name_room';
 import {percent} from './why_effect';

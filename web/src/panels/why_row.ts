@@ -1,9 +1,9 @@
 // The whole row by dimension: the query above its keys, and the contribution of each dimension to each score.
 import type {Dimensions, DimensionsKey} from '../answers';
-import {html, svg} from '../dom';
-import {count, scored, signed, weight} from '../format';
-import type {Page} from '../panel';
-import {isolated, plain} from '../tokens';
+import {html, svg} from '../drawing/dom';
+import {count, scored, signed, weight} from '../drawing/format';
+import type {Page} from './panel';
+import {isolated, plain} from '../text/tokens';
 import {others} from './key_column';
 import {heading, note, quiet, row} from './why_parts';
 import {keyName, scaleName} from './why_sum';

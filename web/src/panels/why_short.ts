@@ -1,15 +1,16 @@
 // Why in short, beside Look: the sum of the chosen edge, its dimensions, and the next word without it.
 import type {Trial, Why} from '../answers';
 import {latest, Slot} from '../data/slot';
-import {button, html} from '../dom';
-import {count, scored, signed, weight} from '../format';
-import {answersRuns, isSaved} from '../held';
-import type {MakePanel, Panel} from '../panel';
-import {isBetween} from '../sides';
-import {isolated, plain} from '../tokens';
+import {button, html} from '../drawing/dom';
+import {count, scored, signed, weight} from '../drawing/format';
+import {answersRuns, isSaved} from '../heads/held';
+import type {MakePanel, Panel} from './panel';
+import {isBetween} from '../attention/sides';
+import {isolated, plain} from '../text/tokens';
 import {ChosenCell} from './why_cell';
 import {percent, writtenAfter} from './why_effect';
 import {Block, note, quiet, row} from './why_parts';
+import {wordText} from './word';
 
 const kMost = 8;       // dimensions drawn: each has a number above it
 const kTested = 1024;  // tokens up to which the edge is removed unasked
@@ -39,7 +40,7 @@ export const whyShort: MakePanel = (container, page): Panel => {
     if (!word) return [note(`without this edge the output at ${isolated(plain(side.queries[query]!))} moves by `, html('b', {}, percent(trial.moved)),
       trial.text_moved === undefined ? '' : `, the text\u2019s vector by ${percent(trial.text_moved)}`)];
     const written = writtenAfter(page, trial);
-    return [note(`without this edge \u201c${word.text.trim()}\u201d${written === null ? '' : `, written after \u201c${written}\u201d,`} goes from ${weight(word.as_it_is)} to `, html('b', {}, weight(word.edited)))];
+    return [note(`without this edge \u201c${wordText(word.text)}\u201d${written === null ? '' : `, written after \u201c${written}\u201d,`} goes from ${weight(word.as_it_is)} to `, html('b', {}, weight(word.edited)))];
   };
   const rows = (of: Why, without: Trial | string) => {
     const runner = of.runner_up === undefined ? null : side.keys[of.runner_up];
@@ -76,15 +77,21 @@ export const whyShort: MakePanel = (container, page): Panel => {
     about.replaceChildren(plain(side.queries[query]!), ' \u2192 ', html('b', {class: 'accent'}, isolated(plain(side.keys[key]!))), ` ${key}`);
     if (asked?.state === 'error') block.show([asked.error], () => [note(asked.error.message)]);
     else if (found && found.visible) block.show([found, without], () => rows(found, without));
-    const around = container.parentElement!;  // it scrolls: bars that would be cut are left to Why
+    tighten();
+  };
+  const around = container.parentElement!;  // it scrolls: bars that would be cut are left to Why
+  const tighten = () => {
     container.classList.remove('tight');
     container.classList.toggle('tight', around.scrollHeight > around.clientHeight);
   };
+  const resized = new ResizeObserver(tighten);
+  resized.observe(around);
   return {
     update, destroy: () => {
       why.stop();
       trial.stop();
       cell.stop();
+      resized.disconnect();
     },
   };
 };

@@ -1,9 +1,9 @@
 // The score of a cell as a sum, and its row.
 import type {Why} from '../answers';
-import {button, html} from '../dom';
-import {count, scored, signed, weight} from '../format';
-import type {Page} from '../panel';
-import {gapBefore, isolated, plain} from '../tokens';
+import {button, html} from '../drawing/dom';
+import {count, scored, signed, weight} from '../drawing/format';
+import type {Page} from './panel';
+import {gapBefore, isolated, plain} from '../text/tokens';
 import {others} from './key_column';
 import {bar, heading, note, quiet, residual, row} from './why_parts';
 

@@ -1,6 +1,6 @@
 // A word predicted by the model, as displayed.
-import {html} from '../dom';
-import {shown} from '../tokens';
+import {html} from '../drawing/dom';
+import {shown} from '../text/tokens';
 import type {Token} from '../transport/api';
 
 /** A word of the model as a token, which shows bytes that are not text. */
@@ -9,8 +9,15 @@ export function asToken(text: string): Token {
   return {index: 0, id: 0, text, begin: 0, end: 0, ...bytes !== undefined && {bytes}};
 }
 
-/** Whether these words begin with a space: then a token without one continues the previous word. */
-export function areSpaced(words: readonly {text: string}[]): boolean { return words.some(({text}) => text.startsWith(' ')); }
+/** Whether the model's words begin with a space: then one without it continues the previous word. */
+export function areSpaced(words: readonly {text: string}[], tokens: readonly Token[]): boolean {
+  return [...words, ...tokens].some(({text}) => text.startsWith(' '));
+}
+
+/** A word within a line: a byte that is a part of a character is a dot. */
+export function wordText(text: string): string {
+  return shown(asToken(text)).pieces.map((piece) => piece.hex ? '\u00b7' : piece.text).join('') || '\u00b7';
+}
 
 /** `isSpaced`: words begin with a space. A byte that is a part of a character is a dot, with an explanation on hover. */
 export function word(text: string, isSpaced = false): HTMLElement {

@@ -2,12 +2,12 @@
 import type {Next} from '../answers';
 import type {Data} from '../data/slot';
 import {latest, Slot} from '../data/slot';
-import {button, choice, html, say} from '../dom';
-import {fixed, weight} from '../format';
-import type {Panel} from '../panel';
-import {unitsOf} from '../panel';
-import {drawn, ranked, softmax} from '../sampling';
-import {phrase, plain} from '../tokens';
+import {button, choice, html, say} from '../drawing/dom';
+import {fixed, weight} from '../drawing/format';
+import type {Panel} from './panel';
+import {unitsOf} from './panel';
+import {drawn, ranked, softmax} from '../text/sampling';
+import {phrase, plain} from '../text/tokens';
 import {areSpaced, word} from './word';
 import type {WordsPage} from './words_page';
 import {positionOf, wordsStack} from './words_page';
@@ -83,11 +83,12 @@ export class WordsNext implements Panel {
     const {shares, left} = drawn(logits, order, {temperature, topK, topP});
     const most = Math.max(own[order[0]!]!, shares[order[0]!]!);
     const came = this.page.tokens[positionOf(this.page) + (this.page.writes ? 1 : 0)]?.id;
+    const isSpaced = areSpaced(next.words, this.page.tokens);
     const line = (id: number, text: string, logit: number) => {
       const share = shares[id]!;
       const classes = `words-row${id === came ? ' came' : ''}${share === 0 ? ' cut' : ''}`;
       return button({class: classes, 'data-id': id, disabled: !this.page.writes}, () => this.take(id),
-        word(text, areSpaced(next.words)), html('span', {class: 'value'}, fixed(logit, 2)),
+        word(text, isSpaced), html('span', {class: 'value'}, fixed(logit, 2)),
         bar(own[id]!, most), html('span', {class: 'value'}, weight(own[id]!)),
         bar(share, most), html('span', {class: 'value'}, share === 0 ? '\u2013' : weight(share)));
     };

@@ -1,6 +1,6 @@
 // Shared by the parts of Words: the token in question, the words after it, the open branches.
 import type {Words} from '../answers';
-import type {Page} from '../panel';
+import type {Page} from './panel';
 import type {Token} from '../transport/api';
 
 export interface WordsPage extends Page {

@@ -1,11 +1,11 @@
 // The text, with each token underlined by how much it surprised the model.
 import type {Words} from '../answers';
 import {latest, Slot} from '../data/slot';
-import {choice, html, say} from '../dom';
-import {largeWeight, shortWeight, weight} from '../format';
-import type {Panel} from '../panel';
-import {unitsOf} from '../panel';
-import {kLines} from '../selection';
+import {choice, html, say} from '../drawing/dom';
+import {count, largeWeight, shortWeight, weight} from '../drawing/format';
+import type {Panel} from './panel';
+import {unitsOf} from './panel';
+import {kLines} from '../selection/selection';
 import type {Mark} from '../shell/text_numbers';
 import {TextView} from '../shell/text_view';
 import {SurprisesList} from './surprises_list';
@@ -118,6 +118,7 @@ export class WordsStrip implements Panel {
       this.list?.show(this.facts);
     }
     if (found?.state === 'error') say(this.sum, found.error.message);
+    if (this.list && found?.state === 'loading') say(this.sum, `Computing the surprise of ${count(tokens.length, 'token')}\u2026`);
     this.view.layOut();
     this.view.mark();
     const chosen = Math.min(chosenOf(this.page), tokens.length - 1);

@@ -1,19 +1,19 @@
 // The layer, and a chip for each of its heads: a small matrix or offset profile, its name, two scores.
-import {isSamePlace} from '../address';
-import {kUsualPair, pairShare} from '../between';
-import {button, html, svg} from '../dom';
-import {score, shortWeight} from '../format';
-import {holds, lackOfHead, layerAfter} from '../held';
+import {isSamePlace} from '../selection/address';
+import {kUsualPair, pairShare} from '../attention/between';
+import {button, html, svg} from '../drawing/dom';
+import {score, shortWeight} from '../drawing/format';
+import {holds, lackOfHead, layerAfter} from '../heads/held';
 import {filterOf, passes} from '../panels/grid_scores';
 import {others} from '../panels/key_column';
-import type {MakePanel, Page, Panel} from '../panel';
-import {colourOf, primary} from '../panel';
-import {plainName} from '../score_names';
-import type {Place} from '../selection';
-import {kMostHeads, kNothing, nameOf} from '../selection';
-import type {Side} from '../side';
-import type {SelectionStore} from '../store';
-import {plain} from '../tokens';
+import type {MakePanel, Page, Panel} from '../panels/panel';
+import {colourOf, primary} from '../panels/panel';
+import {plainName} from '../heads/score_names';
+import type {Place} from '../selection/selection';
+import {kMostHeads, kNothing, nameOf} from '../selection/selection';
+import type {Side} from '../attention/side';
+import type {SelectionStore} from '../selection/store';
+import {plain} from '../text/tokens';
 import {HeadPictures, listenToHeads, roomFor} from './head_pictures';
 import type {HeadScores, SessionApi} from '../transport/api';
 

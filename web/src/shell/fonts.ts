@@ -1,5 +1,5 @@
 // Characters that no font on this machine has, and the Debian package of a font that has them.
-import {html} from '../dom';
+import {html} from '../drawing/dom';
 
 const kFonts = [
   {what: 'Chinese, Japanese or Korean', characters: /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/u, name: 'fonts-noto-cjk'},

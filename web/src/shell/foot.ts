@@ -1,15 +1,15 @@
 // The foot line: the view's address, the current check, buttons to save, the most used keys.
-import {format} from '../address';
+import {format} from '../selection/address';
 import {Slot, valueOf} from '../data/slot';
-import {button, html, menu, say} from '../dom';
+import {button, html, menu, say} from '../drawing/dom';
 import {linkOf, whyNoLink} from '../export/link';
 import type {Format} from '../export/save';
 import {kFormats, save} from '../export/save';
 import {panelNames} from '../export/svg';
-import {isSaved} from '../held';
-import type {Page, Panel} from '../panel';
-import {primary} from '../panel';
-import {stacksOf} from '../sides';
+import {isSaved} from '../heads/held';
+import type {Page, Panel} from '../panels/panel';
+import {primary} from '../panels/panel';
+import {stacksOf} from '../attention/sides';
 import type {Marginals} from '../transport/api';
 import type {Drawn, KeyText, View} from '../views/view';
 

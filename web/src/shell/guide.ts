@@ -1,16 +1,16 @@
 // The guided tour: one or two lines above the view that explain it with its own numbers, and lead to the next step.
 import {Slot, valueOf} from '../data/slot';
-import {button, html, say} from '../dom';
-import type {Page, Panel} from '../panel';
-import {primary} from '../panel';
+import {button, html, say} from '../drawing/dom';
+import type {Page, Panel} from '../panels/panel';
+import {primary} from '../panels/panel';
 import type {Step} from '../panels/guide_steps';
 import {stepsOf} from '../panels/guide_steps';
 import {ChosenCell} from '../panels/why_cell';
 import {Block} from '../panels/why_parts';
-import type {Selection} from '../selection';
-import {kNothing} from '../selection';
-import {lastWord} from '../side';
-import type {SelectionStore} from '../store';
+import type {Selection} from '../selection/selection';
+import {kNothing} from '../selection/selection';
+import {lastWord} from '../attention/side';
+import type {SelectionStore} from '../selection/store';
 
 /** State kept between views: the reader's place before the tour, if it was begun here, and whether the tour has the focus. */
 interface Kept { before?: Selection; text: string; hasFocus: boolean }

@@ -1,13 +1,13 @@
 // Small matrices of a layer's heads, for their chips; and the head under the resting pointer, which is shown on trial.
-import {isSamePlace} from '../address';
-import {html} from '../dom';
+import {isSamePlace} from '../selection/address';
+import {html} from '../drawing/dom';
 import {drawThumbnail} from '../panels/grid_cell';
 import {pictureSize} from '../panels/grid_layout';
 import {Thumbs} from '../panels/grid_thumbs';
-import type {Page} from '../panel';
-import {primary} from '../panel';
-import type {Place} from '../selection';
-import type {SelectionStore} from '../store';
+import type {Page} from '../panels/panel';
+import {primary} from '../panels/panel';
+import type {Place} from '../selection/selection';
+import type {SelectionStore} from '../selection/store';
 
 const kMostHeads = 16;
 const kGap = 12;               // px between two chips

@@ -1,13 +1,13 @@
 // The header: the model and its shape, the text, the views, the keys.
-import {button, html} from '../dom';
-import {count, shapeOf} from '../format';
-import {graphemes} from '../graphemes';
-import {hasOnlyWeights, isSaved, lackOf} from '../held';
-import {languageOf} from '../language';
-import type {SelectionStore} from '../store';
+import {button, html} from '../drawing/dom';
+import {count, shapeOf} from '../drawing/format';
+import {graphemes} from '../text/graphemes';
+import {hasOnlyWeights, isSaved, lackOf} from '../heads/held';
+import {languageOf} from '../text/language';
+import type {SelectionStore} from '../selection/store';
 import type {About, SessionApi, Token} from '../transport/api';
-import {phrase} from '../tokens';
-import {editsText} from '../versus';
+import {phrase} from '../text/tokens';
+import {editsText} from '../selection/versus';
 import {kViews} from '../views/list';
 import {keysDialog} from './keys_list';
 import {makeViewsNav} from './views_nav';

@@ -1,7 +1,7 @@
 // The list of all keys, and one setting: the two scores shown by chips.
-import {button, choice, html} from '../dom';
-import {briefName} from '../score_names';
-import type {SelectionStore} from '../store';
+import {button, choice, html} from '../drawing/dom';
+import {briefName} from '../heads/score_names';
+import type {SelectionStore} from '../selection/store';
 import type {ScoreName} from '../transport/api';
 import {kViews} from '../views/list';
 import {kBest} from './chips';

@@ -1,7 +1,7 @@
 // The models of this machine, to choose from.
 import type {Model} from '../answers';
-import {button, html} from '../dom';
-import {shapeOf} from '../format';
+import {button, html} from '../drawing/dom';
+import {shapeOf} from '../drawing/format';
 import {found} from '../transport/models';
 import type {Requests} from '../transport/requests';
 

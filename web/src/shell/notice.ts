@@ -1,5 +1,5 @@
 // The line above everything else: missing parts of a request, errors, and the text while it is edited.
-import {html} from '../dom';
+import {html} from '../drawing/dom';
 
 export class Notice {
   readonly element = html('div', {class: 'notice'});

@@ -1,10 +1,10 @@
 // Which model reads which text: turns an address, a tab's memory, a list or typed text into a session of the server.
-import {parse} from '../address';
-import {html} from '../dom';
+import {parse} from '../selection/address';
+import {html} from '../drawing/dom';
 import {deliverFailure} from '../export/deliver';
-import {kQuietMilliseconds} from '../progress_line';
-import type {Place, Selection, Stack} from '../selection';
-import {kNothing} from '../selection';
+import {kQuietMilliseconds} from '../drawing/progress_line';
+import type {Place, Selection, Stack} from '../selection/selection';
+import {kNothing} from '../selection/selection';
 import type {About, Input, SessionInfo} from '../transport/api';
 import type {ApiError, Keep} from '../transport/ask';
 import {drop, open} from '../transport/ask';

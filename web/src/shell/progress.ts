@@ -1,7 +1,7 @@
 // One line while the server works: the work, how many parts are done; or the error and its reason.
-import {html} from '../dom';
-import type {MakePanel, Panel} from '../panel';
-import {kQuietMilliseconds, progressLine} from '../progress_line';
+import {html} from '../drawing/dom';
+import type {MakePanel, Panel} from '../panels/panel';
+import {kQuietMilliseconds, progressLine} from '../drawing/progress_line';
 import type {SessionInfo} from '../transport/api';
 
 /** All tokens of a pass: an encoder-decoder reads the source and the target. */

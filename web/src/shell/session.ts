@@ -1,17 +1,17 @@
 // One session on the page: layer and chips, progress, text, view, foot; its stream and its keys.
-import {html} from '../dom';
-import {headAfter, layerAfter} from '../held';
-import {hasPatches} from '../images';
-import type {Page, Panel} from '../panel';
+import {html} from '../drawing/dom';
+import {headAfter, layerAfter} from '../heads/held';
+import {hasPatches} from '../text/images';
+import type {Page, Panel} from '../panels/panel';
 import {Ahead} from '../transport/ahead';
-import {wantLate} from '../late';
+import {wantLate} from '../heads/late';
 import type {Chosen} from '../transport/api';
-import {pairAfter, stackAfter, stacksOf} from '../sides';
-import type {ViewName} from '../selection';
+import {pairAfter, stackAfter, stacksOf} from '../attention/sides';
+import type {ViewName} from '../selection/selection';
 import {viewOf} from '../views/list';
 import type {Drawn} from '../views/view';
 import {chipsPanel} from './chips';
-import type {Comparison} from '../comparison';
+import type {Comparison} from '../selection/comparison';
 import {CompareBar, showAfter} from '../panels/compare_bar';
 import type {Foot} from './foot';
 import {footPanel} from './foot';

@@ -1,9 +1,9 @@
 // What replaces the result: nothing yet, an edited text, an error.
 import type {About, Input} from '../transport/api';
 import type {ApiError, Keep} from '../transport/ask';
-import {button, html} from '../dom';
-import {count} from '../format';
-import {languageOf} from '../language';
+import {button, html} from '../drawing/dom';
+import {count} from '../drawing/format';
+import {languageOf} from '../text/language';
 
 const kExamples = [  // in the style of the built-in model's training texts
   'The king had a daughter, and he loved her.',

@@ -1,6 +1,6 @@
 // The steps of a watched training run, on a slider.
-import {html, say} from '../dom';
-import {count} from '../format';
+import {html, say} from '../drawing/dom';
+import {count} from '../drawing/format';
 import {about} from '../transport/models';
 import type {Requests} from '../transport/requests';
 

@@ -1,6 +1,6 @@
 // Pointer and keys over the text: hover previews, click pins, a drag takes a span, arrows walk.
-import type {Selection} from '../selection';
-import type {Hover, SelectionStore} from '../store';
+import type {Selection} from '../selection/selection';
+import type {Hover, SelectionStore} from '../selection/store';
 import type {TextView} from './text_view';
 
 /** What pointing at a token shows, and what a click on it pins; whether a drag takes a span. */

@@ -1,5 +1,5 @@
 // Cuts a text into lines by measured widths, so that only the lines in sight need elements.
-import type {Shown} from '../tokens';
+import type {Shown} from '../text/tokens';
 
 export interface TextLine { begin: number; end: number; width: number }
 

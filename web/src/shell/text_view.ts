@@ -1,29 +1,22 @@
 // The lines of the text that are in sight, and a few around them, as elements.
-import {html} from '../dom';
-import type {Extent} from '../images';
-import {cellName, extentsOf, patchOf, Picture} from '../images';
-import {languageOf} from '../language';
+import {html} from '../drawing/dom';
+import type {Extent} from '../text/images';
+import {extentsOf, patchOf, Picture} from '../text/images';
+import {directionOf, languageOf} from '../text/language';
 import type {SessionImage} from '../answers';
-import type {Page} from '../panel';
-import type {Shown} from '../tokens';
-import {plain, shown, whole} from '../tokens';
+import type {Page} from '../panels/panel';
+import type {Shown} from '../text/tokens';
+import {shown, whole} from '../text/tokens';
 import type {Token} from '../transport/api';
 import type {TextLine} from './text_lines';
 import {breakLines, Ruler} from './text_lines';
 import type {Mark, NumberPlace} from './text_numbers';
 import {placeNumbers} from './text_numbers';
+import {kUnmarked, markToken, tokenElement} from './text_token';
 
 const kAround = 6;   // lines that are ready above and below those in sight
 const kMarked = 1;   // of these, whose marks follow at once
 const kSlack = 2;    // px that a line may be wider than measured
-
-const kRightToLeft = /[\p{sc=Hebrew}\p{sc=Arabic}\p{sc=Syriac}\p{sc=Thaana}\p{sc=Nko}]/u;
-
-/** By the first letter, as `dir=auto` has it, but of the whole text and not of the lines in sight. */
-function directionOf(text: string): 'ltr' | 'rtl' {
-  const letter = /\p{L}/u.exec(text)?.[0] ?? '';
-  return kRightToLeft.test(letter) ? 'rtl' : 'ltr';
-}
 
 /** What the tokens spell: what was read, or what is written about it. */
 function textOf({api: {info}, side}: Page): string {
@@ -35,8 +28,6 @@ const kNumberSize = 11;
 const kUnder = 8;       // px of a number below its line
 const kHair = 0.01;     // px
 const kUnderLast = 1;   // the end of the text has room for them
-
-const kUnmarked: Mark = {shade: 0, number: '', classes: '', nudge: 0};
 
 export class TextView {
   readonly paragraph = html('div', {class: 'tokens', role: 'group', 'aria-label': 'The text, token by token'});
@@ -207,21 +198,7 @@ export class TextView {
   }
 
   private tokenElement(index: number): HTMLElement {
-    const token = this.tokens[index]!;
-    const patch = patchOf(token);
-    const element = html('span', {
-      class: this.classOf(index), role: 'button', tabindex: index === this.stop ? 0 : -1,
-      'data-index': index, 'aria-pressed': 'false', 'aria-label': patch ? cellName(patch) : !plain(token).trim() ? 'space' : this.shown[index]!.pieces.length > 0 ? null : plain(token),
-    });
-    for (const {text, hex} of this.shown[index]!.pieces) {
-      element.append(hex ? html('span', {class: 'hex'}, text) : text);
-    }
-    return element;
-  }
-
-  private classOf(index: number): string {
-    const token = this.tokens[index]!;
-    return patchOf(token) ? 'token patch' : token.special ? 'token special' : 'token';
+    return tokenElement(this.tokens[index]!, this.shown[index]!, index, index === this.stop);
   }
 
   /** Marks what is in sight, or nearly, and all images; touches only what has changed. */
@@ -261,27 +238,8 @@ export class TextView {
   }
 
   private markToken(index: number, mark: Mark, element: HTMLElement): void {
-    const before = this.marks.get(index) ?? kUnmarked;
+    markToken(element, this.tokens[index]!, mark, this.marks.get(index) ?? kUnmarked, this.paragraph.dir === 'rtl');
     this.marks.set(index, mark);
-    const shade = mark.shade.toFixed(3);
-    if (shade !== before.shade.toFixed(3)) element.style.setProperty('--weight', shade);
-    if (mark.classes !== before.classes) {
-      element.className = this.classOf(index) + mark.classes;
-      element.setAttribute('aria-pressed', String(mark.classes.includes('pinned')));
-    }
-    if (mark.said !== before.said) {
-      if (mark.said) element.setAttribute('aria-description', mark.said);
-      else element.removeAttribute('aria-description');
-    }
-    if (mark.number === before.number && mark.nudge === before.nudge && mark.title === before.title) return;
-    element.querySelector('.under')?.remove();
-    const title = mark.title ?? (mark.nudge === null ? mark.number : '');
-    if (title) element.title = title;
-    else element.removeAttribute('title');
-    if (!mark.number || mark.nudge === null) return;
-    const under = html('span', {class: 'under'}, mark.number);
-    if (mark.nudge) under.style.setProperty('--nudge', `${this.paragraph.dir === 'rtl' ? -mark.nudge : mark.nudge}px`);
-    element.append(under);
   }
 
   /** Scrolls the text, never the page, until the token is in sight. */

@@ -1,6 +1,6 @@
 // The views in the header: a row of words, or a menu if there is no room.
-import {button, html, say} from '../dom';
-import type {SelectionStore} from '../store';
+import {button, html, say} from '../drawing/dom';
+import type {SelectionStore} from '../selection/store';
 import type {View} from '../views/view';
 
 export interface ViewsNav {

@@ -1,8 +1,8 @@
 // The API of docs/api.md, answered by a saved page from its own data.
 import {heldAnswer} from './held_answers';
-import {readVersus, versusEdits} from '../versus';
-import {arcs, withNulls} from '../arcs';
-import type {Place, Stack} from '../selection';
+import {readVersus, versusEdits} from '../selection/versus';
+import {arcs, withNulls} from '../attention/arcs';
+import type {Place, Stack} from '../selection/selection';
 import type {Events, Transport} from '../transport/transport';
 import type {HeldHead, Snapshot} from './file';
 import {HeldHeads} from './file';

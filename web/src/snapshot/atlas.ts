@@ -1,5 +1,5 @@
 // Thumbnails in a saved page: from the weights of its heads; for other heads as saved.
-import type {Stack} from '../selection';
+import type {Stack} from '../selection/selection';
 import {cutOf, thumbnailOf, writeAtlas} from '../transport/atlas';
 import type {HeldHeads, Snapshot} from './file';
 import {bytesOf} from './file';

@@ -1,6 +1,6 @@
 // The content of a saved page, except the weights of its heads.
 import type {Chosen, LayerHeads, Models, Next, Session} from '../answers';
-import type {Place} from '../selection';
+import type {Place} from '../selection/selection';
 
 /** Numbers as little-endian bytes in base64. */
 type Packed = string;

@@ -1,6 +1,6 @@
 // A saved page in a frame of another document: asks it whether it is light or dark; notebook/frames.ts answers, if it
 // runs there.
-import type {Theme} from '../stage';
+import type {Theme} from '../shell/stage';
 
 export const kAsk = 'heed: light or dark?';
 

@@ -1,9 +1,9 @@
 // What the reader will probably look at next, fetched while no other request is running: rows of the visible text, and
 // the heads before and after.
-import {headAfter, isSaved} from '../held';
-import type {Page} from '../panel';
-import {primary} from '../panel';
-import {nameOf} from '../selection';
+import {headAfter, isSaved} from '../heads/held';
+import type {Page} from '../panels/panel';
+import {primary} from '../panels/panel';
+import {nameOf} from '../selection/selection';
 
 const kReadingMilliseconds = 150;  // a reader who moves faster through heads does not point at words
 

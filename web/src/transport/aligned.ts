@@ -1,10 +1,10 @@
 // A text whose words correspond to those of another text: its weights by the other text's tokens.
 import type {Alignment as Aligned} from '../answers';
-import type {Line} from '../arcs';
-import {withNulls} from '../arcs';
+import type {Line} from '../attention/arcs';
+import {withNulls} from '../attention/arcs';
 import type {Question} from '../data/slot';
-import type {Place} from '../selection';
-import type {Span} from '../side';
+import type {Place} from '../selection/selection';
+import type {Span} from '../attention/side';
 import type {Marginals, SessionApi, TilePlace} from './api';
 import {json, kApi} from './ask';
 

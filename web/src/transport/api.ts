@@ -3,25 +3,24 @@ import type {
   Attention as AttentionInfo, Chosen, Evidence, FlowProgress, Marginals, Model as ModelInfo, Next, Score as ScoreName,
   Session as SessionInfo, Similar, Token,
 } from '../answers';
-import type {EdgeRow, Line} from '../arcs';
+import type {EdgeRow, Line} from '../attention/arcs';
 import {readLines} from '../data/lines';
 import type {Question} from '../data/slot';
-import type {Size} from '../fit';
-import {noteImages} from '../images';
-import type {Looks, LooksReader} from '../looks';
-import type {Place} from '../selection';
-import type {Side} from '../side';
-import {sideOf} from '../side';
-import {joinBytes} from '../tokens';
+import type {Size} from '../selection/fit';
+import {noteImages} from '../text/images';
+import type {Looks, LooksReader} from '../attention/looks';
+import type {Place, Stack} from '../selection/selection';
+import {type Side, sideOf} from '../attention/side';
+import {joinBytes} from '../text/tokens';
 import {Late} from './late';
 import {type Atlas, readAtlas} from './atlas';
-import type {AskMany} from './many_rows';
-import {looksOf, wholeRows} from './many_rows';
-import {type Ask, Recent} from './recent';
+import {type Caches, cachesOf} from './caches';
+import {listenTo} from './events';
+import {type AskMany, looksOf, wholeRows} from './many_rows';
+import type {Ask, Recent} from './recent';
 import type {Requests} from './requests';
-import {kMostBlocks, RowBlocks} from './row_blocks';
-import type {About, HeadScores, LayerScores, TilePlace} from './shapes';
-import {asLine} from './shapes';
+import {RowBlocks} from './row_blocks';
+import {type About, asLine, type HeadScores, type LayerScores, type TilePlace} from './shapes';
 import {answer, ApiError, drop, json, kApi, open} from './ask';
 import type {Input} from './transport';
 
@@ -30,19 +29,9 @@ export type {About, AttentionInfo, Chosen, Input, Marginals, HeadScores, LayerSc
 /** The views' questions about one session, which slots turn into data (data/slot.ts). */
 export class SessionApi {
   readonly path: string;
-  private readonly lines: Recent<Line>;
-  private readonly blocks: Recent<Float32Array>;
+  private readonly kept: Caches;
   private readonly rows: RowBlocks;
-  private readonly matrices: Recent<Float32Array>;
-  private readonly read: Recent<Looks>;
-  private readonly atlases: Recent<Atlas>;
   private readonly sides = new Map<string, Side>();
-  private readonly windows: Recent<EdgeRow[]>;
-  private readonly margins: Recent<Marginals>;
-  private readonly words: Recent<Next>;
-  private readonly tiles: Recent<ArrayBuffer>;
-  private readonly asked: Recent<unknown>;
-  private readonly proofs: Recent<Evidence>;
   readonly late: Late;
   private changed: () => void = () => undefined;  // requests a redraw
   private hasEveryNext = true;  // the words after every position were kept, not only the last
@@ -62,22 +51,11 @@ export class SessionApi {
     if (info.key_tokens) joinBytes(info.key_tokens, info.key_units?.characters);
     this.path = `${kApi}/sessions/${info.session}`;
     this.hasWeights = info.state === 'ready';
-    const recent = <Value>(most: number) => new Recent<Value>(most, requests);
-    this.lines = recent(500);
-    this.blocks = recent(kMostBlocks);
-    this.windows = recent(50);
-    this.margins = recent(64);
-    this.words = recent(500);
-    this.tiles = recent(256);
-    this.asked = recent(100);
-    this.matrices = recent(64);
-    this.read = recent(64);
-    this.proofs = recent(64);
+    this.kept = cachesOf(requests);
     this.late = new Late((place, from, signal) => this.json(`${this.at(place)}/late/${from}`, signal), (place, scores) => this.merge(place, scores), () => this.changed());
-    this.atlases = recent(8);
     // Prefetched, so its errors are ignored.
     const sizeOf = ({stack}: Place) => this.side(stack).attention;
-    this.rows = new RowBlocks(sizeOf, this.blocks, async (place, begin, end, signal) =>
+    this.rows = new RowBlocks(sizeOf, this.kept.blocks, async (place, begin, end, signal) =>
       (await answer(this.requests, `${this.path}/${this.at(place)}/rows?begin=${begin}&end=${end}`, {signal})).arrayBuffer());
   }
 
@@ -108,7 +86,7 @@ export class SessionApi {
   /** Ends running requests, when another session replaces this one. */
   stop(): void {
     this.late.stop();
-    for (const kind of [this.lines, this.blocks, this.windows, this.margins, this.words, this.tiles, this.asked, this.matrices, this.read, this.proofs, this.atlases]) kind.stop();
+    for (const kind of Object.values(this.kept)) kind.stop();
   }
 
   /** Late scores are stored with the others, so every part that shows scores shows them. */
@@ -141,9 +119,7 @@ export class SessionApi {
     return await (await this.get(name, signal)).json() as Answer;
   }
 
-  private question<Value>(
-    kept: Recent<Value>, name: string, read: Ask<Value>
-  ): Question<Value> {
+  private question<Value>(kept: Recent<Value>, name: string, read: Ask<Value>): Question<Value> {
     return {name, now: () => kept.now(name), get: (lane) => kept.get(name, lane, read)};
   }
 
@@ -151,7 +127,7 @@ export class SessionApi {
   line(place: Place, first: number, end: number, to: boolean): Question<Line> {
     const span = end > first + 1 ? `?end=${end}` : '';
     const name = this.weighed(`${this.at(place)}/${to ? 'column' : 'row'}/${first}${span}`);
-    const far = this.question(this.lines, name, async (signal) =>
+    const far = this.question(this.kept.lines, name, async (signal) =>
       asLine(await this.json(name, signal), to ? {key: first} : {query: first}));
     if (to || end > first + 1 || this.requests.carried()) return far;
     const near = () => this.rows.line(place, first);
@@ -165,7 +141,7 @@ export class SessionApi {
   edges(place: Place, begin: number, end: number): Question<EdgeRow[]> {
     const {layer, head} = place;
     const name = this.weighed(`${this.stackOf(place)}/${layer}/edges?heads=${head}&begin=${begin}&end=${end}`);
-    const far = this.question(this.windows, name, async (signal) => {
+    const far = this.question(this.kept.windows, name, async (signal) => {
       const {heads: [found]} = await this.json<{heads: {rows: EdgeRow[]}[]}>(name, signal);
       return found!.rows.map((row) => ({...row, edges: row.edges.map((edge) => ({...edge, query: row.query}))}));
     });
@@ -174,17 +150,17 @@ export class SessionApi {
 
   /** Rows [begin, end) of a head as numbers, concatenated; NaN where masked. */
   matrix(place: Place, begin: number, end: number): Question<Float32Array> {
-    return this.question(this.matrices, this.weighed(`${this.at(place)}/rows?begin=${begin}&end=${end}`), (signal) =>
+    return this.question(this.kept.matrices, this.weighed(`${this.at(place)}/rows?begin=${begin}&end=${end}`), (signal) =>
       wholeRows(begin, end, this.side(place.stack).keys.length, this.askRows(place, signal)));
   }
 
   /** The result of reading rows [begin, end) of a head; many rows are not kept; `what` names the result. */
   looks(place: Place, begin: number, end: number, what: string, make: () => LooksReader): Question<Looks> {
     const name = this.weighed(`${this.at(place)}/${what}/${begin}/${end}`);
-    const get = (lane: string) => this.read.get(name, lane, (signal) =>
+    const get = (lane: string) => this.kept.read.get(name, lane, (signal) =>
       looksOf(make(), begin, end, this.side(place.stack).keys.length, this.askRows(place, signal),
         () => this.matrix(place, begin, end).get(lane)));
-    return {name, now: () => this.read.now(name), get};
+    return {name, now: () => this.kept.read.now(name), get};
   }
 
   private askRows(place: Place, signal: AbortSignal): AskMany {
@@ -196,13 +172,12 @@ export class SessionApi {
 
   marginals(place: Place): Question<Marginals> {
     const name = this.weighed(`${this.at(place)}/marginals`);
-    return this.question(this.margins, name, (signal) => this.json(name, signal));
+    return this.question(this.kept.margins, name, (signal) => this.json(name, signal));
   }
 
   /** Questions about one head with one answer: `why/197/67`, `anatomy?query=3`. */
   ofHead<Value>(place: Place, what: string): Question<Value> {
-    const name = `${this.at(place)}/${what}`;
-    return this.question(this.asked as Recent<Value>, name, (signal) => this.json(name, signal));
+    return this.ask(`${this.at(place)}/${what}`);
   }
 
   /** The words after a position of the output; for a long text, after its last token in any case. */
@@ -210,7 +185,7 @@ export class SessionApi {
     const {stack} = this.info.attentions.find(({query_tokens: list}) => list === 'tokens')!;
     const at = (place: number) => {
       const name = `${stack}/next?position=${place}&top=${top}`;
-      return this.question(this.words, name, (signal) => this.json<Next>(name, signal));
+      return this.question(this.kept.words, name, (signal) => this.json<Next>(name, signal));
     };
     const last = at(this.info.tokens.length - 1);
     if (!this.hasEveryNext) return last;
@@ -229,13 +204,13 @@ export class SessionApi {
 
   /** The answer of a path after the session, according to its name. */
   ask<Answer>(name: string): Question<Answer> {
-    return this.question(this.asked as Recent<Answer>, name, (signal) => this.json(name, signal));
+    return this.question(this.kept.asked as Recent<Answer>, name, (signal) => this.json(name, signal));
   }
 
   /** The same for slow answers: `farOf` gives the progress. */
   askLong<Answer extends object>(name: string): Question<Answer> {
     if (this.model.held !== undefined) return this.ask(name);  // a saved page has it at once
-    return this.question(this.asked as Recent<Answer>, name, async (signal) => {
+    return this.question(this.kept.asked as Recent<Answer>, name, async (signal) => {
       let last: Answer | null = null;
       this.far.delete(name);
       await this.heard(readLines<Answer | FlowProgress>(this.requests, `${this.path}/${name}&progress=1`, signal, (line) => {
@@ -253,10 +228,10 @@ export class SessionApi {
   farOf(name: string): FlowProgress | undefined { return this.far.get(name); }
 
   /** Ends the running request of a place in the page, and the server's work on it. */
-  end(lane: string): void { this.asked.end(lane); }
+  end(lane: string): void { this.kept.asked.end(lane); }
 
   floats(name: string): Question<Float32Array> {
-    return this.question(this.asked as Recent<Float32Array>, name, async (signal) =>
+    return this.question(this.kept.asked as Recent<Float32Array>, name, async (signal) =>
       new Float32Array(await (await this.get(name, signal)).arrayBuffer()));
   }
 
@@ -264,7 +239,7 @@ export class SessionApi {
   evidence(place: Place, score: string, form: string, against: Place | null): Question<Evidence> {
     const other = against ? `&against=${against.layer},${against.head}` : '';
     const name = `${this.at(place)}/evidence/${score}?form=${form}${other}`;
-    return this.question(this.proofs, name, (signal) => this.json(name, signal));
+    return this.question(this.kept.proofs, name, (signal) => this.json(name, signal));
   }
 
   /** Every head of a stack by how much it resembles an example. */
@@ -292,40 +267,34 @@ export class SessionApi {
 
   tile(place: TilePlace, as: 'u8' | 'f32'): Question<ArrayBuffer> {
     const name = this.weighed(`${this.at(place)}/tile/${place.z}/${place.y}/${place.x}?as=${as}`);
-    return this.question(this.tiles, name, async (signal) =>
-      (await this.get(name, signal)).arrayBuffer());
+    return this.question(this.kept.tiles, name, async (signal) => (await this.get(name, signal)).arrayBuffer());
   }
 
   /** Thumbnails of at most `cells` a side; the heads of a stack are numbered layer after layer. */
   atlas(stack: string, heads: number[], cells: number): Question<Atlas> {
     const name = `${stack}/atlas?heads=${heads.join(',')}&cells=${cells}`;
-    return this.question(this.atlases, name, async (signal) =>
+    return this.question(this.kept.atlases, name, async (signal) =>
       readAtlas(await (await this.get(name, signal)).arrayBuffer(), heads.length));
   }
 
   /** Requests scores until all have arrived; calls `changed` after each step. */
   follow(place: Place, changed: () => void, begin: (chosen: Chosen) => void): () => void {
     this.changed = changed;
-    const source = this.requests.events(`${this.path}/events?stack=${this.stackOf(place)}&layer=${place.layer}&tokens=0`);
-    source.addEventListener('next', () => {
-      this.hasWeights = true;
-      changed();
+    return listenTo(this.requests, `${this.path}/events?stack=${this.stackOf(place)}&layer=${place.layer}&tokens=0`, {
+      next: () => {
+        this.hasWeights = true;
+        changed();
+      },
+      heads: ({stack, layer, heads}) => {
+        const late = ({head}: HeadScores) => this.late.of({stack: stack as Stack, layer, head});
+        this.scores.set(`${stack} ${layer}`, heads.map((scores) => Object.assign(scores, late(scores))));
+        changed();
+      },
+      chosen: begin,
+      failed: (error) => {
+        this.error = error;
+        changed();
+      },
     });
-    source.addEventListener('heads', (event) => {
-      const scores = JSON.parse((event as MessageEvent<string>).data) as LayerScores;
-      scores.heads.forEach((head) => Object.assign(head, this.late.of({stack: scores.stack as Side['attention']['stack'] as never, layer: scores.layer, head: head.head})));
-      this.scores.set(`${scores.stack} ${scores.layer}`, scores.heads);
-      changed();
-    });
-    source.addEventListener('chosen', (event) =>
-      begin(JSON.parse((event as MessageEvent<string>).data) as Chosen));
-    source.addEventListener('done', () => source.close());
-    source.addEventListener('failed', (event) => {
-      const {error} = JSON.parse((event as MessageEvent<string>).data) as {error: {code: string; message: string}};
-      this.error = new ApiError(error.code, error.message);
-      source.close();
-      changed();
-    });
-    return () => source.close();
   }
 }

@@ -1,6 +1,6 @@
 // Requests to the server, and its errors.
 import type {ApiError as ErrorAnswer, Session} from '../answers';
-import type {Place} from '../selection';
+import type {Place} from '../selection/selection';
 import type {Requests} from './requests';
 import type {Input} from './transport';
 

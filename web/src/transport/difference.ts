@@ -1,10 +1,10 @@
 // Two sessions, or two heads of one, as a session that answers with A's excess over B.
-import type {EdgeRow, Line} from '../arcs';
-import {signedArcs, withNulls} from '../arcs';
+import type {EdgeRow, Line} from '../attention/arcs';
+import {signedArcs, withNulls} from '../attention/arcs';
 import type {Question} from '../data/slot';
-import type {LooksReader} from '../looks';
+import type {LooksReader} from '../attention/looks';
 import {differenceCode, weightOf} from '../panels/matrix_scale';
-import type {Place} from '../selection';
+import type {Place} from '../selection/selection';
 import type {Alignment} from './aligned';
 import type {Atlas} from './atlas';
 import {cutOf} from './atlas';

@@ -1,6 +1,6 @@
 // The page's initial texts, from the tab and the command line.
 import type {Model, Models} from '../answers';
-import type {Selection} from '../selection';
+import type {Selection} from '../selection/selection';
 import type {Input, Kept} from './transport';
 
 /** The texts of a session. */

@@ -1,7 +1,7 @@
 // Scores that need passes of the model: requested head by head while they are shown, the current head first.
 import type {LateScores} from '../answers';
-import type {Place} from '../selection';
-import {nameOf} from '../selection';
+import type {Place} from '../selection/selection';
+import {nameOf} from '../selection/selection';
 
 /** The source of a score, if it needs more than the text's weights. */
 export type LateFrom = 'probe' | 'run';

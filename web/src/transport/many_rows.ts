@@ -1,5 +1,5 @@
 // Rows of a head as numbers, as many at once as the server allows.
-import type {Looks, LooksReader} from '../looks';
+import type {Looks, LooksReader} from '../attention/looks';
 
 const kMostWeights = 1 << 21;  // per answer with rows
 const kMostKeptRows = 64;      // that a drawing also shows

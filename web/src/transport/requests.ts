@@ -1,5 +1,5 @@
 // The requests of one page, counted: waits for quiet end when none is running.
-import type {Quantity} from '../selection';
+import type {Quantity} from '../selection/selection';
 import type {Events, Transport} from './transport';
 
 export class Requests {

@@ -1,8 +1,8 @@
 // Exact rows, many at a time, so that the pointer's next row is usually there.
-import {arcs, withNulls} from '../arcs';
-import type {EdgeRow, Line} from '../arcs';
-import {nameOf} from '../selection';
-import type {Place} from '../selection';
+import {arcs, withNulls} from '../attention/arcs';
+import type {EdgeRow, Line} from '../attention/arcs';
+import {nameOf} from '../selection/selection';
+import type {Place} from '../selection/selection';
 import type {Recent} from './recent';
 
 const kMostRows = 64;           // as many as the server computes at once

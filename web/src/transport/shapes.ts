@@ -1,7 +1,7 @@
 // Converts answers to the page's form.
 import type {Head, LayerHeads, Model, Models} from '../answers';
-import type {Edge, Line} from '../arcs';
-import type {Place} from '../selection';
+import type {Edge, Line} from '../attention/arcs';
+import type {Place} from '../selection/selection';
 
 /** The server's description of itself; `model` is the served one. */
 export type About = Omit<Models, 'models'> & {model: Model};

@@ -1,5 +1,5 @@
 // Replaces a word of the text: where it occurs, and the text if the new word is more than one token.
-import {phrase} from '../tokens';
+import {phrase} from '../text/tokens';
 import type {SessionInfo} from './api';
 
 type Text = Pick<SessionInfo, 'text' | 'tokens' | 'units' | 'pair' | 'key_tokens'>;

@@ -1,17 +1,17 @@
 // Anatomy: one head step by step with its real numbers, and the results of other settings.
 import type {Anatomy} from '../answers';
 import {latest, Slot} from '../data/slot';
-import {choice, html} from '../dom';
-import {scored, shortWeight, weight} from '../format';
-import {hasOnlyWeights, isSaved} from '../held';
-import type {Page} from '../panel';
-import {headName, primary} from '../panel';
+import {choice, html} from '../drawing/dom';
+import {scored, shortWeight, weight} from '../drawing/format';
+import {hasOnlyWeights, isSaved} from '../heads/held';
+import type {Page} from '../panels/panel';
+import {headName, primary} from '../panels/panel';
 import {cells, dots, lastRow, picture} from '../panels/anatomy_parts';
 import type {Settings, Steps} from '../panels/anatomy_steps';
 import {kModelsOwn, kNormalisers, kSimilarities, steps} from '../panels/anatomy_steps';
 import type {WhyCell} from '../panels/why_cell';
 import {ChosenCell} from '../panels/why_cell';
-import {plain} from '../tokens';
+import {plain} from '../text/tokens';
 import type {Drawn, View} from './view';
 
 const kRows = 16;

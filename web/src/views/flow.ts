@@ -2,16 +2,17 @@
 import type {Flow, FlowTest} from '../answers';
 import {latest, valueOf} from '../data/slot';
 import {sessionPath} from '../data/lines';
-import {button, choice, html, say} from '../dom';
-import {weight} from '../format';
-import type {Page} from '../panel';
+import {button, choice, html, say} from '../drawing/dom';
+import {weight} from '../drawing/format';
+import type {Page} from '../panels/panel';
 import {drawFlow} from '../panels/flow_graph';
 import type {FlowPage} from '../panels/flow_page';
 import {effectsName, flowName, flowPosition, frameOf, keyNode, nodeIndex, nodeName} from '../panels/flow_page';
 import {testTable, trust} from '../panels/flow_trust';
 import {FlowWait} from '../panels/flow_wait';
-import {sideSwitch, stacksOf} from '../sides';
+import {sideSwitch, stacksOf} from '../attention/sides';
 import type {View} from './view';
+import {wordText} from '../panels/word';
 
 const kFormats = ['graphml', 'dot', 'json'] as const;
 
@@ -44,7 +45,7 @@ function saidOf({side, store}: Page, flow: Flow | null, test: FlowTest | null): 
   const heads = `the mean of ${side.heads} heads`;
   const cross = side.isSquare ? 'half of what each layer passes on stays, half moves by' : 'half of each block stays: a quarter moves by self-attention, half by cross-attention, by';
   if (store.now.by === 'rollout') return `Rollout, an approximation: ${cross} ${heads}; values, MLPs and signs are left out`;
-  const of = test?.word ? `the log-probability of \u201c${test.word.text.trim()}\u201d` : 'the token\u2019s last state';
+  const of = test?.word ? `the log-probability of \u201c${wordText(test.word.text)}\u201d` : 'the token\u2019s last state';
   return `By effect, an approximation: what moves is spread by how much ${of} changes when the edge is removed from all heads of its layer${flow?.tried ? ` (the ${flow.tried} largest of the rollout)` : ''}; what no edge was tried for stays`;
 }
 
@@ -96,8 +97,9 @@ export const flow: View = {
       drawn = state;
       const position = flowPosition(page);
       const of = `${position} ${store.now.by}`;
-      title.replaceChildren('into ', html('b', {class: 'accent'}, nodeName(page, position)), ` ${position}`, ...test?.word ? [`; next word after ${nodeName(page, position)}: `] : [],
-        ...test?.word ? [html('b', {}, test.word.text.trim()), ` ${weight(test.word.probability)}`] : []);
+      const lead = api.model.fills_masks ? 'in its place' : `next word after ${nodeName(page, position)}`;
+      title.replaceChildren('into ', html('b', {class: 'accent'}, nodeName(page, position)), ` ${position}`,
+        ...test?.word ? [`; ${lead}: `, html('b', {}, wordText(test.word.text)), ` ${weight(test.word.probability)}`] : []);
       about.textContent = asked?.state === 'error' ? asked.error.message : saidOf(page, now, test);
       about.title = about.textContent;
       const why = found?.state === 'error' ? found.error.message : canTest ? '' : 'There is no model to run again with hidden tokens.';

@@ -1,6 +1,6 @@
 // Grid: every layer and head as a thumbnail, sorted and filtered by scores.
 import {GridPanel} from '../panels/grid';
-import {sideSwitch} from '../sides';
+import {sideSwitch} from '../attention/sides';
 import type {View} from './view';
 
 export const grid: View = {

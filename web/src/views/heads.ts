@@ -1,17 +1,17 @@
 // Heads: a scatter and a table of scores, with the evidence for the ranking; search by example, comparison.
-import {choice, html} from '../dom';
-import {count} from '../format';
+import {choice, html} from '../drawing/dom';
+import {count} from '../drawing/format';
 import {HeadsCompare} from '../panels/heads_compare';
 import {HeadsEvidence} from '../panels/heads_evidence';
 import {PatternField} from '../panels/heads_pattern';
 import {HeadsScatter} from '../panels/heads_scatter';
 import {columnsOf, openHeads, sortName, valueOf, valueText} from '../panels/heads_scores';
 import {HeadsTable, nextName} from '../panels/heads_table';
-import {primary} from '../panel';
-import {fullName} from '../score_names';
-import {headText} from '../selection';
-import {sideSwitch} from '../sides';
-import {headsOf} from '../late';
+import {primary} from '../panels/panel';
+import {fullName} from '../heads/score_names';
+import {headText} from '../selection/selection';
+import {sideSwitch} from '../attention/sides';
+import {headsOf} from '../heads/late';
 import type {View} from './view';
 
 export const heads: View = {

@@ -1,5 +1,5 @@
 // The list of views. To add one: its file, its line here, its name in selection.ts.
-import type {ViewName} from '../selection';
+import type {ViewName} from '../selection/selection';
 import {anatomy} from './anatomy';
 import {flow} from './flow';
 import {grid} from './grid';

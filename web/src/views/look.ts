@@ -1,6 +1,6 @@
 // Look: attention between tokens, the matrix of a head, the next word.
-import {html} from '../dom';
-import {hasPatches} from '../images';
+import {html} from '../drawing/dom';
+import {hasPatches} from '../text/images';
 import {betweenPanel} from '../panels/between';
 import {betweenSide} from '../panels/between_side';
 import {betweenTest} from '../panels/between_test';
@@ -10,8 +10,8 @@ import {nextPanel} from '../panels/next';
 import {allHeads, everyLayer} from '../panels/under';
 import {rearrange} from '../panels/together';
 import {whyShort} from '../panels/why_short';
-import type {MakePanel, Page, Panel} from '../panel';
-import {isBetween, sideSwitch} from '../sides';
+import type {MakePanel, Page, Panel} from '../panels/panel';
+import {isBetween, sideSwitch} from '../attention/sides';
 import type {View} from './view';
 
 const nothing: MakePanel = () => ({update: () => undefined, destroy: () => undefined});

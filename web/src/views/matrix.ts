@@ -1,8 +1,8 @@
 // Matrix: one head at full size, from the whole to single cells with their numbers.
-import {button, html, say} from '../dom';
-import type {Page} from '../panel';
+import {button, html, say} from '../drawing/dom';
+import type {Page} from '../panels/panel';
 import {matrixPanel} from '../panels/matrix';
-import {sideSwitch} from '../sides';
+import {sideSwitch} from '../attention/sides';
 import type {View} from './view';
 
 /** `queries 180 to 200, keys 160 to 180`, and the size of a cell of the picture. */

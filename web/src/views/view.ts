@@ -1,6 +1,6 @@
 // A view: one way to show the chosen heads.
-import type {Page, Panel} from '../panel';
-import type {ViewName} from '../selection';
+import type {Page, Panel} from '../panels/panel';
+import type {ViewName} from '../selection/selection';
 import type {ModelInfo} from '../transport/api';
 
 /** A key's name and effect. */

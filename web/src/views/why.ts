@@ -1,13 +1,13 @@
 // Why: one weight as a sum, by dimension, by writer, against its row, by position; its effect, and tests of it.
 import type {Dimensions, Effect, Geometry, Origins, Trial, Why} from '../answers';
 import {latest, Slot} from '../data/slot';
-import {button, html} from '../dom';
-import {count, largeWeight} from '../format';
-import {hasOnlyWeights, isSaved} from '../held';
-import type {Page} from '../panel';
-import {primary} from '../panel';
-import {headText} from '../selection';
-import {gapBefore, phrase, plain} from '../tokens';
+import {button, html} from '../drawing/dom';
+import {count, largeWeight} from '../drawing/format';
+import {hasOnlyWeights, isSaved} from '../heads/held';
+import type {Page} from '../panels/panel';
+import {primary} from '../panels/panel';
+import {headText} from '../selection/selection';
+import {gapBefore, phrase, plain} from '../text/tokens';
 import type {Token} from '../transport/api';
 import type {WhyCell} from '../panels/why_cell';
 import {ChosenCell} from '../panels/why_cell';

@@ -1,5 +1,5 @@
 // Words: how much each token surprised the model, which other words were possible, and each layer's prediction.
-import {html} from '../dom';
+import {html} from '../drawing/dom';
 import {BeamsPanel} from '../panels/beams';
 import {Branches} from '../panels/branches';
 import {LensPanel} from '../panels/lens';
@@ -7,7 +7,7 @@ import type {WordsPage} from '../panels/words_page';
 import {choose, chosenOf, wordsStack} from '../panels/words_page';
 import {WordsNext} from '../panels/words_next';
 import {WordsStrip} from '../panels/words_strip';
-import {toStack} from '../sides';
+import {toStack} from '../attention/sides';
 import type {View} from './view';
 
 const kTemperatures = [1, 0.7, 0.5];

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {eventually, hash, quiet, ready, run, scratch, settled, soon, startServer, token, touching, withPages} from './harness.mjs';
+import {eventually, hash, quiet, ready, row, run, scratch, settled, soon, startServer, token, touching, withPages} from './harness.mjs';
 import {writeModel} from './model.mjs';
 
 const {state, blank, open} = withPages();
@@ -166,4 +166,14 @@ test('the page comes plain to a client that takes no gzip', async () => {
     assert.equal(headers['content-encoding'], undefined);
     assert.equal(body, await (await fetch(origin + path)).text());
   }
+});
+
+test('Why and Anatomy take the key that a row gives most to', async () => {
+  const page = await open('#look/L1.H3/i=60');
+  const {weights} = await row(page, 1, 3, 60);
+  const most = Math.max(...weights);
+  await page.evaluate(() => { location.hash = '#why/L1.H3/i=60'; });
+  await soon.match(() => page.locator('.why-title').textContent(), new RegExp(`${weights.indexOf(most)}\\s*head L1\\.H3`));
+  await page.evaluate(() => { location.hash = '#anatomy/L1.H3/i=60'; });
+  await soon.match(() => page.locator('.anatomy-line').textContent(), new RegExp(`= \\${most.toFixed(3).slice(1)}(?!\\d)`));
 });

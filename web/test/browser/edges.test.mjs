@@ -1,9 +1,9 @@
 // The chips and the edges: heads chosen and added, keys with their weights, arcs, folds, small multiples.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {eventually, frames, hash, quiet, row, soon, token, withPages} from './harness.mjs';
+import {eventually, frames, hash, quiet, row, soon, startServer, token, withPages} from './harness.mjs';
 
-const {open} = withPages();
+const {blank, open} = withPages();
 const written = (weight) => weight < 0.9995 ? weight.toFixed(3).slice(1) : '1.00';
 
 test('a chip shows one head, Shift adds, a double click shows it alone', async () => {
@@ -53,6 +53,7 @@ test('of two heads each has a drawing of its own, in its colour, with its weight
     await soon.equal(() => own.locator(`.arc.head-${colour}`).count(), edges.filter((edge) => edge.weight >= 0.01).length);
   }
   await soon.ok(async () => !await page.locator('.queries').isVisible());
+  await soon.equal(() => page.locator('.matrix-part .heading .quiet').first().textContent(), 'L1.H3, row attends to column');
 });
 
 test('several heads may be one drawing: a colour each, numbers only of the edge that is pointed at', async () => {
@@ -86,9 +87,9 @@ test('several heads may be one drawing: a colour each, numbers only of the edge 
 test('more heads than colours are not offered as one drawing', async () => {
   const page = await open('#look/L1.H0+H1+H2+H3+H4/i=60/arcs=together');
   await soon.equal(() => page.locator('.small').count(), 5);
-  assert.equal(await page.locator('.edges .option', {hasText: 'together'}).isVisible(), false);
+  await soon.equal(() => page.locator('.edges .option', {hasText: 'together'}).isVisible(), false);
   await page.keyboard.press('a');
-  assert.equal(await page.locator('.small').count(), 5);
+  await soon.equal(() => page.locator('.small').count(), 5);
 });
 
 test('the number of an edge is off its line', async () => {
@@ -344,4 +345,24 @@ test('edges of other rows end at several folds, near where they go', async () =>
   await page.locator('.fold').nth(2).click();
   await soon.ok(async () => await page.locator('.key').count() >= sizes[2]);
   await soon.ok(async () => await page.locator('.keys > *').count() > count);
+});
+
+test('with nothing pinned a sink has one thin line for each row, with the share that it takes', async () => {
+  const server = await startServer(0, {folder: 'tales'});
+  try {
+    const page = await blank();
+    await page.goto(`${server.address}#look/L1.H5`);
+    await page.locator('.arc-number').first().waitFor();
+    await quiet(page);
+    const queries = await page.locator('.query').evaluateAll((all) => all.map(({dataset}) => Number(dataset.index)));
+    const shares = await Promise.all(queries.map(async (query) => (await row(page, 1, 5, query)).weights[0]));
+    const said = await page.locator('.arc-number').allTextContents();
+    assert.ok(said.length > queries.length / 2, `${said.length} of ${queries.length} rows`);
+    const short = (share) => share >= 0.995 ? '1.0' : share.toFixed(2).slice(1);
+    assert.deepEqual(said.filter((text) => !shares.some((share) => short(share) === text)), []);
+    const widths = await page.locator('.arc[stroke-width="1.25"]').count();
+    assert.ok(widths >= said.length, `${widths} thin lines`);
+  } finally {
+    await server.stop();
+  }
 });

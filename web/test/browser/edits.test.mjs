@@ -140,6 +140,7 @@ test('a word is swapped for one of more tokens: the texts are aligned by words, 
   await soon.match(() => page.locator('.compare-about').textContent(), /B: the text .*\. \u201cball\u201d is 1 and \u201ckitchen\u201d \d tokens: they are compared as words/);
   await soon.match(() => page.locator('.compare-changes').textContent(), /changed most, share of a row: heads(L\d\.H\d \.\d+){6}layers(L\d \.\d+)+/);
   await page.locator('.next-row.both').first().waitFor();
+  await soon.ok(() => page.locator('.foot').evaluate((foot) => foot.clientHeight < 40), 'the address of a text leaves the foot one line');
   const last = await page.locator('.query').last().getAttribute('data-index');
   await page.evaluate(([query, key]) => { location.hash = location.hash.replace(/\/i=\d+/, `/i=${query}/j=${key}`); }, [Number(last), ball]);
   await soon.match(() => page.locator('.read-out .rank').textContent(), /^A \S+, B \S+$/);

@@ -50,6 +50,7 @@ for (const [width, height] of kSizes) {
       await quiet(page);
       await soon.deepEqual(() => misfits(page), []);
       await soon.equal(() => page.locator('.side').evaluate((part) => part.scrollHeight <= part.clientHeight), true);
+      await soon.deepEqual(() => page.locator('.read-out b').evaluateAll((all) => all.filter((name) => name.scrollWidth > name.clientWidth).map((name) => name.textContent)), []);
     });
   }
   for (const view of ['grid', 'why', 'words']) {

@@ -237,3 +237,11 @@ test('the first look at a grid asks for all thumbnails in few answers', async ()
   assert.ok(asked.length >= 1 && asked.length <= 4, `${asked.length} requests`);
   assert.deepEqual(state.requests.filter((url) => url.includes('/tile/')), []);
 });
+
+test('the chosen head is in sight where the grid is longer than its window', async () => {
+  const page = await open('#grid/L2.H7', {viewport: {width: 1280, height: 400}});
+  await soon.ok(() => page.locator('.grid-head.pinned').evaluate((head) => {
+    const [box, room] = [head, head.closest('.grid-scroller')].map((each) => each.getBoundingClientRect());
+    return room.top > 0 && box.top >= room.top - 1 && box.bottom <= room.bottom + 1;
+  }));
+});

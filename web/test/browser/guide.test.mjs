@@ -128,6 +128,7 @@ for (const [width, height, colorScheme] of [[1440, 900, 'light'], [1280, 800, 'd
       await at(page, step);
       await frames(page);
       await soon.equal(() => page.evaluate(() => document.documentElement.scrollWidth), width);
+      if (step === 1 && width > 390) await soon.ok(() => page.locator('.side').evaluate((side) => side.scrollHeight <= side.clientHeight), 'nothing of the side is cut');
       await soon.deepEqual(() => touching(page, '.header > *, .guide > :not(.guide-steps), .guide-steps button, .guide ~ section:not([hidden])'), []);
       await soon.ok(() => page.evaluate(() => [...document.querySelectorAll('.read-out, .columns > section')].every((each) => !each.checkVisibility() || each.getBoundingClientRect().bottom <= document.querySelector('.foot').getBoundingClientRect().top + 1)));
       if (step < 5) await press(page, 'next');

@@ -217,3 +217,17 @@ for (const width of [1440, 1280, 1000, 390]) {
     assert.deepEqual(wrong, []);
   });
 }
+
+test('the line that counts the heads run without agrees with the cells of the table', async () => {
+  const page = await blank();
+  await page.goto(`${state.server.address}#heads/L1.H3`);
+  await page.locator('.heads-row').first().waitFor();
+  for (let done = -1; done < 24;) {
+    const [said, cells] = await page.evaluate(() => {
+      const rows = [...document.querySelectorAll('.heads-row')].map((row) => row.innerText.trim().split('\n')).filter(([name]) => /^L\d/.test(name));
+      return [document.querySelector('.heads-late').textContent, rows.filter((row) => row.at(-1) !== '\u2013').length];
+    });
+    done = Number(/run without it: (\d+) of 24 heads/.exec(said)?.[1] ?? (cells === 24 ? 24 : 0));
+    assert.equal(cells, done, said);
+  }
+});

@@ -34,4 +34,7 @@ test('a long text is shaded by surprise, and its 20 most surprising words are li
     const [box, room] = [pinned.getBoundingClientRect(), pinned.closest('.scroller').getBoundingClientRect()];
     return box.top >= room.top - 1 && box.bottom <= room.bottom + 1;
   }));
+  const lines = await page.locator('.words-text .scroller').evaluate((scroller) =>
+    scroller.clientHeight / Number.parseFloat(getComputedStyle(scroller.querySelector('.tokens')).lineHeight));
+  assert.equal(lines, 10, 'the window ends with a line');
 });

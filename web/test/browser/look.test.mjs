@@ -116,6 +116,8 @@ test('brackets step the layer, comma and full stop the head', async () => {
   await page.keyboard.press(',');
   await page.keyboard.press(',');
   await soon.equal(() => hash(page), '#look/L0.H2/i=60');
+  await page.keyboard.press('[');
+  await soon.equal(() => hash(page), '#look/L2.H2/i=60');
 });
 
 test('next words are those after the pinned token', async () => {

@@ -38,3 +38,9 @@ test('beside a word the words that may stand in its place are listed', async () 
   const expected = await answer(page, 'next?position=2&top=5&mask=1');
   await soon.deepEqual(() => words(page), expected);
 });
+
+test('Flow names the word that may stand in the place of a token', async () => {
+  const page = await blank();
+  await page.goto(`${state.server.address}#flow/L0.H0/i=1`);
+  await soon.match(() => page.locator('.flow-title').textContent(), /^into time 1; in its place: \S+ /);
+});

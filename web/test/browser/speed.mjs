@@ -3,7 +3,7 @@
 // The CPU time of the page's main thread and of the server stands beside the wall clock: it holds on a busy machine.
 import {readFileSync, readdirSync} from 'node:fs';
 import {join} from 'node:path';
-import {kText, scratch, startBrowser, startServer} from './harness.mjs';
+import {kText, scratch, serveDist, startBrowser, startServer} from './harness.mjs';
 import {report, watch} from './measuring.mjs';
 import {writeModel} from './model.mjs';
 
@@ -28,6 +28,7 @@ const text = `${kText}\n`;
 const server = await startServer(0, {folder, text});
 const page = await (await browser.newContext({viewport: {width: 1440, height: 900}})).newPage();
 await page.addInitScript(watch);
+await serveDist(page);
 await page.goto(server.address);
 await page.waitForSelector('.next-row', {timeout: 120_000});
 const long = await page.evaluate(async ([text, tokens]) => {

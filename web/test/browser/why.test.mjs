@@ -1,7 +1,7 @@
 // Why and Anatomy in a browser: the weight in parts, tests of its edge, a session without it, and a head step by step.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {soon, withPages} from './harness.mjs';
+import {soon, startServer, withPages} from './harness.mjs';
 
 const {state, blank} = withPages();
 
@@ -67,4 +67,16 @@ test('a switch recomputes what stands behind it, and a dot picks a cell', async 
   await soon.notEqual(() => text(page, '.anatomy-line'), before);
   await page.keyboard.press('ArrowUp');
   await page.waitForFunction(() => location.hash.includes('i=8'));
+});
+
+test('in a layer that reads tokens alone a sentence stands in place of a table of one cell', async () => {
+  const server = await startServer(0, {folder: 'tales'});
+  try {
+    const page = await blank();
+    await page.goto(`${server.address}#why/L0.H1/i=40/j=30`);
+    await soon.match(() => page.locator('.why-grid-of-parts').textContent(), /Nothing stands before this layer but the tokens/);
+    await soon.equal(() => page.locator('.why-origins').count(), 0);
+  } finally {
+    await server.stop();
+  }
 });

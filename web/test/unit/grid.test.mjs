@@ -6,7 +6,7 @@ import {test} from 'node:test';
 import {load, source} from './load.mjs';
 
 const vectors = JSON.parse(readFileSync(join(source, '../../tests/vectors/filters.json'), 'utf8'));
-const {readFilter, holdsFor, unknownScore} = await load('head_filter');
+const {readFilter, holdsFor, unknownScore} = await load('heads/head_filter');
 const {layoutOf, lineTop, linesWithin} = await load('panels/grid_layout');
 const {cutOf, thumbnailOf, readAtlas, writeAtlas} = await load('transport/atlas');
 

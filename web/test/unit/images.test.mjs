@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {load} from './load.mjs';
 
-const {cellName, extentsOf, hasPatches, noteImages, patchOf} = await load('images');
+const {cellName, extentsOf, hasPatches, noteImages, patchOf} = await load('text/images');
 const tokens = (count) => Array.from({length: count}, (_, index) => ({index, id: 0, text: `#${index}`, begin: 0, end: 0}));
 
 test('cells are named by their image, row and column, frames of sound by their column', () => {

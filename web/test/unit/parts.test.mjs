@@ -6,13 +6,13 @@ import {test} from 'node:test';
 import {load, source} from './load.mjs';
 
 
-const format = await load('format');
-const tokens = await load('tokens');
+const format = await load('drawing/format');
+const tokens = await load('text/tokens');
 const scale = await load('panels/matrix_scale');
 const column = await load('panels/key_column');
 const choice = await load('panels/edge_choice');
-const graphemes = await load('graphemes');
-const colour = await load('colour');
+const graphemes = await load('text/graphemes');
+const colour = await load('drawing/colour');
 const lines = await load('shell/text_lines');
 const recent = await load('transport/recent');
 const {Requests} = await load('transport/requests');
@@ -25,13 +25,13 @@ for (const [value, text] of [[0.172, '.172'], [1, '1.00'], [0, '0'], [0.0004, '<
 }
 
 test('what is written from right to left keeps its place among numbers', async () => {
-  const {isolated} = await load('tokens');
+  const {isolated} = await load('text/tokens');
   assert.equal(isolated('\u0645'), '\u2068\u0645\u2069');
   assert.equal(isolated('mom'), 'mom');
 });
 
 test('special tokens stand apart in a phrase', async () => {
-  const {gapBefore, phrase} = await load('tokens');
+  const {gapBefore, phrase} = await load('text/tokens');
   const token = (text, special) => ({index: 0, text, ...special && {special}});
   assert.equal(phrase([token('arrow'), token('[SEP]', true), token('fruit'), token(' flies')], 0, 4), 'arrow [SEP] fruit flies');
   const pair = [token('[CLS]', true), token('an'), token(' arrow'), token('[SEP]', true), token('fruit')];
@@ -40,7 +40,7 @@ test('special tokens stand apart in a phrase', async () => {
 });
 
 test('a logarithmic axis ends where it is told to', async () => {
-  const {logAxis, roundStep} = await load('axis');
+  const {logAxis, roundStep} = await load('drawing/axis');
   const x = logAxis([0.001, 1], [10, 40]);
   assert.deepEqual([0.001, 0.01, 0.1, 1, 5, 0].map((value) => Math.round(x(value))), [10, 20, 30, 40, 40, 10]);
   assert.deepEqual([0.03, 1, 1.1, 4, 6, 40].map(roundStep), [0.05, 1, 2, 5, 10, 50]);
@@ -229,7 +229,7 @@ test('a part of a fold opens in its place', () => {
 test('a long fold stands in parts where there are rows for them', () => {
   const entries = [fold(0, 64), key(64), fold(65, 69), key(69)];
   assert.deepEqual(column.divided(entries, 6), [fold(0, 16), fold(16, 32), fold(32, 64), key(64), fold(65, 69), key(69)]);
-  assert.deepEqual(column.divided([fold(0, 7), key(7)], 9), [fold(0, 7), key(7)]);
+  assert.deepEqual(column.divided([fold(0, 7), key(7)], 9), [fold(0, 2), fold(2, 4), fold(4, 7), key(7)]);
 });
 test('with nothing pinned the key that takes most of most rows is a sink', async () => {
   const {largestOfRows} = await load('panels/edge_choice');

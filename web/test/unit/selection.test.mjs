@@ -6,10 +6,10 @@ import {test} from 'node:test';
 import {load, source} from './load.mjs';
 
 const vectors = JSON.parse(readFileSync(join(source, '../../tests/vectors/addresses.json'), 'utf8'));
-const address = await load('address');
-const fitting = await load('fit');
-const {SelectionStore} = await load('store');
-const {kNothing} = await load('selection');
+const address = await load('selection/address');
+const fitting = await load('selection/fit');
+const {SelectionStore} = await load('selection/store');
+const {kNothing} = await load('selection/selection');
 const {Slot, valueOf, latest} = await load('data/slot');
 
 /** A selection as the vectors have it: what is as usual is left out. */
@@ -247,4 +247,20 @@ test('with no question nothing is shown, and what was on its way is not either',
   asked.resolve(1);
   await turn();
   assert.equal(told, 0);
+});
+
+test('a head that is chosen while a text loads is chosen for this text alone', () => {
+  const places = [{layer: 2, head: 1}];
+  const store = new SelectionStore();
+  store.set({places});
+  assert.equal(store.isHeadEarly, true);
+  store.hasChoice = true;
+  store.set({places});
+  assert.equal(store.isHeadEarly, false);
+});
+
+test('an address that another program has percent-encoded is read', async () => {
+  const {readVersus} = await load('selection/versus');
+  assert.deepEqual(readVersus('text%3AA%20dog.'), readVersus('text:A%20dog.'));
+  assert.equal(readVersus('text%3AA%20dog.').text, 'A dog.');
 });

@@ -3,18 +3,18 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {load} from './load.mjs';
 
-const side = await load('side');
-const sides = await load('sides');
-const {between} = await load('between');
+const side = await load('attention/side');
+const sides = await load('attention/sides');
+const {between} = await load('attention/between');
 const {SnapshotTransport} = await load('snapshot/answers');
 const {SessionApi} = await load('transport/api');
 const {taken, toBegin} = await load('transport/inputs');
 const {Requests} = await load('transport/requests');
-const {shapeOf} = await load('format');
-const {LooksReader} = await load('looks');
+const {shapeOf} = await load('drawing/format');
+const {LooksReader} = await load('attention/looks');
 const {passOf} = await load('shell/progress');
 const {freerEnd} = await load('panels/matrix_margins');
-const {holds, headAfter, firstHeld, missing} = await load('held');
+const {holds, headAfter, firstHeld, missing} = await load('heads/held');
 
 const token = (text, index) => ({index, id: index, text, begin: 0, end: 1});
 const attention = (stack, rows, columns, more = {}) => ({

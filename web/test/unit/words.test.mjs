@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {load} from './load.mjs';
 
-const {drawn, ranked, softmax} = await load('sampling');
+const {drawn, ranked, softmax} = await load('text/sampling');
 const logits = Float32Array.from([1, 3, 2, 3, 0]);
 const order = ranked(logits);
 const close = (a, b) => assert.ok(Math.abs(a - b) < 1e-12, `${a} is not ${b}`);
@@ -56,4 +56,13 @@ test('a saved page answers a flow whatever is named, and a branch as its lines',
   assert.equal(held('self/flow', 'position=4'), null);
   assert.equal(held('self/branch', 'position=3&token=7&most=27'), '{"id":7}\n');
   assert.deepEqual([...new Float32Array(held('self/logits', 'position=3'))], [1, 2]);
+});
+test('a word without a space is marked although no word of the list has one: the text shows that words have', async () => {
+  const {areSpaced} = await load('panels/word');
+  assert.equal(areSpaced([{text: 'at'}, {text: 'ry'}], [{text: 'She'}, {text: ' was'}]), true);
+  assert.equal(areSpaced([{text: '\u3059'}], [{text: '\u79c1'}]), false);
+});
+test('within a line a byte of a character is a dot', async () => {
+  const {wordText} = await load('panels/word');
+  assert.deepEqual([' tree', '<0x97>', '\n'].map(wordText), ['tree', '\u00b7', '\u23ce']);
 });

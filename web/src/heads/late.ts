@@ -1,8 +1,8 @@
 // Which of the scores that need passes of the model a page shows.
-import type {Score} from './answers';
-import type {Page} from './panel';
-import type {Place, Stack} from './selection';
-import type {LateFrom} from './transport/late';
+import type {Score} from '../answers';
+import type {Page} from '../panels/panel';
+import type {Place, Stack} from '../selection/selection';
+import type {LateFrom} from '../transport/late';
 
 /** The kinds of late scores among those that are named. */
 function lateOf(scores: readonly Score[], names: readonly string[]): LateFrom[] {

@@ -1,14 +1,14 @@
 // The interface of views and panels, and what they are given.
-import {isSamePlace} from './address';
-import type {Place, Selection, Unit} from './selection';
-import {headText, kColours} from './selection';
-import type {Stage} from './stage';
-import type {SelectionStore} from './store';
-import type {Side, Span} from './side';
-import type {HasTokens, Units} from './tokens';
-import {gapBefore, phrase, unitsFrom} from './tokens';
-import type {Compared} from './comparison';
-import type {Input, SessionApi} from './transport/api';
+import {isSamePlace} from '../selection/address';
+import type {Place, Selection, Unit} from '../selection/selection';
+import {headText, kColours} from '../selection/selection';
+import type {Stage} from '../shell/stage';
+import type {SelectionStore} from '../selection/store';
+import type {Side, Span} from '../attention/side';
+import type {HasTokens, Units} from '../text/tokens';
+import {gapBefore, phrase, unitsFrom} from '../text/tokens';
+import type {Compared} from '../selection/comparison';
+import type {Input, SessionApi} from '../transport/api';
 
 export type {Span};
 

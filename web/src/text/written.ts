@@ -1,7 +1,7 @@
 // The labels of a cross-attention's rows: a token, and the token generated there.
-import type {Page} from './panel';
+import type {Page} from '../panels/panel';
 import {plain} from './tokens';
-import type {Next} from './transport/api';
+import type {Next} from '../transport/api';
 
 /** The words after a query if known; otherwise requests them. */
 function nextOf({api}: Page, query: number, arrived: () => void): Next | undefined {

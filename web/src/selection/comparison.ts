@@ -2,15 +2,15 @@
 import type {Place} from './selection';
 import {headText} from './selection';
 import type {SelectionStore} from './store';
-import type {SessionApi} from './transport/api';
-import type {Alignment} from './transport/aligned';
-import {align, alignedTo} from './transport/aligned';
-import {ApiError, json, kApi, open} from './transport/ask';
-import {derive} from './transport/derive';
-import type {Sides} from './transport/difference';
-import {differenceOf, mapped} from './transport/difference';
-import {taken} from './transport/inputs';
-import {about as askModel} from './transport/models';
+import type {SessionApi} from '../transport/api';
+import type {Alignment} from '../transport/aligned';
+import {align, alignedTo} from '../transport/aligned';
+import {ApiError, json, kApi, open} from '../transport/ask';
+import {derive} from '../transport/derive';
+import type {Sides} from '../transport/difference';
+import {differenceOf, mapped} from '../transport/difference';
+import {taken} from '../transport/inputs';
+import {about as askModel} from '../transport/models';
 import type {Versus} from './versus';
 import {editsText, readVersus} from './versus';
 

@@ -1,5 +1,5 @@
 // How tokens are displayed: visible spaces, line ends, bytes; and the words and sentences they form.
-import type {Token} from './answers';
+import type {Token} from '../answers';
 import {patchOf} from './images';
 
 export interface HasTokens { tokens: Token[] }

@@ -1,6 +1,6 @@
 // The shown attention. Its rows and columns are tokens of the session, which may differ.
-import type {Attention, Model, Session, Token, TokenUnits} from './answers';
-import type {Pair} from './selection';
+import type {Attention, Model, Session, Token, TokenUnits} from '../answers';
+import type {Pair} from '../selection/selection';
 
 export interface Side {
   stack: string;

@@ -1,12 +1,12 @@
 // The units of rows: a token, or all tokens of its character, word or sentence. Rows are numbered like tokens.
 import type {Edge, EdgeRow, Line} from './arcs';
 import {signedArcs} from './arcs';
-import type {Page, Span} from './panel';
-import {chosenUnits, spanName} from './panel';
-import type {Unit} from './selection';
-import {phrase, plain} from './tokens';
-import type {Units} from './tokens';
-import type {Token} from './transport/api';
+import type {Page, Span} from '../panels/panel';
+import {chosenUnits, spanName} from '../panels/panel';
+import type {Unit} from '../selection/selection';
+import {phrase, plain} from '../text/tokens';
+import type {Units} from '../text/tokens';
+import type {Token} from '../transport/api';
 
 const kTopP = 0.9;
 const kMost = 8;

@@ -1,6 +1,6 @@
 // The names of scores on the page. Induction and duplicates are measured both on the text and on random tokens: their
 // names say which.
-import type {Score} from './answers';
+import type {Score} from '../answers';
 
 /** Empty for a score with only one source. */
 export function sourceOf(name: string): string {

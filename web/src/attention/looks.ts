@@ -1,9 +1,9 @@
 // From one text of a pair to the other: the largest weights between words, and the rows' mean attention.
 import type {Edge} from './arcs';
-import type {Pair} from './selection';
+import type {Pair} from '../selection/selection';
 import type {Block, Side} from './side';
 import {blockOf} from './side';
-import {plain} from './tokens';
+import {plain} from '../text/tokens';
 
 const kMostEdges = 10;
 

@@ -1,11 +1,11 @@
 // The choices in a session with two sides: which attention, and from which text of a pair to which.
-import {isSamePlace} from './address';
-import {choice, html} from './dom';
-import {firstHeld, heldOf, holdsAny} from './held';
-import type {Page} from './panel';
-import type {Pair, Place, Selection, Stack} from './selection';
+import {isSamePlace} from '../selection/address';
+import {choice, html} from '../drawing/dom';
+import {firstHeld, heldOf, holdsAny} from '../heads/held';
+import type {Page} from '../panels/panel';
+import type {Pair, Place, Selection, Stack} from '../selection/selection';
 import {lastWord} from './side';
-import {kPairs} from './selection';
+import {kPairs} from '../selection/selection';
 
 const kAll = [null, ...kPairs] as const;
 

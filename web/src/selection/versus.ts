@@ -1,10 +1,10 @@
 // The other side of a view's comparison: another head, text or model, or the same text with edits; and its form in an
 // address.
-import type {Token} from './answers';
+import type {Token} from '../answers';
 import type {Place, Stack} from './selection';
-import {count} from './format';
+import {count} from '../drawing/format';
 import {kStacks} from './selection';
-import {plain} from './tokens';
+import {plain} from '../text/tokens';
 
 export type Versus =
   | {kind: 'head'; place: Place}

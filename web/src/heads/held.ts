@@ -1,9 +1,9 @@
 // Which heads can be looked at: all that the model has, but in a saved page, or where the session keeps some layers alone.
-import type {Attention} from './answers';
-import type {Place, Selection} from './selection';
-import {headText} from './selection';
-import type {Side} from './side';
-import type {ModelInfo} from './transport/api';
+import type {Attention} from '../answers';
+import type {Place, Selection} from '../selection/selection';
+import {headText} from '../selection/selection';
+import type {Side} from '../attention/side';
+import type {ModelInfo} from '../transport/api';
 
 type Places = Pick<Selection, 'places'>;
 

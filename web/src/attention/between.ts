@@ -1,11 +1,11 @@
 // The attention from one text to another: each row's share and arcs in a block, and the mean that each key gets.
-import type {Shares} from './answers';
+import type {Shares} from '../answers';
 import type {Edge} from './arcs';
 import {signedArcs} from './arcs';
-import {Slot, valueOf} from './data/slot';
-import type {Page} from './panel';
-import type {Place} from './selection';
-import {nameOf} from './selection';
+import {Slot, valueOf} from '../data/slot';
+import type {Page} from '../panels/panel';
+import type {Place} from '../selection/selection';
+import {nameOf} from '../selection/selection';
 import type {Block, Span} from './side';
 import {blockOf} from './side';
 

@@ -1,5 +1,5 @@
 // The format of numbers: weights without the leading zero, minus signs, never -0.00.
-import type {Model} from './answers';
+import type {Model} from '../answers';
 
 const kMinus = '\u2212';
 

@@ -1,6 +1,6 @@
 // The parts of a selection that a session has, and a message about the others.
 import {isSamePlace, list} from './address';
-import {readFilter, unknownScore} from './head_filter';
+import {readFilter, unknownScore} from '../heads/head_filter';
 import type {Place, Selection} from './selection';
 import {kNothing} from './selection';
 

@@ -1,6 +1,6 @@
 // The images among a session's tokens: which token is which cell of a grid, and how large a grid is drawn.
-import type {Session, SessionImage, Token} from './answers';
-import {button, html, say} from './dom';
+import type {Session, SessionImage, Token} from '../answers';
+import {button, html, say} from '../drawing/dom';
 
 /** A token that is a cell; `at`: which one, row by row. */
 export interface Patch { image: SessionImage; at: number }

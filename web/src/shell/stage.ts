@@ -1,6 +1,6 @@
 // The environment of a page: its root, size and theme; and the sheet of a saved picture, which is the same on every
 // screen, so that an address and a width always give the same picture.
-import {html} from './dom';
+import {html} from '../drawing/dom';
 
 export type Theme = 'light' | 'dark' | 'system';
 

@@ -1,5 +1,5 @@
 // The grammar of addresses, #look/L5.H1+H2/i=17/j=3/scale=sqrt; tests/vectors/addresses.json checks both languages.
-import {readFilter} from './head_filter';
+import {readFilter} from '../heads/head_filter';
 import type {Place, Selection} from './selection';
 import {kArcs, kBys, kLines, kMostHeads, kNothing, kPairs, kQuantities, kRotations, kScales, kShows, kStacks, kSteps, kUnits, kViewNames} from './selection';
 import {readVersus} from './versus';

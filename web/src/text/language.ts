@@ -1,4 +1,4 @@
-// The language of a text, as far as its script shows: for voices, fonts and hyphens; nothing if unclear.
+// The language of a text and its direction, as far as its script shows: for voices, fonts and hyphens.
 
 const kScripts: readonly [string, RegExp][] = [
   ['ja', /[\p{sc=Hiragana}\p{sc=Katakana}]/u], ['ko', /\p{sc=Hangul}/u], ['zh', /\p{sc=Han}/u], ['el', /\p{sc=Greek}/u], ['th', /\p{sc=Thai}/u],
@@ -15,4 +15,12 @@ export function languageOf(text: string): string {
     return own > letters / 5;
   });
   return found?.[0] ?? '';
+}
+
+const kRightToLeft = /[\p{sc=Hebrew}\p{sc=Arabic}\p{sc=Syriac}\p{sc=Thaana}\p{sc=Nko}]/u;
+
+/** By the first letter, as `dir=auto` has it, but of the whole text, because not every line has an element. */
+export function directionOf(text: string): 'ltr' | 'rtl' {
+  const letter = /\p{L}/u.exec(text)?.[0] ?? '';
+  return kRightToLeft.test(letter) ? 'rtl' : 'ltr';
 }

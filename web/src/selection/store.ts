@@ -1,6 +1,6 @@
 // The selection of one page: the choice, the pointer's target, and the listeners.
 import {format} from './address';
-import {Frame} from './frame';
+import {Frame} from '../drawing/frame';
 import type {Place, Selection} from './selection';
 import {kNothing, nameOf} from './selection';
 
