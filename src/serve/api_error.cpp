@@ -12,12 +12,8 @@ int status_of(const std::string& code) {
 }
 
 struct Failure {
-  static constexpr const char* kName = "Failure";
-  ErrorAnswer error;
-  template <typename Fields>
-  void describe(Fields& field) const {
-    field("error", error);
-  }
+  ApiErrorAnswer error;
+  void describe(auto& field) const { field("error", error); }
 };
 
 }  // namespace
@@ -34,7 +30,7 @@ ApiError api_error(std::exception_ptr exception) {
     error.answer.code = refused.code_for_programs;
     return error;
   } catch (...) {
-    ErrorAnswer answer = answer_error(std::current_exception());
+    ApiErrorAnswer answer = answer_error(std::current_exception());
     return {status_of(answer.code), std::move(answer)};
   }
 }

@@ -12,7 +12,7 @@ namespace heed::serve {
 
 struct ApiError {
   int status = 500;
-  ErrorAnswer answer = {};
+  ApiErrorAnswer answer = {};
 };
 
 /// Thrown by handlers with the status and code of the answer (docs/api.md lists them); a single

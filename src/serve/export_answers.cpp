@@ -37,43 +37,43 @@ void wait_for_scores(const LiveSession& session, Cancel& cancel) {
 
 }  // namespace
 
-void get_export(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const SessionPointer session = find_session(api, parameters);
-  parameters.choice("format", {"html"});
-  const ViewAddress view = view_of(parameters, *session);
+void get_export(const Call& call) {
+  const SessionPointer session = find_session(call);
+  call.choice("format", {"html"});
+  const ViewAddress view = view_of(call, *session);
   require_ready(*session);
   const auto edits = compared_edits(view);
   const auto run = compared_run(view);
   check_other_side(view, edits || run);
-  const SessionPointer edited = edits ? api.sessions.derive(session, *edits).session
-                                : run ? api.sessions.find(run_id(*run))
+  const SessionPointer edited = edits ? call.api.sessions.derive(session, *edits).session
+                                : run ? call.api.sessions.find(run_id(*run))
                                       : nullptr;
-  response.set_header("Content-Disposition", "attachment; filename=\"heed.html\"");
-  send_long(api, parameters, response,
-            {.session = session,
-             .type = "text/html; charset=utf-8",
-             .compute =
-                 [session, edited, view](Cancel& cancel) {
-                   wait_for_scores(*session, cancel);
-                   if (edited) wait_for_scores(*edited, cancel);
-                   return saved_page(page_sources(), *session, view, kSavedBytes, edited.get());
-                 },
-             .urgent = false,
-             .named = false});
+  call.response.set_header("Content-Disposition", "attachment; filename=\"heed.html\"");
+  send_long(call, {.session = session,
+                   .type = "text/html; charset=utf-8",
+                   .compute =
+                       [session, edited, view](Cancel& cancel) {
+                         wait_for_scores(*session, cancel);
+                         if (edited) wait_for_scores(*edited, cancel);
+                         return saved_page(page_sources(), *session, view, kSavedBytes,
+                                           edited.get());
+                       },
+                   .urgent = false,
+                   .named = false});
 }
 
-void post_picture(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const std::optional<PictureOrder>& order = api.options.picture;
-  if (!order || api.pictured.exchange(true))
+void post_picture(const Call& call) {
+  const std::optional<PictureOrder>& order = call.api.options.picture;
+  if (!order || call.api.pictured.exchange(true))
     refuse(404, "not_found",
            {.found = "no picture is awaited", .hint = "heed look --format svg does"});
-  const bool failed = parameters.number("failed", 0, 0, 1) == 1;
-  const bool refused = parameters.number("refused", 0, 0, 1) == 1;
+  const bool failed = call.number("failed", 0, 0, 1) == 1;
+  const bool refused = call.number("refused", 0, 0, 1) == 1;
   order->take(refused  ? PictureEnd::kRefused
               : failed ? PictureEnd::kFailed
                        : PictureEnd::kDrawn,
-              parameters.request().body);
-  response.status = 204;
+              call.request().body);
+  call.response.status = 204;
 }
 
 }  // namespace heed::serve

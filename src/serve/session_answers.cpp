@@ -10,7 +10,7 @@
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "serve/api.h"
-#include "serve/edits_body.h"
+#include "serve/body.h"
 
 namespace heed::serve {
 namespace {
@@ -20,54 +20,29 @@ Keep keep_of(const Json& body) {
   const std::string* keep = body["keep"].as_text();
   if (keep != nullptr && *keep == "first") return Keep::kFirst;
   if (keep != nullptr && *keep == "last") return Keep::kLast;
-  fail({.op = "body",
-        .argument = "keep",
-        .found = body["keep"].brief(),
-        .expected = "\"first\" or \"last\""});
+  refuse_field("keep", body["keep"], "\"first\" or \"last\"");
 }
 
 std::vector<TokenId> ids_of(const Json& body) {
   std::vector<TokenId> ids;
   for (const Json& item : body["ids"].items()) {
     const std::optional<std::int64_t> id = item.as_integer();
-    if (!id || *id < INT32_MIN || *id > INT32_MAX)
-      fail({.op = "body", .argument = "ids", .found = item.brief(), .expected = "token ids"});
+    if (!id || *id < INT32_MIN || *id > INT32_MAX) refuse_field("ids", item, "token ids");
     ids.push_back(static_cast<TokenId>(*id));
   }
-  if (ids.empty())
-    fail({.op = "body",
-          .argument = "ids",
-          .found = body["ids"].brief(),
-          .expected = "a list of token ids"});
+  if (ids.empty()) refuse_field("ids", body["ids"], "a list of token ids");
   return ids;
-}
-
-std::string text_of(const Json& body, const char* name) {
-  const std::string* text = body[name].as_text();
-  if (text == nullptr)
-    fail({.op = "body", .argument = name, .found = body[name].brief(), .expected = "a string"});
-  return *text;
 }
 
 std::optional<std::string> optional_text_of(const Json& body, const char* name) {
   if (body[name].is_null()) return {};
-  return text_of(body, name);
-}
-
-constexpr std::array kFields = {"text",  "source", "ids",  "pair",     "target", "model",
-                                "stack", "layer",  "keep", "replaces", "edits"};
-
-void check_fields(const Json& body) {
-  for (const auto& [name, value] : body.members())
-    if (std::ranges::find(kFields, name) == kFields.end())
-      fail({.op = "body",
-            .argument = clipped(name, kMostShown),
-            .found = "unknown",
-            .expected = fmt::format("one of {}", fmt::join(kFields, ", "))});
+  return text_of(body[name], name);
 }
 
 void check_inputs(const Json& body) {
-  check_fields(body);
+  check_fields(body, "",
+               {"text", "source", "ids", "pair", "target", "model", "stack", "layer", "keep",
+                "replaces", "edits"});
   const int inputs =
       (body.has("text") ? 1 : 0) + (body.has("source") ? 1 : 0) + (body.has("ids") ? 1 : 0);
   if (inputs != 1)
@@ -82,7 +57,8 @@ SessionInput input_of(const Json& body) {
   SessionInput input{.pair = optional_text_of(body, "pair"),
                      .target = optional_text_of(body, "target")};
   if (!body.has("ids")) {
-    input.text = text_of(body, body.has("source") ? "source" : "text");
+    const char* const name = body.has("source") ? "source" : "text";
+    input.text = text_of(body[name], name);
     return input;
   }
   for (const char* beside : {"pair", "target"})
@@ -103,15 +79,7 @@ PostedInput posted(const Json& body) {
   posted.model = optional_text_of(body, "model").value_or("");
   posted.stack = optional_text_of(body, "stack").value_or("");
   posted.replaces = optional_text_of(body, "replaces").value_or("");
-  if (body.has("layer")) {
-    const std::optional<std::int64_t> layer = body["layer"].as_integer();
-    if (!layer)
-      fail({.op = "body",
-            .argument = "layer",
-            .found = body["layer"].brief(),
-            .expected = "a whole number"});
-    posted.layer = *layer;
-  }
+  if (body.has("layer")) posted.layer = whole_number(body["layer"], "layer");
   return posted;
 }
 
@@ -149,54 +117,53 @@ ModelsAnswer answer_served(const Api& api, const LoadedModel* loaded) {
 
 }  // namespace
 
-void get_models(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const ModelPointer chosen = api.shelf.find(parameters.text("model", ""));
-  ModelsAnswer answer = answer_served(api, chosen ? chosen->model.get() : nullptr);
-  answer.steps = api.shelf.steps();
-  if (const std::optional<PictureOrder>& order = api.options.picture)
+void get_models(const Call& call) {
+  const ModelPointer chosen = call.api.shelf.find(call.text("model", ""));
+  ModelsAnswer answer = answer_served(call.api, chosen ? chosen->model.get() : nullptr);
+  answer.steps = call.api.shelf.steps();
+  if (const std::optional<PictureOrder>& order = call.api.options.picture)
     answer.picture = PictureAnswer{order->format, order->width, order->panel};
-  send_json(response, 200, to_json(answer));
+  send_json(call.response, 200, to_json(answer));
 }
 
-void get_found_models(Api& api, const Parameters&, httplib::Response& response) {
+void get_found_models(const Call& call) {
   FoundModelsAnswer answer;
-  if (api.model != nullptr) answer.models.push_back(answer_model(*api.model));
-  const ClientWatch client(api.stopping);
+  if (call.api.model != nullptr) answer.models.push_back(answer_model(*call.api.model));
+  const ClientWatch client(call.api.stopping);
   for (const FoundModel& found : models_to_choose(client)) {
     client.check();
-    if (api.model == nullptr || found.name == api.model->name) continue;
+    if (call.api.model == nullptr || found.name == call.api.model->name) continue;
     if (const std::optional<ModelSummary> summary = describe_model(found.folder))
       answer.models.push_back(answer_model(found.name, found.built_in, summary->info));
   }
-  send_json(response, 200, to_json(answer));
+  send_json(call.response, 200, to_json(answer));
 }
 
-void post_session(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const JsonText json =
-      JsonText::parse(parameters.request().body, {.file = "body", .unique_keys = true});
+void post_session(const Call& call) {
+  const JsonText json = parse_body(call.request().body);
   PostedInput input = posted(json.root());
   if (json.root().has("edits"))
     input.edits = [&](const Session& session) { return edits_of(json.root()["edits"], session); };
-  const auto [session, fresh] = api.sessions.post(input);
-  send_json(response, fresh ? 201 : 200, to_json(answer_session(*session)));
+  const auto [session, fresh] = call.api.sessions.post(input);
+  send_json(call.response, fresh ? 201 : 200, to_json(answer_session(*session)));
 }
 
-void get_session(Api& api, const Parameters& parameters, httplib::Response& response) {
-  send_json(response, 200, to_json(answer_session(*find_session(api, parameters))));
+void get_session(const Call& call) {
+  send_json(call.response, 200, to_json(answer_session(*find_session(call))));
 }
 
-void delete_session(Api& api, const Parameters& parameters, httplib::Response& response) {
-  api.sessions.drop(parameters.path("id"));
-  response.status = 204;
+void delete_session(const Call& call) {
+  call.api.sessions.drop(call.path("id"));
+  call.response.status = 204;
 }
 
-void get_heads(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const SessionPointer session = find_session(api, parameters);
-  const StackShape& stack = find_stack(*session, parameters);
+void get_heads(const Call& call) {
+  const SessionPointer session = find_session(call);
+  const StackShape& stack = find_stack(*session, call);
   std::optional<int> only;
-  if (parameters.request().has_param("layer"))
-    only = layer_in_view(*session, stack, parameters.number("layer", 0, INT64_MIN, INT64_MAX));
-  send_json(response, 200, to_json(answer_heads(*session, stack.stack, only)));
+  if (call.request().has_param("layer"))
+    only = layer_in_view(*session, stack, call.number("layer", 0, INT64_MIN, INT64_MAX));
+  send_json(call.response, 200, to_json(answer_heads(*session, stack.stack, only)));
 }
 
 }  // namespace heed::serve

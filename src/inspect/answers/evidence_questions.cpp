@@ -36,13 +36,12 @@ OriginsAnswer answer_origins(const LiveSession& session, const OriginsRequest& r
           kNames.at(static_cast<std::size_t>(request.against))};
 }
 
-EffectAnswer answer_effect(const LiveSession& session, const WhyRequest& request,
-                           std::int64_t top) {
+Effect answer_effect(const LiveSession& session, const WhyRequest& request, std::int64_t top) {
   session.layer(request.place);
   const OriginsRequest rows = {request.place, request.query, request.key, Against::kRaw, {}};
   const auto writes = session.writes(rows_for(session.session(), rows));
-  return {effect(session.session(), session.require_model(), *writes, request.place, request.query,
-                 request.key, top)};
+  return effect(session.session(), session.require_model(), *writes, request.place, request.query,
+                request.key, top);
 }
 
 TrialAnswer answer_trial(const LiveSession& session, const Edits& edits, const WhyRequest& at,
@@ -54,21 +53,21 @@ TrialAnswer answer_trial(const LiveSession& session, const Edits& edits, const W
       to_text(canonical(edits))};
 }
 
-AnatomyAnswer answer_anatomy(const LiveSession& session, const WhyRequest& window) {
+Anatomy answer_anatomy(const LiveSession& session, const WhyRequest& window) {
   scored_layer("anatomy", session, window.place);
-  return {anatomy(session.session(), session.model(), window.place, window.query, window.key)};
+  return anatomy(session.session(), session.model(), window.place, window.query, window.key);
 }
 
-DimensionsAnswer answer_dimensions(const LiveSession& session, const DimensionsRequest& request,
-                                   Cancel& cancel) {
+Dimensions answer_dimensions(const LiveSession& session, const DimensionsRequest& request,
+                             Cancel& cancel) {
   scored_layer("dimensions", session, request.place);
-  return {dimensions(session.session(), request, cancel)};
+  return dimensions(session.session(), request, cancel);
 }
 
-GeometryAnswer answer_geometry(const LiveSession& session, const GeometryRequest& request,
-                               Cancel& cancel) {
+Geometry answer_geometry(const LiveSession& session, const GeometryRequest& request,
+                         Cancel& cancel) {
   scored_layer("geometry", session, request.place);
-  return {geometry(session.session(), session.model(), request, cancel)};
+  return geometry(session.session(), session.model(), request, cancel);
 }
 
 }  // namespace heed

@@ -31,10 +31,7 @@ EvidenceAnswer answer_evidence(LiveSession& session, const EvidenceRequest& requ
 
 SimilarAnswer answer_similar(const LiveSession& session, Stack stack, const PatternExample& example,
                              Cancel& cancel) {
-  SimilarAnswer answer;
-  for (const SimilarHead& head : similar_heads(session.session(), stack, example, cancel))
-    answer.heads.push_back({head});
-  return answer;
+  return {similar_heads(session.session(), stack, example, cancel)};
 }
 
 namespace {

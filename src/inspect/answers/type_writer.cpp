@@ -41,11 +41,11 @@ std::string answer_types() {
   types.declare<SweepAnswer>();
   types.declare<WhyAnswer>();
   types.declare<OriginsAnswer>();
-  types.declare<EffectAnswer>();
+  types.declare<Effect>();
   types.declare<TrialAnswer>();
-  types.declare<AnatomyAnswer>();
-  types.declare<DimensionsAnswer>();
-  types.declare<GeometryAnswer>();
+  types.declare<Anatomy>();
+  types.declare<Dimensions>();
+  types.declare<Geometry>();
   types.declare<MarginalsAnswer>();
   types.declare<HeadsAnswer>();
   types.declare<LateScoresAnswer>();

@@ -16,13 +16,14 @@ class TypeWriter {
   /// Declares the answer's interface, after those that it uses.
   template <Described Answer>
   void declare() {
-    if (!declared_.insert(Answer::kName).second) return;
+    const std::string name = interface_name<Answer>();
+    if (!declared_.insert(name).second) return;
     TypeWriter inner;
     inner.declared_ = std::move(declared_);
-    Answer{}.describe(inner);
+    describe(inner, Answer{});
     declared_ = std::move(inner.declared_);
     text_ += inner.text_;
-    text_ += fmt::format("export interface {} {{\n{}}}\n\n", Answer::kName, inner.fields_);
+    text_ += fmt::format("export interface {} {{\n{}}}\n\n", name, inner.fields_);
   }
   const std::string& text() const { return text_; }
 
@@ -41,11 +42,21 @@ class TypeWriter {
   }
 
  private:
+  // "Row" for the struct RowAnswer.
+  template <typename Answer>
+  static std::string interface_name() {
+    std::string_view name = __PRETTY_FUNCTION__;  // "... [with Answer = heed::RowAnswer; ...]"
+    name.remove_prefix(name.find("Answer = ") + 9);
+    name = name.substr(0, name.find_first_of(";]"));
+    name.remove_prefix(name.rfind(':') + 1);
+    if (name.ends_with("Answer")) name.remove_suffix(6);
+    return std::string(name);
+  }
   template <typename Value>
   std::string type_of() {
     if constexpr (Described<Value>) {
       declare<Value>();
-      return Value::kName;
+      return interface_name<Value>();
     } else if constexpr (IsList<Value>::value) {
       return type_of<typename Value::value_type>() + "[]";
     } else if constexpr (IsMap<Value>::value) {

@@ -25,18 +25,6 @@ std::string_view take_part(std::string_view& text, char end) {
   return part;
 }
 
-// "a, b or c"
-template <typename Items, typename Name>
-std::string listed(const Items& items, Name name) {
-  std::string text;
-  for (const auto& item : items) {
-    const bool is_last = &item == &*std::prev(std::end(items));
-    if (!text.empty()) text += is_last ? " or " : ", ";
-    text += name(item);
-  }
-  return text;
-}
-
 [[noreturn]] void refuse(std::string_view found, const std::string& expected) {
   fail({.op = "view",
         .argument = found.empty() ? "address" : "",

@@ -14,8 +14,8 @@ constexpr std::int64_t kLinesAtOnce = 64;  // bounds the memory of a window
 
 RestAnswer rest_of(const Largest& largest) { return {largest.rest_count, largest.rest_weight}; }
 
-std::vector<KeyAnswer> keys_of(const Largest& largest) {
-  std::vector<KeyAnswer> keys;
+std::vector<LookKey> keys_of(const Largest& largest) {
+  std::vector<LookKey> keys;
   for (const Entry& entry : in_order(largest.entries)) keys.push_back({entry.at, entry.weight});
   return keys;
 }
