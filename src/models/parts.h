@@ -56,8 +56,7 @@ BranchParts branch_parts(const Residual<Branch>& residual, Stack stack, int laye
 }
 
 /// The branches of blocks with an attention and an MLP.
-template <typename Blocks>
-std::vector<BranchParts> block_branches(const Blocks& blocks) {
+std::vector<BranchParts> block_branches(const auto& blocks) {
   std::vector<BranchParts> branches;
   int layer = 0;
   for (const auto& block : blocks) {

@@ -45,8 +45,7 @@ namespace {
 constexpr std::int64_t kElements = 16384;  // of a task
 
 // `use(i)` for each element. Bound by memory; the compiler vectorises these loops.
-template <typename Use>
-void for_elements(std::int64_t count, const Use& use) {
+void for_elements(std::int64_t count, const auto& use) {
   in_blocks(count, kElements, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) use(i);
   });

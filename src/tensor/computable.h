@@ -9,8 +9,7 @@ namespace heed {
 inline DType computing_type(DType dtype) { return size_bytes(dtype) == 2 ? DType::kF32 : dtype; }
 
 /// Calls `use` with a zero of the computing type, f64 or f32.
-template <typename Use>
-decltype(auto) in_computing_type(DType dtype, const Use& use) {
+decltype(auto) in_computing_type(DType dtype, const auto& use) {
   return dtype == DType::kF64 ? use(double{}) : use(float{});
 }
 

@@ -23,8 +23,7 @@ inline DType dtype_named(std::string_view name) {
 
 template <>
 struct fmt::formatter<heed::Shape> : fmt::formatter<std::string_view> {
-  template <typename Context>
-  auto format(const heed::Shape& shape, Context& context) const {
+  auto format(const heed::Shape& shape, auto& context) const {
     return fmt::formatter<std::string_view>::format(heed::to_string(shape), context);
   }
 };

@@ -132,8 +132,7 @@ bool Training::go_on() {
   return !peers_.any(left || listener_.stop());
 }
 
-template <typename Work>
-auto Training::leavable(const Work& work) const {
+auto Training::leavable(const auto& work) const {
   std::optional<StopScope> scope;
   if (stopped_ != nullptr) scope.emplace(*stopped_);
   return work();

@@ -36,8 +36,7 @@ class Training {
   bool finished() const;
   bool go_on();
   // For work that changes nothing before its end: `stopped` may abandon it.
-  template <typename Work>
-  auto leavable(const Work& work) const;
+  auto leavable(const auto& work) const;
   void step();
   void record();
   void write_row(double rate, const std::optional<Evaluation>& validation);

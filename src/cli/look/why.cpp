@@ -164,8 +164,7 @@ class WhyText {
 };
 
 // Empty if the model does not support the question.
-template <typename Make>
-std::string where_said(Make make) {
+std::string where_said(auto make) {
   try {
     return "\n" + make();
   } catch (const Error& error) {

@@ -11,14 +11,12 @@ namespace {
 constexpr std::size_t kPiece = std::size_t{1} << 16;  // bytes per write
 
 // A row of 100,000 tokens has as many numbers; appending them digit by digit takes twice as long.
-template <typename Number>
-void append(std::string& json, Number number) {
+void append(std::string& json, auto number) {
   char digits[32];
   json.append(digits, fmt::format_to(digits, FMT_COMPILE("{}"), number));
 }
 
-template <typename Number>
-void append_finite(std::string& json, Number number) {
+void append_finite(std::string& json, auto number) {
   if (std::isfinite(number)) return append(json, number);
   json += "null";
 }

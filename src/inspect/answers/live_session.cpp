@@ -68,8 +68,7 @@ LiveSession::LiveSession(Unready, std::string name, SessionInput read, Session s
   for (const Place& place : places_) kept_layers_ += session_.keep.has(place.layer) ? 1 : 0;
 }
 
-template <typename Change>
-void LiveSession::change(Change change) {
+void LiveSession::change(auto change) {
   {
     const std::scoped_lock lock(guard_);
     change(progress_);

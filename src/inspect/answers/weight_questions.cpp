@@ -45,9 +45,8 @@ class Folded {
 };
 
 // Calls `use` for rectangles of at most 64 rows (or columns) that together cover the request.
-template <typename Use>
 void visit_cells(const LiveSession& session, const LineRequest& request, bool rows, Cancel& cancel,
-                 Use use) {
+                 auto use) {
   const std::shared_ptr<const LayerAttention> layer =
       session.layer_as(request.quantity, request.place, cancel);
   for (std::int64_t begin = request.begin; begin < request.end; begin += kLinesAtOnce) {

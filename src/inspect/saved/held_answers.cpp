@@ -131,8 +131,7 @@ HeadPath head_of(const LiveSession& live, const ViewAddress& view) {
 }
 
 // Omits what a model cannot answer; the page then says so.
-template <typename Make>
-void hold_if_said(Answers& held, const std::string& question, Make make) {
+void hold_if_said(Answers& held, const std::string& question, auto make) {
   try {
     held[question] = to_json(make());
   } catch (const Error& error) {
