@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "c/given.h"
-#include "c/gradients.h"
 #include "c/guard.h"
 #include "c/problem.h"
 #include "heed/c.h"

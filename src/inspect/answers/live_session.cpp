@@ -8,7 +8,6 @@
 #include "base/stop.h"
 #include "heed/error.h"
 #include "inspect/heads/scored_layer.h"
-#include "inspect/session/return_memory.h"
 #include "inspect/session/session_memory.h"
 
 namespace heed {

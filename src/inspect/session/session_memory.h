@@ -47,4 +47,12 @@ std::string bytes_text(std::int64_t bytes);
 /// Reads "6G", "512M" (2^30 and 2^20 bytes). Throws kInvalidArgument for `memory`.
 std::int64_t read_bytes(std::string_view text);
 
+/// Gives the system the large pieces that passes and sweeps have freed, which tensors and glibc
+/// would keep for the next ones. Call it after work that is not soon repeated.
+void return_memory();
+
+/// Before a server begins its threads: glibc would give each of them memory of its own, and keeps
+/// the end of it that answers have freed, half a megabyte to some tens a thread.
+void share_memory();
+
 }  // namespace heed
