@@ -11,7 +11,6 @@
 
 namespace heed::serve {
 
-/// The body, an object.
 JsonText parse_body(const std::string& body);
 
 [[noreturn]] void refuse_field(const std::string& name, const Json& found, const char* expected);

@@ -20,29 +20,54 @@ Keep keep_of(const Json& body) {
   const std::string* keep = body["keep"].as_text();
   if (keep != nullptr && *keep == "first") return Keep::kFirst;
   if (keep != nullptr && *keep == "last") return Keep::kLast;
-  refuse_field("keep", body["keep"], "\"first\" or \"last\"");
+  fail({.op = "body",
+        .argument = "keep",
+        .found = body["keep"].brief(),
+        .expected = "\"first\" or \"last\""});
 }
 
 std::vector<TokenId> ids_of(const Json& body) {
   std::vector<TokenId> ids;
   for (const Json& item : body["ids"].items()) {
     const std::optional<std::int64_t> id = item.as_integer();
-    if (!id || *id < INT32_MIN || *id > INT32_MAX) refuse_field("ids", item, "token ids");
+    if (!id || *id < INT32_MIN || *id > INT32_MAX)
+      fail({.op = "body", .argument = "ids", .found = item.brief(), .expected = "token ids"});
     ids.push_back(static_cast<TokenId>(*id));
   }
-  if (ids.empty()) refuse_field("ids", body["ids"], "a list of token ids");
+  if (ids.empty())
+    fail({.op = "body",
+          .argument = "ids",
+          .found = body["ids"].brief(),
+          .expected = "a list of token ids"});
   return ids;
+}
+
+std::string text_of(const Json& body, const char* name) {
+  const std::string* text = body[name].as_text();
+  if (text == nullptr)
+    fail({.op = "body", .argument = name, .found = body[name].brief(), .expected = "a string"});
+  return *text;
 }
 
 std::optional<std::string> optional_text_of(const Json& body, const char* name) {
   if (body[name].is_null()) return {};
-  return text_of(body[name], name);
+  return text_of(body, name);
+}
+
+constexpr std::array kFields = {"text",  "source", "ids",  "pair",     "target", "model",
+                                "stack", "layer",  "keep", "replaces", "edits"};
+
+void check_fields(const Json& body) {
+  for (const auto& [name, value] : body.members())
+    if (std::ranges::find(kFields, name) == kFields.end())
+      fail({.op = "body",
+            .argument = clipped(name, kMostShown),
+            .found = "unknown",
+            .expected = fmt::format("one of {}", fmt::join(kFields, ", "))});
 }
 
 void check_inputs(const Json& body) {
-  check_fields(body, "",
-               {"text", "source", "ids", "pair", "target", "model", "stack", "layer", "keep",
-                "replaces", "edits"});
+  check_fields(body);
   const int inputs =
       (body.has("text") ? 1 : 0) + (body.has("source") ? 1 : 0) + (body.has("ids") ? 1 : 0);
   if (inputs != 1)
@@ -57,8 +82,7 @@ SessionInput input_of(const Json& body) {
   SessionInput input{.pair = optional_text_of(body, "pair"),
                      .target = optional_text_of(body, "target")};
   if (!body.has("ids")) {
-    const char* const name = body.has("source") ? "source" : "text";
-    input.text = text_of(body[name], name);
+    input.text = text_of(body, body.has("source") ? "source" : "text");
     return input;
   }
   for (const char* beside : {"pair", "target"})
@@ -79,7 +103,15 @@ PostedInput posted(const Json& body) {
   posted.model = optional_text_of(body, "model").value_or("");
   posted.stack = optional_text_of(body, "stack").value_or("");
   posted.replaces = optional_text_of(body, "replaces").value_or("");
-  if (body.has("layer")) posted.layer = whole_number(body["layer"], "layer");
+  if (body.has("layer")) {
+    const std::optional<std::int64_t> layer = body["layer"].as_integer();
+    if (!layer)
+      fail({.op = "body",
+            .argument = "layer",
+            .found = body["layer"].brief(),
+            .expected = "a whole number"});
+    posted.layer = *layer;
+  }
   return posted;
 }
 

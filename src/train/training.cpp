@@ -132,7 +132,8 @@ bool Training::go_on() {
   return !peers_.any(left || listener_.stop());
 }
 
-auto Training::leavable(const auto& work) const {
+template <typename Work>
+auto Training::leavable(const Work& work) const {
   std::optional<StopScope> scope;
   if (stopped_ != nullptr) scope.emplace(*stopped_);
   return work();

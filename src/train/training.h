@@ -36,7 +36,8 @@ class Training {
   bool finished() const;
   bool go_on();
   // For work that changes nothing before its end: `stopped` may abandon it.
-  auto leavable(const auto& work) const;
+  template <typename Work>
+  auto leavable(const Work& work) const;
   void step();
   void record();
   void write_row(double rate, const std::optional<Evaluation>& validation);
