@@ -18,17 +18,15 @@ JsonText parse_body(const std::string& body) {
 }
 
 void refuse_field(const std::string& name, const Json& found, const char* expected) {
-  fail({.op = "body", .argument = name, .found = found.brief(), .expected = expected});
+  fail("body", name, found.brief(), expected);
 }
 
 void check_fields(const Json& object, const std::string& name,
                   const std::vector<std::string>& fields) {
   for (const auto& [field, value] : object.members())
     if (std::ranges::find(fields, field) == fields.end())
-      fail({.op = "body",
-            .argument = name + clipped(field, kMostShown),
-            .found = "unknown",
-            .expected = fmt::format("one of {}", fmt::join(fields, ", "))});
+      fail("body", name + clipped(field, kMostShown), "unknown",
+           fmt::format("one of {}", fmt::join(fields, ", ")));
 }
 
 std::int64_t whole_number(const Json& number, const std::string& name) {

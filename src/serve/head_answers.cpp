@@ -53,10 +53,8 @@ PatternExample example_of(const LiveSession& session, const StackShape& stack, c
                                whole_number(body["head"], "head"));
   if (body.has("back")) example.back = whole_number(body["back"], "back");
   if (body["rows"].items().size() > kMostPatternRows)
-    fail({.op = "body",
-          .argument = "rows",
-          .found = number_of(body["rows"].items().size(), "row"),
-          .expected = fmt::format("at most {}", kMostPatternRows)});
+    fail("body", "rows", number_of(body["rows"].items().size(), "row"),
+         fmt::format("at most {}", kMostPatternRows));
   for (const Json& row : body["rows"].items()) example.rows.push_back(row_of(row));
   return example;
 }

@@ -26,10 +26,7 @@ std::string_view take_part(std::string_view& text, char end) {
 }
 
 [[noreturn]] void refuse(std::string_view found, const std::string& expected) {
-  fail({.op = "view",
-        .argument = found.empty() ? "address" : "",
-        .found = found,
-        .expected = expected});
+  fail("view", found.empty() ? "address" : "", found, expected);
 }
 
 // "cross.L2.H4", or "H4": missing parts are those of the previous place.
