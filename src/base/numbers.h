@@ -14,7 +14,8 @@
 namespace heed {
 
 /// True only if the whole text is one decimal number that the type can represent.
-bool read_number(std::string_view text, auto& number) {
+template <typename Number>
+bool read_number(std::string_view text, Number& number) {
   const char* const last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, number);
   return error == std::errc() && end == last;

@@ -56,7 +56,8 @@ BranchParts branch_parts(const Residual<Branch>& residual, Stack stack, int laye
 }
 
 /// The branches of blocks with an attention and an MLP.
-std::vector<BranchParts> block_branches(const auto& blocks) {
+template <typename Blocks>
+std::vector<BranchParts> block_branches(const Blocks& blocks) {
   std::vector<BranchParts> branches;
   int layer = 0;
   for (const auto& block : blocks) {

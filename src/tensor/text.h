@@ -23,7 +23,8 @@ inline DType dtype_named(std::string_view name) {
 
 template <>
 struct fmt::formatter<heed::Shape> : fmt::formatter<std::string_view> {
-  auto format(const heed::Shape& shape, auto& context) const {
+  template <typename Context>
+  auto format(const heed::Shape& shape, Context& context) const {
     return fmt::formatter<std::string_view>::format(heed::to_string(shape), context);
   }
 };

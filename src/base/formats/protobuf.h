@@ -58,7 +58,8 @@ class ProtobufReader {
 };
 
 /// Calls `use(value)` for each element of a repeated integer, whether packed or not.
-void for_each_varint(const ProtobufField& field, const ProtobufSource& source, const auto& use) {
+template <typename Use>
+void for_each_varint(const ProtobufField& field, const ProtobufSource& source, const Use& use) {
   if (field.wire != WireType::kBytes) return use(field.as_int(source));
   ProtobufReader packed(field.bytes, source);
   while (!packed.at_end()) use(static_cast<std::int64_t>(packed.varint()));

@@ -1,6 +1,7 @@
 // How an answer describes itself: `describe(field, answer)` calls `field(name, value)` for each
-// field, and a visitor turns that into JSON (answer_writer.h) or the page's types (type_writer.h).
-// An answer that is a struct of this folder has a member `describe(field)` instead.
+// field, and a visitor turns that into JSON (answer_writer.h) or the page's types
+// (tests/support/answer_types.h). An answer that is a struct of this folder has a member
+// `describe(field)` instead.
 #pragma once
 
 #include <map>

@@ -36,7 +36,8 @@ class TokenStream {
   }
 
   /// Reads items in brackets, separated by commas, with an optional trailing comma.
-  void read_between(std::string_view open, std::string_view close, const auto& read_item) {
+  template <typename ReadItem>
+  void read_between(std::string_view open, std::string_view close, const ReadItem& read_item) {
     expect_operator(open);
     while (!skip_operator(close)) {
       read_item();

@@ -1,4 +1,4 @@
-// TypeScript types of the answers, from the same descriptions as their JSON.
+// TypeScript types of the answers, from the same descriptions as their JSON: web/src/answers.ts.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,23 +7,23 @@
 #include <string>
 #include <string_view>
 
-#include "inspect/answers/fields.h"
+#include "inspect/answers/cells.h"
+#include "inspect/answers/evidence.h"
+#include "inspect/answers/flow.h"
+#include "inspect/answers/heads.h"
+#include "inspect/answers/models.h"
+#include "inspect/answers/rows.h"
+#include "inspect/answers/session.h"
+#include "inspect/answers/why.h"
+#include "inspect/answers/words.h"
 
 namespace heed {
 
 class TypeWriter {
  public:
-  /// Declares the answer's interface, after those that it uses.
-  template <Described Answer>
+  template <Described... Answers>
   void declare() {
-    const std::string name = interface_name<Answer>();
-    if (!declared_.insert(name).second) return;
-    TypeWriter inner;
-    inner.declared_ = std::move(declared_);
-    describe(inner, Answer{});
-    declared_ = std::move(inner.declared_);
-    text_ += inner.text_;
-    text_ += fmt::format("export interface {} {{\n{}}}\n\n", name, inner.fields_);
+    (declare_one<Answers>(), ...);
   }
   const std::string& text() const { return text_; }
 
@@ -42,6 +42,19 @@ class TypeWriter {
   }
 
  private:
+  // Declares the answer's interface, after those that it uses.
+  template <Described Answer>
+  void declare_one() {
+    const std::string name = interface_name<Answer>();
+    if (!declared_.insert(name).second) return;
+    TypeWriter inner;
+    inner.declared_ = std::move(declared_);
+    describe(inner, Answer{});
+    declared_ = std::move(inner.declared_);
+    text_ += inner.text_;
+    text_ += fmt::format("export interface {} {{\n{}}}\n\n", name, inner.fields_);
+  }
+
   // "Row" for the struct RowAnswer.
   template <typename Answer>
   static std::string interface_name() {
@@ -55,7 +68,7 @@ class TypeWriter {
   template <typename Value>
   std::string type_of() {
     if constexpr (Described<Value>) {
-      declare<Value>();
+      declare_one<Value>();
       return interface_name<Value>();
     } else if constexpr (IsList<Value>::value) {
       return type_of<typename Value::value_type>() + "[]";
@@ -83,6 +96,16 @@ class TypeWriter {
 };
 
 /// The content of web/src/answers.ts.
-std::string answer_types();
+inline std::string answer_types() {
+  TypeWriter types;
+  types.declare<ModelsAnswer, FoundModelsAnswer, SessionAnswer, RowAnswer, ColumnAnswer,
+                EdgesAnswer, CellAnswer, SweepAnswer, WhyAnswer, OriginsAnswer, Effect, TrialAnswer,
+                Anatomy, Dimensions, Geometry, MarginalsAnswer, HeadsAnswer, LateScoresAnswer,
+                EvidenceAnswer, SimilarAnswer, AlignmentAnswer, ChangesAnswer, ChosenAnswer,
+                NextAnswer, WordsAnswer, LensAnswer, BranchTokenAnswer, BranchEndAnswer,
+                BeamsAnswer, FlowProgressAnswer, FlowAnswer, FlowTestAnswer>();
+  return "// The types of /api/v1, written from src/inspect/answers by the test TypeWriter.\n\n" +
+         types.text();
+}
 
 }  // namespace heed
