@@ -199,10 +199,7 @@ std::optional<std::string> long_body(Api& api, const Flag& flag, const LongAnswe
 std::string view_asking(const Parameters& parameters) {
   std::string view = parameters.text("view", "");
   if (view.size() > 64)
-    refuse(400, "bad_request",
-           {.argument = "view",
-            .found = fmt::format("{} long", number_of(view.size(), "byte")),
-            .expected = "at most 64"});
+    refuse_parameter("view", fmt::format("{} long", number_of(view.size(), "byte")), "at most 64");
   return view;
 }
 

@@ -22,6 +22,11 @@ void refuse(int status, const char* code, ErrorParts parts) {
   throw Refused(status, code, std::move(parts));
 }
 
+void refuse_parameter(Phrase name, Phrase found, Phrase expected) {
+  refuse(400, "bad_request",
+         {.argument = std::move(name), .found = std::move(found), .expected = std::move(expected)});
+}
+
 ApiError api_error(std::exception_ptr exception) {
   try {
     std::rethrow_exception(exception);

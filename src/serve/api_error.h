@@ -26,6 +26,8 @@ class Refused : public Error {
 };
 
 [[noreturn]] void refuse(int status, const char* code, ErrorParts parts);
+/// 400, bad_request; the parts are in reading order.
+[[noreturn]] void refuse_parameter(Phrase name, Phrase found, Phrase expected);
 
 /// Converts the exception being handled to an API error.
 ApiError api_error(std::exception_ptr exception);

@@ -50,8 +50,7 @@ Edits tested(const HeadRequest& at, const WhyRequest& cell, const Parameters& pa
     return {.swap = {{token,
                       one_token(at.session->session(), token.side, parameters.text("text", ""))}}};
   if (!parameters.request().has_param("id"))
-    refuse(400, "bad_request",
-           {.argument = "id", .found = "missing", .expected = "id or text of the other token"});
+    refuse_parameter("id", "missing", "id or text of the other token");
   const std::int64_t id = parameters.number("id", 0, 0, INT32_MAX);
   return {.swap = {{token, static_cast<std::int32_t>(id)}}};
 }

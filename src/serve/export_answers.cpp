@@ -13,8 +13,7 @@ constexpr auto kExportPatience = std::chrono::milliseconds(100);  // between che
 
 ViewAddress view_of(const Parameters& parameters, const LiveSession& session) {
   if (!parameters.request().has_param("view"))
-    refuse(400, "bad_request",
-           {.argument = "view", .found = "missing", .expected = "an address, as look/L2.H4"});
+    refuse_parameter("view", "missing", "an address, as look/L2.H4");
   const ViewAddress view = reworded([&] { return parse_view(parameters.text("view", "")); },
                                     [](ErrorParts& parts) {  // not of one part of the address
                                       if (!parts.argument.empty() && !parts.found.empty()) return;

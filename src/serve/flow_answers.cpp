@@ -29,10 +29,7 @@ FlowAt flow_at(const Call& call) {
   at.flow.named = call.number("named", at.flow.named, 1, 64);
   if (call.choice("by", {"rollout", "effect"}) == 1) at.by = FlowBy::kEffect;
   if (at.by == FlowBy::kEffect && at.session->model() == nullptr)
-    refuse(400, "bad_request",
-           {.argument = "by",
-            .found = "effect, of a session that cannot be run again",
-            .expected = "rollout"});
+    refuse_parameter("by", "effect, of a session that cannot be run again", "rollout");
   return at;
 }
 
@@ -88,10 +85,7 @@ void get_flow_graph(const Call& call) {
 void get_effects(const Call& call) {
   const FlowAt at = flow_at(call);
   if (at.session->model() == nullptr)
-    refuse(400, "bad_request",
-           {.argument = "session",
-            .found = "one that cannot be run again",
-            .expected = "one that this program has run"});
+    refuse_parameter("session", "one that cannot be run again", "one that this program has run");
   send_flow(call, at, [at](const Check& check, const OnFlowWork& told) {
     return to_json(answer_flow_test(*at.session, at.flow, check, told));
   });

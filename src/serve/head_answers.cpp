@@ -17,10 +17,8 @@ std::optional<Place> against(const LiveSession& session, const Parameters& param
   if (!parameters.request().has_param("against")) return {};
   const std::vector<std::int64_t> numbers = parameters.numbers("against", 2);
   if (numbers.size() != 2)
-    refuse(400, "bad_request",
-           {.argument = "against",
-            .found = fmt::format("{} number", numbers.size()),
-            .expected = "a layer and a head, as in 1,3"});
+    refuse_parameter("against", fmt::format("{} number", numbers.size()),
+                     "a layer and a head, as in 1,3");
   return place_asked(session, find_stack(session, parameters), numbers[0], numbers[1]);
 }
 

@@ -52,10 +52,7 @@ TileRequest tile_request(HeadRequest& at, const Parameters& parameters) {
   if (parameters.choice("pool", {"max", "mean"}) == 1) tile.pool = Pool::kMean;
   tile.bytes = parameters.choice("as", {"u8", "f32"}) == 0;
   if (tile.bytes && tile.value == ObservedValue::kScores)
-    refuse(400, "bad_request",
-           {.argument = "as",
-            .found = "u8, which holds weights only",
-            .expected = "f32 with q=score"});
+    refuse_parameter("as", "u8, which holds weights only", "f32 with q=score");
   return tile;
 }
 
@@ -81,10 +78,8 @@ EdgesRequest edges_request(LiveSession& session, const Parameters& parameters) {
 void check_count(const EdgesRequest& edges) {
   const std::int64_t rows = edges.end - edges.begin;
   if (rows > kMostRows)
-    refuse(400, "bad_request",
-           {.argument = "end",
-            .found = fmt::format("{} behind begin", number_of(rows, "row")),
-            .expected = fmt::format("at most {}", kMostRows)});
+    refuse_parameter("end", fmt::format("{} behind begin", number_of(rows, "row")),
+                     fmt::format("at most {}", kMostRows));
   const std::int64_t arcs = rows * std::ssize(edges.heads) * edges.rule.at_most;
   if (arcs > kMostArcs)
     refuse(400, "bad_request",
@@ -177,11 +172,10 @@ void get_rows(const Call& call) {
   const std::int64_t end = call.number("end", begin + 1, begin + 1, at.size.queries);
   const std::int64_t weights = (end - begin) * at.size.keys;
   if (weights > kMostWeights)
-    refuse(400, "bad_request",
-           {.argument = "end",
-            .found = fmt::format("{} of {} behind begin", number_of(end - begin, "row"),
+    refuse_parameter("end",
+                     fmt::format("{} of {} behind begin", number_of(end - begin, "row"),
                                  number_of(at.size.keys, "weight")),
-            .expected = fmt::format("at most {} weights", kMostWeights)});
+                     fmt::format("at most {} weights", kMostWeights));
   const CellsRequest cells = {
       .head = at.place.head, .row_begin = begin, .row_end = end, .key_end = at.size.keys};
   const auto compute = [at, cells](Cancel& cancel) {
