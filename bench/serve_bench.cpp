@@ -19,7 +19,7 @@
 #include "heed/error.h"
 #include "inspect/answers/live_session.h"
 #include "inspect/map/tiles.h"
-#include "inspect/session/return_memory.h"
+#include "inspect/session/session_memory.h"
 #include "serve/server.h"
 
 namespace heed {

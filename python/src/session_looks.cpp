@@ -76,11 +76,9 @@ std::string text(HeldSession& held, const Question& asked, const Shown& shown) {
 }
 
 struct HeadsTableAnswer {
-  static constexpr const char* kName = "HeadsTable";
   const std::vector<HeadScores>& heads;
   bool causal = false;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field.list("heads", heads,
                [&](const HeadScores& head) { return LookHeadAnswer{head, causal}; });
   }

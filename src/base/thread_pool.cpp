@@ -37,8 +37,7 @@ void pause() {
 }
 
 /// Polls `done()` for kSpin.
-template <typename Done>
-bool spin_until(const Done& done) {
+bool spin_until(const auto& done) {
   const auto end = std::chrono::steady_clock::now() + kSpin;
   do {
     for (int i = 0; i < 32; ++i) {

@@ -3,7 +3,6 @@
 
 #include "attention/api/checked.h"
 #include "c/given.h"
-#include "c/gradients.h"
 #include "c/guard.h"
 #include "c/problem.h"
 #include "heed/c.h"

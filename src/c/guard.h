@@ -8,8 +8,7 @@ namespace heed::c {
 /// Call it inside a catch block: stores the exception for heed_last_error.
 heed_status remember_exception() noexcept;
 
-template <typename Work>
-heed_status guarded(const Work& work) noexcept {
+heed_status guarded(const auto& work) noexcept {
   try {
     work();
     return HEED_OK;

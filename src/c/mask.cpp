@@ -11,8 +11,7 @@ namespace heed::c {
 namespace {
 
 /// Writes the mask that `make` returns, or null if it throws.
-template <typename Make>
-heed_status made(heed_mask** mask, std::string_view op, const Make& make) noexcept {
+heed_status made(heed_mask** mask, std::string_view op, const auto& make) noexcept {
   if (mask != nullptr) *mask = nullptr;
   return guarded([&] {
     require_pointer(op, "mask", mask);
@@ -20,9 +19,8 @@ heed_status made(heed_mask** mask, std::string_view op, const Make& make) noexce
   });
 }
 
-template <typename Compose>
 heed_status composed(heed_mask** mask, std::string_view op, const heed_mask* a, const heed_mask* b,
-                     const Compose& compose) noexcept {
+                     const auto& compose) noexcept {
   return made(mask, op, [&] {
     require_pointer(op, "a", a);
     require_pointer(op, "b", b);

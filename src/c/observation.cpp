@@ -22,8 +22,7 @@ std::string field_of(const ErrorParts& parts) {
   return argument;
 }
 
-template <typename Work>
-auto as_fields_of(const std::string& name, const Work& work) {
+auto as_fields_of(const std::string& name, const auto& work) {
   return reworded(work, [&](ErrorParts& parts) {
     const std::string& argument = parts.argument.text();
     if (!argument.starts_with(name) && !argument.starts_with("scores."))

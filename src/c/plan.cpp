@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "c/given.h"
-#include "c/gradients.h"
 #include "c/guard.h"
 #include "c/problem.h"
 #include "heed/c.h"
@@ -33,8 +32,7 @@ struct OwnedPlan : heed_plan {
   std::vector<const char*> why;
 };
 
-template <typename Make>
-heed_status planned(const heed_plan** plan, std::string_view op, const Make& make) noexcept {
+heed_status planned(const heed_plan** plan, std::string_view op, const auto& make) noexcept {
   if (plan != nullptr) *plan = nullptr;
   return guarded([&] {
     require_pointer(op, "plan", plan);

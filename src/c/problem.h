@@ -1,6 +1,7 @@
 // Converts the C structs of attention to the operators' arguments.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -41,5 +42,27 @@ struct Place {
 /// Checks that there is memory, which overlaps neither itself nor `taken`.
 void check_memory(std::string_view op, const Place& place, std::span<const Operand> taken);
 void check_fits(std::string_view op, const Place& place, const Shape& shape, DType dtype);
+
+/// Which gradients heed_gradients requests, and where they are written.
+class Gradients {
+ public:
+  Gradients(std::string_view op, const heed_gradients* into);
+
+  /// dq, dk and dv are written in place; the others are copied by `write`.
+  AttentionGradRequest request() const;
+  /// Checks the memory of the others before any computation.
+  void check(const AttentionArgs& args, std::span<const Operand> given) const;
+  void write(const AttentionGrads& grads) const;
+
+ private:
+  struct Copied {
+    Place place;
+    Tensor AttentionGrads::* from;
+  };
+
+  std::string_view op_;
+  Place dq_, dk_, dv_;
+  std::array<Copied, 4> copied_;  // dbias, dslope, dsink, dscale
+};
 
 }  // namespace heed::c

@@ -157,17 +157,17 @@ Run declare_check(OptionList& list) {
   const auto options = std::make_shared<CheckOptions>();
   add(list, {{.name = "WHAT",
               .to = &options->what,
-              .required = true,
-              .help = "what to check: model (a folder with golden.safetensors) or onnx"},
+              .help = "what to check: model (a folder with golden.safetensors) or onnx",
+              .required = true},
              {.name = "DIR",
               .to = &options->dir,
-              .required = true,
               .help = "the model's folder, or a name that heed models lists; of onnx, a folder of "
-                      "node tests or one of them"},
+                      "node tests or one of them",
+              .required = true},
              {.name = "--dtype",
               .to = [options](const std::string& name) { options->dtype = dtype_named(name); },
-              .words = {"f32", "f16", "bf16"},
-              .help = "of a model: hold its weights in this type (default: f32)"},
+              .help = "of a model: hold its weights in this type (default: f32)",
+              .words = {"f32", "f16", "bf16"}},
              threads_option()});
   add_json_options(list, options->json, "every tensor or case");
   return [options](const Given& given) { return check(*options, given); };

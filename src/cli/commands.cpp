@@ -38,33 +38,28 @@ Option threads_option() {
   return {.name = "--threads",
           .to = [](int count) { set_thread_count(count); },
           .type = "N",
+          .help = "threads to compute with (default: the CPUs that this process may use)",
           .least = 1,
-          .most = 4096,
-          .help = "threads to compute with (default: the CPUs that this process may use)"};
+          .most = 4096};
 }
 
 Option kernel_option() {
-  return {.name = "--kernel",
-          .to =
-              [](const std::string& name) {
-                const ConstView one(nullptr, DType::kF32, Shape{1, 1, 1, 1});
-                // Throws if the name is unknown.
-                plan_attention({.q = one, .keys = {.k = one, .v = one}, .kernel = name});
-                setenv("HEED_FORCE", name.c_str(), 1);
-              },
-          .type = "NAME",
-          .help = "run this attention kernel and no other"};
+  return {"--kernel",
+          [](const std::string& name) {
+            const ConstView one(nullptr, DType::kF32, Shape{1, 1, 1, 1});
+            // Throws if the name is unknown.
+            plan_attention({.q = one, .keys = {.k = one, .v = one}, .kernel = name});
+            setenv("HEED_FORCE", name.c_str(), 1);
+          },
+          "NAME", "run this attention kernel and no other"};
 }
 
 Option model_option(std::string& model) {
-  return {.name = "--model",
-          .to = &model,
-          .type = "M",
-          .help =
-              "a model folder, a GGUF file, or a name looked up in $HEED_MODELS, ./models, the "
-              "stores of Hugging Face, Ollama, LM Studio and llama.cpp and the installed models "
-              "(default: a built-in model; look and serve choose the one that reads the texts "
-              "given)"};
+  return {"--model", &model, "M",
+          "a model folder, a GGUF file, or a name looked up in $HEED_MODELS, ./models, the "
+          "stores of Hugging Face, Ollama, LM Studio and llama.cpp and the installed models "
+          "(default: a built-in model; look and serve choose the one that reads the texts "
+          "given)"};
 }
 
 namespace {

@@ -165,19 +165,18 @@ Run declare_convert(OptionList& list) {
   add(list,
       {{.name = "MODEL",
         .to = &options->model,
-        .required = true,
-        .help = "a model folder, a GGUF file, or a name that heed models lists"},
+        .help = "a model folder, a GGUF file, or a name that heed models lists",
+        .required = true},
        {.name = "-o,--out",
         .to = &options->out,
         .type = "OUT",
+        .help = "the folder to write: a new one, or an empty one; or a new file that ends in .gguf",
         .expects = "a folder's name, or FILE.gguf",
-        .required = true,
-        .help =
-            "the folder to write: a new one, or an empty one; or a new file that ends in .gguf"},
+        .required = true},
        {.name = "--dtype",
         .to = &options->type,
-        .words = {"f32", "f16", "bf16", "q8_0", "q4_0"},
-        .help = "how the weights are written; q8_0 and q4_0 in GGUF alone (default: f32)"}});
+        .help = "how the weights are written; q8_0 and q4_0 in GGUF alone (default: f32)",
+        .words = {"f32", "f16", "bf16", "q8_0", "q4_0"}}});
   return [options](const Given&) { return run(*options); };
 }
 

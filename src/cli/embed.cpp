@@ -183,31 +183,27 @@ void add_input(OptionList& list, EmbedOptions& options) {
       {{.name = "TEXT",
         .to = &options.texts,
         .type = "TEXT",
-        .list = List::kInARow,
-        .help = "the texts, each of which becomes a vector"},
-       {.name = "--file",
-        .to = &options.file,
-        .type = "FILE",
-        .help = "the texts from a file, one per line, or from stdin with -"},
+        .help = "the texts, each of which becomes a vector",
+        .list = List::kInARow},
+       {"--file", &options.file, "FILE",
+        "the texts from a file, one per line, or from stdin with -"},
        {.name = "--cut",
         .to = &options.cut,
-        .words = {"first", "last", "no"},
-        .shows_default = true,
         .help = "which tokens to read of a text that is too long for the encoder; no: refuse the "
-                "text"}});
+                "text",
+        .words = {"first", "last", "no"},
+        .shows_default = true}});
 }
 
 void add_output(OptionList& list, EmbedOptions& options) {
   add(list, {{.name = "--format",
               .to = &options.format,
-              .words = {std::begin(kFormats), std::end(kFormats)},
               .help = "json; tsv: one line per text, then its numbers; npy: f32 [texts, width] "
-                      "(default: as the name of -o ends, else json)"},
+                      "(default: as the name of -o ends, else json)",
+              .words = {std::begin(kFormats), std::end(kFormats)}},
              json_option(options.json),
-             {.name = "-o,--out",
-              .to = &options.out,
-              .type = "FILE",
-              .help = "write to this file; it appears complete or not at all"}});
+             {"-o,--out", &options.out, "FILE",
+              "write to this file; it appears complete or not at all"}});
 }
 
 Run declare_embed(OptionList& list) {
@@ -217,8 +213,8 @@ Run declare_embed(OptionList& list) {
   add(list, {{.name = "--model",
               .to = &options->model,
               .type = "M",
-              .required = true,
-              .help = "a sentence encoder's folder or name, with 1_Pooling/config.json"},
+              .help = "a sentence encoder's folder or name, with 1_Pooling/config.json",
+              .required = true},
              threads_option(),
              kernel_option()});
   return [options](const Given&) { return run(*options); };

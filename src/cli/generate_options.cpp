@@ -58,51 +58,35 @@ GenerationConfig follow_file(const std::filesystem::path& folder, const Given& g
 
 void add_sampling(OptionList& list, GenerateArgs& args, std::optional<std::int64_t>& top_k) {
   Sampling& sampling = args.sampling;
-  add(list,
-      {{.name = "--temperature",
-        .to = &sampling.temperature,
-        .type = "X",
-        .help = "above 1 more varied, below 1 less; 0 takes the most probable token each time "
-                "(default 0.8)"},
-       {.name = "--top-k", .to = &top_k, .type = "K", .help = "only the K most probable tokens"},
-       {.name = "--top-p",
-        .to = &sampling.top_p,
-        .type = "P",
-        .help = "only the most probable tokens that together reach P of the probability"},
-       {.name = "--min-p",
-        .to = &sampling.min_p,
-        .type = "P",
-        .help = "only tokens that have at least P of the most probable one's probability"},
-       {.name = "--seed",
-        .to = &args.seed,
-        .type = "S",
-        .help = "the same seed gives the same text (default 0)"}});
+  add(list, {{"--temperature", &sampling.temperature, "X",
+              "above 1 more varied, below 1 less; 0 takes the most probable token each time "
+              "(default 0.8)"},
+             {"--top-k", &top_k, "K", "only the K most probable tokens"},
+             {"--top-p", &sampling.top_p, "P",
+              "only the most probable tokens that together reach P of the probability"},
+             {"--min-p", &sampling.min_p, "P",
+              "only tokens that have at least P of the most probable one's probability"},
+             {"--seed", &args.seed, "S", "the same seed gives the same text (default 0)"}});
 }
 
 void add_repetition(OptionList& list, GenerateArgs& args) {
-  add(list, {{.name = "--repetition-penalty",
-              .to = &args.sampling.repetition_penalty,
-              .type = "X",
-              .help = "above 1 makes tokens that occurred less probable (default 1)"},
+  add(list, {{"--repetition-penalty", &args.sampling.repetition_penalty, "X",
+              "above 1 makes tokens that occurred less probable (default 1)"},
              {.name = "--no-repeat-ngram",
               .to = &args.rules.no_repeat_ngram,
               .type = "N",
-              .least = 0,
-              .help = "no sequence of N tokens comes twice; 0: any may (default 0)"}});
+              .help = "no sequence of N tokens comes twice; 0: any may (default 0)",
+              .least = 0}});
 }
 
 void add_beams(OptionList& list, GenerateArgs& args) {
   add(list,
-      {{.name = "--beams",
-        .to = &args.beams,
-        .type = "N",
-        .help = "search for the most probable text with N of them side by side, in place of "
-                "choosing token by token"},
-       {.name = "--length-penalty",
-        .to = &args.length_penalty,
-        .type = "X",
-        .help = "a text's score is its log-probability / tokens^X: above 0 favours long ones "
-                "(default 1)"},
+      {{"--beams", &args.beams, "N",
+        "search for the most probable text with N of them side by side, in place of "
+        "choosing token by token"},
+       {"--length-penalty", &args.length_penalty, "X",
+        "a text's score is its log-probability / tokens^X: above 0 favours long ones "
+        "(default 1)"},
        {.name = "--early-stopping",
         .to =
             [&args](const std::string& word) {
@@ -110,9 +94,9 @@ void add_beams(OptionList& list, GenerateArgs& args) {
                                     : word == "never" ? EarlyStopping::kNever
                                                       : EarlyStopping::kFalse;
             },
-        .words = {"false", "true", "never"},
         .help = "end once N texts are finished (true), once the open ones look worse (false, the "
-                "default), or once they cannot become better (never)"}});
+                "default), or once they cannot become better (never)",
+        .words = {"false", "true", "never"}}});
 }
 
 void add_answer(OptionList& list, GenerateOptions& options) {
@@ -124,16 +108,16 @@ void add_answer(OptionList& list, GenerateOptions& options) {
        {.name = "--stop",
         .to = &options.args.stop,
         .type = "TEXT",
-        .list = List::kRepeated,
-        .help = "end before this text; may be given several times"},
+        .help = "end before this text; may be given several times",
+        .list = List::kRepeated},
        {.name = "--dtype",
         .to = [&options](const std::string& name) { options.dtype = dtype_named(name); },
-        .words = {"f32", "f16", "bf16"},
-        .help = "hold weights in this type (default: the file's)"},
+        .help = "hold weights in this type (default: the file's)",
+        .words = {"f32", "f16", "bf16"}},
        {.name = "--cache-dtype",
         .to = [&options](const std::string& name) { options.args.cache.dtype = dtype_named(name); },
-        .words = {"f32", "f16", "bf16", "i8"},
-        .help = "keep keys and values in this type: f32 (default), f16, bf16, or i8 with scales"}});
+        .help = "keep keys and values in this type: f32 (default), f16, bf16, or i8 with scales",
+        .words = {"f32", "f16", "bf16", "i8"}}});
   add_json_options(list, options.json,
                    "prompt, text, tokens with probability and entropy (in nats, of the model's "
                    "distribution before temperature and filters) and why it stopped: end, stop, "
@@ -145,22 +129,13 @@ void add_prompt(OptionList& list, GenerateOptions& options) {
       {{.name = "PROMPT",
         .to = &options.prompts,
         .type = "TEXT",
-        .list = List::kInARow,
         .help = "the beginning of the text; \"\" starts from the model's first token, - reads it "
-                "from stdin; several are written side by side"},
-       {.name = "--file",
-        .to = &options.file,
-        .type = "FILE",
-        .help = "read the prompt from a file, or from stdin with -"},
-       {.name = "--ids",
-        .to = &options.ids,
-        .type = "5,3,9",
-        .help = "token ids instead of a text (heed tokenize prints them)"},
+                "from stdin; several are written side by side",
+        .list = List::kInARow},
+       {"--file", &options.file, "FILE", "read the prompt from a file, or from stdin with -"},
+       {"--ids", &options.ids, "5,3,9", "token ids instead of a text (heed tokenize prints them)"},
        model_option(options.model),
-       {.name = "-n",
-        .to = &options.args.most_tokens,
-        .type = "N",
-        .help = "tokens to write at most (default 200)"}});
+       {"-n", &options.args.most_tokens, "N", "tokens to write at most (default 200)"}});
 }
 
 void add_chat(OptionList& list, GenerateOptions& options) {
@@ -171,8 +146,8 @@ void add_chat(OptionList& list, GenerateOptions& options) {
              {.name = "--system",
               .to = &options.system,
               .type = "TEXT",
-              .needs = "--chat",
-              .help = "the system's message before it"}});
+              .help = "the system's message before it",
+              .needs = "--chat"}});
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 
 #include "base/wording.h"
 #include "cli/command.h"
-#include "cli/options/option_names.h"
+#include "cli/options/arguments.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"

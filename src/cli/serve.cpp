@@ -142,28 +142,19 @@ int run(const ServeOptions& options) {
 
 // The page's initial texts.
 void add_texts(OptionList& list, ServeOptions& options) {
-  add(list, {{.name = "--text",
-              .to = &options.text,
-              .type = "TEXT",
-              .help = "the text that the page begins with; - reads it from stdin"},
-             {.name = "--file",
-              .to = &options.file,
-              .type = "FILE",
-              .help = "that text from a file, or from stdin with -"},
-             {.name = "--pair",
-              .to = &options.pair,
-              .type = "TEXT",
-              .help = "a second text, which an encoder reads together with the first"},
-             {.name = "--target",
-              .to = &options.target,
-              .type = "TEXT",
-              .help = "what an encoder-decoder writes about the text (default: what it writes by "
-                      "itself)"},
+  add(list, {{"--text", &options.text, "TEXT",
+              "the text that the page begins with; - reads it from stdin"},
+             {"--file", &options.file, "FILE", "that text from a file, or from stdin with -"},
+             {"--pair", &options.pair, "TEXT",
+              "a second text, which an encoder reads together with the first"},
+             {"--target", &options.target, "TEXT",
+              "what an encoder-decoder writes about the text (default: what it writes by "
+              "itself)"},
              {.name = "--stack",
               .to = &options.stack,
-              .words = {"self", "encoder", "decoder", "cross"},
               .help = "the attention that the page begins with (default: the model's first, of two "
-                      "texts cross)"}});
+                      "texts cross)",
+              .words = {"self", "encoder", "decoder", "cross"}}});
 }
 
 Run declare_serve(OptionList& list) {
@@ -173,13 +164,11 @@ Run declare_serve(OptionList& list) {
   add(list, {{.name = "--port",
               .to = &options->port,
               .type = "N",
+              .help = "the port to listen on (default 8321); 0: any free port",
               .least = 0,
-              .most = 65535,
-              .help = "the port to listen on (default 8321); 0: any free port"},
-             {.name = "--host",
-              .to = &options->host,
-              .type = "HOST",
-              .help = "the address to listen on (default 127.0.0.1: this machine alone)"},
+              .most = 65535},
+             {"--host", &options->host, "HOST",
+              "the address to listen on (default 127.0.0.1: this machine alone)"},
              {.name = "--new-token",
               .to = &options->new_token,
               .help = "make a new token: addresses printed before stop working"},

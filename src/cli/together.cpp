@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "cli/options/option_names.h"
+#include "cli/options/arguments.h"
 #include "cli/terminal/output.h"
 #include "heed/error.h"
 

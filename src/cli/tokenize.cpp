@@ -171,43 +171,30 @@ int run(const TokenizeOptions& options, const Given& given) {
 }
 
 void add_inputs(OptionList& list, TokenizeOptions& options) {
-  add(list,
-      {{.name = "TEXT", .to = &options.text, .help = "the text; - reads it from stdin"},
-       {.name = "--file",
-        .to = &options.file,
-        .type = "FILE",
-        .help = "read the text from a file, or from stdin with -"},
-       {.name = "--lines",
-        .to = &options.lines,
-        .type = "FILE",
-        .help = "a file of JSON strings, one per line; prints one JSON object per line"},
-       {.name = "--pair",
-        .to = &options.pair,
-        .type = "TEXT",
-        .help = "a second text: both as one sequence, each token with its text"},
-       {.name = "--decode",
-        .to = &options.decode,
-        .type = "IDS",
-        .help = "token ids (5,3,9): prints their text, special tokens with --special alone; bytes "
-                "that are not a whole character as U+FFFD, with --json also in hex"}});
+  add(list, {{.name = "TEXT", .to = &options.text, .help = "the text; - reads it from stdin"},
+             {"--file", &options.file, "FILE", "read the text from a file, or from stdin with -"},
+             {"--lines", &options.lines, "FILE",
+              "a file of JSON strings, one per line; prints one JSON object per line"},
+             {"--pair", &options.pair, "TEXT",
+              "a second text: both as one sequence, each token with its text"},
+             {"--decode", &options.decode, "IDS",
+              "token ids (5,3,9): prints their text, special tokens with --special alone; bytes "
+              "that are not a whole character as U+FFFD, with --json also in hex"}});
 }
 
 Run declare_tokenize(OptionList& list) {
   const auto options = std::make_shared<TokenizeOptions>();
   add_inputs(list, *options);
-  add(list,
-      {model_option(options->model),
-       {.name = "--tokenizer",
-        .to = &options->tokenizer,
-        .type = "FILE",
-        .help = "a tokenizer instead of a model's: a folder, a tokenizer.json, a SentencePiece "
-                "model, vocab.txt or a .tiktoken file"},
-       {.name = "--target",
-        .to = &options->target,
-        .help = "the target tokenizer of an encoder-decoder that has two"},
-       {.name = "--special",
-        .to = &options->special,
-        .help = "add the special tokens of the post-processor"}});
+  add(list, {model_option(options->model),
+             {"--tokenizer", &options->tokenizer, "FILE",
+              "a tokenizer instead of a model's: a folder, a tokenizer.json, a SentencePiece "
+              "model, vocab.txt or a .tiktoken file"},
+             {.name = "--target",
+              .to = &options->target,
+              .help = "the target tokenizer of an encoder-decoder that has two"},
+             {.name = "--special",
+              .to = &options->special,
+              .help = "add the special tokens of the post-processor"}});
   add_json_options(list, options->json, "ids, texts, pieces and byte offsets");
   return [options](const Given& given) { return run(*options, given); };
 }

@@ -219,35 +219,31 @@ int run(const Given& given, const Arguments& arguments) {
 }
 
 void add_watch(OptionList& list, WatchOptions& watch) {
-  add(list, {{.name = "--watch",
-              .to = &watch.text,
-              .type = "TEXT",
-              .help = "serve the page on this text, with a slider over the run's steps, until "
-                      "Ctrl-C; - reads it from stdin"},
+  add(list, {{"--watch", &watch.text, "TEXT",
+              "serve the page on this text, with a slider over the run's steps, until "
+              "Ctrl-C; - reads it from stdin"},
              {.name = "--watch-every",
               .to = &watch.every,
               .type = "N",
-              .least = 1,
-              .help = "steps between the models on the slider (default: a fiftieth of the run)"},
+              .help = "steps between the models on the slider (default: a fiftieth of the run)",
+              .least = 1},
              {.name = "--watch-port",
               .to = &watch.port,
               .type = "N",
+              .help = "where to listen (default: a port that is free)",
               .least = 0,
-              .most = 65535,
-              .help = "where to listen (default: a port that is free)"}});
+              .most = 65535}});
 }
 
 Run declare_train(OptionList& list) {
   const auto arguments = std::make_shared<Arguments>();
-  add(list, {{.name = "CONFIG",
-              .to = &arguments->config,
-              .type = "FILE",
-              .help = "a JSON file with the keys that the options below name (docs/training.md)"},
+  add(list, {{"CONFIG", &arguments->config, "FILE",
+              "a JSON file with the keys that the options below name (docs/training.md)"},
              {.name = "-o,--output",
               .to = &arguments->output,
               .type = "DIR",
-              .required = true,
-              .help = "the run's folder"},
+              .help = "the run's folder",
+              .required = true},
              {.name = "--resume",
               .to = &arguments->resume,
               .help = "continue from the folder's last checkpoint; CONFIG may be left out"}});
@@ -257,10 +253,10 @@ Run declare_train(OptionList& list) {
         [&](auto member) {
           add(list, {{.name = option_of(key),
                       .to = &(arguments->flags.*member),
+                      .help = std::string(key.summary),
                       .list = List::kInARow,
                       .elsewhere = names_elsewhere(key),
-                      .shows_default = true,
-                      .help = std::string(key.summary)}});
+                      .shows_default = true}});
         },
         key.member);
   add(list, {threads_option(), kernel_option()});

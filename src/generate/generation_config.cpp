@@ -51,8 +51,7 @@ constexpr Renamed kRenamed[] = {{"forced_first", "forced_bos_token_id"},
                                 {"suppressed_first", "begin_suppress_tokens"}};
 
 // Runs checks of arguments from the file, so that their errors name the file.
-template <typename Work>
-void check_file(const GenerationConfig& config, const Work& work) {
+void check_file(const GenerationConfig& config, const auto& work) {
   try {
     work();
   } catch (const Error& error) {

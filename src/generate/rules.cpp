@@ -18,8 +18,7 @@ class NextScores {
  public:
   explicit NextScores(std::span<double> scores) : scores_(scores) {}
 
-  template <typename Ids>
-  void forbid(const Ids& ids) {
+  void forbid(const auto& ids) {
     for (const auto id : ids)
       if (static_cast<std::size_t>(id) < scores_.size())
         scores_[static_cast<std::size_t>(id)] = -HUGE_VAL;

@@ -10,8 +10,7 @@ namespace {
 
 using enum GgufValue;
 
-template <typename T>
-void put(std::string& to, T value) {
+void put(std::string& to, auto value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 

@@ -188,10 +188,8 @@ std::vector<std::int64_t> Classifier::places(const Batch& batch, const Run& run)
     do --row;
     while (row >= 0 && !info_.ends_with(ids[row]));
     if (row < 0)
-      fail({.op = "classifier",
-            .argument = fmt::format("ids[{}]", b),
-            .found = "without an end token",
-            .expected = "one: the state that follows it stands for the text"});
+      fail("classifier", fmt::format("ids[{}]", b), "without an end token",
+           "one: the state that follows it stands for the text");
   }
   return rows;
 }

@@ -35,8 +35,7 @@ bool is_shard(const std::string& name) {
   return name.starts_with("model-") && name.ends_with(".safetensors");
 }
 
-template <typename List>
-bool lists(const List& list, std::string_view name) {
+bool lists(const auto& list, std::string_view name) {
   return std::ranges::find(list, name) != std::end(list);
 }
 

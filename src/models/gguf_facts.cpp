@@ -40,8 +40,7 @@ std::string described(const RopeScaling& rope) {
 }
 
 // One value for all layers, or one per layer.
-template <typename Of>
-std::string by_layer(const DecoderShape& shape, Of of) {
+std::string by_layer(const DecoderShape& shape, auto of) {
   std::vector<std::string> values;
   for (const DecoderLayer& layer : shape.of_layers) values.push_back(of(layer));
   const bool alike = std::ranges::adjacent_find(values, std::not_equal_to()) == values.end();

@@ -191,10 +191,9 @@ Seq2seqShape read_seq2seq(const Config& config) {
 bool has_two_vocabularies(const TrainingShape& shape, const Seq2seqKin& kin) {
   const bool own = shape.target_vocabulary > 0 && shape.target_vocabulary != shape.vocabulary;
   if (own && !kin.own_words)
-    fail({.op = "train",
-          .argument = "target_tokenizer",
-          .found = fmt::format("of {}", number_of(shape.target_vocabulary, "token")),
-          .expected = fmt::format("none: {} has one vocabulary for both sides", kin.title)});
+    fail("train", "target_tokenizer",
+         fmt::format("of {}", number_of(shape.target_vocabulary, "token")),
+         fmt::format("none: {} has one vocabulary for both sides", kin.title));
   return own;
 }
 

@@ -168,10 +168,9 @@ Json t5_training_config(const TrainingShape& shape) {
           .found = shape.dropout > 0 ? shape.dropout : shape.attention_dropout,
           .expected = "0: it is not served for T5"});
   if (shape.target_vocabulary > 0 && shape.target_vocabulary != shape.vocabulary)
-    fail({.op = "train",
-          .argument = "target_tokenizer",
-          .found = fmt::format("of {}", number_of(shape.target_vocabulary, "token")),
-          .expected = "none: T5 has one vocabulary for both sides"});
+    fail("train", "target_tokenizer",
+         fmt::format("of {}", number_of(shape.target_vocabulary, "token")),
+         "none: T5 has one vocabulary for both sides");
   const T5Kin& kin = *std::ranges::find(kT5Kin, shape.model_type, &T5Kin::model_type);
   return {{"model_type", shape.model_type},
           {"architectures", Json::array({kin.architecture})},

@@ -23,8 +23,7 @@ struct StackNumbers {
 StackShape stack_shape(Stack stack, bool causal, const StackNumbers& numbers);
 
 /// Describes a decoder by the fields common to decoder configurations.
-template <typename DecoderConfig>
-ModelInfo decoder_info(std::string family, std::string title, const DecoderConfig& config) {
+ModelInfo decoder_info(std::string family, std::string title, const auto& config) {
   const StackNumbers numbers = {config.layers, config.heads, config.kv_heads, config.head_dim};
   return {.family = std::move(family),
           .title = std::move(title),

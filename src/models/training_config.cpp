@@ -80,10 +80,7 @@ std::string completed(Json json, const Family& family, const TrainingShape& shap
 
 void check_fits(const ModelInfo& info, const TrainingShape& shape) {
   const auto refuse = [](const char* argument, std::string found, std::int64_t most) {
-    fail({.op = "train",
-          .argument = argument,
-          .found = std::move(found),
-          .expected = fmt::format("at most {} (start_from's)", most)});
+    fail("train", argument, std::move(found), fmt::format("at most {} (start_from's)", most));
   };
   if (shape.positions > info.positions)
     refuse("block", std::to_string(shape.positions), info.positions);

@@ -27,8 +27,7 @@ class MpiTransfer : public Transfer {
     requests_.clear();
   }
 
-  template <typename Begin>
-  void add(std::size_t bytes, const Begin& begin) {
+  void add(std::size_t bytes, const auto& begin) {
     for (std::size_t at = 0; at < bytes; at += kMostAtOnce) {
       MPI_Request request = MPI_REQUEST_NULL;
       begin(at, static_cast<int>(std::min(kMostAtOnce, bytes - at)), &request);

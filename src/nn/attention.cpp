@@ -54,8 +54,7 @@ std::uint32_t dropout_offset(const AttentionShape& shape) {
 
 // Applies a norm to the rows of each head of x [B, T, H D], or to all heads together, or computes
 // its gradient.
-template <typename Use>
-Tensor over_heads(Tensor x, const Norm& norm, const Use& use) {
+Tensor over_heads(Tensor x, const Norm& norm, const auto& use) {
   const Shape whole = x.shape();
   const Shape rows = {whole[0], whole[1], whole[2] / norm.width(), norm.width()};
   return use(std::move(x).reshaped(rows)).reshaped(whole);

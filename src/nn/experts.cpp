@@ -8,6 +8,7 @@
 
 #include "ops/elementwise.h"
 #include "ops/embedding.h"
+#include "tensor/computable.h"
 
 namespace heed {
 namespace {
@@ -23,18 +24,10 @@ Tensor as_rows(const Tensor& x) {
   return x.share().reshaped({x.element_count() / x.dim(-1), x.dim(-1)});
 }
 
-template <typename Use>
-void with_numbers(DType dtype, const Use& use) {
-  if (dtype == DType::kF64)
-    use(double{});
-  else
-    use(float{});
-}
-
 // Multiplies row n of x (as [N, C]) by factors[n].
 void scale_rows(Tensor& x, std::span<const double> factors) {
   const std::int64_t width = x.dim(-1);
-  with_numbers(x.dtype(), [&](auto zero) {
+  in_computing_type(x.dtype(), [&](auto zero) {
     auto* row = x.data<decltype(zero)>();
     for (const double factor : factors)
       for (std::int64_t c = 0; c < width; ++c) *row++ *= static_cast<decltype(zero)>(factor);
@@ -148,7 +141,7 @@ Tensor Experts::shared_backward(const Mlp& shared, const Tensor& dy, Run& run,
   for (std::size_t row = 0; row < slopes.size(); ++row)
     slopes[row] *= shares[row] * (1 - shares[row]);
   Tensor dgate = Tensor::zeros(gate.shape(), gate.dtype());
-  with_numbers(dgate.dtype(),
+  in_computing_type(dgate.dtype(),
                [&](auto zero) { std::ranges::copy(slopes, dgate.data<decltype(zero)>()); });
   Tensor dx = parts_.shared_gate->backward(dgate, run, gradients);
   Tensor dout = dy.clone();
@@ -181,7 +174,7 @@ Tensor Experts::router_gradient(const Tensor& logits, const Picks& picks,
       std::ranges::copy(softmax_of(wide, token), shares.begin() + token * E);
   }
   Tensor dlogits = Tensor::zeros(logits.shape(), logits.dtype());
-  with_numbers(dlogits.dtype(), [&](auto zero) {
+  in_computing_type(dlogits.dtype(), [&](auto zero) {
     auto* into = dlogits.data<decltype(zero)>();
     for (std::size_t i = 0; i < own.size(); ++i)
       into[i] =

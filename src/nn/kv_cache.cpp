@@ -263,4 +263,13 @@ void KvCache::clear(std::int64_t row) {
   if (options_.form == KvForm::kPaged) pool_->give_back(row);
 }
 
+void KvCache::put_source(int layer, SourceKeys keys) {
+  layers_[index_of(layer)].source = std::move(keys);
+}
+
+const SourceKeys* KvCache::source(int layer) const {
+  const SourceKeys& keys = layers_[index_of(layer)].source;
+  return keys.k.given() ? &keys : nullptr;
+}
+
 }  // namespace heed

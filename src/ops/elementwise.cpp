@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/blocks.h"
 #include "heed/error.h"
 #include "ops/kernels/elementwise.h"
 #include "ops/kernels/reference/operators.h"
+#include "tensor/computable.h"
 #include "tensor/text.h"
 
 namespace heed {
@@ -41,23 +43,21 @@ Tensor add(Tensor y, const ConstView& x) {
 
 namespace {
 
-// Bound by memory; the compiler vectorises the inner loop.
-template <typename T>
-void add_to_rows(T* y, const T* row, std::int64_t rows, std::int64_t columns) {
-  for_rows(rows, [&](std::int64_t r) {
-    for (std::int64_t c = 0; c < columns; ++c) y[r * columns + c] += row[c];
+constexpr std::int64_t kElements = 16384;  // of a task
+
+// `use(i)` for each element. Bound by memory; the compiler vectorises these loops.
+void for_elements(std::int64_t count, const auto& use) {
+  in_blocks(count, kElements, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) use(i);
   });
 }
 
 }  // namespace
 
 Tensor add_number(Tensor y, double number) {
-  for (std::int64_t i = 0; i < y.element_count(); ++i) {
-    if (y.dtype() == DType::kF64)
-      y.data<double>()[i] += number;
-    else
-      y.data<float>()[i] += static_cast<float>(number);
-  }
+  in_computing_type(y.dtype(), [&]<typename T>(T /*zero*/) {
+    for (std::int64_t i = 0; i < y.element_count(); ++i) y.data<T>()[i] += static_cast<T>(number);
+  });
   return y;
 }
 
@@ -65,11 +65,14 @@ Tensor add_row(Tensor y, const ConstView& row) {
   check("y", y, row);
   if (y.rank() < 1 || row.element_count() != y.dim(-1))
     fail("add", "row.shape", to_string(row.shape()), "one element for each column of y");
-  const std::int64_t rows = row.element_count() == 0 ? 0 : y.element_count() / y.dim(-1);
-  if (y.dtype() == DType::kF64)
-    add_to_rows(y.data<double>(), row.data<double>(), rows, y.dim(-1));
-  else
-    add_to_rows(y.data<float>(), row.data<float>(), rows, y.dim(-1));
+  const std::int64_t columns = y.dim(-1);
+  const std::int64_t rows = columns == 0 ? 0 : y.element_count() / columns;
+  in_computing_type(y.dtype(), [&]<typename T>(T /*zero*/) {
+    T* const to = y.data<T>();
+    for_rows(rows, [&, from = row.data<T>()](std::int64_t r) {
+      for (std::int64_t c = 0; c < columns; ++c) to[r * columns + c] += from[c];
+    });
+  });
   return y;
 }
 
@@ -88,27 +91,10 @@ void add_column_sums(const View& sums, const ConstView& x) {
 
 namespace {
 
-// Bound by memory; the compiler vectorises these loops.
-constexpr std::int64_t kProductElements = 32768;
-
 void check_product(const ConstView& y) {
   if (y.dtype() != DType::kF32 && y.dtype() != DType::kF64)
     fail("multiply", "y", name(y.dtype()), "f32 or f64");
   if (!y.is_contiguous()) fail("multiply", "y.strides", to_string(y.strides()), "row-major memory");
-}
-
-template <typename T>
-void multiply(T* y, const T* x, std::int64_t count) {
-  in_blocks(count, kProductElements, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) y[i] *= x[i];
-  });
-}
-
-template <typename T>
-void scale(T* y, T factor, std::int64_t count) {
-  in_blocks(count, kProductElements, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) y[i] *= factor;
-  });
 }
 
 }  // namespace
@@ -118,23 +104,22 @@ void multiply_by(const View& y, const ConstView& x) {
   if (x.dtype() != y.dtype() || x.shape() != y.shape() || !x.is_contiguous())
     fail("multiply", "x", fmt::format("{} {}", name(x.dtype()), to_string(x.shape())),
          fmt::format("{} {}, row-major", name(y.dtype()), to_string(y.shape())));
-  if (y.dtype() == DType::kF64)
-    return multiply(y.data<double>(), x.data<double>(), y.element_count());
-  multiply(y.data<float>(), x.data<float>(), y.element_count());
+  in_computing_type(y.dtype(), [&]<typename T>(T /*zero*/) {
+    for_elements(y.element_count(),
+                 [to = y.data<T>(), from = x.data<T>()](std::int64_t i) { to[i] *= from[i]; });
+  });
 }
 
 Tensor scaled(Tensor y, double factor) {
   check_product(y);
-  if (y.dtype() == DType::kF64)
-    scale(y.data<double>(), factor, y.element_count());
-  else
-    scale(y.data<float>(), static_cast<float>(factor), y.element_count());
+  in_computing_type(y.dtype(), [&]<typename T>(T /*zero*/) {
+    for_elements(y.element_count(),
+                 [to = y.data<T>(), by = static_cast<T>(factor)](std::int64_t i) { to[i] *= by; });
+  });
   return y;
 }
 
 namespace {
-
-constexpr std::int64_t kCapElements = 8192;
 
 void require_plain(const char* op, const char* argument, const ConstView& x) {
   if ((x.dtype() != DType::kF32 && x.dtype() != DType::kF64) || !x.is_contiguous())
@@ -146,28 +131,15 @@ void check(const ConstView& x, double cap) {
   if (!(cap > 0)) fail("softcap", "cap", cap, "above 0");
 }
 
-template <typename T>
-void cap_each(T* x, T cap, std::int64_t count) {
-  in_blocks(count, kCapElements, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) x[i] = cap * std::tanh(x[i] / cap);
-  });
-}
-
-template <typename T>
-void differentiate(const T* y, T cap, T* dx, std::int64_t count) {
-  in_blocks(count, kCapElements, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) dx[i] *= 1 - (y[i] / cap) * (y[i] / cap);
-  });
-}
-
 }  // namespace
 
 Tensor softcapped(Tensor x, double cap) {
   check(x, cap);
-  if (x.dtype() == DType::kF64)
-    cap_each(x.data<double>(), cap, x.element_count());
-  else
-    cap_each(x.data<float>(), static_cast<float>(cap), x.element_count());
+  in_computing_type(x.dtype(), [&]<typename T>(T /*zero*/) {
+    for_elements(x.element_count(), [to = x.data<T>(), most = static_cast<T>(cap)](std::int64_t i) {
+      to[i] = most * std::tanh(to[i] / most);
+    });
+  });
   return x;
 }
 
@@ -176,42 +148,24 @@ Tensor softcap_backward(const ConstView& y, double cap, const ConstView& dy) {
   if (dy.shape() != y.shape() || dy.dtype() != y.dtype())
     fail("softcap", "dy", to_string(dy), to_string(y));
   Tensor dx = Tensor::copy_of(dy);
-  if (y.dtype() == DType::kF64)
-    differentiate(y.data<double>(), cap, dx.data<double>(), y.element_count());
-  else
-    differentiate(y.data<float>(), static_cast<float>(cap), dx.data<float>(), y.element_count());
+  in_computing_type(y.dtype(), [&]<typename T>(T /*zero*/) {
+    T* const to = dx.data<T>();
+    for_elements(y.element_count(),
+                 [=, of = y.data<T>(), most = static_cast<T>(cap)](std::int64_t i) {
+                   to[i] *= 1 - (of[i] / most) * (of[i] / most);
+                 });
+  });
   return dx;
 }
 
-namespace {
-
-template <typename Use>
-void each(const ConstView& like, const Use& use) {
-  in_blocks(like.element_count(), kCapElements, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) use(i);
-  });
-}
-
-template <typename T>
-void clamp_each(T* x, T low, T high, const ConstView& like) {
-  each(like, [=](std::int64_t i) { x[i] = x[i] < low ? low : x[i] > high ? high : x[i]; });
-}
-
-template <typename T>
-void clear_outside(const T* x, T low, T high, T* dy, const ConstView& like) {
-  each(like, [=](std::int64_t i) {
-    if (x[i] < low || x[i] > high) dy[i] = 0;
-  });
-}
-
-}  // namespace
-
 Tensor clamped(Tensor x, double low, double high) {
   require_plain("clamp", "x", x);
-  if (x.dtype() == DType::kF64)
-    clamp_each(x.data<double>(), low, high, x);
-  else
-    clamp_each(x.data<float>(), static_cast<float>(low), static_cast<float>(high), x);
+  in_computing_type(x.dtype(), [&]<typename T>(T /*zero*/) {
+    const auto least = static_cast<T>(low), most = static_cast<T>(high);
+    for_elements(x.element_count(), [=, to = x.data<T>()](std::int64_t i) {
+      to[i] = to[i] < least ? least : to[i] > most ? most : to[i];
+    });
+  });
   return x;
 }
 
@@ -219,12 +173,40 @@ Tensor clamp_backward(const ConstView& x, double low, double high, Tensor dy) {
   require_plain("clamp", "x", x);
   if (dy.dtype() != x.dtype() || dy.shape() != x.shape())
     fail("clamp", "dy", to_string(dy), to_string(x));
-  if (x.dtype() == DType::kF64)
-    clear_outside(x.data<double>(), low, high, dy.data<double>(), x);
-  else
-    clear_outside(x.data<float>(), static_cast<float>(low), static_cast<float>(high),
-                  dy.data<float>(), x);
+  in_computing_type(x.dtype(), [&]<typename T>(T /*zero*/) {
+    const auto least = static_cast<T>(low), most = static_cast<T>(high);
+    for_elements(x.element_count(), [=, of = x.data<T>(), to = dy.data<T>()](std::int64_t i) {
+      if (of[i] < least || of[i] > most) to[i] = 0;
+    });
+  });
   return dy;
+}
+
+namespace {
+
+template <typename T>
+kernels::DropoutProblem<T> problem_of(const View& x, const ElementDropout& args) {
+  const double threshold = std::min(std::nearbyint(args.rate * 0x1p32), 0x1p32 - 1);
+  return {.x = x.data<T>(),
+          .count = x.element_count(),
+          .first = args.first,
+          .key = philox_key(args.seed),
+          .site = args.site,
+          .threshold = static_cast<std::uint32_t>(threshold),
+          .scale = 1 / (1 - args.rate)};
+}
+
+}  // namespace
+
+void dropout(const View& x, const ElementDropout& args) {
+  if (!(args.rate >= 0 && args.rate < 1))
+    fail("dropout", "rate", args.rate, "0 or more and below 1");
+  if (args.first < 0) fail("dropout", "first", args.first, "0 or more");
+  if (x.dtype() != DType::kF32 && x.dtype() != DType::kF64)
+    fail("dropout", "x", name(x.dtype()), "f32 or f64");
+  if (!x.is_contiguous()) fail("dropout", "x.strides", to_string(x.strides()), "row-major memory");
+  if (x.dtype() == DType::kF64) return kernels::reference::dropout(problem_of<double>(x, args));
+  kernels::cpu::dropout(problem_of<float>(x, args));
 }
 
 }  // namespace heed

@@ -18,9 +18,7 @@ void check(const ConstView& x, const FeatureMap& map) {
   if (!x.given() || !is_floating(x.dtype()) || x.rank() < 1)
     fail("features", "x", to_string(x), "rows of f64, f32, f16 or bf16");
   require_enumerator("features", "kind", map.kind, FeatureKind::kRandomExponential);
-  if (!std::isfinite(map.scale))
-    fail(
-        {.op = "features", .argument = "scale", .found = map.scale, .expected = "a finite number"});
+  if (!std::isfinite(map.scale)) fail("features", "scale", map.scale, "a finite number");
   const bool random = map.kind == FeatureKind::kRandomExponential;
   if (map.projection.given() != random)
     fail("features", "projection", random ? "" : "given",

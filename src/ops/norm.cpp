@@ -5,8 +5,6 @@
 #include "heed/error.h"
 #include "heed/ops/operators.h"
 #include "ops/kernels/reference/norm.h"
-#include "ops/kernels/reference/rms_norm.h"
-#include "ops/kernels/rms_norm.h"
 #include "tensor/computable.h"
 #include "tensor/text.h"
 
@@ -44,19 +42,31 @@ void check_gradient(const View& gradient, const char* name_of_it, const LayerNor
          "row-major memory");
 }
 
-// The operands in the kernels' form.
+void check(const RmsNormArgs& args) {
+  const ConstView& x = args.x;
+  if (!x.given() || !is_floating(x.dtype()))
+    fail("rms_norm", "x", to_string(x), "f64, f32, f16 or bf16");
+  if (args.weight.dtype() != x.dtype() || !has_trailing_axes(x.shape(), args.weight.shape()))
+    fail("rms_norm", "weight", to_string(args.weight),
+         fmt::format("{}, trailing axes of x {} with at least one element", name(x.dtype()),
+                     x.shape()));
+}
+
+// The operands in the kernels' form; without a bias for the RMS norm.
 struct NormOperands {
   explicit NormOperands(const LayerNormArgs& args)
       : x(args.x), weight(args.weight), bias(args.bias), epsilon(args.epsilon) {}
+  explicit NormOperands(const RmsNormArgs& args)
+      : x(args.x), weight(args.weight), bias({}), epsilon(args.epsilon) {}
 
   template <typename T>
-  kernels::LayerNormProblem<T> problem() const {
+  kernels::NormProblem<T> problem() const {
     const std::int64_t width = weight.view().element_count();
     return {.rows = x.view().element_count() / width,
             .width = width,
             .x = x.view().data<T>(),
             .weight = weight.view().data<T>(),
-            .bias = bias.view().data<T>(),
+            .bias = bias.view().given() ? bias.view().data<T>() : nullptr,
             .epsilon = epsilon};
   }
 
@@ -64,36 +74,47 @@ struct NormOperands {
   double epsilon;
 };
 
-template <typename T>
-void fill_statistics(const kernels::LayerNormProblem<T>& p, LayerNormStatistics& statistics) {
-  for (std::int64_t row = 0; row < p.rows; ++row) {
-    const auto found = kernels::reference::row_statistics(p.x + row * p.width, p.width, p.epsilon);
-    statistics.mean.data<T>()[row] = static_cast<T>(found.mean);
-    statistics.inverse_deviation.data<T>()[row] = static_cast<T>(found.inverse_deviation);
-  }
+Tensor norm(const NormOperands& operands, DType dtype) {
+  Tensor y = Tensor::empty(operands.x.view().shape(), computing_type(dtype));
+  if (y.dtype() == DType::kF64)
+    kernels::reference::norm(operands.problem<double>(), y.data<double>());
+  else
+    kernels::cpu::norm(operands.problem<float>(), y.data<float>());
+  return rounded(std::move(y), dtype);
+}
+
+Tensor norm_backward(const NormOperands& operands, const ConstView& dy,
+                     const LayerNormGrads& add_to) {
+  const Computable cotangent(dy);
+  Tensor dx = Tensor::empty(dy.shape(), computing_type(dy.dtype()));
+  const auto backward = [&]<typename T>(T /*zero*/) {
+    return kernels::NormBackward<T>{
+        .dy = cotangent.view().data<T>(),
+        .dx = dx.data<T>(),
+        .dweight = add_to.dweight.data<T>(),
+        .dbias = add_to.dbias.given() ? add_to.dbias.data<T>() : nullptr};
+  };
+  if (dx.dtype() == DType::kF64)
+    kernels::reference::norm_backward(operands.problem<double>(), backward(0.0));
+  else
+    kernels::cpu::norm_backward(operands.problem<float>(), backward(0.0F));
+  return rounded(std::move(dx), dy.dtype());
 }
 
 template <typename T>
-kernels::LayerNormBackward<T> backward_of(const ConstView& dy, Tensor& dx,
-                                          const LayerNormGrads& add_to) {
-  return {.dy = dy.data<T>(),
-          .dx = dx.data<T>(),
-          .dweight = add_to.dweight.data<T>(),
-          .dbias = add_to.dbias.data<T>()};
+void fill_statistics(const kernels::NormProblem<T>& p, LayerNormStatistics& statistics) {
+  for (std::int64_t row = 0; row < p.rows; ++row) {
+    const auto found = kernels::reference::row_statistics(p, row);
+    statistics.mean.data<T>()[row] = static_cast<T>(found.mean);
+    statistics.inverse_deviation.data<T>()[row] = static_cast<T>(found.inverse_deviation);
+  }
 }
 
 }  // namespace
 
 Tensor layer_norm(const LayerNormArgs& args) {
   check(args);
-  const NormOperands operands(args);
-  Tensor y = Tensor::empty(args.x.shape(), computing_type(args.x.dtype()));
-  if (y.dtype() == DType::kF64) {
-    kernels::reference::layer_norm(operands.problem<double>(), y.data<double>());
-  } else {
-    kernels::cpu::layer_norm(operands.problem<float>(), y.data<float>());
-  }
-  return rounded(std::move(y), args.x.dtype());
+  return norm(NormOperands(args), args.x.dtype());
 }
 
 Tensor layer_norm_backward(const LayerNormArgs& args, const ConstView& dy,
@@ -103,17 +124,7 @@ Tensor layer_norm_backward(const LayerNormArgs& args, const ConstView& dy,
     fail("layer_norm", "dy", to_string(dy), to_string(args.x));
   check_gradient(add_to.dweight, "dweight", args);
   check_gradient(add_to.dbias, "dbias", args);
-  const NormOperands operands(args);
-  const Computable cotangent(dy);
-  Tensor dx = Tensor::empty(args.x.shape(), computing_type(args.x.dtype()));
-  if (dx.dtype() == DType::kF64) {
-    kernels::reference::layer_norm_backward(operands.problem<double>(),
-                                            backward_of<double>(cotangent, dx, add_to));
-  } else {
-    kernels::cpu::layer_norm_backward(operands.problem<float>(),
-                                      backward_of<float>(cotangent, dx, add_to));
-  }
-  return rounded(std::move(dx), args.x.dtype());
+  return norm_backward(NormOperands(args), dy, add_to);
 }
 
 LayerNormStatistics layer_norm_statistics(const LayerNormArgs& args) {
@@ -130,40 +141,9 @@ LayerNormStatistics layer_norm_statistics(const LayerNormArgs& args) {
   return statistics;
 }
 
-namespace {
-
-void check(const RmsNormArgs& args) {
-  const ConstView& x = args.x;
-  if (!x.given() || !is_floating(x.dtype()))
-    fail("rms_norm", "x", to_string(x), "f64, f32, f16 or bf16");
-  if (args.weight.dtype() != x.dtype() || !has_trailing_axes(x.shape(), args.weight.shape()))
-    fail("rms_norm", "weight", to_string(args.weight),
-         fmt::format("{}, trailing axes of x {} with at least one element", name(x.dtype()),
-                     x.shape()));
-}
-
-template <typename T>
-kernels::RmsNormProblem<T> problem_of(const ConstView& x, const ConstView& weight, double epsilon) {
-  const std::int64_t width = weight.element_count();
-  return {.rows = x.element_count() / width,
-          .width = width,
-          .x = x.data<T>(),
-          .weight = weight.data<T>(),
-          .epsilon = epsilon};
-}
-
-}  // namespace
-
 Tensor rms_norm(const RmsNormArgs& args) {
   check(args);
-  const Computable x(args.x);
-  const Computable weight(args.weight);
-  Tensor y = Tensor::empty(args.x.shape(), x.view().dtype());
-  if (y.dtype() == DType::kF64)
-    kernels::reference::rms_norm(problem_of<double>(x, weight, args.epsilon), y.data<double>());
-  else
-    kernels::cpu::rms_norm(problem_of<float>(x, weight, args.epsilon), y.data<float>());
-  return rounded(std::move(y), args.x.dtype());
+  return norm(NormOperands(args), args.x.dtype());
 }
 
 Tensor rms_norm_backward(const RmsNormArgs& args, const ConstView& dy, const View& dweight) {
@@ -175,19 +155,7 @@ Tensor rms_norm_backward(const RmsNormArgs& args, const ConstView& dy, const Vie
       !dweight.is_contiguous())
     fail("rms_norm", "dweight", to_string(dweight),
          fmt::format("{}, row-major", to_string(computing, args.weight.shape())));
-  const Computable x(args.x);
-  const Computable weight(args.weight);
-  const Computable cotangent(dy);
-  Tensor dx = Tensor::empty(args.x.shape(), computing);
-  if (computing == DType::kF64)
-    kernels::reference::rms_norm_backward(
-        problem_of<double>(x, weight, args.epsilon),
-        {cotangent.view().data<double>(), dx.data<double>(), dweight.data<double>()});
-  else
-    kernels::cpu::rms_norm_backward(
-        problem_of<float>(x, weight, args.epsilon),
-        {cotangent.view().data<float>(), dx.data<float>(), dweight.data<float>()});
-  return rounded(std::move(dx), args.x.dtype());
+  return norm_backward(NormOperands(args), dy, {.dweight = dweight});
 }
 
 }  // namespace heed

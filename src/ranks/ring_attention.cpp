@@ -7,6 +7,7 @@
 #include "heed/ranks/ranks.h"
 #include "ranks/ring.h"
 #include "ranks/travelling.h"
+#include "tensor/computable.h"
 #include "tensor/views.h"
 
 namespace heed {
@@ -34,14 +35,9 @@ Tensor lost_by(const ConstView& wide, const ConstView& rounded) {
 }
 
 void fill_nothing(Tensor& lse) {
-  const auto fill = [&](auto zero) {
-    using T = decltype(zero);
+  in_computing_type(lse.dtype(), [&]<typename T>(T /*zero*/) {
     std::fill_n(lse.data<T>(), lse.element_count(), -std::numeric_limits<T>::infinity());
-  };
-  if (lse.dtype() == DType::kF64)
-    fill(double{});
-  else
-    fill(float{});
+  });
 }
 
 // Attention of some rows to no keys: neutral in a merge.

@@ -98,7 +98,7 @@ void answer_route(Api& api, const httplib::Request& request, httplib::Response& 
     auto values = match_path(route.pattern, request.path);
     if (values && method == route.method) {
       check_names(request, route.parameters);
-      route.handler(api, {request, std::move(*values)}, response);
+      route.handler({{request, std::move(*values)}, api, response});
       return;
     }
     if (values)
@@ -199,21 +199,17 @@ std::optional<std::string> long_body(Api& api, const Flag& flag, const LongAnswe
 std::string view_asking(const Parameters& parameters) {
   std::string view = parameters.text("view", "");
   if (view.size() > 64)
-    refuse(400, "bad_request",
-           {.argument = "view",
-            .found = fmt::format("{} long", number_of(view.size(), "byte")),
-            .expected = "at most 64"});
+    refuse_parameter("view", fmt::format("{} long", number_of(view.size(), "byte")), "at most 64");
   return view;
 }
 
 }  // namespace
 
-void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
-               LongAnswer answer) {
-  const std::string view = answer.named ? view_asking(parameters) : "";
+void send_long(const Call& call, LongAnswer answer) {
+  const std::string view = answer.named ? view_asking(call) : "";
   const SessionPointer session = answer.session;
   const Flag flag = session->views.enter(view);
-  const auto body = [&api, flag, answer](const httplib::DataSink& sink) {
+  const auto body = [&api = call.api, flag, answer](const httplib::DataSink& sink) {
     return long_body(api, flag, answer, sink);
   };
   const auto leave = [session, view, flag](bool) { session->views.leave(view, flag); };
@@ -222,10 +218,10 @@ void send_long(Api& api, const Parameters& parameters, httplib::Response& respon
       const std::optional<std::string> whole = body(sink);
       return whole && sink.write(whole->data() + offset, length);
     };
-    response.set_content_provider(answer.length, answer.type, part, leave);
+    call.response.set_content_provider(answer.length, answer.type, part, leave);
     return;
   }
-  response.set_header("Cache-Control", "no-store");
+  call.response.set_header("Cache-Control", "no-store");
   const bool in_lines = answer.compute_in_lines != nullptr;
   const auto all = [body, in_lines](std::size_t, httplib::DataSink& sink) {
     std::optional<std::string> whole = body(sink);
@@ -234,12 +230,18 @@ void send_long(Api& api, const Parameters& parameters, httplib::Response& respon
     sink.done();
     return true;
   };
-  response.set_chunked_content_provider(in_lines ? kObjectLines : answer.type, all, leave);
+  call.response.set_chunked_content_provider(in_lines ? kObjectLines : answer.type, all, leave);
 }
 
-SessionPointer find_session(Api& api, const Parameters& parameters) {
-  return api.sessions.find(parameters.path("id"));
+std::function<std::string(Cancel& cancel)> serially(
+    std::function<std::string(const std::function<void()>& check)> compute) {
+  return [compute = std::move(compute)](Cancel& cancel) {
+    const SerialScope serial;
+    return compute([&] { cancel.check(); });
+  };
 }
+
+SessionPointer find_session(const Call& call) { return call.api.sessions.find(call.path("id")); }
 
 const StackShape& find_stack(const LiveSession& session, const Parameters& parameters) {
   return stack_named(session.session().model, session.shapes(), parameters.path("stack", ""));
@@ -261,6 +263,8 @@ void require_ready(const LiveSession& session) {
             .hint = "wait for the event next"});
 }
 
+namespace {
+
 std::int64_t check_token(const char* name, std::int64_t token, std::int64_t count) {
   if (token < 0 || token >= count)
     fail({.code = ErrorCode::kNotFound,
@@ -269,6 +273,29 @@ std::int64_t check_token(const char* name, std::int64_t token, std::int64_t coun
           .found = token,
           .expected = fmt::format("0 to {}, a token of the text", count - 1)});
   return token;
+}
+
+}  // namespace
+
+std::int64_t token_asked(const Parameters& parameters, const char* name, std::int64_t otherwise,
+                         std::int64_t count) {
+  return check_token(name, parameters.number(name, otherwise, INT64_MIN, INT64_MAX), count);
+}
+
+std::int64_t token_of_path(const Parameters& parameters, const char* name, std::int64_t count) {
+  return check_token(name, parameters.path_number(name), count);
+}
+
+Place place_asked(const LiveSession& session, const StackShape& stack, std::int64_t layer,
+                  std::int64_t head) {
+  check_layer("session", session.session().model, stack, layer);
+  check_head("session", session.session().model, stack, head);
+  return {stack.stack, static_cast<int>(layer), static_cast<int>(head)};
+}
+
+Place place_of_path(const LiveSession& session, const Parameters& parameters) {
+  return place_asked(session, find_stack(session, parameters), parameters.path_number("layer"),
+                     parameters.path_number("head"));
 }
 
 }  // namespace heed::serve

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "inspect/answers/answer_writer.h"
 #include "inspect/map/maps.h"
 #include "serve/api_error.h"
 #include "serve/model_shelf.h"
@@ -44,12 +45,17 @@ struct Api {
   std::atomic<Clock::rep> background_works_until_ = 0;
 };
 
-using Handler = void (*)(Api& api, const Parameters& parameters, httplib::Response& response);
+/// A request: its parameters, the server's data, and where the answer goes.
+struct Call : Parameters {
+  Api& api;
+  httplib::Response& response;
+};
+using Handler = void(const Call& call);
 
 struct Route {
   const char* method;
   const char* pattern;
-  Handler handler;
+  Handler* handler;
   std::string_view parameters = {};  // after the question mark, separated by spaces
 };
 
@@ -87,53 +93,35 @@ struct LongAnswer {
   bool urgent = true;  // the statistics pause; not if the answer waits for them
   bool named = true;   // `view` identifies requests that replace each other; or an address
 };
-void send_long(Api& api, const Parameters& parameters, httplib::Response& response,
-               LongAnswer answer);
+void send_long(const Call& call, LongAnswer answer);
+/// The same for the JSON of what `answer(cancel)` returns.
+void send_answer(const Call& call, const SessionPointer& session, auto answer, bool urgent = true) {
+  send_long(call, {.session = session,
+                   .compute = [answer](Cancel& cancel) { return to_json(answer(cancel)); },
+                   .urgent = urgent});
+}
+/// The `compute` of an answer on one thread, whose `check` is called between pieces of work.
+std::function<std::string(Cancel& cancel)> serially(
+    std::function<std::string(const std::function<void()>& check)> compute);
 /// The error that ends an answer when a newer request of the same `view` replaces it.
 std::string replaced_json();
 
-// session_answers.cpp, words_answers.cpp, flow_answers.cpp, weight_answers.cpp, head_answers.cpp,
-// evidence_answers.cpp, atlas_answers.cpp, events.cpp, export_answers.cpp
-void get_models(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_found_models(Api& api, const Parameters& parameters, httplib::Response& response);
-void post_session(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_session(Api& api, const Parameters& parameters, httplib::Response& response);
-void delete_session(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_heads(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_next(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_logits(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_words(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_lens(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_branch(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_beams(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_flow(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_flow_graph(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_effects(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_events(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_atlas(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_tile(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_row(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_rows(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_column(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_edges(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_marginals(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_sweep(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_cell(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_late(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_evidence(Api& api, const Parameters& parameters, httplib::Response& response);
-void post_similar(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_alignment(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_changes(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_why(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_origins(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_effect(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_test(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_anatomy(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_dimensions(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_geometry(Api& api, const Parameters& parameters, httplib::Response& response);
-void post_derive(Api& api, const Parameters& parameters, httplib::Response& response);
-void get_export(Api& api, const Parameters& parameters, httplib::Response& response);
-void post_picture(Api& api, const Parameters& parameters, httplib::Response& response);
+// session_answers.cpp
+Handler get_models, get_found_models, post_session, get_session, delete_session, get_heads;
+// words_answers.cpp
+Handler get_next, get_logits, get_words, get_lens, get_branch, get_beams;
+// flow_answers.cpp
+Handler get_flow, get_flow_graph, get_effects;
+// weight_answers.cpp
+Handler get_atlas, get_tile, get_row, get_rows, get_column, get_edges, get_marginals, get_sweep,
+    get_cell;
+// head_answers.cpp
+Handler get_late, get_evidence, post_similar, get_alignment, get_changes;
+// evidence_answers.cpp
+Handler get_why, get_origins, get_effect, get_test, get_anatomy, get_dimensions, get_geometry,
+    post_derive;
+// events.cpp, export_answers.cpp
+Handler get_events, get_export, post_picture;
 
 /// The path's head in a session whose pass has ended; its layer is in view from now on.
 struct HeadRequest {
@@ -152,18 +140,22 @@ struct HeadRequest {
     return session->head_name(place) + (quantity == Quantity::kWeight ? "" : "-carried");
   }
 };
-HeadRequest head_request(Api& api, const Parameters& parameters);
-/// JSON of unknown length.
-LongAnswer long_answer(const SessionPointer& session,
-                       std::function<std::string(Cancel& cancel)> compute);
-
+HeadRequest head_request(const Call& call);
 /// The path's session, and the path's stack in it (not_found).
-SessionPointer find_session(Api& api, const Parameters& parameters);
+SessionPointer find_session(const Call& call);
 const StackShape& find_stack(const LiveSession& session, const Parameters& parameters);
 /// The layer of the path or query, checked; its statistics are computed first from now on.
 int layer_in_view(LiveSession& session, const StackShape& stack, std::int64_t layer);
 /// Throws not_ready while the pass runs, and the pass's error if it failed.
 void require_ready(const LiveSession& session);
-std::int64_t check_token(const char* name, std::int64_t token, std::int64_t count);
+/// The index of one of `count` tokens: a parameter, `otherwise` if not given, or a part of the
+/// path.
+std::int64_t token_asked(const Parameters& parameters, const char* name, std::int64_t otherwise,
+                         std::int64_t count);
+std::int64_t token_of_path(const Parameters& parameters, const char* name, std::int64_t count);
+/// A head of the stack, checked; the path's layer and head.
+Place place_asked(const LiveSession& session, const StackShape& stack, std::int64_t layer,
+                  std::int64_t head);
+Place place_of_path(const LiveSession& session, const Parameters& parameters);
 
 }  // namespace heed::serve

@@ -12,18 +12,19 @@ int status_of(const std::string& code) {
 }
 
 struct Failure {
-  static constexpr const char* kName = "Failure";
-  ErrorAnswer error;
-  template <typename Fields>
-  void describe(Fields& field) const {
-    field("error", error);
-  }
+  ApiErrorAnswer error;
+  void describe(auto& field) const { field("error", error); }
 };
 
 }  // namespace
 
 void refuse(int status, const char* code, ErrorParts parts) {
   throw Refused(status, code, std::move(parts));
+}
+
+void refuse_parameter(Phrase name, Phrase found, Phrase expected) {
+  refuse(400, "bad_request",
+         {.argument = std::move(name), .found = std::move(found), .expected = std::move(expected)});
 }
 
 ApiError api_error(std::exception_ptr exception) {
@@ -34,7 +35,7 @@ ApiError api_error(std::exception_ptr exception) {
     error.answer.code = refused.code_for_programs;
     return error;
   } catch (...) {
-    ErrorAnswer answer = answer_error(std::current_exception());
+    ApiErrorAnswer answer = answer_error(std::current_exception());
     return {status_of(answer.code), std::move(answer)};
   }
 }

@@ -12,7 +12,7 @@ namespace heed::serve {
 
 struct ApiError {
   int status = 500;
-  ErrorAnswer answer = {};
+  ApiErrorAnswer answer = {};
 };
 
 /// Thrown by handlers with the status and code of the answer (docs/api.md lists them); a single
@@ -26,6 +26,8 @@ class Refused : public Error {
 };
 
 [[noreturn]] void refuse(int status, const char* code, ErrorParts parts);
+/// 400, bad_request; the parts are in reading order.
+[[noreturn]] void refuse_parameter(Phrase name, Phrase found, Phrase expected);
 
 /// Converts the exception being handled to an API error.
 ApiError api_error(std::exception_ptr exception);

@@ -95,24 +95,24 @@ class Stream {
 
 }  // namespace
 
-void get_events(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const SessionPointer session = find_session(api, parameters);
+void get_events(const Call& call) {
+  const SessionPointer session = find_session(call);
   const StackShape& stack =
-      stack_named(session->session().model, session->shapes(), parameters.text("stack", ""));
-  if (parameters.request().has_param("layer"))
-    layer_in_view(*session, stack, parameters.number("layer", 0, INT64_MIN, INT64_MAX));
-  const bool tokens = parameters.number("tokens", 1, 0, 1) == 1;
-  if (++api.streams > api.options.limits.streams) {
-    --api.streams;
-    response.set_header("Retry-After", "1");
+      stack_named(session->session().model, session->shapes(), call.text("stack", ""));
+  if (call.request().has_param("layer"))
+    layer_in_view(*session, stack, call.number("layer", 0, INT64_MIN, INT64_MAX));
+  const bool tokens = call.number("tokens", 1, 0, 1) == 1;
+  if (++call.api.streams > call.api.options.limits.streams) {
+    --call.api.streams;
+    call.response.set_header("Retry-After", "1");
     refuse(503, "busy",
            {.found = fmt::format("{} event streams are open, as many as there may be",
-                                 api.options.limits.streams),
+                                 call.api.options.limits.streams),
             .hint = "try again later"});
   }
-  const auto stream = std::make_shared<Stream>(api, session, stack.stack, tokens);
-  response.set_header("Cache-Control", "no-store");
-  response.set_chunked_content_provider(
+  const auto stream = std::make_shared<Stream>(call.api, session, stack.stack, tokens);
+  call.response.set_header("Cache-Control", "no-store");
+  call.response.set_chunked_content_provider(
       "text/event-stream",
       [stream](std::size_t, httplib::DataSink& sink) { return stream->write(sink); });
 }

@@ -7,25 +7,25 @@
 #include "inspect/answers/questions.h"
 #include "inspect/evidence/edited_run.h"
 #include "serve/api.h"
-#include "serve/edits_body.h"
+#include "serve/body.h"
 
 namespace heed::serve {
 namespace {
 
 std::int64_t query_of(const HeadRequest& at, const Parameters& parameters) {
-  return check_token("query", parameters.path_number("query"), at.size.queries);
+  return token_of_path(parameters, "query", at.size.queries);
 }
 
 // The client's key, which a row's answer lists besides the largest ones.
 std::optional<std::int64_t> asked_key(const HeadRequest& at, const Parameters& parameters) {
   if (!parameters.request().has_param("key")) return {};
-  return check_token("key", parameters.number("key", 0, INT64_MIN, INT64_MAX), at.size.keys);
+  return token_asked(parameters, "key", 0, at.size.keys);
 }
 
 WhyRequest cell_of(const HeadRequest& at, const Parameters& parameters) {
   return {.place = at.place,
           .query = query_of(at, parameters),
-          .key = check_token("key", parameters.path_number("key"), at.size.keys)};
+          .key = token_of_path(parameters, "key", at.size.keys)};
 }
 
 // The list that contains the key: the first stack's queries, the source's tokens, ...
@@ -50,95 +50,80 @@ Edits tested(const HeadRequest& at, const WhyRequest& cell, const Parameters& pa
     return {.swap = {{token,
                       one_token(at.session->session(), token.side, parameters.text("text", ""))}}};
   if (!parameters.request().has_param("id"))
-    refuse(400, "bad_request",
-           {.argument = "id", .found = "missing", .expected = "id or text of the other token"});
+    refuse_parameter("id", "missing", "id or text of the other token");
   const std::int64_t id = parameters.number("id", 0, 0, INT32_MAX);
   return {.swap = {{token, static_cast<std::int32_t>(id)}}};
 }
 
 }  // namespace
 
-void get_why(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const HeadRequest at = head_request(api, parameters);
-  const WhyRequest cell = cell_of(at, parameters);
-  send_long(api, parameters, response, long_answer(at.session, [at, cell](Cancel&) {
-              return to_json(answer_why(*at.session, cell));
-            }));
+void get_why(const Call& call) {
+  const HeadRequest at = head_request(call);
+  const WhyRequest cell = cell_of(at, call);
+  send_answer(call, at.session, [=](Cancel&) { return answer_why(*at.session, cell); });
 }
 
-void get_origins(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const HeadRequest at = head_request(api, parameters);
-  const WhyRequest cell = cell_of(at, parameters);
+void get_origins(const Call& call) {
+  const HeadRequest at = head_request(call);
+  const WhyRequest cell = cell_of(at, call);
   at.session->require_model();
   OriginsRequest request{cell.place, cell.query, cell.key};
   constexpr std::array kAgainst = {Against::kMean, Against::kRaw, Against::kRunner};
-  request.against = kAgainst.at(parameters.choice("against", {"mean", "raw", "runner_up"}));
-  if (parameters.request().has_param("split")) request.split = parameters.text("split", "");
-  send_long(api, parameters, response, long_answer(at.session, [at, request](Cancel&) {
-              return to_json(answer_origins(*at.session, request));
-            }));
+  request.against = kAgainst.at(call.choice("against", {"mean", "raw", "runner_up"}));
+  if (call.request().has_param("split")) request.split = call.text("split", "");
+  send_answer(call, at.session, [=](Cancel&) { return answer_origins(*at.session, request); });
 }
 
-void get_effect(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const HeadRequest at = head_request(api, parameters);
-  const WhyRequest cell = cell_of(at, parameters);
+void get_effect(const Call& call) {
+  const HeadRequest at = head_request(call);
+  const WhyRequest cell = cell_of(at, call);
   at.session->require_model();
-  const std::int64_t top = parameters.number("top", 4, 1, 64);
-  send_long(api, parameters, response, long_answer(at.session, [at, cell, top](Cancel&) {
-              return to_json(answer_effect(*at.session, cell, top));
-            }));
+  const std::int64_t top = call.number("top", 4, 1, 64);
+  send_answer(call, at.session, [=](Cancel&) { return answer_effect(*at.session, cell, top); });
 }
 
-void get_test(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const HeadRequest at = head_request(api, parameters);
-  const WhyRequest cell = cell_of(at, parameters);
+void get_test(const Call& call) {
+  const HeadRequest at = head_request(call);
+  const WhyRequest cell = cell_of(at, call);
   at.session->require_model();
-  const Edits edits = tested(at, cell, parameters);
+  const Edits edits = tested(at, cell, call);
   check_edits("test", at.session->session(), edits);
-  const std::int64_t top = parameters.number("top", 5, 1, 64);
-  send_long(api, parameters, response, long_answer(at.session, [at, edits, cell, top](Cancel&) {
-              return to_json(answer_trial(*at.session, edits, cell, top));
-            }));
+  const std::int64_t top = call.number("top", 5, 1, 64);
+  send_answer(call, at.session,
+              [=](Cancel&) { return answer_trial(*at.session, edits, cell, top); });
 }
 
-void get_anatomy(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const HeadRequest at = head_request(api, parameters);
-  const auto begin_of = [&](const char* name, std::int64_t count) {
-    return check_token(name, parameters.number(name, 0, INT64_MIN, INT64_MAX), count);
-  };
-  const WhyRequest window = {at.place, begin_of("query", at.size.queries),
-                             begin_of("key", at.size.keys)};
-  send_long(api, parameters, response, long_answer(at.session, [at, window](Cancel&) {
-              return to_json(answer_anatomy(*at.session, window));
-            }));
+void get_anatomy(const Call& call) {
+  const HeadRequest at = head_request(call);
+  const WhyRequest window = {at.place, token_asked(call, "query", 0, at.size.queries),
+                             token_asked(call, "key", 0, at.size.keys)};
+  send_answer(call, at.session, [=](Cancel&) { return answer_anatomy(*at.session, window); });
 }
 
-void get_dimensions(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const HeadRequest at = head_request(api, parameters);
-  const DimensionsRequest request = {at.place, query_of(at, parameters), asked_key(at, parameters),
-                                     parameters.number("most", 16, 1, 64)};
-  send_long(api, parameters, response, long_answer(at.session, [at, request](Cancel& cancel) {
-              return to_json(answer_dimensions(*at.session, request, cancel));
-            }));
+void get_dimensions(const Call& call) {
+  const HeadRequest at = head_request(call);
+  const DimensionsRequest request = {at.place, query_of(at, call), asked_key(at, call),
+                                     call.number("most", 16, 1, 64)};
+  send_answer(call, at.session,
+              [=](Cancel& cancel) { return answer_dimensions(*at.session, request, cancel); });
 }
 
-void get_geometry(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const HeadRequest at = head_request(api, parameters);
-  const GeometryRequest request = {at.place, query_of(at, parameters), asked_key(at, parameters),
-                                   parameters.choice("rotation", {"after", "before"}) == 1};
-  send_long(api, parameters, response, long_answer(at.session, [at, request](Cancel& cancel) {
-              return to_json(answer_geometry(*at.session, request, cancel));
-            }));
+void get_geometry(const Call& call) {
+  const HeadRequest at = head_request(call);
+  const GeometryRequest request = {at.place, query_of(at, call), asked_key(at, call),
+                                   call.choice("rotation", {"after", "before"}) == 1};
+  send_answer(call, at.session,
+              [=](Cancel& cancel) { return answer_geometry(*at.session, request, cancel); });
 }
 
-void post_derive(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const SessionPointer base = find_session(api, parameters);
+void post_derive(const Call& call) {
+  const SessionPointer base = find_session(call);
   require_ready(*base);
   base->require_model();
-  const JsonText json =
-      JsonText::parse(parameters.request().body, {.file = "body", .unique_keys = true});
-  const auto [session, fresh] = api.sessions.derive(base, edits_of(json.root(), base->session()));
-  send_json(response, fresh ? 201 : 200, to_json(answer_session(*session)));
+  const JsonText json = parse_body(call.request().body);
+  const auto [session, fresh] =
+      call.api.sessions.derive(base, edits_of(json.root(), base->session()));
+  send_json(call.response, fresh ? 201 : 200, to_json(answer_session(*session)));
 }
 
 }  // namespace heed::serve

@@ -13,8 +13,7 @@ constexpr auto kExportPatience = std::chrono::milliseconds(100);  // between che
 
 ViewAddress view_of(const Parameters& parameters, const LiveSession& session) {
   if (!parameters.request().has_param("view"))
-    refuse(400, "bad_request",
-           {.argument = "view", .found = "missing", .expected = "an address, as look/L2.H4"});
+    refuse_parameter("view", "missing", "an address, as look/L2.H4");
   const ViewAddress view = reworded([&] { return parse_view(parameters.text("view", "")); },
                                     [](ErrorParts& parts) {  // not of one part of the address
                                       if (!parts.argument.empty() && !parts.found.empty()) return;
@@ -37,43 +36,43 @@ void wait_for_scores(const LiveSession& session, Cancel& cancel) {
 
 }  // namespace
 
-void get_export(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const SessionPointer session = find_session(api, parameters);
-  parameters.choice("format", {"html"});
-  const ViewAddress view = view_of(parameters, *session);
+void get_export(const Call& call) {
+  const SessionPointer session = find_session(call);
+  call.choice("format", {"html"});
+  const ViewAddress view = view_of(call, *session);
   require_ready(*session);
   const auto edits = compared_edits(view);
   const auto run = compared_run(view);
   check_other_side(view, edits || run);
-  const SessionPointer edited = edits ? api.sessions.derive(session, *edits).session
-                                : run ? api.sessions.find(run_id(*run))
+  const SessionPointer edited = edits ? call.api.sessions.derive(session, *edits).session
+                                : run ? call.api.sessions.find(run_id(*run))
                                       : nullptr;
-  response.set_header("Content-Disposition", "attachment; filename=\"heed.html\"");
-  send_long(api, parameters, response,
-            {.session = session,
-             .type = "text/html; charset=utf-8",
-             .compute =
-                 [session, edited, view](Cancel& cancel) {
-                   wait_for_scores(*session, cancel);
-                   if (edited) wait_for_scores(*edited, cancel);
-                   return saved_page(page_sources(), *session, view, kSavedBytes, edited.get());
-                 },
-             .urgent = false,
-             .named = false});
+  call.response.set_header("Content-Disposition", "attachment; filename=\"heed.html\"");
+  send_long(call, {.session = session,
+                   .type = "text/html; charset=utf-8",
+                   .compute =
+                       [session, edited, view](Cancel& cancel) {
+                         wait_for_scores(*session, cancel);
+                         if (edited) wait_for_scores(*edited, cancel);
+                         return saved_page(page_sources(), *session, view, kSavedBytes,
+                                           edited.get());
+                       },
+                   .urgent = false,
+                   .named = false});
 }
 
-void post_picture(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const std::optional<PictureOrder>& order = api.options.picture;
-  if (!order || api.pictured.exchange(true))
+void post_picture(const Call& call) {
+  const std::optional<PictureOrder>& order = call.api.options.picture;
+  if (!order || call.api.pictured.exchange(true))
     refuse(404, "not_found",
            {.found = "no picture is awaited", .hint = "heed look --format svg does"});
-  const bool failed = parameters.number("failed", 0, 0, 1) == 1;
-  const bool refused = parameters.number("refused", 0, 0, 1) == 1;
+  const bool failed = call.number("failed", 0, 0, 1) == 1;
+  const bool refused = call.number("refused", 0, 0, 1) == 1;
   order->take(refused  ? PictureEnd::kRefused
               : failed ? PictureEnd::kFailed
                        : PictureEnd::kDrawn,
-              parameters.request().body);
-  response.status = 204;
+              call.request().body);
+  call.response.status = 204;
 }
 
 }  // namespace heed::serve

@@ -5,11 +5,16 @@
 
 #include <httplib.h>
 
+#include <condition_variable>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "serve/api_error.h"
 #include "serve/connection.h"
@@ -17,9 +22,31 @@
 #include "serve/lobby.h"
 #include "serve/request_head.h"
 #include "serve/server.h"
-#include "serve/workers.h"
 
 namespace heed::serve {
+
+/// The threads that answer requests.
+class Workers {
+ public:
+  /// Throws kIo unless all of them start.
+  explicit Workers(int count);
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  void enqueue(std::function<void()> task);
+  /// Returns when all accepted work is done.
+  void shutdown();
+
+ private:
+  void work();
+
+  std::mutex mutex_;
+  std::condition_variable news_;
+  std::deque<std::function<void()>> tasks_;
+  bool is_closed_ = false;
+  std::vector<std::thread> threads_;
+};
 
 class Front : public httplib::Server {
  public:

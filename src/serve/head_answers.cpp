@@ -1,39 +1,24 @@
 // Questions about heads: scores that need passes of the model, evidence, similar heads.
 #include <fmt/format.h>
 
-#include "base/formats/json.h"
 #include "base/wording.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "serve/api.h"
+#include "serve/body.h"
 
 namespace heed::serve {
 namespace {
 
 constexpr std::size_t kMostPatternRows = 512;
 
-Place place_asked(const LiveSession& session, const StackShape& stack, std::int64_t layer,
-                  std::int64_t head) {
-  check_layer("session", session.session().model, stack, layer);
-  check_head("session", session.session().model, stack, head);
-  return {stack.stack, static_cast<int>(layer), static_cast<int>(head)};
-}
-
-Place place_asked(const LiveSession& session, const Parameters& parameters) {
-  const StackShape& stack = find_stack(session, parameters);
-  return place_asked(session, stack, parameters.path_number("layer"),
-                     parameters.path_number("head"));
-}
-
 // `against=1,3`: another head of the stack.
 std::optional<Place> against(const LiveSession& session, const Parameters& parameters) {
   if (!parameters.request().has_param("against")) return {};
   const std::vector<std::int64_t> numbers = parameters.numbers("against", 2);
   if (numbers.size() != 2)
-    refuse(400, "bad_request",
-           {.argument = "against",
-            .found = fmt::format("{} number", numbers.size()),
-            .expected = "a layer and a head, as in 1,3"});
+    refuse_parameter("against", fmt::format("{} number", numbers.size()),
+                     "a layer and a head, as in 1,3");
   return place_asked(session, find_stack(session, parameters), numbers[0], numbers[1]);
 }
 
@@ -45,34 +30,15 @@ ScoreFrom late_from(const Parameters& parameters) {
          {.argument = "late", .found = json_string(name), .expected = "probe or run"});
 }
 
-std::vector<std::int64_t> numbers_of(const Json& list, const char* name) {
-  std::vector<std::int64_t> numbers;
-  for (const Json& item : list.items()) {
-    const std::optional<std::int64_t> number = item.as_integer();
-    if (!number)
-      fail({.op = "body", .argument = name, .found = item.brief(), .expected = "whole numbers"});
-    numbers.push_back(*number);
-  }
-  return numbers;
-}
-
-std::int64_t whole_number(const Json& body, const char* name) {
-  const std::optional<std::int64_t> number = body[name].as_integer();
-  if (!number)
-    fail({.op = "body",
-          .argument = name,
-          .found = body[name].brief(),
-          .expected = "a whole number"});
-  return *number;
-}
-
 PatternRow row_of(const Json& row) {
-  PatternRow pattern{.query = whole_number(row, "query"), .keys = numbers_of(row["keys"], "keys")};
+  PatternRow pattern{.query = whole_number(row["query"], "query"), .keys = {}};
+  for (const Json& key : row["keys"].items()) {
+    if (!key.as_integer()) refuse_field("keys", key, "whole numbers");
+    pattern.keys.push_back(*key.as_integer());
+  }
   for (const Json& weight : row["weights"].items()) {
-    const std::optional<double> number = weight.as_number();
-    if (!number)
-      fail({.op = "body", .argument = "weights", .found = weight.brief(), .expected = "numbers"});
-    pattern.weights.push_back(static_cast<float>(*number));
+    if (!weight.as_number()) refuse_field("weights", weight, "numbers");
+    pattern.weights.push_back(static_cast<float>(*weight.as_number()));
   }
   return pattern;
 }
@@ -81,81 +47,70 @@ PatternRow row_of(const Json& row) {
 PatternExample example_of(const LiveSession& session, const StackShape& stack, const Json& body) {
   PatternExample example;
   if (body.has("layer") || body.has("head"))
-    example.head =
-        place_asked(session, stack, whole_number(body, "layer"), whole_number(body, "head"));
-  if (body.has("back")) example.back = whole_number(body, "back");
+    example.head = place_asked(session, stack, whole_number(body["layer"], "layer"),
+                               whole_number(body["head"], "head"));
+  if (body.has("back")) example.back = whole_number(body["back"], "back");
   if (body["rows"].items().size() > kMostPatternRows)
-    fail({.op = "body",
-          .argument = "rows",
-          .found = number_of(body["rows"].items().size(), "row"),
-          .expected = fmt::format("at most {}", kMostPatternRows)});
+    fail("body", "rows", number_of(body["rows"].items().size(), "row"),
+         fmt::format("at most {}", kMostPatternRows));
   for (const Json& row : body["rows"].items()) example.rows.push_back(row_of(row));
   return example;
 }
 
 }  // namespace
 
-void get_late(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const SessionPointer session = find_session(api, parameters);
-  const Place place = place_asked(*session, parameters);
-  const ScoreFrom from = late_from(parameters);
+void get_late(const Call& call) {
+  const SessionPointer session = find_session(call);
+  const Place place = place_of_path(*session, call);
+  const ScoreFrom from = late_from(call);
   require_ready(*session);
-  LongAnswer answer;
-  answer.session = session;
-  answer.urgent = false;  // passes of the model take long, so the statistics continue meanwhile
-  answer.compute = [session, place, from](Cancel& cancel) {
+  const auto compute = [session, place, from](Cancel& cancel) {
     return to_json(answer_late(*session, place, from, cancel));
   };
-  send_long(api, parameters, response, std::move(answer));
+  // Passes of the model take long, so the statistics continue meanwhile.
+  send_long(call, {.session = session, .compute = compute, .urgent = false});
 }
 
-void get_evidence(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const SessionPointer session = find_session(api, parameters);
-  EvidenceRequest request{.place = place_asked(*session, parameters)};
-  request.score = score_index(parameters.path("score"));
-  if (parameters.choice("form", {"raw", "adjusted"}) == 1) request.form = ScoreForm::kSinkAdjusted;
-  const std::optional<Place> other = against(*session, parameters);
+void get_evidence(const Call& call) {
+  const SessionPointer session = find_session(call);
+  EvidenceRequest request{.place = place_of_path(*session, call)};
+  request.score = score_index(call.path("score"));
+  if (call.choice("form", {"raw", "adjusted"}) == 1) request.form = ScoreForm::kSinkAdjusted;
+  const std::optional<Place> other = against(*session, call);
   require_ready(*session);
-  LongAnswer answer;
-  answer.session = session;
-  answer.urgent = score_infos()[request.score].from == ScoreFrom::kText;
-  answer.compute = [session, request, other](Cancel& cancel) {
-    return to_json(answer_evidence(*session, request, other, cancel));
+  const bool urgent = score_infos()[request.score].from == ScoreFrom::kText;
+  const auto answer = [=](Cancel& cancel) {
+    return answer_evidence(*session, request, other, cancel);
   };
-  send_long(api, parameters, response, std::move(answer));
+  send_answer(call, session, answer, urgent);
 }
 
-void post_similar(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const SessionPointer session = find_session(api, parameters);
-  const StackShape& stack = find_stack(*session, parameters);
+void post_similar(const Call& call) {
+  const SessionPointer session = find_session(call);
+  const StackShape& stack = find_stack(*session, call);
   require_ready(*session);
-  const JsonText body =
-      JsonText::parse(parameters.request().body, {.file = "body", .unique_keys = true});
+  const JsonText body = parse_body(call.request().body);
   const PatternExample example = example_of(*session, stack, body.root());
-  LongAnswer answer;
-  answer.session = session;
-  answer.compute = [session, stack = stack.stack, example](Cancel& cancel) {
-    return to_json(answer_similar(*session, stack, example, cancel));
-  };
-  send_long(api, parameters, response, std::move(answer));
+  send_answer(call, session, [=, stack = stack.stack](Cancel& cancel) {
+    return answer_similar(*session, stack, example, cancel);
+  });
 }
 
-void get_alignment(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const SessionPointer session = find_session(api, parameters);
-  const SessionPointer from = api.sessions.find(parameters.text("from", ""));
-  send_json(response, 200, to_json(answer_alignment(*session, *from)));
+void get_alignment(const Call& call) {
+  const SessionPointer session = find_session(call);
+  const SessionPointer from = call.api.sessions.find(call.text("from", ""));
+  send_json(call.response, 200, to_json(answer_alignment(*session, *from)));
 }
 
-void get_changes(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const SessionPointer session = find_session(api, parameters);
-  const Stack stack = find_stack(*session, parameters).stack;
-  const SessionPointer from = api.sessions.find(parameters.text("from", ""));
+void get_changes(const Call& call) {
+  const SessionPointer session = find_session(call);
+  const Stack stack = find_stack(*session, call).stack;
+  const SessionPointer from = call.api.sessions.find(call.text("from", ""));
   require_ready(*session);
   require_ready(*from);
   check_same_heads(*session, *from, stack);
-  send_long(api, parameters, response, long_answer(session, [session, from, stack](Cancel& cancel) {
-              return to_json(answer_changes(*session, *from, stack, cancel));
-            }));
+  send_answer(call, session,
+              [=](Cancel& cancel) { return answer_changes(*session, *from, stack, cancel); });
 }
 
 }  // namespace heed::serve

@@ -110,10 +110,7 @@ ModelPointer ModelShelf::load(const std::string& name, const ClientWatch& client
   auto model = std::make_shared<const LoadedModel>(load_to_serve(folder_of(name, client)));
   if (!stream_) hold_if_room(*model->model, memory_);
   if (!model->tokenizer)
-    refuse(400, "bad_request",
-           {.argument = "model",
-            .found = json_string(name) + " has no tokenizer",
-            .expected = "a model with one"});
+    refuse_parameter("model", json_string(name) + " has no tokenizer", "a model with one");
   return shelved(std::move(model));
 }
 

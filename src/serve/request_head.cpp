@@ -48,8 +48,7 @@ void add_header(std::string_view line, httplib::Headers& headers) {
   const std::size_t colon = line.find(':');
   const std::string_view name = line.substr(0, colon);
   if (colon == std::string_view::npos || !is_name(name) || std::ranges::any_of(line, is_control))
-    refuse(400, "bad_request",
-           {.argument = "a header", .found = "malformed", .expected = "\"Name: value\" and CR LF"});
+    refuse_parameter("a header", "malformed", "\"Name: value\" and CR LF");
   headers.emplace(name, trimmed(line.substr(colon + 1)));
 }
 
@@ -100,10 +99,7 @@ std::size_t body_length(const httplib::Headers& headers, std::size_t most) {
   const std::string text = only_value(headers, "Content-Length");
   const bool digits = std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
   if (text.empty() || !digits)
-    refuse(400, "bad_request",
-           {.argument = "Content-Length",
-            .found = "no number, or several",
-            .expected = "one whole number"});
+    refuse_parameter("Content-Length", "no number, or several", "one whole number");
   if (text.size() > kMostDigits || std::stoull(text) > most)
     refuse(413, "too_large",
            {.argument = "the body",

@@ -54,22 +54,17 @@ void check_names(const httplib::Request& request, std::string_view known) {
   }
   for (const auto& [name, value] : request.params) {
     if (request.params.count(name) > 1)
-      refuse(400, "bad_request",
-             {.argument = clipped(name, kMostShown), .found = "given twice", .expected = "once"});
+      refuse_parameter(clipped(name, kMostShown), "given twice", "once");
     if (std::ranges::find(names, name) == names.end())
-      refuse(400, "bad_request",
-             {.argument = clipped(name, kMostShown),
-              .found = found(value),
-              .expected = names.empty() ? "none: this path takes no parameters"
-                                        : fmt::format("one of {}", fmt::join(names, ", "))});
+      refuse_parameter(clipped(name, kMostShown), found(value),
+                       names.empty() ? "none: this path takes no parameters"
+                                     : fmt::format("one of {}", fmt::join(names, ", ")));
   }
 }
 
 std::int64_t Parameters::path_number(std::string_view name) const {
   const auto number = whole_number(path(name));
-  if (!number)
-    refuse(400, "bad_request",
-           {.argument = name, .found = found(path(name)), .expected = "a number"});
+  if (!number) refuse_parameter(name, found(path(name)), "a number");
   return *number;
 }
 
@@ -83,10 +78,7 @@ std::int64_t Parameters::number(const char* name, std::int64_t otherwise, std::i
   const std::string text = request_.get_param_value(name);
   const auto number = whole_number(text);
   if (!number || *number < least || *number > most)
-    refuse(400, "bad_request",
-           {.argument = name,
-            .found = found(text),
-            .expected = fmt::format("a number from {} to {}", least, most)});
+    refuse_parameter(name, found(text), fmt::format("a number from {} to {}", least, most));
   return *number;
 }
 
@@ -96,8 +88,7 @@ double Parameters::fraction(const char* name, double otherwise) const {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number <= 1))
-    refuse(400, "bad_request",
-           {.argument = name, .found = found(text), .expected = "a number from 0 to 1"});
+    refuse_parameter(name, found(text), "a number from 0 to 1");
   return number;
 }
 
@@ -108,18 +99,13 @@ std::vector<std::int64_t> Parameters::numbers(const char* name, std::size_t most
   while (numbers.size() <= most) {
     const std::string_view part = left.substr(0, left.find(','));
     const auto number = whole_number(part);
-    if (!number)
-      refuse(400, "bad_request",
-             {.argument = name, .found = found(text), .expected = "numbers with commas between"});
+    if (!number) refuse_parameter(name, found(text), "numbers with commas between");
     numbers.push_back(*number);
     if (part.size() == left.size()) break;
     left.remove_prefix(part.size() + 1);
   }
   if (numbers.size() > most)
-    refuse(400, "bad_request",
-           {.argument = name,
-            .found = "a longer list",
-            .expected = fmt::format("at most {} numbers", most)});
+    refuse_parameter(name, "a longer list", fmt::format("at most {} numbers", most));
   return numbers;
 }
 
@@ -128,10 +114,7 @@ std::size_t Parameters::choice(const char* name, const std::vector<std::string>&
   const std::string text = request_.get_param_value(name);
   const auto place = std::ranges::find(choices, text);
   if (place == choices.end())
-    refuse(400, "bad_request",
-           {.argument = name,
-            .found = found(text),
-            .expected = fmt::format("one of {}", fmt::join(choices, ", "))});
+    refuse_parameter(name, found(text), fmt::format("one of {}", fmt::join(choices, ", ")));
   return static_cast<std::size_t>(place - choices.begin());
 }
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <thread>
 
-#include "inspect/session/return_memory.h"
+#include "inspect/session/session_memory.h"
 #include "serve/api.h"
 #include "serve/api_error.h"
 #include "serve/front.h"

@@ -10,7 +10,7 @@
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "serve/api.h"
-#include "serve/edits_body.h"
+#include "serve/body.h"
 
 namespace heed::serve {
 namespace {
@@ -149,54 +149,53 @@ ModelsAnswer answer_served(const Api& api, const LoadedModel* loaded) {
 
 }  // namespace
 
-void get_models(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const ModelPointer chosen = api.shelf.find(parameters.text("model", ""));
-  ModelsAnswer answer = answer_served(api, chosen ? chosen->model.get() : nullptr);
-  answer.steps = api.shelf.steps();
-  if (const std::optional<PictureOrder>& order = api.options.picture)
+void get_models(const Call& call) {
+  const ModelPointer chosen = call.api.shelf.find(call.text("model", ""));
+  ModelsAnswer answer = answer_served(call.api, chosen ? chosen->model.get() : nullptr);
+  answer.steps = call.api.shelf.steps();
+  if (const std::optional<PictureOrder>& order = call.api.options.picture)
     answer.picture = PictureAnswer{order->format, order->width, order->panel};
-  send_json(response, 200, to_json(answer));
+  send_json(call.response, 200, to_json(answer));
 }
 
-void get_found_models(Api& api, const Parameters&, httplib::Response& response) {
+void get_found_models(const Call& call) {
   FoundModelsAnswer answer;
-  if (api.model != nullptr) answer.models.push_back(answer_model(*api.model));
-  const ClientWatch client(api.stopping);
+  if (call.api.model != nullptr) answer.models.push_back(answer_model(*call.api.model));
+  const ClientWatch client(call.api.stopping);
   for (const FoundModel& found : models_to_choose(client)) {
     client.check();
-    if (api.model == nullptr || found.name == api.model->name) continue;
+    if (call.api.model == nullptr || found.name == call.api.model->name) continue;
     if (const std::optional<ModelSummary> summary = describe_model(found.folder))
       answer.models.push_back(answer_model(found.name, found.built_in, summary->info));
   }
-  send_json(response, 200, to_json(answer));
+  send_json(call.response, 200, to_json(answer));
 }
 
-void post_session(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const JsonText json =
-      JsonText::parse(parameters.request().body, {.file = "body", .unique_keys = true});
+void post_session(const Call& call) {
+  const JsonText json = parse_body(call.request().body);
   PostedInput input = posted(json.root());
   if (json.root().has("edits"))
     input.edits = [&](const Session& session) { return edits_of(json.root()["edits"], session); };
-  const auto [session, fresh] = api.sessions.post(input);
-  send_json(response, fresh ? 201 : 200, to_json(answer_session(*session)));
+  const auto [session, fresh] = call.api.sessions.post(input);
+  send_json(call.response, fresh ? 201 : 200, to_json(answer_session(*session)));
 }
 
-void get_session(Api& api, const Parameters& parameters, httplib::Response& response) {
-  send_json(response, 200, to_json(answer_session(*find_session(api, parameters))));
+void get_session(const Call& call) {
+  send_json(call.response, 200, to_json(answer_session(*find_session(call))));
 }
 
-void delete_session(Api& api, const Parameters& parameters, httplib::Response& response) {
-  api.sessions.drop(parameters.path("id"));
-  response.status = 204;
+void delete_session(const Call& call) {
+  call.api.sessions.drop(call.path("id"));
+  call.response.status = 204;
 }
 
-void get_heads(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const SessionPointer session = find_session(api, parameters);
-  const StackShape& stack = find_stack(*session, parameters);
+void get_heads(const Call& call) {
+  const SessionPointer session = find_session(call);
+  const StackShape& stack = find_stack(*session, call);
   std::optional<int> only;
-  if (parameters.request().has_param("layer"))
-    only = layer_in_view(*session, stack, parameters.number("layer", 0, INT64_MIN, INT64_MAX));
-  send_json(response, 200, to_json(answer_heads(*session, stack.stack, only)));
+  if (call.request().has_param("layer"))
+    only = layer_in_view(*session, stack, call.number("layer", 0, INT64_MIN, INT64_MAX));
+  send_json(call.response, 200, to_json(answer_heads(*session, stack.stack, only)));
 }
 
 }  // namespace heed::serve

@@ -1,9 +1,11 @@
-// Questions about weights: tiles, rows, columns, arcs, margins, cells.
+// Questions about weights: thumbnails, tiles, rows, columns, arcs, margins, cells.
 #include <fmt/format.h>
 
 #include "base/wording.h"
+#include "heed/error.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
+#include "inspect/map/atlas.h"
 #include "serve/api.h"
 
 namespace heed::serve {
@@ -12,6 +14,8 @@ namespace {
 constexpr std::int64_t kMostRows = 512;                       // per answer with arcs
 constexpr std::int64_t kMostWeights = std::int64_t{1} << 21;  // for rows as numbers: 8 MiB
 constexpr std::size_t kMostMapHeads = 16;
+constexpr std::size_t kMostThumbs = 256;  // per answer: at most 16 MB
+constexpr std::int64_t kMostCells = 256;
 constexpr std::int64_t kMostArcs = 512 * 16 * 8;  // 2 to 3 MB of text
 
 // `q=carried`, for questions that can return carried amounts instead of weights.
@@ -28,7 +32,7 @@ LargestRule arc_rule(const Parameters& parameters) {
 LineRequest line_request(const HeadRequest& at, const Parameters& parameters, const char* name,
                          std::int64_t count) {
   LineRequest line{.place = at.place, .quantity = quantity_of(parameters)};
-  line.begin = check_token(name, parameters.path_number(name), count);
+  line.begin = token_of_path(parameters, name, count);
   line.end = parameters.number("end", line.begin + 1, line.begin + 1, count);
   line.rule = arc_rule(parameters);
   return line;
@@ -48,10 +52,7 @@ TileRequest tile_request(HeadRequest& at, const Parameters& parameters) {
   if (parameters.choice("pool", {"max", "mean"}) == 1) tile.pool = Pool::kMean;
   tile.bytes = parameters.choice("as", {"u8", "f32"}) == 0;
   if (tile.bytes && tile.value == ObservedValue::kScores)
-    refuse(400, "bad_request",
-           {.argument = "as",
-            .found = "u8, which holds weights only",
-            .expected = "f32 with q=score"});
+    refuse_parameter("as", "u8, which holds weights only", "f32 with q=score");
   return tile;
 }
 
@@ -77,10 +78,8 @@ EdgesRequest edges_request(LiveSession& session, const Parameters& parameters) {
 void check_count(const EdgesRequest& edges) {
   const std::int64_t rows = edges.end - edges.begin;
   if (rows > kMostRows)
-    refuse(400, "bad_request",
-           {.argument = "end",
-            .found = fmt::format("{} behind begin", number_of(rows, "row")),
-            .expected = fmt::format("at most {}", kMostRows)});
+    refuse_parameter("end", fmt::format("{} behind begin", number_of(rows, "row")),
+                     fmt::format("at most {}", kMostRows));
   const std::int64_t arcs = rows * std::ssize(edges.heads) * edges.rule.at_most;
   if (arcs > kMostArcs)
     refuse(400, "bad_request",
@@ -90,102 +89,121 @@ void check_count(const EdgesRequest& edges) {
             .expected = fmt::format("at most {} arcs at once", kMostArcs)});
 }
 
+// The heads of a stack, numbered layer by layer.
+std::vector<Place> heads_of(const StackShape& stack, const Parameters& parameters) {
+  std::vector<Place> places;
+  const std::int64_t count = std::int64_t{stack.layers} * stack.heads;
+  for (const std::int64_t head : parameters.numbers("heads", kMostThumbs)) {
+    if (head < 0 || head >= count)
+      fail({.code = ErrorCode::kNotFound,
+            .op = "atlas",
+            .argument = "heads",
+            .found = head,
+            .expected = fmt::format("0 to {}: layer x {} + head", count - 1, stack.heads)});
+    places.push_back({.stack = stack.stack,
+                      .layer = static_cast<int>(head / stack.heads),
+                      .head = static_cast<int>(head % stack.heads)});
+  }
+  return places;
+}
+
 }  // namespace
 
-HeadRequest head_request(Api& api, const Parameters& parameters) {
-  HeadRequest request{.session = find_session(api, parameters)};
-  const StackShape& stack = find_stack(*request.session, parameters);
-  const std::int64_t layer = parameters.path_number("layer");
-  const std::int64_t head = parameters.path_number("head");
-  check_layer("session", request.session->session().model, stack, layer);
-  check_head("session", request.session->session().model, stack, head);
+HeadRequest head_request(const Call& call) {
+  HeadRequest request{.session = find_session(call)};
+  request.place = place_of_path(*request.session, call);
   require_ready(*request.session);
-  request.place = {stack.stack, layer_in_view(*request.session, stack, layer),
-                   static_cast<int>(head)};
-  request.size = request.session->size(stack.stack);
+  layer_in_view(*request.session, find_stack(*request.session, call), request.place.layer);
+  request.size = request.session->size(request.place.stack);
   return request;
 }
 
-LongAnswer long_answer(const SessionPointer& session,
-                       std::function<std::string(Cancel& cancel)> compute) {
-  LongAnswer answer;
-  answer.session = session;
-  answer.compute = std::move(compute);
-  return answer;
+void get_atlas(const Call& call) {
+  const SessionPointer session = find_session(call);
+  const StackShape& stack = find_stack(*session, call);
+  const std::vector<Place> places = heads_of(stack, call);
+  const std::int64_t most = call.number("cells", 67, 8, kMostCells);
+  require_ready(*session);
+  const AtlasCut cut = atlas_cut(session->size(stack.stack), most);
+  call.response.set_header("Cache-Control", kImmutable);
+  const auto compute = [&api = call.api, session, places, cut](Cancel& cancel) {
+    std::string body = atlas_head(cut);
+    for (const Place& place : places) {
+      cancel.check();
+      const std::shared_ptr<const LayerAttention> layer = {session, &session->layer(place)};
+      body += api.maps.thumb(layer, session->head_name(place), place.head, cut, cancel);
+    }
+    return body;
+  };
+  const std::int64_t count = kAtlasHead + std::ssize(places) * cut.cells();
+  send_long(call, {session, "application/octet-stream", static_cast<std::size_t>(count), compute});
 }
 
-void get_tile(Api& api, const Parameters& parameters, httplib::Response& response) {
-  HeadRequest at = head_request(api, parameters);
-  const TileRequest tile = tile_request(at, parameters);
+void get_tile(const Call& call) {
+  HeadRequest at = head_request(call);
+  const TileRequest tile = tile_request(at, call);
   const CellsRequest cells = tile_cells(tile, at.size);
   const std::string etag = fmt::format("\"{}\"", tile.name());
-  response.set_header("ETag", etag);
-  response.set_header("Cache-Control", kImmutable);
-  if (parameters.request().get_header_value("If-None-Match") == etag) {
-    response.status = 304;
+  call.response.set_header("ETag", etag);
+  call.response.set_header("Cache-Control", kImmutable);
+  if (call.request().get_header_value("If-None-Match") == etag) {
+    call.response.status = 304;
     return;
   }
-  const auto compute = [&api, at, tile](Cancel& cancel) {
+  const auto compute = [&api = call.api, at, tile](Cancel& cancel) {
     return api.maps.tile(at.layer(cancel), at.name(), tile, cancel);
   };
   const std::int64_t count = cells.height() * cells.width() * (tile.bytes ? 1 : 4);
-  send_long(api, parameters, response,
+  send_long(call,
             {at.session, "application/octet-stream", static_cast<std::size_t>(count), compute});
 }
 
-void get_row(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const HeadRequest at = head_request(api, parameters);
-  const LineRequest line = line_request(at, parameters, "query", at.size.queries);
-  send_long(api, parameters, response, long_answer(at.session, [at, line](Cancel& cancel) {
-              return to_json(answer_row(*at.session, line, cancel));
-            }));
+void get_row(const Call& call) {
+  const HeadRequest at = head_request(call);
+  const LineRequest line = line_request(at, call, "query", at.size.queries);
+  send_answer(call, at.session,
+              [=](Cancel& cancel) { return answer_row(*at.session, line, cancel); });
 }
 
-void get_rows(Api& api, const Parameters& parameters, httplib::Response& response) {
-  HeadRequest at = head_request(api, parameters);
-  at.quantity = quantity_of(parameters);
-  const std::int64_t begin =
-      check_token("begin", parameters.number("begin", 0, INT64_MIN, INT64_MAX), at.size.queries);
-  const std::int64_t end = parameters.number("end", begin + 1, begin + 1, at.size.queries);
+void get_rows(const Call& call) {
+  HeadRequest at = head_request(call);
+  at.quantity = quantity_of(call);
+  const std::int64_t begin = token_asked(call, "begin", 0, at.size.queries);
+  const std::int64_t end = call.number("end", begin + 1, begin + 1, at.size.queries);
   const std::int64_t weights = (end - begin) * at.size.keys;
   if (weights > kMostWeights)
-    refuse(400, "bad_request",
-           {.argument = "end",
-            .found = fmt::format("{} of {} behind begin", number_of(end - begin, "row"),
+    refuse_parameter("end",
+                     fmt::format("{} of {} behind begin", number_of(end - begin, "row"),
                                  number_of(at.size.keys, "weight")),
-            .expected = fmt::format("at most {} weights", kMostWeights)});
+                     fmt::format("at most {} weights", kMostWeights));
   const CellsRequest cells = {
       .head = at.place.head, .row_begin = begin, .row_end = end, .key_end = at.size.keys};
   const auto compute = [at, cells](Cancel& cancel) {
     return encode_cells(matrix_cells(*at.layer(cancel), cells, cancel), /*bytes=*/false);
   };
-  send_long(
-      api, parameters, response,
-      {at.session, "application/octet-stream", static_cast<std::size_t>(4 * weights), compute});
+  send_long(call, {at.session, "application/octet-stream", static_cast<std::size_t>(4 * weights),
+                   compute});
 }
 
-void get_column(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const HeadRequest at = head_request(api, parameters);
-  LineRequest line = line_request(at, parameters, "key", at.size.keys);
+void get_column(const Call& call) {
+  const HeadRequest at = head_request(call);
+  LineRequest line = line_request(at, call, "key", at.size.keys);
   line.rule.top_p.reset();  // a column has no total of which arcs could be a part
-  send_long(api, parameters, response, long_answer(at.session, [at, line](Cancel& cancel) {
-              return to_json(answer_column(*at.session, line, cancel));
-            }));
+  send_answer(call, at.session,
+              [=](Cancel& cancel) { return answer_column(*at.session, line, cancel); });
 }
 
-void get_edges(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const SessionPointer session = find_session(api, parameters);
-  const EdgesRequest edges = edges_request(*session, parameters);
+void get_edges(const Call& call) {
+  const SessionPointer session = find_session(call);
+  const EdgesRequest edges = edges_request(*session, call);
   check_count(edges);
-  send_long(api, parameters, response, long_answer(session, [session, edges](Cancel& cancel) {
-              return to_json(answer_edges(*session, edges, cancel));
-            }));
+  send_answer(call, session, [=](Cancel& cancel) { return answer_edges(*session, edges, cancel); });
 }
 
-void get_marginals(Api& api, const Parameters& parameters, httplib::Response& response) {
-  HeadRequest at = head_request(api, parameters);
-  at.quantity = quantity_of(parameters);
-  const auto compute = [&api, at](Cancel& cancel) {
+void get_marginals(const Call& call) {
+  HeadRequest at = head_request(call);
+  at.quantity = quantity_of(call);
+  const auto compute = [&api = call.api, at](Cancel& cancel) {
     const LayerHeads heads = at.session->heads(at.place.stack, at.place.layer);
     if (heads && at.quantity == Quantity::kWeight) {
       const Margins& margins = heads->at(static_cast<std::size_t>(at.place.head)).margins;
@@ -194,24 +212,23 @@ void get_marginals(Api& api, const Parameters& parameters, httplib::Response& re
     const auto swept = api.maps.swept(at.layer(cancel), at.name(), at.place.head, cancel);
     return to_json(answer_marginals(at.place, swept->margins));
   };
-  send_long(api, parameters, response, long_answer(at.session, compute));
+  send_long(call, {.session = at.session, .compute = compute});
 }
 
-void get_sweep(Api& api, const Parameters& parameters, httplib::Response& response) {
-  HeadRequest at = head_request(api, parameters);
-  at.quantity = quantity_of(parameters);
-  const Maps::HeadSweep sweep = api.maps.sweep_of(at.name());
-  send_json(response, 200,
+void get_sweep(const Call& call) {
+  HeadRequest at = head_request(call);
+  at.quantity = quantity_of(call);
+  const Maps::HeadSweep sweep = call.api.maps.sweep_of(at.name());
+  send_json(call.response, 200,
             to_json(SweepAnswer{at.place, sweep.is_kept, sweep.rows, at.size.queries}));
 }
 
-void get_cell(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const HeadRequest at = head_request(api, parameters);
-  const std::int64_t query = check_token("query", parameters.path_number("query"), at.size.queries);
-  const std::int64_t key = check_token("key", parameters.path_number("key"), at.size.keys);
-  send_long(api, parameters, response, long_answer(at.session, [at, query, key](Cancel&) {
-              return to_json(answer_cell(*at.session, at.place, query, key));
-            }));
+void get_cell(const Call& call) {
+  const HeadRequest at = head_request(call);
+  const std::int64_t query = token_of_path(call, "query", at.size.queries);
+  const std::int64_t key = token_of_path(call, "key", at.size.keys);
+  send_answer(call, at.session,
+              [=](Cancel&) { return answer_cell(*at.session, at.place, query, key); });
 }
 
 }  // namespace heed::serve

@@ -22,9 +22,9 @@ struct WordsRequest {
   std::int64_t length = 0;
 };
 
-WordsRequest words_request(Api& api, const Parameters& parameters) {
-  const SessionPointer session = find_session(api, parameters);
-  const StackShape& stack = find_stack(*session, parameters);
+WordsRequest words_request(const Call& call) {
+  const SessionPointer session = find_session(call);
+  const StackShape& stack = find_stack(*session, call);
   require_ready(*session);
   if (stack.stack == Stack::kEncoder)
     refuse(404, "not_found",
@@ -35,16 +35,14 @@ WordsRequest words_request(Api& api, const Parameters& parameters) {
 }
 
 std::int64_t position_of(const WordsRequest& at, const Parameters& parameters) {
-  return check_token("position", parameters.number("position", at.length - 1, INT64_MIN, INT64_MAX),
-                     at.length);
+  return token_asked(parameters, "position", at.length - 1, at.length);
 }
 
-LongAnswer json_answer(const WordsRequest& at,
-                       std::function<std::string(const Check& check)> compute) {
-  return {.session = at.session, .compute = [compute](Cancel& cancel) {
-            const SerialScope serial;
-            return compute([&] { cancel.check(); });
-          }};
+// Sends the JSON of what `answer(check)` returns, computed on one thread.
+void send_words(const Call& call, const WordsRequest& at, auto answer) {
+  send_long(call, {.session = at.session, .compute = serially([answer](const Check& check) {
+                                            return to_json(answer(check));
+                                          })});
 }
 
 // Writes a branch, one line per token.
@@ -98,84 +96,76 @@ class BranchStream {
 
 }  // namespace
 
-void get_next(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const WordsRequest at = words_request(api, parameters);
-  const std::int64_t position = position_of(at, parameters);
-  const std::int64_t top = parameters.number("top", 6, 1, kMostWords);
-  if (parameters.number("mask", 0, 0, 1) == 0) {
+void get_next(const Call& call) {
+  const WordsRequest at = words_request(call);
+  const std::int64_t position = position_of(at, call);
+  const std::int64_t top = call.number("top", 6, 1, kMostWords);
+  if (call.number("mask", 0, 0, 1) == 0) {
     const SerialScope serial;
-    send_json(response, 200, to_json(answer_next(*at.session, at.stack, position, top)));
+    send_json(call.response, 200, to_json(answer_next(*at.session, at.stack, position, top)));
     return;
   }
-  send_long(api, parameters, response, json_answer(at, [=](const Check& check) {
-              check();
-              return to_json(answer_words_at(*at.session, at.stack, position, top, true));
-            }));
+  send_words(call, at, [=](const Check& check) {
+    check();
+    return answer_words_at(*at.session, at.stack, position, top, true);
+  });
 }
 
-void get_logits(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const WordsRequest at = words_request(api, parameters);
-  const std::int64_t position = position_of(at, parameters);
-  const bool masked = parameters.number("mask", 0, 0, 1) == 1;
-  LongAnswer answer = json_answer(at, [=](const Check& check) {
+void get_logits(const Call& call) {
+  const WordsRequest at = words_request(call);
+  const std::int64_t position = position_of(at, call);
+  const bool masked = call.number("mask", 0, 0, 1) == 1;
+  require_words("next", *at.session);  // before the first byte
+  const auto words = static_cast<std::size_t>(at.session->session().info.vocabulary);
+  const auto compute = [=](const Check& check) {
     check();
     const std::vector<float> logits = word_logits(*at.session, position, masked);
-    std::string bytes(logits.size() * sizeof(float), '\0');
-    std::memcpy(bytes.data(), logits.data(), bytes.size());
-    return bytes;
-  });
-  require_words("next", *at.session);  // before the first byte
-  answer.type = "application/octet-stream";
-  answer.length = static_cast<std::size_t>(at.session->session().info.vocabulary) * sizeof(float);
-  send_long(api, parameters, response, answer);
+    return std::string(reinterpret_cast<const char*>(logits.data()), logits.size() * sizeof(float));
+  };
+  send_long(call,
+            {at.session, "application/octet-stream", words * sizeof(float), serially(compute)});
 }
 
-void get_words(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const WordsRequest at = words_request(api, parameters);
+void get_words(const Call& call) {
+  const WordsRequest at = words_request(call);
   require_words("words", *at.session);
-  send_long(api, parameters, response, json_answer(at, [=](const Check& check) {
-              return to_json(answer_words(*at.session, at.stack, check));
-            }));
+  send_words(call, at,
+             [=](const Check& check) { return answer_words(*at.session, at.stack, check); });
 }
 
-void get_lens(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const WordsRequest at = words_request(api, parameters);
+void get_lens(const Call& call) {
+  const WordsRequest at = words_request(call);
   LensRequest lens;
-  lens.begin = check_token("begin", parameters.number("begin", 0, INT64_MIN, INT64_MAX), at.length);
-  lens.end = parameters.number("end", std::min(at.length, lens.begin + kMostLensCells),
-                               lens.begin + 1, std::min(at.length, lens.begin + kMostLensCells));
-  lens.every_block = parameters.number("blocks", 0, 0, 1) == 1;
-  if (parameters.request().has_param("at"))
-    lens.at = check_token("at", parameters.number("at", 0, INT64_MIN, INT64_MAX), at.length);
+  lens.begin = token_asked(call, "begin", 0, at.length);
+  lens.end = call.number("end", std::min(at.length, lens.begin + kMostLensCells), lens.begin + 1,
+                         std::min(at.length, lens.begin + kMostLensCells));
+  lens.every_block = call.number("blocks", 0, 0, 1) == 1;
+  if (call.request().has_param("at")) lens.at = token_asked(call, "at", 0, at.length);
   require_words("lens", *at.session);
-  send_long(api, parameters, response, json_answer(at, [=](const Check& check) {
-              return to_json(answer_lens(*at.session, at.stack, lens, check));
-            }));
+  send_words(call, at,
+             [=](const Check& check) { return answer_lens(*at.session, at.stack, lens, check); });
 }
 
-void get_branch(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const WordsRequest at = words_request(api, parameters);
-  if (!parameters.request().has_param("token"))
-    refuse(400, "bad_request",
-           {.argument = "token", .found = "missing", .expected = "the id of a word"});
-  BranchRequest branch{.position = position_of(at, parameters)};
-  branch.word = static_cast<TokenId>(parameters.number("token", 0, 0, INT32_MAX));
-  branch.most_tokens = parameters.number("most", branch.most_tokens, 1, 512);
+void get_branch(const Call& call) {
+  const WordsRequest at = words_request(call);
+  if (!call.request().has_param("token")) refuse_parameter("token", "missing", "the id of a word");
+  BranchRequest branch{.position = position_of(at, call)};
+  branch.word = static_cast<TokenId>(call.number("token", 0, 0, INT32_MAX));
+  branch.most_tokens = call.number("most", branch.most_tokens, 1, 512);
   require_words("branch", *at.session);
   const auto stream =
-      std::make_shared<BranchStream>(api, at.session, branch, parameters.text("view", ""));
-  response.set_header("Cache-Control", "no-store");
-  response.set_chunked_content_provider(
+      std::make_shared<BranchStream>(call.api, at.session, branch, call.text("view", ""));
+  call.response.set_header("Cache-Control", "no-store");
+  call.response.set_chunked_content_provider(
       kObjectLines, [stream](std::size_t, httplib::DataSink& sink) { return stream->write(sink); });
 }
 
-void get_beams(Api& api, const Parameters& parameters, httplib::Response& response) {
-  const WordsRequest at = words_request(api, parameters);
-  const std::int64_t beams = parameters.number("beams", 4, 2, 16);
-  const std::int64_t most = parameters.number("most", 64, 1, 512);
-  send_long(api, parameters, response, json_answer(at, [=](const Check& check) {
-              return to_json(answer_beams(*at.session, beams, most, check));
-            }));
+void get_beams(const Call& call) {
+  const WordsRequest at = words_request(call);
+  const std::int64_t beams = call.number("beams", 4, 2, 16);
+  const std::int64_t most = call.number("most", 64, 1, 512);
+  send_words(call, at,
+             [=](const Check& check) { return answer_beams(*at.session, beams, most, check); });
 }
 
 }  // namespace heed::serve

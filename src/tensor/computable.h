@@ -8,6 +8,11 @@ namespace heed {
 /// f32 for the 16-bit types, else the type itself.
 inline DType computing_type(DType dtype) { return size_bytes(dtype) == 2 ? DType::kF32 : dtype; }
 
+/// Calls `use` with a zero of the computing type, f64 or f32.
+decltype(auto) in_computing_type(DType dtype, const auto& use) {
+  return dtype == DType::kF64 ? use(double{}) : use(float{});
+}
+
 /// A floating view as row-major elements of its computing type: the view itself if it already is,
 /// else a copy.
 class Computable {

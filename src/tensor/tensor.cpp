@@ -33,8 +33,7 @@ std::size_t checked_bytes(const Shape& shape, DType dtype) {
 }
 
 // Calls `use` with a zero of the floating type.
-template <typename Use>
-void with_float_type(DType dtype, const Use& use) {
+void with_float_type(DType dtype, const auto& use) {
   if (dtype == DType::kF64) use(double{});
   if (dtype == DType::kF32) use(float{});
   if (dtype == DType::kF16) use(f16{});

@@ -127,11 +127,10 @@ std::vector<AddedToken> special_tokens(const ByteBpeTraining& training) {
   for (const std::string& content : training.special_tokens) {
     const bool is_new = std::ranges::find(special, content, &AddedToken::content) == special.end();
     if (content.empty() || !is_new)
-      fail({.op = "tokenizer",
-            .argument = "special_tokens",
-            .found = content.empty() ? "a list with an empty one"
-                                     : fmt::format("a list with '{}' twice", content),
-            .expected = "texts that differ"});
+      fail("tokenizer", "special_tokens",
+           content.empty() ? "a list with an empty one"
+                           : fmt::format("a list with '{}' twice", content),
+           "texts that differ");
     special.push_back(
         {.content = content, .id = static_cast<TokenId>(special.size()), .special = true});
   }
@@ -148,11 +147,9 @@ std::unique_ptr<Tokenizer> train_byte_bpe(std::string_view text, const ByteBpeTr
   std::ranges::sort(bytes);  // by code point, which is UTF-8's order
   pieces.insert(pieces.end(), bytes.begin(), bytes.end());
   if (training.vocabulary_size < static_cast<std::int64_t>(pieces.size()))
-    fail({.op = "tokenizer",
-          .argument = "vocabulary_size",
-          .found = training.vocabulary_size,
-          .expected = fmt::format("at least {}: {} special tokens and 256 bytes", pieces.size(),
-                                  special.size())});
+    fail(
+        "tokenizer", "vocabulary_size", training.vocabulary_size,
+        fmt::format("at least {}: {} special tokens and 256 bytes", pieces.size(), special.size()));
   MergeLearner learner(std::move(pieces));
   for (const auto& [word, count] : count_words(text, AddedTokens(special)))
     learner.add_word(byte_symbols(word), count);

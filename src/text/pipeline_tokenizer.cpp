@@ -100,10 +100,8 @@ void PipelineTokenizer::encode_between(const Piece& piece, Arena& arena, ModelRu
 
 PlainEncoding PipelineTokenizer::encode_plain(std::string_view text) const {
   if (text.size() > std::numeric_limits<std::uint32_t>::max())
-    fail({.op = "tokenizer",
-          .argument = "text",
-          .found = fmt::format("{} long", number_of(text.size(), "byte")),
-          .expected = "less than 4 GiB"});
+    fail("tokenizer", "text", fmt::format("{} long", number_of(text.size(), "byte")),
+         "less than 4 GiB");
   require_utf8(text);
   PlainEncoding out = {.bytes = static_cast<std::int64_t>(text.size())};
   const TokenSink sink = {out.ids, out.spans};
@@ -121,17 +119,11 @@ PlainEncoding PipelineTokenizer::encode_plain(std::string_view text) const {
 
 std::size_t PipelineTokenizer::checked(TokenId id) const {
   const bool inside = id >= 0 && id < vocabulary_size();
-  if (!inside)
-    fail({.op = "tokenizer",
-          .argument = "id",
-          .found = id,
-          .expected = fmt::format("0 to {}", vocabulary_size() - 1)});
+  if (!inside) fail("tokenizer", "id", id, fmt::format("0 to {}", vocabulary_size() - 1));
   const auto index = static_cast<std::size_t>(id);
   if (vocabulary().pieces[index].empty())
-    fail({.op = "tokenizer",
-          .argument = "id",
-          .found = fmt::format("{}, a gap in the vocabulary", id),
-          .expected = fmt::format("an id from 0 to {} that a token has", vocabulary_size() - 1)});
+    fail("tokenizer", "id", fmt::format("{}, a gap in the vocabulary", id),
+         fmt::format("an id from 0 to {} that a token has", vocabulary_size() - 1));
   return index;
 }
 

@@ -115,13 +115,11 @@ std::vector<std::string> first_pieces(const LearnedSpecials& special,
   pieces.insert(pieces.end(), alphabet.begin(), alphabet.end());
   pieces.insert(pieces.end(), inside.begin(), inside.end());
   if (wanted < std::ssize(pieces))
-    fail({.op = "tokenizer",
-          .argument = "vocabulary_size",
-          .found = wanted,
-          .expected = fmt::format("at least {}: {} special tokens, {} that the text has "
-                                  "and {} that it has inside of words",
-                                  pieces.size(), special.tokens.size(),
-                                  number_of(alphabet.size(), "character"), inside.size())});
+    fail("tokenizer", "vocabulary_size", wanted,
+         fmt::format("at least {}: {} special tokens, {} that the text has "
+                     "and {} that it has inside of words",
+                     pieces.size(), special.tokens.size(), number_of(alphabet.size(), "character"),
+                     inside.size()));
   return pieces;
 }
 

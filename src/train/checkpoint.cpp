@@ -33,8 +33,7 @@ std::int64_t step_of(const std::string& name) {
 // Reads the members of a state one by one; a member of the wrong kind is an error.
 class StateReader {
   // The value of an optional or pointer.
-  template <typename Maybe>
-  auto checked(const Maybe& value, const char* key, const char* expected) const {
+  auto checked(const auto& value, const char* key, const char* expected) const {
     if (!value) json_.refuse(member(key), key, expected);
     return *value;
   }
@@ -68,8 +67,7 @@ class StateReader {
 };
 
 // Calls `visit(name, tensor)` for the three tensors of each parameter.
-template <typename Visit>
-void for_each_tensor(const Trained& trained, const Visit& visit) {
+void for_each_tensor(const Trained& trained, const auto& visit) {
   for (std::size_t i = 0; i < trained.parameters.size(); ++i) {
     Parameter& parameter = *trained.parameters[i];
     AdamW::Moments& moments = trained.optimizer.moments()[i];

@@ -61,10 +61,7 @@ void ClassifyTask::name_labels(const std::vector<Words>& texts) {
   for (const Words& text : texts) names.insert(text.labels.begin(), text.labels.end());
   data_.labels.assign(names.begin(), names.end());
   if (data_.labels.size() < 2)
-    fail({.op = "train",
-          .argument = "data",
-          .found = number_of(data_.labels.size(), "label"),
-          .expected = "at least two that differ"});
+    fail("train", "data", number_of(data_.labels.size(), "label"), "at least two that differ");
 }
 
 namespace {

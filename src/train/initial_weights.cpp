@@ -63,10 +63,8 @@ std::unique_ptr<Model> given_model(const std::filesystem::path& folder, const Cl
 
 [[noreturn]] void refuse_start(const std::filesystem::path& folder, std::string_view with,
                                std::string expected) {
-  fail({.op = "train",
-        .argument = "start_from",
-        .found = fmt::format("{} with {}", folder.string(), with),
-        .expected = std::move(expected)});
+  fail("train", "start_from", fmt::format("{} with {}", folder.string(), with),
+       std::move(expected));
 }
 
 }  // namespace
@@ -130,10 +128,8 @@ void start_positions(const TrainConfig& config, Model& model) {
   if (config.initial_positions == "random") return;
   Parameter* const table = model.position_table();
   if (table == nullptr)
-    fail({.op = "train",
-          .argument = "initial_positions",
-          .found = fmt::format("\"{}\"", config.initial_positions),
-          .expected = fmt::format("\"random\": {} has no table of positions", model.info().title)});
+    fail("train", "initial_positions", fmt::format("\"{}\"", config.initial_positions),
+         fmt::format("\"random\": {} has no table of positions", model.info().title));
   if (config.initial_positions == "sinusoidal")
     start_sinusoidal(*table);
   else
@@ -199,11 +195,9 @@ void check_memory(const TrainConfig& config, std::int64_t vocabulary, double the
     return least_bytes(smaller, vocabulary);
   };
   const Extent& worst = *std::ranges::min_element(kExtents, {}, left);
-  fail({.op = "train",
-        .argument = worst.key,
-        .found = config.*worst.member,
-        .expected = fmt::format("less: the run would take {} of memory, and this machine has {}",
-                                gigabytes(needed), gigabytes(there_are))});
+  fail("train", worst.key, config.*worst.member,
+       fmt::format("less: the run would take {} of memory, and this machine has {}",
+                   gigabytes(needed), gigabytes(there_are)));
 }
 
 void check_memory(const TrainConfig& config, std::int64_t vocabulary) {

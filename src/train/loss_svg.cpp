@@ -1,5 +1,3 @@
-#include "train/loss_svg.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "io/atomic_file.h"
+#include "train/run_files.h"
 
 namespace heed {
 namespace {

@@ -42,18 +42,12 @@ MlmTask::MlmTask(const TrainConfig& config, TextData data)
       pair_(pair_frame_of(*data_.tokenizer)) {
   const Tokenizer& tokenizer = *data_.tokenizer;
   if (special_.mask < 0)
-    fail({.op = "train",
-          .argument = "tokenizer",
-          .found = "without a mask token",
-          .expected = "[MASK] or <mask> in its vocabulary"});
+    fail("train", "tokenizer", "without a mask token", "[MASK] or <mask> in its vocabulary");
   const std::int64_t around = config_.pairs > 0 ? pair_.tokens() + 3 : frame_tokens();
   if (config_.block <= around)
-    fail({.op = "train",
-          .argument = "block",
-          .found = config_.block,
-          .expected = config_.pairs > 0
-                          ? fmt::format("above {}, the least for a pair of texts", around)
-                          : fmt::format("above {}, the tokens around a text", around)});
+    fail("train", "block", config_.block,
+         config_.pairs > 0 ? fmt::format("above {}, the least for a pair of texts", around)
+                           : fmt::format("above {}, the tokens around a text", around));
   for (TokenId id = 0; id < tokenizer.vocabulary_size(); ++id)
     is_special_.push_back(tokenizer.is_special(id));
   begins_word_ = beginnings(tokenizer);

@@ -12,10 +12,7 @@ namespace heed {
 namespace {
 
 [[noreturn]] void refuse(Phrase found, Phrase expected) {
-  fail({.op = "train",
-        .argument = "groups",
-        .found = std::move(found),
-        .expected = std::move(expected)});
+  fail("train", "groups", std::move(found), std::move(expected));
 }
 
 double factor_of(const std::string& key, const Json& value) {

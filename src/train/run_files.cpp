@@ -8,7 +8,6 @@
 #include "heed/threads.h"
 #include "io/atomic_file.h"
 #include "tensor/text.h"
-#include "train/loss_svg.h"
 
 namespace heed {
 

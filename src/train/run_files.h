@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "heed/models/model.h"
 #include "heed/train/train.h"
@@ -54,5 +55,11 @@ struct Card {
 };
 
 std::string to_markdown(const Card& card);
+
+/// From the content of a loss.csv: training loss (means of at most 400 segments) and validation
+/// loss over the steps. Light or dark like the viewer.
+std::string loss_svg(std::string_view csv);
+
+void write_loss_svg(const std::filesystem::path& csv, const std::filesystem::path& svg);
 
 }  // namespace heed

@@ -43,10 +43,8 @@ Samples::Samples(std::filesystem::path path, const TrainConfig& config, const Mo
                     parts.argument = "sample_prompt";
                   });
   if (std::ssize(ids_) > model.info().positions)
-    fail({.op = "train",
-          .argument = "sample_prompt",
-          .found = fmt::format("{} long", number_of(ids_.size(), "token")),
-          .expected = fmt::format("at most {} (block)", model.info().positions)});
+    fail("train", "sample_prompt", fmt::format("{} long", number_of(ids_.size(), "token")),
+         fmt::format("at most {} (block)", model.info().positions));
 }
 
 void Samples::forget_after(std::int64_t step) {

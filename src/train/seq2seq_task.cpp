@@ -61,10 +61,8 @@ TokenId start_token_of(const SpecialTokens& special) {
 SpecialTokens writing_tokens_of(const Tokenizer& tokenizer, std::string_view key) {
   SpecialTokens special = special_tokens_of(tokenizer);
   if (special.end < 0)
-    fail({.op = "train",
-          .argument = key,
-          .found = "without a token that ends a text",
-          .expected = "</s>, <eos>, <|endoftext|> or [SEP] in its vocabulary"});
+    fail("train", key, "without a token that ends a text",
+         "</s>, <eos>, <|endoftext|> or [SEP] in its vocabulary");
   return special;
 }
 
@@ -72,10 +70,8 @@ Seq2seqTask::Seq2seqTask(const TrainConfig& config) : config_(config) {
   const std::vector<TextLine> sources = read_lines(config.data, data_.files);
   const std::vector<TextLine> targets = read_lines(config.targets, data_.files);
   if (sources.size() != targets.size())
-    fail({.op = "train",
-          .argument = "targets",
-          .found = number_of(targets.size(), "line"),
-          .expected = fmt::format("{}, as data has", sources.size())});
+    fail("train", "targets", number_of(targets.size(), "line"),
+         fmt::format("{}, as data has", sources.size()));
   training_ = training_rows(std::ssize(sources), config.validation, "pairs of lines");
   // Like in next-token training: characters from both parts, pieces only from the training part.
   const auto learned_of = [&](std::span<const TextLine> lines) {

@@ -49,10 +49,7 @@ std::unique_ptr<Tokenizer> named_tokenizer(const std::string& wanted) {
 std::unique_ptr<Tokenizer> own_tokenizer(const TrainConfig& config) {
   auto own = load_model_tokenizer(start_folder(config));
   if (own == nullptr)
-    fail({.op = "train",
-          .argument = "start_from",
-          .found = "a model without a tokenizer",
-          .expected = "one, or tokenizer given"});
+    fail("train", "start_from", "a model without a tokenizer", "one, or tokenizer given");
   return own;
 }
 
@@ -100,8 +97,7 @@ std::unique_ptr<Tokenizer> wanted_tokenizer(const TrainConfig& config, const std
   const LearnedSpecials special = learned_specials(config.task, config.add_bos_token);
   const bool learns =
       (wanted == "characters" && config.start_from.empty()) || learns_pieces(wanted);
-  if (learns && text.empty())
-    fail({.op = "train", .argument = "data", .found = "empty", .expected = "a text"});
+  if (learns && text.empty()) fail("train", "data", "empty", "a text");
   if (wanted == "characters" && !config.start_from.empty()) return own_tokenizer(config);
   if (wanted == "characters" && trains_qwen2(config)) return train_qwen2_characters(text);
   if (wanted == "characters")
@@ -175,10 +171,8 @@ void check_lengths(const TrainConfig& config, const TextData& data) {
   const auto wanted = static_cast<std::size_t>(config.block) + 1;
   const auto check = [&](std::size_t tokens, std::string_view part, std::string_view or_else) {
     if (tokens < wanted)
-      fail({.op = "train",
-            .argument = "data",
-            .found = number_of(tokens, fmt::format("{} token", part)),
-            .expected = fmt::format("at least block + 1 = {}{}", wanted, or_else)});
+      fail("train", "data", number_of(tokens, fmt::format("{} token", part)),
+           fmt::format("at least block + 1 = {}{}", wanted, or_else));
   };
   check(data.train.size(), "training", "");
   if (config.validation > 0) check(data.validation.size(), "validation", ", or validation 0");
@@ -237,10 +231,7 @@ namespace {
 TokenId first_token_of(const Tokenizer& tokenizer) {
   const std::vector<TokenId> frame = tokenizer.encode("", /*add_special=*/true).ids;
   if (frame.empty())
-    fail({.op = "train",
-          .argument = "add_bos_token",
-          .found = "true",
-          .expected = "false: the tokenizer puts no token before a text"});
+    fail("train", "add_bos_token", "true", "false: the tokenizer puts no token before a text");
   return frame.front();
 }
 

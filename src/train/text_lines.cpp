@@ -28,10 +28,8 @@ std::int64_t training_rows(std::int64_t rows, double share, std::string_view uni
   const auto kept = static_cast<std::int64_t>(std::floor(static_cast<double>(rows) * (1 - share)));
   const auto require = [&](bool holds, std::string_view part, std::string_view or_else) {
     if (!holds)
-      fail({.op = "train",
-            .argument = "data",
-            .found = fmt::format("0 {} for {}", unit, part),
-            .expected = fmt::format("at least one{}", or_else)});
+      fail("train", "data", fmt::format("0 {} for {}", unit, part),
+           fmt::format("at least one{}", or_else));
   };
   require(kept > 0, "training", "");
   require(share == 0 || kept < rows, "validation", ", or validation 0");

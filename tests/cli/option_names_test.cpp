@@ -1,9 +1,9 @@
 // The library's arguments under the names of the options that gave them.
-#include "cli/options/option_names.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
+
+#include "cli/options/arguments.h"
 
 namespace heed::cli {
 namespace {

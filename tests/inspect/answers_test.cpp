@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/heads.h"
-#include "inspect/answers/type_writer.h"
+#include "support/answer_types.h"
 #include "support/places.h"
 
 namespace heed {

@@ -3,8 +3,8 @@
 #include <regex>
 #include <sstream>
 
-#include "inspect/answers/type_writer.h"
 #include "serve/served.h"
+#include "support/answer_types.h"
 
 namespace heed {
 namespace {

@@ -1,7 +1,7 @@
-#include "train/loss_svg.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "train/run_files.h"
 
 namespace heed {
 namespace {

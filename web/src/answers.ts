@@ -150,7 +150,7 @@ export interface Session {
   attentions: Attention[];
 }
 
-export interface KeyWeight {
+export interface LookKey {
   key: number;
   weight: number;
 }
@@ -170,11 +170,11 @@ export interface Row {
   sum: number;
   largest: number;
   weights: (number | null)[];
-  edges: KeyWeight[];
+  edges: LookKey[];
   rest: Rest;
 }
 
-export interface QueryWeight {
+export interface LookQuery {
   query: number;
   weight: number;
 }
@@ -188,14 +188,14 @@ export interface Column {
   sum: number;
   largest: number;
   weights: (number | null)[];
-  edges: QueryWeight[];
+  edges: LookQuery[];
   rest: Rest;
 }
 
 export interface EdgeRow {
   query: number;
   entropy: number;
-  edges: KeyWeight[];
+  edges: LookKey[];
   rest: Rest;
 }
 
@@ -226,7 +226,7 @@ export interface Cell {
   lse?: number;
   rank?: number;
   of?: number;
-  others?: KeyWeight[];
+  others?: LookKey[];
   write_length?: number;
   carried?: number;
 }
@@ -453,7 +453,7 @@ export interface Shares {
   to_first: number;
 }
 
-export interface Order {
+export interface SourceOrder {
   in_order: number;
   peak: number;
 }
@@ -486,7 +486,7 @@ export interface Head {
   adjusted: Adjusted;
   profile: number[];
   shares?: Shares;
-  order?: Order;
+  order?: SourceOrder;
 }
 
 export interface LayerHeads {
@@ -622,7 +622,7 @@ export interface Next {
   masked?: boolean;
 }
 
-export interface TokenChance {
+export interface TokenSurprise {
   token: number;
   probability: number;
   entropy: number;
@@ -631,7 +631,7 @@ export interface TokenChance {
 
 export interface Words {
   stack: string;
-  tokens: TokenChance[];
+  tokens: TokenSurprise[];
   nats: number;
   first_choices: number;
 }

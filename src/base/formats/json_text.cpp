@@ -128,8 +128,7 @@ class JsonReader {
     open_.pop_back();
     return true;
   }
-  template <typename Exception>
-  bool parse_error(std::size_t position, const std::string& /*token*/, const Exception& error) {
+  bool parse_error(std::size_t position, const std::string& /*token*/, const auto& error) {
     constexpr int kOutOfRange = 406;
     fault_byte = std::min(position, text_.size());
     if (position > text_.size()) return refuse("not JSON: ends too early");

@@ -212,60 +212,44 @@ void add_inputs(OptionList& list, AttentionOptions& options) {
   add(list, {{.name = "Q",
               .to = &options.q,
               .type = "Q.npy",
-              .required = true,
               .help = "queries [B, H, Tq, D]; [H, T, D] and [T, D] are taken too, and the output "
-                      "has the rank of Q"},
+                      "has the rank of Q",
+              .required = true},
              {.name = "K",
               .to = &options.k,
               .type = "K.npy",
-              .required = true,
-              .help = "keys [B, G, Tk, D], H a multiple of G"},
+              .help = "keys [B, G, Tk, D], H a multiple of G",
+              .required = true},
              {.name = "V",
               .to = &options.v,
               .type = "V.npy",
-              .required = true,
-              .help = "values [B, G, Tk, Dv]"}});
+              .help = "values [B, G, Tk, Dv]",
+              .required = true}});
   add_attention_options(list, options);
 }
 
 void add_gradients(OptionList& list, AttendOptions& options) {
   Option grad_of = grad_of_option(options.attention);
   grad_of.needs = "--grad";
-  add(list, {{.name = "--grad",
-              .to = &options.grad,
-              .type = "DOUT.npy",
-              .help = "gradient of the output: run the backward pass"},
-             {.name = "--dlse",
-              .to = &options.dlse,
-              .type = "DLSE.npy",
-              .help = "gradient of the log-sum-exp"},
+  add(list, {{"--grad", &options.grad, "DOUT.npy", "gradient of the output: run the backward pass"},
+             {"--dlse", &options.dlse, "DLSE.npy", "gradient of the log-sum-exp"},
              grad_of,
-             {.name = "--grad-out",
-              .to = &options.grad_out,
-              .type = "DIR",
-              .help = "write dq.npy, dk.npy and dv.npy there (of pages, rings and i8 only dq), and "
-                      "dbias.npy, dsink.npy, dslope.npy, dscale.npy of --bias, --sink, --alibi, "
-                      "--scale"}});
+             {"--grad-out", &options.grad_out, "DIR",
+              "write dq.npy, dk.npy and dv.npy there (of pages, rings and i8 only dq), and "
+              "dbias.npy, dsink.npy, dslope.npy, dscale.npy of --bias, --sink, --alibi, "
+              "--scale"}});
 }
 
 void add_outputs(OptionList& list, AttendOptions& options) {
-  add(list, {{.name = "-o,--out",
-              .to = &options.out,
-              .type = "OUT.npy",
-              .help = "write the output [B, H, Tq, Dv]; - is stdout (default: print its shape and "
-                      "first rows, the range of the log-sum-exp, the mask and the kernel)"},
-             {.name = "--lse",
-              .to = &options.lse,
-              .type = "LSE.npy",
-              .help = "write the log-sum-exp [B, H, Tq]; - is stdout"}});
+  add(list, {{"-o,--out", &options.out, "OUT.npy",
+              "write the output [B, H, Tq, Dv]; - is stdout (default: print its shape and "
+              "first rows, the range of the log-sum-exp, the mask and the kernel)"},
+             {"--lse", &options.lse, "LSE.npy", "write the log-sum-exp [B, H, Tq]; - is stdout"}});
   add_gradients(list, options);
-  add(list,
-      {{.name = "--observe", .to = &options.observe, .type = "LIST", .help = observers_help()},
-       {.name = "--observe-out",
-        .to = &options.observe_out,
-        .type = "DIR",
-        .help = "write one NAME.npy per observer there (topk: topk_keys.npy, "
-                "topk_weights.npy)"}});
+  add(list, {{"--observe", &options.observe, "LIST", observers_help()},
+             {"--observe-out", &options.observe_out, "DIR",
+              "write one NAME.npy per observer there (topk: topk_keys.npy, "
+              "topk_weights.npy)"}});
 }
 
 Run declare_attend(OptionList& list) {

@@ -124,58 +124,52 @@ void add_band_options(OptionList& list, AttentionOptions& options) {
   add(list,
       {{.name = "--causal",
         .to = &options.causal,
-        .words = {"top-left", "bottom-right"},
-        .means = "--causal=bottom-right",
         .help = "a query sees no later key: bottom-right (the last query sees every key; default) "
-                "or top-left (the first query sees the first key)"},
+                "or top-left (the first query sees the first key)",
+        .words = {"top-left", "bottom-right"},
+        .means = "--causal=bottom-right"},
        {.name = "--window",
         .to = &options.window,
         .type = "L,R",
-        .count = {2, 2},
         .help =
             "how many keys to the left and right of its own a query sees; -1: no limit; the "
-            "last query's own key is the last one, unless --causal or --q-offset says otherwise"}});
+            "last query's own key is the last one, unless --causal or --q-offset says otherwise",
+        .count = {2, 2}}});
 }
 
 void add_array_options(OptionList& list, AttentionOptions& options) {
   add(list,
-      {{.name = "--keep",
-        .to = &options.keep,
-        .type = "FILE.npy",
-        .help = "true where a query may attend; broadcast to [B, H, Tq, Tk], keys counted from "
-                "each batch's --key-begin"},
+      {{"--keep", &options.keep, "FILE.npy",
+        "true where a query may attend; broadcast to [B, H, Tq, Tk], keys counted from "
+        "each batch's --key-begin"},
        {.name = "--segments",
         .to = &options.segments,
         .type = "FILE.npy",
-        .count = {1, 2},
         .help = "ids of documents, [T] or [B, T]: a query sees only its own document; two files, "
-                "as in Q.npy,K.npy, where queries and keys differ"},
-       {.name = "--prefix",
-        .to = &options.prefix,
-        .type = "FILE.npy",
-        .help = "number of first keys that every query sees; the others follow --causal and "
-                "--window, and are causal without them"}});
+                "as in Q.npy,K.npy, where queries and keys differ",
+        .count = {1, 2}},
+       {"--prefix", &options.prefix, "FILE.npy",
+        "number of first keys that every query sees; the others follow --causal and "
+        "--window, and are causal without them"}});
 }
 
 void add_sparse_options(OptionList& list, AttentionOptions& options) {
   add(list,
-      {{.name = "--blocks",
-        .to = &options.blocks,
-        .type = "FILE.npy",
-        .help = "true where a block of queries may attend to a block of keys; broadcast over "
-                "batch and heads"},
+      {{"--blocks", &options.blocks, "FILE.npy",
+        "true where a block of queries may attend to a block of keys; broadcast over "
+        "batch and heads"},
        {.name = "--block-size",
         .to = &options.block_size,
         .type = "R,K",
+        .help = "queries and keys of a block (default: as the layout divides the lengths)",
         .count = {2, 2},
-        .needs = "--blocks",
-        .help = "queries and keys of a block (default: as the layout divides the lengths)"},
+        .needs = "--blocks"},
        {.name = "--edges",
         .to = &options.edges,
         .type = "FILE.npy",
-        .count = {1, 2},
         .help = "a graph: [E, 2] pairs of query and key, or two files, row starts and columns, as "
-                "in STARTS.npy,COLUMNS.npy"}});
+                "in STARTS.npy,COLUMNS.npy",
+        .count = {1, 2}}});
 }
 
 }  // namespace

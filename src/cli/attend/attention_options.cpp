@@ -98,74 +98,54 @@ void add_extent_options(OptionList& list, AttentionOptions& options) {
        "Q is [H, total, D]: where each sequence begins and the last ends"},
       {"--packed-k", options.packed_k,
        "K and V are [G, total, D]: where each sequence begins and the last ends"}};
-  for (const Named& each : all)
-    add(list, {{.name = each.name, .to = &each.path, .type = "FILE.npy", .help = each.help}});
+  for (const Named& each : all) add(list, {{each.name, &each.path, "FILE.npy", each.help}});
 }
 
 void add_score_options(OptionList& list, AttentionOptions& options) {
-  add(list,
-      {{.name = "--scale",
-        .to = &options.scale,
-        .type = "X[,X...]",
-        .help =
-            "factor of the similarity: one number for all heads, or one per head as in 0.5,0.25 "
-            "(default: 1 / sqrt(D) for dot, else 1)"},
-       {.name = "--similarity",
-        .to = &options.similarity,
-        .words = {"dot", "cosine", "gaussian", "absolute"},
-        .shows_default = true,
-        .help = "how a query and a key are compared"},
-       {.name = "--softcap",
-        .to = &options.softcap,
-        .type = "X",
-        .help = "scores become X tanh(score / X)"},
-       {.name = "--bias",
-        .to = &options.bias,
-        .type = "FILE.npy",
-        .help = "added to scores; broadcast to [B, H, Tq, Tk] as --keep is; -inf hides"},
-       {.name = "--alibi",
-        .to = &options.alibi,
-        .type = "SLOPES.npy",
-        .help = "slopes [H], one per head: scores fall by slope times distance"},
-       {.name = "--sink",
-        .to = &options.sink,
-        .type = "FILE.npy",
-        .help = "logits [H], one per head, of a key without a value"}});
+  add(list, {{"--scale", &options.scale, "X[,X...]",
+              "factor of the similarity: one number for all heads, or one per head as in 0.5,0.25 "
+              "(default: 1 / sqrt(D) for dot, else 1)"},
+             {.name = "--similarity",
+              .to = &options.similarity,
+              .help = "how a query and a key are compared",
+              .words = {"dot", "cosine", "gaussian", "absolute"},
+              .shows_default = true},
+             {"--softcap", &options.softcap, "X", "scores become X tanh(score / X)"},
+             {"--bias", &options.bias, "FILE.npy",
+              "added to scores; broadcast to [B, H, Tq, Tk] as --keep is; -inf hides"},
+             {"--alibi", &options.alibi, "SLOPES.npy",
+              "slopes [H], one per head: scores fall by slope times distance"},
+             {"--sink", &options.sink, "FILE.npy",
+              "logits [H], one per head, of a key without a value"}});
 }
 
 void add_weight_options(OptionList& list, AttentionOptions& options) {
   add(list, {{.name = "--normaliser",
               .to = &options.normaliser,
+              .help = "how scores become weights",
               .words = {"softmax", "sigmoid", "none"},
-              .shows_default = true,
-              .help = "how scores become weights"},
-             {.name = "--dropout",
-              .to = &options.dropout,
-              .type = "P",
-              .help = "share of weights that become 0"},
+              .shows_default = true},
+             {"--dropout", &options.dropout, "P", "share of weights that become 0"},
              {.name = "--seed",
               .to = &options.seed,
               .type = "S",
+              .help = "of the random choice of these weights",
               .needs = "--dropout",
-              .shows_default = true,
-              .help = "of the random choice of these weights"},
+              .shows_default = true},
              {.name = "--dropout-offset",
               .to = &options.dropout_offset,
               .type = "N",
+              .help = "layer or step: other weights with the same seed",
               .needs = "--dropout",
-              .shows_default = true,
-              .help = "layer or step: other weights with the same seed"}});
+              .shows_default = true}});
 }
 
 void add_execution_options(OptionList& list, AttentionOptions& options) {
   add(list, {{.name = "--dtype",
               .to = &options.dtype,
-              .words = {"f64", "f32", "f16", "bf16"},
-              .help = "compute in this type (default: that of Q); bf16 is written as f32"},
-             {.name = "--kernel",
-              .to = &options.kernel,
-              .type = "NAME",
-              .help = "run this kernel and no other"}});
+              .help = "compute in this type (default: that of Q); bf16 is written as f32",
+              .words = {"f64", "f32", "f16", "bf16"}},
+             {"--kernel", &options.kernel, "NAME", "run this kernel and no other"}});
 }
 
 }  // namespace

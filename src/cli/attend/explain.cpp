@@ -85,15 +85,15 @@ int run(const Given& arguments, const ExplainOptions& options) {
 Run declare_explain(OptionList& list) {
   const auto options = std::make_shared<ExplainOptions>();
   AttentionOptions& files = options->attention;
-  add(list, {{.name = "Q", .to = &files.q, .type = "Q.npy", .help = "queries [B, H, Tq, D]"},
-             {.name = "K", .to = &files.k, .type = "K.npy", .help = "keys [B, G, Tk, D]"},
-             {.name = "V", .to = &files.v, .type = "V.npy", .help = "values [B, G, Tk, Dv]"},
+  add(list, {{"Q", &files.q, "Q.npy", "queries [B, H, Tq, D]"},
+             {"K", &files.k, "K.npy", "keys [B, G, Tk, D]"},
+             {"V", &files.v, "V.npy", "values [B, G, Tk, Dv]"},
              {.name = "--shape",
               .to = &options->shape,
               .type = "B,H,G,Tq,Tk,D,Dv",
-              .count = {7, 7},
               .help = "shapes instead of files: batch, query heads, key/value heads, queries, "
-                      "keys, head sizes"}});
+                      "keys, head sizes",
+              .count = {7, 7}}});
   add_attention_options(list, files);
   add(list, {grad_of_option(files), threads_option()});
   add_json_options(list, options->json);

@@ -29,10 +29,10 @@ Option grad_of_option(AttentionOptions& options) {
   return {.name = "--grad-of",
           .to = &options.grad_of,
           .type = "LIST",
-          .words = {"dq", "dk", "dv", "dbias", "dsink", "dslope", "dscale"},
           .help =
               "only these gradients: dq, dk, dv, dbias, dsink, dslope, dscale (default: of all "
-              "that is given, of --scale too, which the fast kernels have no gradient of)"};
+              "that is given, of --scale too, which the fast kernels have no gradient of)",
+          .words = {"dq", "dk", "dv", "dbias", "dsink", "dslope", "dscale"}};
 }
 
 AttentionGradRequest grad_request(const AttentionOptions& options, const AttentionArgs& args) {

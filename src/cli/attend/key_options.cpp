@@ -7,7 +7,7 @@ namespace heed::cli {
 
 void add_key_options(OptionList& list, AttentionOptions& options) {
   const auto add_file = [&list](const char* name, std::string& path, const char* help) {
-    add(list, {{.name = name, .to = &path, .type = "FILE.npy", .help = help}});
+    add(list, {{name, &path, "FILE.npy", help}});
   };
   add_file("--page-table", options.page_table,
            "K and V are pages [pages, G, P, D]; the table [B, N] says which page holds the keys "

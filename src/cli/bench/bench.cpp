@@ -103,53 +103,45 @@ void add_problem(OptionList& list, BenchOptions& options) {
       {{.name = "--case",
         .to = &options.cases,
         .type = "NAME",
-        .list = List::kInARow,
-        .help = "only these cases; the first column of the table names them"},
-       {.name = "--kernel",
-        .to = &options.kernel,
-        .type = "NAME",
-        .help = "attention, backward, decode: this kernel instead of the fastest that can"},
-       {.name = "--peers",
-        .to = &options.peers,
-        .type = "PYTHON",
-        .help = "attention, backward: time PyTorch, its compiled flex_attention, onnxruntime and "
-                "the unfused composition in turns with heed, as far as this Python has them"},
+        .help = "only these cases; the first column of the table names them",
+        .list = List::kInARow},
+       {"--kernel", &options.kernel, "NAME",
+        "attention, backward, decode: this kernel instead of the fastest that can"},
+       {"--peers", &options.peers, "PYTHON",
+        "attention, backward: time PyTorch, its compiled flex_attention, onnxruntime and "
+        "the unfused composition in turns with heed, as far as this Python has them"},
        {.name = "--dtype",
         .to = &options.dtype,
-        .words = {"f32", "f16", "bf16"},
         .help = "model: hold weights in this type (default: the file's; f32 with --config); train: "
-                "what products are computed in, f32 or bf16"},
+                "what products are computed in, f32 or bf16",
+        .words = {"f32", "f16", "bf16"}},
        model_option(options.model),
-       {.name = "--config",
-        .to = &options.config,
-        .type = "FILE",
-        .help = "model, inspect: random weights in the shape of this config.json, instead of a "
-                "model; train: the shape of this training configuration"}});
+       {"--config", &options.config, "FILE",
+        "model, inspect: random weights in the shape of this config.json, instead of a "
+        "model; train: the shape of this training configuration"}});
 }
 
 void add_texts(OptionList& list, BenchOptions& options) {
-  add(list, {{.name = "--tokenizer",
-              .to = &options.tokenizer,
-              .type = "FILE",
-              .help = "tokenize: this tokenizer's file or folder, instead of a model's"},
+  add(list, {{"--tokenizer", &options.tokenizer, "FILE",
+              "tokenize: this tokenizer's file or folder, instead of a model's"},
              {.name = "--text",
               .to = &options.texts,
               .type = "FILE",
-              .list = List::kInARow,
-              .help = "tokenize: these texts"}});
+              .help = "tokenize: these texts",
+              .list = List::kInARow}});
 }
 
 void add_train_shape(OptionList& list, BenchOptions& options) {
   for (const TrainShapeKey& key : train_shape_keys())
     add(list, {{.name = std::string("--") + key.name,
                 .to = &(options.shape.*key.value),
-                .least = 1,
-                .help = "train: replaces the configuration's value"}});
+                .help = "train: replaces the configuration's value",
+                .least = 1}});
   add(list, {{.name = "--vocabulary",
               .to = &options.shape.vocabulary,
-              .least = 1,
               .help = "train: vocabulary of the random tokens (default: 65, or the "
-                      "configuration's with byte-bpe)"}});
+                      "configuration's with byte-bpe)",
+              .least = 1}});
 }
 
 Run declare(OptionList& list) {
@@ -158,7 +150,6 @@ Run declare(OptionList& list) {
   add(list,
       {{.name = "WHAT",
         .to = what.get(),
-        .required = true,
         .help =
             "what to time: attention: the forward pass; backward: the backward pass; decode: one "
             "new token on the forms of the key/value cache; matmul: the products of linear "
@@ -166,14 +157,15 @@ Run declare(OptionList& list) {
             "and writing token by token; inspect: the page's server on a text of 4,096 "
             "tokens; arrays: the same on q, k and v of one layer; tokenize: texts to tokens "
             "and back; train: steps of training on random "
-            "tokens; ring: attention of one text over the processes of mpirun"}});
+            "tokens; ring: attention of one text over the processes of mpirun",
+        .required = true}});
   add_problem(list, *options);
   add_texts(list, *options);
   add_train_shape(list, *options);
   add(list, {{.name = "--tokens",
               .to = &options->tokens,
-              .least = 1,
-              .help = "ring, arrays: tokens of the text (default: 16384; 100000)"}});
+              .help = "ring, arrays: tokens of the text (default: 16384; 100000)",
+              .least = 1}});
   add(list, {threads_option()});
   add_json_options(list, options->json);
   return [what, options](const Given& given) { return run(given, *what, *options); };

@@ -55,8 +55,7 @@ class Steadiness {
 };
 
 /// The names of benchmark cases of any kind.
-template <typename Cases>
-std::vector<std::string> names_of(const Cases& cases) {
+std::vector<std::string> names_of(const auto& cases) {
   std::vector<std::string> names;
   for (const auto& one : cases) names.emplace_back(one.name);
   return names;

@@ -38,10 +38,7 @@ std::int64_t tokens_of(const Session& session, int which) {
 void add_look_input(OptionList& list, LookInput& input) {
   add(list,
       {{.name = "TEXT", .to = &input.text, .help = "the text to look at; - reads it from stdin"},
-       {.name = "--file",
-        .to = &input.file,
-        .type = "FILE",
-        .help = "read the text from a file, or from stdin with -"},
+       {"--file", &input.file, "FILE", "read the text from a file, or from stdin with -"},
        {.name = "--pair",
         .to = &input.pair,
         .help = "a second text, which an encoder reads together with TEXT or --file"},
@@ -55,13 +52,10 @@ void add_look_input(OptionList& list, LookInput& input) {
                 "of it"},
        {.name = "--cut",
         .to = &input.cut,
-        .words = {"first", "last"},
         .help = "read only the first or the last tokens of a text that is longer than the "
-                "model's positions"},
-       {.name = "--ids",
-        .to = &input.ids,
-        .type = "5,3,9",
-        .help = "token ids instead of a text (heed tokenize prints them)"}});
+                "model's positions",
+        .words = {"first", "last"}},
+       {"--ids", &input.ids, "5,3,9", "token ids instead of a text (heed tokenize prints them)"}});
 }
 
 std::optional<std::string> pair_of(const LookInput& input) {

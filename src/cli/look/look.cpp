@@ -229,8 +229,8 @@ Run declare(OptionList& list) {
              kernel_option(),
              {.name = "--dtype",
               .to = [options](const std::string& name) { options->dtype = dtype_named(name); },
-              .words = {"f32", "f16", "bf16"},
-              .help = "hold weights in this type (default: f32, whatever the file has)"}});
+              .help = "hold weights in this type (default: f32, whatever the file has)",
+              .words = {"f32", "f16", "bf16"}}});
   return [options](const Given& given) {
     options->text_given = given.has("TEXT");
     options->input.has_pair = given.has("--pair");

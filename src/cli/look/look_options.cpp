@@ -106,56 +106,40 @@ void add_head(OptionList& list, LookOptions& options) {
   add(list,
       {{.name = "--stack",
         .to = &options.stack,
-        .words = {"self", "encoder", "decoder", "cross"},
         .help = "the attention to show; an encoder-decoder has encoder, decoder and cross (from "
                 "the words it writes to the words it reads) (default: cross with --target, "
-                "else the model's first)"},
-       {.name = "--layer",
-        .to = &options.layer,
-        .type = "L",
-        .help = "this layer, counted from 0 (default: heed chooses and says why)"},
-       {.name = "--head",
-        .to = &options.head,
-        .type = "H",
-        .help = "this head, counted from 0 (default: heed chooses and says why)"}});
+                "else the model's first)",
+        .words = {"self", "encoder", "decoder", "cross"}},
+       {"--layer", &options.layer, "L",
+        "this layer, counted from 0 (default: heed chooses and says why)"},
+       {"--head", &options.head, "H",
+        "this head, counted from 0 (default: heed chooses and says why)"}});
 }
 
 void add_tokens(OptionList& list, LookOptions& options) {
   add(list,
-      {{.name = "--who",
-        .to = &options.who,
-        .type = "WORD",
-        .help = "only the rows of this word: a token, a word of several tokens (its last token "
-                "counts), or an index"},
-       {.name = "--to",
-        .to = &options.to,
-        .type = "WORD",
-        .help =
-            "with --who: the weight on this word, its rank, score and lse; without: who attends to "
-            "this word"},
-       {.name = "--view",
-        .to = &options.view,
-        .type = "look/L2.H4/i=17/j=3",
-        .help = "the address of a view (layer, heads, query i, key j; without a head, as in grid, "
-                "heed chooses it): the part of the page's address after #, or the whole address"},
-       {.name = "--top",
-        .to = &options.top,
-        .type = "N|all",
-        .help =
-            "keys shown of each row, or queries of --to, the largest first (default: 3; tsv: all)"},
-       {.name = "--rows",
-        .to = &options.rows,
-        .type = "N|all",
-        .help = "show N rows, the last or near heed's row (default: 64 as text, else all)"}});
+      {{"--who", &options.who, "WORD",
+        "only the rows of this word: a token, a word of several tokens (its last token "
+        "counts), or an index"},
+       {"--to", &options.to, "WORD",
+        "with --who: the weight on this word, its rank, score and lse; without: who attends to "
+        "this word"},
+       {"--view", &options.view, "look/L2.H4/i=17/j=3",
+        "the address of a view (layer, heads, query i, key j; without a head, as in grid, "
+        "heed chooses it): the part of the page's address after #, or the whole address"},
+       {"--top", &options.top, "N|all",
+        "keys shown of each row, or queries of --to, the largest first (default: 3; tsv: all)"},
+       {"--rows", &options.rows, "N|all",
+        "show N rows, the last or near heed's row (default: 64 as text, else all)"}});
 }
 
 void add_units(OptionList& list, LookOptions& options) {
   add(list,
       {{.name = "--units",
         .to = &options.units,
-        .words = {"token", "character", "word", "sentence"},
         .help = "what rows and keys are; weights are summed over the keys of a unit and averaged "
-                "over its rows (default: token; character if most tokens are single bytes)"}});
+                "over its rows (default: token; character if most tokens are single bytes)",
+        .words = {"token", "character", "word", "sentence"}}});
 }
 
 void add_flow(OptionList& list, LookOptions& options) {
@@ -166,9 +150,9 @@ void add_flow(OptionList& list, LookOptions& options) {
                 "through all layers, and how far to trust it; json, graphml and dot: the graph"},
        {.name = "--by",
         .to = &options.by,
-        .words = {"rollout", "effect"},
         .help = "weigh the flow by attention (rollout, the default), or by the change when each "
-                "edge is removed"}});
+                "edge is removed",
+        .words = {"rollout", "effect"}}});
 }
 
 void add_why(OptionList& list, LookOptions& options) {
@@ -193,53 +177,48 @@ void add_ranking(OptionList& list, LookOptions& options) {
               .to = std::function<void(const std::string&)>(
                   [&options](const std::string& filter) { options.heads = filter; }),
               .type = "FILTER|all",
-              .expects = filter_forms(),
               .help = "all heads that pass the filter, ranked by its first score, as in "
-                      "\"induction>0.4 sink<0.5 layer 4-8\"; all: every head; text or json"}});
+                      "\"induction>0.4 sink<0.5 layer 4-8\"; all: every head; text or json",
+              .expects = filter_forms()}});
 }
 
 void add_picture(OptionList& list, LookOptions& options) {
   add(list, {{.name = "--width",
               .to = &options.width,
               .type = "N",
+              .help = "width of svg and png, in pixels",
               .least = 320,
               .most = 8192,
-              .shows_default = true,
-              .help = "width of svg and png, in pixels"},
+              .shows_default = true},
              {.name = "--theme",
               .to = &options.theme,
+              .help = "colours of svg and png",
               .words = {"light", "dark"},
-              .shows_default = true,
-              .help = "colours of svg and png"},
-             {.name = "--panel",
-              .to = &options.panel,
-              .type = "NAME",
-              .help = "svg and png: only one part of the view: matrix, text, who-attends-to-whom, "
-                      "next-word, lens, ...; an unknown name lists them"}});
+              .shows_default = true},
+             {"--panel", &options.panel, "NAME",
+              "svg and png: only one part of the view: matrix, text, who-attends-to-whom, "
+              "next-word, lens, ...; an unknown name lists them"}});
 }
 
 void add_format(OptionList& list, LookOptions& options) {
   add(list,
       {{.name = "--format",
         .to = &options.format,
-        .words = {std::begin(kFormats), std::end(kFormats)},
         .help = "text; json; tsv: one line per weight; npy: all weights, f32 [layers, "
                 "heads, T, T], with an extent of 1 where --layer or --head chooses; svg, png: the "
                 "page's picture, drawn by chromium; html: the page as one file; graphml, dot: the "
-                "graph of --flow (default: as the name of -o ends, else text)"},
+                "graph of --flow (default: as the name of -o ends, else text)",
+        .words = {std::begin(kFormats), std::end(kFormats)}},
        json_option(options.json),
        {.name = "--what",
         .to = &options.what,
-        .words = {"weights", "logits", "hidden"},
-        .help = "with --format npy: weights (default), logits [T, vocabulary], hidden [T, width]"},
-       {.name = "-o,--out",
-        .to = &options.out,
-        .type = "FILE",
-        .help = "write to this file; it appears complete or not at all"},
+        .help = "with --format npy: weights (default), logits [T, vocabulary], hidden [T, width]",
+        .words = {"weights", "logits", "hidden"}},
+       {"-o,--out", &options.out, "FILE", "write to this file; it appears complete or not at all"},
        {.name = "--color",
         .to = &options.colour,
-        .words = {"auto", "always", "never"},
-        .help = "auto (a terminal, NO_COLOR not set), always, never"}});
+        .help = "auto (a terminal, NO_COLOR not set), always, never",
+        .words = {"auto", "always", "never"}}});
 }
 
 }  // namespace

@@ -29,24 +29,21 @@ bool is_much_memory(std::int64_t bytes, std::optional<std::int64_t> free) {
 
 void add_memory_options(OptionList& list, MemoryOptions& options) {
   add(list,
-      {{.name = "--keep-layers",
-        .to = [&options](const std::string& text) { options.keep.layers = read_layers(text); },
-        .type = "8-12",
-        .help = "keep the attention of these layers alone, as 8-12 or 0,8-12; the others are run "
-                "and not kept (default: all)"},
+      {{"--keep-layers",
+        [&options](const std::string& text) { options.keep.layers = read_layers(text); }, "8-12",
+        "keep the attention of these layers alone, as 8-12 or 0,8-12; the others are run "
+        "and not kept (default: all)"},
        {.name = "--keep",
         .to = [&options](const std::string& text) { options.keep.dtype = dtype_named(text); },
-        .words = {"f32", "f16"},
         .help = "keep queries, keys and values in this type; f16 takes half of the memory and "
-                "changes weights a little, which is printed (default: f32)"},
+                "changes weights a little, which is printed (default: f32)",
+        .words = {"f32", "f16"}},
        {.name = "--stream",
         .to = &options.stream,
         .help = "leave weights in the file and read each matrix when it is needed (default: where "
                 "they do not fit into memory)"},
-       {.name = "--memory",
-        .to = [&options](const std::string& text) { options.limit = read_bytes(text); },
-        .type = "6G",
-        .help = "take at most this much memory, as 6G or 512M (default: what is free)"}});
+       {"--memory", [&options](const std::string& text) { options.limit = read_bytes(text); }, "6G",
+        "take at most this much memory, as 6G or 512M (default: what is free)"}});
 }
 
 void make_room(std::string_view command, const LoadedModel& model, const Session& session,

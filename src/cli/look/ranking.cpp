@@ -242,11 +242,9 @@ std::string ranking_text(const Terminal& terminal, const Ranking& ranking) {
 namespace {
 
 struct RankedHeadsAnswer {
-  static constexpr const char* kName = "RankedHeads";
   const Ranking& ranking;
   bool causal = false;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("filter", ranking.filter.text);
     field("by", std::string(score_infos()[ranking.columns.front()].name));
     field("of", static_cast<std::int64_t>(ranking.of));

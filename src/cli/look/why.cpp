@@ -101,7 +101,7 @@ class WhyText {
                                         : "no direct effect on logits: " + effect.no_words);
     for (const auto& [name, words] :
          {std::pair("raises", &effect.raised), {"lowers", &effect.lowered}})
-      for (const Effect::Word& word : *words)
+      for (const ChangedWord& word : *words)
         text += row(fmt::format("{} {}", name, shown(word.bytes)), signed_number(word.change));
     return text +
            paragraph(terminal_,
@@ -164,8 +164,7 @@ class WhyText {
 };
 
 // Empty if the model does not support the question.
-template <typename Make>
-std::string where_said(Make make) {
+std::string where_said(auto make) {
   try {
     return "\n" + make();
   } catch (const Error& error) {

@@ -48,14 +48,14 @@ std::string format_of(const std::string& given, const std::string& out,
 
 Option json_option(bool& given) {
   return {
-      .name = "--json", .to = &given, .means = "--format=json", .help = "short for --format json"};
+      .name = "--json", .to = &given, .help = "short for --format json", .means = "--format=json"};
 }
 
 void add_json_options(OptionList& list, bool& json, const std::string& of_json) {
   add(list, {{.name = "--format",
               .to = [&json](const std::string& name) { json = name == "json"; },
-              .words = {"text", "json"},
-              .help = fmt::format("text (default), or json: {}", of_json)},
+              .help = fmt::format("text (default), or json: {}", of_json),
+              .words = {"text", "json"}},
              json_option(json)});
 }
 

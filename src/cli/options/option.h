@@ -34,10 +34,11 @@ struct Count {
 };
 
 struct Option {
-  std::string name;          // "--top-k", "-o,--output"; without hyphens: positional
-  Target to;                 // must outlive parsing
-  std::string type = {};     // in help and errors; empty: the words, or the target's type
-  std::string expects = {};  // description of a value in errors; empty: from the type
+  std::string name;       // "--top-k", "-o,--output"; without hyphens: positional
+  Target to;              // must outlive parsing
+  std::string type = {};  // in help and errors; empty: the words, or the target's type
+  std::string help = {};
+  std::string expects = {};                // description of a value in errors; empty: from the type
   std::vector<std::string> words = {};     // the only allowed values
   std::optional<std::int64_t> least = {};  // for whole numbers; absent: the type's limit
   std::optional<std::int64_t> most = {};
@@ -48,7 +49,6 @@ struct Option {
   std::string means = {};  // its meaning without a value: "--format=json" for --json
   std::vector<std::string_view> elsewhere = {};  // its names in other programs: "block_size"
   bool shows_default = false;                    // the help shows the target's value
-  std::string help = {};
 
   /// The name in errors: "--output" of "-o,--output".
   std::string long_name() const;

@@ -1,9 +1,9 @@
-#include "cli/options/option_names.h"
-
 #include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "cli/options/arguments.h"
 
 namespace heed::cli {
 namespace {

@@ -12,15 +12,9 @@ namespace {
 std::string decoded(std::string_view text) {
   std::string plain;
   for (std::size_t at = 0; at < text.size(); ++at) {
-    unsigned code = 0;
-    const char* const digits = text.data() + at + 1;
-    if (text[at] == '%' && text.size() - at > 2 &&
-        std::from_chars(digits, digits + 2, code, 16).ptr == digits + 2) {
-      plain += static_cast<char>(code);
-      at += 2;
-    } else {
-      plain += text[at] == '+' ? ' ' : text[at];
-    }
+    const auto byte = percent_byte(text, at);
+    plain += byte.value_or(text[at] == '+' ? ' ' : text[at]);
+    if (byte) at += 2;
   }
   return plain;
 }

@@ -127,25 +127,12 @@ std::optional<Edits> edits_of(std::string_view text) {
 
 std::optional<std::string> percent_decoded(std::string_view text) {
   if (text.empty() || text.size() > kMostText) return {};
-  constexpr std::string_view kPlain = "_-.!~*'()";  // unescaped in links, like letters and digits
-  const auto digit = [](char letter) {
-    return std::string_view("0123456789abcdef")
-        .find(static_cast<char>(std::tolower(static_cast<unsigned char>(letter))));
-  };
   std::string bytes;
   for (std::size_t at = 0; at < text.size(); ++at) {
-    const char letter = text[at];
-    if (std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
-        kPlain.find(letter) != std::string_view::npos) {
-      bytes += letter;
-      continue;
-    }
-    if (letter != '%' || at + 2 >= text.size()) return {};
-    const std::size_t high = digit(text[at + 1]);
-    const std::size_t low = digit(text[at + 2]);
-    if (high == std::string_view::npos || low == std::string_view::npos) return {};
-    bytes += static_cast<char>(16 * high + low);
-    at += 2;
+    const auto byte = percent_byte(text, at);
+    if (!byte && !is_plain(text[at])) return {};
+    bytes += byte.value_or(text[at]);
+    if (byte) at += 2;
   }
   return find_invalid_utf8(bytes) < 0 ? std::optional(bytes) : std::nullopt;
 }

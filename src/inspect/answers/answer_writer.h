@@ -61,7 +61,7 @@ class AnswerWriter {
   void value(const Value& what) {
     if constexpr (Described<Value>) {
       open('{');
-      what.describe(*this);
+      describe(*this, what);
       close('}');
     } else if constexpr (IsList<Value>::value) {
       open('[');

@@ -12,15 +12,13 @@
 namespace heed {
 
 struct CellAnswer {
-  static constexpr const char* kName = "Cell";
   Place place = {};
   LookCell cell = {};
   template <typename Value>
   std::optional<Value> seen(Value value) const {
     return cell.visible ? std::optional<Value>(value) : std::nullopt;
   }
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     describe_place(field, place);
     field("query", cell.query);
     field("key", cell.key);
@@ -30,9 +28,7 @@ struct CellAnswer {
     field("lse", seen(static_cast<float>(cell.lse)));
     field("rank", seen(cell.rank));
     field("of", seen(cell.of));
-    std::vector<KeyAnswer> others;
-    for (const LookKey& other : cell.others) others.push_back({other.key, other.weight});
-    field("others", seen(std::move(others)));
+    field("others", seen(cell.others));
     field("write_length", seen(static_cast<float>(cell.write_length)));
     field("carried", seen(static_cast<float>(cell.carried)));
   }
@@ -40,13 +36,11 @@ struct CellAnswer {
 
 /// Progress of the sweep over a head, on which its coarse tiles, thumbnail and margins depend.
 struct SweepAnswer {
-  static constexpr const char* kName = "Sweep";
   Place place = {};
   bool kept = false;  // its result is cached
   std::optional<std::int64_t> rows = {};
   std::int64_t of = 0;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     describe_place(field, place);
     field("kept", kept);
     field("rows", rows);
@@ -55,13 +49,11 @@ struct SweepAnswer {
 };
 
 struct MarginalsAnswer {
-  static constexpr const char* kName = "Marginals";
   Place place = {};
   std::vector<float> received = {}, keys_in_use = {};
   double row_sum_error = 0;
   std::optional<std::int64_t> largest = {};  // in a saved page: weights stored per row
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     describe_place(field, place);
     field("received", received);
     field("keys_in_use", keys_in_use);

@@ -14,46 +14,35 @@ namespace heed {
 
 /// One head's scores that need passes of the model, by name; absent if the model has none.
 struct LateScoresAnswer {
-  static constexpr const char* kName = "LateScores";
   Place place = {};
   std::vector<double> values = {};  // in the order of score_infos(); NaN if undefined
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     describe_place(field, place);
     describe_scores(field, values, /*causal=*/false);
   }
 };
 
-struct WorstRowAnswer {
-  static constexpr const char* kName = "WorstRow";
-  WorstRow row = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
-    field("row", row.row);
-    field("value", row.value);
-    field("key", row.key);
-    field("weight", row.key ? std::optional(row.weight) : std::nullopt);
-  }
-};
+void describe(auto& field, const WorstRow& row) {
+  field("row", row.row);
+  field("value", row.value);
+  field("key", row.key);
+  field("weight", row.key ? std::optional(row.weight) : std::nullopt);
+}
 
 /// The head with which the evidence is compared.
 struct RunnerUpAnswer {
-  static constexpr const char* kName = "RunnerUp";
   Place place = {};
   std::vector<float> profile = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     describe_place(field, place);
     field("profile", profile);
   }
 };
 
 struct EvidenceAnswer {
-  static constexpr const char* kName = "Evidence";
   HeadEvidence evidence = {};
   std::optional<RunnerUpAnswer> runner_up = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     describe_place(field, evidence.place);
     field("score", evidence.score);
     field("of_keys", evidence.is_of_keys ? std::optional(true) : std::nullopt);
@@ -63,38 +52,25 @@ struct EvidenceAnswer {
     field("first_of_row", evidence.first_of_row);
     field("profile_begin", evidence.profile_begin);
     field("profile", evidence.profile);
-    std::vector<WorstRowAnswer> worst;
-    for (const WorstRow& row : evidence.worst) worst.push_back({row});
-    field("worst", worst);
+    field("worst", evidence.worst);
     field("runner_up", runner_up);
   }
 };
 
-struct SimilarHeadAnswer {
-  static constexpr const char* kName = "SimilarHead";
-  SimilarHead head = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
-    describe_place(field, head.place);
-    field("overlap", head.overlap);
-  }
-};
+void describe(auto& field, const SimilarHead& head) {
+  describe_place(field, head.place);
+  field("overlap", head.overlap);
+}
 
 struct SimilarAnswer {
-  static constexpr const char* kName = "Similar";
-  std::vector<SimilarHeadAnswer> heads = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
-    field("heads", heads);
-  }
+  std::vector<SimilarHead> heads = {};
+  void describe(auto& field) const { field("heads", heads); }
 };
 
 struct ChangedHeadAnswer {
-  static constexpr const char* kName = "ChangedHead";
   Place place = {};
   double change = 0;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     describe_place(field, place);
     field("change", change);
   }
@@ -102,11 +78,9 @@ struct ChangedHeadAnswer {
 
 /// Which tokens of two sessions correspond.
 struct AlignmentAnswer {
-  static constexpr const char* kName = "Alignment";
   std::vector<std::vector<std::int64_t>> pairs = {};  // begin and end in A, begin and end in B
   std::string said = {};                              // which parts do not align; empty: all do
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("pairs", pairs);
     field("said", said);
   }
@@ -114,11 +88,9 @@ struct AlignmentAnswer {
 
 /// How much each head's weights differ between two sessions, the most changed head first.
 struct ChangesAnswer {
-  static constexpr const char* kName = "Changes";
   std::int64_t rows = 0;  // number of compared rows
   std::vector<ChangedHeadAnswer> heads = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("rows", rows);
     field("heads", heads);
   }

@@ -1,10 +1,11 @@
-// Questions about one weight: why it has its value, and what changes without it.
+// Questions about one weight, why it has its value and what changes without it, and about flows.
 #include <array>
 #include <optional>
 
 #include "heed/error.h"
 #include "heed/inspect/arrays.h"
 #include "inspect/answers/questions.h"
+#include "inspect/rows/words.h"
 
 namespace heed {
 namespace {
@@ -36,13 +37,12 @@ OriginsAnswer answer_origins(const LiveSession& session, const OriginsRequest& r
           kNames.at(static_cast<std::size_t>(request.against))};
 }
 
-EffectAnswer answer_effect(const LiveSession& session, const WhyRequest& request,
-                           std::int64_t top) {
+Effect answer_effect(const LiveSession& session, const WhyRequest& request, std::int64_t top) {
   session.layer(request.place);
   const OriginsRequest rows = {request.place, request.query, request.key, Against::kRaw, {}};
   const auto writes = session.writes(rows_for(session.session(), rows));
-  return {effect(session.session(), session.require_model(), *writes, request.place, request.query,
-                 request.key, top)};
+  return effect(session.session(), session.require_model(), *writes, request.place, request.query,
+                request.key, top);
 }
 
 TrialAnswer answer_trial(const LiveSession& session, const Edits& edits, const WhyRequest& at,
@@ -54,21 +54,61 @@ TrialAnswer answer_trial(const LiveSession& session, const Edits& edits, const W
       to_text(canonical(edits))};
 }
 
-AnatomyAnswer answer_anatomy(const LiveSession& session, const WhyRequest& window) {
+Anatomy answer_anatomy(const LiveSession& session, const WhyRequest& window) {
   scored_layer("anatomy", session, window.place);
-  return {anatomy(session.session(), session.model(), window.place, window.query, window.key)};
+  return anatomy(session.session(), session.model(), window.place, window.query, window.key);
 }
 
-DimensionsAnswer answer_dimensions(const LiveSession& session, const DimensionsRequest& request,
-                                   Cancel& cancel) {
+Dimensions answer_dimensions(const LiveSession& session, const DimensionsRequest& request,
+                             Cancel& cancel) {
   scored_layer("dimensions", session, request.place);
-  return {dimensions(session.session(), request, cancel)};
+  return dimensions(session.session(), request, cancel);
 }
 
-GeometryAnswer answer_geometry(const LiveSession& session, const GeometryRequest& request,
-                               Cancel& cancel) {
+Geometry answer_geometry(const LiveSession& session, const GeometryRequest& request,
+                         Cancel& cancel) {
   scored_layer("geometry", session, request.place);
-  return {geometry(session.session(), session.model(), request, cancel)};
+  return geometry(session.session(), session.model(), request, cancel);
+}
+
+namespace {
+
+const LoadedModel& model_of(const LiveSession& live) {
+  if (live.model() != nullptr) return *live.model();
+  fail({.code = ErrorCode::kUnsupported,
+        .op = "flow",
+        .found = "a session without a model, which cannot be run again",
+        .expected = "by=rollout"});
+}
+
+}  // namespace
+
+FlowAnswer answer_flow(const LiveSession& live, const FlowRequest& request, FlowBy by,
+                       const Check& check, const OnFlowWork& told) {
+  const Session& session = live.session();
+  FlowMoves moves(rollout_steps(session, request.stack), check);
+  FlowAnswer answer{.by = by == FlowBy::kRollout ? "rollout" : "effect"};
+  if (by == FlowBy::kEffect)
+    answer.tried = weigh_by_effect(moves, session, model_of(live), request, check, told);
+  answer.flow = flow(moves, request, told);
+  return answer;
+}
+
+FlowTestAnswer answer_flow_test(const LiveSession& live, const FlowRequest& request,
+                                const Check& check, const OnFlowWork& told) {
+  const Session& session = live.session();
+  FlowMoves moves(rollout_steps(session, request.stack), check);
+  const Flow shares = flow_shares(moves, request, told);
+  const FlowTest test = test_flow(session, model_of(live), shares, check, told);
+  FlowTestAnswer answer{
+      .stack = request.stack, .position = request.position, .not_hidden = test.not_hidden};
+  if (std::isfinite(test.rank_correlation)) answer.rank_correlation = {test.rank_correlation};
+  const FlowOutcome& outcome = test.outcome;
+  if (outcome.has_word)
+    answer.word = WordAnswer{outcome.word, word_of(session.tokenizer, outcome.word),
+                             static_cast<float>(outcome.probability)};
+  for (const HiddenToken& hidden : test.hidden) answer.hidden.push_back({hidden, outcome.has_word});
+  return answer;
 }
 
 }  // namespace heed

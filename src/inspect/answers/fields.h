@@ -1,6 +1,7 @@
-// How an answer describes itself. Each answer is a struct in this folder whose `describe(field)`
-// calls `field(name, value)` for each field; a visitor turns it into JSON (answer_writer.h) or the
-// page's types (type_writer.h).
+// How an answer describes itself: `describe(field, answer)` calls `field(name, value)` for each
+// field, and a visitor turns that into JSON (answer_writer.h) or the page's types
+// (tests/support/answer_types.h). An answer that is a struct of this folder has a member
+// `describe(field)` instead.
 #pragma once
 
 #include <map>
@@ -25,9 +26,15 @@ struct Masked {
   std::vector<float> values = {};
 };
 
-/// A struct with `describe` and a type name.
 template <typename Answer>
-concept Described = requires { Answer::kName; };
+  requires requires(const Answer& answer, int field) { answer.describe(field); }
+void describe(auto& field, const Answer& answer) {
+  answer.describe(field);
+}
+
+/// A struct with `describe`.
+template <typename Answer>
+concept Described = requires(const Answer& answer, int field) { describe(field, answer); };
 
 template <typename>
 struct IsOptional : std::false_type {};
@@ -56,8 +63,7 @@ std::string json_string(std::string_view bytes);
 std::string token_text(std::string_view bytes);
 std::optional<std::string> token_hex(std::string_view bytes);
 
-template <typename Fields>
-void describe_place(Fields& field, const Place& place) {
+void describe_place(auto& field, const Place& place) {
   field("stack", std::string(stack_name(place.stack)));
   field("layer", place.layer);
   field("head", place.head);

@@ -15,11 +15,9 @@ namespace heed {
 
 /// A line before the answer, with the progress of the work.
 struct FlowProgressAnswer {
-  static constexpr const char* kName = "FlowProgress";
   FlowWork work = FlowWork::kLayers;
   std::int64_t done = 0, of = 0;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     constexpr const char* kNames[] = {"layers", "edges", "hidden", "removed"};
     field("working", std::string(kNames[static_cast<std::size_t>(work)]));
     field("done", done);
@@ -27,78 +25,45 @@ struct FlowProgressAnswer {
   }
 };
 
-struct FlowColumnAnswer {
-  static constexpr const char* kName = "FlowColumn";
-  FlowColumn column = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
-    field("begin", column.begin);
-    field("end", column.end);
-    field("share", column.share);
-  }
-};
+void describe(auto& field, const FlowColumn& column) {
+  field("begin", column.begin);
+  field("end", column.end);
+  field("share", column.share);
+}
 
-struct FlowEdgeAnswer {
-  static constexpr const char* kName = "FlowEdge";
-  FlowEdge edge = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
-    field("from", edge.from);
-    field("to", edge.to);
-    field("share", edge.share);
-  }
-};
+void describe(auto& field, const FlowEdge& edge) {
+  field("from", edge.from);
+  field("to", edge.to);
+  field("share", edge.share);
+}
 
 struct FlowRestAnswer {
-  static constexpr const char* kName = "FlowRest";
   std::int64_t count = 0;
   double share = 0;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("count", count);
     field("share", share);
   }
 };
 
-struct FlowLayerAnswer {
-  static constexpr const char* kName = "FlowLayer";
-  Stack stack = Stack::kSelf;
-  int layer = 0;
-  std::vector<FlowEdgeAnswer> edges = {};
-  FlowRestAnswer rest = {};
-  std::vector<double> shares = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
-    field("stack", std::string(stack_name(stack)));
-    field("layer", layer);
-    field("edges", edges);
-    field("rest", rest);
-    field("shares", shares);
-  }
-};
+void describe(auto& field, const FlowLayer& layer) {
+  field("stack", std::string(stack_name(layer.stack)));
+  field("layer", layer.layer);
+  field("edges", layer.edges);
+  field("rest", FlowRestAnswer{layer.rest_count, layer.rest_share});
+  field("shares", layer.shares);
+}
 
-struct FlowPathAnswer {
-  static constexpr const char* kName = "FlowPath";
-  FlowPath path = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
-    field("nodes", path.nodes);
-    field("share", path.share);
-  }
-};
+void describe(auto& field, const FlowPath& path) {
+  field("nodes", path.nodes);
+  field("share", path.share);
+}
 
 struct FlowAnswer {
-  static constexpr const char* kName = "Flow";
   std::string by = {};
   Flow flow = {};
   std::optional<std::int64_t> tried = {};  // by effect: edges removed one after the other
-  template <typename Fields>
-  void describe(Fields& field) const {
-    const auto all = [](const auto& items, auto make) {
-      std::vector<decltype(make(items.front()))> made;
-      for (const auto& item : items) made.push_back(make(item));
-      return made;
-    };
+  void describe(auto& field) const {
     field("stack", std::string(stack_name(flow.request.stack)));
     field("position", flow.request.position);
     field("by", by);
@@ -106,17 +71,9 @@ struct FlowAnswer {
     field("tokens", flow.tokens);
     field("source", flow.source);
     field("shares", flow.shares);
-    field("columns",
-          all(flow.columns, [](const FlowColumn& each) { return FlowColumnAnswer{each}; }));
-    field("layers", all(flow.layers, [&](const FlowLayer& each) {
-            return FlowLayerAnswer{
-                each.stack,
-                each.layer,
-                all(each.edges, [](const FlowEdge& edge) { return FlowEdgeAnswer{edge}; }),
-                {each.rest_count, each.rest_share},
-                each.shares};
-          }));
-    field("paths", all(flow.paths, [](const FlowPath& each) { return FlowPathAnswer{each}; }));
+    field("columns", flow.columns);
+    field("layers", flow.layers);
+    field("paths", flow.paths);
     field("others", flow.others);
     field("way", flow.way);
     field("way_share", flow.way_share);
@@ -125,11 +82,9 @@ struct FlowAnswer {
 };
 
 struct HiddenTokenAnswer {
-  static constexpr const char* kName = "HiddenToken";
   HiddenToken hidden = {};
   bool has_word = false;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("node", hidden.node);
     field("share", hidden.share);
     field("effect", hidden.effect);
@@ -138,15 +93,13 @@ struct HiddenTokenAnswer {
 };
 
 struct FlowTestAnswer {
-  static constexpr const char* kName = "FlowTest";
   Stack stack = Stack::kSelf;
   std::int64_t position = 0;
   std::optional<WordAnswer> word = {};  // the word whose log-probability is measured
   std::vector<HiddenTokenAnswer> hidden = {};
   std::int64_t not_hidden = 0;
   Nullable<double> rank_correlation = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("stack", std::string(stack_name(stack)));
     field("position", position);
     field("word", word);

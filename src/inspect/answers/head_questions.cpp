@@ -31,10 +31,7 @@ EvidenceAnswer answer_evidence(LiveSession& session, const EvidenceRequest& requ
 
 SimilarAnswer answer_similar(const LiveSession& session, Stack stack, const PatternExample& example,
                              Cancel& cancel) {
-  SimilarAnswer answer;
-  for (const SimilarHead& head : similar_heads(session.session(), stack, example, cancel))
-    answer.heads.push_back({head});
-  return answer;
+  return {similar_heads(session.session(), stack, example, cancel)};
 }
 
 namespace {
@@ -115,9 +112,8 @@ Cells rows_of(const LiveSession& session, const Place& place, std::int64_t begin
 }
 
 // Runs `moved` on each head of the layers that are kept.
-template <typename Moved>
 std::vector<ChangedHeadAnswer> changed_heads(const Session& session, Stack stack, std::int64_t rows,
-                                             Moved moved) {
+                                             auto moved) {
   const StackShape& shape = session.at(stack).shape;
   std::vector<ChangedHeadAnswer> heads;
   for (int layer = 0; layer < shape.layers; ++layer)

@@ -14,8 +14,7 @@ namespace heed {
 
 /// The scores of a head by name, without undefined ones and without those that look ahead in causal
 /// attention.
-template <typename Fields>
-void describe_scores(Fields& field, const std::vector<double>& values, bool causal) {
+void describe_scores(auto& field, const std::vector<double>& values, bool causal) {
   for (std::size_t i = 0; i < score_infos().size(); ++i) {
     const ScoreInfo& info = score_infos()[i];
     const bool there = i < values.size() && !std::isnan(values[i]);
@@ -26,20 +25,14 @@ void describe_scores(Fields& field, const std::vector<double>& values, bool caus
 
 /// The sink-adjusted scores.
 struct AdjustedAnswer {
-  static constexpr const char* kName = "Adjusted";
   std::vector<double> values = {};
   bool causal = false;
-  template <typename Fields>
-  void describe(Fields& field) const {
-    describe_scores(field, values, causal);
-  }
+  void describe(auto& field) const { describe_scores(field, values, causal); }
 };
 
 struct SharesAnswer {
-  static constexpr const char* kName = "Shares";
   PairShares shares = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("a_to_a", shares.a_to_a);
     field("a_to_b", shares.a_to_b);
     field("b_to_a", shares.b_to_a);
@@ -48,30 +41,22 @@ struct SharesAnswer {
   }
 };
 
-struct OrderAnswer {
-  static constexpr const char* kName = "Order";
-  SourceOrder order = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
-    field("in_order", order.in_order);
-    field("peak", order.peak);
-  }
-};
+void describe(auto& field, const SourceOrder& order) {
+  field("in_order", order.in_order);
+  field("peak", order.peak);
+}
 
 /// Additional scores of a pair or a cross-attention.
-template <typename Fields>
-void describe_sides(Fields& field, const HeadScores& head) {
+void describe_sides(auto& field, const HeadScores& head) {
   field("shares", head.shares ? std::optional(SharesAnswer{*head.shares}) : std::nullopt);
-  field("order", head.order ? std::optional(OrderAnswer{*head.order}) : std::nullopt);
+  field("order", head.order);
 }
 
 struct HeadAnswer {
-  static constexpr const char* kName = "Head";
   HeadScores scores = {};
   bool causal = false;
   std::vector<float> profile = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("head", scores.place.head);
     describe_scores(field, scores.values, causal);
     field("adjusted", AdjustedAnswer{scores.adjusted, causal});
@@ -81,13 +66,11 @@ struct HeadAnswer {
 };
 
 struct LayerHeadsAnswer {
-  static constexpr const char* kName = "LayerHeads";
   Stack stack = Stack::kSelf;
   int layer = 0;
   std::vector<HeadAnswer> heads = {};
   std::optional<std::int64_t> done = {}, of = {};  // in a stream: finished layers, and all layers
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("stack", std::string(stack_name(stack)));
     field("layer", layer);
     field("heads", heads);
@@ -97,12 +80,10 @@ struct LayerHeadsAnswer {
 };
 
 struct HeadsAnswer {
-  static constexpr const char* kName = "Heads";
   Stack stack = Stack::kSelf;
   std::int64_t done = 0, of = 0;
   std::vector<LayerHeadsAnswer> layers = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("stack", std::string(stack_name(stack)));
     field("done", done);
     field("of", of);
@@ -111,10 +92,8 @@ struct HeadsAnswer {
 };
 
 struct ChosenAnswer {
-  static constexpr const char* kName = "Chosen";
   ChosenHead chosen = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     describe_place(field, {chosen.stack, chosen.layer, chosen.head});
     field("query", chosen.query);
     field("key", chosen.key);
@@ -124,13 +103,11 @@ struct ChosenAnswer {
 };
 
 struct WordAnswer {
-  static constexpr const char* kName = "Word";
   TokenId id = 0;
   std::string word = {};
   float probability = 0;
   std::optional<float> logit = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("id", id);
     field("text", token_text(word));
     field("bytes", token_hex(word));
@@ -140,25 +117,21 @@ struct WordAnswer {
 };
 
 struct RestWordsAnswer {
-  static constexpr const char* kName = "RestWords";
   std::int64_t count = 0;
   float probability = 0;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("count", count);
     field("probability", probability);
   }
 };
 
 struct NextAnswer {
-  static constexpr const char* kName = "Next";
   Stack stack = Stack::kSelf;
   std::int64_t position = 0;
   std::vector<WordAnswer> words = {};
   RestWordsAnswer rest = {};
   std::optional<bool> masked = {};  // the token at the position was masked
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("stack", std::string(stack_name(stack)));
     field("position", position);
     field("words", words);

@@ -8,7 +8,6 @@
 #include "base/stop.h"
 #include "heed/error.h"
 #include "inspect/heads/scored_layer.h"
-#include "inspect/session/return_memory.h"
 #include "inspect/session/session_memory.h"
 
 namespace heed {
@@ -68,8 +67,7 @@ LiveSession::LiveSession(Unready, std::string name, SessionInput read, Session s
   for (const Place& place : places_) kept_layers_ += session_.keep.has(place.layer) ? 1 : 0;
 }
 
-template <typename Change>
-void LiveSession::change(Change change) {
+void LiveSession::change(auto change) {
   {
     const std::scoped_lock lock(guard_);
     change(progress_);

@@ -106,8 +106,7 @@ class LiveSession {
   void keep_next();
   void score_layer(std::size_t index, const std::function<bool()>& stop, Overviews& overviews);
   std::optional<std::size_t> next_layer() const;
-  template <typename Change>
-  void change(Change change);
+  void change(auto change);
 
   Session session_;
   const LoadedModel* model_;  // null: the session is of arrays

@@ -9,11 +9,9 @@ namespace heed {
 
 /// A token of a look, as text, since programs find it by its index.
 struct LookTokenAnswer {
-  static constexpr const char* kName = "LookToken";
   std::int64_t index = 0;
   const SessionToken& token;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("index", index);
     field("text", token_text(token.bytes));
     field("bytes", token_hex(token.bytes));
@@ -24,13 +22,11 @@ struct LookTokenAnswer {
 
 /// A weight and the token at its other end: the key in a row, the query in a column.
 struct LookWeightAnswer {
-  static constexpr const char* kName = "LookWeight";
   const char* side = "key";
   std::int64_t at = 0;
   std::string token = {};
   float weight = 0;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field(side, at);
     field("token", token);
     field("weight", weight);
@@ -38,11 +34,9 @@ struct LookWeightAnswer {
 };
 
 struct LookAnswer {
-  static constexpr const char* kName = "Look";
   const Look& look;
 
-  template <typename Fields>
-  void describe(Fields& field) const;
+  void describe(auto& field) const;
 };
 
 inline std::string token_at(const std::vector<SessionToken>& tokens, std::int64_t index) {
@@ -50,11 +44,9 @@ inline std::string token_at(const std::vector<SessionToken>& tokens, std::int64_
 }
 
 struct LookRowAnswer {
-  static constexpr const char* kName = "LookRow";
   const Look& look;
   const LookRow& row;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("query", row.query);
     field("token", token_at(look.tokens, row.query));
     field("entropy", row.entropy);
@@ -67,11 +59,9 @@ struct LookRowAnswer {
 };
 
 struct LookColumnAnswer {
-  static constexpr const char* kName = "LookColumn";
   const Look& look;
   const LookColumn& column;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("key", column.key);
     field("token", token_at(look.keys(), column.key));
     field("sum", column.sum);
@@ -83,11 +73,9 @@ struct LookColumnAnswer {
 };
 
 struct LookHeadAnswer {
-  static constexpr const char* kName = "LookHead";
   const HeadScores& head;
   bool causal = false;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     describe_place(field, head.place);
     describe_scores(field, head.values, causal);
     field("adjusted", AdjustedAnswer{head.adjusted, causal});
@@ -96,10 +84,8 @@ struct LookHeadAnswer {
 };
 
 struct LookReasonAnswer {
-  static constexpr const char* kName = "LookReason";
   const ChosenHead& chosen;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("reason", chosen.reason);
     field("query", chosen.query);
     field("key", chosen.key);
@@ -107,30 +93,18 @@ struct LookReasonAnswer {
   }
 };
 
-struct LookWordAnswer {
-  static constexpr const char* kName = "LookWord";
-  const NextWord& word;
-  template <typename Fields>
-  void describe(Fields& field) const {
-    field("token", token_text(word.bytes));
-    field("id", word.id);
-    field("probability", word.probability);
-  }
-};
+void describe(auto& field, const NextWord& word) {
+  field("token", token_text(word.bytes));
+  field("id", word.id);
+  field("probability", word.probability);
+}
 
-struct FilledMaskAnswer {
-  static constexpr const char* kName = "FilledMask";
-  const FilledMask& mask;
-  template <typename Fields>
-  void describe(Fields& field) const {
-    field("index", mask.at);
-    field.list("words", mask.words.words,
-               [](const NextWord& word) { return LookWordAnswer{word}; });
-  }
-};
+void describe(auto& field, const FilledMask& mask) {
+  field("index", mask.at);
+  field("words", mask.words.words);
+}
 
-template <typename Fields>
-void LookAnswer::describe(Fields& field) const {
+void LookAnswer::describe(auto& field) const {
   const auto token = [&](const std::vector<SessionToken>& tokens) {
     return [&](const SessionToken& one) { return LookTokenAnswer{&one - tokens.data(), one}; };
   };
@@ -151,10 +125,8 @@ void LookAnswer::describe(Fields& field) const {
     field.list("cells", look.cells, [&](const LookCell& cell) { return CellAnswer{place, cell}; });
   field.list("heads", look.heads,
              [&](const HeadScores& head) { return LookHeadAnswer{head, look.info.causal}; });
-  field.list("next", look.next.words, [](const NextWord& word) { return LookWordAnswer{word}; });
-  if (!look.filled.empty())
-    field.list("filled", look.filled,
-               [](const FilledMask& mask) { return FilledMaskAnswer{mask}; });
+  field("next", look.next.words);
+  if (!look.filled.empty()) field("filled", look.filled);
 }
 
 }  // namespace heed

@@ -12,10 +12,8 @@
 namespace heed {
 
 struct ScoreAnswer {
-  static constexpr const char* kName = "Score";
   ScoreInfo info = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("name", std::string(info.name));
     field("short", std::string(info.short_name));
     field("about", std::string(info.about));
@@ -28,10 +26,8 @@ struct ScoreAnswer {
 };
 
 struct StackAnswer {
-  static constexpr const char* kName = "Stack";
   StackShape shape = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("stack", std::string(stack_name(shape.stack)));
     field("layers", shape.layers);
     field("heads", shape.heads);
@@ -42,18 +38,15 @@ struct StackAnswer {
 
 /// The heads of a stack that a saved page contains.
 struct HeldStackAnswer {
-  static constexpr const char* kName = "HeldStack";
   Stack stack = Stack::kSelf;
   std::vector<std::vector<int>> layers = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("stack", std::string(stack_name(stack)));
     field("layers", layers);
   }
 };
 
 struct ModelAnswer {
-  static constexpr const char* kName = "Model";
   std::string name = {};
   bool built_in = false;
   ModelInfo info = {};
@@ -64,8 +57,7 @@ struct ModelAnswer {
   std::optional<std::vector<HeldStackAnswer>> held = {};  // in a saved page
   /// In a saved page: words, flow, why or anatomy, if the file contains its answer.
   std::optional<std::string> held_view = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("name", name);
     field("built_in", built_in);
     field("family", info.family);
@@ -91,24 +83,18 @@ struct ModelAnswer {
 
 /// The models of this machine, the served one first.
 struct FoundModelsAnswer {
-  static constexpr const char* kName = "FoundModels";
   std::vector<ModelAnswer> models = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
-    field("models", models);
-  }
+  void describe(auto& field) const { field("models", models); }
 };
 
 struct LimitsAnswer {
-  static constexpr const char* kName = "Limits";
   std::int64_t text_bytes = 0;
   std::int64_t body_bytes = 0;
   std::int64_t tokens = 0;
   std::int64_t sessions = 0;
   std::int64_t session_bytes = 0;
   std::int64_t streams = 0;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("text_bytes", text_bytes);
     field("body_bytes", body_bytes);
     field("tokens", tokens);
@@ -119,12 +105,10 @@ struct LimitsAnswer {
 };
 
 struct PictureAnswer {
-  static constexpr const char* kName = "Picture";
   std::string format = {};
   int width = 0;
   std::optional<std::string> panel = {};  // only this panel of the view
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("format", format);
     field("width", width);
     field("panel", panel);
@@ -132,7 +116,6 @@ struct PictureAnswer {
 };
 
 struct ModelsAnswer {
-  static constexpr const char* kName = "Models";
   std::string version = {};
   std::vector<ModelAnswer> models = {};  // the first one is served
   Nullable<std::string> text = {};
@@ -141,8 +124,7 @@ struct ModelsAnswer {
   std::vector<ScoreAnswer> scores = {};
   std::optional<PictureAnswer> picture = {};
   std::optional<std::vector<std::int64_t>> steps = {};  // of a watched training run: its models
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("heed", version);
     field("models", models);
     field("text", text);

@@ -24,7 +24,7 @@ ModelAnswer answer_model(const Session& session);
 /// The scores that heads of some stack can have.
 std::vector<ScoreAnswer> answer_scores(const std::vector<StackShape>& shapes);
 
-ErrorAnswer answer_error(std::exception_ptr exception);
+ApiErrorAnswer answer_error(std::exception_ptr exception);
 SessionAnswer answer_session(const LiveSession& session);
 ChosenAnswer answer_chosen(const ChosenHead& chosen);
 /// The finished statistics of a layer.
@@ -116,14 +116,14 @@ struct WhyRequest {
 };
 WhyAnswer answer_why(const LiveSession& session, const WhyRequest& request);
 OriginsAnswer answer_origins(const LiveSession& session, const OriginsRequest& request);
-EffectAnswer answer_effect(const LiveSession& session, const WhyRequest& request, std::int64_t top);
+Effect answer_effect(const LiveSession& session, const WhyRequest& request, std::int64_t top);
 /// The output that edits at a query of this stack affect, with and without them.
 TrialAnswer answer_trial(const LiveSession& session, const Edits& edits, const WhyRequest& at,
                          std::int64_t top);
-AnatomyAnswer answer_anatomy(const LiveSession& session, const WhyRequest& window);
-DimensionsAnswer answer_dimensions(const LiveSession& session, const DimensionsRequest& request,
-                                   Cancel& cancel);
-GeometryAnswer answer_geometry(const LiveSession& session, const GeometryRequest& request,
-                               Cancel& cancel);
+Anatomy answer_anatomy(const LiveSession& session, const WhyRequest& window);
+Dimensions answer_dimensions(const LiveSession& session, const DimensionsRequest& request,
+                             Cancel& cancel);
+Geometry answer_geometry(const LiveSession& session, const GeometryRequest& request,
+                         Cancel& cancel);
 
 }  // namespace heed

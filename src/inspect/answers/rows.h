@@ -6,54 +6,39 @@
 #include <string>
 #include <vector>
 
+#include "heed/inspect/look.h"
 #include "inspect/answers/fields.h"
 
 namespace heed {
 
 struct RestAnswer {
-  static constexpr const char* kName = "Rest";
   std::int64_t count = 0;
   double weight = 0;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("count", count);
     field("weight", weight);
   }
 };
 
-struct KeyAnswer {
-  static constexpr const char* kName = "KeyWeight";
-  std::int64_t key = 0;
-  float weight = 0;
-  template <typename Fields>
-  void describe(Fields& field) const {
-    field("key", key);
-    field("weight", weight);
-  }
-};
+void describe(auto& field, const LookKey& weight) {
+  field("key", weight.key);
+  field("weight", weight.weight);
+}
 
-struct QueryAnswer {
-  static constexpr const char* kName = "QueryWeight";
-  std::int64_t query = 0;
-  float weight = 0;
-  template <typename Fields>
-  void describe(Fields& field) const {
-    field("query", query);
-    field("weight", weight);
-  }
-};
+void describe(auto& field, const LookQuery& weight) {
+  field("query", weight.query);
+  field("weight", weight.weight);
+}
 
 struct RowAnswer {
-  static constexpr const char* kName = "Row";
   Place place = {};
   std::int64_t query = 0, end = 0;
   double entropy = 0, sum = 0;
   float largest = 0;
   Masked weights = {};
-  std::vector<KeyAnswer> edges = {};
+  std::vector<LookKey> edges = {};
   RestAnswer rest = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     describe_place(field, place);
     field("query", query);
     field("end", end);
@@ -67,16 +52,14 @@ struct RowAnswer {
 };
 
 struct ColumnAnswer {
-  static constexpr const char* kName = "Column";
   Place place = {};
   std::int64_t key = 0, end = 0;
   double sum = 0;
   float largest = 0;
   Masked weights = {};
-  std::vector<QueryAnswer> edges = {};
+  std::vector<LookQuery> edges = {};
   RestAnswer rest = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     describe_place(field, place);
     field("key", key);
     field("end", end);
@@ -89,13 +72,11 @@ struct ColumnAnswer {
 };
 
 struct EdgeRowAnswer {
-  static constexpr const char* kName = "EdgeRow";
   std::int64_t query = 0;
   double entropy = 0;
-  std::vector<KeyAnswer> edges = {};
+  std::vector<LookKey> edges = {};
   RestAnswer rest = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("query", query);
     field("entropy", entropy);
     field("edges", edges);
@@ -104,25 +85,21 @@ struct EdgeRowAnswer {
 };
 
 struct HeadEdgesAnswer {
-  static constexpr const char* kName = "HeadEdges";
   int head = 0;
   std::vector<EdgeRowAnswer> rows = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("head", head);
     field("rows", rows);
   }
 };
 
 struct EdgesAnswer {
-  static constexpr const char* kName = "Edges";
   Stack stack = Stack::kSelf;
   int layer = 0;
   double top_p = 0;
   std::int64_t at_most = 0, begin = 0, end = 0;
   std::vector<HeadEdgesAnswer> heads = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("stack", std::string(stack_name(stack)));
     field("layer", layer);
     field("top_p", top_p);

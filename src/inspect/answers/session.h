@@ -14,12 +14,10 @@
 namespace heed {
 
 struct TokenAnswer {
-  static constexpr const char* kName = "Token";
   std::int64_t index = 0;
   SessionToken token = {};
   bool special = false;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("index", index);
     field("id", token.id);
     field("text", token_text(token.bytes));
@@ -31,12 +29,10 @@ struct TokenAnswer {
 };
 
 // The first token of each unit. Characters are omitted if each token is one character or several.
-struct UnitsAnswer {
-  static constexpr const char* kName = "TokenUnits";
+struct TokenUnitsAnswer {
   TokenUnits units = {};
   std::int64_t tokens = 0;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     const bool splits = std::ssize(units.characters) < tokens;
     field("characters", splits ? std::optional(units.characters) : std::nullopt);
     field("words", units.words);
@@ -44,13 +40,11 @@ struct UnitsAnswer {
   }
 };
 
-struct ErrorAnswer {
-  static constexpr const char* kName = "ApiError";
+struct ApiErrorAnswer {
   std::string code = {};
   std::string message = {};
   std::optional<std::string> argument = {}, found = {}, expected = {}, hint = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("code", code);
     field("message", message);
     field("argument", argument);
@@ -61,15 +55,13 @@ struct ErrorAnswer {
 };
 
 struct AttentionAnswer {
-  static constexpr const char* kName = "Attention";
   StackShape shape = {};
   MatrixSize size = {};
   std::string query_tokens = {}, key_tokens = {};  // which list of the session these are
   std::optional<std::vector<int>> kept = {};       // the layers that can be looked at; none: all
   int zooms = 0;
   std::int64_t tile = 0;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("stack", std::string(stack_name(shape.stack)));
     field("layers", shape.layers);
     field("heads", shape.heads);
@@ -86,40 +78,33 @@ struct AttentionAnswer {
   }
 };
 
-struct ImageAnswer {
-  static constexpr const char* kName = "SessionImage";
-  SessionImage image = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
-    field("of_queries", image.of_queries);
-    field("of_keys", image.of_keys);
-    field("rows", image.rows);
-    field("columns", image.columns);
-    field("tokens", image.tokens);
-    field("picture", picture_url(image));
-    field("name", image.name);
-  }
-};
+void describe(auto& field, const SessionImage& image) {
+  field("of_queries", image.of_queries);
+  field("of_keys", image.of_keys);
+  field("rows", image.rows);
+  field("columns", image.columns);
+  field("tokens", image.tokens);
+  field("picture", picture_url(image));
+  field("name", image.name);
+}
 
 struct SessionAnswer {
-  static constexpr const char* kName = "Session";
   std::string session = {};
   std::string model = {};
   std::string text = {};
   std::optional<std::string> pair = {}, target = {};  // as given
   std::optional<std::string> edits = {}, derived_from = {};
   std::string state = {};  // running, ready or failed
-  std::optional<ErrorAnswer> error = {};
+  std::optional<ApiErrorAnswer> error = {};
   std::int64_t heads_done = 0;  // layers with finished statistics
   std::vector<TokenAnswer> tokens = {};
   std::optional<std::vector<TokenAnswer>> key_tokens = {};
-  UnitsAnswer units = {};                     // of tokens
-  std::optional<UnitsAnswer> key_units = {};  // of key_tokens
-  std::optional<std::int64_t> split = {};     // the first token of the second text
-  std::optional<std::vector<ImageAnswer>> images = {};
+  TokenUnitsAnswer units = {};                     // of tokens
+  std::optional<TokenUnitsAnswer> key_units = {};  // of key_tokens
+  std::optional<std::int64_t> split = {};          // the first token of the second text
+  std::optional<std::vector<SessionImage>> images = {};
   std::vector<AttentionAnswer> attentions = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("session", session);
     field("model", model);
     field("text", text);

@@ -40,7 +40,7 @@ std::vector<TokenAnswer> answer_tokens(const Tokenizer* tokenizer,
   return answer;
 }
 
-UnitsAnswer answer_units(const Tokenizer* tokenizer, std::span<const SessionToken> tokens) {
+TokenUnitsAnswer answer_units(const Tokenizer* tokenizer, std::span<const SessionToken> tokens) {
   return {token_units(tokens, tokenizer), std::ssize(tokens)};
 }
 
@@ -105,7 +105,7 @@ std::vector<ScoreAnswer> answer_scores(const std::vector<StackShape>& shapes) {
   return scores;
 }
 
-ErrorAnswer answer_error(std::exception_ptr exception) {
+ApiErrorAnswer answer_error(std::exception_ptr exception) {
   try {
     std::rethrow_exception(exception);
   } catch (const Error& error) {
@@ -145,7 +145,7 @@ SessionAnswer answer_session(const LiveSession& live) {
     answer.key_tokens = answer_tokens(session.source_tokenizer, session.key_tokens);
     answer.key_units = answer_units(session.source_tokenizer, session.key_tokens);
   }
-  if (!session.images.empty()) answer.images.emplace(session.images.begin(), session.images.end());
+  if (!session.images.empty()) answer.images = session.images;
   answer.attentions = answer_attentions(live);
   return answer;
 }

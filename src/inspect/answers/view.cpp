@@ -25,23 +25,8 @@ std::string_view take_part(std::string_view& text, char end) {
   return part;
 }
 
-// "a, b or c"
-template <typename Items, typename Name>
-std::string listed(const Items& items, Name name) {
-  std::string text;
-  for (const auto& item : items) {
-    const bool is_last = &item == &*std::prev(std::end(items));
-    if (!text.empty()) text += is_last ? " or " : ", ";
-    text += name(item);
-  }
-  return text;
-}
-
 [[noreturn]] void refuse(std::string_view found, const std::string& expected) {
-  fail({.op = "view",
-        .argument = found.empty() ? "address" : "",
-        .found = found,
-        .expected = expected});
+  fail("view", found.empty() ? "address" : "", found, expected);
 }
 
 // "cross.L2.H4", or "H4": missing parts are those of the previous place.

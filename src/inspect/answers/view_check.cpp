@@ -69,10 +69,8 @@ void check_view(const ViewAddress& view, std::string_view model,
   for (const ViewPlace& place : view.places) {
     const StackShape& stack = find_stack("view", model, stacks, place_of(place, stacks).stack);
     if (stack.stack != first)
-      fail({.op = "view",
-            .argument = "stack",
-            .found = stack_name(stack.stack),
-            .expected = fmt::format("{}, as of the first head", stack_name(first))});
+      fail("view", "stack", stack_name(stack.stack),
+           fmt::format("{}, as of the first head", stack_name(first)));
     check_layer("view", model, stack, place.layer);
     check_head("view", model, stack, place.head);
   }
@@ -99,10 +97,7 @@ void check_view(const ViewAddress& view, const Session& session) {
              {std::ssize(session.queries(stack)), std::ssize(session.keys(stack))});
   check_versus(view, session);
   if (!view.pair.empty() && !session.split)
-    fail({.op = "view",
-          .argument = "pair",
-          .found = view.pair,
-          .expected = "none: one text was read, not a pair"});
+    fail("view", "pair", view.pair, "none: one text was read, not a pair");
 }
 
 }  // namespace heed

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "heed/text/tokenizer.h"
@@ -14,22 +13,6 @@ namespace {
 
 constexpr std::size_t kNumberDigits = 9;
 constexpr std::ptrdiff_t kMostLinked = 2000;  // characters of a text
-constexpr std::array<std::string_view, 4> kUnits = {"token", "character", "word", "sentence"};
-constexpr std::array<std::string_view, 4> kPairs = {"A-A", "A-B", "B-A", "B-B"};
-constexpr std::array<std::string_view, 2> kForms = {"raw", "adjusted"};
-constexpr std::array<std::string_view, 3> kShows = {"A", "B", "A-B"};
-constexpr std::array<std::string_view, 2> kOn = {"probe", "text"};
-constexpr std::array<std::string_view, 2> kArcs = {"apart", "together"};
-constexpr std::array<std::string_view, 2> kRotations = {"after", "before"};
-constexpr std::array<std::string_view, 2> kQuantities = {"weight", "carried"};
-constexpr std::array<std::string_view, 4> kScales = {"linear", "sqrt", "log", "rank"};
-constexpr std::array<std::string_view, 3> kLines = {"surprise", "entropy", "rank"};
-constexpr std::array<std::string_view, 2> kBys = {"rollout", "effect"};
-
-bool read_number(std::optional<std::int64_t>& number, std::string_view text) {
-  number = address_number(text, kNumberDigits);
-  return number.has_value();
-}
 
 using Range = std::pair<std::int64_t, std::int64_t>;
 
@@ -55,12 +38,6 @@ bool read_zoom(ViewAddress& view, std::string_view text) {
   return true;
 }
 
-bool read_choice(std::string& choice, std::span<const std::string_view> names,
-                 std::string_view text) {
-  choice = text;
-  return std::ranges::find(names, text) != names.end();
-}
-
 bool is_score_name(std::string_view name) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz_";
   return !name.empty() && name.size() <= 32 &&
@@ -73,11 +50,6 @@ bool read_scores(ViewAddress& view, std::string_view text) {
   const std::string_view second = text.substr(first.size() + 1);
   view.scores = {std::string(first), std::string(second)};
   return is_score_name(first) && is_score_name(second);
-}
-
-template <typename Value>
-std::string number_text(const std::optional<Value>& value) {
-  return value ? fmt::format("{}", *value) : "";
 }
 
 // "0.7": at most four digits after the point.
@@ -93,20 +65,12 @@ bool read_fraction(double& number, std::string_view text, double most) {
   return number > 0 && number <= most;
 }
 
-std::string fraction_text(double number) { return number == 1 ? "" : fmt::format("{}", number); }
-
 std::ptrdiff_t character_count(std::string_view text) {
   return std::ranges::count_if(
       text, [](char letter) { return (static_cast<unsigned char>(letter) & 0xC0) != 0x80; });
 }
 
 // Browsers write most characters of a text as %E2%80%A6; no character below is part of the grammar.
-bool is_plain(char letter) {
-  const bool is_alphanumeric = (letter >= '0' && letter <= '9') ||
-                               (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z');
-  return is_alphanumeric || std::string_view("-_.!~*'()").find(letter) != std::string_view::npos;
-}
-
 std::string text_part(const std::string& text) {
   std::string part;
   for (const char letter : text)
@@ -118,155 +82,140 @@ std::string text_part(const std::string& text) {
 bool read_text(std::string& text, std::string_view part) {
   text.clear();
   for (std::size_t at = 0; at < part.size(); ++at) {
-    unsigned byte = static_cast<unsigned char>(part[at]);
-    if (part[at] == '%') {
-      const char* const begin = part.data() + at + 1;
-      if (at + 2 >= part.size() || std::from_chars(begin, begin + 2, byte, 16).ptr != begin + 2)
-        return false;
-      at += 2;
-    }
-    text += static_cast<char>(byte);
+    const auto byte = percent_byte(part, at);
+    if (part[at] == '%' && !byte) return false;
+    text += byte.value_or(part[at]);
+    if (byte) at += 2;
   }
   return !text.empty() && find_invalid_utf8(text) < 0 && character_count(text) <= kMostLinked;
 }
 
-const ViewPart kParts[] = {
-    {"i", "a number from 0",
-     [](ViewAddress& view, std::string_view value) { return read_number(view.query, value); },
-     [](const ViewAddress& view) { return number_text(view.query); }},
-    {"j", "a number from 0",
-     [](ViewAddress& view, std::string_view value) { return read_number(view.key, value); },
-     [](const ViewAddress& view) { return number_text(view.key); }},
-    {"range", "the first token and the last, as in 2-9",
-     [](ViewAddress& view, std::string_view value) {
-       view.range = range_of(value);
-       return view.range.has_value();
-     },
-     [](const ViewAddress& view) { return view.range ? range_text(*view.range) : ""; }},
-    {"to", "0 or 1",
-     [](ViewAddress& view, std::string_view value) {
-       view.to = value == "1";
-       return value == "0" || value == "1";
-     },
-     [](const ViewAddress& view) { return std::string(view.to ? "1" : ""); }},
-    {"units", "token, character, word or sentence",
-     [](ViewAddress& view, std::string_view value) {
-       return read_choice(view.units, kUnits, value);
-     },
-     [](const ViewAddress& view) { return view.units == "token" ? "" : view.units; }},
-    {"of", "weight or carried",
-     [](ViewAddress& view, std::string_view value) {
-       return read_choice(view.quantity, kQuantities, value);
-     },
-     [](const ViewAddress& view) { return view.quantity == "weight" ? "" : view.quantity; }},
-    {"scale", "linear, sqrt, log or rank",
-     [](ViewAddress& view, std::string_view value) {
-       return read_choice(view.scale, kScales, value);
-     },
-     [](const ViewAddress& view) { return view.scale == "log" ? "" : view.scale; }},
-    {"pair", "A-A, A-B, B-A or B-B",
-     [](ViewAddress& view, std::string_view value) {
-       return read_choice(view.pair, kPairs, value);
-     },
-     [](const ViewAddress& view) { return view.pair; }},
-    {"arcs", "apart or together",
-     [](ViewAddress& view, std::string_view value) { return read_choice(view.arcs, kArcs, value); },
-     [](const ViewAddress& view) { return view.arcs == "apart" ? "" : view.arcs; }},
-    {"scores", "two names, as in previous+distance", read_scores,
-     [](const ViewAddress& view) {
-       return view.scores == ViewAddress().scores ? ""
-                                                  : fmt::format("{}", fmt::join(view.scores, "+"));
-     }},
-    {"t", "a temperature above 0 and at most 10, as in 0.7",
-     [](ViewAddress& view, std::string_view value) {
-       return read_fraction(view.temperature, value, 10);
-     },
-     [](const ViewAddress& view) { return fraction_text(view.temperature); }},
-    {"k", "how many words may come, from 1",
-     [](ViewAddress& view, std::string_view value) {
-       view.top_k = address_number(value, kNumberDigits).value_or(0);
-       return view.top_k > 0;
-     },
-     [](const ViewAddress& view) { return view.top_k == 0 ? "" : fmt::format("{}", view.top_k); }},
-    {"p", "a share above 0 and at most 1, as in 0.9",
-     [](ViewAddress& view, std::string_view value) { return read_fraction(view.top_p, value, 1); },
-     [](const ViewAddress& view) { return fraction_text(view.top_p); }},
-    {"line", "surprise, entropy or rank",
-     [](ViewAddress& view, std::string_view value) {
-       return read_choice(view.line, kLines, value);
-     },
-     [](const ViewAddress& view) { return view.line == "surprise" ? "" : view.line; }},
-    {"by", "rollout or effect",
-     [](ViewAddress& view, std::string_view value) { return read_choice(view.by, kBys, value); },
-     [](const ViewAddress& view) { return view.by == "rollout" ? "" : view.by; }},
-    {"sort", "a name, as in previous",
-     [](ViewAddress& view, std::string_view value) {
-       view.sort = value;
-       return is_score_name(value);
-     },
-     [](const ViewAddress& view) { return view.sort == "number" ? "" : view.sort; }},
-    {"filter", "conditions with plus signs between, as in previous>0.2+layer+4-8", read_filter,
-     filter_text},
-    {"zoom", "the queries and the keys in sight, as in 180-200,160-180", read_zoom,
-     [](const ViewAddress& view) {
-       return view.zoom ? fmt::format("{},{}", range_text(view.zoom->first),
-                                      range_text(view.zoom->second))
-                        : "";
-     }},
-    {"across", "a name, as in previous",
-     [](ViewAddress& view, std::string_view value) {
-       view.x = value;
-       return is_score_name(value);
-     },
-     [](const ViewAddress& view) { return view.x == ViewAddress().x ? "" : view.x; }},
-    {"up", "a name, as in previous",
-     [](ViewAddress& view, std::string_view value) {
-       view.y = value;
-       return is_score_name(value);
-     },
-     [](const ViewAddress& view) { return view.y == ViewAddress().y ? "" : view.y; }},
-    {"form", "raw or adjusted",
-     [](ViewAddress& view, std::string_view value) {
-       return read_choice(view.form, kForms, value);
-     },
-     [](const ViewAddress& view) { return view.form == "raw" ? "" : view.form; }},
-    {"on", "probe or text",
-     [](ViewAddress& view, std::string_view value) { return read_choice(view.on, kOn, value); },
-     [](const ViewAddress& view) { return view.on == "probe" ? "" : view.on; }},
-    {"rotation", "after or before",
-     [](ViewAddress& view, std::string_view value) {
-       return read_choice(view.rotation, kRotations, value);
-     },
-     [](const ViewAddress& view) { return view.rotation == "after" ? "" : view.rotation; }},
-    {"vs",
-     "a head as in L2.H4, edits as in ablate:self.L2.H4, text: and a text, or model: and its "
-     "name",
-     [](ViewAddress& view, std::string_view value) {
-       view.versus = value;
-       return read_versus(value).has_value();
-     },
-     [](const ViewAddress& view) { return view.versus; }},
-    {"show", "A, B or A-B",
-     [](ViewAddress& view, std::string_view value) {
-       return read_choice(view.show, kShows, value);
-     },
-     [](const ViewAddress& view) { return view.show == "A-B" ? "" : view.show; }},
-    {"guide", "1, 2, 3, 4 or 5",
-     [](ViewAddress& view, std::string_view value) {
-       view.guide = address_number(value, 1).value_or(0);
-       return view.guide >= 1 && view.guide <= 5;
-     },
-     [](const ViewAddress& view) { return view.guide == 0 ? "" : fmt::format("{}", view.guide); }},
-    {"m", "the name of a model",
-     [](ViewAddress& view, std::string_view value) { return read_text(view.model, value); },
-     [](const ViewAddress& view) { return text_part(view.model); }},
-    {"x", "a text of 1 to 2000 characters, as in One%20day",
-     [](ViewAddress& view, std::string_view value) { return read_text(view.text, value); },
-     [](const ViewAddress& view) { return text_part(view.text); }},
-    {"x2", "a second text of 1 to 2000 characters",
-     [](ViewAddress& view, std::string_view value) { return read_text(view.second, value); },
-     [](const ViewAddress& view) { return text_part(view.second); }},
-};
+using Text = std::string ViewAddress::*;
+
+// One of these words; the default is omitted.
+ViewPart choice(std::string_view name, Text field, std::vector<std::string_view> words) {
+  std::string expected = listed(words, [](std::string_view word) { return std::string(word); });
+  return {name, std::move(expected),
+          [=](ViewAddress& view, std::string_view value) {
+            view.*field = value;
+            return std::ranges::find(words, value) != words.end();
+          },
+          [=](const ViewAddress& view) {
+            return view.*field == ViewAddress().*field ? "" : view.*field;
+          }};
+}
+
+ViewPart score(std::string_view name, Text field) {
+  return {name, "a name, as in previous",
+          [=](ViewAddress& view, std::string_view value) {
+            view.*field = value;
+            return is_score_name(value);
+          },
+          [=](const ViewAddress& view) {
+            return view.*field == ViewAddress().*field ? "" : view.*field;
+          }};
+}
+
+ViewPart text(std::string_view name, const char* expected, Text field) {
+  return {name, expected,
+          [=](ViewAddress& view, std::string_view value) { return read_text(view.*field, value); },
+          [=](const ViewAddress& view) { return text_part(view.*field); }};
+}
+
+ViewPart token(std::string_view name, std::optional<std::int64_t> ViewAddress::* field) {
+  return {name, "a number from 0",
+          [=](ViewAddress& view, std::string_view value) {
+            view.*field = address_number(value, kNumberDigits);
+            return (view.*field).has_value();
+          },
+          [=](const ViewAddress& view) {
+            return view.*field ? fmt::format("{}", *(view.*field)) : "";
+          }};
+}
+
+ViewPart fraction(std::string_view name, const char* expected, double ViewAddress::* field,
+                  double most) {
+  return {name, expected,
+          [=](ViewAddress& view, std::string_view value) {
+            return read_fraction(view.*field, value, most);
+          },
+          [=](const ViewAddress& view) {
+            return view.*field == 1 ? "" : fmt::format("{}", view.*field);
+          }};
+}
+
+// A number from 1 to `most`; 0 is omitted.
+ViewPart number(std::string_view name, const char* expected, std::int64_t ViewAddress::* field,
+                std::int64_t most = INT64_MAX, std::size_t digits = kNumberDigits) {
+  return {name, expected,
+          [=](ViewAddress& view, std::string_view value) {
+            view.*field = address_number(value, digits).value_or(0);
+            return view.*field > 0 && view.*field <= most;
+          },
+          [=](const ViewAddress& view) {
+            return view.*field == 0 ? "" : fmt::format("{}", view.*field);
+          }};
+}
+
+std::vector<ViewPart> make_parts() {
+  using View = ViewAddress;
+  return {token("i", &View::query),
+          token("j", &View::key),
+          {"range", "the first token and the last, as in 2-9",
+           [](View& view, std::string_view value) {
+             view.range = range_of(value);
+             return view.range.has_value();
+           },
+           [](const View& view) { return view.range ? range_text(*view.range) : ""; }},
+          {"to", "0 or 1",
+           [](View& view, std::string_view value) {
+             view.to = value == "1";
+             return value == "0" || value == "1";
+           },
+           [](const View& view) { return std::string(view.to ? "1" : ""); }},
+          choice("units", &View::units, {"token", "character", "word", "sentence"}),
+          choice("of", &View::quantity, {"weight", "carried"}),
+          choice("scale", &View::scale, {"linear", "sqrt", "log", "rank"}),
+          choice("pair", &View::pair, {"A-A", "A-B", "B-A", "B-B"}),
+          choice("arcs", &View::arcs, {"apart", "together"}),
+          {"scores", "two names, as in previous+distance", read_scores,
+           [](const View& view) {
+             return view.scores == View().scores ? ""
+                                                 : fmt::format("{}", fmt::join(view.scores, "+"));
+           }},
+          fraction("t", "a temperature above 0 and at most 10, as in 0.7", &View::temperature, 10),
+          number("k", "how many words may come, from 1", &View::top_k),
+          fraction("p", "a share above 0 and at most 1, as in 0.9", &View::top_p, 1),
+          choice("line", &View::line, {"surprise", "entropy", "rank"}),
+          choice("by", &View::by, {"rollout", "effect"}),
+          score("sort", &View::sort),
+          {"filter", "conditions with plus signs between, as in previous>0.2+layer+4-8",
+           read_filter, filter_text},
+          {"zoom", "the queries and the keys in sight, as in 180-200,160-180", read_zoom,
+           [](const View& view) {
+             return view.zoom ? fmt::format("{},{}", range_text(view.zoom->first),
+                                            range_text(view.zoom->second))
+                              : "";
+           }},
+          score("across", &View::x),
+          score("up", &View::y),
+          choice("form", &View::form, {"raw", "adjusted"}),
+          choice("on", &View::on, {"probe", "text"}),
+          choice("rotation", &View::rotation, {"after", "before"}),
+          {"vs",
+           "a head as in L2.H4, edits as in ablate:self.L2.H4, text: and a text, or model: and its "
+           "name",
+           [](View& view, std::string_view value) {
+             view.versus = value;
+             return read_versus(value).has_value();
+           },
+           [](const View& view) { return view.versus; }},
+          choice("show", &View::show, {"A", "B", "A-B"}),
+          number("guide", "1, 2, 3, 4 or 5", &View::guide, 5, 1),
+          text("m", "the name of a model", &View::model),
+          text("x", "a text of 1 to 2000 characters, as in One%20day", &View::text),
+          text("x2", "a second text of 1 to 2000 characters", &View::second)};
+}
 
 }  // namespace
 
@@ -278,6 +227,23 @@ std::optional<std::int64_t> address_number(std::string_view text, std::size_t di
   return number;
 }
 
-std::span<const ViewPart> view_parts() { return kParts; }
+bool is_plain(char letter) {
+  const bool is_alphanumeric = (letter >= '0' && letter <= '9') ||
+                               (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z');
+  return is_alphanumeric || std::string_view("-_.!~*'()").find(letter) != std::string_view::npos;
+}
+
+std::optional<char> percent_byte(std::string_view text, std::size_t at) {
+  if (text[at] != '%' || text.size() - at < 3) return {};
+  unsigned byte = 0;
+  const char* const digits = text.data() + at + 1;
+  if (std::from_chars(digits, digits + 2, byte, 16).ptr != digits + 2) return {};
+  return static_cast<char>(byte);
+}
+
+std::span<const ViewPart> view_parts() {
+  static const std::vector<ViewPart> parts = make_parts();
+  return parts;
+}
 
 }  // namespace heed

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,9 +17,9 @@ namespace heed {
 /// How a part is read (false: invalid) and written (empty: omitted).
 struct ViewPart {
   std::string_view name;
-  const char* expected;
-  bool (*read)(ViewAddress& view, std::string_view value);
-  std::string (*write)(const ViewAddress& view);
+  std::string expected;
+  std::function<bool(ViewAddress& view, std::string_view value)> read;
+  std::function<std::string(const ViewAddress& view)> write;
 };
 
 /// In the order within addresses.
@@ -26,6 +28,24 @@ std::span<const ViewPart> view_parts();
 inline constexpr std::size_t kPlaceDigits = 4;  // digits of a layer's or head's number
 /// A number of at most this many digits, without a sign.
 std::optional<std::int64_t> address_number(std::string_view text, std::size_t digits);
+
+/// Letters, digits and marks that links do not escape.
+bool is_plain(char letter);
+
+/// The byte that `%5B` at this place of the text stands for; empty if there is none.
+std::optional<char> percent_byte(std::string_view text, std::size_t at);
+
+/// "a, b or c"
+template <typename Items, typename Name>
+std::string listed(const Items& items, Name name) {
+  std::string text;
+  for (const auto& item : items) {
+    const bool is_last = &item == &*std::prev(std::end(items));
+    if (!text.empty()) text += is_last ? " or " : ", ";
+    text += name(item);
+  }
+  return text;
+}
 
 /// False if it does not parse.
 bool read_filter(ViewAddress& view, std::string_view text);

@@ -14,8 +14,8 @@ constexpr std::int64_t kLinesAtOnce = 64;  // bounds the memory of a window
 
 RestAnswer rest_of(const Largest& largest) { return {largest.rest_count, largest.rest_weight}; }
 
-std::vector<KeyAnswer> keys_of(const Largest& largest) {
-  std::vector<KeyAnswer> keys;
+std::vector<LookKey> keys_of(const Largest& largest) {
+  std::vector<LookKey> keys;
   for (const Entry& entry : in_order(largest.entries)) keys.push_back({entry.at, entry.weight});
   return keys;
 }
@@ -45,9 +45,8 @@ class Folded {
 };
 
 // Calls `use` for rectangles of at most 64 rows (or columns) that together cover the request.
-template <typename Use>
 void visit_cells(const LiveSession& session, const LineRequest& request, bool rows, Cancel& cancel,
-                 Use use) {
+                 auto use) {
   const std::shared_ptr<const LayerAttention> layer =
       session.layer_as(request.quantity, request.place, cancel);
   for (std::int64_t begin = request.begin; begin < request.end; begin += kLinesAtOnce) {

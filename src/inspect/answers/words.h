@@ -14,29 +14,22 @@
 
 namespace heed {
 
-struct TokenChanceAnswer {
-  static constexpr const char* kName = "TokenChance";
-  TokenSurprise of = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
-    field("token", of.token);
-    field("probability", of.chance.probability);
-    field("entropy", of.chance.entropy);
-    field("rank", of.chance.rank);
-  }
-};
+void describe(auto& field, const TokenSurprise& of) {
+  field("token", of.token);
+  field("probability", of.chance.probability);
+  field("entropy", of.chance.entropy);
+  field("rank", of.chance.rank);
+}
 
 struct WordsAnswer {
-  static constexpr const char* kName = "Words";
   Stack stack = Stack::kSelf;
-  std::vector<TokenChanceAnswer> tokens = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  std::vector<TokenSurprise> tokens = {};
+  void describe(auto& field) const {
     double nats = 0;
     std::int64_t first_choices = 0;
-    for (const TokenChanceAnswer& token : tokens) {
-      nats -= std::log(token.of.chance.probability);
-      first_choices += token.of.chance.rank == 1 ? 1 : 0;
+    for (const TokenSurprise& token : tokens) {
+      nats -= std::log(token.chance.probability);
+      first_choices += token.chance.rank == 1 ? 1 : 0;
     }
     if (!tokens.empty()) nats /= static_cast<double>(tokens.size());
     field("stack", std::string(stack_name(stack)));
@@ -47,11 +40,9 @@ struct WordsAnswer {
 };
 
 struct LensCellAnswer {
-  static constexpr const char* kName = "LensCell";
   LensCell cell = {};
   std::string word = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("id", cell.id);
     field("text", token_text(word));
     field("bytes", token_hex(word));
@@ -62,15 +53,13 @@ struct LensCellAnswer {
 };
 
 struct LensLevelAnswer {
-  static constexpr const char* kName = "LensLevel";
   std::string name = {};  // embedding, attention, cross, layer
   std::optional<std::int64_t> layer = {};
   std::int64_t right = 0, of = 0;
   std::vector<LensCellAnswer> cells = {};
   std::vector<std::int64_t> ranks = {};
   std::vector<double> chances = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("name", name);
     field("layer", layer);
     field("right", right);
@@ -82,15 +71,13 @@ struct LensLevelAnswer {
 };
 
 struct LensAnswer {
-  static constexpr const char* kName = "Lens";
   Stack stack = Stack::kSelf;
   std::int64_t begin = 0, end = 0;
   std::vector<LensLevelAnswer> levels = {};
   std::vector<WordAnswer> answers = {};
   bool has_blocks = false, judged_all = false;
   std::optional<double> difference = {};  // last level against the pass itself, in probability
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("stack", std::string(stack_name(stack)));
     field("begin", begin);
     field("end", end);
@@ -104,12 +91,10 @@ struct LensAnswer {
 
 /// One line of a branch's answer, sent while it is generated.
 struct BranchTokenAnswer {
-  static constexpr const char* kName = "BranchToken";
   TokenId id = 0;
   std::string word = {};
   double probability = 0;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("id", id);
     field("text", token_text(word));
     field("bytes", token_hex(word));
@@ -119,12 +104,10 @@ struct BranchTokenAnswer {
 
 /// Its last line.
 struct BranchEndAnswer {
-  static constexpr const char* kName = "BranchEnd";
   std::string ended = {};
   std::int64_t tokens = 0;
   double bits = 0;
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("ended", ended);
     field("tokens", tokens);
     field("bits", bits);
@@ -132,13 +115,11 @@ struct BranchEndAnswer {
 };
 
 struct HypothesisAnswer {
-  static constexpr const char* kName = "Hypothesis";
   double score = 0, log_probability = 0;
   std::string stopped = {};
   std::int64_t shared = 0;  // how many of its first tokens a better text has too
   std::vector<BranchTokenAnswer> tokens = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("score", score);
     field("log_probability", log_probability);
     field("stopped", stopped);
@@ -148,12 +129,10 @@ struct HypothesisAnswer {
 };
 
 struct BeamsAnswer {
-  static constexpr const char* kName = "Beams";
   std::int64_t beams = 0;
   double length_penalty = 0;
   std::vector<HypothesisAnswer> hypotheses = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("beams", beams);
     field("length_penalty", length_penalty);
     field("hypotheses", hypotheses);

@@ -121,10 +121,7 @@ NextAnswer answer_words_at(const LiveSession& live, Stack stack, std::int64_t po
 }
 
 WordsAnswer answer_words(const LiveSession& live, Stack stack, const Check& check) {
-  WordsAnswer answer{.stack = stack};
-  for (const TokenSurprise& token : surprises(live.session(), model_of("words", live), check))
-    answer.tokens.push_back({token});
-  return answer;
+  return {stack, surprises(live.session(), model_of("words", live), check)};
 }
 
 LensAnswer answer_lens(const LiveSession& live, Stack stack, const LensRequest& request,

@@ -37,11 +37,9 @@ void check(const Session& session, const BranchRequest& request) {
           .found = request.word,
           .expected = fmt::format("0 to {}, a word of the model", info.vocabulary - 1)});
   if (request.position + 1 >= info.positions)
-    fail({.op = "branch",
-          .argument = "position",
-          .found = request.position,
-          .expected = fmt::format("at most {}: the model has {}", info.positions - 2,
-                                  number_of(info.positions, "position"))});
+    fail("branch", "position", request.position,
+         fmt::format("at most {}: the model has {}", info.positions - 2,
+                     number_of(info.positions, "position")));
 }
 
 GenerateArgs args_of(const Session& session, const LoadedModel& model,

@@ -32,8 +32,8 @@ void pass_inside(const BranchParts& branch, const Tensor& heads, Tensor& write) 
   frozen.apply(write);
 }
 
-std::vector<Effect::Word> extremes(const Session& session, std::span<const float> changes,
-                                   std::int64_t top, bool raised) {
+std::vector<ChangedWord> extremes(const Session& session, std::span<const float> changes,
+                                  std::int64_t top, bool raised) {
   std::vector<TokenId> ids(changes.size());
   std::iota(ids.begin(), ids.end(), 0);
   const auto kept = std::min(top, std::ssize(ids));
@@ -42,7 +42,7 @@ std::vector<Effect::Word> extremes(const Session& session, std::span<const float
     if (x != y) return raised ? x > y : x < y;
     return a < b;
   });
-  std::vector<Effect::Word> words;
+  std::vector<ChangedWord> words;
   for (std::int64_t at = 0; at < kept; ++at) {
     const TokenId id = ids[static_cast<std::size_t>(at)];
     const Tokenizer* tokenizer = session.tokenizer;

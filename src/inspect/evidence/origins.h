@@ -41,18 +41,19 @@ Tensor attention_input(const Session& session, const Writes& writes, const Model
 Tensor query_projection(const Attention& attention, int head, const Tensor& x);
 Tensor key_projection(const Attention& attention, int kv_head, const Tensor& x);
 
+struct ChangedWord {
+  TokenId id = 0;
+  std::string bytes;
+  double change = 0;  // of the logit, minus the mean over all words, which changes no probability
+};
+
 /// The effect of the key's value at the query: the head's write, and the words that it raised or
 /// lowered on the direct path, with norms held fixed, before a soft cap.
 struct Effect {
   double length = 0;       // of this value's write, including its weight
   double head_length = 0;  // of the whole head's write
   double cosine = 0;       // between the two
-  struct Word {
-    TokenId id = 0;
-    std::string bytes;
-    double change = 0;  // of the logit, minus the mean over all words, which changes no probability
-  };
-  std::vector<Word> raised = {}, lowered = {};
+  std::vector<ChangedWord> raised = {}, lowered = {};
   std::string no_words = {};  // why there are none
 };
 

@@ -6,7 +6,7 @@
 
 #include "heed/error.h"
 #include "inspect/session/cancel.h"
-#include "inspect/session/return_memory.h"
+#include "inspect/session/session_memory.h"
 
 namespace heed {
 

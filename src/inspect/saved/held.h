@@ -41,8 +41,7 @@ std::optional<VisibleKeys> visible_keys(const LayerAttention& layer, int head);
 inline constexpr std::int64_t kRowBytes = 10, kEntryBytes = 4;  // before base64
 
 /// Numbers as stored in a file: little-endian, in base64.
-template <typename Values>
-std::string packed(const Values& values) {
+std::string packed(const auto& values) {
   const std::span bytes = std::as_bytes(std::span(values));
   return encode_base64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }

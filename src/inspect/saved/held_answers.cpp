@@ -131,8 +131,7 @@ HeadPath head_of(const LiveSession& live, const ViewAddress& view) {
 }
 
 // Omits what a model cannot answer; the page then says so.
-template <typename Make>
-void hold_if_said(Answers& held, const std::string& question, Make make) {
+void hold_if_said(Answers& held, const std::string& question, auto make) {
   try {
     held[question] = to_json(make());
   } catch (const Error& error) {
@@ -168,13 +167,12 @@ void hold_row(const LiveSession& live, const std::string& path, const WhyRequest
   const std::string key = is_long ? fmt::format("&key={}", cell.key) : "";
   bool turned = false;
   const auto hold_plane = [&](const char* rotation, bool still) {
-    hold_if_said(held, fmt::format("{}/geometry/{}?rotation={}{}", path, cell.query, rotation, key),
-                 [&] {
-                   GeometryAnswer answer =
-                       answer_geometry(live, {cell.place, cell.query, cell.key, still}, cancel);
-                   turned = answer.plane.turned;
-                   return answer;
-                 });
+    hold_if_said(
+        held, fmt::format("{}/geometry/{}?rotation={}{}", path, cell.query, rotation, key), [&] {
+          Geometry plane = answer_geometry(live, {cell.place, cell.query, cell.key, still}, cancel);
+          turned = plane.turned;
+          return plane;
+        });
   };
   hold_plane("after", false);
   if (turned) hold_plane("before", true);

@@ -15,14 +15,12 @@ namespace heed {
 
 /// A head stored by weights: the largest of each row, in key order.
 struct HeldWeightsAnswer {
-  static constexpr const char* kName = "HeldWeights";
   std::optional<std::int64_t> largest = {};  // how many are listed per row; empty: all
   std::string counts = {}, begins = {},
               ends = {};              // u16 per row: the visible keys, including unlisted ones
   std::string rests = {};             // f32 per row: the sum of the unlisted weights
   std::string keys = {}, codes = {};  // u16 per entry
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("largest", largest);
     field("counts", counts);
     field("begins", begins);
@@ -34,15 +32,13 @@ struct HeldWeightsAnswer {
 };
 
 struct HeldHeadAnswer {
-  static constexpr const char* kName = "HeldHead";
   int head = 0, group = 0;
   double scale = 0;
   std::string q = {}, lse = {}, received = {}, keys_in_use = {};  // base64 of little-endian numbers
   double row_sum_error = 0;
   std::optional<std::string> overview = {};       // the whole matrix in one tile, if it is larger
   std::optional<HeldWeightsAnswer> weights = {};  // replaces scale, q and lse
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("head", head);
     field("group", group);
     field("scale", scale);
@@ -57,15 +53,13 @@ struct HeldHeadAnswer {
 };
 
 struct HeldLayerAnswer {
-  static constexpr const char* kName = "HeldLayer";
   Stack stack = Stack::kSelf;
   int layer = 0;
   std::int64_t dim = 0;
   std::string begins = {}, ends = {};            // the keys that each query may see
   std::map<std::string, std::string> keys = {};  // K by group
   std::vector<HeldHeadAnswer> heads = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("stack", std::string(stack_name(stack)));
     field("layer", layer);
     field("dim", dim);
@@ -78,10 +72,8 @@ struct HeldLayerAnswer {
 
 /// One question about words or flows, with its answer.
 struct HeldAnswer {
-  static constexpr const char* kName = "HeldAnswer";
   std::string question = {}, answer = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("question", question);
     field("answer", answer);
   }
@@ -89,12 +81,10 @@ struct HeldAnswer {
 
 /// The thumbnails of heads that the file does not contain.
 struct HeldAtlasAnswer {
-  static constexpr const char* kName = "HeldAtlas";
   Stack stack = Stack::kSelf;
   std::int64_t block = 0, rows = 0, columns = 0;
   std::map<std::string, std::string> heads = {};  // by layer x heads + head
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("stack", std::string(stack_name(stack)));
     field("block", block);
     field("rows", rows);
@@ -105,15 +95,13 @@ struct HeldAtlasAnswer {
 
 /// A file's content for one session.
 struct HeldSessionAnswer {
-  static constexpr const char* kName = "HeldSession";
   SessionAnswer session = {};
   ChosenAnswer chosen = {};
   std::vector<LayerHeadsAnswer> scores = {};
   std::vector<NextAnswer> next = {};
   std::vector<HeldLayerAnswer> held = {};
   std::vector<HeldAtlasAnswer> atlas = {};
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("session", session);
     field("chosen", chosen);
     field("scores", scores);
@@ -124,14 +112,12 @@ struct HeldSessionAnswer {
 };
 
 struct SnapshotAnswer {
-  static constexpr const char* kName = "Snapshot";
   ModelsAnswer about = {};
   std::string view = {};
   HeldSessionAnswer own = {};                       // its fields are inlined here
   std::map<std::string, std::string> answers = {};  // about words and flows (held_answers.h)
   std::optional<HeldSessionAnswer> edited = {};     // the other side of a comparison
-  template <typename Fields>
-  void describe(Fields& field) const {
+  void describe(auto& field) const {
     field("about", about);
     field("view", view);
     own.describe(field);

@@ -20,10 +20,7 @@ std::string_view picture_type(std::string_view picture) {
 
 [[noreturn]] void refuse(std::size_t image, std::string_view part, std::string found,
                          std::string expected) {
-  fail({.op = "session",
-        .argument = fmt::format("images[{}].{}", image, part),
-        .found = std::move(found),
-        .expected = std::move(expected)});
+  fail("session", fmt::format("images[{}].{}", image, part), std::move(found), std::move(expected));
 }
 
 void check_grid(const SessionImage& image, std::size_t index) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "heed/error.h"
 #include "inspect/session/recorder.h"
 #include "ops/packed_matrix.h"
+#include "tensor/memory.h"
 
 namespace heed {
 namespace {
@@ -170,6 +172,19 @@ std::int64_t read_bytes(std::string_view text) {
   if (bytes == 0 || !read_number(number, count) || !(count > 0) || count * bytes > 1e18)
     fail("session", "memory", fmt::format("\"{}\"", clipped(text, 32)), "a size as 6G or 512M");
   return static_cast<std::int64_t>(count * bytes);
+}
+
+void return_memory() {
+  free_kept_blocks();
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+void share_memory() {
+#ifdef __GLIBC__
+  mallopt(M_ARENA_MAX, 1);  // malloc_trim returns the end of the main arena
+#endif
 }
 
 }  // namespace heed

@@ -50,4 +50,13 @@ std::string bytes_text(std::int64_t bytes);
 /// Parses "6G", "512M" (2^30 and 2^20 bytes). Throws kInvalidArgument, which names `memory`.
 std::int64_t read_bytes(std::string_view text);
 
+/// Returns freed heap memory to the OS (malloc_trim). Call it after work that is not repeated soon.
+/// Passes and sweeps free large blocks, which tensors and glibc would otherwise keep for later
+/// allocations.
+void return_memory();
+
+/// Call it before a server starts its threads. By default glibc gives each thread its own arena and
+/// keeps the freed end of it: half a megabyte to some tens of megabytes per thread.
+void share_memory();
+
 }  // namespace heed

@@ -31,18 +31,14 @@ void fill_head(const Operands& operands, const Scores& how, std::int64_t batch, 
   matmul({.a = q.select(0, batch).select(0, head),
           .b = k.select(0, batch).select(0, head / group).permute({1, 0})},
          scores);
-  const auto each = [&](auto* values) {
-    using T = std::remove_pointer_t<decltype(values)>;
+  in_computing_type(scores.dtype(), [&]<typename T>(T /*zero*/) {
+    T* const values = scores.data<T>();
     const double cap = capped ? how.softcap : 0;
     for (std::int64_t i = 0; i < scores.element_count(); ++i) {
       const double score = how.scale[0] * values[i];
       values[i] = static_cast<T>(cap > 0 ? cap * std::tanh(score / cap) : score);
     }
-  };
-  if (scores.dtype() == DType::kF64)
-    each(scores.data<double>());
-  else
-    each(scores.data<float>());
+  });
 }
 
 std::int64_t entry(const std::vector<std::int64_t>& list, std::int64_t batch,

@@ -70,103 +70,112 @@ HWY_INLINE FloatVector normal_share(FloatVector x) {  // Phi(x)
   return hn::MulAdd(number(0.5F), erf(hn::Mul(x, number(kInvSqrt2))), number(0.5F));
 }
 
-void gelu_part(const float* x, std::int64_t count, float* y) {
-  for_lanes(count, [&](auto load, auto store) HWY_ATTR {
-    const auto value = load(x);
-    store(hn::Mul(value, normal_share(value)), y);
-  });
-}
-
-void gelu_backward_part(const float* x, std::int64_t count, float* dy, float* y) {
-  for_lanes(count, [&](auto load, auto store) HWY_ATTR {
-    const auto value = load(x);
-    const auto share = normal_share(value);
-    const auto exponent = hn::Mul(hn::Mul(value, value), number(-kHalfLog2e));
-    const auto density = hn::Mul(cpu::HWY_NAMESPACE::exp2(Floats(), exponent), number(kInvSqrt2Pi));
-    store(hn::Mul(load(dy), hn::MulAdd(value, density, share)), dy);
-    store(hn::Mul(value, share), y);
-  });
-}
-
-void gelu_tanh_part(const float* x, std::int64_t count, float* y) {
-  for_lanes(count, [&](auto load, auto store) HWY_ATTR {
-    const auto value = load(x);
-    store(hn::Mul(value, tanh_share(value, hn::Mul(value, value))), y);
-  });
-}
-
-// d/dx x s(2 u) = s + (x s) (1 - s) 2 u'(x).
-void gelu_tanh_backward_part(const float* x, std::int64_t count, float* dy, float* y) {
-  for_lanes(count, [&](auto load, auto store) HWY_ATTR {
-    const auto value = load(x);
-    const auto square = hn::Mul(value, value);
-    const auto share = tanh_share(value, square);
-    const auto result = hn::Mul(value, share);
-    const auto slope = hn::MulAdd(square, number(3 * kCube), number(kSlope));
-    const auto bend = hn::Mul(hn::NegMulAdd(result, share, result), slope);
-    store(hn::Mul(load(dy), hn::Add(share, bend)), dy);
-    store(result, y);
-  });
-}
-
 // sigmoid(x) = 1 / (1 + 2^-z), z = x log2(e); the bound is that of tanh_share.
 HWY_INLINE FloatVector sigmoid(FloatVector x) {
   const auto negated = hn::Min(number(120.0F), hn::Mul(x, number(-kLog2e)));
   return reciprocal(hn::Add(number(1.0F), cpu::HWY_NAMESPACE::exp2(Floats(), negated)));
 }
 
-// SiLU with slope 1, quick GELU with 1.702.
-void silu_part(const float* x, std::int64_t count, float slope, float* y) {
-  for_lanes(count, [&](auto load, auto store) HWY_ATTR {
-    const auto value = load(x);
-    store(hn::Mul(value, sigmoid(hn::Mul(value, number(slope)))), y);
-  });
+// max(x, 0), NaN for NaN.
+HWY_INLINE FloatVector positive(FloatVector x) {
+  const auto zero = hn::Zero(Floats());
+  return hn::IfThenElse(hn::Lt(x, zero), zero, x);
 }
 
-// d/dx x s(a x) = s + a (x s) (1 - s).
-void silu_backward_part(const float* x, std::int64_t count, float slope, float* dy, float* y) {
-  for_lanes(count, [&](auto load, auto store) HWY_ATTR {
-    const auto value = load(x);
-    const auto share = sigmoid(hn::Mul(value, number(slope)));
-    const auto result = hn::Mul(value, share);
+// An activation is `value(x)` and `backward(x, dy)`, which makes dy the gradient of x and returns
+// the value.
+struct Gelu {
+  static HWY_INLINE FloatVector value(FloatVector x) { return hn::Mul(x, normal_share(x)); }
+  static HWY_INLINE FloatVector backward(FloatVector x, FloatVector& dy) {
+    const auto share = normal_share(x);
+    const auto exponent = hn::Mul(hn::Mul(x, x), number(-kHalfLog2e));
+    const auto density = hn::Mul(cpu::HWY_NAMESPACE::exp2(Floats(), exponent), number(kInvSqrt2Pi));
+    dy = hn::Mul(dy, hn::MulAdd(x, density, share));
+    return hn::Mul(x, share);
+  }
+};
+
+// d/dx x s(2 u) = s + (x s) (1 - s) 2 u'(x).
+struct GeluTanh {
+  static HWY_INLINE FloatVector value(FloatVector x) {
+    return hn::Mul(x, tanh_share(x, hn::Mul(x, x)));
+  }
+  static HWY_INLINE FloatVector backward(FloatVector x, FloatVector& dy) {
+    const auto square = hn::Mul(x, x);
+    const auto share = tanh_share(x, square);
+    const auto result = hn::Mul(x, share);
+    const auto slope = hn::MulAdd(square, number(3 * kCube), number(kSlope));
+    const auto bend = hn::Mul(hn::NegMulAdd(result, share, result), slope);
+    dy = hn::Mul(dy, hn::Add(share, bend));
+    return result;
+  }
+};
+
+// SiLU with slope a = 1, quick GELU with 1.702: d/dx x s(a x) = s + a (x s) (1 - s).
+struct SlopedSilu {
+  HWY_INLINE FloatVector value(FloatVector x) const {
+    return hn::Mul(x, sigmoid(hn::Mul(x, number(slope))));
+  }
+  HWY_INLINE FloatVector backward(FloatVector x, FloatVector& dy) const {
+    const auto share = sigmoid(hn::Mul(x, number(slope)));
+    const auto result = hn::Mul(x, share);
     const auto bend = hn::Mul(hn::NegMulAdd(result, share, result), number(slope));
-    store(hn::Mul(load(dy), hn::Add(share, bend)), dy);
-    store(result, y);
+    dy = hn::Mul(dy, hn::Add(share, bend));
+    return result;
+  }
+  float slope;
+};
+
+struct Relu {
+  static HWY_INLINE FloatVector value(FloatVector x) { return positive(x); }
+  static HWY_INLINE FloatVector backward(FloatVector x, FloatVector& dy) {
+    dy = hn::IfThenElseZero(hn::Gt(x, hn::Zero(Floats())), dy);
+    return positive(x);
+  }
+};
+
+struct SquaredRelu {
+  static HWY_INLINE FloatVector value(FloatVector x) { return hn::Mul(positive(x), positive(x)); }
+  static HWY_INLINE FloatVector backward(FloatVector x, FloatVector& dy) {
+    const auto root = positive(x);
+    dy = hn::Mul(hn::Add(root, root), dy);
+    return hn::Mul(root, root);
+  }
+};
+
+// Calls `use` with the activation.
+template <typename Use>
+HWY_INLINE void with_activation(Activation kind, const Use& use) {
+  switch (kind) {
+    case Activation::kGelu:
+      return use(Gelu());
+    case Activation::kGeluTanh:
+      return use(GeluTanh());
+    case Activation::kSilu:
+      return use(SlopedSilu{1});
+    case Activation::kRelu:
+      return use(Relu());
+    case Activation::kQuickGelu:
+      return use(SlopedSilu{1.702F});
+    case Activation::kSquaredRelu:
+      return use(SquaredRelu());
+  }
+}
+
+void activate_part(Activation kind, const float* x, std::int64_t count, float* y) {
+  with_activation(kind, [&](const auto& activation) HWY_ATTR {
+    for_lanes(count, [&](auto load, auto store) HWY_ATTR { store(activation.value(load(x)), y); });
   });
 }
 
-void relu_part(const float* x, std::int64_t count, float* y) {
-  for_lanes(count, [&](auto load, auto store) HWY_ATTR {
-    const auto value = load(x);
-    store(hn::IfThenElse(hn::Lt(value, hn::Zero(Floats())), hn::Zero(Floats()), value), y);
-  });
-}
-
-void relu_backward_part(const float* x, std::int64_t count, float* dy, float* y) {
-  for_lanes(count, [&](auto load, auto store) HWY_ATTR {
-    const auto value = load(x);
-    const auto zero = hn::Zero(Floats());
-    store(hn::IfThenElseZero(hn::Gt(value, zero), load(dy)), dy);
-    store(hn::IfThenElse(hn::Lt(value, zero), zero, value), y);
-  });
-}
-
-void squared_relu_part(const float* x, std::int64_t count, float* y) {
-  for_lanes(count, [&](auto load, auto store) HWY_ATTR {
-    const auto value = load(x);
-    const auto zero = hn::Zero(Floats());
-    const auto positive = hn::IfThenElse(hn::Lt(value, zero), zero, value);
-    store(hn::Mul(positive, positive), y);
-  });
-}
-
-void squared_relu_backward_part(const float* x, std::int64_t count, float* dy, float* y) {
-  for_lanes(count, [&](auto load, auto store) HWY_ATTR {
-    const auto value = load(x);
-    const auto zero = hn::Zero(Floats());
-    const auto positive = hn::IfThenElse(hn::Lt(value, zero), zero, value);
-    store(hn::Mul(hn::Add(positive, positive), load(dy)), dy);
-    store(hn::Mul(positive, positive), y);
+void activate_backward_part(Activation kind, const float* x, std::int64_t count, float* dy,
+                            float* y) {
+  with_activation(kind, [&](const auto& activation) HWY_ATTR {
+    for_lanes(count, [&](auto load, auto store) HWY_ATTR {
+      auto gradient = load(dy);
+      store(activation.backward(load(x), gradient), y);
+      store(gradient, dy);
+    });
   });
 }
 
@@ -178,102 +187,22 @@ HWY_AFTER_NAMESPACE();
 namespace heed::kernels {
 namespace {
 
-HWY_EXPORT(gelu_part);
-HWY_EXPORT(gelu_backward_part);
-HWY_EXPORT(gelu_tanh_part);
-HWY_EXPORT(gelu_tanh_backward_part);
-HWY_EXPORT(silu_part);
-HWY_EXPORT(silu_backward_part);
-HWY_EXPORT(relu_part);
-HWY_EXPORT(relu_backward_part);
-HWY_EXPORT(squared_relu_part);
-HWY_EXPORT(squared_relu_backward_part);
-
-template <typename Part>
-void in_parts(std::int64_t count, const Part& part) {
-  in_blocks(count, cpu::rows_of_block(1),
-            [&](std::int64_t begin, std::int64_t end) { part(begin, end - begin); });
-}
+HWY_EXPORT(activate_part);
+HWY_EXPORT(activate_backward_part);
 
 }  // namespace
 
-void cpu::gelu(const float* x, std::int64_t count, float* y) {
-  in_parts(count, [&](std::int64_t begin, std::int64_t length) {
-    HWY_DYNAMIC_DISPATCH(gelu_part)(x + begin, length, y + begin);
+void cpu::activate(Activation kind, const float* x, std::int64_t count, float* y) {
+  in_blocks(count, rows_of_block(1), [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(activate_part)(kind, x + begin, end - begin, y + begin);
   });
 }
 
-void cpu::gelu_backward(const float* x, std::int64_t count, float* dy, float* y) {
-  in_parts(count, [&](std::int64_t begin, std::int64_t length) {
-    HWY_DYNAMIC_DISPATCH(gelu_backward_part)(x + begin, length, dy + begin, y + begin);
-  });
-}
-
-void cpu::gelu_tanh(const float* x, std::int64_t count, float* y) {
-  in_parts(count, [&](std::int64_t begin, std::int64_t length) {
-    HWY_DYNAMIC_DISPATCH(gelu_tanh_part)(x + begin, length, y + begin);
-  });
-}
-
-void cpu::gelu_tanh_backward(const float* x, std::int64_t count, float* dy, float* y) {
-  in_parts(count, [&](std::int64_t begin, std::int64_t length) {
-    HWY_DYNAMIC_DISPATCH(gelu_tanh_backward_part)(x + begin, length, dy + begin, y + begin);
-  });
-}
-
-namespace {
-
-constexpr float kQuickGelu = 1.702F;
-
-void sloped_silu(const float* x, std::int64_t count, float slope, float* y) {
-  in_parts(count, [&](std::int64_t begin, std::int64_t length) {
-    HWY_DYNAMIC_DISPATCH(silu_part)(x + begin, length, slope, y + begin);
-  });
-}
-
-void sloped_silu_backward(const float* x, std::int64_t count, float slope, float* dy, float* y) {
-  in_parts(count, [&](std::int64_t begin, std::int64_t length) {
-    HWY_DYNAMIC_DISPATCH(silu_backward_part)(x + begin, length, slope, dy + begin, y + begin);
-  });
-}
-
-}  // namespace
-
-void cpu::silu(const float* x, std::int64_t count, float* y) { sloped_silu(x, count, 1, y); }
-
-void cpu::silu_backward(const float* x, std::int64_t count, float* dy, float* y) {
-  sloped_silu_backward(x, count, 1, dy, y);
-}
-
-void cpu::quick_gelu(const float* x, std::int64_t count, float* y) {
-  sloped_silu(x, count, kQuickGelu, y);
-}
-
-void cpu::quick_gelu_backward(const float* x, std::int64_t count, float* dy, float* y) {
-  sloped_silu_backward(x, count, kQuickGelu, dy, y);
-}
-
-void cpu::relu(const float* x, std::int64_t count, float* y) {
-  in_parts(count, [&](std::int64_t begin, std::int64_t length) {
-    HWY_DYNAMIC_DISPATCH(relu_part)(x + begin, length, y + begin);
-  });
-}
-
-void cpu::relu_backward(const float* x, std::int64_t count, float* dy, float* y) {
-  in_parts(count, [&](std::int64_t begin, std::int64_t length) {
-    HWY_DYNAMIC_DISPATCH(relu_backward_part)(x + begin, length, dy + begin, y + begin);
-  });
-}
-
-void cpu::squared_relu(const float* x, std::int64_t count, float* y) {
-  in_parts(count, [&](std::int64_t begin, std::int64_t length) {
-    HWY_DYNAMIC_DISPATCH(squared_relu_part)(x + begin, length, y + begin);
-  });
-}
-
-void cpu::squared_relu_backward(const float* x, std::int64_t count, float* dy, float* y) {
-  in_parts(count, [&](std::int64_t begin, std::int64_t length) {
-    HWY_DYNAMIC_DISPATCH(squared_relu_backward_part)(x + begin, length, dy + begin, y + begin);
+void cpu::activate_backward(Activation kind, const float* x, std::int64_t count, float* dy,
+                            float* y) {
+  in_blocks(count, rows_of_block(1), [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(activate_backward_part)
+    (kind, x + begin, end - begin, dy + begin, y + begin);
   });
 }
 

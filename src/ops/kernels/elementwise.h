@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/philox.h"
+#include "ops/elementwise.h"
 
 namespace heed::kernels::cpu {
 
@@ -11,18 +12,10 @@ void add_to(float* y, const float* x, std::int64_t count);
 /// sums[c] += the sum of column c of x [rows, columns], rows in order.
 void add_column_sums(float* sums, const float* x, std::int64_t rows, std::int64_t columns);
 
-void gelu(const float* x, std::int64_t count, float* y);
-void gelu_backward(const float* x, std::int64_t count, float* dy, float* y);
-void gelu_tanh(const float* x, std::int64_t count, float* y);
-void gelu_tanh_backward(const float* x, std::int64_t count, float* dy, float* y);
-void silu(const float* x, std::int64_t count, float* y);
-void silu_backward(const float* x, std::int64_t count, float* dy, float* y);
-void quick_gelu(const float* x, std::int64_t count, float* y);
-void quick_gelu_backward(const float* x, std::int64_t count, float* dy, float* y);
-void relu(const float* x, std::int64_t count, float* y);
-void relu_backward(const float* x, std::int64_t count, float* dy, float* y);
-void squared_relu(const float* x, std::int64_t count, float* y);
-void squared_relu_backward(const float* x, std::int64_t count, float* dy, float* y);
+/// y = f(x).
+void activate(Activation kind, const float* x, std::int64_t count, float* y);
+/// dy *= f'(x) and y = f(x).
+void activate_backward(Activation kind, const float* x, std::int64_t count, float* dy, float* y);
 
 }  // namespace heed::kernels::cpu
 

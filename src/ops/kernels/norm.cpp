@@ -1,5 +1,5 @@
-// Layer normalisation in f32. Bound by the caches: a row is read three times from the L1 cache and
-// twice from its place in memory.
+// Layer normalisation and the RMS norm in f32. Bound by the caches: a row is read three times from
+// the L1 cache (twice for the RMS norm) and twice from its place in memory.
 // clang-format off: the target loop comes first
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/kernels/norm.cpp"
@@ -43,39 +43,46 @@ HWY_INLINE float sum_of_row(const float* x, std::int64_t width, float past, cons
   return sum_of(hn::Add(even, odd));
 }
 
-// Two passes, because the variance of differences does not cancel.
-HWY_INLINE Statistics statistics(const float* x, std::int64_t width, double epsilon) {
-  const float sum = sum_of_row(x, width, 0, [](auto s, auto v) HWY_ATTR { return hn::Add(s, v); });
-  const float mean = sum / static_cast<float>(width);
+// Two passes, because the variance of differences does not cancel. The RMS norm has mean 0.
+template <bool kCentred>
+HWY_INLINE Statistics statistics(const NormProblem<float>& p, const float* x) {
+  const auto width = static_cast<float>(p.width);
+  float mean = 0;
+  if constexpr (kCentred)
+    mean = sum_of_row(x, p.width, 0, [](auto s, auto v) HWY_ATTR { return hn::Add(s, v); }) / width;
   const auto mean_vector = hn::Set(Floats(), mean);
-  const float squares = sum_of_row(x, width, mean, [mean_vector](auto s, auto v) HWY_ATTR {
+  const float squares = sum_of_row(x, p.width, mean, [mean_vector](auto s, auto v) HWY_ATTR {
     const auto difference = hn::Sub(v, mean_vector);
     return hn::MulAdd(difference, difference, s);
   });
-  const double variance = squares / static_cast<double>(width);
-  return {mean, static_cast<float>(1 / std::sqrt(variance + epsilon))};
+  const double variance = squares / static_cast<double>(p.width);
+  return {mean, static_cast<float>(1 / std::sqrt(variance + p.epsilon))};
 }
 
-void norm_rows(const LayerNormProblem<float>& p, std::int64_t begin, std::int64_t end, float* y) {
-  for (std::int64_t row = begin; row < end; ++row) {
-    const float* x = p.x + row * p.width;
-    float* out = y + row * p.width;
-    const auto [mean, inverse] = statistics(x, p.width, p.epsilon);
-    const auto mean_vector = hn::Set(Floats(), mean);
-    const auto inverse_vector = hn::Set(Floats(), inverse);
-    for_lanes(p.width, [&](auto load, auto store) HWY_ATTR {
-      const auto normal = hn::Mul(hn::Sub(load(x), mean_vector), inverse_vector);
+template <bool kCentred>
+HWY_INLINE void norm_row(const NormProblem<float>& p, std::int64_t row, float* y) {
+  const float* x = p.x + row * p.width;
+  float* out = y + row * p.width;
+  const auto [mean_value, inverse_value] = statistics<kCentred>(p, x);
+  const auto mean = hn::Set(Floats(), mean_value);
+  const auto inverse = hn::Set(Floats(), inverse_value);
+  for_lanes(p.width, [&](auto load, auto store) HWY_ATTR {
+    const auto normal = hn::Mul(hn::Sub(load(x), mean), inverse);
+    if constexpr (kCentred)
       store(hn::MulAdd(normal, load(p.weight), load(p.bias)), out);
-    });
-  }
+    else
+      store(hn::Mul(normal, load(p.weight)), out);
+  });
 }
 
-void grad_row(const LayerNormProblem<float>& p, const LayerNormBackward<float>& grads,
-              std::int64_t row) {
+// dweight and dbias here are those of this row's block only.
+template <bool kCentred>
+HWY_INLINE void grad_row(const NormProblem<float>& p, const NormBackward<float>& grads,
+                         std::int64_t row) {
   const float* x = p.x + row * p.width;
   const float* dy = grads.dy + row * p.width;
   float* dx = grads.dx + row * p.width;
-  const auto [mean_value, inverse_value] = statistics(x, p.width, p.epsilon);
+  const auto [mean_value, inverse_value] = statistics<kCentred>(p, x);
   const auto mean = hn::Set(Floats(), mean_value);
   const auto inverse = hn::Set(Floats(), inverse_value);
   auto sum_g = hn::Zero(Floats());
@@ -84,9 +91,10 @@ void grad_row(const LayerNormProblem<float>& p, const LayerNormBackward<float>& 
     const auto n = hn::Mul(hn::Sub(load(x), mean), inverse);
     const auto dy_part = load(dy);
     const auto g = hn::Mul(dy_part, load(p.weight));  // 0 past the end
-    sum_g = hn::Add(sum_g, g);
     sum_gn = hn::MulAdd(g, n, sum_gn);
     store(hn::MulAdd(dy_part, n, load(grads.dweight)), grads.dweight);
+    if constexpr (!kCentred) return;
+    sum_g = hn::Add(sum_g, g);
     store(hn::Add(dy_part, load(grads.dbias)), grads.dbias);
   });
   const float scale = 1 / static_cast<float>(p.width);
@@ -99,10 +107,15 @@ void grad_row(const LayerNormProblem<float>& p, const LayerNormBackward<float>& 
   });
 }
 
-// dweight and dbias here are those of this block of rows only.
-void grad_rows(const LayerNormProblem<float>& p, const LayerNormBackward<float>& grads,
-               std::int64_t begin, std::int64_t end) {
-  for (std::int64_t row = begin; row < end; ++row) grad_row(p, grads, row);
+void norm_rows(const NormProblem<float>& p, std::int64_t begin, std::int64_t end, float* y) {
+  for (std::int64_t row = begin; row < end; ++row)
+    p.bias != nullptr ? norm_row<true>(p, row, y) : norm_row<false>(p, row, y);
+}
+
+void grad_rows(const NormProblem<float>& p, const NormBackward<float>& grads, std::int64_t begin,
+               std::int64_t end) {
+  for (std::int64_t row = begin; row < end; ++row)
+    p.bias != nullptr ? grad_row<true>(p, grads, row) : grad_row<false>(p, grads, row);
 }
 
 }  // namespace
@@ -118,27 +131,26 @@ HWY_EXPORT(grad_rows);
 
 }  // namespace
 
-void cpu::layer_norm(const LayerNormProblem<float>& problem, float* y) {
+void cpu::norm(const NormProblem<float>& problem, float* y) {
   in_blocks(problem.rows, rows_of_block(problem.width), [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(norm_rows)(problem, begin, end, y);
   });
 }
 
-void cpu::layer_norm_backward(const LayerNormProblem<float>& problem,
-                              const LayerNormBackward<float>& grads) {
+void cpu::norm_backward(const NormProblem<float>& problem, const NormBackward<float>& grads) {
+  const std::int64_t width = problem.width;
   sum_in_blocks(
-      problem.rows, 2 * problem.width,
+      problem.rows, problem.bias != nullptr ? 2 * width : width,
       [&](std::int64_t begin, std::int64_t end, float* sums) {
-        LayerNormBackward<float> own = grads;
+        NormBackward<float> own = grads;
         own.dweight = sums;
-        own.dbias = sums + problem.width;
+        own.dbias = sums + width;
         HWY_DYNAMIC_DISPATCH(grad_rows)(problem, own, begin, end);
       },
       [&](const float* sums) {
-        for (std::int64_t c = 0; c < problem.width; ++c) {
-          grads.dweight[c] += sums[c];
-          grads.dbias[c] += sums[problem.width + c];
-        }
+        for (std::int64_t c = 0; c < width; ++c) grads.dweight[c] += sums[c];
+        if (problem.bias == nullptr) return;
+        for (std::int64_t c = 0; c < width; ++c) grads.dbias[c] += sums[width + c];
       });
 }
 

@@ -5,8 +5,9 @@
 
 namespace heed::kernels {
 
+/// A norm without a bias is the RMS norm, which subtracts no mean.
 template <typename T>
-struct LayerNormProblem {
+struct NormProblem {
   std::int64_t rows = 0;
   std::int64_t width = 0;
   const T* x = nullptr;  // [rows, width]
@@ -17,17 +18,16 @@ struct LayerNormProblem {
 
 /// dx is written, dweight and dbias are added to.
 template <typename T>
-struct LayerNormBackward {
+struct NormBackward {
   const T* dy = nullptr;  // [rows, width]
   T* dx = nullptr;        // [rows, width]
   T* dweight = nullptr;
-  T* dbias = nullptr;
+  T* dbias = nullptr;  // null without a bias
 };
 
 namespace cpu {
-void layer_norm(const LayerNormProblem<float>& problem, float* y);
-void layer_norm_backward(const LayerNormProblem<float>& problem,
-                         const LayerNormBackward<float>& grads);
+void norm(const NormProblem<float>& problem, float* y);
+void norm_backward(const NormProblem<float>& problem, const NormBackward<float>& grads);
 }  // namespace cpu
 
 }  // namespace heed::kernels

@@ -147,8 +147,7 @@ std::string class_of(const Json& config) {
 bool is(const Json& component, std::string_view type) { return component["type"] == Json(type); }
 
 // The component, or each part of a Sequence, after `change`.
-template <typename Change>
-Json changed(Json component, std::string_view list, const Change& change) {
+Json changed(Json component, std::string_view list, const auto& change) {
   if (!is(component, "Sequence")) return change(std::move(component));
   Json parts = Json::array();
   for (const Json& part : component[list].items()) parts.push(change(part));

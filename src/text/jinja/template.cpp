@@ -63,8 +63,7 @@ class Evaluator {
   }
 
   // Gives an error the line of the innermost part that failed.
-  template <typename Do>
-  auto in_line(int line, const Do& work) {
+  auto in_line(int line, const auto& work) {
     const Restored<int> depth(depth_);
     try {
       deepen();

@@ -71,8 +71,7 @@ std::string capitalized(std::string_view text) {
 namespace {
 
 // Upper case for the first letter of each word, lower case for the others.
-template <typename Ends>
-std::string with_capitals(std::string_view text, const Ends& ends_word) {
+std::string with_capitals(std::string_view text, const auto& ends_word) {
   std::string out;
   bool begins = true;
   for (std::size_t at = 0; at < text.size();) {

@@ -391,10 +391,8 @@ class Search {
   }
 
   [[noreturn]] static void fail_too_long() {
-    fail({.op = "tokenizer",
-          .argument = "a regular expression",
-          .found = "one that goes back too often in this text",
-          .expected = fmt::format("at most {} steps per byte", kMostSteps)});
+    fail("tokenizer", "a regular expression", "one that goes back too often in this text",
+         fmt::format("at most {} steps per byte", kMostSteps));
   }
 
   static constexpr std::size_t kMostSteps = 1000;

@@ -65,8 +65,7 @@ class Sentences {
     return code;
   }
 
-  template <typename Takes>
-  std::size_t skip(Takes takes) {
+  std::size_t skip(auto takes) {
     const std::size_t begin = at_;
     while (at_ < text_.size() && takes(peek())) take();
     return at_ - begin;

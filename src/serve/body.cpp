@@ -1,4 +1,4 @@
-#include "serve/edits_body.h"
+#include "serve/body.h"
 
 #include <fmt/ranges.h>
 
@@ -12,32 +12,52 @@
 #include "serve/route.h"
 
 namespace heed::serve {
-namespace {
 
-[[noreturn]] void refuse_edits(const std::string& name, const Json& found, const char* expected) {
-  fail({.op = "body", .argument = name, .found = found.brief(), .expected = expected});
+JsonText parse_body(const std::string& body) {
+  return JsonText::parse(body, {.file = "body", .unique_keys = true});
 }
+
+void refuse_field(const std::string& name, const Json& found, const char* expected) {
+  fail("body", name, found.brief(), expected);
+}
+
+void check_fields(const Json& object, const std::string& name,
+                  const std::vector<std::string>& fields) {
+  for (const auto& [field, value] : object.members())
+    if (std::ranges::find(fields, field) == fields.end())
+      fail("body", name + clipped(field, kMostShown), "unknown",
+           fmt::format("one of {}", fmt::join(fields, ", ")));
+}
+
+std::int64_t whole_number(const Json& number, const std::string& name) {
+  const std::optional<std::int64_t> whole = number.as_integer();
+  if (!whole) refuse_field(name, number, "a whole number");
+  return *whole;
+}
+
+std::string text_of(const Json& text, const std::string& name) {
+  if (text.as_text() == nullptr) refuse_field(name, text, "a string");
+  return *text.as_text();
+}
+
+namespace {
 
 // One edit's object, whose fields are read by name.
 class EditBody {
  public:
   EditBody(std::string name, const Json& body, const Session& session,
-           std::vector<std::string> fields)
+           const std::vector<std::string>& fields)
       : name_(std::move(name)), body_(body), session_(session) {
-    if (!body.is_object()) refuse_edits(name_, body, "an object");
-    for (const auto& [field, value] : body.members())
-      if (std::ranges::find(fields, field) == fields.end())
-        fail({.op = "body",
-              .argument = name_ + "." + clipped(field, kMostShown),
-              .found = "unknown",
-              .expected = fmt::format("one of {}", fmt::join(fields, ", "))});
+    if (!body.is_object()) refuse_field(name_, body, "an object");
+    check_fields(body, name_ + ".", fields);
   }
 
   std::int64_t number(const char* field) const {
-    const auto number = body_[field].as_integer();
-    if (!number || *number < INT32_MIN || *number > INT32_MAX)
-      refuse_edits(name_ + "." + field, body_[field], "a whole number");
-    return *number;
+    const std::string name = name_ + "." + field;
+    const std::int64_t number = whole_number(body_[field], name);
+    if (number < INT32_MIN || number > INT32_MAX)
+      refuse_field(name, body_[field], "a whole number");
+    return number;
   }
   std::int64_t number(const char* field, std::int64_t otherwise) const {
     return has(field) ? number(field) : otherwise;
@@ -48,7 +68,7 @@ class EditBody {
     if (!has("stack")) return session_.stacks.front().shape.stack;
     const std::string* name = body_["stack"].as_text();
     const std::optional<Stack> stack = name != nullptr ? stack_of(*name) : std::nullopt;
-    if (!stack) refuse_edits(name_ + ".stack", body_["stack"], "the name of a stack");
+    if (!stack) refuse_field(name_ + ".stack", body_["stack"], "the name of a stack");
     return *stack;
   }
   Place place() const {
@@ -59,18 +79,16 @@ class EditBody {
     if (!has("side")) return token;
     const std::string* side = body_["side"].as_text();
     if (side == nullptr || (*side != "tokens" && *side != "key_tokens"))
-      refuse_edits(name_ + ".side", body_["side"], "\"tokens\" or \"key_tokens\"");
+      refuse_field(name_ + ".side", body_["side"], "\"tokens\" or \"key_tokens\"");
     if (*side == "key_tokens") token.side = TokenSide::kKeyTokens;
     return token;
   }
   TokenSwap swap() const {
     const EditedToken at = token();
     if (has("id") == has("text"))
-      refuse_edits(name_, body_, "one of \"id\" and \"text\": the other token");
+      refuse_field(name_, body_, "one of \"id\" and \"text\": the other token");
     if (has("id")) return {at, static_cast<std::int32_t>(number("id"))};
-    const std::string* text = body_["text"].as_text();
-    if (text == nullptr) refuse_edits(name_ + ".text", body_["text"], "a string");
-    return {at, one_token(session_, at.side, *text)};
+    return {at, one_token(session_, at.side, text_of(body_["text"], name_ + ".text"))};
   }
 
  private:
@@ -85,7 +103,7 @@ std::vector<Edit> list_of(const Json& body, const char* name, const Session& ses
   std::vector<Edit> edits;
   const Json& list = body[name];
   if (list.is_null()) return edits;
-  if (!list.is_array()) refuse_edits(name, list, "a list of edits");
+  if (!list.is_array()) refuse_field(name, list, "a list of edits");
   for (const Json& item : list.items())
     edits.push_back(
         read(EditBody(fmt::format("{}[{}]", name, edits.size()), item, session, fields)));
