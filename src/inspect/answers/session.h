@@ -107,6 +107,7 @@ struct SessionAnswer {
   std::string model = {};
   std::string text = {};
   std::optional<std::string> pair = {}, target = {};  // as given
+  std::optional<std::string> chat = {};  // the template's text, in which `text` is a message
   std::optional<std::string> edits = {}, derived_from = {};
   std::string state = {};  // running, ready or failed
   std::optional<ErrorAnswer> error = {};
@@ -125,6 +126,7 @@ struct SessionAnswer {
     field("text", text);
     field("pair", pair);
     field("target", target);
+    field("chat", chat);
     field("edits", edits);
     field("derived_from", derived_from);
     field("state", state);
