@@ -162,8 +162,8 @@ class Variant:
     """A tiny model of one configuration: its file holds the configuration (metadata), the weights
     (`weight:` before their names), the inputs and the logits."""
 
-    def __init__(self, kind, config, seed=3, more=None, left_out=(), renamed=None, as_saved=False):
-        self.kind, self.config, self.seed, self.as_saved = kind, config, seed, as_saved
+    def __init__(self, kind, config, seed=3, more=None, left_out=(), renamed=None, as_saved=False, attention="eager"):
+        self.kind, self.config, self.seed, self.as_saved, self.attention = kind, config, seed, as_saved, attention
         self.more, self.left_out, self.renamed = more or {}, left_out, renamed or (lambda name: name)
 
     def write(self, path):
@@ -191,7 +191,7 @@ class Variant:
     def made_config(self):
         kind = getattr(transformers, self.kind)
         config = kind.config_class(**{key: value for key, value in self.config.items() if key != "model_type"})
-        config._attn_implementation = "eager"
+        config._attn_implementation = self.attention
         return config
 
     def inputs(self, model):
@@ -340,6 +340,10 @@ VARIANTS = {
         "model_type": "opt", "vocab_size": 11, "hidden_size": 8, "ffn_dim": 12, "num_hidden_layers": 2,
         "num_attention_heads": 2, "max_position_embeddings": 12, "enable_bias": False,
         "layer_norm_elementwise_affine": False, "_remove_final_layer_norm": True}),
+    "opt-350m": Variant("OPTForCausalLM", {
+        "model_type": "opt", "vocab_size": 11, "hidden_size": 8, "ffn_dim": 12, "num_hidden_layers": 2,
+        "num_attention_heads": 2, "max_position_embeddings": 12, "word_embed_proj_dim": 6,
+        "do_layer_norm_before": False}),
     "phi": Variant("PhiForCausalLM", {"model_type": "phi"} | WIDE),
     "phi-head-norms": Variant("PhiForCausalLM", {"model_type": "phi"} | WIDE | SHARED_KEYS
                               | {"qk_layernorm": True, "partial_rotary_factor": 0.25}),
@@ -421,6 +425,9 @@ VARIANTS = {
     "falcon-in-sequence": Variant("FalconForCausalLM", {"model_type": "falcon"} | FALCON | {
         "multi_query": False, "parallel_attn": False, "bias": True, "ffn_hidden_size": 20,
         "tie_word_embeddings": False}),
+    "falcon-alibi": Variant("FalconForCausalLM", {"model_type": "falcon"} | FALCON | {
+        "multi_query": False, "parallel_attn": False, "bias": True, "alibi": True},
+        attention="sdpa"),  # eager adds ALiBi twice
     # Experts.
     "mixtral": Variant("MixtralForCausalLM", {"model_type": "mixtral"} | LLAMA | {
         "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 3}, as_saved=True),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -17,6 +17,7 @@ import numpy as np
 from . import _core
 from ._models import Model, load
 from ._checks import kind_of
+from ._token_batches import TokenBatches, validation_rows
 from .errors import Corrupt, FileMissing, InvalidArgument, WrongType, made, refused
 
 _log = logging.getLogger("heed.train")
@@ -115,9 +116,12 @@ def train(
     resume: bool = False,
     on_step: Callable[[TrainStep], Any] | None = None,
     writer: Any = None,
+    batches: Iterable[Any] | None = None,
+    validation_batches: Iterable[Any] | None = None,
     **keys: Any,
 ) -> Trained:
-    """Trains a model on text files, like ``heed train``, and writes it into a folder.
+    """Trains a model on text files, like ``heed train``, or on batches of token ids, and writes
+    it into a folder.
 
     Parameters
     ----------
@@ -133,6 +137,15 @@ def train(
     writer : a ``torch.utils.tensorboard.SummaryWriter``, or another object with
         ``add_scalar(tag, value, step)``. It gets ``loss/train``, ``loss/validation``,
         ``learning_rate``, ``gradient_norm`` and ``tokens_per_second``, and stays open
+    batches : the examples in place of ``data``: an iterable of batches of token ids, such as a
+        data loader. A batch is an integer array or tensor ``[rows, tokens]`` or a list of rows,
+        which may differ in length; a row has at most ``block + 1`` ids, each but the first of which
+        is predicted. ``batch`` is by default the number of rows of the first batch, ``steps`` one
+        pass over an iterable that has a length. A list or a loader starts again after its end; an
+        iterator must last for all steps. ``tokenizer`` names a file or is left out: then
+        ``vocabulary`` is the number of ids. A resumed run reads and drops the batches of the steps
+        that are done, so ``batches`` should begin as it did
+    validation_batches : batches to validate on, all of which are read at the start
 
     Raises
     ------
@@ -155,9 +168,25 @@ def train(
         raise made(WrongType, op="train", argument="writer", found=kind_of(writer),
                    expected="a SummaryWriter, or None")  # fmt: skip
     where = Path(folder)
-    text, origin = _configuration(config, keys, where if resume else None)
-    result: Any = _core.train(text, origin, str(where), resume, _heard(on_step, writer), _log.info)
+    if batches is None and validation_batches is not None:
+        raise made(InvalidArgument, op="train", argument="validation_batches",
+                   found="given without batches",
+                   expected="both (validation_data names files)")  # fmt: skip
+    stream = None if batches is None else TokenBatches(batches)
+    validation = [] if validation_batches is None else validation_rows(validation_batches)
+    usual = {} if stream is None else _usual_of(batches, stream)
+    text, origin = _configuration(config, keys, where if resume else None, usual)
+    result: Any = _core.train(text, origin, str(where), resume, _heard(on_step, writer), _log.info,
+                              stream, validation)  # fmt: skip
     return Trained(where, result)
+
+
+def _usual_of(batches: Any, stream: TokenBatches) -> dict[str, int]:
+    """The keys that batches decide where they are not given."""
+    usual = {"batch": len(stream.first)}
+    if hasattr(batches, "__len__"):
+        usual["steps"] = len(batches)
+    return usual
 
 
 def _heard(
@@ -185,8 +214,13 @@ def _write_scalars(writer: Any, step: TrainStep) -> None:
             writer.add_scalar(tag, value, step.step)
 
 
-def _configuration(config: Any, keys: dict[str, Any], resumed: Path | None) -> tuple[str, str]:
-    """The configuration as JSON, and the file that it is from (empty: it is from none)."""
+def _configuration(
+    config: Any, keys: dict[str, Any], resumed: Path | None, usual: dict[str, int]
+) -> tuple[str, str]:
+    """The configuration as JSON, and the file that it is from (empty: it is from none).
+
+    ``usual`` has values for keys that are not given.
+    """
     origin = ""
     if config is None and resumed is not None and (resumed / "run.json").exists():
         config = json.loads(_core.stored_config(str(resumed)))
@@ -200,11 +234,15 @@ def _configuration(config: Any, keys: dict[str, Any], resumed: Path | None) -> t
             raise made(Corrupt, op="train", file=origin, found="a folder, a pipe or a device",
                        expected="a file")  # fmt: skip
         text = Path(config).read_text(encoding="utf-8")
-        if not keys:
+        if not keys and not usual:
             return text, origin
         config = json.loads(text)
         origin = ""
     merged = {**(config or {}), **keys}
+    accumulate = merged.get("accumulate", 1)
+    if "steps" in usual and isinstance(accumulate, int) and accumulate > 0:
+        usual["steps"] = max(1, usual["steps"] // accumulate)
+    merged = {**usual, **merged}
     if isinstance(merged.get("data"), (str, PathLike)):
         merged["data"] = [merged["data"]]
     return "{" + ", ".join(_entry(name, value) for name, value in merged.items()) + "}", origin

@@ -1,7 +1,9 @@
 // Training, with a callback to Python after each step.
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,6 +56,16 @@ class StepModel {
   std::shared_ptr<const TrainProgress*> progress_;
 };
 
+TokenRows rows_of(const nb::object& arrays) {
+  using Ids = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+  TokenRows rows;
+  for (const nb::handle array : arrays) {
+    const auto ids = nb::cast<Ids>(array);
+    rows.emplace_back(ids.data(), ids.data() + ids.size());
+  }
+  return rows;
+}
+
 // Calls Python with the GIL. Its exceptions, and Ctrl-C, end the run.
 class Caller final : public TrainListener {
  public:
@@ -73,6 +85,16 @@ class Caller final : public TrainListener {
     call([&] { return on_note_(nb::str(text.data(), text.size())); });
   }
   bool stop() override { return stop_ || interpreter_ends(); }
+  /// What `batches` raises ends the run, with a checkpoint.
+  TokenRows next(const nb::object& batches) {
+    TokenRows rows;
+    call([&] {
+      rows = rows_of(batches());
+      return nb::none();
+    });
+    if (stop_) fail({.code = ErrorCode::kInterrupted, .op = "train", .found = "ended by batches"});
+    return rows;
+  }
 
   /// With the GIL: rethrows what ended the run.
   void rethrow() {
@@ -126,9 +148,13 @@ TrainConfig parsed(const std::string& config, const std::string& origin) {
 
 // Returns None if `on_step` ended the run by returning False.
 nb::object run(const std::string& config, const std::string& origin, const std::string& folder,
-               bool resume, const nb::object& on_step, const nb::object& on_note) {
-  const TrainArgs args = {.config = parsed(config, origin), .folder = folder, .resume = resume};
+               bool resume, const nb::object& on_step, const nb::object& on_note,
+               const nb::object& batches, const nb::object& validation) {
+  TrainArgs args = {.config = parsed(config, origin), .folder = folder, .resume = resume};
   Caller caller(on_step, on_note);
+  TokenBatches given = {.next = [&] { return caller.next(batches); }};
+  for (const nb::handle batch : validation) given.validation.push_back(rows_of(nb::borrow(batch)));
+  if (!batches.is_none()) args.batches = &given;
   try {
     return as_dict(computing([&] { return train(args, caller); }));
   } catch (const Error& error) {
@@ -149,7 +175,8 @@ nb::list keys() {
 
 void bind_training(nb::module_& module) {
   module.def("train", &run, nb::arg("config"), nb::arg("origin"), nb::arg("folder"),
-             nb::arg("resume"), nb::arg("on_step"), nb::arg("on_note"));
+             nb::arg("resume"), nb::arg("on_step"), nb::arg("on_note"), nb::arg("batches").none(),
+             nb::arg("validation"));
   module.def("train_keys", &keys);
   module.def(
       "stored_config",

@@ -141,3 +141,105 @@ def test_a_writer_gets_each_steps_numbers(text, tmp_path):
     assert [step for tag, _, step in writer.heard if tag == "loss/validation"] == [3, 6]
     with pytest.raises(TypeError, match="writer is a str, expected a SummaryWriter, or None"):
         heed.train(SMALL, tmp_path / "other", data=str(text), writer="runs")
+
+
+COUNTED = {**SMALL, "vocabulary": 11, "batch": 3, "learning_rate": 0.02}
+
+
+def counting(batch, rows=3, length=9):
+    return (np.arange(length) + 3 * batch + np.arange(rows)[:, None]) % 11
+
+
+def test_batches_of_ids_teach_as_a_text_does(tmp_path):
+    batches = [counting(i) for i in range(60)]
+    trained = heed.train({**SMALL, "learning_rate": 0.02, "vocabulary": 11}, tmp_path / "run",
+                         batches=batches, validation_batches=[counting(99)], steps=60, batch=3)  # fmt: skip
+    assert trained.validation_loss < 1 and trained.model.info.vocabulary == 11
+    assert trained.config["data"] == [] and "Batches of token ids" in (
+        tmp_path / "run/model/card.md").read_text()  # fmt: skip
+
+
+def test_a_batch_may_be_a_list_an_array_or_a_tensor(tmp_path):
+    kinds = {"list": lambda rows: rows.tolist(), "array": np.asarray, "small": np.uint8,
+             "mixed": lambda rows: [rows[0], rows[1].tolist(), tuple(rows[2])],
+             "wrapped": lambda rows: (rows,), "view": lambda rows: rows[:, ::-1][:, ::-1]}  # fmt: skip
+    losses = {}
+    for name, made in kinds.items():
+        trained = heed.train(COUNTED, tmp_path / name, batches=(made(counting(i)) for i in range(6)))
+        losses[name] = trained.losses["train_loss"].tolist()
+    assert all(found == losses["array"] for found in losses.values())
+
+
+def test_a_loader_of_torch_is_an_iterable_of_batches(tmp_path):
+    torch = pytest.importorskip("torch")
+    data = torch.utils.data.TensorDataset(torch.tensor(counting(0, rows=10)))
+    loader = torch.utils.data.DataLoader(data, batch_size=3, drop_last=True)
+    config = {key: value for key, value in COUNTED.items() if key not in ("batch", "steps")}
+    trained = heed.train(config, tmp_path / "run", batches=loader)
+    assert (trained.config["batch"], trained.config["steps"]) == (3, 3)
+    ours = heed.train(COUNTED, tmp_path / "ours", batches=(rows for (rows,) in loader), steps=3)
+    np.testing.assert_array_equal(ours.losses["train_loss"], trained.losses["train_loss"])
+
+
+def test_rows_may_differ_in_length_and_a_list_begins_again(tmp_path):
+    rows = [[1, 2, 3], [4, 5], list(range(9))]
+    trained = heed.train(COUNTED, tmp_path / "run", batches=[rows, rows[::-1]])
+    assert len(trained.losses) == 6
+
+
+def test_a_resumed_run_drops_the_batches_of_its_steps(tmp_path):
+    def batches():
+        return (counting(i) for i in range(6))
+
+    whole = heed.train(COUNTED, tmp_path / "whole", batches=batches())
+    heed.train(COUNTED, tmp_path / "run", batches=batches(), on_step=lambda said: said.step < 4)
+    ended = heed.train(folder=tmp_path / "run", resume=True, batches=batches())
+    np.testing.assert_array_equal(ended.losses["train_loss"], whole.losses["train_loss"])
+
+
+def test_an_iterator_that_ends_early_keeps_its_steps(tmp_path):
+    with pytest.raises(ValueError, match="^train: batches is at its end after 4, expected one for"):
+        heed.train(COUNTED, tmp_path / "run", batches=(counting(i) for i in range(4)))
+    assert (tmp_path / "run/checkpoint-4.safetensors").exists()
+    more = heed.train(folder=tmp_path / "run", resume=True, batches=map(counting, range(6)))
+    assert more.finished and len(more.losses) == 6
+
+
+def test_what_a_loader_raises_comes_out(tmp_path):
+    def loader():
+        yield counting(0)
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        heed.train(COUNTED, tmp_path / "run", batches=loader())
+
+
+TOKENS = r"token ids \[rows, tokens\], or a list of rows"
+BAD_BATCHES = {
+    "no iterable": (5, TypeError, "batches is an int, expected an iterable of batches of token ids"),
+    "empty": ([], ValueError, "batches is empty, expected one for every pass"),
+    "one row": ([[1, 2, 3]], ValueError, rf"batches\[0\]\[0\] is an int of shape \[\], expected {TOKENS}"),
+    "flat": ([np.arange(3)], ValueError, rf"batches\[0\] is a ndarray of shape \[3\], expected {TOKENS}"),
+    "texts": ([["a cat"]], ValueError, rf"batches\[0\]\[0\] is a str of shape \[\], expected {TOKENS}"),
+    "floats": ([counting(0) / 2], TypeError, r"batches\[0\] is float64 elements, expected whole numb"),
+    "a dict": ([{"input_ids": counting(0)}], TypeError, r"batches\[0\] is a dict.*\[\"input_ids\"\]"),
+    "id": ([counting(0) + 1], ValueError, r"batches\[0\] is 11 in row 2, column 8, expected ids from 0 to 10"),
+    "negative": ([-counting(0)], ValueError, r"batches\[0\] is -1 in row 0, column 1, expected ids"),
+    "long": ([counting(0, length=10)], ValueError, r"batches\[0\] is 10 tokens in row 0, expected 2 to 9"),
+    "rows": ([counting(0, rows=2)], ValueError, r"batches\[0\] is 2 rows, expected 3 \(batch\)"),
+    "ragged": ([[[1, [2]]]], TypeError, r"batches\[0\]\[0\] is a list \("),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_BATCHES)
+def test_bad_batches(tmp_path, name):
+    batches, kind, said = BAD_BATCHES[name]
+    with pytest.raises(kind, match=said):
+        heed.train(COUNTED, tmp_path / "run", batches=batches)
+
+
+def test_batches_take_the_place_of_texts(text, tmp_path):
+    with pytest.raises(ValueError, match="data is given beside batches, expected one of them"):
+        heed.train(COUNTED, tmp_path / "run", batches=[counting(0)], data=text)
+    with pytest.raises(ValueError, match="validation_batches is given without batches"):
+        heed.train(SMALL, tmp_path / "run", data=text, validation_batches=[counting(0)])

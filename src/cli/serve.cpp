@@ -27,6 +27,9 @@ struct ServeOptions {
   std::string pair, target, stack;
   std::string host = "127.0.0.1";
   int port = kDefaultPort;
+  bool chat = false;
+  std::string system;
+  bool system_given = false;
   bool new_token = false;
   MemoryOptions memory = {};
   bool text_given = false;
@@ -64,6 +67,18 @@ std::optional<std::string> first_text(const ServeOptions& options) {
   return text;
 }
 
+// The messages before a text, if texts are a user's messages. Says on stderr which special tokens
+// the model's template adds.
+std::optional<std::vector<ChatMessage>> chat_before(const ServeOptions& options,
+                                                    const LoadedModel& model,
+                                                    const std::string& text) {
+  if (!options.chat) return {};
+  const std::optional<std::string> system = given_if(options.system_given, options.system);
+  chat_of("serve", model, system, text);
+  if (!system) return std::vector<ChatMessage>();
+  return std::vector<ChatMessage>{{"system", *system}};
+}
+
 // A text that is too long does not stop the server, because the page offers to read a part of it.
 void tell_of_texts(const ServeOptions& options, const LoadedModel& model,
                    const ServerOptions& shown) {
@@ -71,6 +86,12 @@ void tell_of_texts(const ServeOptions& options, const LoadedModel& model,
   SessionTexts texts = {.text = *shown.text, .pair = shown.pair, .target = shown.target};
   const bool writes = model.model->info().reads_source() && !texts.target;
   if (writes) texts.target = "";  // generated when the page is opened
+  std::string chat;
+  if (shown.chat) {
+    std::vector<ChatMessage> messages = *shown.chat;
+    messages.push_back({"user", *shown.text});
+    texts.chat = chat = chat_text(model, messages);
+  }
   try {
     const Session session = tokenize_session(model, texts);
     tell_of_lost_texts("serve", model, texts, session);
@@ -130,6 +151,7 @@ int run(const ServeOptions& options) {
                                .pair = given_if(options.pair_given, options.pair),
                                .target = given_if(options.target_given, options.target),
                                .stack = given_if(!options.stack.empty(), options.stack),
+                               .chat = chat_before(options, model, text.value_or("Hello")),
                                .keep = options.memory.keep,
                                .stream = options.memory.stream,
                                .memory = options.memory.limit};
@@ -157,10 +179,35 @@ void add_texts(OptionList& list, ServeOptions& options) {
               .words = {"self", "encoder", "decoder", "cross"}}});
 }
 
+void add_chat(OptionList& list, ServeOptions& options) {
+  add(list, {{.name = "--chat",
+              .to = &options.chat,
+              .help = "every text is a user's message: the model reads the chat that its template "
+                      "makes of it"},
+             {.name = "--system",
+              .to = &options.system,
+              .type = "TEXT",
+              .needs = "--chat",
+              .help = "the system's message before it"}});
+}
+
+void note_given(const Given& given, ServeOptions& options) {
+  options.text_given = given.has("--text");
+  options.system_given = given.has("--system");
+  options.pair_given = given.has("--pair");
+  options.target_given = given.has("--target");
+  for (const char* beside : {"--pair", "--target"}) {
+    given.require_beside(beside, options.text_given || !options.file.empty(), "--text or --file");
+    if (options.chat && given.has(beside))
+      fail({.found = fmt::format("{} cannot be used with --chat", beside)});
+  }
+}
+
 Run declare_serve(OptionList& list) {
   const auto options = std::make_shared<ServeOptions>();
   add(list, {model_option(options->model)});
   add_texts(list, *options);
+  add_chat(list, *options);
   add(list, {{.name = "--port",
               .to = &options->port,
               .type = "N",
@@ -175,12 +222,7 @@ Run declare_serve(OptionList& list) {
              threads_option()});
   add_memory_options(list, options->memory);
   return [options](const Given& given) {
-    options->text_given = given.has("--text");
-    options->pair_given = given.has("--pair");
-    options->target_given = given.has("--target");
-    for (const char* beside : {"--pair", "--target"})
-      given.require_beside(beside, options->text_given || !options->file.empty(),
-                           "--text or --file");
+    note_given(given, *options);
     return run(*options);
   };
 }
@@ -191,6 +233,7 @@ Command serve_command() {
   return {"serve", "serves the page on this machine and prints its address; Ctrl-C ends it",
           "  heed serve --text \"The cat sat on the mat because it was tired.\"\n"
           "  heed serve --model models/gpt2 --file story.txt --port 0\n"
+          "  heed serve --model ollama:llama3.2:1b --chat\n"
           "  heed serve --model models/minilm --text \"time flies\" --pair \"fruit flies\"",
           declare_serve};
 }

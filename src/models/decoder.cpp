@@ -106,6 +106,7 @@ Attention Decoder::make_attention(
            .by_head = s.by_head,
            .clip = s.clip,
            .slopes = s.alibi ? alibi_slopes(H) : std::vector<double>(),
+           .rounds_slopes = s.rounds_alibi,
            .mask = text_mask(s.causal, own.window)}};
 }
 
@@ -172,6 +173,8 @@ Decoder::Block Decoder::make_block(
                      .inside = norm_inside(block, names.attention_inside)};
   Norms of_mlp{.before = norm(block, names.mlp_norm),
                .inside = norm_inside(block, names.mlp_inside)};
+  if (shape_.norms_behind)
+    for (Norms* norms : {&of_attention, &of_mlp}) std::swap(norms->before, norms->after);
   if (shape_.parallel && !is_given(names.mlp_norm) && of_attention.before)
     of_mlp.before = of_attention.before->shared();
   return {{std::move(of_attention), make_attention(layer, rotations),
@@ -182,17 +185,25 @@ Decoder::Block Decoder::make_block(
 std::optional<Linear> Decoder::make_head() const {
   if (shape_.tied) return Linear(tokens_.table(), WeightLayout::kOutIn);
   if (!shape_.has_words) return {};
-  return Linear(shape_.names.head, {.in = shape_.width,
+  return Linear(shape_.names.head, {.in = shape_.width_of_words(),
                                     .out = shape_.vocabulary,
                                     .layout = WeightLayout::kOutIn,
                                     .bias = shape_.head_bias});
 }
 
+std::optional<Linear> Decoder::projection(const char* name, std::int64_t in,
+                                          std::int64_t out) const {
+  if (!is_given(name)) return {};
+  return linear(name, in, out, /*bias=*/false);
+}
+
 Decoder::Decoder(DecoderShape shape)
     : shape_(std::move(shape)),
       info_(shape_.info()),
-      tokens_(shape_.names.tokens, shape_.vocabulary, shape_.width),
+      tokens_(shape_.names.tokens, shape_.vocabulary, shape_.width_of_words()),
       embedding_norm_(norm("", shape_.names.embedding_norm)),
+      project_in_(projection(shape_.names.project_in, shape_.word_width, shape_.width)),
+      project_out_(projection(shape_.names.project_out, shape_.width, shape_.word_width)),
       dropout_{.rate = shape_.embedding_dropout, .site = 0},
       norm_(norm("", shape_.names.last_norm)),
       head_(make_head()) {
@@ -218,6 +229,7 @@ Tensor Decoder::states(const Batch& batch, Run& run) const {
   check_dropout(info_, shape_.unserved_dropout_key, shape_.unserved_dropout, run);
   const Shown show{run};
   Tensor x = tokens_.forward(batch.ids);
+  if (project_in_) x = project_in_->forward(x, run);
   if (shape_.embedding_scale != 1) x = scaled(std::move(x), shape_.embedding_scale);
   if (positions_) x = add(std::move(x), positions_->forward(position_ids(batch, run)));
   if (embedding_norm_) x = embedding_norm_->forward(x, run);
@@ -233,8 +245,9 @@ Tensor Decoder::states(const Batch& batch, Run& run) const {
 
 Tensor Decoder::forward(const Batch& batch, Run& run) const {
   const Tensor last = states(batch, run);
-  Tensor shown = head_ ? Shown{run}(TapKind::kLogits, logits(last, run))  // [B, T or 1, V]
-                       : last.share();                                    // [B, T, C]
+  Tensor shown = head_          ? Shown{run}(TapKind::kLogits, logits(last, run))  // [B, T or 1, V]
+                 : project_out_ ? project_out_->forward(last, run)
+                                : last.share();  // [B, T, C]
   if (run.cache != nullptr) run.cache->advance(run.row_lengths(batch.ids.dim(0), batch.ids.dim(1)));
   return shown;
 }
@@ -246,7 +259,8 @@ Tensor Decoder::read_out(const Tensor& stream, Run& run) const {
 
 Tensor Decoder::logits(const Tensor& last, Run& run) const {
   if (!head_) return {};  // both callers have checked
-  Tensor logits = logits_of(*head_, last, run);
+  Tensor logits =
+      logits_of(*head_, project_out_ ? project_out_->forward(last, run) : last.share(), run);
   if (shape_.logit_scale != 1) logits = scaled(std::move(logits), shape_.logit_scale);
   if (shape_.logit_cap == 0) return logits;
   logits = softcapped(std::move(logits), shape_.logit_cap);
@@ -261,6 +275,7 @@ void Decoder::backward(const Tensor& dlogits, const Batch& batch, Run& run,
   if (shape_.logit_cap > 0) dlast = softcap_backward(run.saved->take(), shape_.logit_cap, dlogits);
   if (shape_.logit_scale != 1) dlast = scaled(dlast.clone(), shape_.logit_scale);
   if (head_) dlast = head_->backward(dlast, run, gradients);
+  if (project_out_) dlast = project_out_->backward(dlast, run, gradients);
   states_backward(dlast, batch, run, gradients);
 }
 
@@ -281,10 +296,13 @@ void Decoder::states_backward(const Tensor& dstates, const Batch& batch, Run& ru
   if (embedding_norm_) dx = embedding_norm_->backward(dx, run, gradients);
   if (positions_) positions_->backward(position_ids(batch, run), dx, gradients);
   if (shape_.embedding_scale != 1) dx = scaled(std::move(dx), shape_.embedding_scale);
+  if (project_in_) dx = project_in_->backward(dx, run, gradients);
   tokens_.backward(batch.ids, dx, gradients);
 }
 
+// Words that pass a projection are no parts of the stream.
 ModelParts Decoder::parts() const {
+  if (project_in_) return Model::parts();  // throws
   StreamParts stream{.words = &tokens_,
                      .word_scale = shape_.embedding_scale,
                      .positions = positions_ ? &*positions_ : nullptr,
@@ -303,6 +321,8 @@ std::vector<Parameter*> Decoder::parameters() {
   tokens_.collect(all);
   if (positions_) positions_->collect(all);
   if (embedding_norm_) embedding_norm_->collect(all);
+  for (std::optional<Linear>* part : {&project_in_, &project_out_})
+    if (*part) (*part)->collect(all);
   for (Block& block : blocks_) {
     block.attention.collect(all);
     block.mlp.collect(all);
@@ -347,7 +367,7 @@ void require_sizes(const StoredWeights& stored, const DecoderShape& shape) {
     stored.require(name + ".weight",
                    layout == WeightLayout::kInOut ? Shape{in, out} : Shape{out, in});
   };
-  stored.require(names.tokens + std::string(".weight"), {shape.vocabulary, shape.width});
+  stored.require(names.tokens + std::string(".weight"), {shape.vocabulary, shape.width_of_words()});
   if (is_given(names.positions))
     stored.require(names.positions + std::string(".weight"),
                    {shape.positions + shape.first_position, shape.width});

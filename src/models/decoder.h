@@ -29,6 +29,8 @@ struct DecoderNames {
   const char* tokens = "model.embed_tokens";
   const char* positions = "";
   const char* embedding_norm = "";
+  const char* project_in = "";  // from the width of words to the stream's, and back before the head
+  const char* project_out = "";
   const char* block = "model.layers.";
   const char* attention_norm = "input_layernorm";
   const char* attention_inside = "";  // norm of the attention's output
@@ -81,13 +83,15 @@ struct DecoderShape {
   DecoderNames names = {};
   std::int64_t layers = 0, heads = 0, kv_heads = 0, width = 0, head_dim = 0, inner = 0;
   std::int64_t vocabulary = 0, positions = 0;
+  std::int64_t word_width = 0;  // of the table of words, where it is projected; 0: `width`
 
   double embedding_scale = 1;
   std::int64_t first_position = 0;  // the first token's row in the table of positions
   NormShape norm = {};              // of the stream, with width `width`
   NormShape head_norm = {};         // of queries and keys: per head or over all heads, by width
   std::vector<RopeScaling> rotations = {};
-  bool alibi = false;  // scores decrease with distance, with a slope per head
+  bool alibi = false;         // scores decrease with distance, with a slope per head
+  bool rounds_alibi = false;  // AttentionShape::rounds_slopes
   std::vector<DecoderLayer> of_layers = {};
   WeightLayout layout = WeightLayout::kOutIn;
   bool by_head = false;  // AttentionShape::by_head
@@ -97,9 +101,10 @@ struct DecoderShape {
   Activation activation = Activation::kSilu;
   bool up_holds_gate = false;  // MlpParts::holds_gate
   ExpertsShape experts = {};
-  bool parallel = false;    // attention and MLP both read the block's input, through one norm if
-                            // the MLP's has no name (Wang & Komatsuzaki 2021)
-  double branch_scale = 1;  // factor of what attention and MLP add to the stream
+  bool norms_behind = false;  // x = norm(x + branch(x)), as in the original Transformer
+  bool parallel = false;      // attention and MLP both read the block's input, through one norm if
+                              // the MLP's has no name (Wang & Komatsuzaki 2021)
+  double branch_scale = 1;    // factor of what attention and MLP add to the stream
   double logit_scale = 1, logit_cap = 0;  // cap 0: no cap
   bool causal = true;
   bool tied = false;       // the head is the embedding table
@@ -122,6 +127,7 @@ struct DecoderShape {
   std::string json = {};  // the configuration as saved
 
   ModelInfo info() const;
+  std::int64_t width_of_words() const { return word_width == 0 ? width : word_width; }
 };
 
 /// The limit for positions without a maximal length; it bounds memory.
@@ -225,6 +231,7 @@ class Decoder : public Model {
   std::optional<Norm> norm_inside(const std::string& block, const char* name) const;
   Linear linear(const std::string& name, std::int64_t in, std::int64_t out, bool bias) const;
   std::optional<Linear> make_head() const;
+  std::optional<Linear> projection(const char* name, std::int64_t in, std::int64_t out) const;
   Tensor position_ids(const Batch& batch, const Run& run) const;
   Tensor logits(const Tensor& last, Run& run) const;
 
@@ -233,6 +240,7 @@ class Decoder : public Model {
   Embedding tokens_;
   std::optional<Embedding> positions_;
   std::optional<Norm> embedding_norm_;
+  std::optional<Linear> project_in_, project_out_;
   DropoutLayer dropout_;
   std::vector<Block> blocks_;
   std::optional<Norm> norm_;

@@ -106,16 +106,17 @@ DecoderShape read_falcon(const Config& config) {
               .bos = 11,
               .eos = {11}},
              shape);
-  if (config.flag("alibi", false))
-    config.refuse("alibi", "true", "false: transformers rounds Falcon's distances to bf16",
-                  ErrorCode::kUnsupported);
   const bool is_new = config.flag("new_decoder_architecture", false);
   read_falcon_keys(config, is_new, shape);
   read_falcon_norms(config, is_new, shape);
   shape.qkv_bias = shape.out_bias = shape.mlp_bias = config.flag("bias", false);
   shape.unserved_dropout_key = "hidden_dropout";  // applies to the sum of both branches
   shape.unserved_dropout = config.rate("hidden_dropout", 0);
-  read_rotation(config, shape);
+  shape.alibi = shape.rounds_alibi = config.flag("alibi", false);
+  if (shape.alibi)
+    for (DecoderLayer& layer : shape.of_layers) layer.rotation = {};
+  else
+    read_rotation(config, shape);
   return shape;
 }
 

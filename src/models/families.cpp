@@ -1,8 +1,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/philox.h"
 #include "heed/error.h"
@@ -54,7 +57,58 @@ void refuse_quantised(const Config& config) {
   }
 }
 
+constexpr std::string_view kDeltaRule = "layers of linear attention (gated delta rule)";
+constexpr std::string_view kLinear = "layers of linear attention";
+constexpr std::string_view kStateSpace = "layers of a state space model";
+constexpr std::string_view kConvolutions = "layers of short convolutions";
+constexpr std::string_view kTwoSizes =
+    "heads of two sizes, keys shared between layers and words of each layer";
+constexpr std::string_view kStreams = "streams beside each other and words of each layer";
+
+// Known types that need what heed lacks, as the hub and GGUF files name them.
+constexpr std::pair<std::string_view, std::string_view> kUnserved[] = {
+    {"qwen3_5", kDeltaRule},
+    {"qwen3_5_text", kDeltaRule},
+    {"qwen3_5_moe", kDeltaRule},
+    {"qwen3_5_moe_text", kDeltaRule},
+    {"qwen3_next", kDeltaRule},
+    {"kimi_linear", kDeltaRule},
+    {"olmo_hybrid", kDeltaRule},
+    {"qwen35", kDeltaRule},
+    {"qwen35moe", kDeltaRule},
+    {"qwen3next", kDeltaRule},
+    {"minimax", kLinear},
+    {"rwkv", kLinear},
+    {"mamba", kStateSpace},
+    {"mamba2", kStateSpace},
+    {"falcon_mamba", kStateSpace},
+    {"jamba", kStateSpace},
+    {"bamba", kStateSpace},
+    {"zamba", kStateSpace},
+    {"zamba2", kStateSpace},
+    {"falcon_h1", kStateSpace},
+    {"granitemoehybrid", kStateSpace},
+    {"nemotron_h", kStateSpace},
+    {"falcon-h1", kStateSpace},
+    {"granitehybrid", kStateSpace},
+    {"lfm2", kConvolutions},
+    {"lfm2_moe", kConvolutions},
+    {"lfm2moe", kConvolutions},
+    {"recurrent_gemma", kLinear},
+    {"gemma4", kTwoSizes},
+    {"gemma4_text", kTwoSizes},
+    {"gemma4_unified", kTwoSizes},
+    {"gemma4_unified_text", kTwoSizes},
+    {"gemma3n", kStreams},
+    {"gemma3n_text", kStreams}};
+
 }  // namespace
+
+std::string what_is_unserved(std::string_view type) {
+  const auto found = std::ranges::find(kUnserved, type, [](const auto& row) { return row.first; });
+  if (found == std::end(kUnserved)) return "";
+  return fmt::format("a model without {}, which heed does not compute", found->second);
+}
 
 std::vector<std::string_view> known_model_types() {
   std::vector<std::string_view> known;
@@ -68,9 +122,11 @@ const Family& family_of(const Config& config) {
   const std::string wanted = config.text("model_type", "");
   for (const Family& family : families())
     if (std::ranges::find(family.model_types, wanted) != family.model_types.end()) return family;
-  config.refuse("model_type", fmt::format("'{}'", wanted),
-                fmt::format("one of: {}", fmt::join(known_model_types(), ", ")),
-                ErrorCode::kUnsupported);
+  const std::string unserved = what_is_unserved(wanted);
+  config.refuse(
+      "model_type", fmt::format("'{}'", wanted),
+      unserved.empty() ? fmt::format("one of: {}", fmt::join(known_model_types(), ", ")) : unserved,
+      ErrorCode::kUnsupported);
 }
 
 void initialise(std::span<Parameter* const> parameters, const InitialParameters& how) {

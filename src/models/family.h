@@ -43,6 +43,10 @@ struct Family {
 /// The values of `model_type`, in the order of the families.
 std::vector<std::string_view> known_model_types();
 
+/// What heed lacks for this type of model, or for this architecture of GGUF, as an error expects
+/// it; empty for those that heed knows nothing about.
+std::string what_is_unserved(std::string_view type);
+
 /// The config's family; the error names its model_type and the known ones.
 const Family& family_of(const Config& config);
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* kLayerNormEpsilon = "layer_norm_eps";
 constexpr const char* kPartial = "partial_rotary_factor";
+constexpr const char* kExpertWidth = "expert_feed_forward_length";
 
 // Not in the file: the largest model divides scores by its width over its heads, the others by the
 // head size.
@@ -48,6 +49,16 @@ void set_mixtral(const GgufKeys&, Json& config) {
 void set_granite_scale(const GgufKeys& keys, Json& config) {
   if (!keys.has("attention.scale"))
     config.set("attention_multiplier", 1 / std::sqrt(static_cast<double>(keys.head_dim())));
+}
+
+// Not in the file: gpt-oss scales positions without rounding the ends of YaRN's ramp.
+void set_gpt_oss_rope(const GgufKeys&, Json& config) {
+  Json scaling = config["rope_scaling"];
+  if (scaling.is_null())
+    scaling = {{"rope_type", "default"}};
+  else
+    scaling.set("truncate", false);
+  config.set("rope_scaling", std::move(scaling));
 }
 
 void set_falcon_keys(const GgufKeys& keys, Json& config) {
@@ -104,7 +115,7 @@ std::vector<GgufArchitecture> llamas() {
 }
 
 std::vector<GgufArchitecture> experts() {
-  const GgufValue width = {"expert_feed_forward_length", "moe_intermediate_size", {}, true};
+  const GgufValue width = {kExpertWidth, "moe_intermediate_size", {}, true};
   const GgufValue shared = {
       "expert_shared_feed_forward_length", "shared_expert_intermediate_size", {}, true};
   return {{.name = "qwen2moe",
@@ -127,6 +138,19 @@ std::vector<GgufArchitecture> experts() {
                        .experts = "num_experts",
                        .signs = {kBias},
                        .fixed = {{"norm_topk_prob", false}}}}};
+}
+
+std::vector<GgufArchitecture> gpt_oss() {
+  return {{.name = "gpt-oss",
+           .model_types = {"gpt_oss"},
+           .decoder = {.class_name = "GptOssForCausalLM",
+                       .mlp_norm_behind = true,
+                       .experts = "num_local_experts",
+                       .period = 2,
+                       .window = 128,
+                       .values = {{kExpertWidth, "intermediate_size", {}, true}},
+                       .signs = {kBias},
+                       .finish = set_gpt_oss_rope}}};
 }
 
 std::vector<GgufArchitecture> gemmas() {
@@ -289,8 +313,8 @@ const std::vector<GgufArchitecture>& architectures() {
   static const std::vector<GgufArchitecture> all = [] {
     std::vector<GgufArchitecture> known;
     for (const auto& some :
-         {llamas(), experts(), gemmas(), gpts(), phis(), stable_code(), olmos(), commands(),
-          smollm_and_glm(), std::vector{gguf_bert(), gguf_t5_encoder(), gguf_t5()}})
+         {llamas(), experts(), gpt_oss(), gemmas(), gpts(), phis(), stable_code(), olmos(),
+          commands(), smollm_and_glm(), std::vector{gguf_bert(), gguf_t5_encoder(), gguf_t5()}})
       known.insert(known.end(), some.begin(), some.end());
     return known;
   }();
@@ -360,8 +384,9 @@ const GgufArchitecture& gguf_architecture(const GgufContent& content) {
     if (architecture.name == *wanted) return architecture;
     known += (known.empty() ? "" : ", ") + std::string(architecture.name);
   }
-  keys.refuse(kKey, fmt::format("'{}'", clipped(*wanted)), "one of: " + known,
-              ErrorCode::kUnsupported);
+  const std::string unserved = what_is_unserved(*wanted);
+  keys.refuse(kKey, fmt::format("'{}'", clipped(*wanted)),
+              unserved.empty() ? "one of: " + known : unserved, ErrorCode::kUnsupported);
 }
 
 }  // namespace heed

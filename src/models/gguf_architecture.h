@@ -85,12 +85,21 @@ Tensor swapped_rows(const Tensor& rows, std::int64_t outer, std::int64_t first,
 /// Converts rows of `kHeadRows` to the hub's order, or back.
 Tensor rows_by_key(const Tensor& rows, std::int64_t heads, std::int64_t kv_heads, bool back);
 
+/// The rows of the hub's matrix that a file's tensor has. gpt-oss on the hub: a gate's row, then a
+/// row of what it gates, and so on; a file has two tensors.
+enum class GgufRows : std::uint8_t { kAll, kEven, kOdd };
+/// The matrix whose even and odd rows these are, and one half of a matrix.
+Tensor interleaved(const Tensor& even, const Tensor& odd);
+Tensor rows_of(const Tensor& matrix, GgufRows rows);
+
 /// One tensor's name in a file and on the hub; `#` is the layer, `%` an expert (a file stores all
 /// experts in one tensor); endings such as ".weight" are the same in both.
 struct GgufName {
   std::string stored;
   std::string hub;
   GgufChange change = GgufChange::kNone;
+  GgufRows rows = GgufRows::kAll;
+  bool bare = false;  // on the hub without ".weight"
 };
 
 /// A key of the file and the equivalent key of config.json: a number or a flag.
@@ -122,6 +131,7 @@ struct GgufDecoder {
                                           // same as the others. Absent: all layers rotate alike
   bool heads_alike = false;       // config.json has neither num_key_value_heads nor head_dim
   bool mlp_norm_first = false;    // llama.cpp's first norm is the MLP's
+  bool mlp_norm_behind = false;   // llama.cpp names the MLP's norm after the attention
   const char* experts = nullptr;  // the key of their number in config.json; null: no experts
   std::int64_t period = 0;        // each period ends with a layer without a window; 0: no windows
   std::int64_t window = 0;        // if the file does not say it; 0: none
@@ -173,11 +183,12 @@ void require_said(const GgufArchitecture& architecture, const Config& config,
 struct RenamedTensor {
   std::string name;
   GgufChange change = GgufChange::kNone;
+  GgufRows rows = GgufRows::kAll;
 };
 /// Translates the name of a tensor, "blk.3.attn_q.weight", from column `from` of the names to
-/// column `to`; empty if the architecture does not have the tensor.
-std::optional<RenamedTensor> renamed(const std::vector<GgufName>& names, std::string_view name,
-                                     std::string GgufName::* from, std::string GgufName::* to);
+/// column `to`. Empty if the architecture does not have the tensor; two if a file has it in halves.
+std::vector<RenamedTensor> renamed(const std::vector<GgufName>& names, std::string_view name,
+                                   std::string GgufName::* from, std::string GgufName::* to);
 
 /// The architecture for a configuration's `model_type`; kUnsupported lists the supported ones.
 const GgufArchitecture& gguf_architecture(const Config& config);

@@ -83,9 +83,10 @@ std::string experts_of(const DecoderShape& shape) {
   return by_layer(shape, [&](const DecoderLayer& layer) {
     const ExpertsShape& experts = shape.experts;
     if (!layer.has_experts) return std::string("none");
-    return fmt::format("{} of {}, {} inside, {} for all tokens{}", experts.chosen, experts.count,
+    return fmt::format("{} of {}, {} inside, {} for all tokens{}{}", experts.chosen, experts.count,
                        experts.inner, experts.shared_inner,
-                       experts.sums_to_one ? "" : ", weights as they are");
+                       experts.sums_to_one ? "" : ", weights as they are",
+                       experts.limit == 0 ? "" : fmt::format(", limit {:.5g}", experts.limit));
   });
 }
 
@@ -104,6 +105,7 @@ std::vector<GgufFact> gguf_facts(const DecoderShape& shape) {
           {"the scale of scores",
            by_layer(shape, [](const DecoderLayer& layer) { return number(layer.scale); })},
           {"the rotation of positions", rotations_of(shape)},
+          {"alibi", gguf_fact(shape.alibi)},
           {"the number of positions", fmt::to_string(shape.positions)},
           {"the norms", described(shape.norm)},
           {"the activation", gguf_fact(shape.activation)},

@@ -15,6 +15,7 @@
 #include "heed/tensor.h"
 #include "models/config.h"
 #include "models/gguf_architecture.h"
+#include "tensor/views.h"
 
 namespace heed {
 
@@ -68,12 +69,13 @@ GgufModel::Entries GgufModel::make_entries() const {
     for (const Part& part : parts_of(name, tensor, names)) {
       // Keeps a name that is not in the table: no model has such a parameter, so loading reports
       // it.
-      RenamedTensor hub = renamed(names, part.name, &GgufName::stored, &GgufName::hub)
-                              .value_or(RenamedTensor{.name = part.name});
+      const std::vector<RenamedTensor> known =
+          renamed(names, part.name, &GgufName::stored, &GgufName::hub);
+      RenamedTensor hub = known.empty() ? RenamedTensor{.name = part.name} : known.front();
       const bool is_vector = tensor.shape.rank() == 1;
       if (is_vector && hub.change == GgufChange::kTransposed) hub.change = GgufChange::kNone;
       if (const std::size_t expert = hub.name.find('%'); expert != std::string::npos) {
-        add_experts(name, tensor, hub.name, expert, entries);
+        add_experts(name, tensor, hub, expert, entries);
         continue;
       }
       Shape shape = tensor.shape;
@@ -85,21 +87,40 @@ GgufModel::Entries GgufModel::make_entries() const {
                                                  .first_row = part.first_row});
     }
   }
+  require_both_halves(entries);
   return entries;
 }
 
+void GgufModel::require_both_halves(const Entries& entries) const {
+  for (const auto& [name, entry] : entries)
+    if (entry.is_halved && (entry.tensor == nullptr || entry.odd == nullptr ||
+                            entry.tensor->shape != entry.odd->shape))
+      file_.refuse(name, "half of its rows", "ffn_gate_exps and ffn_up_exps of one shape");
+}
+
+GgufModel::Entry GgufModel::Entry::half(const GgufTensor* of) const {
+  Entry own = {.tensor = of, .shape = shape, .first_row = first_row};
+  own.shape[0] /= 2;
+  return own;
+}
+
 void GgufModel::add_experts(const std::string& stored, const GgufTensor& tensor,
-                            const std::string& hub, std::size_t expert, Entries& entries) const {
-  if (tensor.shape.rank() != 3)
-    file_.refuse(stored, to_string(tensor.shape), "three axes: experts, rows, columns");
+                            const RenamedTensor& hub, std::size_t expert, Entries& entries) const {
+  const bool is_bias = stored.ends_with(".bias");
+  if (tensor.shape.rank() != (is_bias ? 2 : 3))
+    file_.refuse(stored, to_string(tensor.shape),
+                 is_bias ? "two axes: experts, rows" : "three axes: experts, rows, columns");
   const std::int64_t rows = tensor.shape[1];
+  Entry entry = {.change = is_bias ? GgufChange::kNone : hub.change,
+                 .shape = is_bias ? Shape{rows} : Shape{rows, tensor.shape[2]},
+                 .is_halved = hub.rows != GgufRows::kAll};
+  if (entry.is_halved) entry.shape[0] *= 2;
   for (std::int64_t i = 0; i < tensor.shape[0]; ++i) {
-    std::string name = hub;
+    std::string name = hub.name;
     name.replace(expert, 1, std::to_string(i));
-    entries.emplace(std::move(name), Entry{.tensor = &tensor,
-                                           .change = GgufChange::kNone,
-                                           .shape = {rows, tensor.shape[2]},
-                                           .first_row = i * rows});
+    entry.first_row = i * (is_bias ? 1 : rows);  // all numbers of a bias are one row
+    Entry& own = entries.try_emplace(std::move(name), entry).first->second;
+    (hub.rows == GgufRows::kOdd ? own.odd : own.tensor) = &tensor;
   }
 }
 
@@ -108,7 +129,8 @@ std::vector<GgufModel::Part> GgufModel::parts_of(const std::string& name, const 
   constexpr std::string_view kFused = "attn_qkv.";
   const std::int64_t rows = tensor.shape[0];
   const std::size_t fused = name.find(kFused);
-  if (fused == std::string::npos || renamed(names, name, &GgufName::stored, &GgufName::hub))
+  if (fused == std::string::npos ||
+      !renamed(names, name, &GgufName::stored, &GgufName::hub).empty())
     return {{.name = name, .rows = rows}};
   const GgufKeys keys(content_, architecture_.name);
   const std::int64_t heads = keys.count("attention.head_count"),
@@ -211,7 +233,8 @@ TensorKind GgufModel::kind(const std::string& name) const {
 }
 
 std::optional<DType> GgufModel::plain_type(const Entry& entry) {
-  return entry.change == GgufChange::kNone ? entry.tensor->type->plain : std::nullopt;
+  const bool is_as_stored = entry.change == GgufChange::kNone && !entry.is_halved;
+  return is_as_stored ? entry.tensor->type->plain : std::nullopt;
 }
 
 std::span<const std::byte> GgufModel::bytes(const Entry& entry) const {
@@ -225,6 +248,9 @@ std::span<const std::byte> GgufModel::bytes(const Entry& entry) const {
 }
 
 Tensor GgufModel::read(const Entry& entry) const {
+  if (entry.is_halved)
+    return as_on_the_hub(interleaved(read(entry.half(entry.tensor)), read(entry.half(entry.odd))),
+                         entry.change);
   const GgufType& type = *entry.tensor->type;
   const std::span<const std::byte> stored = bytes(entry);
   if (type.plain)
@@ -242,6 +268,26 @@ Tensor swapped_rows(const Tensor& rows, std::int64_t outer, std::int64_t first,
   const std::int64_t width = rows.element_count() / (outer * first * second);
   const ConstView grouped = rows.view().reshape({outer, first, second, width});
   return Tensor::copy_of(grouped.permute({0, 2, 1, 3})).reshaped(rows.shape());
+}
+
+Tensor interleaved(const Tensor& even, const Tensor& odd) {
+  Shape shape = even.shape();
+  const std::int64_t rows = shape[0], width = even.element_count() / rows;
+  shape[0] *= 2;
+  Tensor all = Tensor::empty(shape, even.dtype());
+  const View pairs = all.view().reshape({rows, 2, width});
+  copy_elements(even.view().reshape({rows, width}), pairs.select(1, 0));
+  copy_elements(odd.view().reshape({rows, width}), pairs.select(1, 1));
+  return all;
+}
+
+Tensor rows_of(const Tensor& matrix, GgufRows rows) {
+  if (rows == GgufRows::kAll) return matrix.share();
+  Shape shape = matrix.shape();
+  shape[0] /= 2;
+  const ConstView pairs =
+      matrix.view().reshape({shape[0], 2, matrix.element_count() / shape[0] / 2});
+  return Tensor::copy_of(pairs.select(1, rows == GgufRows::kEven ? 0 : 1)).reshaped(shape);
 }
 
 Tensor rows_by_key(const Tensor& rows, std::int64_t heads, std::int64_t kv_heads, bool back) {
@@ -309,8 +355,16 @@ Tensor GgufModel::mapped(const std::string& name) const {
 Tensor GgufModel::load_f32(const std::string& name) const { return read(entry(name)); }
 
 std::optional<BlockRows> GgufModel::blocks(const std::string& name) const {
-  const Entry& at = entry(name);
+  return blocks(entry(name));
+}
+
+std::optional<BlockRows> GgufModel::blocks(const Entry& at) const {
   const BlockType* const type = at.tensor->type->blocks;
+  if (at.is_halved) {
+    if (type == nullptr || at.shape.rank() != 2 || at.odd->type != at.tensor->type) return {};
+    return BlockRows{type,
+                     interleaved(blocks(at.half(at.tensor))->rows, blocks(at.half(at.odd))->rows)};
+  }
   if (type == nullptr || at.shape.rank() != 2) return {};
   const std::span<const std::byte> stored = bytes(at);
   const std::int64_t rows = at.shape[0];
@@ -322,7 +376,9 @@ std::optional<BlockRows> GgufModel::blocks(const std::string& name) const {
 }
 
 void GgufModel::release(const std::string& name) const {
-  file_.release(*entry(name).tensor);
+  const Entry& at = entry(name);
+  file_.release(*at.tensor);
+  if (at.odd != nullptr) file_.release(*at.odd);
   const std::scoped_lock lock(guard_);
   read_.erase(name);
 }

@@ -41,10 +41,14 @@ class GgufModel final : public TensorFile {
 
  private:
   struct Entry {
-    const GgufTensor* tensor;
-    GgufChange change;
-    Shape shape;                 // of the selected rows, as stored
+    const GgufTensor* tensor = nullptr;
+    GgufChange change = GgufChange::kNone;
+    Shape shape = {};            // of the selected rows, as stored
     std::int64_t first_row = 0;  // in the tensor, which may hold queries, keys and values
+    bool is_halved = false;      // `tensor` has the even rows
+    const GgufTensor* odd = nullptr;
+    // A half as an entry of its own, as it is stored.
+    Entry half(const GgufTensor* of) const;
   };
   using Entries = std::map<std::string, Entry, std::less<>>;  // by the hub's names
 
@@ -59,8 +63,10 @@ class GgufModel final : public TensorFile {
   /// The tensor itself, or its queries, keys and values if the hub's model has three tensors.
   std::vector<Part> parts_of(const std::string& name, const GgufTensor& tensor,
                              const std::vector<GgufName>& names) const;
-  void add_experts(const std::string& stored, const GgufTensor& tensor, const std::string& hub,
+  void add_experts(const std::string& stored, const GgufTensor& tensor, const RenamedTensor& hub,
                    std::size_t expert, Entries& entries) const;
+  void require_both_halves(const Entries& entries) const;
+  std::optional<BlockRows> blocks(const Entry& entry) const;
   const Entry& entry(const std::string& name) const;
   std::span<const std::byte> bytes(const Entry& entry) const;
   /// The type of a tensor whose bytes in the file are the parameter unchanged.

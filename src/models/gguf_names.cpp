@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "models/decoder.h"
@@ -34,6 +35,7 @@ constexpr PartName kLayerParts[] = {{&DecoderNames::attention_norm, "attn_norm"}
                                     {&DecoderNames::v, "attn_v"},
                                     {&DecoderNames::q_norm, "attn_q_norm"},
                                     {&DecoderNames::k_norm, "attn_k_norm"},
+                                    {&DecoderNames::sinks, "attn_sinks"},
                                     {&DecoderNames::out, "attn_output"},
                                     {&DecoderNames::mlp_norm, "ffn_norm"},
                                     {&DecoderNames::mlp_inside, "post_ffw_norm"},
@@ -65,13 +67,17 @@ GgufChange change_of(const GgufDecoder& decoder, const DecoderShape& shape,
   return shape.layout == WeightLayout::kInOut && !is_table && !is_head_norm ? kTransposed : kNone;
 }
 
-void add_experts(const DecoderNames& parts, const std::string& layer,
+void add_experts(const DecoderNames& parts, const std::string& layer, GgufChange change,
                  std::vector<GgufName>& names) {
-  for (const auto& [part, stored] :
-       {std::pair(parts.expert_gate, "gate"), std::pair(parts.expert_up, "up"),
-        std::pair(parts.expert_down, "down")}) {
+  const bool alternates = *parts.expert_gate == '\0';
+  const char* const gate = alternates ? parts.expert_up : parts.expert_gate;
+  for (const auto& [part, stored, rows] : {std::tuple(gate, "gate", GgufRows::kEven),
+                                           {parts.expert_up, "up", GgufRows::kOdd},
+                                           {parts.expert_down, "down", GgufRows::kAll}}) {
     names.push_back({.stored = fmt::format("blk.#.ffn_{}_exps", stored),
-                     .hub = fmt::format("{}{}%.{}", layer, parts.experts, part)});
+                     .hub = fmt::format("{}{}%.{}", layer, parts.experts, part),
+                     .change = change,
+                     .rows = alternates ? rows : GgufRows::kAll});
     if (*parts.shared != '\0')
       names.push_back({.stored = fmt::format("blk.#.ffn_{}_shexp", stored),
                        .hub = fmt::format("{}{}{}", layer, parts.shared, part)});
@@ -87,7 +93,8 @@ std::vector<GgufName> gguf_decoder_names(const GgufDecoder& decoder, const Decod
     if (!own.empty())
       names.push_back({.stored = fmt::format("{}{}", stored, part.stored),
                        .hub = fmt::format("{}{}", hub, own),
-                       .change = change_of(decoder, shape, part.hub)});
+                       .change = change_of(decoder, shape, part.hub),
+                       .bare = part.hub == &DecoderNames::sinks});
   };
   const std::string hub_layer = fmt::format("{}#.", shape.names.block);
   const bool is_fused = *shape.names.qkv != '\0';
@@ -97,12 +104,16 @@ std::vector<GgufName> gguf_decoder_names(const GgufDecoder& decoder, const Decod
                              part.hub == &DecoderNames::v;
     if (!(is_separate && is_fused)) add(part, "blk.#.", hub_layer);
   }
-  if (shape.experts.count != 0) add_experts(shape.names, hub_layer, names);
+  if (shape.experts.count != 0)
+    add_experts(shape.names, hub_layer, shape.experts.stacked ? kTransposed : kNone, names);
   if (decoder.mlp_norm_first && shape.parallel && *shape.names.mlp_norm != '\0')
     for (GgufName& name : names) {
       if (name.stored == "blk.#.attn_norm") name.stored = "blk.#.attn_norm_2";
       if (name.stored == "blk.#.ffn_norm") name.stored = "blk.#.attn_norm";
     }
+  if (decoder.mlp_norm_behind)
+    for (GgufName& name : names)
+      if (name.stored == "blk.#.ffn_norm") name.stored = "blk.#.post_attention_norm";
   return names;
 }
 
@@ -135,16 +146,20 @@ ParsedName parsed(std::string_view name) {
 
 }  // namespace
 
-std::optional<RenamedTensor> renamed(const std::vector<GgufName>& names, std::string_view name,
-                                     std::string GgufName::* from, std::string GgufName::* to) {
+std::vector<RenamedTensor> renamed(const std::vector<GgufName>& names, std::string_view name,
+                                   std::string GgufName::* from, std::string GgufName::* to) {
   const ParsedName found = parsed(name);
-  const auto known = std::ranges::find(names, found.pattern, from);
-  if (known == names.end()) return {};
-  std::string other = (*known).*to + found.ending;
-  if (const std::size_t layer = other.find('#'); layer != std::string::npos)
-    other.replace(layer, 1, found.number);
-  const bool is_shift = known->change == kLessOne && found.ending == ".bias";
-  return RenamedTensor{.name = other, .change = is_shift ? kNone : known->change};
+  std::vector<RenamedTensor> others;
+  for (const GgufName& known : names) {
+    if (known.*from != found.pattern) continue;
+    const bool to_hub = to == &GgufName::hub;
+    std::string other = known.*to + (!known.bare ? found.ending : to_hub ? "" : ".weight");
+    if (const std::size_t layer = other.find('#'); layer != std::string::npos)
+      other.replace(layer, 1, found.number);
+    const bool is_shift = known.change == kLessOne && found.ending == ".bias";
+    others.push_back({other, is_shift ? kNone : known.change, known.rows});
+  }
+  return others;
 }
 
 }  // namespace heed

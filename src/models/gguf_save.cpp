@@ -64,8 +64,7 @@ std::string of_all_experts(const std::string& name) {
   return name.substr(0, begin) + "%" + name.substr(name.find('.', begin));
 }
 
-std::vector<NamedTensor> stored_tensors(const Model& model, const std::vector<GgufName>& names,
-                                        const GgufWritten& keys) {
+std::vector<NamedTensor> factors_of(const GgufWritten& keys) {
   std::vector<NamedTensor> tensors;
   for (const auto& [name, numbers] : keys.factors) {
     Tensor factors = Tensor::empty({std::ssize(numbers)});
@@ -73,22 +72,31 @@ std::vector<NamedTensor> stored_tensors(const Model& model, const std::vector<Gg
                            [](double number) { return static_cast<float>(number); });
     tensors.push_back({name, std::move(factors)});
   }
-  std::map<std::string, std::vector<const Parameter*>> stacks;
+  return tensors;
+}
+
+std::vector<NamedTensor> stored_tensors(const Model& model, const std::vector<GgufName>& names,
+                                        const GgufWritten& keys) {
+  std::vector<NamedTensor> tensors = factors_of(keys);
+  std::map<std::string, std::vector<Tensor>> stacks;
   for (const Parameter* parameter : model.parameters()) {
-    const std::optional<RenamedTensor> stored =
+    const std::vector<RenamedTensor> stored =
         renamed(names, of_all_experts(parameter->name), &GgufName::hub, &GgufName::stored);
     // llama.cpp has no head for BERT.
-    if (!stored && parameter->name.starts_with("cls.")) continue;
-    if (!stored)
+    if (stored.empty() && parameter->name.starts_with("cls.")) continue;
+    if (stored.empty())
       fail({.code = ErrorCode::kUnsupported,
             .op = "gguf",
             .argument = parameter->name,
             .found = "a tensor that GGUF has no name for",
             .expected = "those of the architecture alone"});
-    if (stacked_name(parameter->name))
-      stacks[stored->name].push_back(parameter);
-    else
-      tensors.push_back({stored->name, stored_as(parameter->value, stored->change, model.info())});
+    for (const auto& [name, change, rows] : stored) {
+      Tensor value = rows_of(stored_as(parameter->value, change, model.info()), rows);
+      if (stacked_name(parameter->name))
+        stacks[name].push_back(std::move(value));
+      else
+        tensors.push_back({name, std::move(value)});
+    }
   }
   for (const auto& [name, parts] : stacks) tensors.push_back({name, stacked(parts, DType::kF32)});
   return tensors;

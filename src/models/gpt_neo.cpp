@@ -97,16 +97,17 @@ DecoderShape read_opt(const Config& config) {
               .bos = 2,
               .eos = {2}},
              shape);
-  if (!config.flag("do_layer_norm_before", true))
-    config.refuse("do_layer_norm_before", "false", "true: norms stand before branches",
-                  ErrorCode::kUnsupported);
+  shape.norms_behind = !config.flag("do_layer_norm_before", true);
   if (const std::int64_t words = config.extent("word_embed_proj_dim", shape.width);
-      words != shape.width)
-    config.refuse("word_embed_proj_dim", words, fmt::format("hidden_size ({})", shape.width),
-                  ErrorCode::kUnsupported);
+      words != shape.width) {
+    shape.word_width = words;
+    shape.names.project_in = "model.decoder.project_in";
+    shape.names.project_out = "model.decoder.project_out";
+  }
   shape.first_position = 2;
   shape.norm.weight = shape.norm.bias = config.flag("layer_norm_elementwise_affine", true);
-  if (config.flag("_remove_final_layer_norm", false)) shape.names.last_norm = "";
+  if (shape.norms_behind || config.flag("_remove_final_layer_norm", false))
+    shape.names.last_norm = "";
   shape.qkv_bias = shape.out_bias = shape.mlp_bias = config.flag("enable_bias", true);
   shape.dropout = config.rate("dropout", 0.1);
   shape.deviation = config.number("init_std", 0.02);

@@ -42,7 +42,7 @@ std::string with_dtype(const std::string& config_json, DType dtype) {
 void save_weights(const fs::path& path, const Model& model, DType dtype) {
   std::vector<Tensor> rounded;
   std::vector<NamedView> tensors;
-  std::map<std::string, std::vector<const Parameter*>> stacks;
+  std::map<std::string, std::vector<Tensor>> stacks;
   for (const Parameter* parameter : model.parameters()) {
     if (parameter->packed)
       fail({.code = ErrorCode::kUnsupported,
@@ -52,7 +52,7 @@ void save_weights(const fs::path& path, const Model& model, DType dtype) {
             .expected = "plain weights: a model that was packed to run cannot be saved"});
     const auto part = stacked_name(parameter->name);
     if (parameter->stacked && part) {
-      stacks[without_ending(*part)].push_back(parameter);
+      stacks[without_ending(*part)].push_back(parameter->value.share());
       continue;
     }
     rounded.push_back(parameter->value.dtype() == dtype

@@ -51,14 +51,14 @@ std::string without_ending(const StackedName& stacked) {
   return stacked.name.ends_with(".bias") ? base + "_bias" : base;
 }
 
-Tensor stacked(std::span<const Parameter* const> parts, DType dtype) {
+Tensor stacked(std::span<const Tensor> parts, DType dtype) {
   std::vector<std::int64_t> shape = {std::ssize(parts)};
-  const Shape own = parts.front()->value.shape();
+  const Shape own = parts.front().shape();
   for (int axis = 0; axis < own.rank(); ++axis) shape.push_back(own[axis]);
   Tensor whole = Tensor::empty(Shape(shape), dtype);
   std::int64_t index = 0;
-  for (const Parameter* part : parts)
-    copy_elements(Tensor::converted(part->value, dtype), whole.view().select(0, index++));
+  for (const Tensor& part : parts)
+    copy_elements(Tensor::converted(part, dtype), whole.view().select(0, index++));
   return whole;
 }
 

@@ -66,8 +66,8 @@ std::optional<StackedName> stacked_name(const std::string& name);
 /// The spelling in gpt-oss: "experts.up_proj", "experts.up_proj_bias".
 std::string without_ending(const StackedName& stacked);
 
-/// Stacks the parameters of all experts into one tensor.
-Tensor stacked(std::span<const Parameter* const> parts, DType dtype);
+/// Stacks the matrices of all experts into one tensor.
+Tensor stacked(std::span<const Tensor> parts, DType dtype);
 
 class StoredWeights {
  public:

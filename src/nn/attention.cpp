@@ -145,7 +145,7 @@ AttentionArgs Attention::problem(const Heads& heads, Extents extents, const Run&
                         .extents = std::move(extents),
                         .mask = shape_.mask,
                         .scores = {.scale = {shape_.scale}, .softcap = shape_.softcap}};
-  if (!shape_.slopes.empty())
+  if (!shape_.slopes.empty() && !shape_.rounds_slopes)
     args.scores.alibi = ConstView(shape_.slopes.data(), DType::kF64, {shape_.heads});
   if (parts_.sinks) args.scores.sink = parts_.sinks->value;
   if (run.tap != nullptr) args.mask = args.mask & run.tap->mask(shape_.stack, shape_.layer);
@@ -231,14 +231,17 @@ Tensor Attention::attend(const AttentionArgs& args, std::vector<Tensor> projecte
 
 // Uses the positions of the cache's slots, or of the text itself.
 BiasByDistance Attention::bias_of(const AttentionArgs& args, const Run& run) const {
-  if (!parts_.bias) return {};
+  if (!parts_.bias && !shape_.rounds_slopes) return {};
   if (run.cache != nullptr && run.cache->options().form != KvForm::kContiguous)
     fail({.code = ErrorCode::kUnsupported,
           .op = "attention",
           .argument = "run.cache",
           .found = "a ring or pages",
           .expected = "contiguous keys: scores have a bias by position"});
-  return parts_.bias->forward(standing(args.q, run).first, args.q.dim(2), args.keys.k.dim(2));
+  const std::int64_t queries = args.q.dim(2), keys = args.keys.k.dim(2);
+  if (!parts_.bias)
+    return rounded_alibi(shape_.slopes, shape_.scale, {args.q.dim(0), shape_.heads, queries, keys});
+  return parts_.bias->forward(standing(args.q, run).first, queries, keys);
 }
 
 std::vector<Tensor> Attention::attend_backward(const Tensor& dy, const Extents& extents, Run& run,
@@ -261,13 +264,12 @@ std::vector<Tensor> Attention::attend_backward(const Tensor& dy, const Extents& 
       args,
       AttendedConstView{.out = split_heads(heads, shape_.heads), .lse = lse, .lse_low = lse_low},
       split_heads(dheads, shape_.heads),
-      {.dbias = bias.cells.given(),
+      {.dbias = parts_.bias != nullptr,
        .dsink = parts_.sinks != nullptr,
        .dq_into = into.q,
        .dk_into = into.k,
        .dv_into = into.v});
-  if (bias.cells.given())
-    parts_.bias->backward(grads.dbias, standing(args.q, run).first, gradients);
+  if (parts_.bias) parts_.bias->backward(grads.dbias, standing(args.q, run).first, gradients);
   if (parts_.sinks) add_to(gradients.of(*parts_.sinks), grads.dsink);
   return dprojected;
 }

@@ -30,6 +30,7 @@ struct AttentionShape {
   bool by_head = false;
   double clip = 0;                  // bound on elements of q, k and v before rotation; 0: none
   std::vector<double> slopes = {};  // of ALiBi [H] (Press et al. 2022); empty: none
+  bool rounds_slopes = false;       // rounded_alibi
   Mask mask = {};                   // the family's own (causal for decoders); a tap may add one
 };
 

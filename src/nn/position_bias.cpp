@@ -27,6 +27,21 @@ class Buckets {
 
 }  // namespace
 
+BiasByDistance rounded_alibi(std::span<const double> slopes, double scale, const Shape& shape) {
+  const std::int64_t keys = shape[3];
+  BiasByDistance bias = {.numbers = Tensor::empty({1, std::ssize(slopes), 1, keys})};
+  const auto rounded = [](double value) {
+    return static_cast<float>(bf16(static_cast<float>(value)));
+  };
+  float* number = bias.numbers.data<float>();
+  for (const double slope : slopes)
+    for (std::int64_t key = 0; key < keys; ++key)
+      *number++ =
+          static_cast<float>(scale) * rounded(rounded(slope) * rounded(static_cast<double>(key)));
+  bias.cells = ConstView(bias.numbers).broadcast_to(shape);
+  return bias;
+}
+
 PositionBias::PositionBias(const std::string& name, const PositionBiasShape& shape)
     : shape_(shape),
       table_{.name = name + ".weight", .value = Tensor::empty({shape.buckets, shape.heads})} {}

@@ -26,6 +26,11 @@ struct BiasByDistance {
   ConstView cells = {};  // [B, H, Tq, Tk] view of `numbers`; not given without a bias
 };
 
+/// ALiBi as Falcon has it, a bias of keys: key j has scale slope[h] j. Like transformers, rounds
+/// slope, j and their product to bf16, so that far keys share a bias.
+/// `shape` is that of the scores, [B, H, Tq, Tk].
+BiasByDistance rounded_alibi(std::span<const double> slopes, double scale, const Shape& shape);
+
 /// Shared by the layers of a stack.
 class PositionBias {
  public:

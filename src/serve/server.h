@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "heed/inspect/session.h"
 #include "heed/models/registry.h"
@@ -49,6 +50,9 @@ struct ServerOptions {
   std::optional<std::string> text = {};               // the page's initial text
   std::optional<std::string> pair = {}, target = {};  // with it, as in SessionTexts
   std::optional<std::string> stack = {};              // the stack shown first
+  /// The messages before a text, which is then a user's message for the model's chat template;
+  /// none: the model reads the text as it is.
+  std::optional<std::vector<ChatMessage>> chat = {};
   std::optional<PictureOrder> picture = {};
   /// A watched training run: its models are in this folder, under the names of `watched_step`.
   std::filesystem::path watched = {};

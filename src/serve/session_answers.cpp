@@ -54,8 +54,8 @@ std::optional<std::string> optional_text_of(const Json& body, const char* name) 
   return text_of(body, name);
 }
 
-constexpr std::array kFields = {"text",  "source", "ids",  "pair",     "target", "model",
-                                "stack", "layer",  "keep", "replaces", "edits"};
+constexpr std::array kFields = {"text",  "source", "messages", "ids",  "pair",     "target",
+                                "model", "stack",  "layer",    "keep", "replaces", "edits"};
 
 void check_fields(const Json& body) {
   for (const auto& [name, value] : body.members())
@@ -68,38 +68,80 @@ void check_fields(const Json& body) {
 
 void check_inputs(const Json& body) {
   check_fields(body);
-  const int inputs =
-      (body.has("text") ? 1 : 0) + (body.has("source") ? 1 : 0) + (body.has("ids") ? 1 : 0);
+  int inputs = 0;
+  for (const char* name : {"text", "source", "messages", "ids"}) inputs += body.has(name) ? 1 : 0;
   if (inputs != 1)
     fail({.op = "body",
           .argument = "text",
           .found = inputs == 0 ? "missing" : "given beside another one",
-          .expected = "one of \"text\", \"source\" (the same of an encoder-decoder) and \"ids\""});
+          .expected = "one of \"text\", \"source\" (the same of an encoder-decoder), \"messages\" "
+                      "and \"ids\""});
 }
 
-SessionInput input_of(const Json& body) {
-  check_inputs(body);
-  SessionInput input{.pair = optional_text_of(body, "pair"),
-                     .target = optional_text_of(body, "target")};
-  if (!body.has("ids")) {
-    input.text = text_of(body, body.has("source") ? "source" : "text");
-    return input;
+std::vector<ChatMessage> messages_of(const Json& body) {
+  std::vector<ChatMessage> messages;
+  for (const Json& item : body["messages"].items()) {
+    for (const auto& [name, value] : item.members())
+      if ((name != "role" && name != "content") || !value.is_text())
+        fail({.op = "body",
+              .argument = "messages",
+              .found = fmt::format("\"{}\": {}", clipped(name, kMostShown), value.brief()),
+              .expected = "\"role\" and \"content\", which are texts"});
+    if (!item.has("role") || !item.has("content"))
+      fail({.op = "body",
+            .argument = "messages",
+            .found = item.brief(),
+            .expected = "messages as {\"role\": \"user\", \"content\": \"...\"}"});
+    messages.push_back({*item["role"].as_text(), *item["content"].as_text()});
   }
+  if (messages.empty())
+    fail({.op = "body",
+          .argument = "messages",
+          .found = body["messages"].brief(),
+          .expected = "a list of at least one message"});
+  return messages;
+}
+
+// The chat of which the input's text is the last message; empty if the model reads a text as it is.
+std::vector<ChatMessage> chat_of(const Json& body, const ServerOptions& options) {
+  if (body.has("messages")) return messages_of(body);
+  if (!options.chat || !body.has("text")) return {};
+  std::vector<ChatMessage> chat = *options.chat;
+  chat.push_back({"user", text_of(body, "text")});
+  return chat;
+}
+
+void refuse_second_text(const Json& body, std::string_view first) {
   for (const char* beside : {"pair", "target"})
     if (body.has(beside))
       fail({.code = ErrorCode::kUnsupported,
             .op = "body",
             .argument = beside,
             .found = "given",
-            .expected = "none beside \"ids\": it goes with \"text\""});
-  input.ids = ids_of(body);
+            .expected = fmt::format("none beside {}: it goes with \"text\"", first)});
+}
+
+SessionInput input_of(const Json& body, const std::vector<ChatMessage>& chat) {
+  SessionInput input{.pair = optional_text_of(body, "pair"),
+                     .target = optional_text_of(body, "target")};
+  if (!chat.empty()) {
+    refuse_second_text(body, "a chat");
+    input.text = chat.back().content;
+  } else if (body.has("ids")) {
+    refuse_second_text(body, "\"ids\"");
+    input.ids = ids_of(body);
+  } else {
+    input.text = text_of(body, body.has("source") ? "source" : "text");
+  }
   return input;
 }
 
-PostedInput posted(const Json& body) {
+PostedInput posted(const Json& body, const ServerOptions& options) {
   if (!body.is_object())
     fail({.op = "body", .found = body.brief(), .expected = "an object as {\"text\": \"...\"}"});
-  PostedInput posted{.input = input_of(body), .keep = keep_of(body)};
+  check_inputs(body);
+  PostedInput posted{.chat = chat_of(body, options), .keep = keep_of(body)};
+  posted.input = input_of(body, posted.chat);
   posted.model = optional_text_of(body, "model").value_or("");
   posted.stack = optional_text_of(body, "stack").value_or("");
   posted.replaces = optional_text_of(body, "replaces").value_or("");
@@ -138,6 +180,7 @@ ModelsAnswer answer_served(const Api& api, const LoadedModel* loaded) {
       .models = {model},
       .text = text,
       .stack = is_other ? std::nullopt : api.options.stack,
+      .chats = api.options.chat ? std::optional(true) : std::nullopt,
       .limits = limits_of(api.options.limits,
                           info.reads_source() ? info.source_positions : info.positions),
       .scores = answer_scores(loaded != nullptr ? info.stacks : shown->shapes())};
@@ -173,7 +216,7 @@ void get_found_models(const Call& call) {
 
 void post_session(const Call& call) {
   const JsonText json = parse_body(call.request().body);
-  PostedInput input = posted(json.root());
+  PostedInput input = posted(json.root(), call.api.options);
   if (json.root().has("edits"))
     input.edits = [&](const Session& session) { return edits_of(json.root()["edits"], session); };
   const auto [session, fresh] = call.api.sessions.post(input);

@@ -55,6 +55,18 @@ Session tokenized(const LoadedModel& model, const SessionInput& input, const Ser
   return session;
 }
 
+// Cuts the text to what is kept of it; in a chat the last message.
+void shorten_input(const LoadedModel& model, const PostedInput& posted, SessionInput& input) {
+  if (!input.ids.empty()) return;
+  if (posted.chat.empty()) {
+    input.text = shorten(model, input.text, posted.keep, input.pair);
+    return;
+  }
+  std::vector<ChatMessage> chat = posted.chat;
+  chat.back().content = input.text = shorten(model, chat, posted.keep);
+  input.chat = chat_text(model, chat);
+}
+
 // Makes this layer's statistics come first.
 void look_at(LiveSession& session, const PostedInput& posted) {
   const StackShape& stack = stack_named(session.session().model, session.shapes(), posted.stack);
@@ -120,6 +132,7 @@ void SessionStore::check(const LoadedModel& model, const PostedInput& posted) co
   check_text("text", input.text, limits_);
   if (input.pair) check_text("pair", *input.pair, limits_);
   if (input.target) check_text("target", *input.target, limits_);
+  for (const ChatMessage& message : posted.chat) check_text("messages", message.content, limits_);
   const ModelInfo& info = model.model->info();
   check_layer("session", model.name, stack_named(model.name, info.stacks, posted.stack),
               posted.layer);
@@ -130,7 +143,7 @@ SessionStore::Posted SessionStore::post(const PostedInput& posted) {
   const ModelPointer model = models_.find(posted.model);
   if (model != nullptr) {
     check(*model->model, posted);
-    if (input.ids.empty()) input.text = shorten(*model->model, input.text, posted.keep, input.pair);
+    shorten_input(*model->model, posted, input);
   }
   if (!posted.replaces.empty()) drop_running(posted.replaces);
   if (const SessionPointer kept = posted.edits ? nullptr : kept_session(model, input)) {

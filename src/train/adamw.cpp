@@ -15,6 +15,14 @@ constexpr std::int64_t kPieceElements = 32768;
 
 }  // namespace
 
+AdamWArgs adamw_of(const TrainConfig& config, std::span<Parameter* const> parameters) {
+  return {.beta1 = config.beta1,
+          .beta2 = config.beta2,
+          .epsilon = config.epsilon,
+          .weight_decay = config.weight_decay,
+          .rules = rules_of(parameters, parse_parameter_groups(config.groups))};
+}
+
 AdamW::AdamW(std::span<Parameter* const> parameters, Gradients& gradients, const AdamWArgs& args)
     : args_(args) {
   moments_.reserve(parameters.size());

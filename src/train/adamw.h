@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "heed/nn/run.h"
+#include "heed/train/train.h"
 #include "train/parameter_groups.h"
 
 namespace heed {
@@ -17,6 +18,9 @@ struct AdamWArgs {
   double weight_decay = 0.01;             // on parameters with decay
   std::vector<ParameterRule> rules = {};  // one per parameter, or none: all alike
 };
+
+/// The configuration's values, with a rule per parameter.
+AdamWArgs adamw_of(const TrainConfig& config, std::span<Parameter* const> parameters);
 
 /// The moments of a fixed list of f32 parameters, which must outlive it. Deterministic: every
 /// element is updated independently, and norms are summed in one order for any number of threads.

@@ -70,6 +70,32 @@ void check_data(const TrainConfig& c) {
     refuse("targets", "given", "none: of task \"seq2seq\" with data alone");
 }
 
+// Keys about texts have no effect on batches of token ids.
+void check_batches_keys(const TrainConfig& c) {
+  const TrainConfig usual;
+  if (c.task != usual.task)
+    refuse("task", quoted(c.task), "\"lm\" with batches, which hold token ids alone");
+  const auto none = [](bool changed, std::string_view key) {
+    if (changed) refuse(key, "given beside batches", "one of them");
+  };
+  none(!c.data.empty(), "data");
+  none(!c.targets.empty(), "targets");
+  none(!c.generate.empty() || c.generate_length != 0, "generate");
+  none(c.stories != 0, "stories");
+  none(c.rejoin_lines, "rejoin_lines");
+  none(c.add_bos_token, "add_bos_token");
+  none(c.validation != usual.validation, "validation");
+  none(!c.validation_data.empty(), "validation_data");
+  none(c.epochs != 0, "epochs");
+  none(c.repeats != 0, "repeats");
+  none(c.random_repeats != 0, "random_repeats");
+  at_least(c.vocabulary, 2, "vocabulary");
+  if (learns_pieces(c.tokenizer))
+    refuse("tokenizer", quoted(c.tokenizer), "a tokenizer's file, as batches hold no text");
+  if (c.sample_every > 0 && c.tokenizer == usual.tokenizer && c.start_from.empty())
+    refuse("sample_every", c.sample_every, "0 without a tokenizer");
+}
+
 // Keys of another task are errors instead of being ignored.
 void check_task_keys(const TrainConfig& c) {
   const TrainConfig usual;
@@ -195,9 +221,12 @@ void check_model_entries(const std::string& entries) {
 
 }  // namespace
 
-void check(const TrainConfig& config) {
+void check(const TrainConfig& config, bool batches) {
   one_of(config.task, {"lm", "mlm", "seq2seq", "classify"}, "task");
-  check_data(config);
+  if (batches)
+    check_batches_keys(config);
+  else
+    check_data(config);
   check_task_keys(config);
   check_epochs(config);
   check_validation_data(config);

@@ -8,6 +8,7 @@
 #include "base/wording.h"
 #include "heed/error.h"
 #include "text/word_level.h"
+#include "train/batches_task.h"
 #include "train/classify_task.h"
 #include "train/crops.h"
 #include "train/generated/generator.h"
@@ -27,7 +28,8 @@ namespace {
 
 constexpr std::int64_t kMostEpochExamples = std::int64_t{1} << 40;
 
-std::unique_ptr<Task> task_of(const TrainConfig& config) {
+std::unique_ptr<Task> task_of(const TrainConfig& config, const TokenBatches* batches) {
+  if (batches != nullptr) return std::make_unique<BatchesTask>(config, *batches);
   if (!config.generate.empty()) return make_generated_task(config);
   if (config.task == "seq2seq") return std::make_unique<Seq2seqTask>(config);
   if (config.task == "classify") return std::make_unique<ClassifyTask>(config);
@@ -38,8 +40,8 @@ std::unique_ptr<Task> task_of(const TrainConfig& config) {
 
 }  // namespace
 
-std::unique_ptr<Task> make_task(TrainConfig& config) {
-  std::unique_ptr<Task> task = task_of(config);
+std::unique_ptr<Task> make_task(TrainConfig& config, const TokenBatches* batches) {
+  std::unique_ptr<Task> task = task_of(config, batches);
   if (config.epochs == 0) return task;
   const std::int64_t a_step = config.batch * config.accumulate, examples = task->epoch_examples();
   if (config.epochs > kMostEpochExamples / examples)

@@ -35,6 +35,8 @@ class Task {
   virtual const TaskData& data() const = 0;
   /// The data's requirements for the model; its size comes from the configuration.
   virtual TrainingShape shape() const = 0;
+  /// Called on the training thread before a step makes these examples.
+  virtual void prepare(std::int64_t /*first*/, std::int64_t /*count*/) {}
   /// Fills an empty example: the run's number `index`. Depends only on the seed and the index, so
   /// that a resumed run, or one divided into passes differently, sees the same.
   virtual void make(std::int64_t index, Example& example) const = 0;
@@ -54,9 +56,9 @@ class Task {
   virtual bool has_accuracy() const { return true; }
 };
 
-/// Makes the configured task and reads its data. Errors name the key. The configuration must
-/// outlive it, and gets the number of steps for its `epochs`.
-std::unique_ptr<Task> make_task(TrainConfig& config);
+/// Makes the configured task and reads its data. Errors name the key. Configuration and batches
+/// must outlive it; the configuration gets the number of steps for its `epochs`.
+std::unique_ptr<Task> make_task(TrainConfig& config, const TokenBatches* batches = nullptr);
 
 /// By `generate`, `generate_length` and `task`. The configuration must outlive it.
 std::unique_ptr<Task> make_generated_task(const TrainConfig& config);

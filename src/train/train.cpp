@@ -37,7 +37,13 @@ class FirstSpeaks : public TrainListener {
   TrainListener& listener_;
 };
 
-void check_ranks(const TrainConfig& config, const Peers& peers) {
+void check_ranks(const TrainArgs& args, const Peers& peers) {
+  const TrainConfig& config = args.config;
+  if (args.batches != nullptr && peers.count() > 1)
+    fail({.op = "train",
+          .argument = "batches",
+          .found = fmt::format("given on {} ranks", peers.count()),
+          .expected = "one process"});
   if (config.batch * config.accumulate < peers.count())
     fail(
         {.op = "train",
@@ -78,9 +84,9 @@ TrainResult train(const TrainArgs& asked, TrainListener& given) {
   std::optional<RunFolder::Found> found;
   std::unique_ptr<Training> training;
   peers.together([&] {
-    check(args.config);
+    check(args.config, args.batches != nullptr);
     args.config = settled(args.config);
-    check_ranks(args.config, peers);
+    check_ranks(args, peers);
     if (!peers.is_first()) return;
     folder.emplace(args.folder, args.resume);
     found = find_checkpoint(args, *folder, listener);

@@ -21,14 +21,6 @@ std::optional<double> loss_of(const std::optional<Evaluation>& found) {
   return found ? std::optional(found->loss) : std::nullopt;
 }
 
-AdamWArgs adamw_of(const TrainConfig& config, std::span<Parameter* const> parameters) {
-  return {.beta1 = config.beta1,
-          .beta2 = config.beta2,
-          .epsilon = config.epsilon,
-          .weight_decay = config.weight_decay,
-          .rules = rules_of(parameters, parse_parameter_groups(config.groups))};
-}
-
 }  // namespace
 
 Training::Training(const TrainArgs& args, const Peers& peers, const RunFolder* folder,
@@ -38,7 +30,7 @@ Training::Training(const TrainArgs& args, const Peers& peers, const RunFolder* f
       folder_(args.folder),
       peers_(peers),
       listener_(listener),
-      task_(make_task(config_)),
+      task_(make_task(config_, args.batches)),
       model_(new_model(config_, task_->shape())),
       parameters_(model_->parameters()),
       optimizer_(parameters_, gradients_, adamw_of(config_, parameters_)),
@@ -139,7 +131,18 @@ auto Training::leavable(const Work& work) const {
   return work();
 }
 
+// Wrong data ends the run but loses no step before it.
+void Training::prepare(std::int64_t examples) {
+  try {
+    task_->prepare(state_.step * examples, examples);
+  } catch (const Error&) {
+    if (saved_step_ != state_.step && state_.step > 0) save_checkpoint();
+    throw;
+  }
+}
+
 void Training::step() {
+  prepare(config_.batch * config_.accumulate);
   const double begin = steady_seconds();
   const double loss = leavable([&] { return passes_.loss_and_gradients(state_.step); });
   norm_ = optimizer_.gradient_norm();

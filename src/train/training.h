@@ -38,6 +38,7 @@ class Training {
   // For work that changes nothing before its end: `stopped` may abandon it.
   template <typename Work>
   auto leavable(const Work& work) const;
+  void prepare(std::int64_t examples);  // of the next step
   void step();
   void record();
   void write_row(double rate, const std::optional<Evaluation>& validation);

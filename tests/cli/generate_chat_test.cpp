@@ -90,11 +90,14 @@ TEST(GenerateProgram, SeveralPromptsAreWrittenSideBySide) {
 }
 
 TEST(LookProgram, AChatIsLookedAtAsTheTemplateWritesIt) {
-  const auto tokens = [](std::vector<std::string> more) {
+  const auto tokens = [](std::vector<std::string> more, const std::string& shell = "") {
     more.insert(more.begin(), {"look", "--model", chat_model().string(), "--json"});
-    return json::parse(heed(more).out)["tokens"].size();
+    return json::parse(heed(more, shell).out)["tokens"].size();
   };
   EXPECT_EQ(tokens({"--chat", "abc"}), tokens({"jabck"}));
+  const std::filesystem::path file = chat_model() / "message.txt";
+  std::ofstream(file) << "abc";
+  EXPECT_EQ(tokens({"--chat", "-"}, "< " + file.string()), tokens({"jabck"}));
 }
 
 }  // namespace

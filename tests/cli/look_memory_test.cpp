@@ -1,4 +1,5 @@
 // What `heed look` and `heed serve` keep and take.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,6 +25,25 @@ TEST(LookMemory, StreamedWeightsGiveTheSameAnswer) {
   EXPECT_EQ(streamed.status, 0) << streamed.error;
   EXPECT_EQ(streamed.out, look({kText, "--json"}).out);
   EXPECT_EQ(streamed.error, "");
+}
+
+// The number of bytes behind `name` in a line as "weights 0.1 MiB".
+double bytes_after(const std::string& line, const std::string& name) {
+  return std::stod(line.substr(line.find(name) + name.size())) * (1 << 20);
+}
+
+TEST(LookMemory, WeightsStreamByThemselvesWhereTheyDoNotFit) {
+  const Answer held = look({kText, "--memory", "0.25M", "--json"});
+  ASSERT_THAT(held.error, HasSubstr(": weights 0.")) << "they fit";
+  const double whole = bytes_after(held.error, " takes "),
+               weights = bytes_after(held.error, "hts ");
+  const std::string limit = fmt::format("{}M", (whole - weights / 2) / (1 << 20));
+  const Answer streamed = look({kText, "--memory", limit, "--json"});
+  EXPECT_EQ(streamed.status, 0);
+  EXPECT_THAT(streamed.error, HasSubstr(": weights streamed from the file, kept "));
+  EXPECT_EQ(streamed.out, held.out);
+  const std::string too_little = fmt::format("{}M", (whole - 2 * weights) / (1 << 20));
+  EXPECT_EQ(look({kText, "--memory", too_little}).status, 1);
 }
 
 TEST(LookMemory, ShowsTheLayersThatAreKept) {

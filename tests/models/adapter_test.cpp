@@ -13,7 +13,9 @@
 #include "heed/io/files.h"
 #include "heed/models/registry.h"
 #include "heed/nn/run.h"
+#include "models/gguf_save.h"
 #include "support/places.h"
+#include "support/random_tensor.h"
 #include "support/scratch.h"
 
 namespace heed {
@@ -89,6 +91,50 @@ TEST_F(ChangedAdapter, FindsItsBaseByAnAbsolutePath) {
   const fs::path folder = changed("llama", {{"base_model_name_or_path", base.string()}});
   fs::remove_all(folder / "base");
   EXPECT_LT(largest_difference(folder, goldens() / "llama", {.tokenizers = false}), 1e-5F);
+}
+
+TEST_F(ChangedAdapter, FitsABaseInAGgufFile) {
+  for (const char* name : kNames) {
+    const fs::path folder = changed(name, {{"base_model_name_or_path", "base.gguf"}});
+    save_gguf(folder / "base.gguf", load_model(folder / "base", {.tokenizers = false}), "F32");
+    fs::remove_all(folder / "base");
+    for (const LoadOptions& options :
+         {LoadOptions{.tokenizers = false}, LoadOptions{.tokenizers = false, .packed = true},
+          LoadOptions{.tokenizers = false, .packed = true, .streamed = true}})
+      EXPECT_LT(largest_difference(folder, goldens() / name, options), 1e-5F) << name;
+  }
+}
+
+// W + scale B A of the weights as their blocks hold them.
+TEST_F(ChangedAdapter, LiftsTheWeightsThatItChangesOutOfTheirBlocks) {
+  const test::Scratch scratch;
+  LoadedModel whole;
+  whole.model = make_model(R"({"model_type": "llama", "vocab_size": 64, "hidden_size": 64,
+    "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "max_position_embeddings": 32})",
+                           3);
+  save_gguf(scratch / "base.gguf", whole, "Q8_0");
+  save_model(scratch / "plain", load_model(scratch / "base.gguf", {.tokenizers = false}),
+             DType::kF32);
+  const Tensor a = test::random_tensor({2, 64}, 5), b = test::random_tensor({64, 2}, 6);
+  for (const char* base : {"base.gguf", "plain"}) {
+    const fs::path folder = scratch / (std::string("of_") + base);
+    fs::create_directory(folder);
+    std::ofstream(folder / "adapter_config.json")
+        << json{{"peft_type", "LORA"}, {"base_model_name_or_path", std::string("../") + base}};
+    const std::string module = "base_model.model.model.layers.1.self_attn.q_proj.lora_";
+    const NamedView tensors[] = {{module + "A.weight", a}, {module + "B.weight", b}};
+    write_safetensors(folder / "adapter_model.safetensors", tensors);
+  }
+  const auto logits_of = [&](const fs::path& folder) {
+    heed::Run run;
+    const Tensor ids = test::random_ids({1, 9}, 64, 1);
+    return load_model(folder, {.tokenizers = false, .packed = true, .dtype = DType::kF32})
+        .model->forward({.ids = ids}, run);
+  };
+  const Tensor plain = logits_of(scratch / "of_plain");
+  EXPECT_LT(test::largest_difference(logits_of(scratch / "of_base.gguf"), plain), 1e-4);
+  EXPECT_GT(test::largest_difference(logits_of(scratch / "plain"), plain), 1e-2);
 }
 
 TEST_F(ChangedAdapter, NamesWhatIsNotServed) {

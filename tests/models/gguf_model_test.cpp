@@ -74,15 +74,16 @@ void add_parameters(GgufWriter& writer, const Model& model) {
   const std::vector<GgufName> names = gguf_names(gguf_architecture(config), config);
   for (const Parameter* parameter : model.parameters()) {
     const auto stored = renamed(names, parameter->name, &GgufName::hub, &GgufName::stored);
-    if (!stored) {
+    if (stored.empty()) {
       ADD_FAILURE() << parameter->name;
       continue;
     }
-    const Tensor tensor = stored_as(parameter->value, stored->change);
+    const auto& [name, change, rows] = stored.front();
+    const Tensor tensor = stored_as(parameter->value, change);
     std::vector<std::uint64_t> shape(parameter->value.shape().begin(),
                                      parameter->value.shape().end());
-    if (stored->change == GgufChange::kTransposed) std::ranges::reverse(shape);
-    writer.tensor(stored->name, shape,
+    if (change == GgufChange::kTransposed) std::ranges::reverse(shape);
+    writer.tensor(name, shape,
                   {tensor.data<float>(), static_cast<std::size_t>(tensor.element_count())});
   }
 }
@@ -122,8 +123,9 @@ TEST(GgufModel, OneTensorOfQueriesKeysAndValuesIsReadAsThree) {
   const Config config = Config::parse(model->config_json(), "config");
   const std::vector<GgufName> names = gguf_names(gguf_architecture(config), config);
   for (const Parameter* parameter : model->parameters()) {
-    const auto stored = renamed(names, parameter->name, &GgufName::hub, &GgufName::stored);
-    if (stored) parts.emplace(stored->name, stored_as(parameter->value, stored->change));
+    for (const auto& [name, change, rows] :
+         renamed(names, parameter->name, &GgufName::hub, &GgufName::stored))
+      parts.emplace(name, stored_as(parameter->value, change));
   }
   for (const std::string layer : {"blk.0.", "blk.1."}) {
     std::vector<float> rows;
@@ -276,10 +278,13 @@ TEST(GgufModel, ThatIsNotServedSaysWhy) {
   };
   EXPECT_EQ(message(GgufWriter()),
             "general.architecture is missing, expected the name of an architecture");
-  const std::string unknown = message(GgufWriter().key("general.architecture", "mamba"));
-  EXPECT_TRUE(unknown.starts_with("general.architecture is 'mamba', expected one of: llama, "))
+  const std::string unknown = message(GgufWriter().key("general.architecture", "dream"));
+  EXPECT_TRUE(unknown.starts_with("general.architecture is 'dream', expected one of: llama, "))
       << unknown;
   EXPECT_TRUE(unknown.ends_with(", bert, t5encoder, t5")) << unknown;
+  EXPECT_EQ(message(GgufWriter().key("general.architecture", "mamba")),
+            "general.architecture is 'mamba', expected a model without layers of a state space "
+            "model, which heed does not compute");
   EXPECT_EQ(message(rotary_keys("qwen2").key("qwen2.expert_count", 8U)),
             "qwen2.expert_count is 8, expected none: models of this kind have no experts");
   EXPECT_EQ(message(rotary_keys("llama")),

@@ -85,6 +85,10 @@ std::vector<std::pair<std::string, std::string>> decoder_cases() {
       {"qwen3moe", R"("model_type": "qwen3_moe", "num_experts": 3, "num_experts_per_tok": 2,
         "moe_intermediate_size": 8, "norm_topk_prob": true, )" +
                        grouped},
+      {"gpt-oss", R"("model_type": "gpt_oss", "num_local_experts": 3, "num_experts_per_tok": 2,
+        "head_dim": 8, "rope_scaling": {"rope_type": "yarn", "factor": 4, "truncate": false,
+        "original_max_position_embeddings": 8}, )" +
+                      windows},
       {"olmoe", R"("model_type": "olmoe", "num_experts": 3, "num_experts_per_tok": 2, )" + grouped},
       {"granite", R"("model_type": "granite", "residual_multiplier": 0.5, )" + grouped},
       {"nemotron", R"("model_type": "nemotron", )" + grouped},

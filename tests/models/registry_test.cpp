@@ -107,17 +107,21 @@ TEST(Registry, AFolderWithoutConfigIsNoModel) {
 
 TEST(Registry, AnUnknownModelTypeIsNamed) {
   try {
-    make_model(R"({"model_type": "mamba"})", 1);
-    ADD_FAILURE() << "mamba was made";
+    make_model(R"({"model_type": "llava"})", 1);
+    ADD_FAILURE() << "llava was made";
   } catch (const Error& error) {
     const std::string_view what = error.what();
     EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
     EXPECT_TRUE(
-        what.starts_with("config: line 1, column 16: model_type is 'mamba', expected one of: gpt2, "
+        what.starts_with("config: line 1, column 16: model_type is 'llava', expected one of: gpt2, "
                          "llama, mistral, "))
         << what;
     EXPECT_TRUE(what.ends_with(", lesson")) << what;
   }
+  EXPECT_HEED_ERROR(make_model(R"({"model_type": "qwen3_5_text"})", 1), ErrorCode::kUnsupported,
+                    "config: line 1, column 16: model_type is 'qwen3_5_text', expected a model "
+                    "without layers of linear attention (gated delta rule), which heed does not "
+                    "compute");
   EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "n_layer": 1, "n_layer": 2})", 1),
                     ErrorCode::kCorrupt,
                     "config: line 1, column 49: n_layer is given twice, expected once");

@@ -42,6 +42,9 @@ CONFIGS = {
         "max_position_embeddings": 64, "attention_types": [[["global", "local", "local"], 1]]}),
     "opt": ("OPTForCausalLM", {"vocab_size": WORDS, "hidden_size": 48, "ffn_dim": 80, "num_hidden_layers": 3,
                                "num_attention_heads": 4, "max_position_embeddings": 64, "word_embed_proj_dim": 48}),
+    "opt of 350 million": ("OPTForCausalLM", {
+        "vocab_size": WORDS, "hidden_size": 48, "ffn_dim": 80, "num_hidden_layers": 3, "num_attention_heads": 4,
+        "max_position_embeddings": 64, "word_embed_proj_dim": 32, "do_layer_norm_before": False}),
     "phi": ("PhiForCausalLM", GROUPED | {"partial_rotary_factor": 0.5}),
     "phi with norms of heads": ("PhiForCausalLM", GROUPED | {"partial_rotary_factor": 0.5, "qk_layernorm": True}),
     "phi3": ("Phi3ForCausalLM", GROUPED | {"sliding_window": 6}),
@@ -113,6 +116,8 @@ def golden_of(model):
     tensors = {"input_ids": ids, "attention_mask": mask, "labels": labels, "logits": out.logits,
                "loss": out.loss.reshape(1), "last_hidden_state": out.hidden_states[-1],
                "greedy_prompt": prompt, "greedy": written[:, 9:]}
+    if getattr(model.config, "word_embed_proj_dim", None) not in (None, model.config.hidden_size):
+        del tensors["last_hidden_state"]  # of words, not of the stream
     tensors |= {f"hidden_states.{at}": state for at, state in enumerate(out.hidden_states[:-1])}
     tensors |= {f"attentions.{at}": weights for at, weights in enumerate(out.attentions)}
     return {name: tensor.contiguous().clone() for name, tensor in tensors.items()}

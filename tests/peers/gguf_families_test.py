@@ -31,6 +31,7 @@ SLIDING = {"sliding_window": 5}
 LONG = {"rope_type": "longrope", "short_factor": [1.0, 1.5, 2.0, 3.0, 4.0, 4.5], "long_factor": [2.0, 3.0, 4.0, 5.0, 6.0, 8.0],
         "original_max_position_embeddings": 32, "rope_theta": 10000.0}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 16, "rope_theta": 5000.0}
+OSS = {"num_local_experts": 4, "num_experts_per_tok": 2, "rope_parameters": YARN | {"truncate": False}}
 PLAIN = {"rope_type": "default", "rope_theta": 10000.0}
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
           "original_max_position_embeddings": 8192, "rope_theta": 500000.0}
@@ -71,6 +72,9 @@ CASES = {
     "mixtral": ("llama", "MixtralForCausalLM", HEADS | {"num_local_experts": 4, "num_experts_per_tok": 2}),
     "qwen2moe": ("qwen2moe", "Qwen2MoeForCausalLM", HEADS | EXPERTS | {"shared_expert_intermediate_size": 40}),
     "qwen3moe": ("qwen3moe", "Qwen3MoeForCausalLM", HEADS | EXPERTS | {"head_dim": 16, "norm_topk_prob": True}),
+    "gpt-oss": ("gpt-oss", "GptOssForCausalLM", HEADS | SLIDING | OSS | {"head_dim": 16}),
+    "gpt-oss, mxfp4": ("gpt-oss", "GptOssForCausalLM", HEADS | SLIDING | OSS | {"head_dim": 16, "hidden_size": 32,
+                                                                               "intermediate_size": 64}),
     "olmoe": ("olmoe", "OlmoeForCausalLM", HEADS | EXPERTS),
     "granite": ("granite", "GraniteForCausalLM", HEADS | {"embedding_multiplier": 2.0, "residual_multiplier": 0.3,
                                                           "attention_multiplier": 0.2, "logits_scaling": 3.0}),
@@ -168,6 +172,9 @@ def keys_of(architecture, config):
     elif architecture in ("qwen2moe", "qwen3moe"):
         keys |= {"expert_feed_forward_length": config["moe_intermediate_size"],
                  "expert_shared_feed_forward_length": config.get("shared_expert_intermediate_size")}
+    elif architecture == "gpt-oss":
+        keys |= {"expert_feed_forward_length": config["intermediate_size"],
+                 "attention.sliding_window": config["sliding_window"]}
     elif architecture == "granite":
         keys |= {"vocab_size": config["vocab_size"], "rope.dimension_count": head_dim,
                  "attention.scale": config["attention_multiplier"], "embedding_scale": config["embedding_multiplier"],
@@ -224,9 +231,29 @@ def factors_of(config):
     return {"rope_freqs.weight": numpy.float32(numpy.where(slow, rope["factor"], numpy.where(fast, 1, between)))}
 
 
+def gpt_oss_parts(name, parameter):
+    """The rows of gate and up, which take turns on the hub, and matrices as [outputs, inputs]."""
+    name, is_bias = name.removesuffix("_bias"), name.endswith("_bias")
+    ending = ".bias" if is_bias else ".weight"
+    rows = parameter if is_bias else parameter.mT
+    if name.endswith("gate_up_proj"):
+        at = -1 if is_bias else -2
+        for part, first in (("gate_proj", 0), ("up_proj", 1)):
+            yield name.replace("gate_up_proj", part) + ending, rows.unflatten(at, (-1, 2)).select(at, first)
+    else:
+        yield name + ending, rows
+
+
 def separate_experts(parameters):
     """Gate and up of experts, which transformers has as one, each in a tensor of all experts."""
     for name, parameter in parameters:
+        if name.endswith("self_attn.sinks"):
+            yield f"{name}.weight", parameter
+            continue
+        if name.endswith(("gate_up_proj_bias", "down_proj_bias")) or (
+                name.endswith(("experts.gate_up_proj", "experts.down_proj")) and f"{name}_bias" in dict(parameters)):
+            yield from gpt_oss_parts(name, parameter)
+            continue
         if name.endswith("experts.gate_up_proj"):
             for part, half in zip(("gate_proj", "up_proj"), parameter.chunk(2, dim=1), strict=True):
                 yield name.replace("gate_up_proj", f"{part}.weight"), half
@@ -240,7 +267,7 @@ def tensors_of(architecture, model):
     names = gguf.get_tensor_name_map(next(arch for arch, name in gguf.MODEL_ARCH_NAMES.items() if name == architecture),
                                      max(layers, config.get("num_decoder_layers") or 0))
     tensors = factors_of(config)
-    for name, parameter in separate_experts(model.named_parameters()):  # which names tied ones once
+    for name, parameter in separate_experts(list(model.named_parameters())):  # which names tied ones once
         stored = names.get_name(name, (".weight", ".bias")) or names.get_name(name.removeprefix("transformer."),
                                                                               (".weight", ".bias"))
         assert stored, f"gguf has no name for {name}"
@@ -272,7 +299,8 @@ def write(path, architecture, keys, tensors, vocabulary=None):
     if vocabulary:
         vocabulary(writer)
     for name, array in tensors.items():
-        writer.add_tensor(name, array)
+        is_packed = array.dtype == numpy.uint8
+        writer.add_tensor(name, array, raw_dtype=gguf.GGMLQuantizationType.MXFP4 if is_packed else None)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -287,6 +315,23 @@ def untie(model):
     words = 0.05 * torch.randn(model.shared.weight.shape, generator=torch.Generator().manual_seed(4))
     model.lm_head.weight = torch.nn.Parameter(words)
     model.config.tie_word_embeddings = model.config.scale_decoder_outputs = False
+
+
+def packed_experts(tensors):
+    """As OpenAI publishes them: the matrices of experts in MXFP4."""
+    kind = gguf.GGMLQuantizationType.MXFP4
+    return {name: gguf.quants.quantize(array, kind) if name.endswith("exps.weight") else array
+            for name, array in tensors.items()}
+
+
+def round_experts(model):
+    """To what their MXFP4 means; blocks go along the inputs."""
+    kind = gguf.GGMLQuantizationType.MXFP4
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith(("experts.gate_up_proj", "experts.down_proj")):
+                rows = numpy.ascontiguousarray(parameter.mT.numpy())
+                parameter.copy_(torch.tensor(gguf.quants.dequantize(gguf.quants.quantize(rows, kind), kind)).mT)
 
 
 def golden_of_t5(model):
@@ -331,6 +376,9 @@ def check(program, name, scratch):
     model = made(kind, settings, seed=len(settings))
     if name == "t5, gated":
         untie(model)
+    is_packed = name.endswith("mxfp4")
+    if is_packed:
+        round_experts(model)
     golden = golden_of_t5(model) if architecture == "t5" else golden_of(model)
     folder, file = scratch / "folder", scratch / "model.gguf"
     ours, out = scratch / "ours.gguf", scratch / "from-gguf"
@@ -338,7 +386,8 @@ def check(program, name, scratch):
     (folder / "generation_config.json").unlink(missing_ok=True)
     tensors = tensors_of(architecture, model)
     is_fused = name.endswith("fused")
-    write(file, architecture, keys_of(architecture, model.config.to_dict()), fused(tensors) if is_fused else tensors)
+    stored = fused(tensors) if is_fused else packed_experts(tensors) if is_packed else tensors
+    write(file, architecture, keys_of(architecture, model.config.to_dict()), stored)
     heed(program, "convert", file, "-o", out)
     save_file(golden, out / "golden.safetensors")
     heed(program, "check", "model", out)
@@ -350,7 +399,7 @@ def check(program, name, scratch):
     worst = (logits - golden["logits"])[seen].abs().max().item()
     assert worst <= 1e-4, f"transformers' logits of what heed made of the file differ by {worst}"
     heed(program, "convert", folder, "-o", ours, "--dtype", "f32")
-    require_same_files(file, ours, is_fused)
+    require_same_files(file, ours, is_fused or is_packed)
     print(f"{name}: {len(tensors)} tensors; logits of the folder that heed made of the file differ by {worst:.2g}")
 
 

@@ -140,6 +140,22 @@ TEST(ServerSession, TheBytesOfAllSessionsAreBounded) {
   expect_error(post_text(client, std::string(31, 'x')), 413, "too_large");
 }
 
+TEST(ServerSession, ATextThatDoesNotFitIntoMemoryIsRefusedWithWhatFits) {
+  ServerOptions options = test::served_options();
+  options.memory = 60'000;
+  const Served served(options);
+  httplib::Client client = served.client();
+  served.open("the cat");
+  const auto refused = post_text(client, std::string(100, 'z'));
+  expect_error(refused, 413, "too_large");
+  const json error = json::parse(refused->body)["error"];
+  EXPECT_EQ(error["argument"], "memory");
+  const std::string hint = error["hint"];
+  EXPECT_TRUE(hint.starts_with("what would fit: ")) << error;
+  const std::int64_t fits = std::stoll(hint.substr(hint.rfind("a text of ") + 10));
+  served.open(std::string(static_cast<std::size_t>(fits), 'z'));
+}
+
 TEST(ServerSession, AnswersBeginWithTheirStack) {
   const Served served;
   httplib::Client client = served.client();

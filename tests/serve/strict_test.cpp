@@ -25,9 +25,8 @@ TEST(StrictApi, AFieldThatIsUnknownOrGivenTwiceIsRefusedByItsName) {
   const auto unknown = post(R"({"text": "the cat", "layr": 1})");
   expect_error(unknown, 400, "bad_request");
   EXPECT_EQ(message_of(unknown),
-            "body: layr is unknown, expected one of text, source, ids, pair, target, model, stack, "
-            "layer, "
-            "keep, replaces, edits");
+            "body: layr is unknown, expected one of text, source, messages, ids, pair, target, "
+            "model, stack, layer, keep, replaces, edits");
   const auto twice = post(R"({"text": "the cat", "text": "the mat"})");
   expect_error(twice, 400, "bad_request");
   EXPECT_EQ(message_of(twice), "body: line 1, column 29: text is given twice, expected once");

@@ -69,6 +69,7 @@ export interface Models {
   pair?: string;
   target?: string;
   stack?: string;
+  chats?: boolean;
   limits: Limits;
   scores: Score[];
   picture?: Picture;
@@ -136,6 +137,7 @@ export interface Session {
   text: string;
   pair?: string;
   target?: string;
+  chat?: string;
   edits?: string;
   derived_from?: string;
   state: string;

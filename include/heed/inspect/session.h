@@ -160,6 +160,9 @@ struct SessionTexts {
   std::optional<std::string_view> pair = {};
   /// The output of an encoder-decoder; none: its own output, always the likeliest token.
   std::optional<std::string_view> target = {};
+  /// The chat in which `text` is the last message (chat_text). The model reads the chat; offsets
+  /// are those within `text`, and begin = end for tokens that the template wrote.
+  std::optional<std::string_view> chat = {};
 };
 
 /// Tokenizes (with the post-processor's special tokens) and runs the model once. Errors

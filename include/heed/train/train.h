@@ -105,8 +105,9 @@ std::string to_json(const TrainConfig& config);
 /// Whether this value of `tokenizer` trains a tokenizer, with `vocabulary` entries.
 bool learns_pieces(std::string_view tokenizer);
 
-/// Checks ranges and combinations of keys; errors name the key.
-void check(const TrainConfig& config);
+/// Checks ranges and combinations of keys; errors name the key. With `batches` the caller gives the
+/// examples as token ids.
+void check(const TrainConfig& config, bool batches = false);
 
 /// Reported after each step.
 struct TrainProgress {
@@ -134,6 +135,19 @@ class TrainListener {
   virtual bool stop() = 0;
 };
 
+/// Sequences of token ids, which may differ in length.
+using TokenRows = std::vector<std::vector<std::int64_t>>;
+
+/// The examples of task "lm", in place of text files. Each sequence has 2 to block + 1 ids; the
+/// model predicts all but the first. The tokenizer is optional here: without one (and without
+/// `start_from`) the key `vocabulary` says how many ids there are.
+struct TokenBatches {
+  /// Returns the `batch` sequences of the next pass; called on the training thread. A resumed run
+  /// calls it for the passes that are done, too, and drops what it returns.
+  std::function<TokenRows()> next;
+  std::vector<TokenRows> validation;  // empty: no validation, the last model is the best
+};
+
 struct TrainArgs {
   TrainConfig config = {};
   std::filesystem::path folder = {};
@@ -144,6 +158,7 @@ struct TrainArgs {
   /// The processes that train together, each of which makes the same call to `train`; null: this
   /// process alone.
   Ranks* ranks = nullptr;
+  const TokenBatches* batches = nullptr;  // in place of the keys that name texts
 };
 
 struct TrainResult {

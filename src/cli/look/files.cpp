@@ -116,14 +116,14 @@ void work(LiveSession& live, bool pass_alone) {
 // The text's session, tokenized and run once, however it is shown. Its heads are scored if the file
 // contains their scores, or if heed chooses the view's head.
 std::shared_ptr<LiveSession> open_live(const LoadedModel& model, const LookFileOptions& options) {
-  Session session =
-      cut_text(model, {.text = options.text, .pair = options.pair, .target = options.target});
+  const SessionInput input = {
+      .text = options.text, .pair = options.pair, .target = options.target, .chat = options.chat};
+  Session session = cut_text(model, input.texts());
   session.keep = options.memory.keep;
   make_room("look", model, session, {.streams = true}, options.memory);
   if (!options.view.view.empty()) view_of(options.view, session, {});  // errors before the work
   const bool chosen = options.view.view.empty() ? options.view.layer && options.view.head
                                                 : !read_view(options.view.view).places.empty();
-  const SessionInput input = {.text = options.text, .pair = options.pair, .target = options.target};
   auto live = std::make_shared<LiveSession>("saved", input, std::move(session), model);
   live->memory = options.memory.limit;
   work(*live, chosen && options.format != "html");

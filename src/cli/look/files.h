@@ -35,6 +35,7 @@ struct LookFileOptions {
   std::string text;
   std::optional<std::string> pair = {};
   std::optional<std::string> target = {};
+  std::optional<std::string> chat = {};  // of which the text is a message
   ViewOptions view;
   MemoryOptions memory = {};
   int width = 1440;

@@ -18,7 +18,8 @@ struct LookInput {
   std::string target;  // the output, for an encoder-decoder
   bool has_pair = false;
   bool has_target = false;
-  bool chat = false;  // the text is a user's message
+  bool chat = false;                          // the text is a user's message
+  std::optional<std::string> chat_text = {};  // the template's, once the model is known
   std::vector<TokenId> ids;
   std::string cut;  // "first" or "last" tokens; empty: all
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/look/evidence.h"
@@ -34,7 +35,8 @@ Session tokenized(const LookOptions& options, const LoadedModel& model) {
   const std::string text = text_of(options.input, model);
   const std::optional<std::string> pair = pair_of(options.input);
   const std::optional<std::string> target = target_of(options.input);
-  return cut_text(model, {.text = text, .pair = pair, .target = target});
+  return cut_text(model,
+                  {.text = text, .pair = pair, .target = target, .chat = options.input.chat_text});
 }
 
 Session open(const LookOptions& options, const LoadedModel& model, ProgressLine& progress) {
@@ -74,6 +76,7 @@ int write_page_file(const LookOptions& options, const LoadedModel& model) {
               .text = text_of(options.input, model),
               .pair = pair_of(options.input),
               .target = target_of(options.input),
+              .chat = options.input.chat_text,
               .view = {options.view, heed::stack_of(options.stack), options.layer, options.head,
                        options.who, options.to},
               .memory = options.memory,
@@ -189,9 +192,10 @@ ModelKind unnamed_kind(const LookOptions& options) {
   return kind_that_reads(input.text, input.has_pair, input.has_target, stack);
 }
 
-// Replaces the chat by its tokens, because the tokenizer must not frame it again.
+// The text may come from stdin, which is read once.
 void read_chat(LookInput& input, const LoadedModel& model) {
-  input.ids = chat_of("look", model, {}, given_text(input.text, input.file)).encoding.ids;
+  input.text = given_text(input.text, std::exchange(input.file, {}));
+  input.chat_text = chat_of("look", model, {}, input.text).text;
 }
 
 int run(const Given& given, LookOptions options) {

@@ -72,8 +72,6 @@ void check_effects(const Given& given, const LookOptions& options) {
   for (const char* option : {"--cut", "--pair", "--target"})
     if (options.input.chat && given.has(option))
       fail({.found = fmt::format("{} cannot be used with --chat", option)});
-  if (options.input.chat && options.is_page())
-    fail({.found = fmt::format("--chat cannot be used with --format {}", options.format)});
   given.require_beside("--color", options.format == "text", "--format text");
   given.require_beside("--what", options.is_array(), "--format npy");
   given.require_beside("--units", options.format == "text", "--format text");

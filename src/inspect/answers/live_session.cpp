@@ -206,12 +206,14 @@ bool LiveSession::work(const std::function<bool()>& stop, Overviews& overviews) 
 }
 
 void LiveSession::run_pass(const std::function<bool()>& stop) {
-  const bool all_words = std::ssize(session_.tokens) * session_.info.vocabulary <= kKeptLogits;
   SessionOptions options = kLiveOptions;
-  options.all_logits = all_words;
+  options.all_logits = std::ssize(session_.tokens) * session_.info.vocabulary <= kKeptLogits;
   options.stop = stop;
   options.stopped = &dropped;
   options.memory = memory;
+  // They are extra: a text that fits without them is read (413 otherwise).
+  if (const std::optional<std::int64_t> free = memory_of(options))
+    options.all_logits &= session_memory(session_, *model_, options).streamed() <= *free;
   run_session(session_, *model_, options);
   keep_next();
 }

@@ -120,6 +120,7 @@ struct ModelsAnswer {
   std::vector<ModelAnswer> models = {};  // the first one is served
   Nullable<std::string> text = {};
   std::optional<std::string> pair = {}, target = {}, stack = {};  // initial content of the page
+  std::optional<bool> chats = {};  // true: a text is a user's message, for the chat template
   LimitsAnswer limits = {};
   std::vector<ScoreAnswer> scores = {};
   std::optional<PictureAnswer> picture = {};
@@ -131,6 +132,7 @@ struct ModelsAnswer {
     field("pair", pair);
     field("target", target);
     field("stack", stack);
+    field("chats", chats);
     field("limits", limits);
     field("scores", scores);
     field("picture", picture);

@@ -93,6 +93,7 @@ struct SessionAnswer {
   std::string model = {};
   std::string text = {};
   std::optional<std::string> pair = {}, target = {};  // as given
+  std::optional<std::string> chat = {};  // the template's text, in which `text` is a message
   std::optional<std::string> edits = {}, derived_from = {};
   std::string state = {};  // running, ready or failed
   std::optional<ApiErrorAnswer> error = {};
@@ -110,6 +111,7 @@ struct SessionAnswer {
     field("text", text);
     field("pair", pair);
     field("target", target);
+    field("chat", chat);
     field("edits", edits);
     field("derived_from", derived_from);
     field("state", state);

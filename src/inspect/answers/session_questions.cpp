@@ -131,6 +131,7 @@ SessionAnswer answer_session(const LiveSession& live) {
                        .text = live.input.text,
                        .pair = live.input.pair,
                        .target = live.input.target,
+                       .chat = live.input.chat,
                        .state = progress.failed  ? "failed"
                                 : progress.ready ? "ready"
                                                  : "running",

@@ -160,13 +160,17 @@ void read_texts(const LoadedModel& model, const SessionTexts& texts, Session& se
           .found = "given",
           .expected = "none: " + model.name + " is not an encoder"});
   const Encoding encoding =
-      texts.pair ? model.tokenizer->encode_pair(texts.text, *texts.pair, /*add_special=*/true)
-                 : model.tokenizer->encode(texts.text, /*add_special=*/true);
+      texts.chat   ? encode_chat(model, *texts.chat, texts.text)
+      : texts.pair ? model.tokenizer->encode_pair(texts.text, *texts.pair, /*add_special=*/true)
+                   : model.tokenizer->encode(texts.text, /*add_special=*/true);
   require_in_vocabulary("session", *model.tokenizer, encoding.ids,
                         info.reads_source() ? info.source_vocabulary : info.vocabulary);
   session.tokens = tokens_of(*model.tokenizer, encoding);
-  const bool has_word = std::ranges::any_of(
-      session.tokens, [](const SessionToken& token) { return token.begin < token.end; });
+  const bool has_word = texts.chat
+                            ? !texts.text.empty()
+                            : std::ranges::any_of(session.tokens, [](const SessionToken& token) {
+                                return token.begin < token.end;
+                              });
   if (!has_word)
     fail({.op = "session",
           .argument = "text",

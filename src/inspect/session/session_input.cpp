@@ -83,7 +83,8 @@ std::string session_name(std::string_view model_identity, const SessionInput& in
   hash.add(ids.empty() ? "text" : "ids");
   hash.add(input.text);
   hash.add({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(TokenId)});
-  for (const auto& [name, text] : {std::pair("pair", &input.pair), {"target", &input.target}}) {
+  for (const auto& [name, text] :
+       {std::pair("pair", &input.pair), {"target", &input.target}, {"chat", &input.chat}}) {
     if (!*text) continue;
     hash.add(name);
     hash.add(**text);

@@ -16,11 +16,14 @@ struct SessionInput {
   std::string text = {};
   std::optional<std::string> pair = {};    // the second text that an encoder reads
   std::optional<std::string> target = {};  // what an encoder-decoder writes
+  std::optional<std::string> chat = {};    // in which the text is the last message
   std::vector<TokenId> ids = {};           // in place of texts
   Edits edits = {};                        // canonical
 
   bool operator==(const SessionInput&) const = default;
-  SessionTexts texts() const { return {.text = text, .pair = pair, .target = target}; }
+  SessionTexts texts() const {
+    return {.text = text, .pair = pair, .target = target, .chat = chat};
+  }
 };
 
 /// Returns the first token of the second text of a pair. Special tokens belong to the text before

@@ -21,6 +21,13 @@ enum class Keep { kAll, kFirst, kLast };
 std::string shorten(const LoadedModel& model, const std::string& text, Keep keep,
                     std::optional<std::string_view> pair = {});
 
+/// The same part of the last message, such that the whole chat fits.
+std::string shorten(const LoadedModel& model, std::span<const ChatMessage> messages, Keep keep);
+
+/// The tokens of a chat, placed within its last message, which the template may have trimmed.
+/// begin = end outside of the message.
+Encoding encode_chat(const LoadedModel& model, std::string_view chat, std::string_view message);
+
 /// Sets `args` from the folder's generation_config.json, except the members that are `given`. Like
 /// transformers, generation is greedy unless the file asks for sampling.
 void follow_folder(const LoadedModel& model, GenerateArgs& args,

@@ -39,7 +39,9 @@ export function textField(
   about: About, input: Input, run: (input: Input) => void, leave: (() => void) | null
 ): TextField {
   const beside = besideOf(about);
-  const first = area('Text', 'Type or paste a text', input.text);
+  const first = about.chats
+    ? area('Message', 'Type a message: the model reads the chat that its template makes of it', input.text)
+    : area('Text', 'Type or paste a text', input.text);
   const second = beside && area(beside.label, beside.placeholder, input[beside.name] ?? '');
   const areas = [first, ...second ? [second] : []];
   const typed = (): Input => {

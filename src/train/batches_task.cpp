@@ -1,0 +1,106 @@
+#include "train/batches_task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/digest.h"
+#include "base/wording.h"
+#include "heed/error.h"
+#include "models/model_tokenizer.h"
+#include "train/crops.h"
+#include "train/initial_weights.h"
+#include "train/text_data.h"
+
+namespace heed {
+namespace {
+
+// A tokenizer is optional: ids need none.
+std::unique_ptr<Tokenizer> tokenizer_of(const TrainConfig& config) {
+  if (config.tokenizer != TrainConfig().tokenizer)
+    return make_tokenizer(config, config.tokenizer, /*text=*/"");
+  if (config.start_from.empty()) return nullptr;
+  return load_model_tokenizer(start_folder(config));
+}
+
+std::int64_t vocabulary_of(const TrainConfig& config, const Tokenizer* tokenizer) {
+  if (!config.start_from.empty())
+    if (const auto model = describe_model(start_folder(config))) return model->info.vocabulary;
+  return tokenizer != nullptr ? tokenizer->vocabulary_size() : config.vocabulary;
+}
+
+[[noreturn]] void refuse_batch(std::string_view place, std::string found, std::string expected) {
+  fail({.op = "train",
+        .argument = std::string(place),
+        .found = std::move(found),
+        .expected = std::move(expected)});
+}
+
+}  // namespace
+
+BatchesTask::BatchesTask(const TrainConfig& config, const TokenBatches& batches)
+    : config_(config), batches_(batches) {
+  data_.tokenizer = tokenizer_of(config);
+  vocabulary_ = vocabulary_of(config, data_.tokenizer.get());
+  for (std::size_t i = 0; i < batches.validation.size(); ++i)
+    add(batches.validation[i], fmt::format("validation_batches[{}]", i), validation_);
+  Digest digest;
+  for (const std::vector<TokenId>& row : validation_) digest.add(row);
+  data_.digest = digest.value();
+}
+
+TrainingShape BatchesTask::shape() const {
+  return {.vocabulary = data_.tokenizer ? data_.tokenizer->vocabulary_size() : vocabulary_};
+}
+
+void BatchesTask::add(const TokenRows& batch, std::string_view place, Rows& rows) const {
+  for (std::size_t r = 0; r < batch.size(); ++r) {
+    const std::vector<std::int64_t>& row = batch[r];
+    if (row.size() < 2 || std::ssize(row) > config_.block + 1)
+      refuse_batch(place, fmt::format("{} in row {}", number_of(row.size(), "token"), r),
+                   fmt::format("2 to {} (block + 1), as each token's target is the next one",
+                               config_.block + 1));
+    const auto wrong =
+        std::ranges::find_if(row, [&](std::int64_t id) { return id < 0 || id >= vocabulary_; });
+    if (wrong != row.end())
+      refuse_batch(place, fmt::format("{} in row {}, column {}", *wrong, r, wrong - row.begin()),
+                   fmt::format("ids from 0 to {}, the model's vocabulary", vocabulary_ - 1));
+    rows.emplace_back(row.begin(), row.end());
+  }
+}
+
+void BatchesTask::prepare(std::int64_t first, std::int64_t count) {
+  rows_.clear();
+  first_ = first;
+  for (; taken_ * config_.batch < first; ++taken_) batches_.next();
+  for (; taken_ * config_.batch < first + count; ++taken_) {
+    const TokenRows batch = batches_.next();
+    const std::string place = fmt::format("batches[{}]", taken_);
+    if (std::ssize(batch) != config_.batch)
+      refuse_batch(
+          place, number_of(batch.size(), "row"),
+          fmt::format("{} (batch) in every batch: drop a last one that is smaller", config_.batch));
+    add(batch, place, rows_);
+  }
+}
+
+std::int64_t BatchesTask::counted(std::int64_t index) const {
+  return std::ssize(rows_[static_cast<std::size_t>(index - first_)]) - 1;
+}
+
+void BatchesTask::make(std::int64_t index, Example& example) const {
+  const std::vector<TokenId>& row = rows_[static_cast<std::size_t>(index - first_)];
+  crop(row, 0, std::ssize(row) - 1, example);
+}
+
+void BatchesTask::make_validation(std::int64_t index, std::int64_t count, Example& example) const {
+  const std::int64_t rows = std::ssize(validation_);
+  const std::vector<TokenId>& row = validation_[static_cast<std::size_t>(index * rows / count)];
+  crop(row, 0, std::ssize(row) - 1, example);
+}
+
+std::string BatchesTask::sizes() const {
+  return fmt::format("{} for validation.\n", number_of(validation_.size(), "sequence"));
+}
+
+}  // namespace heed
