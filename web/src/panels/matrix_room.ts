@@ -4,7 +4,8 @@ import type {Page} from './panel';
 import {isBetween} from '../attention/sides';
 import {kUseWidth} from './matrix_margins';
 
-const kLeastSide = 300;       // in lower windows the page scrolls
+const kLeastSide = 296;       // in lower windows the page scrolls
+const kLeastAbove = 240;      // the same over a read-out
 const kToUse = 5;            // from the matrix to its margin
 const kUseName = 80;         // the margin's name
 const kReadOut = 151;        // replaces the margin if two texts are side by side
@@ -20,7 +21,7 @@ export function isSmall(side: number): boolean { return side < kSmall; }
 
 /** Whether there is a corner that the mask leaves free, and the rows beside the read-out in it end before it begins. */
 export function hasFreeCorner({causal, keys}: Attention, side: number, isNarrow: boolean): boolean {
-  const [height, left] = isNarrow ? [140, 0.48] : [150, isSmall(side) ? 0.54 : 0.5];
+  const [height, left] = isNarrow ? [140, 0.48] : [150, isSmall(side) ? 0.56 : 0.5];
   const bottom = 0.04 * side + height;
   return causal && (Math.floor(bottom / side * keys) + 1) / keys <= left;
 }
@@ -36,7 +37,7 @@ export function widthWith({stage, side, store, ...page}: Page, container: HTMLEl
     Math.max(least, stage.viewHeight - top - below - (store.reason ? kReason : 0) - band) * Math.min(1, keys / queries)));
   if (isBeside) return within(kLeastBetween, kBelow + kBelowBetween);
   const most = within(kLeastSide, kBelow);
-  return isFull || hasFreeCorner(side.attention, most, false) ? most : within(kLeastSide, kBelow + kUnder);
+  return isFull || hasFreeCorner(side.attention, most, false) ? most : within(kLeastAbove, kBelow + kUnder);
 }
 
 /** The parts beside a matrix at full size. */

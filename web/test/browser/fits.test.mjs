@@ -53,6 +53,12 @@ for (const [width, height] of kSizes) {
       await soon.deepEqual(() => page.locator('.read-out b').evaluateAll((all) => all.filter((name) => name.scrollWidth > name.clientWidth).map((name) => name.textContent)), []);
     });
   }
+  test(`Look beside an edit ends with its window: ${width} x ${height}`, async () => {
+    const page = await open('#look/L1.H3/i=60/j=20/vs=ablate:self.L1.H3', {viewport: {width, height}});
+    await page.locator('.compare-same', {hasText: 'The map of L1.H3 is the same'}).waitFor();
+    await quiet(page);
+    await soon.deepEqual(() => misfits(page), []);
+  });
   for (const view of ['grid', 'why', 'words']) {
     test(`${view} ends with its window: ${width} x ${height}`, async () => {
       const page = await open('#look/L1.H3/i=190/j=120', {viewport: {width, height}});
