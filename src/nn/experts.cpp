@@ -142,7 +142,7 @@ Tensor Experts::shared_backward(const Mlp& shared, const Tensor& dy, Run& run,
     slopes[row] *= shares[row] * (1 - shares[row]);
   Tensor dgate = Tensor::zeros(gate.shape(), gate.dtype());
   in_computing_type(dgate.dtype(),
-               [&](auto zero) { std::ranges::copy(slopes, dgate.data<decltype(zero)>()); });
+                    [&](auto zero) { std::ranges::copy(slopes, dgate.data<decltype(zero)>()); });
   Tensor dx = parts_.shared_gate->backward(dgate, run, gradients);
   Tensor dout = dy.clone();
   scale_rows(dout, shares);
