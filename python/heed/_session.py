@@ -119,8 +119,9 @@ class Session:
         """A session of attentions that were seen: of one sequence, or of the one of a batch that
         ``sequence`` names, counted from 0.
 
-        ``stacks`` is a list of :class:`Seen`, one a layer, or a dict of such lists by the name of
+        ``stacks`` is a list of :class:`Seen`, one per layer, or a dict of such lists by the name of
         the stack: "self", "encoder", "decoder", "cross". Every layer has its own mask and scores.
+        None is a layer without attention: it keeps its number.
         ``images`` are as of :meth:`from_arrays`.
         """
         return _session_arrays.of_seen(cls, stacks, tokens, key_tokens, name, sequence, images)

@@ -58,8 +58,9 @@ Session tokenized(const LoadedModel& model, const SessionInput& input, const Ser
 // Makes this layer's statistics come first.
 void look_at(LiveSession& session, const PostedInput& posted) {
   const StackShape& stack = stack_named(session.session().model, session.shapes(), posted.stack);
-  check_layer("session", session.session().model, stack, posted.layer);
-  session.in_view = session.index_of(stack.stack, static_cast<int>(posted.layer));
+  if (!posted.layer) return;
+  check_layer("session", session.session().model, stack, *posted.layer);
+  session.in_view = session.index_of(stack.stack, static_cast<int>(*posted.layer));
 }
 
 }  // namespace
@@ -121,8 +122,8 @@ void SessionStore::check(const LoadedModel& model, const PostedInput& posted) co
   if (input.pair) check_text("pair", *input.pair, limits_);
   if (input.target) check_text("target", *input.target, limits_);
   const ModelInfo& info = model.model->info();
-  check_layer("session", model.name, stack_named(model.name, info.stacks, posted.stack),
-              posted.layer);
+  const StackShape& stack = stack_named(model.name, info.stacks, posted.stack);
+  if (posted.layer) check_layer("session", model.name, stack, *posted.layer);
 }
 
 SessionStore::Posted SessionStore::post(const PostedInput& posted) {

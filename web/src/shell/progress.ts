@@ -2,11 +2,12 @@
 import {html} from '../dom';
 import type {MakePanel, Panel} from '../panel';
 import {kQuietMilliseconds, progressLine} from '../progress_line';
+import {numbersOf} from '../side';
 import type {SessionInfo} from '../transport/api';
 
 /** All tokens of a pass: an encoder-decoder reads the source and the target. */
 export function passOf({tokens, key_tokens: source, attentions}: SessionInfo): string {
-  const layers = attentions.reduce((sum, each) => sum + (each.stack === 'cross' ? 0 : each.layers), 0);
+  const layers = attentions.reduce((sum, each) => sum + (each.stack === 'cross' ? 0 : numbersOf(each).length), 0);
   return `${tokens.length + (source?.length ?? 0)} tokens through ${layers} layers`;
 }
 

@@ -11,7 +11,7 @@ import {noteImages} from '../images';
 import type {Looks, LooksReader} from '../looks';
 import type {Place} from '../selection';
 import type {Side} from '../side';
-import {sideOf} from '../side';
+import {numbersOf, sideOf} from '../side';
 import {joinBytes} from '../tokens';
 import {Late} from './late';
 import {type Atlas, readAtlas} from './atlas';
@@ -97,7 +97,7 @@ export class SessionApi {
   /** Heads with scores, out of all. */
   get scored(): {done: number; of: number} {
     const done = [...this.scores.values()].reduce((sum, heads) => sum + heads.length, 0);
-    return {done, of: this.info.attentions.reduce((sum, {layers, heads}) => sum + layers * heads, 0)};
+    return {done, of: this.info.attentions.reduce((sum, each) => sum + numbersOf(each).length * each.heads, 0)};
   }
 
   /** The scores of the heads of the place's layer. */
