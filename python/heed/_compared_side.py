@@ -14,14 +14,12 @@ from .errors import InvalidArgument, NotFound, WrongType, made, refused
 
 
 class Side:
-    """A run as a session, with the names of its stacks, its layers' numbers and its words."""
+    """A run as a session, with the names of its stacks and its words."""
 
     def __init__(self, given: Any, argument: str, stack: str | None, text: int, sequence: int):
         self.argument = argument
         self.names: dict[str, str] = {}
         """The stacks' names in the table of heads, where they differ from the session's names."""
-        self.numbers: dict[str, list[int]] = {}
-        """The layers' numbers in the model, by stack, for models of transformers."""
         if isinstance(given, Session):
             if stack is not None:
                 raise refused("compare", "stack", "given beside sessions", "None: all their stacks")
@@ -37,7 +35,7 @@ class Side:
         self._tokenizer = given._tokenizer
         for name in self.session.stacks:
             shown = stack or next(iter(given.stacks)) if name == "self" else name
-            self.names[name], self.numbers[name] = shown, given.stacks[shown]
+            self.names[name] = shown
         found = given.logits(text)
         self.last = None if found is None else found[sequence].double().cpu().numpy()
 

@@ -144,17 +144,17 @@ class Comparison:
     def _changes(self, name: str) -> list[dict[str, Any]]:
         a, b = (side.session.stack(name) for side in (self._a, self._b))
         rows = []
-        for layer, number in enumerate(self._a.numbers.get(name, range(a.layers))):
+        for layer in a.layer_numbers:
             moved = np.concatenate(
                 [_moved(a.weights[layer, :, part], b.weights[layer, :, part])
                  for part in _parts(a.heads, a.queries, a.keys)], 1,
             )  # fmt: skip
             for head in range(a.heads):
-                if np.isnan(moved[head]).all():  # a layer without attention
+                if np.isnan(moved[head]).all():  # a head without attention
                     continue
                 row = int(np.nanargmax(moved[head]))
                 rows.append({
-                    "stack": self._a.names.get(name, name), "layer": number, "head": head,
+                    "stack": self._a.names.get(name, name), "layer": layer, "head": head,
                     "change": float(np.nanmean(moved[head])),
                     "largest": float(moved[head, row]), "row": row,
                 })  # fmt: skip
@@ -163,12 +163,12 @@ class Comparison:
     def _address(self) -> str:
         first = next(iter(self._rows()), None)
         if first is None:
-            return f"look/L0.H0/vs=run:{self._name}"
+            layer = self._a.session.stack().layer_numbers[0]
+            return f"look/L{layer}.H0/vs=run:{self._name}"
         named = {shown: own for own, shown in self._a.names.items()}
         own = named.get(first["stack"], first["stack"])
-        numbers = list(self._a.numbers.get(own, range(self._a.session.stack(own).layers)))
         is_first = own == next(iter(self._a.session.stacks))
-        place = f"L{numbers.index(first['layer'])}.H{first['head']}"
+        place = f"L{first['layer']}.H{first['head']}"
         place = place if is_first else f"{own}.{place}"
         return f"look/{place}/i={first['row']}/vs=run:{self._name}"
 
@@ -191,14 +191,14 @@ class Comparison:
 
 def _check_alike(a: Side, b: Side) -> None:
     shapes = [
-        {name: (each.layers, each.heads, each.queries, each.keys)
+        {name: (each.layer_numbers, each.heads, each.queries, each.keys)
          for name, each in side.session.stacks.items()}
         for side in (a, b)
     ]  # fmt: skip
     if shapes[0] == shapes[1]:
         return
     found, expected = (
-        "; ".join(f"{name}: {layers} layers of {heads} heads, {queries} queries, {keys} keys"
+        "; ".join(f"{name}: {len(layers)} layers of {heads} heads, {queries} queries, {keys} keys"
                   for name, (layers, heads, queries, keys) in shape.items())
         for shape in reversed(shapes)
     )  # fmt: skip

@@ -45,8 +45,8 @@ def of_weights(
     )
 
 
-def _layers(given: Any, stack: str, sequence: int | None) -> list[Seen]:
-    """Returns one attention per layer. In a layer without attention all keys are hidden."""
+def _layers(given: Any, stack: str, sequence: int | None) -> list[Seen | None]:
+    """Returns one attention per layer; None for a layer without attention."""
     argument = "weights" if stack == "self" else f"weights[{stack!r}]"
     if not isinstance(given, (list, tuple)):
         given = [given] if getattr(given, "ndim", 5) < 5 else list(given)
@@ -63,7 +63,7 @@ def _layers(given: Any, stack: str, sequence: int | None) -> list[Seen]:
                           f"{list(shapes[0])}, as of the others")  # fmt: skip
         if each is not None:
             _check(each, f"{argument}[{at}]")
-    return [_seen(each, shapes[0]) for each in layers]
+    return [None if each is None else _seen(each) for each in layers]
 
 
 def _of_sequence(given: Any, argument: str, sequence: int | None) -> np.ndarray:
@@ -104,16 +104,13 @@ def _check(weights: np.ndarray, argument: str) -> None:
         )
 
 
-def _seen(weights: np.ndarray | None, shape: tuple[int, ...]) -> Seen:
+def _seen(weights: np.ndarray) -> Seen:
     """Returns an attention with these weights; weights of 0 are hidden by its mask."""
-    heads, queries, keys = shape
+    heads, queries, keys = weights.shape
     q = np.zeros((1, heads, queries, 1), np.float32)
     k = np.zeros((1, heads, keys, 1), np.float32)
     # lse = 0 makes exp(score - lse) the given weight, whatever its row sums to.
     lse = np.zeros((1, heads, queries), np.float32)
-    if weights is None:
-        nothing = _masks.keep(np.zeros((1, 1, 1, keys), bool))
-        return Seen.of(q, k, lse=lse, mask=nothing)
     with np.errstate(divide="ignore"):
         bias = np.log(weights[None]).astype(np.float32, copy=False)
     return Seen.of(q, k, lse=lse, bias=bias, mask=_mask(weights > 0))

@@ -225,7 +225,7 @@ def _numbers(op: str, argument: str, given: Any, count: int) -> list[int]:
 
 def _address(session: Session, layer: int | None, heads: Any, include: Any) -> str:
     stack = session.stack()
-    first = include[0] if include is not None and len(include) > 0 else 0
+    first = include[0] if include is not None and len(include) > 0 else stack.layer_numbers[0]
     (layer,) = _numbers("head_view", "layer", [first if layer is None else layer], stack.layers)
     shown = _numbers(
         "head_view", "heads", range(stack.heads) if heads is None else heads, stack.heads

@@ -52,16 +52,18 @@ def plot_heads(
         raise made(NotFound, op="plot_heads", argument="score", found=repr(score),
                    expected=f"one of {', '.join(names)}")  # fmt: skip
     ax = _axes(ax)
-    numbers = np.full((of.layers, of.heads), np.nan)
+    layers = of.layer_numbers
+    numbers = np.full((len(layers), of.heads), np.nan)
     for row in rows:
         value = row.get(score)
-        numbers[row["layer"], row["head"]] = np.nan if value is None else value
+        numbers[layers.index(row["layer"]), row["head"]] = np.nan if value is None else value
     image = ax.imshow(numbers, **{"cmap": _COLOURS, "aspect": "equal", **settings})
     if max(numbers.shape) <= _NUMBERED:
         _number(ax, image, numbers)
     ax.set(xlabel="head", ylabel="layer", title=f"{score}, {session.model_name}")
-    for axis, count in ((ax.xaxis, of.heads), (ax.yaxis, of.layers)):
-        axis.set_ticks(range(0, count, 1 + count // 33))
+    for axis, names in ((ax.xaxis, range(of.heads)), (ax.yaxis, layers)):
+        step = 1 + len(names) // 33
+        axis.set_ticks(range(0, len(names), step), names[::step])
     ax.figure.colorbar(image, ax=ax, label=score, fraction=0.046, pad=0.04)
     return ax
 

@@ -121,6 +121,7 @@ class Session:
 
         ``stacks`` is a list of :class:`Seen`, one per layer, or a dict of such lists by the name of
         the stack: "self", "encoder", "decoder", "cross". Every layer has its own mask and scores.
+        None is a layer without attention: it keeps its number.
         The other arguments are those of :meth:`from_arrays`.
         """
         return _session_arrays.of_seen(cls, stacks, tokens, key_tokens, name, sequence, images)

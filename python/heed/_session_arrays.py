@@ -114,15 +114,15 @@ def of_seen(
     stacks = {stack: list(layers) for stack, layers in stacks.items()}
     for stack, layers in stacks.items():
         for layer in layers:
-            if not isinstance(layer, Seen):
+            if layer is not None and not isinstance(layer, Seen):
                 raise made(WrongType, op="session", argument=f"stacks[{stack!r}]",
-                           found=kind_of(layer), expected="heed.Seen")  # fmt: skip
+                           found=kind_of(layer), expected="heed.Seen or None")  # fmt: skip
     return opened(kind, stacks, tokens, key_tokens, name, sequence, images=images)
 
 
 def opened(
     kind: type[Session],
-    stacks: Mapping[str, list[Seen]],
+    stacks: Mapping[str, list[Seen | None]],
     tokens: Any,
     key_tokens: Any,
     name: str,
@@ -131,9 +131,12 @@ def opened(
     only_weights: bool = False,
     images: Any = None,
 ) -> Session:
-    """Opens a session of these stacks of layers."""
+    """Opens a session of these stacks of layers; None is a layer without attention."""
     tokens, key_tokens = (each if each is None else list(each) for each in (tokens, key_tokens))
-    cores = [(stack, [layer._core for layer in layers]) for stack, layers in stacks.items()]
+    cores = [
+        (stack, [None if layer is None else layer._core for layer in layers])
+        for stack, layers in stacks.items()
+    ]
     if tokens is not None and key_tokens is None:
         key_tokens = _numbered_keys(stacks, len(tokens))
     images = checked_images(images)
@@ -155,7 +158,7 @@ def _parts(image: ImagePatches) -> tuple[Any, ...]:
 def _numbered_keys(stacks: Mapping[str, Any], queries: int) -> list[str] | None:
     """Returns numbers as names of keys that are other tokens than the queries; None if they are
     the same tokens."""
-    keys = {layer.shape[3] for layers in stacks.values() for layer in layers}
+    keys = {layer.shape[3] for layers in stacks.values() for layer in layers if layer is not None}
     return None if keys == {queries} or len(keys) != 1 else [f" #{at}" for at in range(keys.pop())]
 
 

@@ -27,6 +27,7 @@ class SessionStack:
         session: Session,
         name: str,
         layers: int,
+        layer_numbers: list[int],
         heads: int,
         kv_heads: int,
         causal: bool,
@@ -36,6 +37,9 @@ class SessionStack:
         self._core = core
         self.name = name
         self.layers = layers
+        """How many layers there are, with those that have no attention."""
+        self.layer_numbers = layer_numbers
+        """The layers that have attention: [1, 3, 5] of a hybrid."""
         self.heads = heads
         self.kv_heads = kv_heads
         self.causal = causal
@@ -60,7 +64,7 @@ class SessionStack:
     @cached_property
     def weights(self) -> Weights:
         """The weights, [layers, heads, Tq, Tk] float32, computed when they are indexed; 0 where
-        masked."""
+        masked, and in layers without attention."""
         return self._matrices("weights")
 
     @cached_property
@@ -77,10 +81,10 @@ class SessionStack:
         def select(selected: list[list[int]]) -> np.ndarray:
             layers, heads, queries, keys = selected
             shape = [len(each) for each in selected]
-            found = np.empty(shape, np.float32)
-            if found.size == 0:
-                return found
-            for place, layer in enumerate(layers):
+            found = np.zeros(shape, np.float32)
+            for place, layer in enumerate(layers if found.size else ()):
+                if layer not in self.layer_numbers:
+                    continue
                 core = self._core.seen(self.name, layer)
                 found[place] = np.asarray(core.select([[0], heads, queries, keys], KINDS[kind]))[0]
             return found
@@ -90,6 +94,7 @@ class SessionStack:
 
     def __repr__(self) -> str:
         return (
-            f"<heed.SessionStack {self.name}: {self.layers} layers x {self.heads} heads, "
+            f"<heed.SessionStack {self.name}: {len(self.layer_numbers)} layers x "
+            f"{self.heads} heads, "
             f"{self.queries} queries, {self.keys} keys>"
         )

@@ -131,8 +131,11 @@ nb::list stacks_of(const HeldSession& held) {
   for (const SessionStack& stack : held.session.stacks) {
     const StackShape& shape = stack.shape;
     const MatrixSize size = held.session.size(shape.stack);
-    list.append(nb::make_tuple(std::string(stack_name(shape.stack)), shape.layers, shape.heads,
-                               shape.kv_heads, shape.causal, size.queries, size.keys));
+    std::vector<int> numbers;  // of the layers that have attention
+    for (int layer = 0; layer < shape.layers; ++layer)
+      if (shape.has(layer)) numbers.push_back(layer);
+    list.append(nb::make_tuple(std::string(stack_name(shape.stack)), shape.layers, numbers,
+                               shape.heads, shape.kv_heads, shape.causal, size.queries, size.keys));
   }
   return list;
 }

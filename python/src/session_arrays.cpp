@@ -25,7 +25,7 @@
 namespace heed::python {
 namespace {
 
-using Layers = std::vector<const Seen*>;
+using Layers = std::vector<nb::object>;  // each a Seen; None: a layer without attention
 // The members of a SessionImage, in their order.
 using ImageParts = std::tuple<bool, bool, std::int64_t, std::int64_t, std::vector<std::int64_t>,
                               nb::bytes, std::string>;
@@ -131,9 +131,12 @@ SessionHandle open_arrays(const std::string& name, const std::vector<nb::bytes>&
       fail("session", "stack", "\"" + stack + "\"",
            "\"self\", \"encoder\", \"decoder\" or \"cross\"");
     arrays.stacks.push_back({.stack = *named, .layers = {}});
-    for (const Seen* const seen : layers) {
-      arrays.stacks.back().layers.push_back(layer_of(*seen, sequence, made));
-      held->problems.push_back(without_arrays(seen->problem));
+    for (const nb::object& layer : layers) {
+      arrays.stacks.back().layers.emplace_back();
+      if (layer.is_none()) continue;
+      const Seen& seen = nb::cast<const Seen&>(layer);
+      arrays.stacks.back().layers.back() = layer_of(seen, sequence, made);
+      held->problems.push_back(without_arrays(seen.problem));
     }
   }
   computing([&] { held->session = open_session(arrays); });

@@ -58,6 +58,15 @@ def peer(name: str) -> ModuleType:
     return pytest.importorskip(name, reason=f"skipped: {name} is not installed")
 
 
+@pytest.fixture(scope="session")
+def page():
+    """Skips where heed was built without its page."""
+    try:
+        heed.Session.from_weights([np.ones((1, 1, 1))]).to_html()
+    except heed.errors.Unsupported as error:
+        pytest.skip(f"skipped: {error}")
+
+
 def formula(q, k, v, allowed=None, bias=None, scale=None, softcap=0.0):
     """Attention as its formula has it, in float64: (out, weights)."""
     q, k, v = (np.asarray(x, np.float64) for x in (q, k, v))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import pickle
 import re
 
 import numpy as np
@@ -33,15 +34,6 @@ def hide(weights, head, query, key):
 def held_of(html):
     data = re.search(r'id="heed-snapshot">(.*?)</script>', html, re.DOTALL)[1]
     return json.loads(data)
-
-
-@pytest.fixture(scope="module")
-def page():
-    """Skips where heed was built without its page."""
-    try:
-        heed.Session.from_weights([np.ones((1, 1, 1))]).to_html()
-    except heed.errors.Unsupported as error:
-        pytest.skip(f"skipped: {error}")
 
 
 @pytest.fixture
@@ -80,6 +72,10 @@ def test_a_layer_without_attention_keeps_its_number(layers, page):
     session = heed.Session.from_weights([None, layers[0], None, layers[1]])
     assert session.weights.shape == (4, 2, 6, 6)
     assert not session.weights[0].any() and not session.weights[2].any()
+    assert session.stack().layer_numbers == [1, 3]
+    with pytest.raises(LookupError, match="layer is 2, expected 1, 3: the layers of weights that"):
+        session.row(4, 2, 0)
+    assert pickle.loads(pickle.dumps(session)).stack().layer_numbers == [1, 3]
     np.testing.assert_allclose(session.weights[3], layers[1][0], rtol=2e-6)
     assert sorted(set(session.heads()["layer"])) == [1, 3] and "snapshot" in session.to_html()
 

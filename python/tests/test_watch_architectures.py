@@ -19,6 +19,7 @@ from watched import close, rows_of  # noqa: E402
 from heed.transformers import watch  # noqa: E402
 
 EVERY = ALL | MORE | WITH_IMAGES
+import heed  # noqa: E402
 ALWAYS = {"llama", "gpt_oss", "t5", "zamba2", "qwen2_5_vl", "mllama"}
 NO_SDPA = {"gemma2", "gpt_oss"}
 CASES = [
@@ -119,9 +120,37 @@ def test_frames_are_keys():
     assert len(session.tokens) == 11
 
 
-def test_a_page_of_a_hybrid_names_its_layers():
+@pytest.fixture(scope="module")
+def jamba():
     model = MORE["jamba"].made("sdpa")
     with watch(model) as seen, torch.no_grad():
         model(**MORE["jamba"].inputs())
-    assert seen.look().model_name == "JambaForCausalLM, its layers 1, 3, 5"
-    assert close(seen.look(layer=3).weights[0, 1], np.asarray(seen.attention(3).weights[0, 1]))
+    return seen
+
+
+def test_a_session_of_a_hybrid_has_the_numbers_of_the_model(jamba):
+    session = jamba.look()
+    assert session.model_name == "JambaForCausalLM" and session.stack().layer_numbers == [1, 3, 5]
+    for layer in (1, 3, 5):
+        assert close(session.weights[layer, 1], np.asarray(jamba.attention(layer).weights[0, 1]))
+    assert not np.asarray(session.weights[2]).any()
+    assert sorted(set(session.heads()["layer"])) == [1, 3, 5]
+    with pytest.raises(LookupError, match="layer is 2, expected 1, 3, 5: the layers of Jamba"):
+        session.attention(2)
+    with pytest.raises(LookupError, match="layer is 2, expected 1, 3, 5"):
+        session.row(3, 2, 0)
+    assert re.search(r"\bL[135]\.H\d", session.to_text()) and "3 layers x" in session.to_text()
+    alone = jamba.look(layer=3)
+    assert alone.stack().layer_numbers == [3]
+    assert close(alone.weights[3, 1], np.asarray(jamba.attention(3).weights[0, 1]))
+
+
+def test_files_and_comparisons_of_a_hybrid_have_them_too(jamba, page, tmp_path):
+    session = jamba.look()
+    session.save(tmp_path / "x.json", layer=3, head=1)
+    assert json.loads((tmp_path / "x.json").read_text())["layer"] == 3
+    html = session.to_html(layer=5, head=1)
+    assert '"attending":[1,3,5]' in html and '"look/L5.H1' in html
+    compared = heed.compare(jamba, jamba)
+    assert {row["layer"] for row in rows_of(compared.heads)} == {1, 3, 5}
+    assert re.search(r"look/L[135]\.H", compared.session._address)

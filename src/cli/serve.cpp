@@ -187,8 +187,8 @@ void add_chat(OptionList& list, ServeOptions& options) {
              {.name = "--system",
               .to = &options.system,
               .type = "TEXT",
-              .needs = "--chat",
-              .help = "the system's message before it"}});
+              .help = "the system's message before it",
+              .needs = "--chat"}});
 }
 
 void note_given(const Given& given, ServeOptions& options) {

@@ -70,8 +70,9 @@ void shorten_input(const LoadedModel& model, const PostedInput& posted, SessionI
 // Makes this layer's statistics come first.
 void look_at(LiveSession& session, const PostedInput& posted) {
   const StackShape& stack = stack_named(session.session().model, session.shapes(), posted.stack);
-  check_layer("session", session.session().model, stack, posted.layer);
-  session.in_view = session.index_of(stack.stack, static_cast<int>(posted.layer));
+  if (!posted.layer) return;
+  check_layer("session", session.session().model, stack, *posted.layer);
+  session.in_view = session.index_of(stack.stack, static_cast<int>(*posted.layer));
 }
 
 }  // namespace
@@ -134,8 +135,8 @@ void SessionStore::check(const LoadedModel& model, const PostedInput& posted) co
   if (input.target) check_text("target", *input.target, limits_);
   for (const ChatMessage& message : posted.chat) check_text("messages", message.content, limits_);
   const ModelInfo& info = model.model->info();
-  check_layer("session", model.name, stack_named(model.name, info.stacks, posted.stack),
-              posted.layer);
+  const StackShape& stack = stack_named(model.name, info.stacks, posted.stack);
+  if (posted.layer) check_layer("session", model.name, stack, *posted.layer);
 }
 
 SessionStore::Posted SessionStore::post(const PostedInput& posted) {

@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,9 +23,9 @@ namespace heed::serve {
 struct PostedInput {
   std::string model = {};  // the model's name; empty: the served one
   SessionInput input = {};
-  std::vector<ChatMessage> chat = {};  // if not empty, the input's text is its last message
-  std::string stack = {};              // in view; empty: the model's first
-  std::int64_t layer = 0;              // in view
+  std::vector<ChatMessage> chat = {};      // if not empty, the input's text is its last message
+  std::string stack = {};                  // in view; empty: the model's first
+  std::optional<std::int64_t> layer = {};  // in view
   Keep keep = Keep::kAll;
   std::function<Edits(const Session&)> edits = {};  // for the tokenized text; null: no edits
   std::string replaces = {};                        // a session that the client no longer shows

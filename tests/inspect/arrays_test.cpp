@@ -1,6 +1,7 @@
 // Sessions of arrays computed elsewhere.
 #include "heed/inspect/arrays.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,8 +11,12 @@
 
 #include "heed/inspect/heads.h"
 #include "heed/inspect/look.h"
+#include "heed/inspect/view.h"
 #include "heed/mask.h"
 #include "inspect/answers/questions.h"
+#include "inspect/evidence/flow_moves.h"
+#include "inspect/saved/held.h"
+#include "inspect/saved/saved_page.h"
 #include "inspect/session/carried.h"
 #include "inspect/session/visible_keys.h"
 #include "support/compare.h"
@@ -181,6 +186,70 @@ TEST(ArraySession, OfAPairIsSplitAtItsSecondText) {
   arrays.split = 2;
   EXPECT_HEED_ERROR(open_session(arrays), ErrorCode::kInvalidArgument,
                     "session: split is 2, expected 1 to 1: the first token of the second text");
+}
+
+// A model with attention in layers 1 and 3 of four.
+Session hybrid() {
+  const Arrays arrays;
+  LayerArrays layer{.args = {.q = arrays.k, .keys = {.k = arrays.k, .v = arrays.v}}};
+  layer.args.mask = Mask::causal();
+  return open_session({.name = "mine", .stacks = {{Stack::kSelf, {{}, layer, {}, layer}}}});
+}
+
+TEST(LayersWithoutAttention, KeepTheirNumbers) {
+  const Session session = hybrid();
+  EXPECT_EQ(session.stacks[0].shape.layers, 4);
+  EXPECT_EQ(session.stacks[0].shape.attending, (std::vector<int>{1, 3}));
+  EXPECT_TRUE(session.at({Stack::kSelf, 3, 0}).is_kept());
+  const char* const message =
+      "session: layer is 2, expected 1, 3: the layers of mine that have attention";
+  EXPECT_HEED_ERROR(session.at({Stack::kSelf, 2, 0}), ErrorCode::kNotFound, message);
+  EXPECT_HEED_ERROR(session.at({Stack::kSelf, 4, 0}), ErrorCode::kNotFound,
+                    "session: layer is 4, expected 0 to 3 (mine has 4 layers)");
+}
+
+TEST(LayersWithoutAttention, HaveNoScoresAndAreNotChosen) {
+  const Session session = hybrid();
+  std::vector<int> scored;
+  for (const HeadScores& head : score_heads(session))
+    if (scored.empty() || scored.back() != head.place.layer) scored.push_back(head.place.layer);
+  EXPECT_EQ(scored, (std::vector<int>{1, 3}));
+  EXPECT_NE(look(session, {}).chosen.layer % 2, 0);
+  const std::vector<std::int64_t> first = {0}, last = {8};  // an edge that no head sees
+  EXPECT_EQ(choose_head_of_edge(session, first, last, {}, {}, {}).layer, 1);
+}
+
+TEST(LayersWithoutAttention, AreNoStepsOfAFlow) {
+  const Session session = hybrid();
+  std::vector<int> layers;
+  for (const FlowStep& step : rollout_steps(session, Stack::kSelf).steps)
+    layers.push_back(step.layer);
+  EXPECT_EQ(layers, (std::vector<int>{3, 1}));
+}
+
+TEST(LayersWithoutAttention, ThePageKnows) {
+  LiveSession live("hybrid", {}, hybrid(), nullptr);
+  Overviews none_kept(0);
+  while (live.work([] { return false; }, none_kept)) {
+  }
+  EXPECT_TRUE(live.progress().scored);
+  EXPECT_EQ(live.layer_count(), 2);
+  const HeadsAnswer heads = answer_heads(live, Stack::kSelf, {});
+  EXPECT_EQ(heads.done, 2);
+  EXPECT_EQ(heads.layers[1].layer, 3);
+  EXPECT_NE(to_json(answer_session(live)).find("\"layers\":4,\"attending\":[1,3]"),
+            std::string::npos);
+  const auto held = choose_held(live.session(), parse_view("look/L3.H1"), kSavedBytes);
+  EXPECT_THAT(held[0].layers, testing::ElementsAre(testing::IsEmpty(), testing::SizeIs(2),
+                                                   testing::IsEmpty(), testing::SizeIs(2)));
+  EXPECT_HEED_ERROR(check_view(parse_view("look/L0.H1"), live.session()), ErrorCode::kNotFound,
+                    "view: layer is 0, expected 1, 3: the layers of mine that have attention");
+}
+
+TEST(LayersWithoutAttention, AreNotAllOfThem) {
+  EXPECT_HEED_ERROR(open_session({.stacks = {{Stack::kSelf, {{}, {}}}}}),
+                    ErrorCode::kInvalidArgument,
+                    "session: layers is without a layer that has q, expected at least one of self");
 }
 
 TEST(VisibleKeys, SayWhetherAQueryLooksAhead) {

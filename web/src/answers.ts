@@ -3,6 +3,7 @@
 export interface Stack {
   stack: string;
   layers: number;
+  attending?: number[];
   heads: number;
   kv_heads: number;
   causal: boolean;
@@ -118,6 +119,7 @@ export interface SessionImage {
 export interface Attention {
   stack: string;
   layers: number;
+  attending?: number[];
   heads: number;
   kv_heads: number;
   causal: boolean;

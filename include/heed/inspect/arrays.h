@@ -11,7 +11,8 @@
 namespace heed {
 
 /// One layer computed elsewhere, for one sequence: q [1, H, Tq, D], k [1, G, Tk, D], v [1, G, Tk,
-/// Dv] in f32, with all arguments of its scores.
+/// Dv] in f32, with all arguments of its scores. Without q the layer has no attention: it keeps its
+/// number and holds nothing.
 struct LayerArrays {
   AttentionArgs args = {};
   ConstView lse = {};      // [1, H, Tq]; default: computed

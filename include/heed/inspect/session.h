@@ -136,6 +136,10 @@ struct Session {
   const LayerAttention& at(const Place& place) const;
   std::vector<StackShape> shapes() const;
   MatrixSize size(Stack stack) const;
+  /// Whether the layer has attention and the session keeps it.
+  bool keeps(const StackShape& shape, int layer) const {
+    return shape.has(layer) && keep.has(layer);
+  }
   /// Throws kNotFound unless the layer is kept.
   void require_kept(std::string_view op, const StackShape& shape, int layer) const;
   /// The largest of the layers that are kept.

@@ -1,6 +1,7 @@
 // A transformer with a forward and a backward pass.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -21,6 +22,18 @@ struct StackShape {
   bool causal = false;      // no query sees a later key
   int head_dim = 0;         // 0: not known (a session of arrays)
   bool has_images = false;  // keys are cells of images; of a session of arrays
+  /// The layers that have attention, ascending; empty: all. The others keep their numbers and hold
+  /// nothing (a session of arrays; hybrids have attention in some layers only).
+  std::vector<int> attending = {};
+
+  bool has(int layer) const {
+    return layer < layers &&
+           (attending.empty() || std::binary_search(attending.begin(), attending.end(), layer));
+  }
+  /// How many layers have attention.
+  int attention_layers() const {
+    return attending.empty() ? layers : static_cast<int>(attending.size());
+  }
 };
 
 /// Facts about a model that a user needs before running it.

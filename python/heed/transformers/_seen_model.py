@@ -253,11 +253,12 @@ class SeenModel:
         tokens = self._words(sequence, names.get("decoder", stack), text, layer)
         of_keys = self._words(sequence, "encoder", text, layer) if "encoder" in names else None
         if "encoder" in names and of_keys is None:
-            of_keys = [f" #{at}" for at in range(seen["encoder"][0].shape[2])]
+            (keys,) = {each.shape[2] for each in seen["encoder"] if each is not None}
+            of_keys = [f" #{at}" for at in range(keys)]
         first = names.get("cross", stack)
         run = self._one(sequence, self._first(first) if layer is None else layer, first, text)
         return Session.from_seen(
-            seen, tokens=tokens, key_tokens=of_keys, name=self._title(names, layer),
+            seen, tokens=tokens, key_tokens=of_keys, name=self._model,
             images=patches_of(run.images, image),
         )  # fmt: skip
 
@@ -299,17 +300,20 @@ class SeenModel:
         silent = f", {len(self.silent)} layers not seen" if self.silent else ""
         return f"<heed.transformers.SeenModel of {self._model}: {stacks or 'nothing ran'}{silent}>"
 
-    def _layers(self, sequence: int, stack: str | None, text: int, layer: int | None) -> list[Seen]:
+    def _layers(
+        self, sequence: int, stack: str | None, text: int, layer: int | None
+    ) -> list[Seen | None]:
+        """By the model's numbers; None where a layer has no attention."""
         layers = sorted(self._runs[self._place(stack)]) if layer is None else [layer]
-        found = [self._one(sequence, each, stack, text).without_padding for each in layers]
-        shapes = {each.shape[1:] for each in found}
+        found = {each: self._one(sequence, each, stack, text).without_padding for each in layers}
+        shapes = {each.shape[1:] for each in found.values()}
         if len(shapes) > 1:
             sizes = " and ".join(str(list(each)) for each in sorted(shapes))
             raise made(
                 InvalidArgument, op="look", argument="layer", found=f"None, and layers of {sizes}",
                 expected=f"one of {', '.join(map(str, layers))}: a page has layers of one shape",
             )  # fmt: skip
-        return found
+        return [found.get(each) for each in range(max(layers) + 1)]
 
     def _one(
         self, sequence: int, layer: int, stack: str | None, text: int, op: str = "look"
@@ -321,16 +325,6 @@ class SeenModel:
             raise made(OutOfRange, op=op, argument="sequence", found=str(sequence),
                        expected=expected)  # fmt: skip
         return run.of_one(sequence % batch)
-
-    def _title(self, names: dict[str, str | None], layer: int | None) -> str:
-        """Returns the model's name, with the layers' numbers if these are not 0, 1, 2, ..."""
-        layers = {n: sorted(self._runs[self._place(n)]) for n in names.values()}
-        if layer is not None:
-            return f"{self._model}, layer {layer}"
-        if all(each == list(range(len(each))) for each in layers.values()):
-            return self._model
-        numbers = ", ".join(map(str, max(layers.values(), key=len)))
-        return f"{self._model}, its layers {numbers}"
 
     def _words(
         self, sequence: int, stack: str | None, text: int, layer: int | None

@@ -85,7 +85,7 @@ void write_weights_npy(Output& output, const Session& session, Stack which,
   const Shape shape = {layer ? 1 : layers, head ? 1 : stack.shape.heads, size.queries, size.keys};
   output.write(format_npy_header({.dtype = DType::kF32, .fortran_order = false, .shape = shape}));
   for (int index = 0; index < stack.shape.layers; ++index) {
-    if ((layer && *layer != index) || !session.keep.has(index)) continue;
+    if ((layer && *layer != index) || !session.keeps(stack.shape, index)) continue;
     visit_rows(stack.layers[static_cast<std::size_t>(index)], head,
                [&](std::int64_t, std::int64_t, std::span<const float> weights) {
                  check_interrupted();

@@ -200,7 +200,7 @@ Ranking rank_heads(const Session& session, const LoadedModel& model, Stack stack
   std::vector<HeadScores> heads;
   for (int layer = 0; layer < shape.layers; ++layer) {
     progress.advance();
-    if (!session.keep.has(layer)) continue;
+    if (!session.keeps(shape, layer)) continue;
     std::ranges::move(score_heads(session, stack, layer), std::back_inserter(heads));
   }
   ranking.of = heads.size();

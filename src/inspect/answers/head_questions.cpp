@@ -117,7 +117,7 @@ std::vector<ChangedHeadAnswer> changed_heads(const Session& session, Stack stack
   const StackShape& shape = session.at(stack).shape;
   std::vector<ChangedHeadAnswer> heads;
   for (int layer = 0; layer < shape.layers; ++layer)
-    for (int head = 0; head < shape.heads && session.keep.has(layer); ++head) {
+    for (int head = 0; head < shape.heads && session.keeps(shape, layer); ++head) {
       const Place place{shape.stack, layer, head};
       heads.push_back({place, moved(place) / static_cast<double>(rows)});
     }

@@ -64,7 +64,7 @@ LiveSession::LiveSession(Unready, std::string name, SessionInput read, Session s
     for (int layer = 0; layer < shape.layers; ++layer)
       places_.push_back({.stack = shape.stack, .layer = layer});
   progress_.layers.resize(places_.size());
-  for (const Place& place : places_) kept_layers_ += session_.keep.has(place.layer) ? 1 : 0;
+  for (const Place& place : places_) kept_layers_ += keeps(place) ? 1 : 0;
 }
 
 void LiveSession::change(auto change) {
@@ -83,6 +83,10 @@ std::size_t LiveSession::index_of(Stack stack, int layer) const {
   for (const StackShape* one = shapes_.data(); one != &shape; ++one)
     before += static_cast<std::size_t>(one->layers);
   return before + static_cast<std::size_t>(layer);
+}
+
+bool LiveSession::keeps(const Place& place) const {
+  return session_.keeps(find_stack("session", session_.model, shapes_, place.stack), place.layer);
 }
 
 LiveSession::Progress LiveSession::progress() const {
@@ -257,7 +261,7 @@ std::optional<std::size_t> LiveSession::next_layer() const {
   if (progress_.failed) return {};
   const std::size_t first = in_view.load(std::memory_order_relaxed);
   const auto is_left = [&](std::size_t index) {
-    return !progress_.layers[index] && session_.keep.has(places_[index].layer);
+    return !progress_.layers[index] && keeps(places_[index]);
   };
   if (first < places_.size() && is_left(first)) return first;
   for (std::size_t index = 0; index < places_.size(); ++index)

@@ -58,6 +58,7 @@ class LiveSession {
   std::size_t layer_count() const { return kept_layers_; }
   const Place& place_of(std::size_t index) const { return places_.at(index); }
   std::size_t index_of(Stack stack, int layer) const;
+  bool keeps(const Place& place) const;
 
   /// The progress of the work; each step is a new version.
   struct Progress {

@@ -25,11 +25,17 @@ struct ScoreAnswer {
   }
 };
 
+/// The layers of a stack that have attention; none: all.
+inline std::optional<std::vector<int>> attending_of(const StackShape& shape) {
+  return shape.attending.empty() ? std::nullopt : std::optional(shape.attending);
+}
+
 struct StackAnswer {
   StackShape shape = {};
   void describe(auto& field) const {
     field("stack", std::string(stack_name(shape.stack)));
     field("layers", shape.layers);
+    field("attending", attending_of(shape));
     field("heads", shape.heads);
     field("kv_heads", shape.kv_heads);
     field("causal", shape.causal);

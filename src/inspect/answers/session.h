@@ -9,6 +9,7 @@
 #include "heed/inspect/session.h"
 #include "heed/inspect/units.h"
 #include "inspect/answers/fields.h"
+#include "inspect/answers/models.h"
 #include "inspect/session/images.h"
 
 namespace heed {
@@ -64,6 +65,7 @@ struct AttentionAnswer {
   void describe(auto& field) const {
     field("stack", std::string(stack_name(shape.stack)));
     field("layers", shape.layers);
+    field("attending", attending_of(shape));
     field("heads", shape.heads);
     field("kv_heads", shape.kv_heads);
     field("causal", shape.causal);

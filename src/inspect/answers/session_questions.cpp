@@ -170,7 +170,7 @@ HeadsAnswer answer_heads(const LiveSession& session, Stack stack, std::optional<
   const StackShape shape = session.session().at(stack).shape;
   HeadsAnswer answer{.stack = stack};
   for (int layer = 0; layer < shape.layers; ++layer) {
-    if (!session.session().keep.has(layer)) continue;
+    if (!session.session().keeps(shape, layer)) continue;
     ++answer.of;
     if (!session.heads(stack, layer)) continue;
     ++answer.done;

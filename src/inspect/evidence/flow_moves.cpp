@@ -1,6 +1,7 @@
 #include "inspect/evidence/flow_moves.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "inspect/rows/lines.h"
 
@@ -10,13 +11,24 @@ namespace {
 constexpr std::size_t kRowsAtOnce = 64;
 constexpr std::size_t kMostNumbers = std::size_t{1} << 25;  // of cached rows: 128 MiB
 
-FlowStep own_step(const Session& session, Stack stack, int layer, std::int64_t first,
-                  double share) {
-  return {
-      .stack = stack,
-      .layer = layer,
-      .parts = {
-          {.layer = &session.at({stack, layer, 0}), .from = first, .to = first, .share = share}}};
+// Adds a step for each layer with attention, the last one first; in half of each a token stays
+// itself. A decoder's layer may also attend to the source.
+void add_steps(FlowSteps& flow, const Session& session, Stack stack, std::int64_t first,
+               bool crosses = false) {
+  const StackShape own = session.at(stack).shape;
+  const StackShape cross = crosses ? session.at(Stack::kCross).shape : StackShape{};
+  for (int layer = std::max(own.layers, cross.layers); layer-- > 0;) {
+    FlowStep step{.stack = stack, .layer = layer, .parts = {}};
+    if (own.has(layer))
+      step.parts.push_back({.layer = &session.at({stack, layer, 0}),
+                            .from = first,
+                            .to = first,
+                            .share = cross.has(layer) ? 0.25 : 0.5});
+    if (cross.has(layer))
+      step.parts.push_back(
+          {.layer = &session.at({Stack::kCross, layer, 0}), .from = first, .to = flow.tokens});
+    if (!step.parts.empty()) flow.steps.push_back(std::move(step));
+  }
 }
 
 // Adds the mean over heads of some rows.
@@ -40,16 +52,8 @@ FlowSteps rollout_steps(const Session& session, Stack stack) {
   FlowSteps flow{.tokens = std::ssize(session.queries(stack)),
                  .source = crosses ? std::ssize(session.keys(stack)) : 0,
                  .steps = {}};
-  const Stack own = crosses ? Stack::kDecoder : stack;
-  for (int layer = session.at(own).shape.layers; layer-- > 0;) {
-    flow.steps.push_back(own_step(session, own, layer, 0, crosses ? 0.25 : 0.5));
-    if (crosses)
-      flow.steps.back().parts.push_back(
-          {.layer = &session.at({Stack::kCross, layer, 0}), .from = 0, .to = flow.tokens});
-  }
-  if (!crosses) return flow;
-  for (int layer = session.at(Stack::kEncoder).shape.layers; layer-- > 0;)
-    flow.steps.push_back(own_step(session, Stack::kEncoder, layer, flow.tokens, 0.5));
+  add_steps(flow, session, crosses ? Stack::kDecoder : stack, 0, crosses);
+  if (crosses) add_steps(flow, session, Stack::kEncoder, flow.tokens);
   return flow;
 }
 

@@ -297,7 +297,7 @@ std::vector<HeadScores> score_heads(const Session& session) {
   std::vector<HeadScores> scores;
   for (const SessionStack& stack : session.stacks)
     for (int layer = 0; layer < std::ssize(stack.layers); ++layer)
-      if (session.keep.has(layer))
+      if (session.keeps(stack.shape, layer))
         std::ranges::move(score_heads(session, stack.shape.stack, layer),
                           std::back_inserter(scores));
   return scores;

@@ -166,12 +166,13 @@ std::vector<SimilarHead> similar_heads(const Session& session, Stack stack,
     const ExampleRows rows = example_rows(session, stack, example, some, first, sizes.keys);
     for (std::size_t layer = 0; layer < attentions.layers.size(); ++layer) {
       cancel.check();
-      if (!session.keep.has(static_cast<int>(layer))) continue;
+      if (!session.keeps(attentions.shape, static_cast<int>(layer))) continue;
       add_overlaps(attentions.layers[layer], rows, std::span(heads).subspan(layer * count, count));
     }
   }
-  std::erase_if(heads,
-                [&](const SimilarHead& head) { return !session.keep.has(head.place.layer); });
+  std::erase_if(heads, [&](const SimilarHead& head) {
+    return !session.keeps(attentions.shape, head.place.layer);
+  });
   for (SimilarHead& head : heads)
     head.overlap /= std::max<double>(1, static_cast<double>(queries.size()));
   std::ranges::stable_sort(heads, std::greater(), &SimilarHead::overlap);

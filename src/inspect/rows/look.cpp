@@ -59,7 +59,7 @@ std::vector<HeadScores> scored_heads(const Session& session, const LookRequest& 
   std::vector<HeadScores> scores;
   for (const SessionStack& stack : session.stacks)
     for (int layer = 0; layer < std::ssize(stack.layers); ++layer) {
-      if (!session.keep.has(layer)) continue;
+      if (!session.keeps(stack.shape, layer)) continue;
       std::ranges::move(score_heads(session, stack.shape.stack, layer), std::back_inserter(scores));
       if (request.layer_scored) request.layer_scored();
     }
@@ -114,14 +114,15 @@ ChosenHead choose_head_of_edge(const Session& session, std::span<const std::int6
   if (layer) check_layer("look", session.model, stack.shape, *layer);
   if (layer) session.require_kept("look", stack.shape, *layer);
   if (head) check_head("look", session.model, stack.shape, *head);
-  ChosenHead chosen{.stack = stack.shape.stack,
-                    .layer = layer.value_or(0),
-                    .head = head.value_or(0),
-                    .automatic = !(layer && head)};
+  ChosenHead chosen{
+      .stack = stack.shape.stack,
+      .layer = layer.value_or(stack.shape.attending.empty() ? 0 : stack.shape.attending[0]),
+      .head = head.value_or(0),
+      .automatic = !(layer && head)};
   double largest = -1;
   for (int at = 0; at < stack.shape.layers; ++at)
     for (int one = 0; one < stack.shape.heads; ++one) {
-      if (!session.keep.has(at)) continue;
+      if (!session.keeps(stack.shape, at)) continue;
       if ((layer && at != *layer) || (head && one != *head)) continue;
       const double before = largest;
       keep_largest(stack.layers[static_cast<std::size_t>(at)], one, queries, keys, largest, chosen);

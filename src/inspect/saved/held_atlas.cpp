@@ -38,7 +38,7 @@ HeldAtlasAnswer atlas_of(const LiveSession& session, const HeldStackAnswer& held
   HeldAtlasAnswer atlas{
       .stack = held.stack, .block = cut.block, .rows = cut.rows, .columns = cut.columns};
   for (int layer = 0; layer < shape.layers; ++layer) {
-    if (!session.session().keep.has(layer)) continue;
+    if (!session.session().keeps(shape, layer)) continue;
     const std::vector<int>& own = held.layers[static_cast<std::size_t>(layer)];
     for (int head = 0; head < shape.heads; ++head) {
       if (std::ranges::find(own, head) != own.end() || !budget.take(size, cut)) continue;

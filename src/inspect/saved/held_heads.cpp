@@ -140,7 +140,7 @@ std::int64_t bytes_of(const Session& session, const StackShape& stack, std::size
   const std::int64_t queries = std::ssize(session.queries(stack.stack));
   const std::int64_t keys = std::ssize(session.keys(stack.stack));
   const std::vector<LayerAttention>& layers = session.at(stack.stack).layers;
-  if (!session.keep.has(static_cast<int>(index))) return 0;
+  if (!session.keeps(stack, static_cast<int>(index))) return 0;
   if (!layers.empty() && !scored_runs(layers.at(index)))
     return stack.heads *
            (queries * (4 + kRowBytes + kEntryBytes * std::min(kFewest, keys)) + keys * 4);
@@ -209,7 +209,7 @@ std::vector<HeldStackAnswer> choose_held(const Session& session, const ViewAddre
     for (int layer = 0; layer < shape.layers; ++layer) {
       const auto index = static_cast<std::size_t>(layer);
       all_bytes += bytes_of(session, shape, index);
-      if (session.keep.has(layer)) held.back().layers[index] = all_heads(shape);
+      if (session.keeps(shape, layer)) held.back().layers[index] = all_heads(shape);
     }
   }
   if (all_bytes <= bytes) return held;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "attention/api/without_values.h"
 #include "base/wording.h"
 #include "heed/error.h"
@@ -66,20 +68,30 @@ LayerAttention copied(const LayerArrays& from, const std::string& place) {
   return layer;
 }
 
+// The first layer that has attention.
+const LayerAttention& first_of(const SessionStack& stack) {
+  return *std::ranges::find_if(stack.layers, &LayerAttention::is_kept);
+}
+
 SessionStack stack_of(const StackArrays& from) {
   SessionStack stack{.shape = {.stack = from.stack, .causal = true}, .layers = {}};
+  StackShape& shape = stack.shape;
   for (const LayerArrays& arrays : from.layers) {
-    stack.layers.push_back(copied(arrays, place_of(from.stack, stack.layers.size())));
-    stack.shape.causal = stack.shape.causal && is_causal(stack.layers.back());
+    stack.layers.emplace_back();
+    if (!arrays.args.q.given()) continue;
+    stack.layers.back() = copied(arrays, place_of(from.stack, stack.layers.size() - 1));
+    shape.attending.push_back(static_cast<int>(stack.layers.size()) - 1);
+    shape.causal = shape.causal && is_causal(stack.layers.back());
   }
-  if (stack.layers.empty())
+  if (shape.attending.empty())
     fail({.op = "session",
           .argument = "layers",
-          .found = "empty",
+          .found = stack.layers.empty() ? "empty" : "without a layer that has q",
           .expected = fmt::format("at least one of {}", stack_name(from.stack))});
-  stack.shape.layers = static_cast<int>(stack.layers.size());
-  stack.shape.heads = static_cast<int>(stack.layers[0].q.dim(1));
-  stack.shape.kv_heads = static_cast<int>(stack.layers[0].k.dim(1));
+  shape.layers = static_cast<int>(stack.layers.size());
+  shape.heads = static_cast<int>(first_of(stack).q.dim(1));
+  shape.kv_heads = static_cast<int>(first_of(stack).k.dim(1));
+  if (shape.attention_layers() == shape.layers) shape.attending.clear();
   return stack;
 }
 
@@ -106,6 +118,7 @@ void check_names(const char* argument, const std::vector<std::string>& names, st
 void check_layers(const Session& session) {
   for (const SessionStack& stack : session.stacks)
     for (const LayerAttention& layer : stack.layers) {
+      if (!layer.is_kept()) continue;
       const auto index = static_cast<std::size_t>(&layer - stack.layers.data());
       const std::string place = place_of(stack.shape.stack, index);
       const std::int64_t queries = std::ssize(session.queries(stack.shape.stack));
@@ -118,7 +131,8 @@ void check_layers(const Session& session) {
       if (layer.q.dim(1) != stack.shape.heads || layer.k.dim(1) != stack.shape.kv_heads)
         refuse(place, "q",
                fmt::format("{} on {} of k", number_of(layer.q.dim(1), "head"), layer.k.dim(1)),
-               fmt::format("{} on {}, as in layer 0", stack.shape.heads, stack.shape.kv_heads));
+               fmt::format("{} on {}, as in the first layer", stack.shape.heads,
+                           stack.shape.kv_heads));
     }
 }
 
@@ -127,8 +141,8 @@ void check_layers(const Session& session) {
 const LayerAttention& side_of(const Session& session, Stack side) {
   const LayerAttention* found = nullptr;
   for (const SessionStack& stack : session.stacks) {
-    if (stack.shape.stack == Stack::kCross) return stack.layers[0];
-    if (found == nullptr || stack.shape.stack == side) found = stack.layers.data();
+    if (stack.shape.stack == Stack::kCross) return first_of(stack);
+    if (found == nullptr || stack.shape.stack == side) found = &first_of(stack);
   }
   return *found;
 }
@@ -145,11 +159,11 @@ ModelInfo info_of(const SessionStack& stack, bool only_weights) {
   ModelInfo info;
   info.family = only_weights ? kOnlyWeights : "arrays";
   info.title = info.family;
-  info.layers = stack.shape.layers;
+  info.layers = stack.shape.attention_layers();
   info.heads = stack.shape.heads;
   info.kv_heads = stack.shape.kv_heads;
-  info.head_dim = stack.layers[0].q.dim(3);
-  info.positions = stack.layers[0].queries();
+  info.head_dim = first_of(stack).q.dim(3);
+  info.positions = first_of(stack).queries();
   info.causal = stack.shape.causal;
   info.has_logits = false;
   return info;
@@ -176,7 +190,7 @@ Session open_session(const SessionArrays& arrays) {
   add_images(session, arrays.images);
   for (SessionStack& stack : session.stacks)  // once here, not for each cell of each answer
     for (LayerAttention& layer : stack.layers)
-      if (layer.v.dim(3) > 0) layer.write_lengths = lengths_carried(layer);
+      if (layer.is_kept() && layer.v.dim(3) > 0) layer.write_lengths = lengths_carried(layer);
   return session;
 }
 

@@ -43,6 +43,13 @@ const StackShape& find_stack(std::string_view op, std::string_view model,
 void check_layer(std::string_view op, std::string_view model, const StackShape& shape,
                  std::int64_t layer) {
   check_number(op, model, "layer", layer, shape.layers);
+  if (shape.has(static_cast<int>(layer))) return;
+  fail({.code = ErrorCode::kNotFound,
+        .op = op,
+        .argument = "layer",
+        .found = layer,
+        .expected = fmt::format("{}: the layers of {} that have attention",
+                                layers_text(shape.attending), model)});
 }
 
 void check_head(std::string_view op, std::string_view model, const StackShape& shape,

@@ -29,7 +29,8 @@ std::int64_t attention_bytes(const Session& session, const StackShape& shape,
   // k, v; write_lengths
   const std::int64_t of_key = 2 * shape.kv_heads * shape.head_dim * number + shape.heads * kFloat;
   std::int64_t layers = 0;
-  for (int layer = 0; layer < shape.layers; ++layer) layers += keep.has(layer) ? 1 : 0;
+  for (int layer = 0; layer < shape.layers; ++layer)
+    layers += shape.has(layer) && keep.has(layer) ? 1 : 0;
   return layers * (queries * of_query + keys * of_key);
 }
 

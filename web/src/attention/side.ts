@@ -12,16 +12,23 @@ export interface Side {
   isWritten: boolean;        // the queries are the model's output: words follow them
   split: number | null;      // where the second text of a pair begins
   layers: number;
+  numbers: number[];         // the layers that have attention; all but in hybrids
   heads: number;
   held: number[][] | null;   // by layer, the heads that a saved page or the session holds; null: all
 }
 
+/** The layers of a stack that have attention, ascending. */
+export function numbersOf({layers, attending}: Pick<Attention, 'layers' | 'attending'>): number[] {
+  return attending ?? Array.from({length: layers}, (_, layer) => layer);
+}
+
 /** By layer, the heads that can be looked at: in a saved page those of the file, else those of the layers that the session keeps. */
-function heldHeads({held}: Model, {stack, layers, heads, kept}: Attention): number[][] | null {
+function heldHeads({held}: Model, {stack, layers, heads, kept, attending}: Attention): number[][] | null {
   if (held) return held.find((each) => each.stack === stack)?.layers ?? [];
-  if (!kept) return null;
+  if (!kept && !attending) return null;
   const all = Array.from({length: heads}, (_, head) => head);
-  return Array.from({length: layers}, (_, layer) => kept.includes(layer) ? all : []);
+  const has = (layer: number) => (kept?.includes(layer) ?? true) && (attending?.includes(layer) ?? true);
+  return Array.from({length: layers}, (_, layer) => has(layer) ? all : []);
 }
 
 /** Tokens [first, end). */
@@ -39,7 +46,7 @@ export function sideOf(info: Session, model: Model, stack: string | undefined): 
     units: (attention.query_tokens === 'key_tokens' ? info.key_units : undefined) ?? info.units,
     isSquare: !attention.rectangular,
     isWritten: model.has_words && attention.query_tokens === 'tokens',
-    split: info.split ?? null, layers: attention.layers, heads: attention.heads,
+    split: info.split ?? null, layers: attention.layers, numbers: numbersOf(attention), heads: attention.heads,
     held: heldHeads(model, attention),
   };
 }

@@ -8,7 +8,7 @@ import type {ModelInfo} from '../transport/api';
 type Places = Pick<Selection, 'places'>;
 
 /** The heads of one attention. */
-export type Heads = Pick<Side, 'layers' | 'heads' | 'held'> & {attention?: Pick<Attention, 'kept'>};
+export type Heads = Pick<Side, 'layers' | 'heads' | 'held'> & {attention?: Pick<Attention, 'kept' | 'attending'>};
 
 /** Whether the page is a saved file, which has some heads and no server. */
 export function isSaved(model: ModelInfo): boolean { return model.held !== undefined; }
@@ -29,11 +29,17 @@ export function holds({held}: Heads, {layer, head}: Place): boolean {
   return held === null || (held[layer]?.includes(head) ?? false);
 }
 
-/** Whether the session keeps the layer. */
-export function keeps({attention}: Heads, {layer}: Pick<Place, 'layer'>): boolean { return attention?.kept?.includes(layer) ?? true; }
+/** Whether the layer has attention. */
+function attends({attention}: Heads, {layer}: Pick<Place, 'layer'>): boolean { return attention?.attending?.includes(layer) ?? true; }
+
+/** Whether the session keeps the layer's attention. */
+export function keeps(all: Heads, place: Pick<Place, 'layer'>): boolean {
+  return attends(all, place) && (all.attention?.kept?.includes(place.layer) ?? true);
+}
 
 /** Why a head cannot be looked at, in a few words. */
 export function lackOfHead(all: Heads, place: Place): string {
+  if (!attends(all, place)) return 'its layer has no attention';
   return keeps(all, place) ? 'this file does not hold the head' : 'its layer was not kept';
 }
 

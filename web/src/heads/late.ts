@@ -13,7 +13,7 @@ function lateOf(scores: readonly Score[], names: readonly string[]): LateFrom[] 
 /** Every head of the shown attention. */
 export function headsOf({side}: Page): Required<Place>[] {
   const stack = side.stack as Stack;
-  return Array.from({length: side.layers * side.heads}, (_, at) => ({stack, layer: Math.floor(at / side.heads), head: at % side.heads}));
+  return side.numbers.flatMap((layer) => Array.from({length: side.heads}, (_, head) => ({stack, layer, head})));
 }
 
 /** B's same score, if it needs passes of the model; null if none is shown. */

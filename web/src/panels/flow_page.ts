@@ -57,8 +57,7 @@ export function frameOf(page: Page, width: number): Flow {
   const {side, api} = page;
   const position = flowPosition(page);
   const [tokens, source] = [side.queries.length, side.isSquare ? 0 : side.keys.length];
-  const layersOf = (stack: string) => api.side(stack).layers;
-  const steps = (stack: string) => Array.from({length: layersOf(stack)}, (_, at) => ({stack, layer: layersOf(stack) - 1 - at, edges: [], rest: {count: 0, share: 0}, shares: []}));
+  const steps = (stack: string) => [...api.side(stack).numbers].reverse().map((layer) => ({stack, layer, edges: [], rest: {count: 0, share: 0}, shares: []}));
   const run = (begin: number, end: number, most: number) => {
     const first = end - begin <= most ? begin : end - most + 1;
     const alone = Array.from({length: end - first}, (_, at) => ({begin: first + at, end: first + at + 1, share: 0}));

@@ -91,8 +91,8 @@ export class GridPanel implements Panel {
   /** Number of layers below the lower edge. */
   private sayMore(): void {
     const {scrollTop, clientHeight} = this.scroller;
-    const {end} = linesWithin(this.layout, this.page.side.layers, scrollTop, scrollTop + clientHeight - this.layout.lineHeight / 2);
-    const below = this.page.side.layers - Math.ceil(end / this.layout.lines);
+    const {end} = linesWithin(this.layout, this.page.side.numbers.length, scrollTop, scrollTop + clientHeight - this.layout.lineHeight / 2);
+    const below = this.page.side.numbers.length - Math.ceil(end / this.layout.lines);
     say(this.more, below > 0 ? `\u2193 ${count(below, 'more layer')}` : '');
   }
 
@@ -109,11 +109,16 @@ export class GridPanel implements Panel {
     this.terms = 'terms' in read ? read.terms : [];
     this.orders.clear();
     let passed = 0;
-    for (let layer = 0; layer < side.layers; ++layer) {
+    for (const layer of side.numbers) {
       for (const place of this.order(layer)) if (passes(this.page, this.terms, place)) ++passed;
     }
-    this.passed = {count: passed, of: side.layers * side.heads};
+    this.passed = {count: passed, of: side.numbers.length * side.heads};
   }
+
+  /** The layer in a line: lines hold the layers that have attention. */
+  private layerOf(line: number): number { return this.page.side.numbers[Math.floor(line / this.layout.lines)]!; }
+
+  private firstLine(layer: number): number { return this.page.side.numbers.indexOf(layer) * this.layout.lines; }
 
   private order(layer: number): Place[] {
     const known = this.orders.get(layer) ?? sortedHeads(this.page, layer);
@@ -129,10 +134,10 @@ export class GridPanel implements Panel {
   private get isOnSheet(): boolean { return this.page.stage.sight.bottom === Infinity; }
 
   private arrange(): void {
-    const {side: {attention, layers, heads}, stage} = this.page;
+    const {side: {attention, numbers, heads}, stage} = this.page;
     const width = this.scroller.clientWidth - 2 * kMargin;
     const shape = {
-      width, heads, layers, queries: attention.queries, keys: attention.keys, isCausal: attention.causal, isNarrow: stage.isNarrow,
+      width, heads, layers: numbers.length, queries: attention.queries, keys: attention.keys, isCausal: attention.causal, isNarrow: stage.isNarrow,
       hasBrackets: this.hasBrackets,
     };
     const top = this.scroller.getBoundingClientRect().top - stage.root.getBoundingClientRect().top;
@@ -156,10 +161,10 @@ export class GridPanel implements Panel {
   }
 
   private drawLines(): void {
-    const {side: {layers}} = this.page;
+    const {layers, heads, numbers: {length: shown}} = this.page.side;
     const {scrollTop, clientHeight} = this.scroller;
-    const whole = {first: 0, end: layers * this.layout.lines};
-    const {first, end} = this.isOnSheet ? whole : linesWithin(this.layout, layers, scrollTop - kBeyond, scrollTop + clientHeight + kBeyond);
+    const whole = {first: 0, end: shown * this.layout.lines};
+    const {first, end} = this.isOnSheet ? whole : linesWithin(this.layout, shown, scrollTop - kBeyond, scrollTop + clientHeight + kBeyond);
     for (const [line, {element}] of this.lines) {
       if (line >= first && line < end) continue;
       this.lines.delete(line);
@@ -168,14 +173,14 @@ export class GridPanel implements Panel {
     }
     const inSight: number[] = [];
     for (let line = first; line < end; ++line) inSight.push(...this.drawLine(line));
-    this.thumbs.want(inSight, layers * this.page.side.heads);
+    this.thumbs.want(inSight, layers * heads);
   }
 
   /** Redraws the line if any part of it has changed; its heads by number. */
   private drawLine(line: number): number[] {
     const {api, store: {now, isFresh}} = this.page;
     const {lines, columns} = this.layout;
-    const layer = Math.floor(line / lines);
+    const layer = this.layerOf(line);
     const places = this.order(layer).slice(line % lines * columns, (line % lines + 1) * columns);
     const isScored = api.scoresOf(places[0]!) !== undefined;
     const pins = now.places.filter((place) => place.layer === layer).map(nameOf);
@@ -261,15 +266,14 @@ export class GridPanel implements Panel {
 
   /** From the head under the cursor to the one beside, over or under it. */
   move(x: number, y: number): void {
-    const {side: {layers}} = this.page;
     const {lines, columns} = this.layout;
     const {cursor} = this;
     const order = this.order(cursor.layer);
     const at = order.findIndex((place) => isSamePlace(place, cursor));
     if (at < 0) return;
-    const line = cursor.layer * lines + Math.floor(at / columns) + y;
-    if (line < 0 || line >= layers * lines) return;
-    const target = this.order(Math.floor(line / lines));
+    const line = this.firstLine(cursor.layer) + Math.floor(at / columns) + y;
+    if (line < 0 || line >= this.page.side.numbers.length * lines) return;
+    const target = this.order(this.layerOf(line));
     const first = line % lines * columns;
     const column = Math.max(0, Math.min(columns - 1, target.length - first - 1, at % columns + x));
     this.focus(target[first + column]!);
@@ -277,8 +281,8 @@ export class GridPanel implements Panel {
 
   /** Scrolls the grid, and nothing else, until the head is in sight. */
   private reveal(place: Place): void {
-    const {lines, columns, lineHeight} = this.layout;
-    const line = place.layer * lines + Math.floor(this.order(place.layer).findIndex((each) => isSamePlace(each, place)) / columns);
+    const {columns, lineHeight} = this.layout;
+    const line = this.firstLine(place.layer) + Math.floor(this.order(place.layer).findIndex((each) => isSamePlace(each, place)) / columns);
     const top = lineTop(this.layout, line);
     const {scrollTop, clientHeight} = this.scroller;
     if (top < scrollTop) this.scroller.scrollTop = top;

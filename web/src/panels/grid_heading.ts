@@ -75,7 +75,7 @@ export class GridHeading {
   /** `passed`: the heads that pass the filter; null: as before. */
   show(passed: {count: number; of: number} | null, cut?: Cut): void {
     const {side, store: {now}} = this.page;
-    say(this.title, `All ${(side.layers * side.heads).toLocaleString('en')} heads`);
+    say(this.title, `All ${(side.numbers.length * side.heads).toLocaleString('en')} heads`);
     this.sorts.show(now.sort);
     this.showOthers(now.sort);
     if (document.activeElement !== this.field && !this.wrong) this.field.value = now.filter;

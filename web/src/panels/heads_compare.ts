@@ -90,10 +90,10 @@ export class HeadsCompare implements Panel {
     const place = {...primary(store.now), stack: side.stack} as Place;
     const other = compared.toB(place);
     const isHead = compared.a === compared.b;
-    const {layers, heads} = compared.b.side(other.stack);
+    const {numbers, heads} = compared.b.side(other.stack);
     return [
       {name: `A: head ${headText(place)}${isHead ? '' : `, ${ownName(compared)}`}`, api: compared.aligned[0], place},
-      ...other.layer < layers && other.head < heads
+      ...numbers.includes(other.layer) && other.head < heads
         ? [{name: isHead ? `B: head ${headText(other)}` : `B: ${compared.name}`, api: compared.aligned[1], place: other}] : [],
     ];
   }

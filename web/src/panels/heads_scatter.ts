@@ -59,7 +59,7 @@ export class HeadsScatter implements Panel {
     const own = (name: string, otherwise: string) => isOfSide(page, name) ? name : otherwise;
     const x = columnOf(page, alike ? kLike : own(page.store.now.x, 'in_order'), alike) ?? columnOf(page, 'previous', null)!;
     const y = columnOf(page, own(page.store.now.y, 'confidence'), alike) ?? columnOf(page, 'normalised_entropy', null)!;
-    this.title.textContent = `All ${page.side.layers * page.side.heads} heads`;
+    this.title.textContent = `All ${page.side.numbers.length * page.side.heads} heads`;
     this.axes.replaceChildren(this.choice('x', x), this.choice('y', y));
     const points = this.points(x, y);
     const early = columnOf(page, 'normalised_entropy', null);

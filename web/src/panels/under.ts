@@ -15,7 +15,7 @@ const kWidth = 39;        // px of a thumbnail
 const kMostHeight = 60;
 
 function placesOf({side, store}: Page): Place[] {
-  return Array.from({length: side.layers}, (_, layer) => ({...primary(store.now), layer})).filter((place) => holds(side, place));
+  return side.numbers.map((layer) => ({...primary(store.now), layer})).filter((place) => holds(side, place));
 }
 
 /** The head of the same number in each layer, from one text to the other. */
@@ -70,8 +70,8 @@ class AllHeads implements Panel {
     const state = [nameOf(primary(store.now)), this.pictures.size, api.scored.done, api.hasWeights].join(' ');
     if (state === this.drawn) return;
     this.drawn = state;
-    say(this.title, `All ${side.layers * side.heads} heads`);
-    const columns = Array.from({length: side.layers}, (_, layer) => this.layer(layer));
+    say(this.title, `All ${side.numbers.length * side.heads} heads`);
+    const columns = side.numbers.map((layer) => this.layer(layer));
     this.layers.replaceChildren(...columns.map(({element}) => element));
     const best = columns.flatMap(({heads}) => heads).sort((a, b) => b.value - a.value).slice(0, 2);
     const named = best.map(({place, value}) => `${headText(place)} ${shortWeight(value)}`);

@@ -1,6 +1,7 @@
 // The other side of a page's comparison: opens B beside A, and says whether A, B or A − B is drawn.
 import type {Place} from './selection';
 import {headText} from './selection';
+import {numbersOf} from '../attention/side';
 import type {SelectionStore} from './store';
 import type {SessionApi} from '../transport/api';
 import type {Alignment} from '../transport/aligned';
@@ -21,7 +22,7 @@ export interface Compared extends Sides {
 }
 
 /** The layers and heads of every attention. */
-function shapeOf({info}: SessionApi): string { return info.attentions.map(({stack, layers, heads}) => `${stack} ${layers} ${heads}`).join(); }
+function shapeOf({info}: SessionApi): string { return info.attentions.map((each) => `${each.stack} ${numbersOf(each).join(' ')} of ${each.heads}`).join(); }
 
 /** Two sessions with the same heads: each head has its scores in both, whether or not their tokens line up. */
 export function hasScoresBeside(compared: Compared | null): boolean {
@@ -108,7 +109,7 @@ export class Comparison {
     let name = this.name = nameOf(versus, value);
     if (versus.kind === 'head') {
       const side = a.side(versus.place.stack);
-      const has = versus.place.layer < side.layers && versus.place.head < side.heads;
+      const has = side.numbers.includes(versus.place.layer) && versus.place.head < side.heads;
       if (has) this.compared = {a, b: a, aligned: [a, a], toB: () => versus.place, name, alignment: null, unlike: ''};
       else this.error = `There is no ${name}.`;
       return;

@@ -3,8 +3,9 @@ import {isSamePlace, list} from './address';
 import {readFilter, unknownScore} from '../heads/head_filter';
 import type {Place, Selection} from './selection';
 import {kNothing} from './selection';
+import {numbersOf} from '../attention/side';
 
-export interface Attention { stack: string; layers: number; heads: number; queries: number; keys: number; rectangular: boolean }
+export interface Attention { stack: string; layers: number; attending?: number[]; heads: number; queries: number; keys: number; rectangular: boolean }
 
 /** The parts of a session that an address may name. */
 export interface Size { attentions: Attention[]; isPair: boolean; scores: {name: string; short: string}[] }
@@ -13,11 +14,17 @@ function attentionOf({attentions}: Size, {stack}: Place): Attention {
   return attentions.find((each) => each.stack === stack) ?? attentions[0]!;
 }
 
+/** The last layer with attention up to `layer`; else the first one. */
+export function layerNear(attention: Parameters<typeof numbersOf>[0], layer: number): number {
+  const numbers = numbersOf(attention);
+  return numbers.filter((each) => each <= layer).at(-1) ?? numbers[0]!;
+}
+
 /** The place, in an existing layer; the first attention needs no name. */
 function fitPlace(place: Place, size: Size): Place {
   const own = attentionOf(size, place);
   const isNamed = place.stack !== undefined && place.stack === own.stack && own !== size.attentions[0];
-  return {...isNamed && {stack: place.stack!}, layer: Math.min(place.layer, own.layers - 1), head: place.head};
+  return {...isNamed && {stack: place.stack!}, layer: layerNear(own, place.layer), head: place.head};
 }
 
 /** The existing heads of the first one's attention. */
@@ -83,6 +90,8 @@ function misfitPlaces(asked: Selection, size: Size, shown: Selection): string[] 
     said.push(`There is no ${what}, the last one is ${last}: ${instead}.`);
   const high = unique(own.filter(({layer}) => layer >= first.layers).map(({layer}) => layer));
   if (high.length > 0) none(`layer ${high.join(', ')}`, first.layers - 1, `layer ${shown.places[0]!.layer} is shown`);
+  const silent = unique(own.filter(({layer}) => layer < first.layers && !numbersOf(first).includes(layer)).map(({layer}) => layer));
+  if (silent.length > 0) said.push(`Layer ${silent.join(', ')} has no attention, layers ${numbersOf(first).join(', ')} have: layer ${shown.places[0]!.layer} is shown.`);
   const wrong = unique(own.filter(({head}) => head >= first.heads).map(({head}) => head));
   if (wrong.length > 0) {
     none(`head ${wrong.join(', ')}`, first.heads - 1, `head ${shown.places.map(({head}) => head).join(', ')} is shown`);

@@ -136,7 +136,7 @@ function layerText({side, store}: Page): HTMLElement[] {
     const [from, to] = (store.now.pair ?? kUsualPair).split('-');
     return [html('div', {class: 'quiet layer-heads'}, `${from} to ${to}, share`)];
   }
-  if (!side.isSquare) return [html('div', {class: 'quiet layer-heads'}, `${side.stack}, of ${side.layers}`)];
+  if (!side.isSquare) return [html('div', {class: 'quiet layer-heads'}, `${side.stack}, of ${side.numbers.length}`)];
   const isProbed = store.now.scores.some((name) => name.startsWith('probe_'));
   const source = (text: string) => html('div', {class: 'quiet layer-source'}, text);
   return [source('scores on this text'), isProbed ? source('p: on random tokens') : layerHeads(side.heads, side.attention.kv_heads)];

@@ -3,6 +3,7 @@ import {parse} from '../selection/address';
 import {html} from '../drawing/dom';
 import {deliverFailure} from '../export/deliver';
 import {kQuietMilliseconds} from '../drawing/progress_line';
+import {layerNear} from '../selection/fit';
 import type {Place, Selection, Stack} from '../selection/selection';
 import {kNothing} from '../selection/selection';
 import type {About, Input, SessionInfo} from '../transport/api';
@@ -152,17 +153,18 @@ export class Opening {
 
   /** The default view without an address: for a model with two texts, the attention between them. */
   get usual(): Selection {
-    const between = this.about?.model.stacks.find(({stack}) => stack === 'cross')?.stack;
+    const stacks = this.about?.model.stacks ?? [];
+    const between = stacks.find(({stack}) => stack === 'cross')?.stack;
     const stack = (this.about?.stack ?? between) as Stack | undefined;
-    return stack === undefined ? kNothing : {...kNothing, places: [{stack, layer: 0, head: 0}]};
+    const own = stacks.find((each) => each.stack === stack) ?? stacks[0];
+    return {...kNothing, places: [{...stack && {stack}, layer: own ? layerNear(own, 0) : 0, head: 0}]};
   }
 
   /** The place whose statistics should be computed first, in an existing layer. */
   private inView({model: {stacks}}: About): Place {
     const asked = (parse(this.showing.address).selection ?? this.usual).places[0]!;
     const own = stacks.find(({stack}) => stack === asked.stack);
-    const {layers} = own ?? stacks[0]!;
-    return {...own && {stack: asked.stack!}, layer: Math.min(asked.layer, layers - 1), head: 0};
+    return {...own && {stack: asked.stack!}, layer: layerNear(own ?? stacks[0]!, asked.layer), head: 0};
   }
 
   fail(error: ApiError, input: Input, isOfView = false): void {

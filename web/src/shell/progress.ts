@@ -1,4 +1,5 @@
 // One line while the server works: the work, how many parts are done; or the error and its reason.
+import {numbersOf} from '../attention/side';
 import {html} from '../drawing/dom';
 import type {MakePanel, Panel} from '../panels/panel';
 import {kQuietMilliseconds, progressLine} from '../drawing/progress_line';
@@ -6,7 +7,7 @@ import type {SessionInfo} from '../transport/api';
 
 /** All tokens of a pass: an encoder-decoder reads the source and the target. */
 export function passOf({tokens, key_tokens: source, attentions}: SessionInfo): string {
-  const layers = attentions.reduce((sum, each) => sum + (each.stack === 'cross' ? 0 : each.layers), 0);
+  const layers = attentions.reduce((sum, each) => sum + (each.stack === 'cross' ? 0 : numbersOf(each).length), 0);
   return `${tokens.length + (source?.length ?? 0)} tokens through ${layers} layers`;
 }
 

@@ -10,7 +10,7 @@ import type {Size} from '../selection/fit';
 import {noteImages} from '../text/images';
 import type {Looks, LooksReader} from '../attention/looks';
 import type {Place, Stack} from '../selection/selection';
-import {type Side, sideOf} from '../attention/side';
+import {numbersOf, type Side, sideOf} from '../attention/side';
 import {joinBytes} from '../text/tokens';
 import {Late} from './late';
 import {type Atlas, readAtlas} from './atlas';
@@ -75,7 +75,7 @@ export class SessionApi {
   /** Heads with scores, out of all. */
   get scored(): {done: number; of: number} {
     const done = [...this.scores.values()].reduce((sum, heads) => sum + heads.length, 0);
-    return {done, of: this.info.attentions.reduce((sum, {layers, heads}) => sum + layers * heads, 0)};
+    return {done, of: this.info.attentions.reduce((sum, each) => sum + numbersOf(each).length * each.heads, 0)};
   }
 
   /** The scores of the heads of the place's layer. */

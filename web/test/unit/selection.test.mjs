@@ -109,6 +109,14 @@ test('what a session does not have is said', () => {
     ['There is no layer 9, the last one is 3: layer 3 is shown.', 'There is no head 8, the last one is 5: head 0 is shown.']);
   assert.deepEqual(said('#look/L1.H2/i=3'), []);
 });
+test('layers without attention keep their numbers', () => {
+  const hybrid = {...size, attentions: size.attentions.map((each) => ({...each, attending: [1, 3]}))};
+  assert.equal(fitted('#look/L3.H1+L1.H2', hybrid), 'look/L3.H1+L1.H2');
+  assert.equal(fitted('#look/L2.H1', hybrid), 'look/L1.H1');
+  assert.equal(fitted('#look/L0.H1', hybrid), 'look/L1.H1');
+  assert.deepEqual(fitting.misfit(address.parse('#look/L2.H1').selection, hybrid),
+    ['Layer 2 has no attention, layers 1, 3 have: layer 1 is shown.']);
+});
 
 test('a head that is tried is shown, while the address keeps the one that is chosen', () => {
   const addresses = [];

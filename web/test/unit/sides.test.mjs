@@ -239,3 +239,11 @@ test('the name of a margin stands where the bars are lower', () => {
   assert.equal(freerEnd([9, 1, 1, 1, 1, 1], sight, 300), 'right');
   assert.equal(freerEnd([1, 1, 9, 1, 1, 1], sight, 300), 'right');
 });
+
+test('heads of layers without attention cannot be looked at', () => {
+  const hybrid = side.sideOf({...session, attentions: [attention('self', written, written, {layers: 4, attending: [1, 3]})]}, model, 'self');
+  assert.deepEqual([hybrid.layers, hybrid.numbers, hybrid.held.map((heads) => heads.length)], [4, [1, 3], [0, 2, 0, 2]]);
+  assert.deepEqual(firstHeld(hybrid), {layer: 1, head: 0});
+  assert.deepEqual(headAfter(hybrid, {places: [{layer: 1, head: 1}]}, 1).places, [{layer: 3, head: 0}]);
+  assert.equal(missing(hybrid, {places: [{layer: 3, head: 0}]}), null);
+});
