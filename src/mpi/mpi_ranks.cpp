@@ -27,7 +27,8 @@ class MpiTransfer : public Transfer {
     requests_.clear();
   }
 
-  void add(std::size_t bytes, const auto& begin) {
+  template <typename Begin>
+  void add(std::size_t bytes, const Begin& begin) {
     for (std::size_t at = 0; at < bytes; at += kMostAtOnce) {
       MPI_Request request = MPI_REQUEST_NULL;
       begin(at, static_cast<int>(std::min(kMostAtOnce, bytes - at)), &request);

@@ -53,7 +53,7 @@ std::pair<std::string, bool> sent_by(
   request.params.emplace("view", "hover");
   httplib::Response response;
   const SessionPointer session = api.sessions.post({.input = {.text = "the cat"}}).session;
-  send_long(api, {request, {}}, response,
+  send_long({{request, {}}, api, response},
             {.session = session, .type = type, .compute = [&](Cancel& cancel) {
                return compute(cancel, *session);
              }});
@@ -116,7 +116,7 @@ std::string lines_until_gone(std::size_t most) {
   answer.compute_in_lines = [](Cancel&, const LongAnswer::Tell& tell) -> std::string {
     while (true) tell("{}");
   };
-  send_long(api, {request, {}}, response, answer);
+  send_long({{request, {}}, api, response}, answer);
   std::string sent;
   httplib::DataSink sink;
   sink.is_writable = [&] { return true; };
