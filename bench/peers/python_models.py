@@ -1,17 +1,17 @@
 """GPT-2 small (124 M, random weights) of transformers with PyTorch's attention and with heed's.
 
     PYTHONPATH=build/python-site python bench/peers/python_models.py [--tokens 1024 2048 4096]
-        [--threads 2] [--rounds 3] [--only forward training call]
+        [--threads 2] [--rounds 3] [--only forward edits training call]
 
 forward: one text, the logits of its last token. Implementations: sdpa; eager with output_attentions, which
-keeps every weight; heed; heed inside of `watch`, which keeps q, k, v and the log-sum-exp. training: loss,
-gradients and a step of AdamW, without dropout. Each case runs in a process of its own: seconds are the median
-of `--rounds` behind one that is not counted, the peak of memory is the process's less what it had with the
-model in place. call: what the function that transformers calls takes beside the bare `heed.attention`.
+keeps every weight; heed; sdpa and heed inside of `watch`, which keeps q, k, v and the output or the
+log-sum-exp. edits: the same pass over sdpa with one edit of a head in every layer. training: loss, gradients
+and a step of AdamW, without dropout. Each case runs in a process of its own: seconds are the median
+of `--rounds` behind one that is not counted, the peak of memory is the process's less what it had before
+them. call: what the function that transformers calls takes beside the bare `heed.attention`.
 """
 import argparse
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -23,7 +23,16 @@ import transformers
 import heed
 import heed.transformers
 
-FORWARD = ("sdpa", "eager+weights", "heed", "heed+watch")
+FORWARD = ("sdpa", "sdpa+watch", "eager+weights", "heed", "heed+watch")
+EDITS = {  # of head 0 in every layer; `seen` is a run of another text
+    "none": None,
+    "ablate": lambda edits, seen: edits.ablate(None, 0),
+    "remove": lambda edits, seen: edits.remove(to=range(8), heads=0),
+    "temperature": lambda edits, seen: edits.temperature(None, 0, 2.0),
+    "steer": lambda edits, seen: edits.steer(range(8), 1.0, heads=0),
+    "freeze": lambda edits, seen: edits.freeze(seen, heads=0),
+    "patch": lambda edits, seen: edits.patch(seen, None, 0),
+}
 TRAINING = ("sdpa", "heed")
 HEADS, SIZE = 12, 64
 
@@ -42,12 +51,32 @@ def ids_of(tokens):
 def forward(model, ids, way):
     """One pass; the bytes that stay to be looked at."""
     with torch.inference_mode():
-        if way == "heed+watch":
+        if way.endswith("+watch"):
             with heed.transformers.watch(model) as seen:
                 model(ids, logits_to_keep=1, use_cache=False)
             return seen.nbytes
         output = model(ids, logits_to_keep=1, use_cache=False, output_attentions=way == "eager+weights")
         return sum(each.nbytes for each in output.attentions) if way == "eager+weights" else 0
+
+
+def edited(model, ids, name):
+    """A function that makes one pass under an edit."""
+    change = EDITS[name]
+    with torch.inference_mode(), heed.transformers.watch(model) as seen:
+        if name in ("freeze", "patch"):
+            model(ids.flip(1), logits_to_keep=1, use_cache=False)
+
+    def run():
+        with torch.inference_mode():
+            if change is None:
+                model(ids, logits_to_keep=1, use_cache=False)
+                return 0
+            with heed.transformers.edit(model) as edits:
+                change(edits, seen)
+                model(ids, logits_to_keep=1, use_cache=False)
+        return seen.nbytes
+
+    return run
 
 
 def training_step(model):
@@ -62,10 +91,16 @@ def training_step(model):
     return step
 
 
-def resident():
-    """Megabytes that the process has, and the most that it had."""
-    pages = int(open("/proc/self/statm").read().split()[1])
-    return pages * resource.getpagesize() / 1e6, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+def resident(part):
+    """Megabytes: "VmRSS", that the process has, or "VmHWM", the most that it had since `forget_peak`."""
+    for line in open("/proc/self/status"):
+        if line.startswith(part):
+            return int(line.split()[1]) * 1024 / 1e6
+
+
+def forget_peak():
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
 
 
 def measure(work, rounds):
@@ -81,14 +116,18 @@ def one_case(options):
     """In a process of its own: prints one line of json."""
     kind, way, tokens = options.case.split(",")
     model, ids = gpt2(way.partition("+")[0]), ids_of(int(tokens))
-    before, _ = resident()
-    if kind == "forward":
+    if kind == "edits":
+        work = edited(model.eval(), ids, way.partition("+")[2])
+    elif kind == "forward":
         model.eval()
-        seconds, kept = measure(lambda: forward(model, ids, way), options.rounds)
+        work = lambda: forward(model, ids, way)
     else:
         step = training_step(model.train())
-        seconds, kept = measure(lambda: step(ids), options.rounds)
-    print(json.dumps({"seconds": seconds, "peak": resident()[1] - before, "kept": kept}))
+        work = lambda: step(ids)
+    before = resident("VmRSS")
+    forget_peak()
+    seconds, kept = measure(work, options.rounds)
+    print(json.dumps({"seconds": seconds, "peak": resident("VmHWM") - before, "kept": kept}))
 
 
 def run(kind, way, tokens, options):
@@ -101,14 +140,14 @@ def run(kind, way, tokens, options):
 
 
 def table(kind, ways, options):
-    print(f"\n{kind:<9} {'':<14} {'tokens':>6} {'seconds':>8} {'MB more':>8} {'kept, bytes a token':>20}")
+    print(f"\n{kind:<9} {'':<16} {'tokens':>6} {'seconds':>8} {'MB more':>8} {'kept, bytes a token':>20}")
     for tokens in options.tokens:
         for way in ways:
             found = run(kind, way, tokens, options)
             if found is None:
-                print(f"{'':<9} {way:<14} {tokens:>6} {'did not end':>8}", flush=True)
+                print(f"{'':<9} {way:<16} {tokens:>6} {'did not end':>8}", flush=True)
                 continue
-            print(f"{'':<9} {way:<14} {tokens:>6} {found['seconds']:>8.3f} {found['peak']:>8.0f} "
+            print(f"{'':<9} {way:<16} {tokens:>6} {found['seconds']:>8.3f} {found['peak']:>8.0f} "
                   f"{found['kept'] / tokens:>20,.0f}", flush=True)
 
 
@@ -139,7 +178,7 @@ def main():
     parser.add_argument("--tokens", type=int, nargs="*", default=[1024, 2048, 4096])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", nargs="*", default=["forward", "training", "call"])
+    parser.add_argument("--only", nargs="*", default=["forward", "edits", "training", "call"])
     parser.add_argument("--case", help=argparse.SUPPRESS)
     options = parser.parse_args()
     transformers.logging.set_verbosity_error()
@@ -150,6 +189,8 @@ def main():
     print(f"PyTorch {torch.__version__}, transformers {transformers.__version__}, threads: {options.threads}")
     if "forward" in options.only:
         table("forward", FORWARD, options)
+    if "edits" in options.only:
+        table("edits", [f"sdpa+{name}" for name in EDITS], options)
     if "training" in options.only:
         table("training", TRAINING, options)
     if "call" in options.only:

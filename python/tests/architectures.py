@@ -53,14 +53,14 @@ class Architecture:
     def is_decoder(self) -> bool:
         return self.model.endswith(("ForCausalLM", "LMHeadModel"))
 
-    def made(self, implementation: str = "eager") -> Any:
+    def made(self, implementation: Any = "eager") -> Any:
         kind = getattr(transformers, self.model)
         config = kind.config_class(**self.config)
         torch.manual_seed(3)
         model = kind._from_config(config, attn_implementation=implementation).eval()
         with torch.no_grad():  # larger than as initialised, so that weights are not all alike
             for parameter in model.parameters():
-                if parameter.dim() > 1 and parameter.std() < 0.05:
+                if parameter.dim() > 1 and parameter.numel() > 1 and parameter.std() < 0.05:
                     parameter.mul_(4)
         return model
 
@@ -199,6 +199,11 @@ MORE = {
     "sew": A("SEWModel", SPEECH | {"squeeze_factor": 2}, "speech"),
     "wav2vec2_bert": A("Wav2Vec2BertModel", {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "feature_projection_input_dim": 8, "apply_spec_augment": False}, "frames"),
 }  # fmt: skip
+MUSICGEN = A("MusicgenForConditionalGeneration", {
+    "text_encoder": {"model_type": "t5", **T5},
+    "audio_encoder": {"model_type": "encodec", "hidden_size": 16, "num_filters": 4, "codebook_size": 32, "upsampling_ratios": [4, 4]},
+    "decoder": {"vocab_size": 32, "hidden_size": 32, "num_hidden_layers": 2, "ffn_dim": 48, "num_attention_heads": 4, "num_codebooks": 4},
+}, lambda: {"input_ids": torch.arange(3, 17).view(2, 7), "decoder_input_ids": torch.arange(40).view(8, 5) % 32})
 SWIN = A("SwinModel", {"image_size": 16, "patch_size": 2, "embed_dim": 16, "depths": [2, 1], "num_heads": [2, 4], "window_size": 4}, "picture")
 
 ROPE = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [2, 1, 1]}

@@ -325,6 +325,56 @@ def test_patching_sweeps_the_heads(llama, ids):
         patching(llama, "a text", corrupted, metric)
 
 
+def test_patching_sweeps_edges(llama, ids):
+    clean, corrupted = {"input_ids": ids[:1]}, {"input_ids": ids[1:]}
+    done = []
+
+    def metric(output):
+        return output.logits[0, -1, 7] - output.logits[0, -1, 8]
+
+    def without(heads, who, to):
+        with torch.no_grad(), edit(llama) as e:
+            e.remove(who, to, heads=heads)
+            return float(metric(llama(**clean)))
+
+    with torch.no_grad():
+        best, worst = (float(metric(llama(**each))) for each in (clean, corrupted))
+    table = rows_of(
+        patching(llama, clean, corrupted, metric, edges=[(-1, 2), (5, [1, 3])],
+                 heads=[(1, 2), (0, 3)], progress=lambda *given: done.append(given))
+    )  # fmt: skip
+    assert done == [(at, 4) for at in range(1, 5)] and len(table) == 4
+    for row in table:
+        found = without([(row["layer"], row["head"])], row["who"], row["to"])
+        assert row["metric"] == pytest.approx(found, abs=1e-6)
+        assert row["effect"] == pytest.approx((found - best) / (worst - best), abs=1e-5)
+    (row,) = rows_of(patching(llama, clean, None, metric, edges=[(-1, 2)], layers=[1]))
+    assert "head" not in row and row["metric"] == pytest.approx(without([(1, h) for h in range(4)], -1, 2))
+    assert row["effect"] == pytest.approx(row["metric"] - best, abs=1e-6)
+    length = ids.shape[1]
+    every = rows_of(patching(llama, clean, None, metric, edges="all", heads=[(1, 0)]))
+    assert len(every) == length * (length + 1) // 2  # causal
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (dict(edges="every"), ValueError, "edges is 'every', expected \"all\", or pairs"),
+        (dict(edges="all"), ValueError, "heads is None, expected the heads whose edges"),
+        (dict(edges=[]), ValueError, "edges is empty"),
+        (dict(edges=5), ValueError, "edges is an int"),
+        (dict(edges=["it"]), TypeError, r"edges\[0\] is 'it', expected a pair \(who, to\)"),
+        (dict(edges=[(1, 0)], heads=[(7, 0)]), IndexError, r"heads is \(7, 0\), expected"),
+        (dict(edges="all", heads=[0], at_most=9), ValueError, "runs of the model, expected at most 9"),
+        (dict(edges=[(1, 40)]), IndexError, "to is 40"),
+    ],
+)
+def test_edges_that_are_refused(llama, ids, given, error, message):
+    clean = {"input_ids": ids[:1]}
+    with pytest.raises(error, match=message):
+        patching(llama, clean, None, lambda output: output.logits[0, -1, 7], **given)
+
+
 # --- what cannot apply
 
 

@@ -195,6 +195,29 @@ def test_patching_sweeps_every_head(tales, plain, other):
         heed.patching(tales, plain, other, metric, layers=[6])
 
 
+def test_patching_sweeps_edges(tales, plain, other):
+    (he,) = tales.tokenizer.encode(" he", special=False).ids
+
+    def metric(session):
+        return session.logits[-1, he]
+
+    places = [(2, 0), (3, 1)]
+    table = heed.patching(tales, plain, other, metric, edges=[("it", "cat"), (8, 2)], heads=places)
+    best, worst = metric(plain), metric(other)
+    assert len(table) == 4
+    for row in rows_of(table):
+        one = plain.edited(edits.remove(row["who"], row["to"], heads=[(row["layer"], row["head"])]))
+        assert row["metric"] == pytest.approx(metric(one))
+        assert row["effect"] == pytest.approx((metric(one) - best) / (worst - best))
+    (row,) = rows_of(heed.patching(tales, plain, None, metric, edges=[("it", "cat")]))
+    everywhere = plain.edited(edits.remove("it", "cat"))
+    assert row["effect"] == pytest.approx(metric(everywhere) - best, abs=1e-6)
+    with pytest.raises(LookupError, match="who is 'dragon'"):
+        heed.patching(tales, plain, None, metric, edges=[("dragon", "cat")])
+    with pytest.raises(ValueError, match="edges is 78 runs of the model, expected at most 50"):
+        heed.patching(tales, plain, None, metric, edges="all", heads=[(2, 0)], at_most=50)
+
+
 # --- bad input ------------------------------------------------------------------------------------
 
 

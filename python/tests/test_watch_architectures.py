@@ -5,6 +5,9 @@ A few run always; all of them with `pytest -m slow test_watch_architectures.py` 
 
 from __future__ import annotations
 
+import json
+import re
+
 import numpy as np
 import pytest
 from conftest import peer
@@ -12,14 +15,14 @@ from conftest import peer
 torch = peer("torch")
 transformers = peer("transformers")
 
-from architectures import ALL, MORE, SWIN, TWO_IMAGES, WITH_IMAGES  # noqa: E402
+from architectures import ALL, MORE, MUSICGEN, SWIN, TWO_IMAGES, WITH_IMAGES  # noqa: E402
 from test_transformers import assert_close, attentions_of, result  # noqa: E402
 from watched import close, rows_of  # noqa: E402
 
+import heed  # noqa: E402
 from heed.transformers import watch  # noqa: E402
 
 EVERY = ALL | MORE | WITH_IMAGES
-import heed  # noqa: E402
 ALWAYS = {"llama", "gpt_oss", "t5", "zamba2", "qwen2_5_vl", "mllama"}
 NO_SDPA = {"gemma2", "gpt_oss"}
 CASES = [
@@ -107,6 +110,60 @@ def test_layers_of_several_shapes_are_looked_at_one_by_one():
     ):
         seen.look()
     assert seen.look(layer=2).stacks["self"].heads == 4
+
+
+def test_a_decoder_of_several_codebooks_is_seen():
+    inputs = MUSICGEN.inputs()
+    of = dict.fromkeys(("text_encoder", "decoder"), "sdpa") | {"audio_encoder": "eager"}
+    model = MUSICGEN.made(of)
+    with torch.no_grad():
+        with watch(model) as seen:
+            output = model(**inputs).logits
+        wanted = MUSICGEN.made()(**inputs, output_attentions=True)
+    assert_close(output, wanted.logits, 1e-4)
+    for stack, attentions in (
+        ("encoder", wanted.encoder_attentions), ("decoder", wanted.decoder_attentions),
+        ("cross", wanted.cross_attentions),
+    ):  # fmt: skip
+        for layer, weights in enumerate(attentions):
+            assert close(seen.attention(layer, stack).weights, weights.numpy())
+    assert list(seen.look().stacks) == ["encoder", "decoder", "cross"]
+
+
+SAM = {
+    "vision_config": {
+        "hidden_size": 32, "num_pos_feats": 8, "output_channels": 16, "num_hidden_layers": 2,
+        "num_attention_heads": 2, "image_size": 64, "patch_size": 16, "global_attn_indexes": [1],
+        "window_size": 2, "mlp_dim": 32,
+    },
+    "prompt_encoder_config": {
+        "hidden_size": 16, "image_size": 64, "patch_size": 16, "image_embedding_size": 4,
+        "mask_input_channels": 8,
+    },
+    "mask_decoder_config": {
+        "hidden_size": 16, "mlp_dim": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "iou_head_hidden_dim": 16,
+    },
+}  # fmt: skip
+
+
+def test_sams_encoder_is_looked_at_through_its_weights():
+    config = transformers.SamConfig(**SAM)
+    sam = transformers.SamModel._from_config(config, attn_implementation="eager").eval()
+    inputs = {
+        "pixel_values": torch.randn(1, 3, 64, 64),
+        "input_points": torch.tensor([[[[9.0, 9.0]]]]),
+    }
+    with pytest.warns(UserWarning, match=r"2 attention layers .* vision_encoder.layers.0.attn"):
+        with watch(sam) as seen, torch.no_grad():
+            output = sam(**inputs, output_attentions=True)
+    assert seen.silent == ("vision_encoder.layers.0.attn", "vision_encoder.layers.1.attn")
+    image = heed.ImagePatches(range(16), 4, 4)
+    session = heed.Session.from_weights(output.vision_attentions[1], images=[image])
+    assert session.weights.shape == (1, 2, 16, 16)
+    with pytest.raises(NotImplementedError, match="do not: layers.0.attn, layers.1.attn"):
+        with watch(sam.vision_encoder), torch.no_grad():
+            sam.vision_encoder(inputs["pixel_values"])
 
 
 def test_frames_are_keys():

@@ -1,15 +1,16 @@
-"""`patching`: puts the output of each head of one run into another run."""
+"""`patching` of models of transformers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from transformers import PreTrainedModel
 
 from .._checks import kind_of
-from .._patching import Ends
+from .._patching import Asked, Ends
 from ..errors import WrongType, made
 from ._editing import edit
 from ._watching import watch
@@ -17,42 +18,62 @@ from ._watching import watch
 
 def patching(
     model: PreTrainedModel, clean: Any, corrupted: Any, metric: Callable[[Any], Any], *,
-    tokenizer: Any = None, layers: Iterable[int] | None = None, stack: str | None = None,
+    tokenizer: Any = None, edges: Any = None, heads: Any = None,
+    layers: Iterable[int] | None = None, stack: str | None = None, at_most: int = 1000,
     progress: Callable[[int, int], None] | None = None,
 ) -> Any:  # fmt: skip
-    """Activation patching: runs ``corrupted`` once for each head, with that head's output from the
-    run on ``clean``.
+    """Activation patching, and knockout of each of some ``edges``, as :func:`heed.patching`.
 
     Parameters
     ----------
-    clean, corrupted : the model's arguments, one dict each, with equally many tokens; or texts, if
-        a ``tokenizer`` is given
+    clean, corrupted : the model's arguments, one dict each, with equally many tokens; or texts,
+        if a ``tokenizer`` is given. With ``edges`` ``corrupted`` may be None
     metric : a function of the model's output that returns a number, such as the difference of two
         logits
-    layers, stack : the layers to patch (default: all), and their stack
-    progress : called as ``progress(done, of)``
+    edges, heads, layers, at_most, progress : as of :func:`heed.patching`. Words need a
+        ``tokenizer``; "all" edges are those of the first sequence
 
     Returns
     -------
-    A table with one row per head (a pandas.DataFrame where pandas is installed, else a
-    :class:`heed.Table`): ``layer``, ``head``, the ``metric`` and the ``effect``. The effect is 0 if
-    the metric is as in ``corrupted`` and 1 if it is as in ``clean``. The largest effects come
-    first.
+    The table of :func:`heed.patching`.
     """
-    given = {name: _inputs(name, each, tokenizer) for name, each in
-             (("clean", clean), ("corrupted", corrupted))}  # fmt: skip
+    asked = Asked(edges, heads, layers, stack, at_most)
+    return sweep(model, clean, corrupted, metric, asked, progress, tokenizer=tokenizer)
+
+
+def sweep(
+    model: PreTrainedModel, clean: Any, corrupted: Any, metric: Callable[[Any], Any],
+    asked: Asked, progress: Callable[[int, int], None] | None, *, tokenizer: Any = None,
+) -> Any:  # fmt: skip
+    is_of_edges = asked.edges is not None
+    of_clean = _inputs("clean", clean, tokenizer)
+    of_corrupted = (
+        None if corrupted is None and is_of_edges else _inputs("corrupted", corrupted, tokenizer)
+    )
+
+    def found(inputs: dict[str, Any]) -> Any:
+        return metric(model(**inputs))
+
     with torch.no_grad():
         with watch(model) as seen:
-            best = float(metric(model(**given["clean"])))
-        worst = float(metric(model(**given["corrupted"])))
-        ends = Ends.of(best, worst)
+            best = model(**of_clean)
+        worst = None if of_corrupted is None else model(**of_corrupted)
+        ends = Ends.of(metric, best, worst)
 
-        def patched(layer: int, head: int) -> Any:
-            with edit(model) as edits:
-                edits.patch(seen, layer, head, stack=stack)
-                return metric(model(**given["corrupted"]))
+        def weights(layer: int, head: int) -> Any:
+            return np.asarray(seen.attention(layer, asked.stack).weights[0, head])
 
-        return ends.table_of(seen.places(stack, layers), patched, progress)
+        def edited(row: dict[str, Any]) -> Any:
+            with edit(model, tokenizer) as edits:
+                if not is_of_edges:
+                    edits.patch(seen, row["layer"], row["head"], stack=asked.stack)
+                    return found(of_corrupted)
+                places = asked.places(row)
+                edits.remove(row["who"], row["to"], heads=places, stack=asked.stack)
+                return found(of_clean)
+
+        rows = asked.rows(seen.places(asked.stack, asked.layers), weights)
+        return ends.table_of(rows, edited, is_of_edges=is_of_edges, progress=progress)
 
 
 def _inputs(name: str, given: Any, tokenizer: Any) -> dict[str, Any]:
