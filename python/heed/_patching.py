@@ -32,9 +32,10 @@ def patching(
     ----------
     model : a model of ``heed.load``, or of transformers, for which
         ``heed.transformers.patching`` describes the other arguments
-    clean, corrupted : texts with equally many tokens, or sessions of them. With ``edges`` ``corrupted``
-        may be None
-    metric : a function of a session that returns a number, such as a difference of two of its ``logits[-1]``
+    clean, corrupted : texts with equally many tokens, or sessions of them. With ``edges``,
+        ``corrupted`` may be None
+    metric : a function of a session that returns a number, such as a difference of two of its
+        ``logits[-1]``
     edges : pairs ``(who, to)`` of a query and a key, each a word, a position or a list of these;
         or "all", every pair that the chosen ``heads`` see
     heads : numbers in ``layers``, or pairs ``(layer, head)``; None for all. An edge is removed in
@@ -45,10 +46,10 @@ def patching(
     Returns
     -------
     A table with one row per run (a pandas.DataFrame where pandas is installed, else a
-    :class:`heed.Table`): ``layer`` and
-    ``head``, ``who`` and ``to`` of edges, the ``metric`` and the ``effect``, which is 0 if the
-    metric is as in the run without the change and 1 if it is as in the other run; without
-    ``corrupted`` it is the change of the metric. The largest effects come first.
+    :class:`heed.Table`): ``layer`` and ``head``, ``who`` and ``to`` of edges, the ``metric`` and
+    the ``effect``. The effect is 0 if the metric is as in the run without the change and 1 if it is
+    as in the other run; without ``corrupted`` it is the change of the metric. The largest effects
+    come first.
     """
     asked = Asked(edges, heads, layers, stack, at_most)
     if not isinstance(model, Model):
@@ -180,7 +181,7 @@ class Ends(NamedTuple):
         self, rows: list[dict[str, Any]], found: Callable[[dict[str, Any]], Any], *,
         is_of_edges: bool, progress: Callable[[int, int], None] | None,
     ) -> Any:  # fmt: skip
-        """Returns the rows with the metric of each run and its effect, the largest effects first."""
+        """Returns the rows with each run's metric and effect, the largest effects first."""
         begin, end = (self.best, self.worst) if is_of_edges else (self.worst, self.best)
         whole_way = 1.0 if end is None else end - begin
         for done, row in enumerate(rows, 1):
