@@ -12,8 +12,8 @@ if [[ -z $extension || ! -x $tools/bin/pytest ]]; then
   exit 77
 fi
 site=$build/python-site
-rm -rf "$site"
 mkdir -p "$site/heed"
-ln -s "$root"/python/heed/* "$extension" "$site/heed/"
+ln -sfn "$root"/python/heed/* "$extension" "$site/heed/" # replaces each at once: two runs may share the folder
+find -L "$site" -type l -delete                          # of files that are no more
 cd "$root/python/tests"
 PYTHONPATH=$site PYTHONDONTWRITEBYTECODE=1 "$tools/bin/pytest" -q -m "not slow" "$@"
