@@ -21,7 +21,7 @@ const kMeasure = document.createElement('canvas').getContext('2d')!;
 
 export function widthOf(text: string): number {
   kMeasure.font = '600 11px Inter, system-ui, sans-serif';  // like the chosen ones
-  return kMeasure.measureText(text).width;
+  return kMeasure.measureText(text.replace(/\d/g, '0')).width;  // digits are tabular on the page: all are as wide as 0
 }
 
 export function hasTokens(cell: number): boolean { return cell >= kFrom; }
