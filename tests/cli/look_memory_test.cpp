@@ -33,7 +33,7 @@ double bytes_after(const std::string& line, const std::string& name) {
 }
 
 TEST(LookMemory, WeightsStreamByThemselvesWhereTheyDoNotFit) {
-  const Answer held = look({kText, "--memory", "0.25M", "--json"});
+  const Answer held = look({kText, "--memory", "0.15M", "--json"});
   ASSERT_THAT(held.error, HasSubstr(": weights 0.")) << "they fit";
   const double whole = bytes_after(held.error, " takes "),
                weights = bytes_after(held.error, "hts ");

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 
 #include "heed/error.h"
 #include "heed/inspect/heads.h"
