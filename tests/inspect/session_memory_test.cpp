@@ -1,4 +1,4 @@
-// What a session may take, and when weights stay in the file.
+// Tests the memory that a session may take, and when weights stay in the file.
 #include "inspect/session/session_memory.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class StreamedModel : public testing::Test {
                nullptr, DType::kF32);
     model_ = load_model(scratch_.folder(), {.packed = true, .streamed = true});
   }
-  // Of a session over 9 tokens.
+  // The logits of a session of 9 tokens.
   Tensor logits(std::optional<std::int64_t> memory) {
     const Tensor ids = test::random_ids({9}, 64, 1);
     Session session =

@@ -27,7 +27,7 @@ class ServedChat : public testing::Test {
     options.chat = std::move(before);
     return options;
   }
-  // What the tokens from the text are, by their places in it.
+  // The tokens that come from the text, by their places in it.
   static std::string placed(const json& session) {
     const std::string text = session["text"];
     std::string all;
