@@ -362,8 +362,9 @@ std::optional<BlockRows> GgufModel::blocks(const Entry& at) const {
   const BlockType* const type = at.tensor->type->blocks;
   if (at.is_halved) {
     if (type == nullptr || at.shape.rank() != 2 || at.odd->type != at.tensor->type) return {};
-    return BlockRows{type,
-                     interleaved(blocks(at.half(at.tensor))->rows, blocks(at.half(at.odd))->rows)};
+    const std::optional<BlockRows> even = blocks(at.half(at.tensor)), odd = blocks(at.half(at.odd));
+    if (!even || !odd) return {};
+    return BlockRows{type, interleaved(even->rows, odd->rows)};
   }
   if (type == nullptr || at.shape.rank() != 2) return {};
   const std::span<const std::byte> stored = bytes(at);

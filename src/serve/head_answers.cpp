@@ -33,12 +33,14 @@ ScoreFrom late_from(const Parameters& parameters) {
 PatternRow row_of(const Json& row) {
   PatternRow pattern{.query = whole_number(row["query"], "query"), .keys = {}};
   for (const Json& key : row["keys"].items()) {
-    if (!key.as_integer()) refuse_field("keys", key, "whole numbers");
-    pattern.keys.push_back(*key.as_integer());
+    const auto number = key.as_integer();
+    if (!number) refuse_field("keys", key, "whole numbers");
+    pattern.keys.push_back(*number);
   }
   for (const Json& weight : row["weights"].items()) {
-    if (!weight.as_number()) refuse_field("weights", weight, "numbers");
-    pattern.weights.push_back(static_cast<float>(*weight.as_number()));
+    const auto number = weight.as_number();
+    if (!number) refuse_field("weights", weight, "numbers");
+    pattern.weights.push_back(static_cast<float>(*number));
   }
   return pattern;
 }

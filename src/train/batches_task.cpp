@@ -7,7 +7,6 @@
 #include "base/digest.h"
 #include "base/wording.h"
 #include "heed/error.h"
-#include "models/model_tokenizer.h"
 #include "train/crops.h"
 #include "train/initial_weights.h"
 #include "train/text_data.h"
