@@ -13,6 +13,7 @@
 #include "heed/inspect/look.h"
 #include "heed/inspect/view.h"
 #include "heed/mask.h"
+#include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "inspect/evidence/flow_moves.h"
 #include "inspect/saved/held.h"
