@@ -53,7 +53,7 @@ TEST_F(ServedChat, OfATextIsWhatTheTemplateMakesOfIt) {
   const json session = served.open(" the mat ");
   EXPECT_EQ(session["text"], " the mat ");
   EXPECT_EQ(session["chat"], "<system>be the cat<user>the mat<bot>");
-  EXPECT_EQ(written(session), session["chat"]);
+  EXPECT_EQ(written(session), session["chat"].get<std::string>());
   EXPECT_EQ(placed(session), "the mat");
 }
 
