@@ -63,7 +63,7 @@ def differences(stored: Any, found: Any) -> list[str]:
     The words have to be the same. Numbers are printed to the digits that matter: a number may
     differ by one unit of its last digit, which a last bit may turn, and a whole number may not
     differ. A text that a model wrote by chance can turn on a last bit, so means over such texts
-    differ in a cell with the tag `sampled` by 2 % or 0.01, and counts by 3. What comes out of a
+    differ in a cell with the tag `sampled` by 2 % or 0.01, and counts by 1. What comes out of a
     training differs more from one processor to another: in a cell with the tag `trained` by 15 % or
     0.15. Times and steps are free in a cell with the tag `varies`.
     """
@@ -88,7 +88,7 @@ def is_near(first: str, second: str, marks: list[str]) -> bool:
     a, b = value(first), value(second)
     unit = one_unit(first)
     if "sampled" in marks:
-        unit = max(unit, 0.02 * abs(a), 0.01) if "." in first else 3
+        unit = max(unit, 0.02 * abs(a), 0.01) if "." in first else 1
     if "trained" in marks:
         unit = max(unit, 0.15 * abs(a), 15 if first.endswith("%") else 0.15)
     return abs(a - b) <= unit * (1 + 1e-9)

@@ -22,24 +22,23 @@ struct Statistics {
   float inverse;  // 1 / sqrt(variance + epsilon)
 };
 
-// The sum of a row by add(sum, values); `past` replaces elements past the last whole vector. Two
-// chains, because a single one waits four cycles for each addition.
-template <typename Add>
+// The sum of a row by add(sum, values); `past` replaces elements past the last whole vector. Layer
+// norm has two chains, because a single one waits four cycles for each addition. The RMS norm has
+// one: two change the last bit of its results, and with it texts that models write by chance.
+template <bool kTwoChains, typename Add>
 HWY_INLINE float sum_of_row(const float* x, std::int64_t width, float past, const Add& add) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   auto even = hn::Zero(d);
   auto odd = hn::Zero(d);
   std::int64_t c = 0;
-  for (; c + 2 * lanes <= width; c += 2 * lanes) {
+  for (; kTwoChains && c + 2 * lanes <= width; c += 2 * lanes) {
     even = add(even, hn::LoadU(d, x + c));
     odd = add(odd, hn::LoadU(d, x + c + lanes));
   }
-  if (c + lanes <= width) {
-    even = add(even, hn::LoadU(d, x + c));
-    c += lanes;
-  }
-  if (c < width) odd = add(odd, load_part(x + c, width - c, past));
+  for (; c + lanes <= width; c += lanes) even = add(even, hn::LoadU(d, x + c));
+  auto& last = kTwoChains ? odd : even;
+  if (c < width) last = add(last, load_part(x + c, width - c, past));
   return sum_of(hn::Add(even, odd));
 }
 
@@ -49,12 +48,14 @@ HWY_INLINE Statistics statistics(const NormProblem<float>& p, const float* x) {
   const auto width = static_cast<float>(p.width);
   float mean = 0;
   if constexpr (kCentred)
-    mean = sum_of_row(x, p.width, 0, [](auto s, auto v) HWY_ATTR { return hn::Add(s, v); }) / width;
+    mean = sum_of_row<true>(x, p.width, 0, [](auto s, auto v) HWY_ATTR { return hn::Add(s, v); }) /
+           width;
   const auto mean_vector = hn::Set(Floats(), mean);
-  const float squares = sum_of_row(x, p.width, mean, [mean_vector](auto s, auto v) HWY_ATTR {
-    const auto difference = hn::Sub(v, mean_vector);
-    return hn::MulAdd(difference, difference, s);
-  });
+  const float squares =
+      sum_of_row<kCentred>(x, p.width, mean, [mean_vector](auto s, auto v) HWY_ATTR {
+        const auto difference = hn::Sub(v, mean_vector);
+        return hn::MulAdd(difference, difference, s);
+      });
   const double variance = squares / static_cast<double>(p.width);
   return {mean, static_cast<float>(1 / std::sqrt(variance + p.epsilon))};
 }
