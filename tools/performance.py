@@ -9,8 +9,9 @@
 `measure` runs `heed bench attention`, `backward` and `decode` of build/release with --peers and keeps each answer at once
 in bench/results/NAME-tN.json, N threads. All cases take over an hour, mostly to compile FlexAttention for each (--without
 flex). With --minutes it stops after so many: those come first that are not there yet, then those that were measured longest
-ago. With --case it measures those cases alone. `write` makes the page and, with matplotlib, one roofline a file in docs/pictures. `check` fails where the page is not what the files say;
-it needs Python alone.
+ago. With --case it measures those cases alone. A case above 100 % of the peak is not kept: the peak was measured in a bad
+moment. `write` makes the page and, with matplotlib, one roofline a file in docs/pictures. `check` fails where the page is
+not what the files say; it needs Python alone.
 """
 import argparse
 import datetime
@@ -51,6 +52,8 @@ def bench(what, threads, cases, without):
             if line.startswith("}"):  # of a case; "[" and commas stand between them
                 yield json.loads(text.strip().strip("[,"))
                 text = ""
+        if running.wait() != 0:
+            raise subprocess.CalledProcessError(running.returncode, command)
     finally:
         running.terminate()
         running.wait()
@@ -80,7 +83,8 @@ def measure(name, threads, minutes, cases, without):
     for what, names in new + old:
         for row in bench(what, threads, names, without) if names else ():
             print(f"{what} {row['case']}", file=sys.stderr)
-            rows[what, row["case"]] = {**row, "measured": datetime.datetime.now().isoformat(timespec="seconds")}
+            if row.get("fraction_of_peak", 0) <= 1:
+                rows[what, row["case"]] = {**row, "measured": datetime.datetime.now().isoformat(timespec="seconds")}
             kept["runs"] = {each: [rows[each, case] for case in known[each] if (each, case) in rows] for each in PASSES}
             kept.update(cpu=cpu_name(), threads=threads)
             RESULTS.mkdir(exist_ok=True)
