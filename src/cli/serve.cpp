@@ -87,11 +87,7 @@ void tell_of_texts(const ServeOptions& options, const LoadedModel& model,
   const bool writes = model.model->info().reads_source() && !texts.target;
   if (writes) texts.target = "";  // generated when the page is opened
   std::string chat;
-  if (shown.chat) {
-    std::vector<ChatMessage> messages = *shown.chat;
-    messages.push_back({"user", *shown.text});
-    texts.chat = chat = chat_text(model, messages);
-  }
+  if (shown.chat) texts.chat = chat = chat_text(model, shown.chat_of(*shown.text));
   try {
     const Session session = tokenize_session(model, texts);
     tell_of_lost_texts("serve", model, texts, session);

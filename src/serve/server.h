@@ -53,6 +53,13 @@ struct ServerOptions {
   /// The messages before a text, which is then a user's message for the model's chat template;
   /// none: the model reads the text as it is.
   std::optional<std::vector<ChatMessage>> chat = {};
+  /// The chat whose last message is this text of the user; empty without `chat`.
+  std::vector<ChatMessage> chat_of(const std::string& message) const {
+    if (!chat) return {};
+    std::vector<ChatMessage> messages = *chat;
+    messages.push_back({"user", message});
+    return messages;
+  }
   std::optional<PictureOrder> picture = {};
   /// A watched training run: its models are in this folder, under the names of `watched_step`.
   std::filesystem::path watched = {};

@@ -105,10 +105,7 @@ std::vector<ChatMessage> messages_of(const Json& body) {
 // The chat of which the input's text is the last message; empty if the model reads a text as it is.
 std::vector<ChatMessage> chat_of(const Json& body, const ServerOptions& options) {
   if (body.has("messages")) return messages_of(body);
-  if (!options.chat || !body.has("text")) return {};
-  std::vector<ChatMessage> chat = *options.chat;
-  chat.push_back({"user", text_of(body, "text")});
-  return chat;
+  return body.has("text") ? options.chat_of(text_of(body, "text")) : std::vector<ChatMessage>();
 }
 
 void refuse_second_text(const Json& body, std::string_view first) {
