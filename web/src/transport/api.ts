@@ -52,7 +52,7 @@ export class SessionApi {
     this.path = `${kApi}/sessions/${info.session}`;
     this.hasWeights = info.state === 'ready';
     this.kept = cachesOf(requests);
-    this.late = new Late((place, from, signal) => this.json(`${this.at(place)}/late/${from}`, signal), (place, scores) => this.merge(place, scores), () => this.changed());
+    this.late = new Late(about.scores, (place, from, signal) => this.json(`${this.at(place)}/late/${from}`, signal), (place, scores) => this.merge(place, scores), () => this.changed());
     // Prefetched, so its errors are ignored.
     const sizeOf = ({stack}: Place) => this.side(stack).attention;
     this.rows = new RowBlocks(sizeOf, this.kept.blocks, async (place, begin, end, signal) =>
@@ -286,7 +286,7 @@ export class SessionApi {
         changed();
       },
       heads: ({stack, layer, heads}) => {
-        const late = ({head}: HeadScores) => this.late.of({stack: stack as Stack, layer, head});
+        const late = (scores: HeadScores) => this.late.of({stack: stack as Stack, layer, head: scores.head}, scores);
         this.scores.set(`${stack} ${layer}`, heads.map((scores) => Object.assign(scores, late(scores))));
         changed();
       },

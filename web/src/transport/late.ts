@@ -1,5 +1,5 @@
 // Scores that need passes of the model: requested head by head while they are shown, the current head first.
-import type {LateScores} from '../answers';
+import type {LateScores, Score} from '../answers';
 import type {Place} from '../selection/selection';
 import {nameOf} from '../selection/selection';
 
@@ -21,11 +21,15 @@ export class Late {
   private stopped: AbortController | null = null;
   private isRefused = false;     // a saved page has no model, only the scores it was saved with
 
-  /** Calls `told` for each answer, `changed` at most every kRedrawMilliseconds and after the last one. */
-  constructor(private readonly ask: Ask, private readonly told: (place: Place, scores: object) => void, private readonly changed: () => void) {}
+  /** `all` scores of the model. Calls `told` for each answer, `changed` at most every kRedrawMilliseconds and after the last one. */
+  constructor(private readonly all: readonly Score[], private readonly ask: Ask, private readonly told: (place: Place, scores: object) => void, private readonly changed: () => void) {}
 
-  /** The finished late scores of a head. */
-  of(place: Place): object {
+  /** The finished late scores of a head. Those that `scores` already contains, from an earlier request, count as finished. */
+  of(place: Place, scores: object): object {
+    for (const from of ['probe', 'run'] as const) {
+      const has = this.all.some((score) => score.from === from && score.name in scores);
+      if (has && !this.found.has(keyOf(from, place))) this.found.set(keyOf(from, place), {} as LateScores);
+    }
     return Object.assign({}, ...(['probe', 'run'] as const).map((from) => this.found.get(keyOf(from, place))));
   }
 
