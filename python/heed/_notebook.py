@@ -75,7 +75,8 @@ def saved_in_a_frame(session: Session, text: str, page: Page | None = None) -> s
             # The frame is another origin: it asks this script for the light or dark theme.
             f"<script>{_core.page_file('/frames.js')}</script>"
         )
-    place = f' data-heed-page="{page.page}"' if page else ""
+    opening = f"#{session._address}" if session._address else ""
+    place = f' data-heed-page="{page.page}" data-heed-address="{opening}"' if page else ""
     return f"<div{place}>{content}</div>"
 
 

@@ -50,7 +50,7 @@ export class Places {
     const styled = element.closest(`.${kHostStyle}`);
     styled?.classList.remove(kHostStyle);
     element.replaceChildren();
-    const page = new NotebookPage(element, this.model, this.addresses.get(element) ?? '');
+    const page = new NotebookPage(element, this.model, this.addresses.get(element) ?? element.dataset.heedAddress ?? '');
     this.pages.set(element, {page, saved, styled, goneSince: null});
   }
 

@@ -12,6 +12,8 @@ const kReadOut = 151;        // replaces the margin if two texts are side by sid
 const kBelow = 32;           // the foot line and the space above it
 const kReason = 22;          // the line above the foot line with heed's reason for the head
 const kUnder = 68;           // the read-out, if no mask leaves a corner free
+const kUnderNarrow = 140;    // the same below a matrix of at most kNarrow, where its parts stand one below the other
+const kNarrow = 440;         // as look.css has it
 const kLeastBetween = 310;   // the same two, if other heads are below it
 const kBelowBetween = 330;
 const kSmall = 460;          // px per side: in smaller ones the read-out takes less room
@@ -37,7 +39,9 @@ export function widthWith({stage, side, store, ...page}: Page, container: HTMLEl
     Math.max(least, stage.viewHeight - top - below - (store.reason ? kReason : 0) - band) * Math.min(1, keys / queries)));
   if (isBeside) return within(kLeastBetween, kBelow + kBelowBetween);
   const most = within(kLeastSide, kBelow);
-  return isFull || hasFreeCorner(side.attention, most, false) ? most : within(kLeastAbove, kBelow + kUnder);
+  if (isFull || hasFreeCorner(side.attention, most, false)) return most;
+  const above = within(kLeastAbove, kBelow + kUnder);
+  return above > kNarrow ? above : within(kLeastAbove, kBelow + kUnderNarrow);
 }
 
 /** The parts beside a matrix at full size. */

@@ -9,8 +9,8 @@ export function inputOf({text, pair, target, model}: Input): Input {
 }
 
 /** Only the texts that the model accepts: a tab stores them, and its address may now serve another model. */
-export function taken({takes_pair, takes_target}: Model, {text, pair, target}: Input): Input {
-  return {text, ...takes_pair && pair !== undefined && {pair}, ...takes_target && target !== undefined && {target}};
+export function taken({runs, takes_pair, takes_target}: Model, {text, pair, target}: Input): Input {
+  return {text, ...(takes_pair || !runs) && pair !== undefined && {pair}, ...(takes_target || !runs) && target !== undefined && {target}};
 }
 
 /** The texts that the server was started with. */

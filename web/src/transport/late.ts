@@ -22,10 +22,11 @@ export class Late {
   private isRefused = false;     // a saved page has no model, only the scores it was saved with
 
   /** `all` scores of the model. Calls `told` for each answer, `changed` at most every kRedrawMilliseconds and after the last one. */
-  constructor(private readonly all: readonly Score[], private readonly ask: Ask, private readonly told: (place: Place, scores: object) => void, private readonly changed: () => void) {}
+  constructor(private readonly ask: Ask, private readonly told: (place: Place, scores: object) => void, private readonly changed: () => void,
+    private readonly all: readonly Score[] = []) {}
 
   /** The finished late scores of a head. Those that `scores` already contains, from an earlier request, count as finished. */
-  of(place: Place, scores: object): object {
+  of(place: Place, scores: object = {}): object {
     for (const from of ['probe', 'run'] as const) {
       const has = this.all.some((score) => score.from === from && score.name in scores);
       if (has && !this.found.has(keyOf(from, place))) this.found.set(keyOf(from, place), {} as LateScores);

@@ -1,7 +1,7 @@
 // An encoder without words: what an edge is worth is how far its token and the vector of the text move.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {quiet, soon, withPages} from './harness.mjs';
+import {misfits, quiet, soon, withPages} from './harness.mjs';
 import {tinyBert} from './tiny_bert.mjs';
 
 const kText = 'time flies like an arrow';
@@ -27,3 +27,13 @@ test('the largest edges stand in one list: of a chosen row on the left, with no 
   await page.locator('.side .next-row').first().waitFor();
   await soon.equal(() => page.locator('.side h2').first().textContent(), 'Largest edges');
 });
+
+for (const [width, height] of [[1440, 900], [1280, 800], [1260, 780]]) {
+  test(`the read-out below a matrix without a mask ends above the foot line: ${width} x ${height}`, async () => {
+    const page = await blank({viewport: {width, height}});
+    await page.goto(`${state.server.address}#look/L1.H1/i=2/j=5`);
+    await page.locator('.key').first().waitFor();
+    await quiet(page);
+    await soon.deepEqual(() => misfits(page), []);
+  });
+}

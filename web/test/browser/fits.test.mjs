@@ -1,29 +1,12 @@
 // Views end with their window, whatever the text; the wheel over the matrix moves nothing but the matrix.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {cell, frames, hash, kText, quiet, run, soon, withPages} from './harness.mjs';
+import {cell, frames, hash, kText, misfits, quiet, run, soon, withPages} from './harness.mjs';
 
 const {open} = withPages();
 const kShort = 'Lily saw a big ball';
 const kLong = Array.from({length: 2}, () => kText).join(' ');  // more lines than any window has for them
 const kSizes = [[1440, 900], [1280, 800]];
-
-/** What is longer than the window, or stands on something else. */
-function misfits(page) {
-  return page.evaluate(() => {
-    const found = [];
-    const {scrollHeight, scrollWidth, clientWidth} = document.documentElement;
-    if (scrollHeight > innerHeight) found.push(`the page is ${scrollHeight} px high`);
-    if (scrollWidth > clientWidth) found.push(`the page is ${scrollWidth} px wide`);
-    const foot = document.querySelector('.foot').getBoundingClientRect();
-    if (foot.bottom > innerHeight + 0.5) found.push(`the foot ends at ${foot.bottom}`);
-    for (const name of ['.plot', '.keys', '.queries', '.side', '.read-out', '.grid-scroller']) {
-      const box = document.querySelector(name)?.checkVisibility() ? document.querySelector(name).getBoundingClientRect() : null;
-      if (box && box.bottom > foot.top + 0.5) found.push(`${name} ends at ${box.bottom}, the foot begins at ${foot.top}`);
-    }
-    return found;
-  });
-}
 
 /** A text of more lines than its box has says which tokens are in sight, and no other does. */
 function saysWhatIsCut(page) {

@@ -349,3 +349,20 @@ export async function cell(page, query, key) {
   const at = (index, from, size) => from + (index + 0.5) * size / length;
   return {x: at(key, box.x, box.width), y: at(query, box.y, box.height)};
 }
+
+/** What is longer than the window, or stands on something else. */
+export function misfits(page) {
+  return page.evaluate(() => {
+    const found = [];
+    const {scrollHeight, scrollWidth, clientWidth} = document.documentElement;
+    if (scrollHeight > innerHeight) found.push(`the page is ${scrollHeight} px high`);
+    if (scrollWidth > clientWidth) found.push(`the page is ${scrollWidth} px wide`);
+    const foot = document.querySelector('.foot').getBoundingClientRect();
+    if (foot.bottom > innerHeight + 0.5) found.push(`the foot ends at ${foot.bottom}`);
+    for (const name of ['.plot', '.keys', '.queries', '.side', '.read-out', '.grid-scroller']) {
+      const box = document.querySelector(name)?.checkVisibility() ? document.querySelector(name).getBoundingClientRect() : null;
+      if (box && box.bottom > foot.top + 0.5) found.push(`${name} ends at ${box.bottom}, the foot begins at ${foot.top}`);
+    }
+    return found;
+  });
+}

@@ -13,6 +13,10 @@ const cells = [
   `first = model.look(${JSON.stringify(kText)})\nfirst`,
   'model.look("The king had a daughter, and he loved her.")',
   'HTML(first._repr_html_())',
+  'heed.compare(first, first.edited([heed.edits.ablate(2, 0)]))',
+  `import numpy as np
+q, k = (np.random.default_rng(seed).normal(size=(1, 2, length, 8)).astype("float32") for seed, length in ((0, 4), (1, 6)))
+heed.Session.from_arrays(q, k, tokens=list("abcd"), key_tokens=list("uvwxyz"))`,
 ];
 
 const problems = [];
@@ -47,7 +51,6 @@ async function show(at) {
 
 test('two cells show a live page each, as wide as the cell', async () => {
   for (const at of [1, 2]) await drawn(at);
-  await soon.equal(() => page.locator('.heed').count(), 2);
   for (const at of [1, 2]) {
     const [own, output] = await Promise.all([view(at), page.locator('.jp-Cell').nth(at).locator('.jp-OutputArea-output')]
       .map((each) => each.boundingBox()));
@@ -66,6 +69,17 @@ test('a third cell shows the saved page, in a frame', async () => {
   await soon.match(() => frame.locator('.check').textContent(), /sums to 1/);
   await show(3);
   await picture('saved-light');
+});
+
+test('the page of a comparison shows A \u2212 B, and one of two sequences both', async () => {
+  await page.locator('.jp-Cell').nth(4).scrollIntoViewIfNeeded();
+  await view(4).locator('.compare-line [data-option="A-B"][aria-pressed=true]').waitFor();
+  await show(4);
+  await picture('compared');
+  await page.locator('.jp-Cell').nth(5).scrollIntoViewIfNeeded();
+  await view(5).locator('.check', {hasText: 'sums to 1'}).waitFor();
+  await show(5);
+  await picture('cross');
 });
 
 const pinned = (at) => view(at).locator('.token.pinned').textContent();
@@ -87,10 +101,10 @@ test('keys go to the page that was clicked, and to the notebook otherwise', asyn
   await soon.equal(() => layer(), first);
   const count = () => page.evaluate(() => window.jupyterapp.shell.currentWidget.content.widgets.length);
   await page.keyboard.press('b');  // the notebook would add a cell
-  await soon.equal(() => count(), 4);
+  await soon.equal(() => count(), cells.length);
   await page.locator('.jp-Cell').nth(0).locator('.jp-InputPrompt').click();
   await page.keyboard.press('b');
-  await soon.equal(() => count(), 5);
+  await soon.equal(() => count(), cells.length + 1);
   await execute('notebook:delete-cell');
 });
 

@@ -37,6 +37,20 @@ test('late scores come one by one, the head in view first, and what is there is 
   assert.equal(late.progress, null);
 });
 
+test('late scores that a head arrives with count as found', async () => {
+  const asked = [];
+  const late = new Late(async ({head}) => {
+    asked.push(head);
+    return {stack: 'self', layer: 0, head, without: 0};
+  }, () => {}, () => {}, [{name: 'without', from: 'run'}, {name: 'probe_induction', from: 'probe'}]);
+  late.of(place(1), {previous: 0.5, without: 0.1});
+  late.of(place(0), {previous: 0.5});
+  late.want(['run'], place(0), () => [0, 1].map(place));
+  assert.deepEqual(late.kinds, [{from: 'run', done: 1, of: 2}]);
+  await turns();
+  assert.deepEqual(asked, [0]);
+});
+
 test('late scores that nobody wants any more are not asked for', async () => {
   const asked = [];
   let answer;

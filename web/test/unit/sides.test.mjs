@@ -114,9 +114,10 @@ test('the switch goes to attentions that the file holds, and to heads of them th
 
 test('of the texts that a tab keeps those go to a model that it takes', () => {
   const kept = {text: 'x', pair: 'y', target: 'z'};
-  const of = (takes_pair, takes_target) => taken({takes_pair, takes_target}, kept);
+  const of = (takes_pair, takes_target) => taken({runs: true, takes_pair, takes_target}, kept);
   assert.deepEqual([of(false, false), of(true, false), of(false, true)], [{text: 'x'}, {text: 'x', pair: 'y'}, {text: 'x', target: 'z'}]);
-  assert.deepEqual(taken({takes_pair: true, takes_target: false}, {text: 'x'}), {text: 'x'});
+  assert.deepEqual(taken({runs: true, takes_pair: true, takes_target: false}, {text: 'x'}), {text: 'x'});
+  assert.deepEqual(taken({runs: false, takes_pair: false, takes_target: false}, kept), kept);  // a session without a model has its texts
 });
 test('the heads that are scored are counted, however many each attention has', () => {
   const stacks = {...session, attentions: [attention('encoder', source, source), attention('decoder', written, written, {heads: 5})]};
