@@ -158,7 +158,7 @@ std::string heads_text(const Terminal& terminal, const Probe& probe, const Stack
                                                {"sink", 's', head.sink},
                                                {"dup", 'd', head.duplicate},
                                                {"induc", 'i', head.induction}}};
-    table.entries.push_back(head_entry(scores));
+    table.entries.push_back(head_entry(head.layer, scores));
   }
   return heads_table(terminal, table);
 }

@@ -56,6 +56,12 @@ TEST(LookSides, AnEdgeIsShownAtTheHeadThatGivesItMost) {
     }
 }
 
+TEST(LookSides, AWordThatOnlyItsNeighboursAttendToSaysSo) {
+  const json look = json::parse(output_of_look(
+      {"the cat sat", "--to", "sat", "--model", test::tiny_model(), "--format", "json"}));
+  EXPECT_EQ(look["chosen"]["reason"], "no token beyond its neighbours can attend to this word");
+}
+
 TEST(LookSides, AWordIsShownAtTheHeadThatGivesOneEdgeToItMost) {
   const auto answer = [](std::vector<std::string> asked) {
     asked.insert(asked.begin(), "the cat sat on the mat");

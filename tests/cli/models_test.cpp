@@ -90,6 +90,11 @@ TEST(ModelsCommand, ShowsTheLineOfTheCard) {
   EXPECT_THAT(answer.out, testing::HasSubstr(folder.string() + "\n  Knows one cat.\n"));
 }
 
+TEST(ModelsCommand, EachRowOfTheHeadsTableBeginsWithItsLayer) {
+  const Answer answer = test::heed({"models", tiny_model()});
+  EXPECT_THAT(answer.out, testing::ContainsRegex("layer   H0.*\n     0 .*\n     1 "));
+}
+
 TEST(ModelsCommand, TellsWhatTheLossOnRandomTokensIsFor) {
   const Answer answer = test::heed({"models", tiny_model()});
   ASSERT_EQ(answer.status, 0) << answer.error;

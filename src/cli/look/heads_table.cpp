@@ -59,14 +59,15 @@ std::string band(const Terminal& terminal, const HeadsTable& table, int begin, i
 
 }  // namespace
 
-HeadEntry head_entry(std::span<const NamedScore> scores, bool chosen) {
+HeadEntry head_entry(int layer, std::span<const NamedScore> scores, bool chosen) {
   const NamedScore& largest = *std::ranges::max_element(scores, {}, &NamedScore::value);
-  return {written(largest, true), written(largest, false), largest.value >= kBoldFrom, chosen};
+  return {layer, written(largest, true), written(largest, false), largest.value >= kBoldFrom,
+          chosen};
 }
 
-HeadEntry head_entry(double first, double second, bool chosen) {
+HeadEntry head_entry(int layer, double first, double second, bool chosen) {
   const std::string text = fmt::format("{} {}", hundredths(first), hundredths(second));
-  return {text, text, first >= kBoldFrom, chosen};
+  return {layer, text, text, first >= kBoldFrom, chosen};
 }
 
 std::string head_name(int layer, int head) { return fmt::format("L{}.H{}", layer, head); }
@@ -120,8 +121,8 @@ std::string image_heads_text(const Terminal& terminal, const Look& look) {
                    .narrow_cells = 7};
   for (const HeadScores& head : look.heads)
     if (head.place.stack == look.chosen.stack)
-      table.entries.push_back(
-          head_entry(head.of("image"), head.of("image_spread"), is_chosen(look, head)));
+      table.entries.push_back(head_entry(head.place.layer, head.of("image"),
+                                         head.of("image_spread"), is_chosen(look, head)));
   return "\n" + heads_table(terminal, table);
 }
 
@@ -135,11 +136,9 @@ std::string cross_heads_text(const Terminal& terminal, const Look& look) {
                    .heads = heads_of(look),
                    .narrow_cells = 7};
   for (const HeadScores& head : look.heads)
-    if (head.place.stack == look.chosen.stack && head.order) {
-      table.entries.push_back(
-          head_entry(head.order->in_order, head.order->peak, is_chosen(look, head)));
-      table.entries.back().layer = head.place.layer;
-    }
+    if (head.place.stack == look.chosen.stack && head.order)
+      table.entries.push_back(head_entry(head.place.layer, head.order->in_order, head.order->peak,
+                                         is_chosen(look, head)));
   return heads_table(terminal, table);
 }
 
@@ -163,8 +162,7 @@ std::string heads_text(const Terminal& terminal, const Look& look) {
     for (std::size_t i = 0; i < letters.size(); ++i)
       if (const ScoreInfo& info = score_infos()[i]; shown(info) && !std::isnan(head.values[i]))
         scores.push_back({info.short_name.data(), letters[i], head.values[i]});
-    table.entries.push_back(head_entry(scores, is_chosen(look, head)));
-    table.entries.back().layer = head.place.layer;
+    table.entries.push_back(head_entry(head.place.layer, scores, is_chosen(look, head)));
   }
   for (std::size_t i = 0; i < letters.size(); ++i) {
     const auto has_letter = [&](const HeadEntry& entry) { return entry.narrow[0] == letters[i]; };

@@ -17,16 +17,16 @@ struct NamedScore {
 
 /// One head's entry, for wide and narrow columns.
 struct HeadEntry {
+  int layer = 0;
   std::string wide, narrow;
   bool bold = false;
   bool chosen = false;
-  int layer = 0;
 };
 
 /// The largest of the scores.
-HeadEntry head_entry(std::span<const NamedScore> scores, bool chosen = false);
+HeadEntry head_entry(int layer, std::span<const NamedScore> scores, bool chosen = false);
 /// Two shares, `.79 .82`; the first decides whether it is bold.
-HeadEntry head_entry(double first, double second, bool chosen);
+HeadEntry head_entry(int layer, double first, double second, bool chosen);
 
 struct HeadsTable {
   std::string title;

@@ -224,6 +224,8 @@ ChosenHead choose_head_of_keys(const Session& session, std::span<const std::int6
       choose_head_of_edge(session, distant_queries(session, stack, keys), keys, stack, layer, head);
   if (chosen.automatic && chosen.score > 0)
     chosen.reason = "gives this word the largest weight from a token not next to it";
+  else if (chosen.automatic)
+    chosen.reason = "no token beyond its neighbours can attend to this word";
   return chosen;
 }
 
