@@ -75,8 +75,9 @@ def saved_in_a_frame(session: Session, text: str, page: Page | None = None) -> s
             # The frame is another origin: it asks this script for the light or dark theme.
             f"<script>{_core.page_file('/frames.js')}</script>"
         )
-    opening = f"#{session._address}" if session._address else ""
-    place = f' data-heed-page="{page.page}" data-heed-address="{opening}"' if page else ""
+    place = f' data-heed-page="{page.page}"' if page else ""
+    if page and session._address:
+        place += f' data-heed-address="#{session._address}"'
     return f"<div{place}>{content}</div>"
 
 

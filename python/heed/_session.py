@@ -64,7 +64,7 @@ class Session:
             be left out
         lse : the log-sum-exp, [1, H, Tq] or [H, Tq], or a list; computed if it is left out
         tokens, key_tokens : the texts of the queries, and of the keys if these are other tokens
-        stack : "self"; or "encoder", "decoder", "cross"
+        stack : "self"; or "encoder", "decoder", "cross". The default is "cross" with `key_tokens`
         name : "arrays"; the name of the model
         images : the images whose patches are tokens: one :class:`ImagePatches` or a list of at most
             64. The patches are named by their cells, "im0 r2 c5"

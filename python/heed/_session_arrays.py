@@ -29,7 +29,7 @@ def of_arrays(
     lse_low: Any = None,
     tokens: Any = None,
     key_tokens: Any = None,
-    stack: str = "self",
+    stack: str | None = None,
     name: str = "arrays",
     images: Any = None,
     **settings: Any,
@@ -51,7 +51,8 @@ def of_arrays(
         Seen.of(*arrays[:3], lse=arrays[3], lse_low=arrays[4], **settings)
         for arrays in zip(*layers.values())
     ]
-    return of_seen(kind, {stack: seen}, tokens, key_tokens, name, None, images)
+    stacks = seen if stack is None else {stack: seen}
+    return of_seen(kind, stacks, tokens, key_tokens, name, None, images)
 
 
 def _of_batch(name: str, array: Any) -> Any:
@@ -110,7 +111,7 @@ def of_seen(
 ) -> Session:
     """Implements :meth:`Session.from_seen`."""
     if not isinstance(stacks, Mapping):
-        stacks = {"self": stacks}
+        stacks = {"self" if key_tokens is None else "cross": stacks}
     stacks = {stack: list(layers) for stack, layers in stacks.items()}
     for stack, layers in stacks.items():
         for layer in layers:

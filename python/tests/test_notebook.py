@@ -262,6 +262,9 @@ def test_a_cell_shows_the_saved_page_where_the_live_one_finds_its_place(session,
     monkeypatch.setattr("heed._notebook._is_live", lambda: True)
     html = session._repr_mimebundle_()["text/html"]
     assert html.startswith(f'<div data-heed-page="{session.widget().page}"><iframe srcdoc=')
+    monkeypatch.setattr(session, "_address", "look/L1.H2")
+    named = f'<div data-heed-page="{session.widget().page}" data-heed-address="#look/L1.H2"><iframe'
+    assert session._repr_mimebundle_()["text/html"].startswith(named)
     assert "<details open" in html and "application/vnd.jupyter" not in session._repr_mimebundle_()
     session.widget().close()
 

@@ -38,6 +38,14 @@ def test_arrays_of_several_layers_without_values(rng):
     assert len(session.key_tokens) == 7 and session.stack().name == "cross"
 
 
+def test_keys_with_words_of_their_own_are_another_text(rng):
+    q, k = (rng.normal(size=(1, 2, length, 8)).astype(np.float32) for length in (4, 6))
+    session = heed.Session.from_arrays(q, k, tokens=list("abcd"), key_tokens=list("uvwxyz"))
+    assert session.stack().name == "cross"
+    # No distance in tokens between two texts.
+    assert "in order: mean weight" in session.to_text() and " tokens to " not in session.to_text()
+
+
 def test_a_given_log_sum_exp_is_believed(rng):
     q = rng.normal(size=(1, 1, 4, 8)).astype(np.float32)
     _, seen = heed.attention(q, q, q, seen=True)

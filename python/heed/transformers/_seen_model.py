@@ -248,7 +248,7 @@ class SeenModel:
         if stack is None and {"encoder", "decoder", "cross"} <= self.stacks.keys():
             names = {"encoder": "encoder", "decoder": "decoder", "cross": "cross"}
         else:
-            names = {"self": stack}
+            names = {"cross" if stack == "cross" else "self": stack}
         seen = {name: self._layers(sequence, of, text, layer) for name, of in names.items()}
         tokens = self._words(sequence, names.get("decoder", stack), text, layer)
         of_keys = self._words(sequence, "encoder", text, layer) if "encoder" in names else None
