@@ -130,6 +130,7 @@ const sizes = kEverywhere ? [...kSizes, ...dark(kSizes.filter(({colorScheme}) =>
 
 everyView('a decoder', {served: () => ({}), place: 'L1.H3/i=60/j=20', sizes});
 everyView('an edit beside the text', {served: () => ({}), place: 'L1.H3/i=60/j=20/vs=ablate:self.L0.H1', sizes});
+everyView('an encoder', {served: () => ({text: 'The king had a daughter, and he loved her.', folder: 'masks'}), place: 'L1.H2/i=2/j=9', sizes});
 everyView('a pair', {served: () => ({text: 'The king had a daughter.', folder: 'masks', more: ['--pair', 'The old man sat by the fire.']}), place: 'L1.H2/i=2/j=9', sizes});
 everyView('a cross-attention', {served: () => ({text: 'I am going to school.', folder: 'enja', more: ['--stack', 'cross']}), place: 'cross.L1.H1/i=3/j=2', sizes});
 if (kEverywhere) {
