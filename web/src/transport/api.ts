@@ -52,8 +52,7 @@ export class SessionApi {
     this.path = `${kApi}/sessions/${info.session}`;
     this.hasWeights = info.state === 'ready';
     this.kept = cachesOf(requests);
-    this.late = new Late((place, from, signal) => this.json(`${this.at(place)}/late/${from}`, signal), (place, scores) => this.merge(place, scores), () => this.changed(),
-      about.scores);
+    this.late = new Late((place, from, signal) => this.json(`${this.at(place)}/late/${from}`, signal), (place, scores) => this.merge(place, scores), () => this.changed(), about.scores);
     // Prefetched, so its errors are ignored.
     const sizeOf = ({stack}: Place) => this.side(stack).attention;
     this.rows = new RowBlocks(sizeOf, this.kept.blocks, async (place, begin, end, signal) =>
