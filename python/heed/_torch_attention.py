@@ -184,7 +184,7 @@ def _formula(
     scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
     if softcap:
         scores = softcap * torch.tanh(scores / softcap)
-    visible = torch.ones(scores.shape[-2:], dtype=torch.bool)
+    visible = scores.new_ones(scores.shape[-2:], dtype=torch.bool)
     if offset is not None:
         visible = visible.tril(offset)
     if keep is not None:
@@ -265,6 +265,11 @@ def _by_operator(
     )
 
 
+def drawn_seed() -> Tensor:
+    """Draws the seed of a dropout from PyTorch's generator for the CPU."""
+    return torch.randint(2**63 - 1, (), dtype=torch.int64, device="cpu")
+
+
 def _visible(tensors: Any, settings: dict[str, Any]) -> Tensor | None:
     """Returns one boolean mask that includes the mask rules and lengths of ``settings``."""
     query, key, *_ = tensors
@@ -276,10 +281,11 @@ def _visible(tensors: Any, settings: dict[str, Any]) -> Tensor | None:
         visible = torch.from_numpy(mask.to_array(shape, *places))
         keep = visible if keep is None else visible & keep
     if lengths is not None:
-        exists = torch.arange(key.shape[2]) < torch.tensor(lengths).view(-1, 1, 1, 1)
+        places = torch.arange(key.shape[2], device="cpu")
+        exists = places < torch.tensor(lengths, device="cpu").view(-1, 1, 1, 1)
         keep = exists if keep is None else exists & keep
     if settings.get("dropout") == 1:
-        keep = torch.zeros(1, 1, dtype=torch.bool)
+        keep = torch.zeros(1, 1, dtype=torch.bool, device="cpu")
     return keep
 
 

@@ -30,7 +30,7 @@ from torch.overrides import handle_torch_function, has_torch_function
 from . import _core
 from ._checks import flag, kind_of
 from ._masks import causal
-from ._torch_attention import attend, grad_enabled, is_direct, requires_gradient
+from ._torch_attention import attend, drawn_seed, grad_enabled, is_direct, requires_gradient
 from .errors import Error, InvalidArgument, OutOfRange, Unsupported, WrongType, made, renamed
 
 __all__ = ["scaled_dot_product_attention", "use"]
@@ -151,7 +151,7 @@ def _attended(
     """Computes attention of tensors of rank 4."""
     if query.shape[-1] == 0:  # all scores are 0
         query, key = (torch.nn.functional.pad(each, (0, 1)) for each in (query, key))
-    seed = torch.randint(2**63 - 1, (), dtype=torch.int64) if dropout_p else None
+    seed = drawn_seed() if dropout_p else None
     keep, bias = hidden_or_added(mask, query, key, scale)
     settings = {"scale": scale, "dropout": dropout_p}
     try:
@@ -507,7 +507,7 @@ _seen = threading.local()
 
 def _attended_and_seen(query: Tensor, key: Tensor, value: Tensor, *others: Any) -> Tensor:
     """Stores the weights [B, H, Tq, Tk] with gradients, by appending unit vectors to the values."""
-    units = torch.eye(key.shape[-2], dtype=key.dtype).expand(*key.shape[:-1], -1)
+    units = torch.eye(key.shape[-2], dtype=key.dtype, device=key.device).expand(*key.shape[:-1], -1)
     both = scaled_dot_product_attention(query, key, torch.cat([value, units], -1), *others)
     out, _seen.weights = both.split([value.shape[-1], key.shape[-2]], -1)
     return out

@@ -14,7 +14,7 @@ transformers = peer("transformers")
 from architectures import DECODERS, PAIRS  # noqa: E402
 from watched import close, weights_of  # noqa: E402
 
-from heed.transformers import watch  # noqa: E402
+from heed.transformers import edit, watch  # noqa: E402
 
 masking = transformers.masking_utils
 sdpa = transformers.AttentionInterface()["sdpa"]
@@ -203,11 +203,44 @@ def test_wrappers_are_taken_off(llama, ids):
         assert close(seen.attention(1).weights, weights_of(llama, 1, input_ids=ids))
 
 
-def test_a_compiled_model_is_watched(llama, ids):
-    compiled = torch.compile(llama)
-    with watch(compiled) as seen, torch.no_grad():
-        compiled(ids)
-    assert close(seen.attention(1).weights, weights_of(llama, 1, input_ids=ids))
+def compiled(model, how):
+    if how == "whole":
+        return torch.compile(model, backend="eager")
+    if how == "forward":
+        model.forward = torch.compile(model.forward, backend="eager")
+    else:
+        (model if how == "in place" else model.model.layers[1]).compile(backend="eager")
+    return model
+
+
+@pytest.mark.parametrize("how", ["whole", "in place", "forward", "one layer"])
+def test_a_compiled_model_is_watched_and_edited(how, llama, ids):
+    wanted = weights_of(llama, 1, input_ids=ids)
+    model = compiled(llama, how)
+    with torch.no_grad():
+        before = model(ids).logits  # compiled without a watch
+        with watch(model) as seen:
+            model(ids)
+        with edit(model) as edits:
+            edits.ablate(1)
+            assert not torch.equal(model(ids).logits, before)
+    assert close(seen.attention(1).weights, wanted)
+
+
+def test_generation_that_compiles_is_watched_and_edited(llama, ids):
+    settings = {"max_new_tokens": 4, "min_new_tokens": 4, "do_sample": False}
+    with watch(llama) as plain:
+        llama.generate(ids, **settings)
+    config = transformers.CompileConfig(backend="eager", mode=None)
+    config._compile_all_devices = True  # as it does on a GPU
+    settings |= {"cache_implementation": "static", "compile_config": config}
+    before = llama.generate(ids, **settings)
+    with watch(llama) as seen:
+        llama.generate(ids, **settings)
+    assert close(seen.attention(1).weights, np.asarray(plain.attention(1).weights))
+    with edit(llama) as edits:
+        edits.ablate(None)
+        assert not torch.equal(llama.generate(ids, **settings), before)
 
 
 def test_a_copy_of_a_watched_model_is_not_watched(llama, ids):

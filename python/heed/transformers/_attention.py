@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from .. import _core
-from .._torch_attention import attend, grad_enabled, is_direct, requires_gradient
+from .._torch_attention import attend, drawn_seed, grad_enabled, is_direct, requires_gradient
 from ..errors import Error, Unsupported, made, renamed
 from ..torch import autocast, hidden_or_added, is_autocast_enabled
 from ._arguments import OF_NONE
@@ -103,7 +103,7 @@ def _attend(
     keep, bias = hidden_or_added(added, query, key, settings.get("scale"))
     if position_bias is not None:
         keep, bias = _with_bias(added, position_bias[..., :keys])
-    seed = torch.randint(2**63 - 1, (), dtype=torch.int64) if given["dropout"] else None
+    seed = drawn_seed() if given["dropout"] else None
     try:
         out = attend(
             query, key, value, bias=bias, sink=sink, keep=keep, seed=seed, settings=settings,

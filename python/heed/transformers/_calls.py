@@ -156,7 +156,7 @@ class Call:
         """Returns the visible pairs, [B or 1, H or 1, Tq, len(keys)] of bool; keys that this call
         did not have are hidden."""
         if self.mask is None:
-            allowed = (torch.tensor(keys) < self.keys.stop)[None]
+            allowed = (torch.arange(keys.start, keys.stop, device="cpu") < self.keys.stop)[None]
             return allowed.expand(len(self.queries), len(keys))[None, None]
         mask = self.mask.dense() if isinstance(self.mask, Pattern) else self.mask
         first = self.mask.keys.start if isinstance(self.mask, Pattern) else 0

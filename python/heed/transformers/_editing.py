@@ -44,7 +44,7 @@ def edit(model: PreTrainedModel, tokenizer: Any = None) -> Iterator[Edits]:
     inner = unwrapped(model, "edit")
     tokenizer = _pieces.tokenizer_of(tokenizer, "edit")
     edits = Edits(inner, tokenizer)
-    with edits.attached(is_wrapped=inner is not model):
+    with edits.attached():
         yield edits
         edits.check_everything_applied()
 
@@ -221,8 +221,8 @@ class Edits(Following):
         """Finds the positions of an edit in a text without ids."""
         given = getattr(edit, argument)
         if given is not None and argument not in edit.found:
-            finder = Finder(edit.name, argument, None)
-            edit.found[argument] = finder.places(given, torch.zeros(1, positions.stop))
+            ids = torch.zeros(1, positions.stop, device="cpu")
+            edit.found[argument] = Finder(edit.name, argument, None).places(given, ids)
 
 
 def _role(prefix: str, is_pair: bool) -> str:

@@ -93,8 +93,8 @@ class Block:
 
     def chosen(self, applied: Applied) -> Tensor:
         """Returns which heads an edit changes, [1, h, 1, 1] of bool."""
-        own = torch.tensor([head in applied.heads for head in self.heads])
-        return own[None, :, None, None].to(self.scores.device)
+        own = [head in applied.heads for head in self.heads]
+        return torch.tensor(own, device=self.scores.device)[None, :, None, None]
 
     def pairs(self, applied: Applied) -> Tensor:
         """Returns which pairs an edit changes, as bool that broadcasts to the scores."""
@@ -114,7 +114,7 @@ def _at(places: Tensor | None, positions: range) -> Tensor:
     """Returns the flags of some positions, [B or 1, len(positions)] of bool; False for positions
     after the known ones."""
     if places is None:
-        return torch.ones(1, len(positions), dtype=torch.bool)
+        return torch.ones(1, len(positions), dtype=torch.bool, device="cpu")
     known = places[:, max(positions.start, 0) : positions.stop]
     return torch.nn.functional.pad(known, (0, len(positions) - known.shape[1]))
 
@@ -122,15 +122,22 @@ def _at(places: Tensor | None, positions: range) -> Tensor:
 # --- the edits of scores --------------------------------------------------------------------------
 
 
+def _note(block: Block, applied: Applied, pairs: Tensor) -> None:
+    """Notes that an edit applied, if it changes a visible pair. Waits for the device only until
+    then."""
+    edit = applied.edit
+    edit.was_applied = edit.was_applied or bool((pairs & block.scores.isfinite()).any())
+
+
 def _remove(block: Block, applied: Applied) -> None:
     pairs = block.pairs(applied)
-    applied.edit.was_applied |= bool((pairs & block.scores.isfinite()).any())
+    _note(block, applied, pairs)
     block.scores = block.scores.masked_fill(pairs, -math.inf)
 
 
 def _steer(block: Block, applied: Applied) -> None:
     pairs = block.pairs(applied)
-    applied.edit.was_applied |= bool((pairs & block.scores.isfinite()).any())
+    _note(block, applied, pairs)
     block.scores = block.scores + applied.edit.value * pairs
 
 
@@ -145,10 +152,10 @@ def _mask(block: Block, applied: Applied) -> None:
     chosen = block.chosen(applied)
     if given.dtype == torch.bool:
         hidden = ~given & chosen
-        applied.edit.was_applied |= bool((hidden & block.scores.isfinite()).any())
+        _note(block, applied, hidden)
         block.scores = block.scores.masked_fill(hidden, -math.inf)
     else:
-        applied.edit.was_applied |= bool((given != 0).any())
+        applied.edit.was_applied = applied.edit.was_applied or bool((given != 0).any())
         block.scores = torch.where(chosen, block.scores + given, block.scores)
 
 
@@ -260,6 +267,7 @@ def edited(given: Arguments, answer: Any) -> Any:
     weights = others[0].clone() if others and isinstance(others[0], Tensor) else None
     of_scores = [each for each in given.edits if each.edit.is_of_scores]
     heads = sorted({head for each in of_scores for head in each.heads})
+    which = torch.tensor(heads, dtype=torch.int64, device="cpu")
     for begin in range(0, len(call.queries) if heads else 0, _ROWS):
         end = min(begin + _ROWS, len(call.queries))
         rows = _concerned(of_scores, call.queries[begin:end])
@@ -270,13 +278,13 @@ def edited(given: Arguments, answer: Any) -> Any:
         found = block.weights()[:, :, rows]
         if weights is not None:
             part = weights[:, :, begin:end, : found.shape[-1]]
-            part[:, torch.tensor(heads)[:, None], rows] = found.to(weights.dtype)
+            part[:, which[:, None], rows] = found.to(weights.dtype)
         if given.dropout:
             found = torch.nn.functional.dropout(found, given.dropout)
         group = call.q.shape[1] // call.v.shape[1]
         v = call.v[:, [head // group for head in heads]].to(found.dtype)
         part = out[:, begin:end]
-        part[:, rows[:, None], torch.tensor(heads)] = (found @ v).transpose(1, 2).to(out.dtype)
+        part[:, rows[:, None], which] = (found @ v).transpose(1, 2).to(out.dtype)
     for applied in given.edits:
         if not applied.edit.is_of_scores:
             _of_output(out, applied, call.queries)
@@ -285,7 +293,7 @@ def edited(given: Arguments, answer: Any) -> Any:
 
 def _concerned(edits: list[Applied], queries: range) -> Tensor:
     """Returns the indices of the queries that any edit concerns."""
-    some = torch.zeros(len(queries), dtype=torch.bool)
+    some = torch.zeros(len(queries), dtype=torch.bool, device="cpu")
     for applied in edits:
         some |= _at(applied.edit.found.get("who"), queries).any(0)
     return some.nonzero()[:, 0]

@@ -21,7 +21,7 @@ class Finder:
 
     def places(self, given: Any, ids: Tensor) -> Tensor:
         """Returns where the words and positions are in ``ids`` [B, T], as [B, T] of bool."""
-        found = torch.zeros(ids.shape, dtype=torch.bool)
+        found = torch.zeros(ids.shape, dtype=torch.bool, device="cpu")
         for each in listed(given):
             if isinstance(each, str):
                 for sequence, of_one in enumerate(ids.tolist()):

@@ -6,10 +6,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
@@ -39,19 +38,14 @@ class Following:
         self._hooks = list(self._hooked(model))
 
     @contextmanager
-    def attached(self, *, is_wrapped: bool) -> Iterator[None]:
-        """Inside, the model's calls of attention in this thread come to this object. A wrapped
-        model may have been compiled without these calls, so it runs uncompiled."""
-        with ExitStack() as inside:
-            inside.callback(self._remove_hooks)
-            inside.enter_context(beside(self))
-            if is_wrapped:
-                inside.enter_context(torch.compiler.set_stance("force_eager"))
-            yield
-
-    def _remove_hooks(self) -> None:
-        for hook in self._hooks:
-            hook.remove()
+    def attached(self) -> Iterator[None]:
+        """Inside, the model's calls of attention in this thread come to this object."""
+        try:
+            with beside(self):
+                yield
+        finally:
+            for hook in self._hooks:
+                hook.remove()
 
     def located(self, module: nn.Module, name: str, call: Call) -> Place:
         """Returns the stack of a call; sets the call's positions and ids."""

@@ -59,8 +59,13 @@ class Grid:
         0."""
         rows, columns = self.rows // side, self.columns // side
         return dataclasses.replace(
-            self, rows=rows, columns=columns, tokens=torch.arange(rows * columns)
+            self, rows=rows, columns=columns, tokens=numbered(rows * columns)
         )
+
+
+def numbered(count: int) -> Tensor:
+    """Returns the numbers from 0 to ``count``, on the CPU, where the tokens of grids are."""
+    return torch.arange(count, device="cpu")
 
 
 def block_order(rows: int, columns: int, side: int, window: int = 0) -> Tensor:

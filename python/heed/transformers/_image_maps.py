@@ -81,7 +81,7 @@ def _spread(seen: Seen, keys: list[int]) -> tuple[Tensor, Tensor]:
     its weights are spread; both are [H, Tq]."""
     parts = []
     for begin in range(0, seen.shape[2], _ROWS):
-        scores = torch.as_tensor(np.asarray(seen.scores[0, :, begin : begin + _ROWS][..., keys]))
+        scores = torch.from_numpy(np.asarray(seen.scores[0, :, begin : begin + _ROWS][..., keys]))
         visible = scores.isfinite().sum(-1)
         logs = scores.double().log_softmax(-1)
         entropy = -(logs.exp() * logs).nan_to_num().sum(-1)
@@ -92,7 +92,7 @@ def _spread(seen: Seen, keys: list[int]) -> tuple[Tensor, Tensor]:
 
 def _among(count: int, images: list[Grid]) -> Tensor:
     """Returns which tokens belong to images, [count] of bool."""
-    found = torch.zeros(count, dtype=torch.bool)
+    found = torch.zeros(count, dtype=torch.bool, device="cpu")
     for each in images:
         found[each.tokens[each.tokens >= 0]] = True
     return found

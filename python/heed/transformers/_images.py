@@ -96,7 +96,7 @@ class Images:
     def packed(self, pack: Callable[..., Any], given: tuple[Any, ...]) -> None:
         """Called when a model joins the tiles of the last vision pass, like LLaVA-NeXT."""
         features, sizes, strategy = given
-        newline = torch.tensor([-1.0], dtype=torch.float64)
+        newline = torch.tensor([-1.0], dtype=torch.float64, device="cpu")
         sizes = torch.as_tensor(sizes).cpu()
         if self._recent:
             self._recent[-1].pack(

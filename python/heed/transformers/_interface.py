@@ -1,7 +1,8 @@
 """Wraps the attention functions that models of transformers call.
 
 While a model is watched or edited, the functions that `ALL_ATTENTION_FUNCTIONS` returns are
-wrapped. The model's own function still computes.
+wrapped. The model's own function still computes. Compiled code may have been made without the
+wrapper, so nothing that PyTorch compiled runs meanwhile, except FlexAttention.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
+import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 
@@ -41,6 +43,8 @@ _active: ContextVar[tuple[Bystander, ...]] = ContextVar("heed bystanders", defau
 _kept: ContextVar[list[Tensor] | None] = ContextVar("heed sums", default=None)
 _lock = threading.Lock()
 _open = 0
+_uncompiled = ExitStack()
+_flex = threading.RLock()
 _OWN = "_heed_pattern"  # the attribute of a mask with the pattern that it was made from
 
 
@@ -73,21 +77,26 @@ _theirs = AttentionInterface.__getitem__, AttentionInterface.get_interface
 _their_masks = AttentionMaskInterface.__getitem__
 
 
+@torch.compiler.disable  # a stance cannot change in a region that is compiled
 def _install() -> None:
     global _open
     with _lock:
-        _open += 1
-        if _open == 1:
+        if _open == 0:
+            _uncompiled.enter_context(torch.compiler.set_stance("force_eager"))
             AttentionInterface.__getitem__ = _function
             AttentionInterface.get_interface = _function_or
             AttentionMaskInterface.__getitem__ = _mask_function
+        _open += 1
 
 
+@torch.compiler.disable
 def _remove() -> None:
     global _open
     with _lock:
         _open -= 1
-        if _open == 0:  # the classes inherit __getitem__, but define get_interface
+        if _open == 0:
+            _uncompiled.close()
+            # the classes inherit __getitem__, but define get_interface
             del AttentionInterface.__getitem__, AttentionMaskInterface.__getitem__
             AttentionInterface.get_interface = _theirs[1]
 
@@ -112,7 +121,7 @@ def _between(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         attention_mask: Any = None, *others: Any, **settings: Any,
     ) -> Any:  # fmt: skip
         def compute(arguments: Arguments) -> Any:
-            with _keeping(arguments.kept):
+            with _keeping(arguments.kept), _compiling(name):
                 answer = function(module, query, key, value, attention_mask, *others, **settings)
             return edited(arguments, answer) if arguments.edits else answer
 
@@ -135,6 +144,17 @@ def _keeping(sums: list[Tensor]) -> Iterator[None]:
         yield
     finally:
         _kept.reset(token)
+
+
+@contextmanager
+def _compiling(name: str) -> Iterator[None]:
+    """Inside, FlexAttention may compile: uncompiled it makes a [B, H, Tq, Tk] tensor. The stance is
+    one for all threads, so only one thread changes it at a time."""
+    if name != "flex_attention":
+        yield
+        return
+    with _flex, torch.compiler.set_stance("default"):
+        yield
 
 
 def kept() -> list[Tensor] | None:

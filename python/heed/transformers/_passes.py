@@ -8,11 +8,10 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from ._calls import Call
-from ._grids import Grid, Part, block_order, side_of_blocks
+from ._grids import Grid, Part, block_order, numbered, side_of_blocks
 from ._pictures import Sight, joined, of_patches, of_source
 
 _MARKS = {
@@ -93,7 +92,7 @@ class Pass:
             if len(sizes) != batch or any(h * w > count for h, w in sizes):
                 return []
             return [
-                Grid(at, rows, columns, torch.arange(rows * columns), picture=self._picture(at))
+                Grid(at, rows, columns, numbered(rows * columns), picture=self._picture(at))
                 for at, (rows, columns) in enumerate(sizes)
             ]
         return self._convolved_grids(batch, count)
@@ -126,7 +125,7 @@ class Pass:
         counts = [len(each) for each in features]
         if sum(counts) != images or any(each.shape[1] != rows * columns for each in features):
             return
-        cells = torch.arange(images * rows * columns, dtype=torch.float64)
+        cells = numbered(images * rows * columns).double()
         packed = pack(list(cells.reshape(images, rows * columns, 1).split(counts)))
         tiles = self._of_sizes(images, images, rows, columns, 0, rows * columns)
         pictures = [each.picture for each in tiles]
@@ -155,7 +154,7 @@ class Pass:
         return [
             Grid(
                 at // tiles, rows, columns,
-                first + (at % tiles) * per_image + torch.arange(rows * columns),
+                first + (at % tiles) * per_image + numbered(rows * columns),
                 picture=self._picture(at), name=self._name(at % tiles, tiles),
             )
             for at in range(images)
@@ -211,9 +210,7 @@ class Pass:
         frames, start = [], 0
         for at, (times, rows, columns) in enumerate(sizes):
             for time in range(times):
-                tokens = torch.empty(rows * columns, dtype=torch.int64)
-                order = block_order(rows, columns, side, window)
-                tokens[order] = start + torch.arange(rows * columns)
+                tokens = start + block_order(rows, columns, side, window).argsort()
                 name = f"frame {time}" if times > 1 else ""
                 if times > 1 and len(sizes) > 1:
                     name = f"video {at} {name}"
@@ -234,11 +231,11 @@ def _of_rows(cells: Tensor, rows: int, columns: int, pictures: list[Tensor | Non
     image as one tile, then the joined tiles row by row, with -1 at the end of each row."""
     count, whole = len(cells), rows * columns
     picture = pictures[int(cells[0]) // whole]
-    first = Grid(0, rows, columns, torch.arange(whole), picture=picture, name="whole")
+    first = Grid(0, rows, columns, numbered(whole), picture=picture, name="whole")
     height = int((cells[whole:] < 0).sum())
     if cells[whole] < 0:  # a single tile, followed by one token
         return Part(count, [dataclasses.replace(first, name="")])
-    tokens = whole + torch.arange(count - whole).reshape(height, -1)[:, :-1]
+    tokens = whole + numbered(count - whole).reshape(height, -1)[:, :-1]
     picture = joined(cells[tokens], rows, columns, pictures)
     joint = Grid(0, height, tokens.shape[1], tokens.flatten(), picture=picture, name="tiles")
     return Part(count, [first, joint])

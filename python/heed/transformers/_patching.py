@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from .._checks import kind_of
 from .._patching import Asked, Ends
 from ..errors import WrongType, made
 from ._editing import edit
+from ._models import unwrapped
 from ._watching import watch
 
 
@@ -46,10 +48,9 @@ def sweep(
     asked: Asked, progress: Callable[[int, int], None] | None, *, tokenizer: Any = None,
 ) -> Any:  # fmt: skip
     is_of_edges = asked.edges is not None
-    of_clean = _inputs("clean", clean, tokenizer)
-    of_corrupted = (
-        None if corrupted is None and is_of_edges else _inputs("corrupted", corrupted, tokenizer)
-    )
+    read = partial(_inputs, tokenizer=tokenizer, device=unwrapped(model, "patching").device)
+    of_clean = read("clean", clean)
+    of_corrupted = None if corrupted is None and is_of_edges else read("corrupted", corrupted)
 
     def found(inputs: dict[str, Any]) -> Any:
         return metric(model(**inputs))
@@ -76,9 +77,10 @@ def sweep(
         return ends.table_of(rows, edited, is_of_edges=is_of_edges, progress=progress)
 
 
-def _inputs(name: str, given: Any, tokenizer: Any) -> dict[str, Any]:
+def _inputs(name: str, given: Any, *, tokenizer: Any, device: torch.device) -> dict[str, Any]:
     if isinstance(given, str) and tokenizer is not None:
         given = tokenizer(given, return_tensors="pt")
+        given = {name: tensor.to(device) for name, tensor in given.items()}
     if not isinstance(given, Mapping):
         raise made(
             WrongType, op="patching", argument=name, found=kind_of(given),

@@ -101,7 +101,7 @@ class Pattern(Tensor):
         """Returns the mask as numbers to add to scores, for models with their own attention
         code."""
         hidden = torch.finfo(scores.dtype).min
-        return torch.zeros((), dtype=scores.dtype).where(self.dense(), hidden)
+        return torch.zeros((), dtype=scores.dtype, device="cpu").where(self.dense(), hidden)
 
     @classmethod
     def __torch_dispatch__(
@@ -134,7 +134,7 @@ def _lengths(padding: Tensor) -> list[int] | None:
     """Returns the number of keys of each row, if all padding is on the right and some row is full;
     else None."""
     count = padding.sum(1)
-    places = torch.arange(padding.shape[1])
+    places = torch.arange(padding.shape[1], device=padding.device)
     if count.min() == 0 or count.max() < padding.shape[1]:
         return None
     return count.tolist() if bool((padding == (places < count[:, None])).all()) else None

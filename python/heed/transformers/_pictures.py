@@ -49,7 +49,7 @@ class Sight:
             return None
         pixels = pixels.detach().to("cpu", torch.float32)
         if len(self.mean) == len(self.std) == channels:
-            mean, std = (torch.tensor(each)[:, None, None] for each in (self.mean, self.std))
+            mean, std = (pixels.new_tensor(each)[:, None, None] for each in (self.mean, self.std))
             pixels = pixels * std + mean
         else:  # nothing is known: the darkest is black, the lightest white
             low, high = pixels.aminmax()

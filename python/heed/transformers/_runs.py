@@ -66,8 +66,7 @@ class Run:
         new = {name: getattr(call, name)[:, :, known:].clone() for name in ("k", "v")}
         keys = range(self.keys.stop, max(call.keys.stop, self.keys.stop))
         self.calls.append(dataclasses.replace(call, keys=keys, **new))
-        for asked in ("seen", "sums", "dense"):
-            self.__dict__.pop(asked, None)
+        self._forget("seen", "sums", "dense", "_on_cpu")
 
     def _take_back(self, stop: int, is_cross: bool) -> None:
         while self.calls[-1].queries.start >= stop:
@@ -100,7 +99,16 @@ class Run:
                 return False
         return True
 
+    def _forget(self, *names: str) -> None:
+        for name in names:
+            self.__dict__.pop(name, None)
+
     # --- the weights -----------------------------------------------------------------------------
+
+    @cached_property
+    def _on_cpu(self) -> list[Call]:
+        """The calls without their outputs. Each tensor moves once."""
+        return [dataclasses.replace(call, out=None).to("cpu") for call in self.calls]
 
     @cached_property
     def seen(self) -> Seen:
@@ -123,7 +131,7 @@ class Run:
             return sums[0] if len(sums) == 1 else torch.cat(sums, 3)
         if self.dense is not None:
             scores, lse = self.dense
-            v = _joined(self.calls, "v").to("cpu")
+            v = _joined(self._on_cpu, "v")
             v = v.repeat_interleave(scores.shape[1] // v.shape[1], 1).to(scores.dtype)
             self._check((scores - lse[..., None]).exp().nan_to_num(0.0) @ v, lse)
             return torch.stack([lse, torch.zeros_like(lse)])
@@ -134,6 +142,7 @@ class Run:
                 raise
             self.calls = [dataclasses.replace(call, mask=None) for call in self.calls]
             self.first = self.calls[0]
+            self._forget("_on_cpu")
             return self._computed()
 
     def _computed(self) -> Tensor:
@@ -149,7 +158,7 @@ class Run:
         edits = [applied.edit.is_of_scores for call in self.calls for applied in call.edits]
         if not any(edits) and all(call.weights is None for call in self.calls):
             return None
-        calls = [call.to("cpu").resolved() for call in self.calls]
+        calls = [call.resolved() for call in self._on_cpu]
         k = _joined(calls, "k")
         parts = [_dense(dataclasses.replace(call, k=k), self.keys) for call in calls]
         scores, lse = (torch.cat(each, 2) for each in zip(*parts))
@@ -164,7 +173,7 @@ class Run:
 
     def of_one(self, sequence: int) -> Run:
         """Returns the run of one sequence of the batch, without copies."""
-        run = Run.of([call.of_one(sequence) for call in self.calls])
+        run = Run.of([call.of_one(sequence) for call in self._on_cpu])
         one = slice(sequence, sequence + 1)
         run.sums = self.sums[:, one]
         run.dense = None if self.dense is None else tuple(each[one] for each in self.dense)
@@ -245,7 +254,7 @@ class Run:
     ) -> tuple[Tensor, Tensor, Tensor, dict[str, Any]]:
         """Returns q, k, v and the settings of `heed.attention` for some rows and columns, on the
         host."""
-        calls = [call.to("cpu").resolved() for call in self.calls]
+        calls = [call.resolved() for call in self._on_cpu]
         q = _cut(_joined(calls, "q"), 2, rows)
         k, v = (_cut(_joined(calls, name), 2, columns) for name in ("k", "v"))
         settings = self.first.settings | self._mask_settings(calls, rows, columns)
@@ -273,7 +282,8 @@ class Run:
         """Returns which keys exist, [B, Tk] of bool, combined from all calls; None if all do."""
         if all(getattr(call.mask, "padding", None) is None for call in self.calls):
             return None
-        padding = torch.ones(self.first.k.shape[0], len(self.keys), dtype=torch.bool)
+        shape = self.first.k.shape[0], len(self.keys)
+        padding = torch.ones(shape, dtype=torch.bool, device="cpu")
         for call in self.calls:
             if isinstance(call.mask, Pattern) and call.mask.padding is not None:
                 first = call.mask.keys.start - self.keys.start
@@ -287,7 +297,7 @@ class Run:
         """Raises Unsupported if the function's output is not the attention of its q, k and v."""
         if any(call.out is None for call in self.calls):
             return
-        wanted = _joined([call.to("cpu") for call in self.calls], "out")
+        wanted = _joined(self.calls, "out").to("cpu")
         sees = lse.isfinite()[..., None]  # other rows are padding, which eager does not set to 0
         difference = ((wanted.float() - out.float()).abs() * sees).nan_to_num()
         for applied in (each for call in self.calls for each in call.edits):
@@ -332,7 +342,7 @@ def _dense(call: Call, keys: range) -> tuple[Tensor, Tensor]:
 
 def _bias(call: Call, keys: range) -> Tensor:
     if call.bias is None:
-        return torch.zeros(1, 1, len(call.queries), len(keys), dtype=torch.float32)
+        return torch.zeros(1, 1, len(call.queries), len(keys), dtype=torch.float32, device="cpu")
     return call.bias
 
 

@@ -24,7 +24,7 @@ def scores_of(run: Run) -> list[dict[str, float]]:
         sums = found if sums is None else sums + found
         counts = counts + count
     if sums is None:
-        sums = counts = torch.zeros(len(NAMES), run.first.q.shape[1])
+        sums = counts = torch.zeros(len(NAMES), run.first.q.shape[1], device="cpu")
     means = sums / counts.clamp(min=1)
     if run.first.is_cross:
         means[[NAMES.index(name) for name in _WITHIN]] = torch.nan

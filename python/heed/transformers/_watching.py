@@ -68,7 +68,7 @@ def watch(
     seen = SeenModel(type(inner).__name__, tokenizer)
     has_gradients = flag("watch", "gradients", gradients)
     watching = Watch(inner, seen, chosen, device, Sight.of(tokenizer), has_gradients)
-    with watching.attached(is_wrapped=inner is not model):
+    with watching.attached():
         yield seen
         watching.check_everything_called()
 
