@@ -1,14 +1,18 @@
-"""GPT-2 small (124 M, random weights) of transformers with PyTorch's attention and with heed's.
+"""Models of transformers with PyTorch's attention and with heed's, with random weights: the shape of
+GPT-2 small (124 M), or of Llama 3.2 1B.
 
     PYTHONPATH=build/python-site python bench/peers/python_models.py [--tokens 1024 2048 4096]
-        [--threads 2] [--rounds 3] [--only forward edits training call]
+        [--threads 2] [--rounds 3] [--only forward edits training call question] [--model gpt2|llama]
+        [--device cpu|cuda] [--dtype float32|bfloat16]
 
 forward: one text, the logits of its last token. Implementations: sdpa; eager with output_attentions, which
 keeps every weight; heed; sdpa and heed inside of `watch`, which keeps q, k, v and the output or the
-log-sum-exp. edits: the same pass over sdpa with one edit of a head in every layer. training: loss, gradients
-and a step of AdamW, without dropout. Each case runs in a process of its own: seconds are the median
-of `--rounds` behind one that is not counted, the peak of memory is the process's less what it had before
-them. call: what the function that transformers calls takes beside the bare `heed.attention`.
+log-sum-exp. question: the first question about a layer that `watch` saw. edits: the pass of sdpa with one edit of
+a head in every layer. training: loss, gradients and a step of AdamW, without dropout. call: the seconds of the
+function that transformers calls, beside the bare `heed.attention`.
+Each case runs in a process of its own. Seconds are the median of `--rounds`, after one round that is not counted.
+The peak of memory is the process's (on a GPU, PyTorch's allocations there) less what it had before the rounds.
+heed's own attention runs on the CPU alone.
 """
 import argparse
 import json
@@ -37,15 +41,26 @@ TRAINING = ("sdpa", "heed")
 HEADS, SIZE = 12, 64
 
 
-def gpt2(implementation):
+def made(options, implementation, tokens):
     torch.manual_seed(1)
-    config = transformers.GPT2Config(
-        n_positions=4096, attn_pdrop=0.0, resid_pdrop=0.0, embd_pdrop=0.0, bos_token_id=0, eos_token_id=0)
-    return transformers.GPT2LMHeadModel._from_config(config, attn_implementation=implementation)
+    if options.model == "gpt2":
+        kind = transformers.GPT2LMHeadModel
+        config = transformers.GPT2Config(
+            n_positions=max(tokens, 4096), attn_pdrop=0.0, resid_pdrop=0.0, embd_pdrop=0.0, bos_token_id=0,
+            eos_token_id=0)
+    else:
+        kind = transformers.LlamaForCausalLM
+        config = transformers.LlamaConfig(
+            vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=16,
+            num_attention_heads=32, num_key_value_heads=8, max_position_embeddings=131072,
+            tie_word_embeddings=True)
+    with torch.device(options.device):
+        dtype = getattr(torch, options.dtype)
+        return kind._from_config(config, attn_implementation=implementation, dtype=dtype).to(options.device)
 
 
-def ids_of(tokens):
-    return torch.randint(0, 50257, (1, tokens), generator=torch.Generator().manual_seed(2))
+def ids_of(tokens, device):
+    return torch.randint(0, 50257, (1, tokens), generator=torch.Generator().manual_seed(2)).to(device)
 
 
 def forward(model, ids, way):
@@ -79,6 +94,16 @@ def edited(model, ids, name):
     return run
 
 
+def question(model, ids):
+    """Seconds of the first question about layer 1."""
+    with torch.inference_mode(), heed.transformers.watch(model, layers=[1]) as seen:
+        model(ids, logits_to_keep=1, use_cache=False)
+    synchronize()
+    begin = time.perf_counter()
+    seen.attention(1).weights[0, 0, -1]
+    return time.perf_counter() - begin
+
+
 def training_step(model):
     optimizer = torch.optim.AdamW(model.parameters())
 
@@ -98,16 +123,33 @@ def resident(part):
             return int(line.split()[1]) * 1024 / 1e6
 
 
-def forget_peak():
+def memory_now(device):
+    return torch.cuda.memory_allocated() / 1e6 if device == "cuda" else resident("VmRSS")
+
+
+def peak(device):
+    return torch.cuda.max_memory_allocated() / 1e6 if device == "cuda" else resident("VmHWM")
+
+
+def forget_peak(device):
+    if device == "cuda":
+        return torch.cuda.reset_peak_memory_stats()
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")
+
+
+def synchronize():
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
 
 
 def measure(work, rounds):
     times = []
     for _ in range(rounds + 1):
+        synchronize()
         begin = time.perf_counter()
         kept = work()
+        synchronize()
         times.append(time.perf_counter() - begin)
     return statistics.median(times[1:]), kept
 
@@ -115,7 +157,11 @@ def measure(work, rounds):
 def one_case(options):
     """In a process of its own: prints one line of json."""
     kind, way, tokens = options.case.split(",")
-    model, ids = gpt2(way.partition("+")[0]), ids_of(int(tokens))
+    model, ids = made(options, way.partition("+")[0], int(tokens)), ids_of(int(tokens), options.device)
+    if kind == "question":
+        times = [question(model.eval(), ids) for _ in range(options.rounds + 1)][1:]
+        print(json.dumps({"seconds": statistics.median(times), "peak": 0, "kept": 0}))
+        return
     if kind == "edits":
         work = edited(model.eval(), ids, way.partition("+")[2])
     elif kind == "forward":
@@ -124,15 +170,16 @@ def one_case(options):
     else:
         step = training_step(model.train())
         work = lambda: step(ids)
-    before = resident("VmRSS")
-    forget_peak()
+    before = memory_now(options.device)
+    forget_peak(options.device)
     seconds, kept = measure(work, options.rounds)
-    print(json.dumps({"seconds": seconds, "peak": resident("VmHWM") - before, "kept": kept}))
+    print(json.dumps({"seconds": seconds, "peak": peak(options.device) - before, "kept": kept}))
 
 
 def run(kind, way, tokens, options):
     command = [sys.executable, __file__, "--case", f"{kind},{way},{tokens}", "--threads", str(options.threads),
-               "--rounds", str(options.rounds)]
+               "--rounds", str(options.rounds), "--model", options.model, "--device", options.device,
+               "--dtype", options.dtype]
     done = subprocess.run(command, text=True, capture_output=True)
     if done.returncode:
         return None  # out of memory, most likely
@@ -141,11 +188,13 @@ def run(kind, way, tokens, options):
 
 def table(kind, ways, options):
     print(f"\n{kind:<9} {'':<16} {'tokens':>6} {'seconds':>8} {'MB more':>8} {'kept, bytes a token':>20}")
+    too_long = set()
     for tokens in options.tokens:
-        for way in ways:
+        for way in [each for each in ways if each not in too_long]:
             found = run(kind, way, tokens, options)
             if found is None:
                 print(f"{'':<9} {way:<16} {tokens:>6} {'did not end':>8}", flush=True)
+                too_long.add(way)
                 continue
             print(f"{'':<9} {way:<16} {tokens:>6} {found['seconds']:>8.3f} {found['peak']:>8.0f} "
                   f"{found['kept'] / tokens:>20,.0f}", flush=True)
@@ -179,6 +228,9 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=["forward", "edits", "training", "call"])
+    parser.add_argument("--model", choices=["gpt2", "llama"], default="gpt2")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--dtype", default="float32")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     options = parser.parse_args()
     transformers.logging.set_verbosity_error()
@@ -186,9 +238,14 @@ def main():
     heed.set_thread_count(options.threads)
     if options.case:
         return one_case(options)
-    print(f"PyTorch {torch.__version__}, transformers {transformers.__version__}, threads: {options.threads}")
+    print(f"PyTorch {torch.__version__}, transformers {transformers.__version__}, threads: {options.threads}, "
+          f"{options.model} in {options.dtype} on "
+          f"{torch.cuda.get_device_name() if options.device == 'cuda' else 'the CPU'}")
     if "forward" in options.only:
-        table("forward", FORWARD, options)
+        ways = FORWARD if options.device == "cpu" else [way for way in FORWARD if "heed" not in way]
+        table("forward", ways, options)
+    if "question" in options.only:
+        table("question", ["sdpa+watch"], options)
     if "edits" in options.only:
         table("edits", [f"sdpa+{name}" for name in EDITS], options)
     if "training" in options.only:

@@ -4,7 +4,6 @@ one. The same model on the CPU says what is right."""
 from __future__ import annotations
 
 import dataclasses
-import sys
 
 import numpy as np
 import pytest
@@ -21,6 +20,11 @@ from watched import close, rows_of  # noqa: E402
 import heed  # noqa: E402
 from heed.transformers import SeenModel, edit, patching, watch  # noqa: E402
 
+try:  # before any test: the first backward pass starts a thread for each device
+    import away
+except AttributeError:
+    away = None
+
 transformers.logging.set_verbosity_error()
 WIDE = dataclasses.replace(ALL["llama"], config=ALL["llama"].config | {"hidden_size": 64})
 EVERY = ALL | MORE | WITH_IMAGES | {"wide llama": WIDE}  # FlexAttention needs heads of 16 on a GPU
@@ -35,10 +39,8 @@ def device(request, monkeypatch):
             pytest.skip("skipped: PyTorch finds no GPU")
         monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)  # else ViT has 10 bits
         return GPU
-    if not hasattr(torch.utils.backend_registration, "_setup_privateuseone_for_python_backend"):
+    if away is None:
         pytest.skip(f"skipped: PyTorch {torch.__version__} has no devices made in Python")
-    import away
-
     away.Away.moved.clear()
     return "away"
 
@@ -140,8 +142,8 @@ def test_what_is_watched_stays_on_its_device(implementation, device):
 
 @pytest.mark.parametrize("device", ["away"], indirect=True)
 def test_each_tensor_of_a_layer_that_is_asked_for_moves_once(device):
-    moved = sys.modules["away"].Away.moved
     pair = Pair("llama", device)
+    moved = away.Away.moved
     moved.clear()
     with watch(pair.twin) as seen, torch.no_grad():
         pair.twin(**pair.given)
