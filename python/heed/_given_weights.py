@@ -15,7 +15,7 @@ import numpy as np
 from . import _masks
 from ._checks import whole, whole_if_given
 from ._seen import Seen
-from ._session_arrays import as_array, opened
+from ._session_arrays import as_array, opened, stacks_of
 from .errors import OutOfRange, made, refused
 
 if TYPE_CHECKING:
@@ -30,24 +30,26 @@ def of_weights(
     tokens: Any = None,
     *,
     key_tokens: Any = None,
-    stack: str = "self",
+    stack: str | None = None,
     name: str = "weights",
     sequence: int | None = None,
     sentence_b_start: int | None = None,
     images: Any = None,
 ) -> Session:
     """Implements :meth:`Session.from_weights`."""
-    stacks = weights if isinstance(weights, Mapping) else {stack: weights}
-    seen = {each: _layers(layers, each, sequence) for each, layers in stacks.items()}
+    is_named = isinstance(weights, Mapping)
+    seen = {
+        each: _layers(layers, f"weights[{each!r}]" if is_named else "weights", sequence)
+        for each, layers in stacks_of(weights, stack, key_tokens).items()
+    }
     split = whole_if_given("session", "sentence_b_start", sentence_b_start)
     return opened(
         kind, seen, tokens, key_tokens, name, None, split=split, only_weights=True, images=images
     )
 
 
-def _layers(given: Any, stack: str, sequence: int | None) -> list[Seen | None]:
+def _layers(given: Any, argument: str, sequence: int | None) -> list[Seen | None]:
     """Returns one attention per layer; None for a layer without attention."""
-    argument = "weights" if stack == "self" else f"weights[{stack!r}]"
     if not isinstance(given, (list, tuple)):
         given = [given] if getattr(given, "ndim", 5) < 5 else list(given)
     layers = [

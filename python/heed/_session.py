@@ -92,7 +92,7 @@ class Session:
             or JAX, of any floating type; None for a layer without attention. Or a dict of such
             lists: "encoder", "decoder", "cross". Or one array [layers, B, H, Tq, Tk]
         tokens, key_tokens : the texts of the queries, and of the keys if these are other tokens
-        stack : "self"; or "encoder", "decoder", "cross"
+        stack : "self"; or "encoder", "decoder", "cross". The default is "cross" with `key_tokens`
         name : "weights"; the name of the model
         sequence : the index of a sequence of the batch; may be left out if there is only one
         sentence_b_start : for a pair of texts, the first token of the second

@@ -51,8 +51,16 @@ def of_arrays(
         Seen.of(*arrays[:3], lse=arrays[3], lse_low=arrays[4], **settings)
         for arrays in zip(*layers.values())
     ]
-    stacks = seen if stack is None else {stack: seen}
+    stacks = stacks_of(seen, stack, key_tokens)
     return of_seen(kind, stacks, tokens, key_tokens, name, None, images)
+
+
+def stacks_of(given: Any, stack: str | None, key_tokens: Any) -> Mapping[str, Any]:
+    """Returns layers by the name of their stack. Layers without a name are a self-attention, or a
+    cross-attention if their keys are other tokens."""
+    if isinstance(given, Mapping):
+        return given
+    return {stack if stack is not None else "self" if key_tokens is None else "cross": given}
 
 
 def _of_batch(name: str, array: Any) -> Any:
@@ -110,8 +118,7 @@ def of_seen(
     images: Any = None,
 ) -> Session:
     """Implements :meth:`Session.from_seen`."""
-    if not isinstance(stacks, Mapping):
-        stacks = {"self" if key_tokens is None else "cross": stacks}
+    stacks = stacks_of(stacks, None, key_tokens)
     stacks = {stack: list(layers) for stack, layers in stacks.items()}
     for stack, layers in stacks.items():
         for layer in layers:

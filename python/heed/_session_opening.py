@@ -94,10 +94,14 @@ def _tell_of_unknown_texts(session: Session, has_target: bool) -> None:
 
 @contextmanager
 def _named(name: str, hint: str = "") -> Iterator[None]:
-    """Renames the argument ``input`` in errors of the library to ``name``."""
+    """Gives errors of the library this function's name; renames their argument ``input`` to
+    ``name``."""
     try:
         yield
     except Error as error:
-        if error.argument != "input":
-            raise
-        raise made(type(error), **{**error.__dict__, "argument": name, "hint": hint}) from None
+        parts = dict(error.__dict__)
+        if error.op == "session":
+            parts["op"] = "look"
+        if error.argument == "input":
+            parts |= {"argument": name, "hint": hint}
+        raise made(type(error), **parts) from None

@@ -44,6 +44,9 @@ def test_keys_with_words_of_their_own_are_another_text(rng):
     assert session.stack().name == "cross"
     # No distance in tokens between two texts.
     assert "in order: mean weight" in session.to_text() and " tokens to " not in session.to_text()
+    weights = session.weights
+    given = heed.Session.from_weights([weights[0]], list("abcd"), key_tokens=list("uvwxyz"))
+    assert given.stack().name == "cross"
 
 
 def test_a_given_log_sum_exp_is_believed(rng):

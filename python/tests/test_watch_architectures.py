@@ -175,6 +175,7 @@ def test_frames_are_keys():
     assert session.stacks["cross"].keys == len(session.key_tokens) == 16
     assert [token.text.strip() for token in session.key_tokens][:2] == ["im0 c0", "im0 c1"]
     assert len(session.tokens) == 11
+    assert seen.look(stack="cross").stack().name == "cross"
 
 
 @pytest.fixture(scope="module")

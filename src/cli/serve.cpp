@@ -79,7 +79,8 @@ std::optional<std::vector<ChatMessage>> chat_before(const ServeOptions& options,
   return std::vector<ChatMessage>{{"system", *system}};
 }
 
-// A text that is too long does not stop the server, because the page offers to read a part of it.
+// Tells on stderr what the tokenizer loses of the texts, and which text is too long: the page
+// offers to read a part of it. Throws for a text without a word.
 void tell_of_texts(const ServeOptions& options, const LoadedModel& model,
                    const ServerOptions& shown) {
   if (!shown.text) return;
@@ -98,6 +99,7 @@ void tell_of_texts(const ServeOptions& options, const LoadedModel& model,
     const std::string text = parts.argument.text();
     const char* const input = options.file.empty() ? "--text" : "--file";
     parts.argument = text == "input" || text == "text" ? input : "--" + text;
+    if (parts.expected.text() == "at least one word") fail(parts);
     if (text == "input") parts.hint = "the page can read its first or its last tokens";
     tell("heed serve: {}\n", to_string(parts));
   }

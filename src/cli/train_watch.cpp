@@ -22,7 +22,7 @@ constexpr std::int64_t kUsualModels = 50;  // at most, including the one after t
 
 Watch::Watch(WatchOptions options, const std::filesystem::path& run, TrainListener& listener)
     : options_(std::move(options)), folder_(run / "watch"), listener_(listener) {
-  options_.text = given_text(options_.text, "");
+  if (options_.text == "-") options_.text = read_text("-");
   require_utf8(options_.text);
   const auto steps = watched_steps(folder_);  // for a resumed run
   if (!steps.empty()) serve(watched_step(folder_, steps.front()));

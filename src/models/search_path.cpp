@@ -247,13 +247,14 @@ std::string way_to_fetch(std::string_view name) {
 }
 
 [[noreturn]] void fail_to_find(std::string_view name) {
-  std::vector<std::string> searched;
+  std::error_code ignored;
+  std::vector<std::string> searched;  // without a name, the folders of built-in models
   for (const Place& place : places())
-    if (!name.empty() || place.built_in) searched.push_back(place.folder.string());
+    if (name.empty() ? place.built_in : fs::exists(place.folder, ignored))
+      searched.push_back(place.folder.string());
   std::vector<std::string> known;
   for (const FoundModel& model : list_models())
     if (model.by_name) known.push_back(model.name);
-  std::error_code ignored;
   const std::string expected =
       known.empty() ? "the known names (there is none)" : fmt::format("{}", fmt::join(known, ", "));
   if (name.empty())
@@ -269,7 +270,8 @@ std::string way_to_fetch(std::string_view name) {
             "'{}', {}", name,
             fs::exists(name, ignored) ? "which is a file" : "neither a folder nor a known name"),
         .expected = fmt::format("a model's folder, or one of {}", expected),
-        .hint = fmt::format("looked in {}; {}", fmt::join(searched, ", "), way_to_fetch(name))});
+        .hint = (searched.empty() ? "" : fmt::format("looked in {}; ", fmt::join(searched, ", "))) +
+                way_to_fetch(name)});
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "base/file.h"
@@ -37,6 +39,10 @@ std::string read_stdin(std::size_t most_bytes) {
   return text;
 }
 
+bool is_name(const std::string& text) {
+  return !text.empty() && text.find_first_of(" \n") == std::string::npos;
+}
+
 }  // namespace
 
 std::string read_text(const std::string& path, std::size_t most_bytes) {
@@ -55,6 +61,9 @@ std::string read_text(const std::string& path, std::size_t most_bytes) {
 
 std::string given_text(const std::string& text, const std::string& file) {
   if (!file.empty()) return read_text(file);
+  std::error_code ignored;
+  if (is_name(text) && std::filesystem::is_regular_file(text, ignored))
+    tell("heed: {} is read as a text; --file {} reads the file of this name\n", text, text);
   return text == "-" ? read_text(text) : text;
 }
 

@@ -19,7 +19,8 @@ inline constexpr std::size_t kMostTextBytes = std::size_t{64} << 20;
 /// more than `most_bytes`.
 std::string read_text(const std::string& path, std::size_t most_bytes = kMostTextBytes);
 
-/// The content of `file` if given; else `text`, or stdin if that is "-".
+/// The content of `file` if given; else `text`, or stdin if that is "-". Reports on stderr a text
+/// that is the name of a file.
 std::string given_text(const std::string& text, const std::string& file);
 
 /// Reports on stderr what the tokenizer loses of a text: characters without a token, characters

@@ -222,10 +222,10 @@ ChosenHead choose_head_of_keys(const Session& session, std::span<const std::int6
   const Stack stack = asked.value_or(session.stacks.at(0).shape.stack);
   ChosenHead chosen =
       choose_head_of_edge(session, distant_queries(session, stack, keys), keys, stack, layer, head);
-  if (chosen.automatic && chosen.score > 0)
-    chosen.reason = "gives this word the largest weight from a token not next to it";
-  else if (chosen.automatic)
-    chosen.reason = "no token beyond its neighbours can attend to this word";
+  if (chosen.automatic)
+    chosen.reason = chosen.score > 0
+                        ? "gives this word the largest weight from a token not next to it"
+                        : "no token beyond its neighbours can attend to this word";
   return chosen;
 }
 

@@ -12,10 +12,10 @@ const kReadOut = 151;        // replaces the margin if two texts are side by sid
 const kBelow = 32;           // the foot line and the space above it
 const kReason = 22;          // the line above the foot line with heed's reason for the head
 const kUnder = 68;           // the read-out, if no mask leaves a corner free
-const kUnderNarrow = 140;    // the same below a matrix of at most kNarrow, where its parts stand one below the other
-const kNarrow = 440;         // as look.css has it
 const kLeastBetween = 310;   // the same two, if other heads are below it
 const kBelowBetween = 330;
+const kWraps = 440;          // px: below a matrix that is not wider, the parts of the read-out stand one below the other (look.css)
+const kUnderWrapped = 140;   // the read-out there
 const kSmall = 460;          // px per side: in smaller ones the read-out takes less room
 const kToBeside = 96;        // from the matrix across its margin to the next column
 
@@ -41,7 +41,7 @@ export function widthWith({stage, side, store, ...page}: Page, container: HTMLEl
   const most = within(kLeastSide, kBelow);
   if (isFull || hasFreeCorner(side.attention, most, false)) return most;
   const above = within(kLeastAbove, kBelow + kUnder);
-  return above > kNarrow ? above : within(kLeastAbove, kBelow + kUnderNarrow);
+  return above > kWraps ? above : within(kLeastAbove, kBelow + kUnderWrapped);
 }
 
 /** The parts beside a matrix at full size. */

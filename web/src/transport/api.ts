@@ -286,8 +286,7 @@ export class SessionApi {
         changed();
       },
       heads: ({stack, layer, heads}) => {
-        const late = (scores: HeadScores) => this.late.of({stack: stack as Stack, layer, head: scores.head}, scores);
-        this.scores.set(`${stack} ${layer}`, heads.map((scores) => Object.assign(scores, late(scores))));
+        this.scores.set(`${stack} ${layer}`, heads.map((scores) => this.late.merge({stack: stack as Stack, layer, head: scores.head}, scores)));
         changed();
       },
       chosen: begin,

@@ -8,7 +8,7 @@ export function inputOf({text, pair, target, model}: Input): Input {
   return {text, ...pair !== undefined && {pair}, ...target !== undefined && {target}, ...model !== undefined && {model}};
 }
 
-/** Only the texts that the model accepts: a tab stores them, and its address may now serve another model. */
+/** Only the texts that the model accepts: a tab stores them, and its address may now serve another model. A session without a model has all of its texts. */
 export function taken({runs, takes_pair, takes_target}: Model, {text, pair, target}: Input): Input {
   return {text, ...(takes_pair || !runs) && pair !== undefined && {pair}, ...(takes_target || !runs) && target !== undefined && {target}};
 }

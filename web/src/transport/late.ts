@@ -15,22 +15,28 @@ interface Wanted { from: LateFrom; place: Place }
 function keyOf(from: LateFrom, place: Place): string { return `${from} ${nameOf(place)}`; }
 
 export class Late {
-  private readonly found = new Map<string, LateScores>();
+  private readonly found = new Map<string, object>();
   private wanted: Wanted[] = [];
   private asked: string[] = [];  // the wanted scores as text, so that repeating a wish costs nothing
   private stopped: AbortController | null = null;
   private isRefused = false;     // a saved page has no model, only the scores it was saved with
 
-  /** `all` scores of the model. Calls `told` for each answer, `changed` at most every kRedrawMilliseconds and after the last one. */
+  /** `all`: the scores of the model. Calls `told` for each answer, `changed` at most every kRedrawMilliseconds and after the last one. */
   constructor(private readonly ask: Ask, private readonly told: (place: Place, scores: object) => void, private readonly changed: () => void,
     private readonly all: readonly Score[] = []) {}
 
-  /** The finished late scores of a head. Those that `scores` already contains, from an earlier request, count as finished. */
-  of(place: Place, scores: object = {}): object {
-    for (const from of ['probe', 'run'] as const) {
-      const has = this.all.some((score) => score.from === from && score.name in scores);
-      if (has && !this.found.has(keyOf(from, place))) this.found.set(keyOf(from, place), {} as LateScores);
+  /** Adds the finished late scores to those that a head arrives with. Late ones among these, from an earlier request, count as finished. */
+  merge<Scores extends object>(place: Place, scores: Scores): Scores {
+    for (const {name, from} of this.all) {
+      if (from === 'text' || !(name in scores)) continue;
+      const key = keyOf(from as LateFrom, place);
+      this.found.set(key, {[name]: scores[name as keyof Scores], ...this.found.get(key)});
     }
+    return Object.assign(scores, this.of(place));
+  }
+
+  /** The finished late scores of a head. */
+  of(place: Place): object {
     return Object.assign({}, ...(['probe', 'run'] as const).map((from) => this.found.get(keyOf(from, place))));
   }
 
@@ -75,7 +81,7 @@ export class Late {
     try {
       for (let next = this.next(); next && !signal.aborted; next = this.next()) {
         const {stack: _, layer: __, head: ___, ...scores} = await this.ask(next.place, next.from, signal);
-        this.found.set(keyOf(next.from, next.place), scores as LateScores);
+        this.found.set(keyOf(next.from, next.place), scores);
         this.told(next.place, scores);
         isStale = performance.now() - redrawn < kRedrawMilliseconds;
         if (isStale) continue;

@@ -51,6 +51,7 @@ async function show(at) {
 
 test('two cells show a live page each, as wide as the cell', async () => {
   for (const at of [1, 2]) await drawn(at);
+  await soon.equal(() => page.locator('.heed').count(), 4);  // those of the last two cells are live too
   for (const at of [1, 2]) {
     const [own, output] = await Promise.all([view(at), page.locator('.jp-Cell').nth(at).locator('.jp-OutputArea-output')]
       .map((each) => each.boundingBox()));

@@ -43,12 +43,13 @@ test('late scores that a head arrives with count as found', async () => {
     asked.push(head);
     return {stack: 'self', layer: 0, head, without: 0};
   }, () => {}, () => {}, [{name: 'without', from: 'run'}, {name: 'probe_induction', from: 'probe'}]);
-  late.of(place(1), {previous: 0.5, without: 0.1});
-  late.of(place(0), {previous: 0.5});
+  late.merge(place(1), {previous: 0.5, without: 0.1});
+  late.merge(place(0), {previous: 0.5});
   late.want(['run'], place(0), () => [0, 1].map(place));
   assert.deepEqual(late.kinds, [{from: 'run', done: 1, of: 2}]);
   await turns();
   assert.deepEqual(asked, [0]);
+  assert.deepEqual(late.of(place(1)), {without: 0.1});
 });
 
 test('late scores that nobody wants any more are not asked for', async () => {
