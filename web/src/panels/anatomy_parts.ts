@@ -1,7 +1,7 @@
 // How the steps of a head are drawn: numbers in cells, and dots with areas proportional to numbers.
 import {html, svg} from '../drawing/dom';
 import {scored} from '../drawing/format';
-import {graphemes} from '../text/graphemes';
+import {graphemes, shortened} from '../text/graphemes';
 
 export interface Marks { row: number; key: number; choose: (row: number, key: number) => void }
 
@@ -50,7 +50,12 @@ export function cells(rows: number[][], names: string[], framed: number[], digit
 }
 
 const kLetter = 6.4;    // px per digit
+const kLetters = 8;     // of a name at most: a slanted one ends below the line above
 const [kCell, kRoom, kHeight] = [23, 272, 256];  // px of a cell at most, and of all cells side by side and one above the other
+
+function inBrief(name: string): string {
+  return graphemes(name).length <= kLetters ? name : shortened(name, (text) => graphemes(text).length <= kLetters);
+}
 
 /** Dots by area, open where negative, a dash where masked; under them the row's numbers. */
 export function dots(values: (number | null)[][], names: {rows: string[]; keys: string[]}, largest: number, marks: Marks, write: (value: number, isOwn: boolean) => string): Element {
@@ -72,8 +77,8 @@ export function dots(values: (number | null)[][], names: {rows: string[]; keys: 
   const besideWide = (j: number) => Math.abs(j - marks.key) === 1 && chosen !== null && isWide(chosen, true);
   const hasRoom = (j: number, value: number) => j === marks.key || (!isWide(value, false) && !besideWide(j));
   const element = svg('svg', {class: 'anatomy-dots', width: left + columns * size + 24, height: top + rows * size + 24, role: 'img', 'aria-label': 'dots, by area'},
-    ...names.keys.map((name, j) => label(left + middle(j), top - 6, name, `${isUpright ? 'upright' : ''}${j === marks.key ? ' accent' : ''}`, !isUpright)),
-    ...names.rows.map((name, i) => label(left - 6, top + middle(i) + 4, name, i === marks.row ? 'accent' : '')),
+    ...names.keys.map((name, j) => label(left + middle(j), top - 6, inBrief(name), `${isUpright ? 'upright' : ''}${j === marks.key ? ' accent' : ''}`, !isUpright)),
+    ...names.rows.map((name, i) => label(left - 6, top + middle(i) + 4, inBrief(name), i === marks.row ? 'accent' : '')),
     svg('rect', {x: left + marks.key * size, y: top + marks.row * size, width: size, height: size, class: 'anatomy-own'}), ...marksOf,
     svg('rect', {x: left - 1, y: top + marks.row * size, width: columns * size + 2, height: size, class: 'anatomy-frame'}),
     ...(values[marks.row] ?? []).map((value, j) => value === null || !hasRoom(j, value) ? null : svg('text', {

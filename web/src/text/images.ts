@@ -32,6 +32,9 @@ export function placeName({image: {rows, columns}, at}: Patch): string {
   return `${rows > 1 ? `row ${Math.floor(at / columns)}, ` : ''}column ${at % columns}`;
 }
 
+/** `r2 c5`, where there is room for seven letters; `c5` of frames of sound. */
+export function shortPlaceName(patch: Patch): string { return placeName(patch).replace('row ', 'r').replace('column ', 'c').replace(',', ''); }
+
 /** `image 0, row 2, column 5` */
 export function cellName(patch: Patch): string { return `${patch.image.name}, ${placeName(patch)}`; }
 

@@ -1,5 +1,5 @@
 // Anatomy: one head step by step with its real numbers, and the results of other settings.
-import type {Anatomy} from '../answers';
+import type {Anatomy, Token} from '../answers';
 import {latest, Slot} from '../data/slot';
 import {choice, html} from '../drawing/dom';
 import {scored, shortWeight, weight} from '../drawing/format';
@@ -11,6 +11,7 @@ import type {Settings, Steps} from '../panels/anatomy_steps';
 import {kModelsOwn, kNormalisers, kSimilarities, steps} from '../panels/anatomy_steps';
 import type {WhyCell} from '../panels/why_cell';
 import {ChosenCell} from '../panels/why_cell';
+import {patchOf, shortPlaceName} from '../text/images';
 import {plain} from '../text/tokens';
 import type {Drawn, View} from './view';
 
@@ -23,6 +24,12 @@ const short = (value: number) => value < 0.005 ? '0' : shortWeight(value);
 
 /** `W_Q X` with its letter low. */
 const lowered = (text: string) => text.split(/_(\w)/).map((part, at) => at % 2 === 1 ? html('sub', {}, part) : part);
+
+/** A token's name beside a row; a cell of an image without the image's number. */
+function inSmall(token: Token): string {
+  const patch = patchOf(token);
+  return patch ? shortPlaceName(patch) : plain(token);
+}
 
 interface Switch { element: HTMLElement; show: () => void }
 
@@ -121,10 +128,9 @@ class AnatomyView implements Drawn {
     const row = Math.min(Math.max(0, at.query - anatomy.query_begin), anatomy.q.length - 1);
     const key = Math.min(Math.max(0, at.key - anatomy.key_begin), anatomy.k.length - 1);
     const made = steps(anatomy, this.settings, row, side.keys.length);
-    const names = {
-      rows: anatomy.q.map((_, i) => plain(side.queries[anatomy.query_begin + i]!)), keys: anatomy.k.map((_, j) => plain(side.keys[anatomy.key_begin + j]!)),
-    };
-    this.name.replaceChildren(html('b', {}, `Head ${headName({places: [primary(store.now)]})}`), ' step by step, row ', html('b', {class: 'accent'}, names.rows[row] ?? ''));
+    const [rows, keys] = [side.queries.slice(anatomy.query_begin, anatomy.query_begin + anatomy.q.length), side.keys.slice(anatomy.key_begin, anatomy.key_begin + anatomy.k.length)];
+    const names = {rows: rows.map(inSmall), keys: keys.map(inSmall)};
+    this.name.replaceChildren(html('b', {}, `Head ${headName({places: [primary(store.now)]})}`), ' step by step, row ', html('b', {class: 'accent'}, plain(rows[row]!)));
     const choose = (chosen: number, other: number) => {
       const isAgain = chosen === row && other === key && store.now.key !== null;  // a second click opens Why
       store.set({query: anatomy.query_begin + chosen, key: anatomy.key_begin + other, ...isAgain && {view: 'why'}}, {replace: !isAgain});
@@ -149,7 +155,7 @@ class AnatomyView implements Drawn {
     this.body.replaceChildren(...blocks.map(([name, about, ...parts], index) =>
       html('section', {class: this.step !== null && this.step !== index + 1 ? 'anatomy-step faded' : 'anatomy-step', 'aria-label': name},
         html('h2', {}, html('span', {class: 'quiet'}, `${index + 1} `), name), html('p', {class: 'quiet'}, ...lowered(about)), ...parts)));
-    this.line.replaceChildren(...this.sentence(anatomy, made, row, key, names));
+    this.line.replaceChildren(...this.sentence(anatomy, made, row, key, [rows[row]!, keys[key]!]));
     if (anatomy.form.length > 0) this.line.append(html('details', {}, html('summary', {class: 'quiet'}, ...lowered('W_Q\u1d40 W_K, the form that scores tokens as pairs')), picture(anatomy.form)));
   }
 
@@ -160,7 +166,7 @@ class AnatomyView implements Drawn {
   }
 
   /** The cell, written out. */
-  private sentence(anatomy: Anatomy, made: Steps, row: number, key: number, names: {rows: string[]; keys: string[]}): (Node | string)[] {
+  private sentence(anatomy: Anatomy, made: Steps, row: number, key: number, [from, to]: [Token, Token]): (Node | string)[] {
     const [q, k] = [anatomy.q[row]!, anatomy.k[key]!];
     const bracket = (value: number) => value < 0 ? `(${scored(value)})` : scored(value);
     const order = q.map((value, d) => ({d, term: value * k[d]!})).sort((a, b) => Math.abs(b.term) - Math.abs(a.term)).slice(0, 3);
@@ -172,7 +178,7 @@ class AnatomyView implements Drawn {
       : this.settings.normaliser === 'softmax' ? [` \u2003\u00d7 ${scored(anatomy.scale * this.settings.factor, 3)} = `, html('b', {}, scored(after)), ` \u2003minus row lse ${scored(made.lse)} = `, html('b', {}, scored(after - made.lse)),
         ' \u2003weight = e', html('sup', {}, scored(after - made.lse)), ' = ', html('b', {class: 'accent'}, weight(value))]
         : [` \u2003${this.settings.normaliser}: weight = `, html('b', {class: 'accent'}, weight(value))];
-    return [html('b', {}, `${names.rows[row] ?? ''} \u2192 `), html('b', {class: 'accent'}, names.keys[key] ?? ''), ` \u2003${product}`, html('b', {}, scored(made.scores[row]![key]!)), ...end];
+    return [html('b', {}, `${plain(from)} \u2192 `), html('b', {class: 'accent'}, plain(to)), ` \u2003${product}`, html('b', {}, scored(made.scores[row]![key]!)), ...end];
   }
 }
 

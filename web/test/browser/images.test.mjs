@@ -170,3 +170,13 @@ test('every view takes a session with images', async () => {
     await soon.equal(() => page.locator('.notice').textContent(), '');
   }
 });
+
+test('Anatomy names cells by row and column, below the line above them', async () => {
+  const page = await openWith(kTwo, at);
+  await page.evaluate((hash) => { location.hash = hash; }, `#anatomy/L1.H3/i=${kQuery}/j=30`);
+  const dots = page.locator('.anatomy-dots').first();
+  await soon.equal(() => dots.locator('text', {hasText: /^r0 c0$/}).count(), 1);
+  const [line, ...names] = await dots.evaluate((svg) => [svg.previousElementSibling, ...svg.querySelectorAll('text[transform]')]
+    .map((each) => each.getBoundingClientRect().toJSON()));
+  assert.ok(names.length > 8 && names.every(({top}) => top >= line.bottom - 1), `${line.bottom}, ${names.map(({top}) => Math.round(top))}`);
+});
