@@ -117,8 +117,9 @@ std::vector<PackedMatrix> copies_of(const MatmulBenchCase& c) {
   const Tensor weights = quick_weights(c);
   std::vector<PackedMatrix> copies;
   for (std::int64_t held = 0; held < kBytes; held += c.weight_bytes())
-    copies.push_back(c.blocks != nullptr ? PackedMatrix(*c.blocks, weights)
-                                         : PackedMatrix(weights));
+    copies.push_back(c.blocks == nullptr ? PackedMatrix(weights)
+                     : c.by_bytes        ? PackedMatrix(*c.blocks, weights).multiplied_by_bytes()
+                                         : PackedMatrix(*c.blocks, weights));
   return copies;
 }
 

@@ -24,6 +24,7 @@ struct MatmulBenchCase {
   std::int64_t out = 0;
   DType dtype = DType::kF32;          // of the weights
   const BlockType* blocks = nullptr;  // set: they are quantised in blocks
+  bool by_bytes = false;              // of these: rows are rounded to bytes
 
   std::string_view weight_type() const {
     return blocks != nullptr ? blocks->name : heed::name(dtype);
@@ -37,7 +38,7 @@ struct MatmulBenchCase {
 
 /// INxOUT-rROWS-TYPE: every linear layer of GPT-2 small, of a Llama of 110 M and of one of 1.1 B
 /// parameters (TinyLlama's shape), on 1, 8 and 512 rows in f32, bf16, f16, Q4_0, Q8_0, Q4_K and
-/// Q6_K.
+/// Q6_K; -q8: with rows rounded to bytes.
 /// PRODUCT-INxOUT for forward, dinput and dweight: the layers of the reference run's blocks on 384
 /// rows, and one of GPT-2 small's on 512. Only those whose name is in `names`, unless it is empty;
 /// kNotFound for an unknown name.

@@ -46,7 +46,7 @@ set(HEED_TOGETHER
   "src/inspect/(heads|evidence|session)" "src/inspect/(rows|map|golden|saved|answers)"
   "src/cli(/options|/terminal|/bench|/attend)?")
 set(HEED_KERNELS "/attention/(sweep/|observe/tile_sums)|/ops/kernels/")
-set(HEED_PLAIN_KERNELS "/ops/kernels/(blocks|embedding|matmul|matmul_(few|panels))\\.cpp$")
+set(HEED_PLAIN_KERNELS "/ops/kernels/(blocks|embedding|matmul|matmul_(bytes|few|panels))\\.cpp$")
 function(heed_unity target)
   if(NOT HEED_UNITY)
     return()

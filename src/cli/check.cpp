@@ -7,6 +7,8 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <random>
+#include <span>
 
 #include "base/formats/json.h"
 #include "cli/command.h"
@@ -136,15 +138,109 @@ int check_model(const std::string& dir, DType dtype, bool json) {
   return report.passed() ? 0 : 1;
 }
 
+// How far the logits of activations rounded to 8 bits are from those of f32.
+struct RoundingError {
+  std::int64_t tokens = 0;
+  double largest = 0, mean = 0;  // differences of logits
+  double least_logit = 0, most_logit = 0;
+  std::int64_t other_next = 0;  // tokens whose most likely next one is another
+  double divergence = 0;        // mean of KL(f32 || q8) in nats
+};
+
+Tensor logits_of(const Model& model, const Batch& batch) {
+  heed::Run run = {.in_bulk = true};
+  return model.forward(batch, run);
+}
+
+void compare(std::span<const float> exact, std::span<const float> rounded, RoundingError& error) {
+  const auto [least, most] = std::ranges::minmax_element(exact);
+  error.least_logit = std::min<double>(error.least_logit, *least);
+  error.most_logit = std::max<double>(error.most_logit, *most);
+  const auto next = std::ranges::max_element(rounded);
+  error.other_next += next - rounded.begin() != most - exact.begin();
+  double sum = 0, rounded_sum = 0, divergence = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    sum += std::exp(exact[i] - *most);
+    rounded_sum += std::exp(rounded[i] - *most);
+  }
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const double difference = double{exact[i]} - rounded[i];
+    error.largest = std::max(error.largest, std::abs(difference));
+    error.mean += std::abs(difference) / static_cast<double>(exact.size());
+    divergence += std::exp(exact[i] - *most) / sum * difference;
+  }
+  error.divergence += divergence + std::log(rounded_sum / sum);
+}
+
+// On the same 64 tokens, drawn at random: random weights have no text that suits them.
+RoundingError measure_rounding(const std::filesystem::path& folder) {
+  const LoadedModel exact = load_model(folder, {.tokenizers = false, .packed = true});
+  const LoadedModel rounded =
+      load_model(folder, {.tokenizers = false, .packed = true, .byte_activations = true});
+  const ModelInfo& info = exact.model->info();
+  if (!info.has_logits)
+    fail({.code = ErrorCode::kUnsupported,
+          .argument = "--activations",
+          .found = "q8",
+          .expected = fmt::format("a model with logits; {} has none", exact.name)});
+  const std::int64_t tokens = std::min<std::int64_t>(64, info.positions);
+  std::mt19937 random(1);
+  const auto drawn = [&](std::int64_t vocabulary) {
+    Tensor ids = Tensor::empty({1, tokens}, DType::kI32);
+    std::generate_n(ids.data<std::int32_t>(), tokens,
+                    [&] { return static_cast<std::int32_t>(random() % vocabulary); });
+    return ids;
+  };
+  const Tensor ids = drawn(info.vocabulary);
+  const Tensor source = info.reads_source() ? drawn(info.source_vocabulary) : Tensor();
+  const Batch batch = {.ids = ids, .source = source.given() ? source.view() : ConstView()};
+  const Tensor wanted = logits_of(*exact.model, batch), found = logits_of(*rounded.model, batch);
+  RoundingError error = {.tokens = tokens};
+  const auto width = static_cast<std::size_t>(wanted.dim(2));
+  for (std::int64_t at = 0; at < tokens; ++at)
+    compare({wanted.data<float>() + at * wanted.dim(2), width},
+            {found.data<float>() + at * wanted.dim(2), width}, error);
+  error.mean /= static_cast<double>(tokens);
+  error.divergence /= static_cast<double>(tokens);
+  return error;
+}
+
+int check_activations(const std::string& dir, bool json) {
+  const RoundingError error = measure_rounding(find_model(dir));
+  const Json whole = {{"model", dir},
+                      {"tokens", error.tokens},
+                      {"largest_difference", error.largest},
+                      {"mean_difference", error.mean},
+                      {"least_logit", error.least_logit},
+                      {"most_logit", error.most_logit},
+                      {"other_next", error.other_next},
+                      {"divergence", error.divergence}};
+  const std::string text = fmt::format(
+      "{}: activations in q8 beside f32, {} random tokens\n"
+      "logits differ by {:.2g} in the mean, {:.2g} at most; they lie from {:.3g} to {:.3g}\n"
+      "another token is the most likely next one after {} of {}; KL divergence {:.2g} nats a "
+      "token\n",
+      displayable(dir), error.tokens, error.mean, error.largest, error.least_logit,
+      error.most_logit, error.other_next, error.tokens, error.divergence);
+  print(json ? whole.dump(2) + "\n" : text);
+  return 0;
+}
+
 struct CheckOptions {
   std::string what, dir;
   DType dtype = DType::kF32;
+  bool byte_activations = false;
   bool json = false;
 };
 
 int check(const CheckOptions& options, const Given& given) {
   if (options.what == "onnx" && given.has("--dtype"))
     fail({.argument = "--dtype", .found = "given with onnx", .expected = "it with model"});
+  if (options.byte_activations && (options.what == "onnx" || given.has("--dtype")))
+    fail({.argument = "--activations",
+          .found = "q8",
+          .expected = "it with model, and without --dtype"});
+  if (options.byte_activations) return check_activations(options.dir, options.json);
   if (options.what == "model") return check_model(options.dir, options.dtype, options.json);
   if (options.what != "onnx")
     fail({.argument = "WHAT",
@@ -168,6 +264,7 @@ Run declare_check(OptionList& list) {
               .to = [options](const std::string& name) { options->dtype = dtype_named(name); },
               .help = "of a model: hold its weights in this type (default: f32)",
               .words = {"f32", "f16", "bf16"}},
+             activations_option(options->byte_activations),
              threads_option()});
   add_json_options(list, options->json, "every tensor or case");
   return [options](const Given& given) { return check(*options, given); };
@@ -178,6 +275,7 @@ Run declare_check(OptionList& list) {
 Command check_command() {
   return {"check", "compares heed with published numbers: a model's, or those of ONNX's node tests",
           "  heed check model models/llama\n"
+          "  heed check model llama-q4_0.gguf --activations q8\n"
           "  heed check onnx onnx/backend/test/data/node\n"
           "  heed check onnx node/test_attention_4d_causal --json",
           declare_check};

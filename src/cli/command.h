@@ -30,6 +30,9 @@ Option threads_option();
 /// `--kernel NAME`, for commands that run whole models: applies to every attention of the process.
 Option kernel_option();
 
+/// `--activations f32|q8`, for commands that run quantised models.
+Option activations_option(bool& by_bytes);
+
 /// `--model M`: a folder or a name; empty for the built-in model.
 Option model_option(std::string& model);
 

@@ -43,6 +43,15 @@ Option threads_option() {
           .most = 4096};
 }
 
+Option activations_option(bool& by_bytes) {
+  return {.name = "--activations",
+          .to = [&by_bytes](const std::string& name) { by_bytes = name == "q8"; },
+          .help =
+              "of a model with weights of 2 to 6 bits: multiply them with f32 (default), or "
+              "faster with activations rounded to 8 bits (heed check model prints the error)",
+          .words = {"f32", "q8"}};
+}
+
 Option kernel_option() {
   return {"--kernel",
           [](const std::string& name) {

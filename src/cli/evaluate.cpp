@@ -29,6 +29,7 @@ constexpr std::int64_t kUsualContext = 1024;
 struct EvaluateOptions {
   std::string model, file;
   std::optional<DType> dtype;
+  bool byte_activations = false;
   std::int64_t context = 0;  // 0: not given
   std::int64_t stride = 0;
   bool json = false;
@@ -107,8 +108,9 @@ Json score_json(const LoadedModel& model, const EvaluateOptions& options, const 
 }
 
 int run(EvaluateOptions options) {
-  const LoadedModel model =
-      load_model(find_model(options.model), {.packed = true, .dtype = options.dtype});
+  const LoadedModel model = load_model(
+      find_model(options.model),
+      {.packed = true, .dtype = options.dtype, .byte_activations = options.byte_activations});
   set_windows(model, options);
   const AskedTokens asked = asked_tokens(model, options);
   TextScore found = {.bytes = asked.bytes, .tokens = std::ssize(asked.ids) - asked.given};
@@ -163,6 +165,7 @@ Run declare_evaluate(OptionList& list) {
         .to = [options](const std::string& name) { options->dtype = dtype_named(name); },
         .help = "hold weights in this type (default: the file's)",
         .words = {"f32", "f16", "bf16"}},
+       activations_option(options->byte_activations),
        threads_option(),
        kernel_option()});
   add_json_options(list, options->json);

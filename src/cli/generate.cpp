@@ -161,8 +161,10 @@ int run(GenerateOptions options, const Given& given) {
   const std::filesystem::path folder = find_model(options.model);
   const GenerationConfig config = follow_folder(folder, given, options);
   if (options.ids.empty()) read_inputs(options);
-  const LoadedModel model = load_model(
-      folder, {.needs_tokenizers = options.ids.empty(), .packed = true, .dtype = options.dtype});
+  const LoadedModel model = load_model(folder, {.needs_tokenizers = options.ids.empty(),
+                                                .packed = true,
+                                                .dtype = options.dtype,
+                                                .byte_activations = options.byte_activations});
   tell_of_lost_tokenizer("generate", model);
   check(config, model.model->info(), model.writing_tokenizer());
   check_stop(given, model);

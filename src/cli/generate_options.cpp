@@ -114,6 +114,7 @@ void add_answer(OptionList& list, GenerateOptions& options) {
         .to = [&options](const std::string& name) { options.dtype = dtype_named(name); },
         .help = "hold weights in this type (default: the file's)",
         .words = {"f32", "f16", "bf16"}},
+       activations_option(options.byte_activations),
        {.name = "--cache-dtype",
         .to = [&options](const std::string& name) { options.args.cache.dtype = dtype_named(name); },
         .help = "keep keys and values in this type: f32 (default), f16, bf16, or i8 with scales",

@@ -23,6 +23,7 @@ struct GenerateOptions {
   GenerateArgs args;
   std::optional<std::int64_t> top_k;
   std::optional<DType> dtype;  // default: the file's
+  bool byte_activations = false;
   bool json = false;
   bool no_crop = false;
 };

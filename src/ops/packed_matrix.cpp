@@ -72,9 +72,24 @@ std::int64_t PackedMatrix::packed_bytes() const {
 }
 
 PackedMatrix PackedMatrix::held() const {
-  if (is_streamed()) return read_();
-  PackedMatrix same(Streamed{inner_, columns_, dtype_, blocks_, {}});
-  same.panels_ = panels_.share();
+  PackedMatrix same =
+      is_streamed() ? read_() : PackedMatrix(Streamed{inner_, columns_, dtype_, blocks_});
+  if (!is_streamed()) same.panels_ = panels_.share();
+  same.by_bytes_ = by_bytes_;
+  return same;
+}
+
+bool PackedMatrix::gains_by_bytes() const {
+  return blocks_ != nullptr && blocks_->code_bits < 8 && blocks_->values == nullptr;
+}
+
+PackedMatrix PackedMatrix::multiplied_by_bytes() const {
+  if (!gains_by_bytes())
+    fail("packed_matrix", "matrix", blocks_ != nullptr ? blocks_->name : name(dtype_),
+         "codes of 2 to 6 bits, to be multiplied by bytes");
+  PackedMatrix same(Streamed{inner_, columns_, dtype_, blocks_, read_});
+  if (!is_streamed()) same.panels_ = panels_.share();
+  same.by_bytes_ = true;
   return same;
 }
 
@@ -103,6 +118,7 @@ void matmul(const PackedMatmulArgs& args, const View& out) {
   };
   if (args.in_bulk && args.b.dtype() == DType::kBF16 && kernels::has_fast_pairs())
     return kernels::matmul_pairs(problem);
+  if (args.b.by_bytes()) return kernels::matmul_bytes(problem);
   kernels::matmul_panels(problem);
 }
 

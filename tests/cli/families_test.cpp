@@ -121,6 +121,32 @@ TEST(ConvertProgram, WritesAndReadsGguf) {
               HasSubstr("model_type is 'marian', expected one that GGUF files are written of"));
 }
 
+TEST(CheckProgram, PrintsTheErrorOfActivationsInBytes) {
+  const std::string file = (test::scratch() / "q4.gguf").string();
+  ASSERT_EQ(heed({"convert", "tales", "-o", file, "--dtype", "q4_0"}).error, "");
+  const Answer answer = heed({"check", "model", file, "--activations", "q8", "--json"});
+  EXPECT_EQ(answer.error, "");
+  const json found = json::parse(answer.out);
+  EXPECT_EQ(found["tokens"], 64);
+  EXPECT_GT(found["divergence"], 0);
+  EXPECT_LT(found["divergence"], 0.01);
+  EXPECT_GT(found["largest_difference"], found["mean_difference"]);
+  EXPECT_LT(found["other_next"], 16);
+  EXPECT_THAT(heed({"check", "model", file, "--activations", "q8"}).out,
+              HasSubstr("activations in q8 beside f32, 64 random tokens\nlogits differ by "));
+  EXPECT_THAT(heed({"check", "model", "tales", "--activations", "q8"}).error,
+              HasSubstr("--activations is q8, expected f32: no weight of tales has codes of"));
+  EXPECT_THAT(heed({"check", "onnx", ".", "--activations", "q8"}).error,
+              HasSubstr("--activations is q8, expected it with model"));
+  const auto written = [&](const char* activations) {
+    return heed({"generate", "The king", "--model", file, "-n", "8", "--temperature", "0",
+                 "--activations", activations});
+  };
+  EXPECT_EQ(written("q8").error, "");
+  EXPECT_THAT(written("q8").out, testing::StartsWith("The king"));
+  EXPECT_THAT(written("q4").error, HasSubstr("--activations is q4, expected f32 or q8"));
+}
+
 TEST(ConvertProgram, TakesTheSmallFilesAlongAndNamesWhatItLeavesOut) {
   const std::filesystem::path model = test::scratch() / "with-companions";
   std::filesystem::copy(kGoldens + "bert", model);

@@ -7,6 +7,7 @@
 
 #include "heed/models/registry.h"
 #include "models/gguf_save.h"
+#include "support/expect_error.h"
 #include "support/random_tensor.h"
 #include "support/scratch.h"
 
@@ -68,6 +69,34 @@ TEST(StreamedWeights, OfAGgufFileGiveTheSameBits) {
       save_gguf(scratch / "m.gguf", model, type);
       expect_same_bits(scratch / "m.gguf", config + type);
     }
+}
+
+TEST(ByteActivations, ChangeLogitsALittleAndAreTheSameStreamed) {
+  for (const std::string& config : {kLlama, kTied, kExperts}) {
+    const test::Scratch scratch;
+    LoadedModel model;
+    model.model = make_model(config, 3);
+    save_gguf(scratch / "m.gguf", model, "Q4_0");
+    const auto logits = [&](bool by_bytes, bool streamed) {
+      const LoadedModel loaded = load_model(
+          scratch / "m.gguf", {.packed = true, .streamed = streamed, .byte_activations = by_bytes});
+      return logits_after(*loaded.model);
+    };
+    const Tensor exact = logits(false, false), rounded = logits(true, false);
+    const double difference = test::largest_difference(rounded, exact);
+    EXPECT_GT(difference, 0) << config;
+    EXPECT_LT(difference, 0.02 * test::largest_difference(exact, Tensor::zeros(exact.shape())))
+        << config;
+    EXPECT_EQ(test::largest_difference(logits(true, true), rounded), 0) << config;
+  }
+}
+
+TEST(ByteActivations, NeedWeightsThatGain) {
+  const test::Scratch scratch;
+  save_model(scratch / "plain", *make_model(kLlama, 3), nullptr, DType::kF16);
+  EXPECT_HEED_ERROR(load_model(scratch / "plain", {.packed = true, .byte_activations = true}),
+                    ErrorCode::kUnsupported,
+                    "activations is q8, expected f32: no weight of plain has codes of 2 to 6 bits");
 }
 
 TEST(StreamedWeights, OutliveTheFilesName) {

@@ -7,6 +7,8 @@
 #include <limits>
 #include <random>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "heed/threads.h"
@@ -203,6 +205,23 @@ TEST(PackedMatrix, OfBlocksProductsHaveTheBitsOfTheF32MatrixThatTheyMean) {
 
 // Sums of whole codes are larger than those of numbers where a minimum or a centre is taken off:
 // the error is measured by the sum of magnitudes of both.
+void expect_sums(const Tensor& found, const Tensor& expected, const Tensor& a,
+                 const Tensor& numbers, const std::string& what) {
+  const std::int64_t inner = a.dim(1), columns = numbers.dim(0);
+  for (std::int64_t at = 0; at < a.dim(0) * columns; ++at) {
+    const std::int64_t i = at / columns, j = at % columns;
+    double magnitude = 1;
+    for (std::int64_t k = 0; k < inner; ++k) {
+      const float* const group = numbers.data<float>() + j * inner + k / 16 * 16;
+      const auto [least, most] = std::minmax_element(group, group + 16);
+      magnitude +=
+          std::abs(a.data<float>()[i * inner + k]) * std::max(std::abs(*least), std::abs(*most));
+    }
+    ASSERT_NEAR(found.data<float>()[at], expected.data<double>()[at], 4e-7 * magnitude)
+        << what << ", " << inner << " x " << columns << ", row " << i << ", column " << j;
+  }
+}
+
 TEST(PackedMatrix, OfBlocksOneRowIsAsGoodAsInF32) {
   for (const BlockType& type : block_types())
     for (const auto& [blocks, columns] : {Extents2{1, 1}, {3, 33}, {6, 70}, {20, 130}}) {
@@ -213,17 +232,124 @@ TEST(PackedMatrix, OfBlocksOneRowIsAsGoodAsInF32) {
       const Tensor bias = random_tensor({columns}, 3), a = random_tensor({1, inner}, 4);
       const Tensor found = product(a, of_blocks, bias);
       const Tensor expected = in_f64(a, numbers.view().permute({1, 0}), bias);
-      for (std::int64_t j = 0; j < columns; ++j) {
-        double magnitude = 1;
-        for (std::int64_t k = 0; k < inner; ++k) {
-          const float* const group = numbers.data<float>() + j * inner + k / 16 * 16;
-          const auto [least, most] = std::minmax_element(group, group + 16);
-          magnitude += std::abs(a.data<float>()[k]) * std::max(std::abs(*least), std::abs(*most));
-        }
-        EXPECT_NEAR(found.data<float>()[j], expected.data<double>()[j], 4e-7 * magnitude)
-            << type.name << ", " << inner << " x " << columns << ", column " << j;
+      expect_sums(found, expected, a, numbers, std::string(type.name));
+    }
+}
+
+// Whether no number is 0 or very large.
+bool are_plain(const Tensor& numbers) {
+  return std::all_of(numbers.data<float>(), numbers.data<float>() + numbers.element_count(),
+                     [](float x) { return x != 0 && std::abs(x) < 1e4F; });
+}
+
+// Each 32 numbers of a row rounded to whole multiples of 1/127 of the largest.
+Tensor rounded_to_bytes(const Tensor& a) {
+  Tensor rounded = Tensor::empty(a.shape());
+  for (std::int64_t at = 0; at < a.element_count(); at += 32) {
+    const float* const from = a.data<float>() + at;
+    const float most = std::abs(*std::max_element(
+        from, from + 32, [](float x, float y) { return std::abs(x) < std::abs(y); }));
+    for (int k = 0; k < 32; ++k)
+      rounded.data<float>()[at + k] =
+          most == 0 ? 0 : most / 127 * std::nearbyint(from[k] * (127 / most));
+  }
+  return rounded;
+}
+
+std::vector<BlockType> types_by_bytes() {
+  std::vector<BlockType> types;
+  for (const BlockType& type : block_types())
+    if (PackedMatrix(type, random_blocks(type, 1, type.elements)).gains_by_bytes())
+      types.push_back(type);
+  EXPECT_EQ(types.size(), 9U);
+  return types;
+}
+
+TEST(PackedMatrix, ByBytesIsTheProductOfRoundedRows) {
+  for (const BlockType& type : types_by_bytes())
+    for (const auto& [blocks, columns] : {Extents2{1, 1}, {3, 33}, {9, 70}}) {
+      const std::int64_t inner = blocks * type.elements;
+      const Tensor rows = random_blocks(type, columns, inner);
+      const Tensor numbers = widened(type, rows, inner);
+      const PackedMatrix by_bytes = PackedMatrix(type, rows).multiplied_by_bytes();
+      const Tensor bias = random_tensor({columns}, 3);
+      for (const std::int64_t count : {1, 2, 3, 7}) {
+        Tensor a = random_tensor({count, inner}, 4);
+        std::fill_n(a.data<float>() + (count - 1) * inner, 32, 0.0F);
+        const Tensor rounded = rounded_to_bytes(a);
+        expect_sums(product(a, by_bytes, bias),
+                    in_f64(rounded, numbers.view().permute({1, 0}), bias), a, numbers,
+                    std::string(type.name) + ", " + std::to_string(count) + " rows");
       }
     }
+}
+
+// The largest sums that 16 bits have to hold: all codes at one end, all bytes at theirs.
+TEST(PackedMatrix, ByBytesTheLargestSumsAreExact) {
+  for (const BlockType& type : types_by_bytes())
+    for (const int byte : {0x00, 0x7F, 0x80, 0xFF})
+      for (const float sign : {1.0F, -1.0F}) {
+        const std::int64_t inner = 2 * type.elements, columns = 33;
+        Tensor block = random_blocks(type, 1, type.elements);
+        for (std::int64_t at = 0; at < type.bytes; ++at) {
+          const std::uint8_t drawn =
+              std::exchange(block.data<std::uint8_t>()[at], static_cast<std::uint8_t>(byte));
+          if (!are_plain(widened(type, block, type.elements)))  // it was one of a scale's
+            block.data<std::uint8_t>()[at] = drawn;
+        }
+        Tensor rows = Tensor::empty({columns, 2 * type.bytes}, DType::kU8);
+        for (std::int64_t at = 0; at < 2 * columns; ++at)
+          std::copy_n(block.data<std::uint8_t>(), type.bytes,
+                      rows.data<std::uint8_t>() + at * type.bytes);
+        const Tensor numbers = widened(type, rows, inner);
+        Tensor a = Tensor::empty({5, inner});
+        std::fill_n(a.data<float>(), a.element_count(), sign);
+        expect_sums(product(a, PackedMatrix(type, rows).multiplied_by_bytes()),
+                    in_f64(a, numbers.view().permute({1, 0}), Tensor::zeros({columns})), a, numbers,
+                    std::string(type.name) + " of " + std::to_string(byte));
+      }
+}
+
+TEST(PackedMatrix, ByBytesARowDependsOnNeitherOtherRowsNorThreads) {
+  for (const BlockType& type : types_by_bytes()) {
+    const std::int64_t inner = 5 * 256, columns = 390;
+    const PackedMatrix b =
+        PackedMatrix(type, random_blocks(type, columns, inner)).multiplied_by_bytes();
+    const Tensor a = random_tensor({410, inner}, 2);
+    set_thread_count(1);
+    const Tensor all = product(a, b);
+    for (const int threads : {1, 2, 3}) {
+      set_thread_count(threads);
+      for (const std::int64_t rows : {1, 2, 3, 5, 48, 410})
+        EXPECT_TRUE(same_bits(product(a.view().slice(0, 410 - rows, 410), b),
+                              all.view().slice(0, 410 - rows, 410)))
+            << type.name << ", " << rows << " rows, " << threads << " threads";
+    }
+  }
+  set_thread_count(0);
+}
+
+TEST(PackedMatrix, ByBytesANumberThatIsNotFiniteStaysInItsRow) {
+  const BlockType& type = *block_type_named("Q4_0");
+  const PackedMatrix b = PackedMatrix(type, random_blocks(type, 40, 96)).multiplied_by_bytes();
+  for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+    Tensor a = random_tensor({6, 96}, 1);
+    a.data<float>()[3 * 96 + 40] = bad;
+    const Tensor out = product(a, b);
+    for (std::int64_t at = 0; at < out.element_count(); ++at)
+      EXPECT_EQ(std::isnan(out.data<float>()[at]), at / 40 == 3) << at;
+  }
+}
+
+TEST(PackedMatrix, ByBytesNeedsCodes) {
+  EXPECT_HEED_ERROR(
+      PackedMatrix(Tensor::zeros({2, 3})).multiplied_by_bytes(), ErrorCode::kInvalidArgument,
+      "packed_matrix: matrix is f32, expected codes of 2 to 6 bits, to be multiplied by bytes");
+  const BlockType& bytes = *block_type_named("Q8_0");
+  EXPECT_HEED_ERROR(
+      PackedMatrix(bytes, random_blocks(bytes, 2, 32)).multiplied_by_bytes(),
+      ErrorCode::kInvalidArgument,
+      "packed_matrix: matrix is Q8_0, expected codes of 2 to 6 bits, to be multiplied by bytes");
 }
 
 TEST(PackedMatrix, OfBlocksTakesTheirMemoryAndGivesTheirRowsBack) {

@@ -115,6 +115,7 @@ void add_problem(OptionList& list, BenchOptions& options) {
         .help = "model: hold weights in this type (default: the file's; f32 with --config); train: "
                 "what products are computed in, f32 or bf16",
         .words = {"f32", "f16", "bf16"}},
+       activations_option(options.byte_activations),
        model_option(options.model),
        {"--config", &options.config, "FILE",
         "model, inspect: random weights in the shape of this config.json, instead of a "

@@ -18,6 +18,7 @@ struct BenchOptions {
   std::string peers;  // the Python that runs peer libraries; empty: none
   std::string model;
   std::string config;
+  bool byte_activations = false;
   std::string dtype;
   std::string tokenizer;
   std::vector<std::string> texts;

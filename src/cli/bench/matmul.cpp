@@ -75,7 +75,7 @@ int bench_matmul(const BenchOptions& options) {
   });
   table.finish(
       "INxOUT-rROWS-TYPE: x W + b over packed weights, bf16 in bulk from 512 rows on; from memory: "
-      "weights that no cache holds\n"
+      "weights that no cache holds; -q8: rows rounded to bytes, beside the limit of f32\n"
       "forward: x W + b; dinput: dy W^T; dweight: dW += x^T dy, f32, plain weights, in bulk\n"
       "limit: multiply-adds, or reading weights from where they lie, measured beside each case\n");
   return 0;

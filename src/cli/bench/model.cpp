@@ -27,7 +27,12 @@ std::unique_ptr<Model> open(const BenchOptions& options) {
   std::optional<DType> dtype;
   if (!options.dtype.empty()) dtype = dtype_named(options.dtype);
   if (options.config.empty())
-    return std::move(load_model(find_model(options.model), {.packed = true, .dtype = dtype}).model);
+    return std::move(
+        load_model(find_model(options.model),
+                   {.packed = true, .dtype = dtype, .byte_activations = options.byte_activations})
+            .model);
+  if (options.byte_activations)
+    fail({.found = "--activations cannot be used with --config, whose weights are not quantised"});
   std::unique_ptr<Model> model = reworded([&] { return make_model(read_file(options.config), 1); },
                                           [&](ErrorParts& parts) {
                                             if (parts.file.text() == "config")

@@ -28,6 +28,7 @@ using cpu::PanelProduct;
 using cpu::part_begin;
 using cpu::parts_of;
 using cpu::Product;
+using cpu::product_of;
 using cpu::StripForm;
 using cpu::whole_lines;
 
@@ -215,6 +216,15 @@ PanelForm form_of(DType dtype) {
                                 : PanelForm::kBF16;
 }
 
+void run_any(const Product& product) {
+  const std::int64_t few = product.codes != nullptr ? 1 : cpu::kFewRows;
+  product.p.rows <= few&& product.p.a.column == 1 ? cpu::run_few(product) : run(product);
+}
+
+}  // namespace
+
+namespace cpu {
+
 Product product_of(const PanelsProblem& problem, PanelForm form) {
   const auto* const data = static_cast<const char*>(problem.b.data);
   const bool in_codes = problem.b.blocks != nullptr;
@@ -232,12 +242,7 @@ Product product_of(const PanelsProblem& problem, PanelForm form) {
           .codes = in_codes ? data : nullptr};
 }
 
-void run_any(const Product& product) {
-  const std::int64_t few = product.codes != nullptr ? 1 : cpu::kFewRows;
-  product.p.rows <= few&& product.p.a.column == 1 ? cpu::run_few(product) : run(product);
-}
-
-}  // namespace
+}  // namespace cpu
 
 const char* matmul_kernel_name() { return matmul_kernels().name; }
 

@@ -84,6 +84,9 @@ struct PanelsProblem {
 };
 
 void matmul_panels(const PanelsProblem& problem);
+/// With 32 numbers of a row at a time rounded to bytes, -127 to 127 times the largest / 127. b must
+/// have codes of 2 to 6 bits. A group whose largest number is below 1e-30 counts as 0.
+void matmul_bytes(const PanelsProblem& problem);
 
 /// Whether this CPU multiplies bf16 in pairs faster than floats: AMD's with AVX512-BF16 do, Intel's
 /// have half the rate of f32.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "ops/kernels/matmul_blocks-inl.h"
+#include "ops/kernels/matmul_bytes-inl.h"
 #include "ops/kernels/matmul_few-inl.h"
 #include "ops/kernels/matmul_pack-inl.h"
 #include "ops/kernels/matmul_pairs-inl.h"
@@ -193,7 +194,8 @@ const MatmulKernels* kernels_of_target() {
                                              .multiply = multiply,
                                              .multiply_few = multiply_few,
                                              .read_codes = read_codes,
-                                             .multiply_row_by_codes = multiply_row_by_codes};
+                                             .multiply_row_by_codes = multiply_row_by_codes,
+                                             .multiply_bytes = multiply_bytes};
   return &kKernels;
 }
 

@@ -78,6 +78,31 @@ struct RowByCodes {
   const float* bias = nullptr;
 };
 
+/// What is left of 32 numbers of a row beside their bytes: number = scale * byte.
+struct RoundedSlab {
+  float scale;
+  float sums[2];  // of 16 numbers each, rounded
+};
+/// Rounded rows lie in pieces of the depth: [depth / 256][rows][256].
+constexpr std::int64_t kPieceSlabs = 8;
+constexpr std::int64_t kPieceDepth = 256;
+
+/// Rows rounded to bytes, times panels of codes of 2 to 6 bits.
+struct BytesByCodes {
+  const std::int8_t* a = nullptr;      // -127 to 127, rows of kPieceDepth
+  const RoundedSlab* slabs = nullptr;  // rows of kPieceSlabs
+  std::int64_t rows_of_piece = 0;      // of which these are `rows`
+  std::int64_t rows = 0;
+  const BlockType* type = nullptr;
+  const char* b = nullptr;
+  std::int64_t b_panel = 0;  // bytes from one panel to the next
+  std::int64_t depth = 0;
+  float* out = nullptr;
+  std::int64_t out_row = 0;
+  std::int64_t columns = 0;
+  const float* bias = nullptr;
+};
+
 /// The functions of an instruction set.
 struct MatmulKernels {
   const char* name;
@@ -105,6 +130,7 @@ struct MatmulKernels {
   void (*read_codes)(const BlockType& type, const char* panel, std::int64_t k, std::int64_t depth,
                      float* to);
   void (*multiply_row_by_codes)(const RowByCodes& product);
+  void (*multiply_bytes)(const BytesByCodes& product);
 };
 
 /// For the widest vectors of this CPU.

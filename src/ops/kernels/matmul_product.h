@@ -33,4 +33,7 @@ struct Product {
 /// For at most kFewRows adjacent rows, unpacked.
 void run_few(const Product& product);
 
+/// A product with packed panels.
+Product product_of(const PanelsProblem& problem, PanelForm form);
+
 }  // namespace heed::kernels::cpu

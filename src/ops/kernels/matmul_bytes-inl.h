@@ -1,0 +1,224 @@
+// Rows that were rounded to bytes, times panels of codes (block_panels.h). Included once for each
+// target.
+//
+// A few slabs of a panel are opened for all rows: their codes become bytes, four of a column in
+// each 32-bit word. Four bytes of a row are multiplied with a word of every column at once, and the
+// products of two neighbours are added in 16 bits. A code of up to 4 bits allows 8 such sums before
+// 16 bits could overflow, one of 5 bits 4, one of 6 bits 2 (63 * 127 * 2 * 2 < 2^15). Each group's
+// whole sum is multiplied by the scales of the weights and the row. Codes of 8 bits would need two
+// products each, and be no faster than floats.
+#if defined(HEED_KERNELS_CPU_MATMUL_BYTES_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_KERNELS_CPU_MATMUL_BYTES_INL_H
+#undef HEED_KERNELS_CPU_MATMUL_BYTES_INL_H
+#else
+#define HEED_KERNELS_CPU_MATMUL_BYTES_INL_H
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "ops/kernels/matmul_blocks-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::kernels::cpu::HWY_NAMESPACE {
+namespace {
+
+// Sums of neighbouring products in 16 bits; without vectors, whole sums.
+#if HWY_TARGET == HWY_SCALAR
+using PairSums = hn::Vec<Ints>;
+HWY_INLINE PairSums no_pairs() { return hn::Zero(Ints()); }
+HWY_INLINE PairSums add_byte_pairs(PairSums sums, hn::Vec<Words> codes, hn::Vec<Words> a) {
+  std::int32_t sum = hn::GetLane(sums);
+  for (int shift = 0; shift < 32; shift += 8)
+    sum += static_cast<std::int32_t>(hn::GetLane(codes) >> shift & 255) *
+           static_cast<std::int8_t>(hn::GetLane(a) >> shift & 255);
+  return hn::Set(Ints(), sum);
+}
+HWY_INLINE hn::Vec<Ints> whole_sums(PairSums sums) { return sums; }
+#else
+using Shorts = hn::Repartition<std::int16_t, Floats>;
+using PairSums = hn::Vec<Shorts>;
+HWY_INLINE PairSums no_pairs() { return hn::Zero(Shorts()); }
+HWY_INLINE PairSums add_byte_pairs(PairSums sums, hn::Vec<Words> codes, hn::Vec<Words> a) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  PairSums pairs;  // as inline assembly: of the intrinsics, g++ 12 makes trees that it spills
+  asm("vpmaddubsw %3, %2, %1\n\tvpaddw %1, %0, %0"
+      : "+v"(sums.raw), "=&v"(pairs.raw)
+      : "v"(codes.raw), "v"(a.raw));
+  return sums;
+#else
+  const Shorts d;
+  const hn::RebindToUnsigned<Shorts> unsigned_d;
+  const auto of_a = hn::BitCast(d, a);
+  const auto of_codes = hn::BitCast(unsigned_d, codes);
+  const auto first = hn::BitCast(d, hn::And(of_codes, hn::Set(unsigned_d, 0xFF)));
+  const auto second = hn::BitCast(d, hn::ShiftRight<8>(of_codes));
+  const auto firsts = hn::Mul(first, hn::ShiftRight<8>(hn::ShiftLeft<8>(of_a)));
+  return hn::Add(sums, hn::Add(firsts, hn::Mul(second, hn::ShiftRight<8>(of_a))));
+#endif
+}
+HWY_INLINE hn::Vec<Ints> whole_sums(PairSums sums) {
+#if HWY_TARGET == HWY_AVX3
+  return hn::Vec<Ints>{_mm512_madd_epi16(sums.raw, _mm512_set1_epi16(1))};
+#elif HWY_TARGET == HWY_AVX2
+  return hn::Vec<Ints>{_mm256_madd_epi16(sums.raw, _mm256_set1_epi16(1))};
+#else
+  const auto pairs = hn::BitCast(Ints(), sums);
+  return hn::Add(hn::ShiftRight<16>(hn::ShiftLeft<16>(pairs)), hn::ShiftRight<16>(pairs));
+#endif
+}
+#endif
+
+// How codes are summed. Types of 2, 3 and 6 bits have groups of 16.
+template <int kBits>
+struct Summing {
+  static constexpr int kGroups = kBits < 4 || kBits == 6 ? 2 : 1;  // per slab
+  static constexpr int kSafe = kBits == 5 ? 4 : kBits == 6 ? 2 : kFours;
+  static constexpr int kChunk = std::min(kSafe, kFours / kGroups);  // fours per sum in 16 bits
+};
+
+constexpr int kTileRows = 4;
+
+struct OpenSlab {
+  std::uint32_t words[kFours][kPanelColumns];
+  float scale[2][kPanelColumns], offset[2][kPanelColumns];  // by group
+};
+
+template <int kBits, int... kFour>
+HWY_INLINE void open_vector(std::integer_sequence<int, kFour...> /*of a slab*/, const char* words,
+                            int column, OpenSlab& to) {
+  (hn::StoreU(four_of<kBits, kFour>(words), Words(), to.words[kFour] + column), ...);
+}
+
+// Opens slab `index` of a block, and prefetches as much ahead.
+template <int kBits>
+HWY_INLINE void open_slab(const BlockType& type, const BlockLayout& layout, const char* block,
+                          std::int64_t index, OpenSlab& to) {
+  constexpr std::int64_t kBytesAhead = 4096;
+  const char* const slab = block + layout.factors + index * layout.slab;
+  for (std::int64_t line = 0; line < layout.slab; line += kCacheLine)
+    __builtin_prefetch(slab + kBytesAhead + line, 0, 3);
+  const Floats d;
+  for (int j = 0; j < kVectors; ++j) {
+    const int column = j * kVectorLanes;
+    for (int group = 0; group < Summing<kBits>::kGroups; ++group) {
+      const Line line = line_of(type, layout, block, slab, group, j);
+      hn::StoreU(line.scale, d, to.scale[group] + column);
+      hn::StoreU(line.offset, d, to.offset[group] + column);
+    }
+    open_vector<kBits>(std::make_integer_sequence<int, kFours>(),
+                       slab + layout.scales + layout.least + column * kWordBytes, column, to);
+  }
+}
+
+// The sums of one group of a slab, for kRows rows from `a` on.
+template <typename S, int kRows>
+HWY_INLINE void sum_group(const OpenSlab& slab, const std::int8_t* a, int group,
+                          hn::Vec<Ints> (&wholes)[kRows][kVectors]) {
+  const Words d;
+  constexpr int kOfGroup = kFours / S::kGroups;
+#pragma GCC unroll 4
+  for (int i = 0; i < kRows; ++i)
+    for (int j = 0; j < kVectors; ++j) wholes[i][j] = hn::Zero(Ints());
+#pragma GCC unroll 4
+  for (int chunk = 0; chunk < kOfGroup; chunk += S::kChunk) {
+    PairSums sums[kRows][kVectors];
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i)
+      for (int j = 0; j < kVectors; ++j) sums[i][j] = no_pairs();
+#pragma GCC unroll 8
+    for (int of_chunk = 0; of_chunk < S::kChunk; ++of_chunk) {
+      const int four = group * kOfGroup + chunk + of_chunk;
+      hn::Vec<Words> codes[kVectors];
+      for (int j = 0; j < kVectors; ++j)
+        codes[j] = hn::LoadU(d, slab.words[four] + j * kVectorLanes);
+#pragma GCC unroll 4
+      for (int i = 0; i < kRows; ++i) {
+        std::uint32_t word;
+        std::memcpy(&word, a + i * kPieceDepth + 4 * four, sizeof word);
+        const auto four_of_a = hn::Set(d, word);
+        for (int j = 0; j < kVectors; ++j)
+          sums[i][j] = add_byte_pairs(sums[i][j], codes[j], four_of_a);
+      }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i)
+      for (int j = 0; j < kVectors; ++j)
+        wholes[i][j] = hn::Add(wholes[i][j], whole_sums(sums[i][j]));
+  }
+}
+
+// kRows rows times the opened slabs of a piece.
+template <typename S, int kRows>
+HWY_NOINLINE void bytes_tile(const BytesByCodes& p, const OpenSlab* open, std::int64_t piece,
+                             std::int64_t slabs, std::int64_t row, std::int64_t column) {
+  const Floats d;
+  Vector totals[kRows][kVectors];
+  clear(totals);
+  const std::int8_t* const a = p.a + (piece * p.rows_of_piece + row) * kPieceDepth;
+  const RoundedSlab* const of_a = p.slabs + (piece * p.rows_of_piece + row) * kPieceSlabs;
+  for (std::int64_t slab = 0; slab < slabs; ++slab)
+    for (int group = 0; group < S::kGroups; ++group) {
+      hn::Vec<Ints> wholes[kRows][kVectors];
+      sum_group<S, kRows>(open[slab], a + slab * kSlabDepth, group, wholes);
+#pragma GCC unroll 4
+      for (int i = 0; i < kRows; ++i) {
+        const RoundedSlab& own = of_a[i * kPieceSlabs + slab];
+        const Vector scale = hn::Set(d, own.scale);
+        const Vector sum =
+            hn::Set(d, S::kGroups == 1 ? own.sums[0] + own.sums[1] : own.sums[group]);
+        for (int j = 0; j < kVectors; ++j) {
+          const Vector of_b = hn::LoadU(d, open[slab].scale[group] + j * kVectorLanes);
+          const Vector offset = hn::LoadU(d, open[slab].offset[group] + j * kVectorLanes);
+          totals[i][j] = hn::MulAdd(hn::Mul(hn::ConvertTo(d, wholes[i][j]), of_b), scale,
+                                    hn::MulAdd(offset, sum, totals[i][j]));
+        }
+      }
+    }
+  for (int i = 0; i < kRows; ++i)
+    finish_row(totals[i], p.out + (row + i) * p.out_row + column, p.columns - column,
+               piece == 0 && p.bias != nullptr ? p.bias + column : nullptr, piece > 0);
+}
+
+template <int kBits>
+void multiply_bytes_of(const BytesByCodes& p) {
+  using S = Summing<kBits>;
+  alignas(kCacheLine) OpenSlab open[kPieceSlabs];
+  const BlockLayout layout(*p.type, kPanelColumns);
+  const std::int64_t all = p.depth / kSlabDepth;
+  const char* panel = p.b;
+  for (std::int64_t column = 0; column < p.columns; column += kPanelColumns, panel += p.b_panel)
+    for (std::int64_t first = 0; first < all; first += kPieceSlabs) {
+      const std::int64_t piece = first / kPieceSlabs;
+      const std::int64_t slabs = std::min(kPieceSlabs, all - first);
+      for (std::int64_t slab = first; slab < first + slabs; ++slab)
+        open_slab<kBits>(*p.type, layout, panel + slab / layout.slabs * layout.block,
+                         slab % layout.slabs, open[slab - first]);
+      std::int64_t row = 0;
+      for (; row + kTileRows <= p.rows; row += kTileRows)
+        bytes_tile<S, kTileRows>(p, open, piece, slabs, row, column);
+      for (; row < p.rows; ++row) bytes_tile<S, 1>(p, open, piece, slabs, row, column);
+    }
+}
+
+void multiply_bytes(const BytesByCodes& p) {
+  switch (p.type->code_bits) {
+    case 2:
+      return multiply_bytes_of<2>(p);
+    case 3:
+      return multiply_bytes_of<3>(p);
+    case 4:
+      return multiply_bytes_of<4>(p);
+    case 5:
+      return multiply_bytes_of<5>(p);
+    default:
+      return multiply_bytes_of<6>(p);
+  }
+}
+
+}  // namespace
+}  // namespace heed::kernels::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
