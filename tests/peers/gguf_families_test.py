@@ -447,14 +447,9 @@ def tokenizer_of(pattern, digits, normalised, whole):
     return tokenizer
 
 
-def pieces_of(tokenizer):
-    vocabulary = tokenizer.get_vocab()
-    return sorted(vocabulary, key=vocabulary.get)
-
-
 def lists_of(tokenizer, pre):
-    """Writes a tokenizer into a file."""
-    pieces, special = pieces_of(tokenizer), {"<pad>", "<s>", "</s>"}
+    """The function that writes the tokenizer into a file."""
+    pieces, special = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get), {"<pad>", "<s>", "</s>"}
     merges = json.loads(tokenizer.to_str())["model"]["merges"]
 
     def lists(writer):
@@ -471,7 +466,6 @@ def lists_of(tokenizer, pre):
 def check_words(program, pre, scratch):
     tokenizer = tokenizer_of(*WORDS[pre])
     model = made("LlamaForCausalLM", SIZES | {"vocab_size": tokenizer.get_vocab_size(), "num_hidden_layers": 1}, seed=1)
-
     file, folder, ours, lines = scratch / "words.gguf", scratch / "folder", scratch / "ours.gguf", scratch / "lines"
     write(file, "llama", keys_of("llama", model.config.to_dict()), tensors_of("llama", model),
           lists_of(tokenizer, pre))
