@@ -19,9 +19,10 @@ VERSION = f"llama.cpp of llama-cpp-python {llama_cpp.__version__}"
 
 
 class LlamaCppModel:
-    """Keys and values are f16, like llama.cpp's default, unless `exact` asks for f32."""
+    """With room for `tokens`. Keys and values are f16, like llama.cpp's default; `exact` makes them f32. `flash` is
+    llama.cpp's fused attention."""
 
-    def __init__(self, path, threads, tokens, exact=False):
+    def __init__(self, path, threads, tokens, exact=False, flash=True):
         described = llama_cpp.llama_model_default_params()
         described.n_gpu_layers = 0
         self.model = llama_cpp.llama_model_load_from_file(str(path).encode(), described)
@@ -32,7 +33,8 @@ class LlamaCppModel:
         settings.n_threads = settings.n_threads_batch = threads
         if exact:
             settings.type_k = settings.type_v = llama_cpp.GGML_TYPE_F32
-            settings.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        settings.flash_attn_type = (llama_cpp.LLAMA_FLASH_ATTN_TYPE_ENABLED if flash and not exact
+                                    else llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED)
         self.context = llama_cpp.llama_init_from_model(self.model, settings)
         assert self.context, f"llama.cpp cannot run {path}"
         self.words = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(self.model))
@@ -63,14 +65,14 @@ class LlamaCppModel:
         return numpy.stack(rows)
 
     def rate(self, case):
-        """Tokens a second of prefill-N, or of STEPS steps behind N tokens: the median of at least three."""
+        """Tokens a second of prefill-N, or of STEPS steps behind N tokens: the median, after one prefill more."""
         kind, count = case.split("-")
         prompt = [1 + index % 200 for index in range(int(count))]
         self.clear()
         self.decode(prompt)
         times = []
-        while len(times) < 3 or sum(times) < 2:
-            if kind == "step":  # behind the same tokens each time
+        while sum(times) < 2:
+            if kind == "step":  # forgets the steps before
                 llama_cpp.llama_memory_seq_rm(llama_cpp.llama_get_memory(self.context), 0, len(prompt), -1)
             else:
                 self.clear()
@@ -79,3 +81,12 @@ class LlamaCppModel:
                 self.decode(part)
             times.append(time.perf_counter() - begin)
         return (STEPS if kind == "step" else len(prompt)) / statistics.median(times)
+
+
+def llama_cpp_rates(path, cases, threads):
+    """The faster of llama.cpp's two attentions for each case."""
+    rates = []
+    for flash in (True, False):
+        with LlamaCppModel(path, threads, STEPS + max(int(case.split("-")[1]) for case in cases), flash=flash) as model:
+            rates.append([model.rate(case) for case in cases])
+    return [max(pair) for pair in zip(*rates)]
