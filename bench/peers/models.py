@@ -6,9 +6,10 @@ Llama of 110 M, written by transformers, their logits compared, then each progra
 
 prefill-N: N tokens at once, the logits of the last one (`logits_to_keep=1`). step-N: one token behind N in the
 cache, the mean of 32 in a row. Tokens a second, the median of `--rounds`; the ratios are heed's over theirs.
---gguf: files of tools/random_gguf.py in heed and in llama.cpp alone, the best of `--rounds`, with the bytes that heed
+--gguf: files of tools/random_gguf.py in heed and in llama.cpp alone, the fastest pass of each, with the bytes that heed
 reads a second in generation as a share of what reading memory gives.
-llama.cpp is the package llama-cpp-python, left out where it is absent; it takes the faster of its two attentions.
+llama.cpp is the package llama-cpp-python, left out where it is absent: its fastest pass, with the faster of its two
+attentions, because its threads wait for each other busily and lose most where other programs run.
 """
 import argparse
 import json
@@ -77,13 +78,18 @@ def torch_rate(model, case):
         return STEPS / median_of(steps, prompt)
 
 
-def heed_rates(program, model, cases, threads, *more):
-    """Tokens a second of each case, and the share of memory's bandwidth, 0 for prefill."""
+def heed_bench(program, model, cases, threads, *more):
     done = subprocess.run(
         [program, "bench", "model", "--model", model, "--case", *cases, "--threads", str(threads), "--json", *more],
         check=True, text=True, capture_output=True)
-    return [(row["tokens_per_second"], row.get("gbytes_per_second", 0) / row["read_gbytes_per_second"])
-            for row in json.loads(done.stdout)]
+    return json.loads(done.stdout)
+
+
+def fastest(row):
+    """Tokens a second of the fastest pass, and its share of memory's bandwidth, 0 for prefill."""
+    faster = row["seconds"] / row["fastest_seconds"]
+    return (faster * row["tokens_per_second"],
+            faster * row.get("gbytes_per_second", 0) / row["read_gbytes_per_second"])
 
 
 def check_logits(program, folder, model):
@@ -100,7 +106,7 @@ def check_logits(program, folder, model):
 
 def rates(options, folder, model, case, dtype):
     """The times of heed, transformers and llama.cpp, alternating."""
-    peers = [lambda: heed_rates(options.program, folder, [case], options.threads, "--dtype", dtype)[0][0],
+    peers = [lambda: heed_bench(options.program, folder, [case], options.threads, "--dtype", dtype)[0]["tokens_per_second"],
              lambda: torch_rate(model, case)]
     if LLAMA_CPP:
         peers.append(lambda: llama_cpp_rates(folder / f"{dtype}.gguf", [case], options.threads)[0])
@@ -114,7 +120,7 @@ def compare_gguf(options, shape, kind):
         subprocess.run([sys.executable, TOOLS / "random_gguf.py", shape, kind, file], check=True)
         ours, theirs = [], []
         for _ in range(options.rounds):
-            ours.append(heed_rates(options.program, file, GGUF_CASES, options.threads))
+            ours.append([fastest(row) for row in heed_bench(options.program, file, GGUF_CASES, options.threads)])
             theirs.append(llama_cpp_rates(file, GGUF_CASES, options.threads))
     for at, case in enumerate(GGUF_CASES):
         rate, share = max(round[at] for round in ours)
