@@ -3,6 +3,7 @@ Llama of 110 M, written by transformers, their logits compared, then each progra
 
     python bench/peers/models.py build/release/heed [--threads 2] [--dtype f32 bf16] [--model gpt2 llama]
     python bench/peers/models.py build/release/heed --gguf 110m 1b [--threads 2] [--dtype Q4_0 Q8_0 Q4_K Q6_K]
+        [--case prefill-512 step-10 step-250]
 
 prefill-N: N tokens at once, the logits of the last one (`logits_to_keep=1`). step-N: one token behind N in the
 cache, the mean of 32 in a row. Tokens a second, the median of `--rounds`; the ratios are heed's over theirs.
@@ -106,8 +107,8 @@ def check_logits(program, folder, model):
 
 def rates(options, folder, model, case, dtype):
     """The times of heed, transformers and llama.cpp, alternating."""
-    peers = [lambda: heed_bench(options.program, folder, [case], options.threads, "--dtype", dtype)[0]["tokens_per_second"],
-             lambda: torch_rate(model, case)]
+    ours = lambda: heed_bench(options.program, folder, [case], options.threads, "--dtype", dtype)
+    peers = [lambda: ours()[0]["tokens_per_second"], lambda: torch_rate(model, case)]
     if LLAMA_CPP:
         peers.append(lambda: llama_cpp_rates(folder / f"{dtype}.gguf", [case], options.threads)[0])
     rounds = [[peer() for peer in peers] for _ in range(options.rounds)]
@@ -120,9 +121,9 @@ def compare_gguf(options, shape, kind):
         subprocess.run([sys.executable, TOOLS / "random_gguf.py", shape, kind, file], check=True)
         ours, theirs = [], []
         for _ in range(options.rounds):
-            ours.append([fastest(row) for row in heed_bench(options.program, file, GGUF_CASES, options.threads)])
-            theirs.append(llama_cpp_rates(file, GGUF_CASES, options.threads))
-    for at, case in enumerate(GGUF_CASES):
+            ours.append([fastest(row) for row in heed_bench(options.program, file, options.case, options.threads)])
+            theirs.append(llama_cpp_rates(file, options.case, options.threads))
+    for at, case in enumerate(options.case):
         rate, share = max(round[at] for round in ours)
         peer = max(round[at] for round in theirs)
         print(f"{shape:<6} {kind:<5} {case:<13} {rate:9.1f} {peer:10.1f} {rate / peer:6.2f}"
@@ -155,6 +156,7 @@ def main():
     parser.add_argument("--dtype", nargs="*", help="f32 bf16, or types of blocks with --gguf")
     parser.add_argument("--model", nargs="*", default=["gpt2", "llama"])
     parser.add_argument("--gguf", nargs="*", help="shapes of tools/random_gguf.py")
+    parser.add_argument("--case", nargs="*", default=GGUF_CASES, help="with --gguf: cases of heed bench model")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     print(f"{cpu_name()}, threads: {options.threads}, load {os.getloadavg()[0]:.1f}; PyTorch {torch.__version__}, "
