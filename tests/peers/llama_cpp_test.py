@@ -96,7 +96,7 @@ def probabilities(logits, ids):
 
 
 def bounds_of(kind, floor):
-    """Of heed's pass, heed's steps and llama.cpp; `floor` is llama.cpp's error from transformers in f32."""
+    """The bounds of heed's pass, heed's steps and llama.cpp. `floor` is llama.cpp's f32 error from transformers."""
     ours = max(1e-4, 3 * floor)
     if kind == "F32":
         return ours, ours, 0
