@@ -41,7 +41,7 @@ Repeated repeat(const std::function<void()>& work, const std::function<void()>& 
 Repeated summary(std::vector<double> times) {
   std::ranges::sort(times);
   const double median = times[times.size() / 2];
-  return {median, (times[times.size() * 3 / 4] - times[times.size() / 4]) / median};
+  return {median, (times[times.size() * 3 / 4] - times[times.size() / 4]) / median, times.front()};
 }
 
 std::vector<double> times_within(double seconds, const std::function<void()>& work) {

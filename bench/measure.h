@@ -13,6 +13,7 @@ double seconds_of(const std::function<void()>& work);
 struct Repeated {
   double seconds = 0;  // median
   double spread = 0;   // of the middle half, relative to the median
+  double fastest = 0;  // seconds
 };
 
 /// The median and the spread of these times, at least one.

@@ -65,6 +65,7 @@ ModelTiming time_prefill(const Model& model, const ModelBenchCase& problem) {
           .threads = thread_count(),
           .seconds = times.seconds,
           .spread = times.spread,
+          .fastest = times.fastest,
           .tokens_per_second = static_cast<double>(problem.tokens) / times.seconds};
 }
 
@@ -86,6 +87,7 @@ ModelTiming time_steps(const Model& model, const ModelBenchCase& problem) {
           .threads = thread_count(),
           .seconds = seconds,
           .spread = times.spread,
+          .fastest = times.fastest / static_cast<double>(steps),
           .tokens_per_second = 1 / seconds,
           .gbytes_per_second = bytes_of_step(model, problem.tokens) / seconds * 1e-9};
 }

@@ -29,6 +29,7 @@ struct ModelTiming {
   int threads = 1;
   double seconds = 0;  // median: of the prompt, or of one token
   double spread = 0;   // of the middle half of the repetitions, relative to the median
+  double fastest = 0;  // seconds, likewise
   double tokens_per_second = 0;
   double gbytes_per_second = 0;  // step: parameters and the cache's keys and values read
   double read_gbytes_per_second = 0;

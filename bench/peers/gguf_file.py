@@ -1,4 +1,4 @@
-"""Random decoders of transformers as GGUF files, for llama.cpp's llama-bench; without a vocabulary of words."""
+"""Random decoders of transformers as GGUF files, for llama.cpp; without a vocabulary of words."""
 import gguf
 import torch
 

@@ -24,7 +24,7 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(SKIPPED)
 
-from decoders_test import EXPERTS, FALCON, GROUPED, SIZES, golden_of, made, run
+from decoders_test import EXPERTS, FALCON, GPTJ, GROUPED, SIZES, golden_of, made, run
 
 HEADS = GROUPED | {"num_hidden_layers": 4}
 SLIDING = {"sliding_window": 5}
@@ -45,6 +45,7 @@ def every(period):
 
 # Architecture, class, settings.
 CASES = {
+    "gpt2": ("gpt2", "GPT2LMHeadModel", GPTJ | {"n_inner": 80}),
     "phi2": ("phi2", "PhiForCausalLM", GROUPED | {"partial_rotary_factor": 0.5}),
     "phi2, fused": ("phi2", "PhiForCausalLM", GROUPED | {"partial_rotary_factor": 0.5}),
     "phi3": ("phi3", "Phi3ForCausalLM", HEADS | SLIDING),
@@ -92,6 +93,12 @@ CASES = {
 # --- as llama.cpp's converter writes it ------------------------------------------------------------------------------
 
 
+def gpt2_keys(config):
+    return {"context_length": config["n_positions"], "embedding_length": config["n_embd"],
+            "feed_forward_length": config["n_inner"], "block_count": config["n_layer"],
+            "attention.head_count": config["n_head"], "attention.layer_norm_epsilon": config["layer_norm_epsilon"]}
+
+
 def bloom_keys(config):
     return {"embedding_length": config["hidden_size"], "feed_forward_length": 4 * config["hidden_size"],
             "block_count": config["n_layer"], "attention.head_count": config["n_head"],
@@ -127,8 +134,8 @@ def usual_keys(config):
 
 
 def keys_of(architecture, config):
-    if architecture in ("bloom", "falcon"):
-        keys = bloom_keys(config) if architecture == "bloom" else falcon_keys(config)
+    if own := {"gpt2": gpt2_keys, "bloom": bloom_keys, "falcon": falcon_keys}.get(architecture):
+        keys = own(config)
         return {f"{architecture}.{key}": value for key, value in keys.items()}
     keys = usual_keys(config) if architecture != "t5" else {}
     if count := config.get("num_experts", config.get("num_local_experts")):
@@ -207,6 +214,8 @@ def changed(architecture, name, array, config):
         return permuted(array, config["num_attention_heads" if ".q_proj." in name else "num_key_value_heads"])
     if (architecture.startswith("gemma") or architecture == "nemotron") and name.endswith("norm.weight"):
         return array + numpy.float32(1)
+    if architecture == "gpt2" and name.endswith((".c_attn.weight", ".c_fc.weight", ".c_proj.weight")):
+        return array.T
     if ".query_key_value." in name:
         heads = config.get("num_attention_heads", config.get("n_head"))
         keys = falcon_keys(config)["attention.head_count_kv"] if architecture == "falcon" else heads
@@ -287,7 +296,8 @@ def fused(tensors):
     return whole
 
 
-def write(path, architecture, keys, tensors, vocabulary=None):
+def write(path, architecture, keys, tensors, vocabulary=None, kinds=None):
+    """`kinds` are the types of tensors given in blocks (default: MXFP4)."""
     writer = gguf.GGUFWriter(path, architecture)
     for key, value in keys.items():
         add = {bool: writer.add_bool, int: writer.add_uint32, float: writer.add_float32, str: writer.add_string,
@@ -299,8 +309,8 @@ def write(path, architecture, keys, tensors, vocabulary=None):
     if vocabulary:
         vocabulary(writer)
     for name, array in tensors.items():
-        is_packed = array.dtype == numpy.uint8
-        writer.add_tensor(name, array, raw_dtype=gguf.GGMLQuantizationType.MXFP4 if is_packed else None)
+        packed = (kinds or {}).get(name, gguf.GGMLQuantizationType.MXFP4) if array.dtype == numpy.uint8 else None
+        writer.add_tensor(name, array, raw_dtype=packed)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -437,23 +447,28 @@ def tokenizer_of(pattern, digits, normalised, whole):
     return tokenizer
 
 
-def check_words(program, pre, scratch):
-    tokenizer = tokenizer_of(*WORDS[pre])
-    content = json.loads(tokenizer.to_str())
-    pieces = sorted(content["model"]["vocab"], key=content["model"]["vocab"].get)
-    special = {"<pad>", "<s>", "</s>"}
-    model = made("LlamaForCausalLM", SIZES | {"vocab_size": len(pieces), "num_hidden_layers": 1}, seed=1)
+def lists_of(tokenizer, pre):
+    """The function that writes the tokenizer into a file."""
+    pieces, special = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get), {"<pad>", "<s>", "</s>"}
+    merges = json.loads(tokenizer.to_str())["model"]["merges"]
 
     def lists(writer):
         writer.add_tokenizer_model("gpt2")
         writer.add_tokenizer_pre(pre)
         writer.add_token_list(pieces)
         writer.add_token_types([gguf.TokenType.CONTROL if piece in special else gguf.TokenType.NORMAL for piece in pieces])
-        writer.add_token_merges([merge if isinstance(merge, str) else " ".join(merge) for merge in content["model"]["merges"]])
+        writer.add_token_merges([merge if isinstance(merge, str) else " ".join(merge) for merge in merges])
         writer.add_add_bos_token(False)
 
+    return lists
+
+
+def check_words(program, pre, scratch):
+    tokenizer = tokenizer_of(*WORDS[pre])
+    model = made("LlamaForCausalLM", SIZES | {"vocab_size": tokenizer.get_vocab_size(), "num_hidden_layers": 1}, seed=1)
     file, folder, ours, lines = scratch / "words.gguf", scratch / "folder", scratch / "ours.gguf", scratch / "lines"
-    write(file, "llama", keys_of("llama", model.config.to_dict()), tensors_of("llama", model), lists)
+    write(file, "llama", keys_of("llama", model.config.to_dict()), tensors_of("llama", model),
+          lists_of(tokenizer, pre))
     model.save_pretrained(folder)
     tokenizer.save(str(folder / "tokenizer.json"))
     heed(program, "convert", folder, "-o", ours, "--dtype", "f32")

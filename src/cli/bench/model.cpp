@@ -67,6 +67,7 @@ Json as_json(const Model& model, const ModelTiming& timing) {
                {"threads", timing.threads},
                {"seconds", timing.seconds},
                {"spread", timing.spread},
+               {"fastest_seconds", timing.fastest},
                {"tokens_per_second", timing.tokens_per_second}};
   if (!prefill) json.set("gbytes_per_second", timing.gbytes_per_second);
   json.set("read_gbytes_per_second", timing.read_gbytes_per_second);
