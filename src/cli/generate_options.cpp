@@ -21,7 +21,9 @@ constexpr const char* kSampling[] = {"--temperature", "--top-k", "--top-p", "--m
 // Rejects options that would have no effect.
 void check_effects(const GenerateOptions& options, const Given& given) {
   const bool searches = given.has("--beams");
-  for (const char* name : kSampling) given.require_beside(name, !searches, "--beams 1");
+  for (const char* name : kSampling)
+    if (searches && given.has(name))
+      fail({.found = fmt::format("{} cannot be used with --beams, which draws nothing", name)});
   for (const char* name : {"--length-penalty", "--early-stopping"})
     given.require_beside(name, options.args.beams > 1, "--beams above 1");
   for (const char* name : {"--top-k", "--top-p", "--min-p", "--seed"})

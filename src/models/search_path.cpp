@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/formats/json.h"
 #include "base/numbers.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/models/registry.h"
 #include "io/gguf.h"
@@ -255,6 +256,13 @@ std::string way_to_fetch(std::string_view name) {
   std::vector<std::string> known;
   for (const FoundModel& model : list_models())
     if (model.by_name) known.push_back(model.name);
+  std::string nearest;
+  std::size_t least = name.size() / 3 + 2;  // letters that differ, less one
+  for (const std::string& other : known)
+    if (const std::size_t distance = edit_distance(other, name); distance < least) {
+      nearest = fmt::format("the nearest is {}; ", other);
+      least = distance;
+    }
   const std::string expected =
       known.empty() ? "the known names (there is none)" : fmt::format("{}", fmt::join(known, ", "));
   if (name.empty())
@@ -270,7 +278,8 @@ std::string way_to_fetch(std::string_view name) {
             "'{}', {}", name,
             fs::exists(name, ignored) ? "which is a file" : "neither a folder nor a known name"),
         .expected = fmt::format("a model's folder, or one of {}", expected),
-        .hint = (searched.empty() ? "" : fmt::format("looked in {}; ", fmt::join(searched, ", "))) +
+        .hint = nearest +
+                (searched.empty() ? "" : fmt::format("looked in {}; ", fmt::join(searched, ", "))) +
                 way_to_fetch(name)});
 }
 

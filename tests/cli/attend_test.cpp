@@ -188,6 +188,13 @@ TEST_F(AttendCommand, RefusesToWriteOneFileTwice) {
       "--observe is topk=2 and topk=3, which both answer in topk_keys.npy, expected one of them");
 }
 
+TEST_F(AttendCommand, WithoutAFileCountsRowsWithNaN) {
+  q.data<float>()[0] = std::nanf("");
+  files[1] = written("nan.npy", q.view());
+  EXPECT_THAT(run({}).out,
+              testing::ContainsRegex("\nlse     -?[0-9.]+ to [0-9.]+; 1 row with NaN\n"));
+}
+
 TEST_F(AttendCommand, WithoutAFilePrintsWhatItComputed) {
   args.mask = Mask::causal();
   const Attended attended = attention(args);

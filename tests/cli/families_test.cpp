@@ -126,7 +126,7 @@ TEST(CheckProgram, PrintsTheErrorOfActivationsInBytes) {
   ASSERT_EQ(heed({"convert", "tales", "-o", file, "--dtype", "q4_0"}).error, "");
   const Answer answer = heed({"check", "model", file, "--activations", "q8", "--json"});
   EXPECT_EQ(answer.error, "");
-  const json found = json::parse(answer.out);
+  const auto found = nlohmann::json::parse(answer.out);
   EXPECT_EQ(found["tokens"], 64);
   EXPECT_GT(found["divergence"], 0);
   EXPECT_LT(found["divergence"], 0.01);
@@ -144,7 +144,7 @@ TEST(CheckProgram, PrintsTheErrorOfActivationsInBytes) {
   };
   EXPECT_EQ(written("q8").error, "");
   EXPECT_THAT(written("q8").out, testing::StartsWith("The king"));
-  EXPECT_THAT(written("q4").error, HasSubstr("--activations is q4, expected f32 or q8"));
+  EXPECT_THAT(written("q4").error, HasSubstr("--activations is \"q4\", expected one of f32, q8"));
 }
 
 TEST(ConvertProgram, TakesTheSmallFilesAlongAndNamesWhatItLeavesOut) {

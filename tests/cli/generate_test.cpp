@@ -183,7 +183,7 @@ std::vector<Bad> bad_inputs() {
       {{"abc", "-n", "0"}, "-n is 0, expected at least 1"},
       {{"abc", "--beams", "0"}, "--beams is 0, expected 1 to 4096"},
       {{"abc", "--length-penalty", "2"}, "--length-penalty needs --beams above 1"},
-      {{"abc", "--beams", "2", "--seed", "1"}, "--seed needs --beams 1"},
+      {{"abc", "--beams", "2", "--seed", "1"}, "--seed cannot be used with --beams, which draws nothing"},
       {{"abc", "--temperature", "0", "--top-k", "3"}, "--top-k needs --temperature above 0"},
       {{"abc", "--stop", ""}, "--stop is empty, expected at least one character"},
       {{"abcabcabcabcabcabcabcabca", "--no-crop"},

@@ -108,6 +108,9 @@ TEST(LookCommand, RefusesBadInputInOneLine) {
   refused({"", "--layer", "0"},
           "TEXT is empty, expected at least one word; for example: heed look \"The king had a "
           "daughter, and he loved her.\"");
+  refused({" \n"},
+          "TEXT is blank, expected at least one word; for example: heed look \"The king had "
+          "a daughter, and he loved her.\"");
   refused({"--ids", "1,2,9999"}, "--ids is 9999, expected 0 to 269 (tiny's vocabulary)");
   std::string ids = "0";
   for (int i = 0; i < 40; ++i) ids += ",1";

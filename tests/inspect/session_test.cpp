@@ -99,7 +99,7 @@ TEST(Session, RefusesATextWithoutAToken) {
   EXPECT_HEED_ERROR(open_session(test::tales(), ""), ErrorCode::kInvalidArgument,
                     "session: text is empty, expected at least one word");
   EXPECT_HEED_ERROR(open_session(test::masks(), "  "), ErrorCode::kInvalidArgument,
-                    "session: text is without a token, expected at least one word");
+                    "session: text is blank, expected at least one word");
 }
 
 TEST(Session, SaysHowManyTokensAreTooMany) {

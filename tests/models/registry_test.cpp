@@ -284,6 +284,15 @@ TEST(Registry, AnUnknownNameListsWhereItLooked) {
   }
 }
 
+TEST(Registry, AnUnknownNameNamesTheNearest) {
+  try {
+    find_model("taels");
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_TRUE(error.hint().starts_with("the nearest is tales; looked in ")) << error.hint();
+  }
+}
+
 TEST(Registry, AHostSaysWhereItsBuiltInModelsLie) {
   const TinyFolder saved;
   set_built_in_models(saved.folder().parent_path());

@@ -38,19 +38,26 @@ std::string range_of(const Tensor& lse) {
   const Tensor numbers = Tensor::converted(lse, DType::kF64);
   double least = std::numeric_limits<double>::infinity();
   double most = -least;
-  std::int64_t empty = 0;
+  std::int64_t empty = 0, not_numbers = 0;
   for (std::int64_t row = 0; row < numbers.element_count(); ++row) {
     const double value = numbers.data<double>()[row];
     if (std::isinf(value) && value < 0) {
       ++empty;
-      continue;
+    } else if (std::isnan(value)) {
+      ++not_numbers;
+    } else {
+      least = std::min(least, value);
+      most = std::max(most, value);
     }
-    least = std::min(least, value);
-    most = std::max(most, value);
   }
-  const std::string range = least <= most ? fmt::format("{:.4f} to {:.4f}", least, most) : "-inf";
-  return fmt::format("lse     {}{}\n", range,
-                     empty == 0 ? "" : fmt::format("; {} without a key", number_of(empty, "row")));
+  const std::string range = least <= most      ? fmt::format("{:.4f} to {:.4f}", least, most)
+                            : not_numbers == 0 ? "-inf"
+                                               : "nan";
+  const auto said = [](std::int64_t rows, const char* what) {
+    return rows == 0 ? "" : fmt::format("; {} {}", number_of(rows, "row"), what);
+  };
+  return fmt::format("lse     {}{}{}\n", range, said(empty, "without a key"),
+                     said(not_numbers, "with NaN"));
 }
 
 }  // namespace

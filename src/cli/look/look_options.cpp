@@ -263,7 +263,7 @@ std::int64_t count_of(const char* option, const std::string& text) {
   if (!read_number(text, count) || count < 1)
     fail({.argument = option,
           .found = fmt::format("\"{}\"", text),
-          .expected = "a number from 1 or all"});
+          .expected = "1 or more, or all"});
   return count;
 }
 

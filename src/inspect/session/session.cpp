@@ -166,15 +166,18 @@ void read_texts(const LoadedModel& model, const SessionTexts& texts, Session& se
   require_in_vocabulary("session", *model.tokenizer, encoding.ids,
                         info.reads_source() ? info.source_vocabulary : info.vocabulary);
   session.tokens = tokens_of(*model.tokenizer, encoding);
-  const bool has_word = texts.chat
-                            ? !texts.text.empty()
-                            : std::ranges::any_of(session.tokens, [](const SessionToken& token) {
-                                return token.begin < token.end;
-                              });
-  if (!has_word)
+  const bool is_blank =
+      (texts.text + texts.pair.value_or("")).find_first_not_of(" \t\r\n") == std::string::npos;
+  const bool has_token =
+      texts.chat || std::ranges::any_of(session.tokens, [](const SessionToken& token) {
+        return token.begin < token.end;
+      });
+  if (is_blank || !has_token)
     fail({.op = "session",
           .argument = "text",
-          .found = texts.text.empty() ? "empty" : "without a token",
+          .found = texts.text.empty() ? "empty"
+                   : is_blank         ? "blank"
+                                      : "without a token",
           .expected = "at least one word"});
   if (texts.pair) session.split = pair_split(session.tokens);
   if (texts.pair && info.token_types > 1) session.types = encoding.types;
