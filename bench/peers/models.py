@@ -3,7 +3,7 @@ Llama of 110 M, written by transformers, their logits compared, then each progra
 
     python bench/peers/models.py build/release/heed [--threads 2] [--dtype f32 bf16] [--model gpt2 llama]
     python bench/peers/models.py build/release/heed --gguf 110m 1b [--threads 2] [--dtype Q4_0 Q8_0 Q4_K Q6_K]
-        [--case prefill-512 step-10 step-250]
+        [--case prefill-512 step-10 step-250] [--activations f32|q8]
 
 prefill-N: N tokens at once, the logits of the last one (`logits_to_keep=1`). step-N: one token behind N in the
 cache, the mean of 32 in a row. Tokens a second, the median of `--rounds`; the ratios are heed's over theirs.
@@ -121,7 +121,8 @@ def compare_gguf(options, shape, kind):
         subprocess.run([sys.executable, TOOLS / "random_gguf.py", shape, kind, file], check=True)
         ours, theirs = [], []
         for _ in range(options.rounds):
-            ours.append([fastest(row) for row in heed_bench(options.program, file, options.case, options.threads)])
+            rows = heed_bench(options.program, file, options.case, options.threads, "--activations", options.activations)
+            ours.append([fastest(row) for row in rows])
             theirs.append(llama_cpp_rates(file, options.case, options.threads))
     for at, case in enumerate(options.case):
         rate, share = max(round[at] for round in ours)
@@ -156,6 +157,7 @@ def main():
     parser.add_argument("--dtype", nargs="*", help="f32 bf16, or types of blocks with --gguf")
     parser.add_argument("--model", nargs="*", default=["gpt2", "llama"])
     parser.add_argument("--gguf", nargs="*", help="shapes of tools/random_gguf.py")
+    parser.add_argument("--activations", default="f32", help="with --gguf: heed's, f32 or q8")
     parser.add_argument("--case", nargs="*", default=GGUF_CASES, help="with --gguf: cases of heed bench model")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()

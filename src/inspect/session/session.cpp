@@ -166,8 +166,10 @@ void read_texts(const LoadedModel& model, const SessionTexts& texts, Session& se
   require_in_vocabulary("session", *model.tokenizer, encoding.ids,
                         info.reads_source() ? info.source_vocabulary : info.vocabulary);
   session.tokens = tokens_of(*model.tokenizer, encoding);
-  const bool is_blank =
-      (texts.text + texts.pair.value_or("")).find_first_not_of(" \t\r\n") == std::string::npos;
+  const auto is_space = [](std::string_view text) {
+    return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  };
+  const bool is_blank = is_space(texts.text) && is_space(texts.pair.value_or(""));
   const bool has_token =
       texts.chat || std::ranges::any_of(session.tokens, [](const SessionToken& token) {
         return token.begin < token.end;
