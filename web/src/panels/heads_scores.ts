@@ -61,7 +61,8 @@ function apart(page: Page): string | null {
   const {done, of} = api.scored;
   if (store.reason === '' || done < of) return null;
   const own = primary(store.now);
-  const scores = api.about.scores.filter(({share, from}) => share && from === 'text').flatMap(({name, threshold = 0}) => {
+  const scores = api.about.scores.filter(({name, share, from}) => share && from === 'text' && columnOf(page, name, null)!.name === name)  // not one shown on random tokens
+    .flatMap(({name, threshold = 0}) => {
     const value = api.scoresOf(own)?.[own.head]?.[name];
     if (typeof value !== 'number') return [];
     const all = headsOf(page).map((place) => api.scoresOf(place)?.[place.head]?.[name] as number);

@@ -1,7 +1,7 @@
 // The Heads view: table, scatter, evidence, search by example, comparison.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {hash, kText, quiet, soon, startServer, withPages} from './harness.mjs';
+import {hash, kText, quiet, soon, startServer, told, withPages} from './harness.mjs';
 
 const {state, blank} = withPages();
 
@@ -196,7 +196,8 @@ test('a head that heed chose is ranked by the score in which it stands out, unti
   await page.keyboard.press('7');
   await page.waitForSelector('.heads-sheet [role=row]');
   const all = await scores(page);
-  const shares = (await page.evaluate(async () => (await (await fetch('/api/v1/models')).json()).scores)).filter(({share, from}) => share && from === 'text');
+  const shares = (await page.evaluate(async () => (await (await fetch('/api/v1/models')).json()).scores))
+    .filter(({name, share, from}, _, all) => share && from === 'text' && !all.some((each) => each.name === `probe_${name}`));
   const own = all.find((each) => each.layer === layer && each.head === head);
   const most = (name) => Math.max(...all.map((each) => each[name]));
   const ranks = shares.filter(({name, threshold = 0}) => most(name) > 0 && most(name) >= threshold).map(({name}) => ({name, rank: all.filter((each) => each[name] > own[name]).length, value: own[name]})).sort((a, b) => a.rank - b.rank || b.value - a.value);
@@ -220,7 +221,7 @@ for (const width of [1440, 1280, 1000, 390]) {
 }
 
 test('a score that no head reaches ranks none at first, and has no heading over nothing', async () => {
-  const server = await startServer(0, {text: 'Mr Brown gave his dog to Mary, because he could not keep it. When Mr Brown came back, he was very glad to see the dog.', folder: 'tales'});
+  const server = await startServer(0, {text: 'Mr Brown gave his dog to Mary, because he could not keep it. Mary loved the dog, and she walked with it every day. When Mr Brown came back, he was very glad to see the dog.', folder: 'tales'});
   const page = await blank();
   await page.goto(server.address);
   await page.waitForFunction(() => document.querySelector('.reason')?.textContent);
@@ -228,7 +229,8 @@ test('a score that no head reaches ranks none at first, and has no heading over 
   await page.waitForSelector('.heads-sheet [role=row]');
   await quiet(page);
   const sorted = () => page.locator('.heads-names .option[aria-pressed=true]').textContent();
-  await soon.notEqual(sorted, 'same word');
+  await soon.match(() => page.locator('.heads-names [aria-sort=descending]').innerText(), /^(?!same word)/);
+  await told(page);
   await soon.doesNotMatch(() => page.locator('.heads-threshold').allTextContents().then((all) => all.join()), /by none/);
   await page.evaluate(() => { location.hash += '/sort=same_word'; });
   await soon.equal(sorted, 'same word');
