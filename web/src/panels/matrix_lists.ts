@@ -12,7 +12,7 @@ const kRow = 24;
 const kHeading = 40;
 const kMost = 20;
 const kLeastWidth = 240;
-const kAbreast = 488;  // px: in less, one list stands above the other (look.css)
+const kAbreast = 488;  // px for two lists side by side (look.css); with less, one is above the other
 
 interface List { element: HTMLElement; title: HTMLElement; about: HTMLElement; rows: HTMLElement; slot: Slot<Line>; drawn: Line | null; count: number }
 

@@ -21,6 +21,7 @@ const kEverywhere = Boolean(process.env.HEED_EVERYWHERE);
 function wrongTexts(page) {
   return page.evaluate(() => {
     const kSlack = 1;  // px
+    const kGap = 24;   // px between blocks, at least
     const root = document.querySelector('.heed');
     const wide = document.documentElement.clientWidth;
     const found = [];
@@ -99,6 +100,9 @@ function wrongTexts(page) {
     const {scrollWidth} = document.documentElement;
     if (scrollWidth > wide) found.push(`the page is ${scrollWidth} px wide`);
     for (const section of root.querySelectorAll('.anatomy-step, .why-part-block, .why-grid-of-parts, .flow-columns > section')) {
+      for (const drawing of section.querySelectorAll('svg')) {
+        if (drawing.checkVisibility() && boundsOf(cornersOf(drawing.getBBox(), drawing.getScreenCTM())).right > section.getBoundingClientRect().right + kGap) found.push(`the drawing of ${said(section.innerText)} runs into the next block`);
+      }
       if (section.checkVisibility() && section.scrollWidth > section.clientWidth + kSlack) found.push(`${said(section.innerText)} is ${section.scrollWidth} px wide in ${section.clientWidth}`);
     }
     return [...new Set(found)];
