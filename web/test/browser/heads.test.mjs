@@ -230,6 +230,7 @@ test('a score that no head reaches ranks none at first, and has no heading over 
   await quiet(page);
   const sorted = () => page.locator('.heads-names .option[aria-pressed=true]').textContent();
   await soon.match(() => page.locator('.heads-names [aria-sort=descending]').innerText(), /^(?!same word)/);
+  await soon.ok(() => page.locator('.heads-axes option', {hasText: /^without it$/}).count());
   await told(page);
   await soon.doesNotMatch(() => page.locator('.heads-threshold').allTextContents().then((all) => all.join()), /by none/);
   await page.evaluate(() => { location.hash += '/sort=same_word'; });
