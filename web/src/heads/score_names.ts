@@ -7,8 +7,8 @@ export function sourceOf(name: string): string {
   return name.startsWith('probe_') ? 'on random tokens' : name === 'induction' || name === 'duplicate' ? 'on this text' : '';
 }
 
-/** `induction` for both sources, `same word`. */
-export function plainName(name: string): string { return name.replace(/^probe_/, '').replace(/_/g, ' '); }
+/** `induction` for both sources, `same word`, `without it`. */
+export function plainName(name: string): string { return name === 'without' ? 'without it' : name.replace(/^probe_/, '').replace(/_/g, ' '); }
 
 /** `induction on random tokens`, `same word`. */
 export function fullName(name: string): string { return `${plainName(name)} ${sourceOf(name)}`.trimEnd(); }

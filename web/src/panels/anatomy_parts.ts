@@ -51,17 +51,18 @@ export function cells(rows: number[][], names: string[], framed: number[], digit
 
 const kLetter = 6.4;    // px per digit
 const kLetters = 8;     // of a name at most: a slanted one ends below the line above
-const [kCell, kRoom, kHeight] = [23, 272, 256];  // px of a cell at most, and of all cells side by side and one above the other
+const [kCell, kHeight] = [23, 256];  // px of a cell at most, and of all cells one above the other
+const [kNames, kAside] = [52, 24];  // px to the left of the cells, and between two drawings
 
 function inBrief(name: string): string {
   return graphemes(name).length <= kLetters ? name : shortened(name, (text) => graphemes(text).length <= kLetters);
 }
 
-/** Dots by area, open where negative, a dash where masked; under them the row's numbers. */
-export function dots(values: (number | null)[][], names: {rows: string[]; keys: string[]}, largest: number, marks: Marks, write: (value: number, isOwn: boolean) => string): Element {
+/** Dots by area, open where negative, a dash where masked; under them the row's numbers; all of it in `room` px with the gap after it. */
+export function dots(values: (number | null)[][], names: {rows: string[]; keys: string[]}, largest: number, marks: Marks, room: number, write: (value: number, isOwn: boolean) => string): Element {
   const [columns, rows] = [names.keys.length, names.rows.length];
-  const [left, top] = [52, 44];
-  const size = Math.min(kCell, Math.floor(kRoom / Math.max(columns, 1)), Math.floor(kHeight / Math.max(rows, 1)));
+  const [left, top] = [kNames, 44];
+  const size = Math.min(kCell, Math.floor((room - kNames - kAside) / Math.max(columns, 1)), Math.floor(kHeight / Math.max(rows, 1)));
   const middle = (at: number) => size * (at + 0.5);
   const marksOf = values.flatMap((row, i) => row.map((value, j) => {
     const [x, y] = [left + middle(j), top + middle(i)];
@@ -76,7 +77,7 @@ export function dots(values: (number | null)[][], names: {rows: string[]; keys: 
   const chosen = values[marks.row]?.[marks.key] ?? null;
   const besideWide = (j: number) => Math.abs(j - marks.key) === 1 && chosen !== null && isWide(chosen, true);
   const hasRoom = (j: number, value: number) => j === marks.key || (!isWide(value, false) && !besideWide(j));
-  const element = svg('svg', {class: 'anatomy-dots', width: left + columns * size + 24, height: top + rows * size + 24, role: 'img', 'aria-label': 'dots, by area'},
+  const element = svg('svg', {class: 'anatomy-dots', width: left + columns * size + kAside, height: top + rows * size + 24, role: 'img', 'aria-label': 'dots, by area'},
     ...names.keys.map((name, j) => label(left + middle(j), top - 6, inBrief(name), `${isUpright ? 'upright' : ''}${j === marks.key ? ' accent' : ''}`, !isUpright)),
     ...names.rows.map((name, i) => label(left - 6, top + middle(i) + 4, inBrief(name), i === marks.row ? 'accent' : '')),
     svg('rect', {x: left + marks.key * size, y: top + marks.row * size, width: size, height: size, class: 'anatomy-own'}), ...marksOf,

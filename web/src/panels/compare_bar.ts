@@ -100,7 +100,8 @@ export class CompareBar implements Panel {
   /** Back to A alone. */
   close(): void {
     this.comparison.formAt = null;
-    if (this.page.store.now.versus !== '') this.page.store.set({versus: '', show: 'A-B'});
+    const {before} = this.comparison;
+    if (this.page.store.now.versus !== '') this.page.store.set({...before?.to === nameOf(primary(this.page.store.now)) && before.selection, versus: '', show: 'A-B'});
     else this.page.store.set({}, {replace: true, fresh: this.page.store.isFresh});
   }
 
@@ -115,6 +116,7 @@ export class CompareBar implements Panel {
     this.sayChanges();
     if (now.versus === '') return;
     const {compared, error, isWorking, name} = this.comparison;
+    this.sides.element.hidden = error !== '';
     this.sides.show(!compared ? 'A' : compared.unlike !== '' && now.show === 'A-B' ? 'A' : now.show);
     this.legend.hidden = !this.page.api.isDifference || !viewOf(now.view).differs;
     say(this.about, error !== '' ? `Not compared: ${error}` : `A: ${this.ownName} \u00b7 B: ${name}${isWorking ? ', which is read\u2026' : ''}${this.remark}`);
@@ -199,7 +201,9 @@ export class CompareBar implements Panel {
     const first = heads[0] && heads[0].change >= kLeast ? heads[0] : null;
     const isSame = own !== undefined && own.change < kLeast;
     if (first && isSame && ablated === own && this.comparison.isNew && kOfOneHead.includes(this.page.store.now.view)) {
+      const {places, query, key, range} = this.page.store.chosen;
       this.comparison.isNew = false;
+      this.comparison.before = {to: nameOf({...primary(this.page.store.now), layer: first.layer, head: first.head}), selection: {places, query, key, range}};
       return this.go(first, true);
     }
     const shown = isSame ? own : first && isAt(first, place) ? ablated : undefined;

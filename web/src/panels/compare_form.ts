@@ -61,12 +61,17 @@ export class CompareForm {
   private set(versus: string): void { this.page.store.set({versus, show: 'A-B'}); }
 
   private heads(): HTMLElement {
-    const {places: [first, second]} = this.page.store.now;
+    const {side, store} = this.page;
+    const {places: [first, second]} = store.now;
+    const said = html('span', {role: 'alert'});
+    const {layer, head} = first!;
+    const other = side.heads > 1 ? {layer, head: (head + 1) % side.heads} : {layer: side.numbers.find((each) => each !== layer) ?? layer, head};
     return group('head', second ? link(headText(second), () => this.set(versusHead(second))) : null,
-      field('as L2.H6', 12, (text) => {
-        const [, layer, head] = /^\D*(\d{1,4})\D+(\d{1,4})$/.exec(text.trim()) ?? [];
-        if (head !== undefined) this.set(versusHead({...first!.stack && {stack: first!.stack}, layer: Number(layer), head: Number(head)}));
-      }));
+      field(`as ${headText(other)}`, 12, (text) => {
+        const [layer, head] = /^\D*(\d{1,4})\D+(\d{1,4})$/.exec(text.trim())?.slice(1).map(Number) ?? [];
+        if (layer !== undefined && side.numbers.includes(layer) && head! < side.heads) this.set(versusHead({...first!, layer, head: head!}));
+        else said.textContent = `There is no head \u201c${text.trim()}\u201d.`;
+      }), said);
   }
 
   private edits(): HTMLElement[] {

@@ -146,11 +146,12 @@ export class GridPanel implements Panel {
     this.layoutState = state;
     this.layout = layoutOf(shape);
     this.thumbs.resize(this.layout.cells);
-    const {height, pitch, cellWidth, pictureWidth, pictureHeight, above, columns} = this.layout;
-    this.sheet.style.height = `${height}px`;
+    const {height, lineHeight, pitch, cellWidth, pictureWidth, pictureHeight, above, columns} = this.layout;
     const room = Math.max(kLeastHeight, stage.viewHeight - top - kBelow);
     this.more.hidden = this.isOnSheet || height <= room;
-    this.scroller.style.maxHeight = this.isOnSheet ? 'none' : `${this.more.hidden ? room : room - kMore}px`;
+    const tall = this.more.hidden ? room : room - kMore;
+    this.scroller.style.maxHeight = this.isOnSheet ? 'none' : `${tall}px`;
+    this.sheet.style.height = `${this.more.hidden ? height : tall + Math.ceil((height - tall) / lineHeight) * lineHeight}px`;  // its end, too, begins with a whole line
     const sizes = {pitch, cell: cellWidth, picture: pictureWidth, tall: pictureHeight, above};
     for (const [name, size] of Object.entries(sizes)) this.sheet.style.setProperty(`--${name}`, `${size}px`);
     this.sheet.classList.toggle('beside', !attention.causal);
@@ -286,7 +287,7 @@ export class GridPanel implements Panel {
     const top = lineTop(this.layout, line);
     const {scrollTop, clientHeight} = this.scroller;
     if (top < scrollTop) this.scroller.scrollTop = top;
-    else if (top + lineHeight > scrollTop + clientHeight) this.scroller.scrollTop = top + lineHeight - clientHeight;
+    else if (top + lineHeight > scrollTop + clientHeight) this.scroller.scrollTop = Math.ceil((top + lineHeight - clientHeight) / lineHeight) * lineHeight;  // no line is cut at the top
     this.drawLines();
   }
 

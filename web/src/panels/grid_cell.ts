@@ -63,7 +63,7 @@ export function headCell(page: Page, {place, isFiltered, canvas}: CellState, cho
   const {store: {now}, side} = page;
   const isPinned = !page.store.isFresh && now.places.some((each) => isSamePlace(each, place));
   const isHeld = holds(side, place);
-  const classes = ['grid-head', ...isPinned ? ['pinned', colourOf(now, place)] : [], ...isFiltered && !isPinned ? ['filtered'] : []];
+  const classes = ['grid-head', ...isPinned ? ['pinned', colourOf(now, place)] : [], ...isFiltered ? ['filtered'] : []];
   return button({
     class: classes.join(' '), 'data-layer': place.layer, 'data-head': place.head, 'aria-pressed': String(isPinned), 'aria-disabled': isHeld ? null : 'true',
     'aria-label': labelOf(page, place, isHeld), tabindex: -1,

@@ -82,7 +82,7 @@ export class GridHeading {
     say(this.written, now.filter);
     this.field.setAttribute('aria-invalid', String(this.wrong !== null));
     this.count.classList.toggle('wrong', this.wrong !== null);
-    if (this.wrong) say(this.count, `${this.wrong.found} at character ${this.wrong.at}: expected ${this.wrong.expected}`);
+    if (this.wrong) say(this.count, `\u201c${this.field.value.trim()}\u201d: ${this.wrong.found} at character ${this.wrong.at}: expected ${this.wrong.expected}`);
     else if (passed) say(this.count, now.filter === '' ? '' : `${passed.count.toLocaleString('en')} of ${passed.of.toLocaleString('en')}`);
     const range = this.page.api.isDifference ? '\u22121 to 1' : '.001 to 1';
     if (cut) say(this.block, cut.block === 1 ? range : `${range}, largest of ${cut.block} \u00d7 ${cut.block}`);

@@ -49,10 +49,10 @@ export class HeadsEvidence implements Panel {
     const beside = runner ? {role, name: headText(runner.place), value: valueText(column, runner.value)} : null;
     const short = value !== undefined && beside ? html('p', {class: 'quiet'}, `${valueText(column, value)}; the ${beside.role} is ${beside.name}, ${beside.value}`) : '';
     if (!found || value === undefined) return;
-    if (isWhole && found.first_of_row !== undefined) heading.append(html('span', {class: 'quiet first-of-row'}, `first of its row at ${found.first_of_row} of ${found.counted}`));
+    if (isWhole && found.first_of_row !== undefined && found.counted > 0) heading.append(html('span', {class: 'quiet first-of-row'}, `first of its row at ${found.first_of_row} of ${found.counted}`));
     if (found.profile.length > 0 && page.side.isSquare) this.element.append(...this.profile(found, column, beside));
     else this.element.append(short);
-    if (isWhole) this.element.append(...this.rows(found, column, value), this.worst(found, column));
+    if (isWhole) this.element.append(...this.rows(found, column, value), ...found.worst.length > 0 ? [this.worst(found, column)] : []);
   }
 
   private get width(): number { return this.element.clientWidth || 445; }

@@ -67,7 +67,7 @@ export class PatternField {
   private async search(text: string): Promise<void> {
     const order = ++this.order;
     const example = text === '' ? null : readExample(text);
-    this.said.textContent = text !== '' && !example ? `expected ${kGrammar}` : '';
+    this.said.textContent = text !== '' && !example ? `\u201c${text}\u201d: expected ${kGrammar}` : '';
     let found: Similar | null = null;
     if (example) {
       try {

@@ -64,7 +64,7 @@ export class HeadsScatter implements Panel {
     const points = this.points(x, y);
     const early = columnOf(page, 'normalised_entropy', null);
     if (points.length > 0 || y.from === 'text' || !early) this.draw(x, y, points);
-    else this.draw(x, early, this.points(x, early), `${plainName(early.name)}: no head has \u201c${fullName(y.name)}\u201d yet`);  // passes of the model take long, and a model without a vocabulary has none
+    else this.draw(x, early, this.points(x, early), `${plainName(early.name)}, until the loss \u201c${fullName(y.name)}\u201d is known`);  // passes of the model take long, and a model without a vocabulary has none
   }
 
   private points(x: Column, y: Column): {place: Place; a: number; b: number}[] {

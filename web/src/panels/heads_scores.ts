@@ -55,19 +55,22 @@ const kFirstSort = new WeakMap<SelectionStore, string>();  // of the open view
 /** When Heads opens, a head chosen by heed is ranked by the score that distinguishes it. */
 export function openHeads({store}: Page): void { kFirstSort.delete(store); }
 
-/** The score in which heed's chosen head ranks highest, the larger of two; null if the reader chose the head. */
+/** Of the scores that some head reaches, the one in which heed's chosen head ranks highest, the larger of two; null if the reader chose the head. */
 function apart(page: Page): string | null {
   const {api, store} = page;
   const {done, of} = api.scored;
   if (store.reason === '' || done < of) return null;
   const own = primary(store.now);
-  const scores = api.about.scores.filter(({share, from}) => share && from === 'text').flatMap(({name}) => {
+  const scores = api.about.scores.filter(({name, share, from}) => share && from === 'text' && columnOf(page, name, null)!.name === name)  // not one shown on random tokens
+    .flatMap(({name, threshold = 0}) => {
     const value = api.scoresOf(own)?.[own.head]?.[name];
     if (typeof value !== 'number') return [];
-    const rank = headsOf(page).filter((place) => (api.scoresOf(place)?.[place.head]?.[name] as number) > value).length;
-    return [{name, value, rank}];
+    const all = headsOf(page).map((place) => api.scoresOf(place)?.[place.head]?.[name] as number);
+    const most = Math.max(...all);
+    return [{name, value, most, isReached: most > 0 && most >= threshold, rank: all.filter((each) => each > value).length}];
   });
-  return scores.sort((a, b) => a.rank - b.rank || b.value - a.value)[0]?.name ?? null;
+  const reached = scores.filter(({isReached}) => isReached).sort((a, b) => a.rank - b.rank || b.value - a.value);
+  return (reached[0] ?? scores.sort((a, b) => b.most - a.most)[0])?.name ?? null;
 }
 
 /** The score by which the heads are ranked. */

@@ -118,7 +118,7 @@ export class HeadsTable implements Panel {
     const others = isCut ? all.filter(({name, of}) => !of && name !== sorted.name) : [];
     const first = isCut ? menu('Sort by another score', others.map(({name}) => ({name: name.replace(/^probe_/, ''), label: fullName(name)})), '', (name) => store.set({sort: name}), 'sort by') : 'head';
     this.names.replaceChildren(html('span', {class: 'heads-name quiet', role: 'columnheader'}, first), ...this.columns.map((column) => {
-      const name = columnName(column).replace('normalised ', '').replace(/^without/, 'without it');
+      const name = columnName(column).replace('normalised ', '');
       const isSorted = column.name === sorted.name && column.of === sorted.of;
       return html('span', {role: 'columnheader', 'aria-sort': isSorted ? 'descending' : 'none', title: column.about},
         button({class: 'option', 'aria-pressed': String(isSorted)}, () => store.set({sort: isKnown(this.page, column) ? column.name.replace(/^probe_/, '') : kNothing.sort}), name),

@@ -142,7 +142,7 @@ class MatrixPanel implements Panel {
     this.frame.style.setProperty('--labels', `${lead + (hasTokens(width / keys) ? gutter : Math.max(gutter, kMargin)) - kToMatrix}px`);
     if (width <= 0) return;
     const tall = queries === keys ? width : Math.round(width / keys * queries);
-    this.lists?.resize(this.isFull ? widthBeside(this.container, lead, width) : width, this.isFull ? tall - kLists : kListsBelow);
+    this.lists?.resize(this.isFull ? widthBeside(this.container, lead, width) : width, this.isFull ? tall - kLists : kListsBelow, this.isFull);
     if (width === this.sight.width) return;
     this.canvas.resize(width);
     this.frame.style.setProperty('--side', `${width}px`);

@@ -12,6 +12,7 @@ const kRow = 24;
 const kHeading = 40;
 const kMost = 20;
 const kLeastWidth = 240;
+const kAbreast = 488;  // px for two lists side by side (look.css); with less, one is above the other
 
 interface List { element: HTMLElement; title: HTMLElement; about: HTMLElement; rows: HTMLElement; slot: Slot<Line>; drawn: Line | null; count: number }
 
@@ -31,10 +32,11 @@ export class MatrixLists implements Panel {
 
   destroy(): void { this.lists.forEach(({slot}) => slot.stop()); }
 
-  resize(width: number, height: number): void {
+  /** `height`: of one list, or of what stands beside the matrix. */
+  resize(width: number, height: number, isBeside: boolean): void {
     this.element.hidden = width < kLeastWidth;
     this.element.style.width = `${Math.max(0, width)}px`;
-    this.most = Math.min(kMost, Math.floor((height - kHeading) / kRow) - 1);
+    this.most = Math.min(kMost, Math.floor(((isBeside && width < kAbreast ? height / 2 : height) - kHeading) / kRow) - 1);
   }
 
   update(): void {

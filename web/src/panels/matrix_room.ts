@@ -17,6 +17,7 @@ const kBelowBetween = 330;
 const kWraps = 440;          // px: below a matrix that is not wider, the parts of the read-out stand one below the other (look.css)
 const kUnderWrapped = 140;   // the read-out there
 const kSmall = 460;          // px per side: in smaller ones the read-out takes less room
+const kReadOutFull = 300;    // the read-out beside a matrix at full size
 const kToBeside = 96;        // from the matrix across its margin to the next column
 
 export function isSmall(side: number): boolean { return side < kSmall; }
@@ -32,7 +33,7 @@ export function hasFreeCorner({causal, keys}: Attention, side: number, isNarrow:
 export function widthWith({stage, side, store, ...page}: Page, container: HTMLElement, top: number, lead: number, band: number, isFull: boolean): number {
   const {queries, keys} = side.attention;
   const isBeside = isBetween({stage, side, store, ...page}) && !isFull && !stage.isStacked;
-  const use = isBeside ? kReadOut : stage.isTwo ? kUseName : kUseWidth + 10;  // otherwise it covers the gutter
+  const use = isFull ? kToBeside + kReadOutFull : isBeside ? kReadOut : stage.isTwo ? kUseName : kUseWidth + 10;  // otherwise it covers the gutter
   const width = container.clientWidth - lead - (stage.isNarrow ? 0 : kToUse + use);
   if (stage.isNarrow) return Math.floor(Math.min(width, width * keys / queries));
   const within = (least: number, below: number) => Math.floor(Math.min(width,

@@ -126,8 +126,10 @@ export const nextPanel: MakePanel = (container, page): Panel => {
     const {range, to} = store.now;
     // If columns are other tokens, a column is not a position.
     const query = side.isSquare ? store.query ?? range?.[1] : store.markedQuery ?? (to ? null : range?.[1]);
-    const position = query ?? side.queries.length - 1;
-    const isPassing = store.hover.query !== null;
+    const pinned = store.pinnedQuery;
+    const staysInGap = fills && pinned !== null && isGap(side.queries[pinned]!);  // Why below it is the pinned gap's
+    const position = (staysInGap ? pinned : query) ?? side.queries.length - 1;
+    const isPassing = !staysInGap && store.hover.query !== null;
     if (!api.hasWeights) return;
     if (side.isWritten) showWords(position, isPassing);
     else if (fills && (!side.queries[position]!.special || isGap(side.queries[position]!))) showFilled(position, isPassing);

@@ -1,5 +1,5 @@
 // The other side of a page's comparison: opens B beside A, and says whether A, B or A − B is drawn.
-import type {Place} from './selection';
+import type {Place, Selection} from './selection';
 import {headText} from './selection';
 import {numbersOf} from '../attention/side';
 import type {SelectionStore} from './store';
@@ -71,6 +71,7 @@ export class Comparison {
   compared: Compared | null = null;
   name = '';                       // of B
   error = '';
+  before: {to: string; selection: Partial<Selection>} | null = null;  // the page went on to another head by itself: its name, and the reader's own
   isNew = false;                   // the edit was made here, and its effect has not been shown yet
   formAt: string | null = null;    // the form of edits is open, for this value of the address; null: closed
 
@@ -102,7 +103,7 @@ export class Comparison {
     this.end();
     this.end = () => undefined;
     if (this.b && this.b !== this.a) this.b.stop();
-    Object.assign(this, {a, value, b: null, compared: null, shown: null, shownAs: '', error: '', name: '', isNew: false});
+    Object.assign(this, {a, value, b: null, compared: null, shown: null, shownAs: '', error: '', name: '', before: null, isNew: false});
     const versus = readVersus(value);
     if (!versus) return;
     const stay = (place: Place) => place;

@@ -73,7 +73,7 @@ export function makeHeader(
     }
     if (dialog.open) return true;  // it handles its own keys
     const view = views.find((each) => each.key === key);
-    if (view) store.set({view: view.name});
+    if (view) store.set({view: view.name, guide: 0});
     return view !== undefined;
   };
   const show = (api: SessionApi | null) => {

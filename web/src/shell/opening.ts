@@ -31,6 +31,7 @@ export interface Showing {
 
 export class Opening {
   about: About | null = null;
+  hasBegun = false;  // without a text
   steps: Steps | null = null;  // of a watched training run
   private order = 0;
   private wanted: Input = {text: ''};  // the text being opened, or opened last
@@ -110,6 +111,7 @@ export class Opening {
 
   /** An empty page: what to type, or another model. */
   private begin(about: About, input: Input): void {
+    this.hasBegun = true;
     this.name(about);
     nothingYet(this.main, about, input, (typed) => void this.run(typed), this.models(() => input));
   }

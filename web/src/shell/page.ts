@@ -107,30 +107,31 @@ export class PageShell implements Mounted, Showing {
     this.opening.stop();
     this.stopKeys();
     this.stop.abort();
-    this.session?.destroy();
+    this.close();
     this.comparison.destroy();
-    this.api?.stop();
     this.stage.destroy();
   }
 
   /** Shows an address, for the Back button and links. */
   show(address: string, input: Input | null = null): void {
     this.address = address;
-    if (!this.api) return;
+    if (!this.api && !this.opening.hasBegun) return;
     this.notice.moveOn();
-    if (input && !isSameInput(this.api.info, input)) {
-      this.restored = input;
-      void this.opening.run(input);
-      return;
-    }
+    if (input && !(this.api && isSameInput(this.api.info, input))) return void this.opening.run(this.restored = input);
+    if (!this.api) return;
+    if (!input && address === '' && this.opening.hasBegun) return this.empty(this.api.info);
     const read = parse(address);
-    if (read.selection && this.opening.isElsewhere(read.selection)) {
-      void this.opening.follow(read.selection);
-      return;
-    }
+    if (read.selection && this.opening.isElsewhere(read.selection)) return void this.opening.follow(read.selection);
     const said = remarks(address, read);
     if (read.selection) this.place(this.fitted(this.api, read.selection, said), false);
     else if (said.length > 0) this.notice.remark(said.join(' '));
+  }
+
+  /** The page before its first text, with the last one in the field. */
+  private empty(info: SessionInfo): void {
+    this.close();
+    this.header!.show(null);
+    this.opening.edit(info);
   }
 
   private press(event: KeyboardEvent): void {
@@ -158,8 +159,7 @@ export class PageShell implements Mounted, Showing {
     const title = this.options.onTitle ?? (() => undefined);
     this.header?.element.remove();
     this.header = makeHeader(about, this.store, () => this.opening.edit(), title, () => {
-      const {text, pair, target, model} = this.api!.info;
-      void this.opening.run({text, model, ...pair !== undefined && {pair}, ...target !== undefined && {target}});
+      void this.opening.run(inputOf(this.api!.info));
     }, () => this.session?.compare(), () => this.session?.guide());
     this.main.before(this.notice.element);
     (this.opening.steps?.element ?? this.notice.element).before(this.header.element);
@@ -174,18 +174,23 @@ export class PageShell implements Mounted, Showing {
     if (steps && isSameText && this.address !== '') this.store.isHeadFresh = false;
     const isRestored = this.restored !== null && isSameInput(this.restored, info);
     this.restored = null;
-    this.isNewText = old !== null && !isSameText && !isRestored;
+    this.isNewText = (old !== null || this.opening.hasBegun) && !isSameText && !isRestored;
     this.open(new SessionApi(this.opening.about!, info, this.requests), old === null || isSameText || isRestored);
     if (old && !old.hasWeights && old.info.session !== info.session) void drop(this.requests, old.info);
   }
 
-  private open(api: SessionApi, keepSelection: boolean): void {
-    const isFirst = this.api === null;
+  private close(): void {
     this.session?.destroy();
     this.session = null;
     this.api?.stop();
+    this.api = null;
     this.notice.clear();
     this.main.replaceChildren();
+  }
+
+  private open(api: SessionApi, keepSelection: boolean): void {
+    const isFirst = this.api === null;
+    this.close();
     this.api = api;
     api.failed = (error) => this.lose(api, error);
     const read = parse(this.address);

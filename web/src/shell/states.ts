@@ -50,8 +50,8 @@ export function textField(
   };
   const below = html('div', {class: 'field-line'},
     html('span', {class: 'quiet'}, `at most ${count(about.limits.tokens, 'token')}`),
-    html('span', {}, html('b', {}, 'Ctrl+Enter'), ' ',
-      button({class: 'link'}, () => run(typed()), 'runs it')));
+    html('span', {}, html('b', {class: 'wide'}, 'Ctrl+Enter '),
+      button({class: 'link'}, () => run(typed()), html('span', {class: 'wide'}, 'runs it'), html('span', {class: 'slim'}, 'Run the text'))));
   const element = html('div', {class: 'field'}, ...areas.map((each) => each.element), below);
   element.addEventListener('keydown', (event) => {
     if (!(event.target instanceof HTMLTextAreaElement)) return;

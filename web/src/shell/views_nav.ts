@@ -11,7 +11,7 @@ export interface ViewsNav {
 /** `lack`: why a view cannot be chosen; null where it can. */
 export function makeViewsNav(views: readonly View[], store: SelectionStore, lack: (view: View) => string | null): ViewsNav {
   const options = views.map((view) => button({class: 'option', 'data-view': view.name, disabled: lack(view) !== null, title: lack(view)},
-    () => store.set({view: view.name}), view.label));
+    () => store.set({view: view.name, guide: 0}), view.label));
   const select = html('select', {'aria-label': 'View'}, ...views.map((view) => html('option', {value: view.name, disabled: lack(view) !== null}, view.label)));
   const name = html('span', {});
   const label = html('span', {'aria-hidden': true}, name, ' ', html('span', {class: 'quiet'}, '\u25be'));
@@ -20,7 +20,7 @@ export function makeViewsNav(views: readonly View[], store: SelectionStore, lack
   select.addEventListener('pointerdown', () => { isPointed = true; });
   select.addEventListener('keydown', () => { isPointed = false; });
   select.addEventListener('change', () => {
-    store.set({view: views[select.selectedIndex]!.name});
+    store.set({view: views[select.selectedIndex]!.name, guide: 0});
     if (isPointed) select.blur();  // the next key is for the page
   });
   const mark = () => {

@@ -117,13 +117,15 @@ class AnatomyView implements Drawn {
     const anatomy = latest(data);
     if (data?.state === 'error') this.line.textContent = data.error.message;
     if (!anatomy) return;
-    const state = [anatomy, this.settings, this.isUp, this.step, window.at.query, window.at.key];
+    const {stage: {isNarrow, isTwo}} = this.page;
+    const room = Math.floor(this.body.clientWidth / (isNarrow ? 1 : isTwo ? 2 : 4));
+    const state = [anatomy, this.settings, this.isUp, this.step, window.at.query, window.at.key, room];
     if (state.every((each, at) => each === this.drawn[at])) return;
     this.drawn = state;
-    this.draw(anatomy, window.at);
+    this.draw(anatomy, window.at, room);
   }
 
-  private draw(anatomy: Anatomy, at: {query: number; key: number}): void {
+  private draw(anatomy: Anatomy, at: {query: number; key: number}, room: number): void {
     const {side, store} = this.page;
     const row = Math.min(Math.max(0, at.query - anatomy.query_begin), anatomy.q.length - 1);
     const key = Math.min(Math.max(0, at.key - anatomy.key_begin), anatomy.k.length - 1);
@@ -146,9 +148,9 @@ class AnatomyView implements Drawn {
       ['Q', `W_Q X${by}, ${anatomy.q.length} \u00d7 ${anatomy.q[0]?.length ?? 0}`, cells(anatomy.q, names.rows, [row])],
       ['K', `W_K X${by}${shared}`, cells(anatomy.k, names.keys, [key])],
       ['V', `W_V X${shared}${turned ? ', not rotated' : ''}: down to ${anatomy.v[0]?.length ?? 0}`, cells(anatomy.v, names.keys, [key])],
-      ['Scores', `${this.settings.similarity === 'dot' ? 'Q K\u1d40' : this.settings.similarity}, area is size; open is negative`, dots(made.scores, names, largestOf(made.scores), marks, (value) => scored(value, Math.abs(value) < 9.95 ? 1 : 0))],
-      ['Scaled and masked', `${this.settings.scaled ? `\u00d7 ${scored(anatomy.scale * this.settings.factor, 3)}` : `\u00d7 ${this.settings.factor}`}${this.settings.masked ? ', closed keys are dashes' : ', no mask'}`, dots(made.scaled, names, largestOf(made.scaled), marks, (value, isOwn) => scored(value, isOwn || Math.abs(value) < 9.95 ? 1 : 0))],
-      ['Weights', `${this.settings.normaliser} ${over}, area is weight`, dots(made.weights.map((line, i) => line.map((value, j) => made.scaled[i]![j] === null ? null : value)), names, 1, marks, short)],
+      ['Scores', `${this.settings.similarity === 'dot' ? 'Q K\u1d40' : this.settings.similarity}, area is size; open is negative`, dots(made.scores, names, largestOf(made.scores), marks, room, (value) => scored(value, Math.abs(value) < 9.95 ? 1 : 0))],
+      ['Scaled and masked', `${this.settings.scaled ? `\u00d7 ${scored(anatomy.scale * this.settings.factor, 3)}` : `\u00d7 ${this.settings.factor}`}${this.settings.masked ? ', closed keys are dashes' : ', no mask'}`, dots(made.scaled, names, largestOf(made.scaled), marks, room, (value, isOwn) => scored(value, isOwn || Math.abs(value) < 9.95 ? 1 : 0))],
+      ['Weights', `${this.settings.normaliser} ${over}, area is weight`, dots(made.weights.map((line, i) => line.map((value, j) => made.scaled[i]![j] === null ? null : value)), names, 1, marks, room, short)],
       ['Weighted values', this.isUp ? 'their sum, up through W_O to the stream' : 'p \u00d7 V, row by row; their sum is the output', ...this.weighted(anatomy, made, row, key)],
     ];
     this.body.style.setProperty('--row', `${Math.min(kRow, Math.floor(kTall / Math.max(anatomy.q.length, anatomy.k.length)))}px`);

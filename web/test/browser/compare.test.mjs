@@ -66,6 +66,22 @@ for (const colorScheme of ['light', 'dark']) {
   });
 }
 
+test('a head that does not exist is said, and is not compared', async () => {
+  const page = await open(kRow);
+  await page.keyboard.press('c');
+  const field = page.locator('.compare-field[aria-label="as L0.H2"]');
+  await field.fill('L9.H9');
+  await page.keyboard.press('Enter');
+  await soon.equal(() => page.locator('.compare-form [role=alert]').textContent(), 'There is no head \u201cL9.H9\u201d.');
+  assert.ok(page.url().endsWith(kRow), page.url());
+  await field.fill('L0.H2');
+  await page.keyboard.press('Enter');
+  await soon.equal(() => about(page), 'A: head L0.H1 \u00b7 B: head L0.H2');
+  const other = await open(`${kRow}/vs=L9.H9`);
+  await soon.equal(() => about(other), 'Not compared: There is no head L9.H9.');
+  await soon.equal(() => other.locator('[aria-label=Shown]').isVisible(), false);
+});
+
 test('in words a difference stands between words, of either sign', async () => {
   const page = await open(`${kRow}/units=word/vs=L0.H0`);
   await difference(page);

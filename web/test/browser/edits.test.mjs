@@ -30,6 +30,9 @@ test('after a head is ablated the one that changes most is shown, and why the ma
   assert.ok(found.length > 1 && found.every(({head}) => head.startsWith('L2.')), JSON.stringify(found));
   assert.deepEqual(found, [...found].sort((a, b) => b.change - a.change));
   await soon.deepEqual(() => page.locator('.compare-changes .compare-group').nth(1).locator('button').evaluateAll((all) => all.map((each) => /L\d+/.exec(each.textContent)[0])), ['L2']);
+  await page.keyboard.press('Escape');
+  await soon.equal(() => hash(page), '#look/L1.H5/i=76');
+  await page.goBack();
   await page.locator('.compare-same button').click();
   await soon.ok(async () => (await hash(page)).startsWith('#look/L1.H5/'));
   await page.locator('.compare-same button', {hasText: `${found[0].head} changes most`}).click();

@@ -93,15 +93,29 @@ test('a filter fades the others, which keep their places, and stands in the addr
   await page.waitForFunction((text) => document.querySelector('.grid-count').textContent === text, `${passing} of ${all.length}`);
   await soon.equal(async () => decodeURIComponent(await hash(page)), `#grid/L1.H3/filter=prev>${bound}+layer+0-1`);
   const {layer, head: index} = all.find(({previous}) => previous <= Number(bound));
-  await soon.match(() => head(page, layer, index).getAttribute('class'), /filtered|pinned/);
+  await soon.match(() => head(page, layer, index).getAttribute('class'), /filtered/);
+  const pinned = all.find((each) => each.layer === 1 && each.head === 3);
+  await soon.equal(async () => /filtered/.test(await head(page, 1, 3).getAttribute('class')), !(pinned.previous > Number(bound)));
   await soon.deepEqual(() => head(page, 0, 0).boundingBox(), before);
+});
+
+test('where a lower layer is scrolled to, no head is cut at the top', async () => {
+  const page = await open('#grid/L2.H3', {viewport: {width: 1440, height: 560}});
+  await soon.ok(() => page.locator('.grid-scroller').evaluate((scroller) => scroller.scrollTop > 0));
+  await soon.deepEqual(() => page.locator('.grid-scroller').evaluate((scroller) => {
+    const {top} = scroller.getBoundingClientRect();
+    return [...scroller.querySelectorAll('.grid-head')].filter((each) => {
+      const box = each.getBoundingClientRect();
+      return box.top < top && box.bottom > top;
+    }).map(({dataset: {layer, head}}) => `L${layer}.H${head}`);
+  }), []);
 });
 
 test('of a filter that does not parse it is said what, and where', async () => {
   const page = await open('#grid/L1.H3/filter=sink<2');
   const says = async (typed, said) => {
     await page.locator('.grid-filter').fill(typed);
-    await soon.equal(() => page.locator('.grid-count').textContent(), said);
+    await soon.equal(() => page.locator('.grid-count').textContent(), `\u201c${typed}\u201d: ${said}`);
     await soon.equal(() => page.locator('.grid-filter').getAttribute('aria-invalid'), 'true');
     await soon.equal(async () => decodeURIComponent(await hash(page)), '#grid/L1.H3/filter=sink<2');
   };

@@ -89,6 +89,18 @@ test('five steps tell with the numbers of the view what it shows', async () => {
   await soon.equal(() => other.locator('nav [aria-current=page]').textContent(), 'Why');
 });
 
+test('another view, by a key or its name, ends it', async () => {
+  const page = await open('#look/L4.H2/i=40/j=30/guide=1');
+  await at(page, 1);
+  await page.keyboard.press('2');
+  await soon.equal(() => hash(page), '#grid/L4.H2/i=40/j=30');
+  await soon.equal(() => page.locator('.guide').isVisible(), false);
+  await page.goBack();
+  await at(page, 1);
+  await page.locator('nav [data-view=heads]').click();
+  await soon.equal(() => hash(page), '#heads/L4.H2/i=40/j=30');
+});
+
 test('g goes on, Enter too, and Escape ends it where one was', async () => {
   const page = await open('#matrix/L4.H2/i=40/j=30');
   const start = await page.evaluate(() => history.length);

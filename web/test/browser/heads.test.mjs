@@ -1,7 +1,7 @@
 // The Heads view: table, scatter, evidence, search by example, comparison.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {hash, kText, quiet, soon, withPages} from './harness.mjs';
+import {hash, kText, quiet, soon, startServer, told, withPages} from './harness.mjs';
 
 const {state, blank} = withPages();
 
@@ -125,7 +125,7 @@ test('what is no example is said, with what it may be', async () => {
   await page.keyboard.press('/');
   await page.keyboard.type('something');
   await page.keyboard.press('Enter');
-  await soon.match(() => page.locator('.heads-pattern [role=alert]').textContent(), /expected a head as L1.H3/);
+  await soon.match(() => page.locator('.heads-pattern [role=alert]').textContent(), /^\u201c.+\u201d: expected a head as L1.H3/);
 });
 
 test('two heads stand side by side with their difference under one cursor', async () => {
@@ -196,9 +196,11 @@ test('a head that heed chose is ranked by the score in which it stands out, unti
   await page.keyboard.press('7');
   await page.waitForSelector('.heads-sheet [role=row]');
   const all = await scores(page);
-  const shares = (await page.evaluate(async () => (await (await fetch('/api/v1/models')).json()).scores)).filter(({share, from}) => share && from === 'text').map(({name}) => name);
+  const shares = (await page.evaluate(async () => (await (await fetch('/api/v1/models')).json()).scores))
+    .filter(({name, share, from}, _, all) => share && from === 'text' && !all.some((each) => each.name === `probe_${name}`));
   const own = all.find((each) => each.layer === layer && each.head === head);
-  const ranks = shares.map((name) => ({name, rank: all.filter((each) => each[name] > own[name]).length, value: own[name]})).sort((a, b) => a.rank - b.rank || b.value - a.value);
+  const most = (name) => Math.max(...all.map((each) => each[name]));
+  const ranks = shares.filter(({name, threshold = 0}) => most(name) > 0 && most(name) >= threshold).map(({name}) => ({name, rank: all.filter((each) => each[name] > own[name]).length, value: own[name]})).sort((a, b) => a.rank - b.rank || b.value - a.value);
   const sorted = () => page.locator('.heads-names .option[aria-pressed=true]').textContent();
   await soon.equal(() => sorted(), ranks[0].name.replace(/_/g, ' '));
   await page.locator('.heads-sheet .heads-name').nth(5).click();
@@ -217,6 +219,27 @@ for (const width of [1440, 1280, 1000, 390]) {
     assert.deepEqual(wrong, []);
   });
 }
+
+test('a score that no head reaches ranks none at first, and has no heading over nothing', async () => {
+  const server = await startServer(0, {text: 'Mr Brown gave his dog to Mary, because he could not keep it. Mary loved the dog, and she walked with it every day. When Mr Brown came back, he was very glad to see the dog.', folder: 'tales'});
+  const page = await blank();
+  await page.goto(server.address);
+  await page.waitForFunction(() => document.querySelector('.reason')?.textContent);
+  await page.keyboard.press('7');
+  await page.waitForSelector('.heads-sheet [role=row]');
+  await quiet(page);
+  const sorted = () => page.locator('.heads-names .option[aria-pressed=true]').textContent();
+  await soon.match(() => page.locator('.heads-names [aria-sort=descending]').innerText(), /^(?!same word)/);
+  await soon.ok(() => page.locator('.heads-axes option', {hasText: /^without it$/}).count());
+  await told(page);
+  await soon.doesNotMatch(() => page.locator('.heads-threshold').allTextContents().then((all) => all.join()), /by none/);
+  await page.evaluate(() => { location.hash += '/sort=same_word'; });
+  await soon.equal(sorted, 'same word');
+  await quiet(page);
+  await soon.doesNotMatch(() => page.locator('.heads-evidence').innerText(), /0 of 0|do not fit/);
+  await page.goto('about:blank');
+  await server.stop();
+});
 
 test('the line that counts the heads run without agrees with the cells of the table', async () => {
   const page = await blank();

@@ -1,6 +1,6 @@
 // An encoder that fills masks: beside a gap stands what the model puts there, beside a word what it puts in its place.
 import {test} from 'node:test';
-import {quiet, soon, withPages} from './harness.mjs';
+import {quiet, soon, token, withPages} from './harness.mjs';
 import {tinyBert} from './tiny_bert.mjs';
 
 const kText = 'time flies [MASK] an arrow';
@@ -29,6 +29,10 @@ test('beside [MASK] the words that may stand in the gap are listed', async () =>
   const page = await sideOf('#look/L1.H1/i=3');
   await soon.equal(() => page.locator('.side h2').first().textContent(), 'In the gap');
   const expected = await answer(page, 'next?position=3&top=5');
+  await soon.deepEqual(() => words(page), expected);
+  await token(page, 2).hover();
+  await quiet(page);
+  await soon.equal(() => page.locator('.side h2').first().textContent(), 'In the gap');  // as Why below it
   await soon.deepEqual(() => words(page), expected);
 });
 

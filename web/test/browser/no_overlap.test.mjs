@@ -10,7 +10,10 @@ import {writeModel} from './model.mjs';
 const {blank} = withPages();
 const kViews = ['look', 'grid', 'matrix', 'why', 'anatomy', 'words', 'heads', 'flow'];
 const kSizes = [{width: 1440, height: 900, colorScheme: 'light'}, {width: 1280, height: 800, colorScheme: 'dark'}, {width: 390, height: 844, colorScheme: 'light'}];
+const kWidths = [360, 390, 600, 768, 800, 900, 1024, 1200, 1440].map((width) => ({width, height: 768, colorScheme: 'light'}));
 const kAgain = 5;  // looks at what may still move
+const kBrown = 'Mr Brown gave his dog to Mary, because he could not keep it. Mary loved the dog, and she walked with it every day. '
+  + 'When Mr Brown came back, he was very glad to see the dog.';
 const kPictures = process.env.HEED_KEEP_PICTURES;
 const kEverywhere = Boolean(process.env.HEED_EVERYWHERE);
 
@@ -18,6 +21,7 @@ const kEverywhere = Boolean(process.env.HEED_EVERYWHERE);
 function wrongTexts(page) {
   return page.evaluate(() => {
     const kSlack = 1;  // px
+    const kGap = 24;   // px between blocks, at least
     const root = document.querySelector('.heed');
     const wide = document.documentElement.clientWidth;
     const found = [];
@@ -93,6 +97,14 @@ function wrongTexts(page) {
         if (across > kSlack) found.push(`${said(one.node.data)} (${placeOf(one.element)}) and ${said(other.node.data)} (${placeOf(other.element)}) overlap by ${across.toFixed(1)} px`);
       }
     }
+    const {scrollWidth} = document.documentElement;
+    if (scrollWidth > wide) found.push(`the page is ${scrollWidth} px wide`);
+    for (const section of root.querySelectorAll('.anatomy-step, .why-part-block, .why-grid-of-parts, .flow-columns > section')) {
+      for (const drawing of section.querySelectorAll('svg')) {
+        if (drawing.checkVisibility() && boundsOf(cornersOf(drawing.getBBox(), drawing.getScreenCTM())).right > section.getBoundingClientRect().right + kGap) found.push(`the drawing of ${said(section.innerText)} runs into the next block`);
+      }
+      if (section.checkVisibility() && section.scrollWidth > section.clientWidth + kSlack) found.push(`${said(section.innerText)} is ${section.scrollWidth} px wide in ${section.clientWidth}`);
+    }
     return [...new Set(found)];
   });
 }
@@ -129,6 +141,7 @@ const dark = (sizes) => sizes.map((size) => ({...size, colorScheme: 'dark'}));
 const sizes = kEverywhere ? [...kSizes, ...dark(kSizes.filter(({colorScheme}) => colorScheme === 'light')), {...kSizes[1], colorScheme: 'light'}] : kSizes;
 
 everyView('a decoder', {served: () => ({}), place: 'L1.H3/i=60/j=20', sizes});
+everyView('every width', {served: () => ({text: kBrown, folder: 'tales'}), place: 'L2.H1/i=30/j=2', sizes: kWidths});
 everyView('an edit beside the text', {served: () => ({}), place: 'L1.H3/i=60/j=20/vs=ablate:self.L0.H1', sizes});
 everyView('an encoder', {served: () => ({text: 'The king had a daughter, and he loved her.', folder: 'masks'}), place: 'L1.H2/i=2/j=9', sizes});
 everyView('a pair', {served: () => ({text: 'The king had a daughter.', folder: 'masks', more: ['--pair', 'The old man sat by the fire.']}), place: 'L1.H2/i=2/j=9', sizes});

@@ -23,8 +23,31 @@ test('with no text the field has the focus and three examples stand below', asyn
   await page.waitForSelector('textarea:focus');
   await soon.equal(() => page.locator('.examples button').count(), 3);
   await soon.match(() => page.locator('.field').textContent(), /at most [\d,]+ tokens/);
+  await soon.equal(() => page.locator('.field-line .link').innerText(), 'runs it');
+  await page.setViewportSize({width: 390, height: 844});
+  await soon.equal(() => page.locator('.field-line').innerText().then((text) => text.split('\n').at(-1)), 'Run the text');  // it has no Ctrl
+  await page.setViewportSize({width: 1440, height: 900});
   await page.locator('.examples button').first().click();
   await page.waitForSelector('.token');
+});
+
+test('Back leads from the first text to the field with it, and Forward to the text', async () => {
+  const page = await empty();
+  await page.locator('textarea').fill('Tom and the old dog');
+  await page.keyboard.press('Control+Enter');
+  await soon.match(() => hash(page), /^#look/);
+  await quiet(page);
+  const first = await hash(page);
+  await page.goBack();
+  await soon.equal(() => page.locator('.start textarea').inputValue(), 'Tom and the old dog');
+  await soon.equal(() => page.locator('.token').count(), 0);
+  await page.goForward();
+  await soon.equal(() => textOf(page), 'Tom and the old dog');
+  await soon.equal(() => hash(page), first);
+  await page.goBack();
+  await page.locator('.start textarea').fill('Tom and the cat');
+  await page.keyboard.press('Control+Enter');
+  await soon.equal(() => textOf(page), 'Tom and the cat');
 });
 
 test('a text that was emptied has the examples under it, and where its result would stand', async () => {
