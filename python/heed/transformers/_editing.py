@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from .._checks import kind_of
-from .._edited import check_output, number, places_of
+from .._edited import check_keys_or_queries, check_output, number, places_of
 from .._masks import Mask
 from ..errors import Error, InvalidArgument, NotFound, OutOfRange, WrongType, made
 from . import _pieces
@@ -77,7 +77,9 @@ class Edits(Following):
         self, who: Any = None, to: Any = None, layers: Any = None, heads: Any = None, *,
         stack: str | None = None,
     ) -> None:  # fmt: skip
-        """Attention knockout: hides the keys ``to`` from the queries ``who``."""
+        """Attention knockout: hides the keys ``to`` from the queries ``who``. At least one of the two
+        must be given."""
+        check_keys_or_queries(who, to)
         self._add("remove", layers, heads, stack, who=who, to=to)
 
     def temperature(
