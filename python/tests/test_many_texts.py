@@ -166,7 +166,7 @@ def test_bad_input(tales):
         heed.heads.score(tales, TEXTS, batch=0)
     with pytest.raises(LookupError, match="no-such"):
         heed.heads.score("no-such", TEXTS)
-    with pytest.raises(TypeError, match="heads: texts is a str, expected texts, such as a list"):
+    with pytest.raises(TypeError, match="score: texts is a str, expected texts, such as a list"):
         heed.heads.score(tales, "one text")
     with pytest.raises(TypeError, match="engine is an int, expected an executor of concurrent.fut"):
         heed.heads.score(tales, TEXTS, engine=3)

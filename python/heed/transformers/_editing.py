@@ -65,7 +65,7 @@ class Edits(Following):
         self._model, self._tokenizer = model, tokenizer
         self._edits: list[Edit] = []
         self._passes = 0
-        self._stacks = _stacks_of(model, self.modules)
+        self._stacks = stacks_of(model, self.modules)
 
     # --- the edits -------------------------------------------------------------------------------
 
@@ -236,7 +236,7 @@ def _role(prefix: str, is_pair: bool) -> str:
 # --- layers and heads -----------------------------------------------------------------------------
 
 
-def _stacks_of(
+def stacks_of(
     model: PreTrainedModel, modules: dict[nn.Module, list[str]]
 ) -> dict[str, tuple[Place, dict[int, nn.Module]]]:
     """Returns each stack's place and its layers by number, before the model has run."""

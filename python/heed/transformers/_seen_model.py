@@ -122,8 +122,10 @@ class SeenModel:
         The scores are means over the queries of all sequences, without padding: the weight on the
         token before (``previous``), on the token itself (``current``), on the token after it
         (``next``) and on the first token (``sink``), the ``distance`` to the keys in tokens, the
-        ``entropy`` in nats and the ``largest`` weight. The first five are NaN for "cross". The
-        first query does not count for ``current`` and ``sink``.
+        ``entropy`` in nats, the ``largest`` weight, and the weight on tokens that followed the same
+        token elsewhere (``induction``). The first five are NaN for "cross". The first query does
+        not count for ``current`` and ``sink``. ``induction`` is a mean over the queries that see
+        such a key, and NaN if no token repeats, for "cross" and for images.
         """
         rows: list[dict[str, Any]] = []
         self.check_ran()
