@@ -180,8 +180,11 @@ class Ends(NamedTuple):
 
     @classmethod
     def of(cls, metric: Callable[[Any], Any], clean: Any, corrupted: Any) -> Ends:
-        best = float(metric(clean))
-        worst = None if corrupted is None else float(metric(corrupted))
+        best = _number(metric, clean)
+        worst = None if corrupted is None else _number(metric, corrupted)
+        for name, end in (("clean", best), ("corrupted", worst)):
+            if end is not None and not np.isfinite(end):
+                raise refused("patching", "metric", f"{end} for {name}", "a finite number")
         if best == worst:
             raise made(
                 InvalidArgument, op="patching", argument="metric",
@@ -202,6 +205,18 @@ class Ends(NamedTuple):
             if progress is not None:
                 progress(done, len(rows))
         return table_of(sorted(rows, key=lambda row: -abs(row["effect"])))
+
+
+def _number(metric: Callable[[Any], Any], run: Any) -> float:
+    found = metric(run)
+    try:
+        return float(found)
+    except (TypeError, ValueError, RuntimeError):
+        shape = f" of {list(found.shape)}" if hasattr(found, "shape") else ""
+        raise made(
+            WrongType, op="patching", argument="metric", found=kind_of(found) + shape,
+            expected="a function that returns one number",
+        ) from None  # fmt: skip
 
 
 def check_equally_many(of_clean: int, of_corrupted: int) -> None:

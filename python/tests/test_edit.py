@@ -344,6 +344,29 @@ def test_patching_refuses_texts_of_unequal_length_before_the_sweep(llama, ids):
     assert len(patching(llama, long, short, metric, edges=[(-1, 2)])) == 1
 
 
+def test_an_edit_after_its_with_is_refused(llama, ids):
+    with edit(llama) as e:
+        pass
+    with pytest.raises(ValueError, match="ablate: the `with` of these edits has ended"):
+        e.ablate(1)
+
+
+def test_patching_says_what_is_wrong_with_a_metric_or_a_word(llama, ids):
+    clean, corrupted = {"input_ids": ids[:1]}, {"input_ids": ids[1:]}
+
+    def metric(output):
+        return output.logits[0, -1, 7]
+
+    with pytest.raises(TypeError, match=r"metric is a Tensor of \[99\], expected a function that"):
+        patching(llama, clean, corrupted, lambda output: output.logits[0, -1])
+    with pytest.raises(ValueError, match="patching: metric is nan for clean, expected a finite"):
+        patching(llama, clean, corrupted, lambda output: float("nan"))
+    with pytest.raises(ValueError, match="patching: who is 'cat', expected positions, or tokenizer="):
+        patching(llama, clean, corrupted, metric, who="cat")
+    with pytest.raises(ValueError, match="patching: edges is 'cat', expected positions, or token"):
+        patching(llama, clean, None, metric, edges=[(-1, ["cat"])])
+
+
 def test_patching_at_some_positions(llama, ids):
     clean, corrupted = {"input_ids": ids[:1]}, {"input_ids": ids[1:]}
 
@@ -450,7 +473,7 @@ def test_edges_that_are_refused(llama, ids, given, error, message):
         (lambda e: e.mask(torch.ones(3, 3, dtype=torch.bool)), ValueError, "mask: mask is 3 x 3"),
         (lambda e: e.remove(), ValueError, "^remove: who and to are not given, expected one of them; ablate"),
         (lambda e: e.remove(heads=[(1, 0)]), ValueError, "^remove: who and to are not given"),
-        (lambda e: e.remove(who=2, to=7), ValueError, "never applied, since nothing was as it says"),
+        (lambda e: e.remove(who=2, to=7), ValueError, "never applied, since no query in who sees a key in to"),
     ],
 )  # fmt: skip
 def test_what_cannot_apply_is_said(llama, ids, make, kind, line):

@@ -45,7 +45,10 @@ def edit(model: PreTrainedModel, tokenizer: Any = None) -> Iterator[Edits]:
     tokenizer = _pieces.tokenizer_of(tokenizer, "edit")
     edits = Edits(inner, tokenizer)
     with edits.attached():
-        yield edits
+        try:
+            yield edits
+        finally:
+            edits.is_over = True
         edits.check_everything_applied()
 
 
@@ -59,6 +62,8 @@ class Edits(Following):
     """
 
     order = 1
+    is_over = False
+    """Whether the ``with`` has ended."""
 
     def __init__(self, model: PreTrainedModel, tokenizer: Any):
         super().__init__(model)
@@ -127,6 +132,9 @@ class Edits(Following):
     # --- what cannot apply -----------------------------------------------------------------------
 
     def _add(self, name: str, layers: Any, heads: Any, stack: str | None, **values: Any) -> None:
+        if self.is_over:
+            raise made(InvalidArgument, op=name, found="the `with` of these edits has ended",
+                       expected="an edit inside of it")  # fmt: skip
         place, known = self._stack(name, stack)
         places, of_all = places_of(name, layers, heads)
         new = Edit(name, places, of_all, place.path, **values)
@@ -162,7 +170,11 @@ class Edits(Following):
     def check_everything_applied(self) -> None:
         for each in self._edits:
             if not each.was_applied:
-                why = "the model did not run" if self._passes == 0 else "nothing was as it says"
+                why = "nothing was as it says"
+                if each.name in ("remove", "steer"):
+                    why = "no query in who sees a key in to"
+                if self._passes == 0:
+                    why = "the model did not run"
                 raise made(
                     InvalidArgument, op="edit", argument=str(each),
                     found=f"never applied, since {why}",

@@ -11,6 +11,7 @@ import torch
 from transformers import PreTrainedModel
 
 from .._checks import kind_of
+from .._edited import listed
 from .._patching import Asked, Ends, check_equally_many
 from ..errors import InvalidArgument, WrongType, made
 from ._editing import edit
@@ -49,6 +50,8 @@ def sweep(
     asked: Asked, progress: Callable[[int, int], None] | None, *, tokenizer: Any = None,
 ) -> Any:  # fmt: skip
     is_of_edges = asked.edges is not None
+    if tokenizer is None:
+        _check_positions(asked)
     read = partial(_inputs, tokenizer=tokenizer, device=unwrapped(model, "patching").device)
     of_clean = read("clean", clean)
     of_corrupted = None if corrupted is None and is_of_edges else read("corrupted", corrupted)
@@ -90,6 +93,19 @@ def _inputs(name: str, given: Any, *, tokenizer: Any, device: torch.device) -> d
             expected="a dict of the model's arguments, or a text and tokenizer=",
         )  # fmt: skip
     return dict(given)
+
+
+def _check_positions(asked: Asked) -> None:
+    """Refuses words, which only a tokenizer finds."""
+    named = {"who": [asked.who]}
+    if isinstance(asked.edges, (list, tuple)):
+        named["edges"] = [end for edge in asked.edges if isinstance(edge, (list, tuple))
+                          for end in edge]  # fmt: skip
+    for argument, given in named.items():
+        for each in (word for some in given for word in listed(some)):
+            if isinstance(each, str):
+                raise made(InvalidArgument, op="patching", argument=argument, found=repr(each),
+                           expected="positions, or tokenizer= to find words")  # fmt: skip
 
 
 def _check_shapes(clean: dict[str, Any], corrupted: dict[str, Any]) -> None:
