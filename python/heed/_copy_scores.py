@@ -66,8 +66,8 @@ def copy_scores(
                       "token ids, [T] or [sequences, T]")  # fmt: skip
     seen, _ = read(model, {"input_ids": ids}, writes=False, op="copy_scores")
     if list(seen.stacks) != ["decoder"]:
-        raise refused("copy_scores", "model", f"with the stacks {', '.join(seen.stacks)}",
-                      "a decoder without other stacks")  # fmt: skip
+        found = f"a {type(inner).__name__} with {', '.join(seen.stacks)}"
+        raise refused("copy_scores", "model", found, "one with a decoder alone")  # fmt: skip
     rows = []
     with torch.no_grad():
         for layer in seen.stacks["decoder"]:
@@ -103,8 +103,10 @@ def _unembedding(model: Any) -> Tensor:
     found = model.get_output_embeddings()
     weight = getattr(found, "weight", None)
     if getattr(weight, "ndim", 0) != 2:
-        raise _unsupported(f"a {type(model).__name__} without an unembedding",
-                           "a model with a head for words, such as AutoModelForCausalLM loads")  # fmt: skip
+        raise _unsupported(
+            f"a {type(model).__name__} without an unembedding",
+            "a model with a head for words, such as AutoModelForCausalLM loads",
+        )
     return weight.detach().float()
 
 

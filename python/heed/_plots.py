@@ -100,8 +100,10 @@ def plot_image_map(
     images = [each for each in session.images if each.of != "queries" and reads_them]
     at = whole("plot_image_map", "image", image)
     if not images:
-        raise made(NotFound, op="plot_image_map", found="no key of the stack is a patch of an image",
-                   expected="a session with images")  # fmt: skip
+        raise made(
+            NotFound, op="plot_image_map", found="no key of the stack is a patch of an image",
+            expected="a session with images",
+        )  # fmt: skip
     if not -len(images) <= at < len(images):
         raise made(OutOfRange, op="plot_image_map", argument="image", found=str(at),
                    expected=f"one of the {len(images)} images of the stack's keys")  # fmt: skip

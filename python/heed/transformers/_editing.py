@@ -82,8 +82,8 @@ class Edits(Following):
         self, who: Any = None, to: Any = None, layers: Any = None, heads: Any = None, *,
         stack: str | None = None,
     ) -> None:  # fmt: skip
-        """Attention knockout: hides the keys ``to`` from the queries ``who``. At least one of the two
-        must be given."""
+        """Attention knockout: hides the keys ``to`` from the queries ``who``. At least one of
+        the two must be given."""
         check_keys_or_queries(who, to)
         self._add("remove", layers, heads, stack, who=who, to=to)
 

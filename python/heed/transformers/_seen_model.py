@@ -144,17 +144,17 @@ class SeenModel:
     # --- images ----------------------------------------------------------------------------------
 
     def image_map(
-        self, layer: int, head: int, token: int | str = -1, image: int = 0, *, stack: str | None = None,
-        text: int = -1, sequence: int = 0,
+        self, layer: int, head: int, token: int | str = -1, image: int = 0, *,
+        stack: str | None = None, text: int = -1, sequence: int = 0,
     ) -> np.ndarray:  # fmt: skip
         """Returns the weights of one query on the patches of an image, [rows, columns] of float32;
         NaN for cells without a token.
 
         ``token`` is the index of a query, counted without padding; -1 is the last. With a tokenizer
-        it may be a word of the text, and stands for the last token of its last occurrence. ``image`` is the
-        index of an image, tile or frame of the sequence. ``stack`` may be left out if exactly one
-        stack has images; for a model that reads text, only the stacks of its text count. Frames of
-        sound are a grid of one row.
+        it may be a word of the text, and stands for the last token of its last occurrence.
+        ``image`` is the index of an image, tile or frame of the sequence. ``stack`` may be left out
+        if exactly one stack has images; for a model that reads text, only the stacks of its text
+        count. Frames of sound are a grid of one row.
 
         Raises
         ------
