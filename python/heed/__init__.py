@@ -6,6 +6,8 @@ model itself. ``heed.attention`` computes attention on arrays of NumPy, PyTorch 
 them.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from . import edits, errors, heads, hopfield
 from ._attention import attention, explain
 from ._comparing import Comparison, LogitDifference, compare
@@ -43,6 +45,10 @@ from ._threads import set_thread_count, thread_count
 from ._tokenizer import Tokenizer
 from ._training import Trained, TrainStep, train
 from ._weights import Weights
+
+if TYPE_CHECKING:
+    from . import torch as torch
+    from . import transformers as transformers
 
 __all__ = [
     "Comparison",
@@ -106,3 +112,25 @@ __all__ = [
     "thread_count",
     "train",
 ]
+
+
+_NEEDED = {"torch": ("torch",), "transformers": ("torch", "transformers")}
+"""The packages that a module imported on its first use needs."""
+
+
+def __getattr__(name: str) -> Any:
+    """Imports ``heed.torch`` and ``heed.transformers`` when they are first used."""
+    if name not in _NEEDED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    try:
+        return import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError as error:
+        if error.name not in _NEEDED[name]:
+            raise
+        packages = " ".join(_NEEDED[name])
+        raise ImportError(
+            f"heed.{name} needs {error.name}, which is not installed: pip install {packages}",
+            name=error.name,
+        ) from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from operator import index
 from typing import Any
 
@@ -39,3 +41,11 @@ def whole(op: str, argument: str, number: Any, least: int | None = None) -> int:
 
 def whole_if_given(op: str, argument: str, number: Any, least: int | None = None) -> int | None:
     return None if number is None else whole(op, argument, number, least)
+
+
+def one_of(given: Any, names: Iterable[str]) -> str:
+    """Returns the expected names for an error, the nearest to the given one first."""
+    names = list(names)
+    nearest = get_close_matches(str(given), names, 1)
+    said = ", ".join(names)
+    return f"{nearest[0]}, or another of {said}" if nearest else f"one of {said}"

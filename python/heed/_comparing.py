@@ -33,6 +33,12 @@ class LogitDifference(NamedTuple):
         """The difference in run b minus the difference in run a."""
         return self.b - self.a
 
+    def __repr__(self) -> str:
+        return (
+            f"LogitDifference(words={self.words!r}, a={self.a:.4g}, b={self.b:.4g}, "
+            f"change={self.change:.4g})"
+        )
+
 
 def compare(
     a: Any, b: Any, *, words: tuple[str | int, str | int] | None = None,

@@ -60,6 +60,15 @@ def number(op: str, argument: str, given: Any) -> float:
     return found
 
 
+def check_keys_or_queries(who: Any, to: Any) -> None:
+    """Refuses a `remove` of every key from every query."""
+    if who is None and to is None:
+        raise made(
+            InvalidArgument, op="remove", found="who and to are not given",
+            expected="one of them; ablate removes a head's output",
+        )  # fmt: skip
+
+
 def check_output(what: Any) -> None:
     if what != "output":
         raise made(InvalidArgument, op="patch", argument="what", found=repr(what),

@@ -78,7 +78,7 @@ def _of_sequence(given: Any, argument: str, sequence: int | None) -> np.ndarray:
         array = array[None]
     if sequence is None and len(array) != 1:
         raise refused("session", f"{argument}.shape", list(array.shape),
-                      "a batch of 1, or sequence= beside it")  # fmt: skip
+                      "a batch of 1, or sequence= of Session.from_weights")  # fmt: skip
     at = 0 if sequence is None else whole("session", "sequence", sequence)
     if not 0 <= at < len(array):
         raise made(OutOfRange, op="session", argument="sequence", found=str(at),

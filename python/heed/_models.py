@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._checks import flag, kind_of
+from ._checks import flag, kind_of, one_of
 from ._generation import Generation, generate
 from ._session import Session
 from ._session_opening import Kept, open_session
@@ -308,6 +309,10 @@ def _loaded(folder: str) -> Model:
     return load(folder)
 
 
+_SETTINGS = tuple(signature(Model.look).parameters)[2:]
+"""The keywords of `Model.look`, without self and text."""
+
+
 def look(text: str | None = None, *, model: Model | str | Path | None = None,
          **settings: Any) -> Session:  # fmt: skip
     """Reads a text with a built-in model, or with ``model``, and shows who attends to whom: calls
@@ -320,6 +325,10 @@ def look(text: str | None = None, *, model: Model | str | Path | None = None,
     >>> session.weights.shape
     (6, 6, 12, 12)
     """
+    for name in settings:
+        if name not in _SETTINGS:
+            raise made(WrongType, op="look", argument=name, found="given",
+                       expected=one_of(name, ("model", *_SETTINGS)))  # fmt: skip
     if model is None:
         given = (settings.get(name) is not None for name in ("pair", "target"))
         model = _loaded(_core.built_in_model("" if text is None else str(text), *given))

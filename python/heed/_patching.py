@@ -22,7 +22,7 @@ Head = tuple[int, int]
 def patching(
     model: Any, clean: Any, corrupted: Any, metric: Callable[[Any], Any], *,
     edges: Any = None, heads: Any = None, layers: Iterable[int] | None = None,
-    stack: str | None = None, at_most: int = 1000,
+    stack: str | None = None, who: Any = None, at_most: int = 1000,
     progress: Callable[[int, int], None] | None = None, **others: Any,
 ) -> Any:  # fmt: skip
     """Activation patching: runs ``corrupted`` once for each head, with that head's output of the
@@ -38,8 +38,11 @@ def patching(
         ``logits[-1]``
     edges : pairs ``(who, to)`` of a query and a key, each a word, a position or a list of these;
         or "all", every pair that the chosen ``heads`` see
-    heads : numbers in ``layers``, or pairs ``(layer, head)``; None for all. An edge is removed in
-        each of them alone, without ``heads`` in all at once
+    heads : numbers in ``layers``, or pairs ``(layer, head)``; None for all. ``(2, 0)`` are heads 2
+        and 0 of every layer, ``[(2, 0)]`` is head 0 of layer 2. An edge is removed in each of them
+        alone, without ``heads`` in all at once
+    who : the queries whose output is replaced: words of ``corrupted``, positions, or a list of
+        these; None for all
     at_most : more edges than this, in all heads, are refused before the first run
     progress : called as ``progress(done, of)``
 
@@ -51,7 +54,7 @@ def patching(
     as in the other run; without ``corrupted`` it is the change of the metric. The largest effects
     come first.
     """
-    asked = Asked(edges, heads, layers, stack, at_most)
+    asked = Asked(edges, heads, layers, stack, who, at_most)
     if not isinstance(model, Model):
         from .transformers._patching import sweep
 
@@ -64,13 +67,17 @@ def patching(
     is_of_edges = edges is not None
     is_alone = is_of_edges and corrupted is None
     worst = None if is_alone else _session(model, "corrupted", corrupted)
+    if not is_of_edges:
+        counts = (each.stack(stack).queries for each in (best, worst))
+        check_equally_many(*counts)
     ends = Ends.of(metric, best, worst)
     weights = best.stack(stack).weights
     rows = asked.rows(_heads(best, layers, stack), lambda *place: np.asarray(weights[place]))
 
     def edited(row: dict[str, Any]) -> Any:
         if not is_of_edges:
-            return worst.edited(edits.patch(best, row["layer"], row["head"], stack=stack))
+            patch = edits.patch(best, row["layer"], row["head"], who=who, stack=stack)
+            return worst.edited(patch)
         places = asked.places(row)
         return best.edited(edits.remove(row["who"], row["to"], heads=places, stack=stack))
 
@@ -82,8 +89,13 @@ def patching(
 class Asked:
     """Which heads, or which edges, a sweep runs over."""
 
-    def __init__(self, edges: Any, heads: Any, layers: Any, stack: str | None, at_most: int):
+    def __init__(
+        self, edges: Any, heads: Any, layers: Any, stack: str | None, who: Any, at_most: int
+    ):
+        if edges is not None and who is not None:
+            raise refused("patching", "who", "given beside edges", "None: each edge has its query")
         self.edges, self.heads, self.layers, self.stack = edges, heads, layers, stack
+        self.who = who
         self.at_most = whole("patching", "at_most", at_most)
         self._chosen: list[Head] = []
 
@@ -168,8 +180,11 @@ class Ends(NamedTuple):
 
     @classmethod
     def of(cls, metric: Callable[[Any], Any], clean: Any, corrupted: Any) -> Ends:
-        best = float(metric(clean))
-        worst = None if corrupted is None else float(metric(corrupted))
+        best = _number(metric, clean)
+        worst = None if corrupted is None else _number(metric, corrupted)
+        for name, end in (("clean", best), ("corrupted", worst)):
+            if end is not None and not np.isfinite(end):
+                raise refused("patching", "metric", f"{end} for {name}", "a finite number")
         if best == worst:
             raise made(
                 InvalidArgument, op="patching", argument="metric",
@@ -190,6 +205,27 @@ class Ends(NamedTuple):
             if progress is not None:
                 progress(done, len(rows))
         return table_of(sorted(rows, key=lambda row: -abs(row["effect"])))
+
+
+def _number(metric: Callable[[Any], Any], run: Any) -> float:
+    found = metric(run)
+    try:
+        return float(found)
+    except (TypeError, ValueError, RuntimeError):
+        shape = f" of {list(found.shape)}" if hasattr(found, "shape") else ""
+        raise made(
+            WrongType, op="patching", argument="metric", found=kind_of(found) + shape,
+            expected="a function that returns one number",
+        ) from None  # fmt: skip
+
+
+def check_equally_many(of_clean: int, of_corrupted: int) -> None:
+    if of_clean != of_corrupted:
+        raise made(
+            InvalidArgument, op="patching",
+            found=f"clean has {of_clean} tokens and corrupted has {of_corrupted}",
+            expected="equally many",
+        )  # fmt: skip
 
 
 def _session(model: Model, name: str, given: Any) -> Session:

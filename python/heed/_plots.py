@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._answers import Token
-from ._checks import whole
+from ._checks import one_of, whole
 from ._session_questions import Who, answer
 from .errors import NotFound, OutOfRange, Unsupported, made
 
@@ -50,7 +50,7 @@ def plot_heads(
     if score not in rows[0] or score in ("stack", "layer", "head"):
         names = [name for name in rows[0] if name not in ("stack", "layer", "head")]
         raise made(NotFound, op="plot_heads", argument="score", found=repr(score),
-                   expected=f"one of {', '.join(names)}")  # fmt: skip
+                   expected=one_of(score, names))  # fmt: skip
     ax = _axes(ax)
     layers = of.layer_numbers
     numbers = np.full((len(layers), of.heads), np.nan)
@@ -99,6 +99,11 @@ def plot_image_map(
     reads_them = of.key_tokens is session.key_tokens
     images = [each for each in session.images if each.of != "queries" and reads_them]
     at = whole("plot_image_map", "image", image)
+    if not images:
+        raise made(
+            NotFound, op="plot_image_map", found="no key of the stack is a patch of an image",
+            expected="a session with images",
+        )  # fmt: skip
     if not -len(images) <= at < len(images):
         raise made(OutOfRange, op="plot_image_map", argument="image", found=str(at),
                    expected=f"one of the {len(images)} images of the stack's keys")  # fmt: skip

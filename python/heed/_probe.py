@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._checks import whole
+from ._checks import one_of, whole
 from ._models import Model, load
-from ._scored import inner_model, is_of_torch, positions_of, read
+from ._scored import check_model, inner_model, is_of_torch, positions_of, read
 from ._tables import table_of
 from .errors import refused
 
@@ -41,7 +41,7 @@ class Probe:
     def of(self, name: str) -> np.ndarray:
         """Returns one score of every head, [layers, heads]."""
         if name not in NAMES:
-            raise ValueError(f'probe: name is "{name}", expected one of {", ".join(NAMES)}')
+            raise refused("probe", "name", f'"{name}"', one_of(name, NAMES))
         return self.scores[:, :, NAMES.index(name)]
 
     def table(self) -> Any:
@@ -98,6 +98,7 @@ def probe(
     )
     if is_of_torch(model):
         return _probe_of_transformers(model, *numbers)
+    check_model("probe", model)
     model = model if isinstance(model, Model) else load(model)
     period, count, heads, first, repeated = model._core.probe(*numbers)
     layers = 1 + max(row[0] for row in heads)
@@ -107,10 +108,10 @@ def probe(
 
 
 def _probe_of_transformers(model: Any, sequences: int, period: int, seed: int) -> Probe:
-    inner = inner_model(model)
+    inner = inner_model(model, "probe")
     period = _period_for(inner, period)
     random = np.random.default_rng(seed)
-    once = random.choice(_plain_tokens(inner), (sequences, period))
+    once = random.choice(plain_tokens(inner), (sequences, period))
     found = [_of_sequence(model, ids) for ids in np.concatenate([once, once], 1)]
     scores, losses = (np.mean(each, 0) for each in zip(*found))
     known = [None if np.isnan(loss) else float(loss) for loss in losses]
@@ -127,7 +128,7 @@ def _period_for(model: Any, period: int) -> int:
     return period or min(_USUAL_PERIOD, most)
 
 
-def _plain_tokens(model: Any) -> np.ndarray:
+def plain_tokens(model: Any) -> np.ndarray:
     """Returns the ids that the model's config does not name as special, such as the end token."""
     config = model.config.get_text_config()
     named = [value for name, value in config.to_dict().items() if name.endswith("token_id")]
@@ -139,8 +140,8 @@ def _of_sequence(model: Any, ids: np.ndarray) -> tuple[np.ndarray, tuple[float, 
     """Returns the scores [layers, heads, 4] and the two losses on one sequence."""
     import torch
 
-    given = torch.from_numpy(ids)[None].to(inner_model(model).device)
-    seen, output = read(model, {"input_ids": given}, writes=False)
+    given = torch.from_numpy(ids)[None].to(inner_model(model, "probe").device)
+    seen, output = read(model, {"input_ids": given}, writes=False, op="probe")
     if len(seen.stacks) != 1:
         found = f"with the stacks {', '.join(seen.stacks)}"
         raise refused("probe", "model", found, "a model of one stack, such as a part of this one")

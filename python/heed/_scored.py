@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
@@ -37,10 +38,20 @@ class Scored(Protocol):
 def scored_model(model: Any, tokenizer: Any) -> Scored:
     if is_of_torch(model):
         return TransformersModel(model, tokenizer)
+    check_model("score", model)
     if tokenizer is not None:
         expected = "None: a model of heed has its own tokenizer"
-        raise refused("heads", "tokenizer", kind_of(tokenizer), expected)
+        raise refused("score", "tokenizer", kind_of(tokenizer), expected)
     return OwnModel(model if isinstance(model, Model) else load(model))
+
+
+def check_model(op: str, model: Any) -> None:
+    """Refuses what is neither a model of heed nor a name that `load` takes."""
+    if not isinstance(model, (Model, str, PathLike, type(None))):
+        raise made(
+            WrongType, op=op, argument="model", found=kind_of(model),
+            expected="a heed.Model, a folder or a name of one, or a model of transformers",
+        )  # fmt: skip
 
 
 def is_of_torch(model: Any) -> bool:
@@ -79,7 +90,7 @@ class TransformersModel:
 
     def __init__(self, model: Any, tokenizer: Any):
         if tokenizer is None:
-            raise made(WrongType, op="heads", argument="tokenizer", found="None",
+            raise made(WrongType, op="score", argument="tokenizer", found="None",
                        expected="the tokenizer of the model")  # fmt: skip
         self._model = model
         self._inner = inner_model(model)
@@ -114,14 +125,14 @@ class TransformersModel:
                 torch.save((self._model, self._tokenizer), file)
             except Exception as error:
                 raise made(
-                    Unsupported, op="heads", argument="model",
+                    Unsupported, op="score", argument="model",
                     found=f"not to be pickled for the workers ({error})", expected="engine=None",
                 ) from error  # fmt: skip
             yield TransformersModel.loaded, file
 
 
 def read(
-    model: Any, given: Any, tokenizer: Any = None, *, writes: bool = True
+    model: Any, given: Any, tokenizer: Any = None, *, writes: bool = True, op: str = "score"
 ) -> tuple[SeenModel, Any]:
     """Watches a pass of a model of transformers without dropout. Returns the result of the watch
     and the model's output.
@@ -133,7 +144,7 @@ def read(
 
     from .transformers import watch
 
-    inner = inner_model(model)
+    inner = inner_model(model, op)
     training = [module for module in model.modules() if module.training]
     model.eval()
     try:
@@ -150,11 +161,11 @@ def read(
     return seen, output
 
 
-def inner_model(model: nn.Module) -> PreTrainedModel:
+def inner_model(model: nn.Module, op: str = "score") -> PreTrainedModel:
     """Returns the model of transformers inside a compiled model, ``DataParallel`` or PEFT."""
     from .transformers._models import unwrapped
 
-    return unwrapped(model, "heads")
+    return unwrapped(model, op)
 
 
 def positions_of(model: Any) -> int | None:
@@ -164,4 +175,4 @@ def positions_of(model: Any) -> int | None:
 
 
 def _empty(text: str) -> Exception:
-    return refused("heads", "text", repr(text[:80]), "at least one token")
+    return refused("score", "text", repr(text[:80]), "at least one token")

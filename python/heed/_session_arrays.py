@@ -173,6 +173,7 @@ def _numbered_keys(stacks: Mapping[str, Any], queries: int) -> list[str] | None:
 def _names(tokens: Any, argument: str) -> list[bytes]:
     if tokens is None:
         return []
+    tokens = [each.item() if getattr(each, "ndim", 1) == 0 else each for each in tokens]
     return [
         token if isinstance(token, bytes) else checked(str(token), argument, "session").encode()
         for token in tokens

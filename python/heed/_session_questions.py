@@ -33,6 +33,9 @@ def question(
     does not compute the scores of all heads."""
     layer = whole_if_given("look", "layer", layer)
     head = whole_if_given("look", "head", head)
+    if min(layer or 0, head or 0) < 0 and (stack is not None or len(session.stacks) == 1):
+        of = session.stack(stack)
+        layer, head = _counted(layer, of.layers), _counted(head, of.heads)
     top = whole_if_given("look", "top", top, least=1)
     rows = whole_if_given("look", "rows", rows, least=1)
     queries = [] if who is None else find(session, who, stack, False, "who")
@@ -40,6 +43,11 @@ def question(
     cells, columns = (keys, []) if who is not None else ([], keys)
     top, rows = (-1 if most is None else most for most in (top, rows))
     return _core.Question(stack, layer, head, top, queries, cells, columns, rows, scored)
+
+
+def _counted(number: int | None, count: int) -> int | None:
+    """Returns a number from the beginning for one from the end; -1 is the last."""
+    return number + count if number is not None and -count <= number < 0 else number
 
 
 def answer(

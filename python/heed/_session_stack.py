@@ -74,8 +74,10 @@ class SessionStack:
 
     def attention(self, layer: int) -> Seen:
         """Returns one layer's attention as a :class:`Seen`, like ``heed.attention(...,
-        seen=True)``."""
-        return Seen(self._core.seen(self.name, whole("session", "layer", layer)), NumPy())
+        seen=True)``; -1 is the last layer."""
+        layer = whole("session", "layer", layer)
+        layer += self.layers if -self.layers <= layer < 0 else 0
+        return Seen(self._core.seen(self.name, layer), NumPy())
 
     def _matrices(self, kind: str) -> Weights:
         def select(selected: list[list[int]]) -> np.ndarray:

@@ -2,10 +2,10 @@
 
 The functions have the names, the arguments and the meaning of the methods of
 :class:`heed.transformers.Edits`. ``layers`` are numbers, or None for all. ``heads`` are numbers,
-None for all, or pairs ``(layer, head)`` instead of ``layers``. ``who`` are queries and ``to`` are
-keys: a word of the text, a position, or a list of these; None for all. A word that occurs several
-times stands for all its occurrences. ``stack`` is "encoder", "decoder" or "cross" for a model that
-has these.
+None for all, or pairs ``(layer, head)`` instead of ``layers``: ``(2, 0)`` are heads 2 and 0,
+``[(2, 0)]`` is head 0 of layer 2. ``who`` are queries and ``to`` are keys: a word of the text, a
+position, or a list of these; None for all. A word that occurs several times stands for all its
+occurrences. ``stack`` is "encoder", "decoder" or "cross" for a model that has these.
 
     from heed import edits
     session = model.look(text, edits=[edits.remove(who="it", to="cat"), edits.ablate(2, [0, 3])])
@@ -21,7 +21,7 @@ import numpy as np
 
 from . import _edited
 from ._checks import kind_of
-from ._edited import Places, check_output, number, places_of
+from ._edited import Places, check_keys_or_queries, check_output, number, places_of
 from ._masks import Mask, keep
 from ._session import Session
 from .errors import InvalidArgument, Unsupported, WrongType, made
@@ -62,7 +62,9 @@ def remove(
     who: Any = None, to: Any = None, layers: Any = None, heads: Any = None, *,
     stack: str | None = None,
 ) -> Edit:  # fmt: skip
-    """Attention knockout: hides the keys ``to`` from the queries ``who``."""
+    """Attention knockout: hides the keys ``to`` from the queries ``who``. At least one of the two
+    must be given."""
+    check_keys_or_queries(who, to)
     return _edit("remove", layers, heads, stack, who=who, to=to)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._checks import flag, kind_of, whole
+from ._copy_scores import copy_scores
 from ._many_texts import PLACE, Answer, Work, scored
 from ._models import Model
 from ._probe import Probe, probe
@@ -27,7 +28,7 @@ from .errors import InvalidArgument, WrongType, made, refused
 if TYPE_CHECKING:
     from torch import nn
 
-__all__ = ["CorpusScores", "FailedText", "Probe", "probe", "score"]
+__all__ = ["CorpusScores", "FailedText", "Probe", "copy_scores", "probe", "score"]
 
 SHARES = ("previous", "current", "next", "sink")
 """The scores that are shares of a row's weight, which can be compared with each other."""
@@ -69,7 +70,7 @@ class CorpusScores:
     def per_text(self) -> np.ndarray:
         """The scores of each text, [texts, heads, scores] float64; NaN for a text that failed."""
         if sum(each is not None for each in self.values) != self.count:
-            raise made(InvalidArgument, op="heads", found="scores that were not kept by text",
+            raise made(InvalidArgument, op="per_text", found="scores that were not kept by text",
                        expected="score(..., per_text=True)")  # fmt: skip
         missing = np.full(self.sum.shape, np.nan)
         kept = [missing if each is None else each for each in self.values]
@@ -97,7 +98,7 @@ class CorpusScores:
         texts the ends are NaN.
         """
         if not 0 < confidence < 1:
-            raise refused("heads", "confidence", confidence, "above 0 and below 1")
+            raise refused("interval", "confidence", confidence, "above 0 and below 1")
         t = quantile(confidence, self.count - 1) if self.count > 1 else np.nan
         half = t * self.std / np.sqrt(max(self.count, 1))
         low, high = self.mean - half, self.mean + half
@@ -147,7 +148,8 @@ class CorpusScores:
         """Returns the probe's induction score of each head, by (stack, layer, head)."""
         if probe is None:
             return {}
-        _check("probe", probe, isinstance(probe, Probe), "what heed.heads.probe gives, or None")
+        _check("probe", probe, isinstance(probe, Probe), "what heed.heads.probe gives, or None",
+               op="roles")  # fmt: skip
         stack = self.heads[0][0] if self.heads else ""
         found = {
             (stack, layer, head): float(value)
@@ -155,7 +157,7 @@ class CorpusScores:
             if not np.isnan(value)
         }
         if found.keys() != {place for place in self.heads if place[0] == stack}:
-            raise refused("heads", "probe", "of other heads", "a probe of the same model")
+            raise refused("roles", "probe", "of other heads", "a probe of the same model")
         return found
 
     def table(self, interval: float | None = None) -> Any:
@@ -245,7 +247,7 @@ def score(
     the executor itself is broken, in a new process pool. A text that loses its worker every time is
     left out, too.
     """
-    whole("heads", "batch", batch, least=1)
+    whole("score", "batch", batch, least=1)
     _check("texts", texts, isinstance(texts, Iterable) and not isinstance(texts, (str, bytes)),
            "texts, such as a list of str")  # fmt: skip
     _check("engine", engine, engine is None or isinstance(engine, Executor) or callable(engine),
@@ -253,7 +255,7 @@ def score(
            "client.get_executor(), a function that makes one, or None")  # fmt: skip
     _check("progress", progress, progress is None or callable(progress), "a function, or None")
     listed = list(texts)
-    total = _Total(listed, progress, flag("heads", "per_text", per_text))
+    total = _Total(listed, progress, flag("score", "per_text", per_text))
     given = scored_model(model, tokenizer)
     if engine is None:
         for index, text in enumerate(listed):
@@ -264,10 +266,12 @@ def score(
     return total.scores
 
 
-def _check(argument: str, given: Any, holds: bool, expected: str) -> None:
+def _check(
+    argument: str, given: Any, holds: bool, expected: str, *, op: str = "score"
+) -> None:  # fmt: skip
     if not holds:
         found = kind_of(given)
-        raise made(WrongType, op="heads", argument=argument, found=found, expected=expected)
+        raise made(WrongType, op=op, argument=argument, found=found, expected=expected)
 
 
 class _Total:

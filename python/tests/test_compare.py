@@ -51,6 +51,7 @@ def test_the_next_word_is_compared(runs, tales):
     assert found.logit_difference.a == pytest.approx(a.logits[-1, he] - a.logits[-1, she], rel=1e-5)
     change = found.logit_difference.b - found.logit_difference.a
     assert found.logit_difference.change == change
+    assert f"change={change:.4g})" in repr(found.logit_difference)
     assert f"KL(a || b) {found.kl:.4g} nats" in repr(found)
     same = heed.compare(a, b, words=(he, she)).logit_difference
     assert same == found.logit_difference

@@ -325,6 +325,87 @@ def test_patching_sweeps_the_heads(llama, ids):
         patching(llama, "a text", corrupted, metric)
 
 
+def test_patching_refuses_texts_of_unequal_length_before_the_sweep(llama, ids):
+    long, short = {"input_ids": ids[:1]}, {"input_ids": ids[1:, :-3]}
+    done = []
+
+    def metric(output):
+        done.append(output)
+        return output.logits[0, -1, 7] - output.logits[0, -1, 8]
+
+    with pytest.raises(ValueError, match="^patching: clean has 11 tokens and corrupted has 8, expected equally many"):
+        patching(llama, long, short, metric)
+    with pytest.raises(ValueError, match="clean has 8 tokens and corrupted has 11"):
+        patching(llama, short, long, metric)
+    other = {"input_ids": ids[1:], "attention_mask": torch.ones(1, 9)}
+    with pytest.raises(ValueError, match=r"attention_mask of \[1, 11\] and corrupted of \[1, 9\], expected equal shapes"):
+        patching(llama, long | {"attention_mask": torch.ones(1, 11)}, other, metric)
+    assert not done
+    assert len(patching(llama, long, short, metric, edges=[(-1, 2)])) == 1
+
+
+def test_an_edit_after_its_with_is_refused(llama, ids):
+    with edit(llama) as e:
+        pass
+    with pytest.raises(ValueError, match="ablate: the `with` of these edits has ended"):
+        e.ablate(1)
+
+
+def test_patching_says_what_is_wrong_with_a_metric_or_a_word(llama, ids):
+    clean, corrupted = {"input_ids": ids[:1]}, {"input_ids": ids[1:]}
+
+    def metric(output):
+        return output.logits[0, -1, 7]
+
+    with pytest.raises(TypeError, match=r"metric is a Tensor of \[99\], expected a function that"):
+        patching(llama, clean, corrupted, lambda output: output.logits[0, -1])
+    with pytest.raises(ValueError, match="patching: metric is nan for clean, expected a finite"):
+        patching(llama, clean, corrupted, lambda output: float("nan"))
+    with pytest.raises(ValueError, match="patching: who is 'cat', expected positions, or tokenizer="):
+        patching(llama, clean, corrupted, metric, who="cat")
+    with pytest.raises(ValueError, match="patching: edges is 'cat', expected positions, or token"):
+        patching(llama, clean, None, metric, edges=[(-1, ["cat"])])
+
+
+def test_patching_at_some_positions(llama, ids):
+    clean, corrupted = {"input_ids": ids[:1]}, {"input_ids": ids[1:]}
+
+    def metric(output):
+        return output.logits[0, -1, 7] - output.logits[0, -1, 8]
+
+    (row,) = rows_of(patching(llama, clean, corrupted, metric, heads=[(1, 2)], who=[-1, 4]))
+    with torch.no_grad():
+        with watch(llama) as seen:
+            llama(**clean)
+        with edit(llama) as e:
+            e.patch(seen, 1, 2, who=[-1, 4])
+            found = float(metric(llama(**corrupted)))
+    assert row["metric"] == pytest.approx(found, abs=1e-6)
+    (everywhere,) = rows_of(patching(llama, clean, corrupted, metric, heads=[(0, 2)]))
+    (one,) = rows_of(patching(llama, clean, corrupted, metric, heads=[(0, 2)], who=3))
+    assert one["metric"] != everywhere["metric"]
+    with pytest.raises(ValueError, match="patching: who is given beside edges"):
+        patching(llama, clean, None, metric, edges=[(-1, 2)], who=3)
+
+
+def test_two_bare_numbers_are_two_heads_of_every_layer(llama, ids):
+    clean, corrupted = {"input_ids": ids[:1]}, {"input_ids": ids[1:]}
+
+    def metric(output):
+        return output.logits[0, -1, 7] - output.logits[0, -1, 8]
+
+    found = rows_of(patching(llama, clean, corrupted, metric, heads=(2, 0)))
+    assert {(row["layer"], row["head"]) for row in found} == {(0, 0), (0, 2), (1, 0), (1, 2)}
+    (one,) = rows_of(patching(llama, clean, corrupted, metric, heads=[(1, 0)]))
+    assert (one["layer"], one["head"]) == (1, 0)
+    runs = []
+    for heads in ((2, 0), [(0, 2), (0, 0), (1, 2), (1, 0)]):
+        with edit(llama) as e:
+            e.remove(-1, 2, heads=heads)
+            runs.append(run(llama, {"input_ids": ids}))
+    assert torch.equal(*runs)
+
+
 def test_patching_sweeps_edges(llama, ids):
     clean, corrupted = {"input_ids": ids[:1]}, {"input_ids": ids[1:]}
     done = []
@@ -390,7 +471,9 @@ def test_edges_that_are_refused(llama, ids, given, error, message):
         (lambda e: e.freeze(None), TypeError, "freeze: seen is a NoneType"),
         (lambda e: e.ablate(0, 0, stack="cross"), LookupError, 'ablate: stack is "cross"'),
         (lambda e: e.mask(torch.ones(3, 3, dtype=torch.bool)), ValueError, "mask: mask is 3 x 3"),
-        (lambda e: e.remove(who=2, to=7), ValueError, "never applied, since nothing was as it says"),
+        (lambda e: e.remove(), ValueError, "^remove: who and to are not given, expected one of them; ablate"),
+        (lambda e: e.remove(heads=[(1, 0)]), ValueError, "^remove: who and to are not given"),
+        (lambda e: e.remove(who=2, to=7), ValueError, "never applied, since no query in who sees a key in to"),
     ],
 )  # fmt: skip
 def test_what_cannot_apply_is_said(llama, ids, make, kind, line):

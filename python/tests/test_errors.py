@@ -282,3 +282,42 @@ def test_an_unknown_keyword_is_pythons_error():
         heed.attention(Q, Q, Q, causal=True)
     with pytest.raises(TypeError, match="causal"):
         heed.explain(Q, Q, Q, causal=True)
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name, needs", [("torch", "torch"), ("transformers", "torch transformers")])
+def test_modules_of_other_packages_are_imported_when_they_are_used(name, needs):
+    lines = f"import sys, heed; assert 'heed.{name}' not in sys.modules; print(heed.{name}.__name__)"
+    said = subprocess.run([sys.executable, "-P", "-c", f"import sys; sys.modules['torch'] = None; {lines}"],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert "ImportError: heed." + name + " needs torch" in said.stderr or "needs transformers" in said.stderr
+    assert f"which is not installed: pip install {needs}" in said.stderr
+    pytest.importorskip(name)
+    said = subprocess.run([sys.executable, "-P", "-c", lines], capture_output=True, text=True, check=True)
+    assert said.stdout == f"heed.{name}\n"
+
+
+def test_an_unknown_name_of_the_package_is_an_attribute_error():
+    assert not hasattr(heed, "nothing")
+
+
+def test_a_misspelt_setting_of_look_names_the_nearest():
+    with pytest.raises(TypeError, match="look: modle is given, expected model, or another of model"):
+        heed.look("a", modle="tales")
+
+
+def test_an_unknown_score_of_a_probe_names_the_nearest():
+    probe = heed.heads.probe("tales", sequences=1, period=4)
+    with pytest.raises(ValueError, match='probe: name is "inducton", expected induction, or'):
+        probe.of("inducton")
+
+
+def test_a_model_of_another_kind_is_refused_by_the_function_that_got_it():
+    expected = "expected a heed.Model, a folder or a name of one, or a model of transformers"
+    for call in (heed.heads.probe, lambda model: heed.heads.score(model, ["a"])):
+        with pytest.raises(TypeError, match=f"^(probe|score): model is a list, {expected}"):
+            call(["abc"])
+    with pytest.raises(TypeError, match="^copy_scores: model is a str, expected a model of trans"):
+        heed.heads.copy_scores("tales")

@@ -82,7 +82,7 @@ def test_a_text_without_a_token_pulls_no_mean_down(name):
     assert_same_bits(found, heed.heads.score(model, ["a cat", "a dog"]))
     (failed,) = found.failed
     assert failed.index == 1
-    assert failed.reason == "InvalidArgument: session: text is empty, expected at least one word"
+    assert failed.reason == "InvalidArgument: look: text is empty, expected at least one word"
 
 
 def test_a_long_text_is_read_from_its_beginning(tales):
@@ -166,7 +166,7 @@ def test_bad_input(tales):
         heed.heads.score(tales, TEXTS, batch=0)
     with pytest.raises(LookupError, match="no-such"):
         heed.heads.score("no-such", TEXTS)
-    with pytest.raises(TypeError, match="heads: texts is a str, expected texts, such as a list"):
+    with pytest.raises(TypeError, match="score: texts is a str, expected texts, such as a list"):
         heed.heads.score(tales, "one text")
     with pytest.raises(TypeError, match="engine is an int, expected an executor of concurrent.fut"):
         heed.heads.score(tales, TEXTS, engine=3)

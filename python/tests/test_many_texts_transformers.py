@@ -174,3 +174,76 @@ def test_bad_input(llama):
         heed.heads.score(torch.nn.Linear(2, 2), TEXTS, tokenizer=tokenizer)
     with pytest.raises(ValueError, match="period is 900, expected 2 to 256"):
         heed.heads.probe(model, period=900)
+
+
+# --- copying --------------------------------------------------------------------------------------
+
+
+def copying(name):
+    common = dict(vocab_size=50, bos_token_id=0, eos_token_id=0, pad_token_id=0)
+    if name == "gpt2":
+        config = transformers.GPT2Config(n_embd=32, n_layer=2, n_head=4, **common)
+    else:
+        config = transformers.LlamaConfig(
+            hidden_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+            intermediate_size=64, **common,
+        )  # fmt: skip
+    torch.manual_seed(1)
+    return transformers.AutoModelForCausalLM.from_config(config).eval()
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_copy_scores_follow_the_value_to_the_vocabulary(name):
+    model = copying(name)
+    ids = torch.tensor([[3, 9, 27, 9, 40], [1, 2, 3, 4, 5]])
+    with heed.transformers.watch(model) as seen, torch.no_grad():
+        model(ids)
+    table = heed.heads.copy_scores(model, ids=ids)
+    assert len(table) == 8 and list(table.columns) == ["layer", "head", "copy"]
+    for at, (layer, head) in enumerate(np.ndindex(2, 4)):
+        if name == "gpt2":
+            projection = model.transformer.h[layer].attn.c_proj.weight
+        else:
+            projection = model.model.layers[layer].self_attn.o_proj.weight.T
+        v = seen.attention(layer).v
+        v = v[:, head // (4 // v.shape[1])]  # Llama has two heads of values
+        logits = v @ projection[8 * head : 8 * head + 8] @ model.lm_head.weight.T
+        below = (logits < logits.gather(2, ids[..., None])).sum(2) / 49
+        assert table["copy"][at] == pytest.approx(float(below.mean()), abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_a_head_that_copies_has_a_copy_score_of_1(name):
+    model = copying(name)
+    with torch.no_grad():
+        vocabulary = torch.linalg.qr(torch.randn(50, 32))[0] * 3
+        model.lm_head.weight.copy_(vocabulary)
+        attention = (model.transformer.h if name == "gpt2" else model.model.layers)[1]
+        attention = attention.attn if name == "gpt2" else attention.self_attn
+        projection = attention.c_proj.weight if name == "gpt2" else attention.o_proj.weight.T
+        seen_ids = torch.tensor([[7, 11, 13, 17]])
+        with heed.transformers.watch(model) as seen:
+            model(seen_ids)
+        v = seen.attention(1).v
+        values = v[0, 2 if name == "gpt2" else 1]
+        projection[16:24] = torch.linalg.pinv(values) @ (vocabulary[seen_ids[0]] * 5)
+    table = heed.heads.copy_scores(model, ids=seen_ids)
+    scores = np.asarray(table["copy"]).reshape(2, 4)
+    assert scores[1, 2] == 1
+    again = heed.heads.copy_scores(model, seed=3)
+    assert np.array_equal(again["copy"], heed.heads.copy_scores(model, seed=3)["copy"])
+
+
+def test_copy_scores_say_what_they_cannot_find():
+    with pytest.raises(TypeError, match="copy_scores: model is a str, expected a model of transf"):
+        heed.heads.copy_scores("tales")
+    bare = transformers.GPT2Model(transformers.GPT2Config(n_embd=32, n_layer=2, n_head=4))
+    with pytest.raises(NotImplementedError, match=r"copy_scores: model is a GPT2Model without an"):
+        heed.heads.copy_scores(bare)
+    model = copying("llama")
+    with pytest.raises(ValueError, match=r"copy_scores: ids is \[1, 2\] of torch.float32"):
+        heed.heads.copy_scores(model, ids=[0.5, 1.5])
+    attention = model.model.layers[1].self_attn
+    attention.o_proj = torch.nn.Sequential(attention.o_proj)
+    with pytest.raises(NotImplementedError, match="layer 1, a LlamaAttention with q_proj, .* named o_proj"):
+        heed.heads.copy_scores(model)

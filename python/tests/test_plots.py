@@ -52,6 +52,8 @@ def test_a_score_of_all_heads(plt, tales):
     wanted = np.asarray(session.heads()["previous"]).reshape(6, 6)
     np.testing.assert_allclose(np.ma.filled(ax.images[0].get_array(), 0), wanted)
     assert len(ax.texts) == 36
+    with pytest.raises(LookupError, match="score is 'inducion', expected induction, or another of"):
+        session.plot_heads("inducion")
     with pytest.raises(LookupError, match="plot_heads: score is 'nothing', expected one of"):
         session.plot_heads("nothing")
 

@@ -20,7 +20,7 @@ import heed
 
 COMMAND = Path(sys.executable).parent / "heed"
 VERBS = ("look", "serve", "generate", "train", "attend", "explain", "check", "bench", "tokenize",
-         "models", "convert", "embed")  # fmt: skip
+         "models", "convert", "embed", "evaluate")  # fmt: skip
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("heed_program") is None,
     reason="skipped: the package is not installed with its program",

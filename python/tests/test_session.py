@@ -217,3 +217,14 @@ def test_two_texts_are_read_by_the_built_in_models_for_them():
     way = "not in the target; to names a word of the source"
     with pytest.raises(ValueError, match=f"who: .cat. is in the source, {way}"):
         translation.row("cat", layer=0, head=0, stack="cross")
+
+
+def test_negative_layers_and_heads_count_from_the_end():
+    session = heed.look(SENTENCE)
+    assert session.row("it", -1, -2) == session.row("it", 5, 4)
+    assert session.cell("it", "cat", -6, -6) == session.cell("it", "cat", 0, 0)
+    assert session.rows(-1, -1) == session.rows(5, 5)
+    last = session.attention(5).weights[0, 0]
+    assert np.array_equal(session.attention(-1).weights[0, 0], last)
+    with pytest.raises(IndexError, match="layer is -7, expected 0 to 5"):
+        session.row("it", -7, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import SENTENCE
+from conftest import SENTENCE, peer
 
 import heed
 from heed import edits
@@ -195,6 +195,42 @@ def test_patching_sweeps_every_head(tales, plain, other):
         heed.patching(tales, plain, other, metric, layers=[6])
 
 
+def test_patching_refuses_texts_of_unequal_length_before_the_sweep(tales, plain, other):
+    def metric(session):
+        raise AssertionError("no run is needed to see it")
+
+    for short in ("The cat sat.", tales.look("The cat sat.")):
+        said = "^patching: clean has 5 tokens and corrupted has 12, expected equally many"
+        with pytest.raises(ValueError, match=said):
+            heed.patching(tales, short, other, metric)
+        with pytest.raises(ValueError, match="clean has 12 tokens and corrupted has 5"):
+            heed.patching(tales, plain, short, metric)
+    table = heed.patching(tales, plain, "The cat sat.", lambda session: session.logits[-1, 5],
+                          edges=[("it", "cat")])  # fmt: skip
+    assert len(table) == 1
+
+
+def test_patching_at_some_positions(tales, plain, other):
+    def metric(session):
+        return session.logits[-1, 5]
+
+    (row,) = rows_of(heed.patching(tales, plain, other, metric, heads=[(2, 0)], who=["it", -1]))
+    one = other.edited(edits.patch(plain, 2, 0, who=["it", -1]))
+    assert row["metric"] == pytest.approx(metric(one))
+    assert metric(one) != metric(other.edited(edits.patch(plain, 2, 0)))
+    with pytest.raises(ValueError, match="patching: who is given beside edges"):
+        heed.patching(tales, plain, None, metric, edges=[("it", "cat")], who="it")
+
+
+def test_two_bare_numbers_are_two_heads_of_every_layer(tales, plain, other):
+    found = heed.patching(tales, plain, other, lambda run: run.logits[-1, 5], heads=(2, 0))
+    wanted = {(layer, head) for layer in range(6) for head in (0, 2)}
+    assert {(row["layer"], row["head"]) for row in rows_of(found)} == wanted
+    one = plain.edited(edits.remove("it", "cat", heads=(2, 0)))
+    other = plain.edited(edits.remove("it", "cat", heads=sorted(wanted)))
+    np.testing.assert_array_equal(one.logits, other.logits)
+
+
 def test_patching_sweeps_edges(tales, plain, other):
     (he,) = tales.tokenizer.encode(" he", special=False).ids
 
@@ -233,6 +269,8 @@ def test_patching_sweeps_edges(tales, plain, other):
             LookupError,
             "remove: who is 'dog', expected a word of",
         ),
+        (lambda s: edits.remove(), ValueError, "remove: who and to are not given, expected one of"),
+        (lambda s: edits.remove(heads=[(2, 0)]), ValueError, "remove: who and to are not given"),
         (lambda s: edits.remove(who=12), IndexError, "remove: who is 12, expected -12 to 11"),
         (lambda s: edits.remove(who=2, to=5), ValueError, "remove: to is token 5, behind token 2"),
         (lambda s: edits.steer([], 1.0), ValueError, "steer: to is empty"),
@@ -287,8 +325,6 @@ def test_an_edited_session_is_shown_and_saved(plain, other, tmp_path):
 
 
 def as_folder(name, folder):
-    from conftest import peer
-
     transformers = peer("transformers")
     torch = peer("torch")
     torch.manual_seed(3)
@@ -329,8 +365,7 @@ BESIDE = {
 
 @pytest.mark.parametrize("name", ["gpt2", "llama", "gemma2"])
 def test_logits_are_those_of_the_same_edit_of_transformers(name, tmp_path):
-    import torch
-
+    torch = peer("torch")
     theirs = as_folder(name, tmp_path)
     ours = heed.load(tmp_path)
     ids, others = torch.tensor([IDS]), torch.tensor([OTHER])
@@ -370,8 +405,6 @@ STACKS = {
 
 
 def test_edits_of_an_encoder_decoder_are_those_of_transformers(tmp_path):
-    from conftest import peer
-
     torch, transformers = peer("torch"), peer("transformers")
     import heed.transformers as of_transformers
 

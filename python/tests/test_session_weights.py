@@ -352,3 +352,17 @@ def test_colored_tokens():
         heed.colored_tokens(["a", "b"], [1])
     with pytest.raises(ValueError, match="min_value is 3.0, expected at most 1.0"):
         heed.colored_tokens(["a"], [1], min_value=3, max_value=1)
+
+
+def test_tokens_may_be_numbers_of_an_array():
+    weights = np.full((1, 2, 3, 3), 1 / 3, np.float32)
+    torch = peer("torch")
+    for ids in (np.arange(3) + 5, torch.arange(3) + 5):
+        session = heed.Session.from_weights([weights], tokens=ids)
+        assert [token.text for token in session.tokens] == ["5", "6", "7"]
+
+
+def test_weights_have_no_images_to_plot():
+    session = heed.Session.from_weights([np.full((1, 2, 3, 3), 1 / 3)], tokens=[" a", " b", " c"])
+    with pytest.raises(LookupError, match="plot_image_map: no key .*, expected a session with im"):
+        session.plot_image_map("a")

@@ -186,6 +186,35 @@ def test_heads_have_scores(llama, ids):
     assert row["next"] == 0
 
 
+def test_heads_have_the_induction_of_a_session(llama):
+    ids = torch.tensor([[5, 6, 7, 8, 5, 6, 7, 8, 9, 5, 5, 6], list(range(20, 32))])
+    with watch(llama) as seen, torch.no_grad():
+        llama(ids[:1])
+    found = [row["induction"] for row in rows_of(seen.heads())]
+    assert close(np.array(found), np.array([r["induction"] for r in rows_of(seen.look().heads())]))
+    weights = weights_of(llama, 1, input_ids=ids[:1])[0, 2]
+    follows = {3: [], 4: [1], 5: [2], 6: [3], 7: [4], 9: [1, 5], 10: [1, 5], 11: [2, 6]}
+    assert found[4 + 2] == pytest.approx(
+        np.mean([weights[row, keys].sum() for row, keys in follows.items() if keys]), abs=1e-5
+    )
+    with watch(llama) as both, torch.no_grad():
+        llama(ids)  # nothing repeats in the second sequence
+    assert close(np.array([row["induction"] for row in rows_of(both.heads())]), np.array(found))
+    mask = torch.ones(1, 12, dtype=torch.int64)
+    mask[0, :4] = 0
+    with watch(llama) as padded, torch.no_grad():
+        llama(ids[:1], attention_mask=mask)
+    wanted = [row["induction"] for row in rows_of(padded.look().heads())]
+    assert close(np.array([row["induction"] for row in rows_of(padded.heads())]), np.array(wanted))
+    with watch(llama) as none, torch.no_grad():
+        llama(ids[1:])
+    assert all(np.isnan(row["induction"]) for row in rows_of(none.heads()))
+    model, inputs = PAIRS["marian"].made(), PAIRS["marian"].inputs()
+    with watch(model) as seen, torch.no_grad():
+        model(**inputs)
+    assert {row["stack"] for row in rows_of(seen.heads()) if np.isnan(row["induction"])} >= {"cross"}
+
+
 def test_heads_of_an_encoder_leave_padding_out():
     model = ENCODERS["bert"].made()
     inputs = ENCODERS["bert"].inputs()

@@ -383,6 +383,14 @@ def test_patches_have_no_words_and_the_text_around_has():
     tokens = seen.tokens("decoder")[0]
     assert tokens[:6] == [" im0 r0 c0", " im0 r0 c1", " im0 r1 c0", " im0 r1 c1", " w14", " im1 r0 c0"]  # fmt: skip
     assert tokens[10:12] == [" im1 r1 c2", " w21"]
+    of_word = seen.image_map(1, 0, "w21", image=1, stack="decoder")
+    assert np.array_equal(of_word, seen.image_map(1, 0, 11, image=1, stack="decoder"), equal_nan=True)
+    with pytest.raises(LookupError, match="image_map: token is 'dog', expected a word of the text"):
+        seen.image_map(1, 0, "dog", stack="decoder")
+    with watch(model) as plain, torch.no_grad():
+        model(**WITH_IMAGES["qwen2_vl"].inputs())
+    with pytest.raises(ValueError, match=r"token is 'w21', expected a position, or watch\(model, tok"):
+        plain.image_map(1, 0, "w21", stack="decoder")
     with edit(model, Processor()) as e, torch.no_grad():  # finds words too
         e.remove(to="w21", stack="decoder")
         model(**WITH_IMAGES["qwen2_vl"].inputs())
@@ -490,7 +498,7 @@ def test_a_session_shows_images_where_their_patches_are():
     assert close(session.weights[1, 2, -1, 5:11].reshape(2, 3), seen.image_map(1, 2, image=1))
     other = [an_image(30, 30, seed=9)] * 2
     assert seen.look(stack="decoder", image=other).images[0].picture == kept(other[0])
-    with pytest.raises(ValueError, match="look: image is 1 pictures, expected 2, as many as there"):
+    with pytest.raises(ValueError, match="look: image is 1 picture, expected 2, as many as there"):
         seen.look(stack="decoder", image=other[0])
 
 
@@ -537,5 +545,5 @@ def test_a_session_of_sound_names_its_frames():
     peer("matplotlib").use("Agg")
     ax = session.plot_image_map(-1, 0, 0, 1, stack="cross")
     np.testing.assert_allclose(ax.images[1].get_array(), seen.image_map(0, 1), atol=1e-6)
-    with pytest.raises(LookupError, match="expected one of the 0 images of the stack's keys"):
+    with pytest.raises(LookupError, match="no key of the stack is a patch of an image"):
         session.plot_image_map(-1, 0, 0, 1, stack="decoder")

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from .._checks import kind_of
-from .._edited import check_output, number, places_of
+from .._edited import check_keys_or_queries, check_output, number, places_of
 from .._masks import Mask
 from ..errors import Error, InvalidArgument, NotFound, OutOfRange, WrongType, made
 from . import _pieces
@@ -45,7 +45,10 @@ def edit(model: PreTrainedModel, tokenizer: Any = None) -> Iterator[Edits]:
     tokenizer = _pieces.tokenizer_of(tokenizer, "edit")
     edits = Edits(inner, tokenizer)
     with edits.attached():
-        yield edits
+        try:
+            yield edits
+        finally:
+            edits.is_over = True
         edits.check_everything_applied()
 
 
@@ -59,13 +62,15 @@ class Edits(Following):
     """
 
     order = 1
+    is_over = False
+    """Whether the ``with`` has ended."""
 
     def __init__(self, model: PreTrainedModel, tokenizer: Any):
         super().__init__(model)
         self._model, self._tokenizer = model, tokenizer
         self._edits: list[Edit] = []
         self._passes = 0
-        self._stacks = _stacks_of(model, self.modules)
+        self._stacks = stacks_of(model, self.modules)
 
     # --- the edits -------------------------------------------------------------------------------
 
@@ -77,7 +82,9 @@ class Edits(Following):
         self, who: Any = None, to: Any = None, layers: Any = None, heads: Any = None, *,
         stack: str | None = None,
     ) -> None:  # fmt: skip
-        """Attention knockout: hides the keys ``to`` from the queries ``who``."""
+        """Attention knockout: hides the keys ``to`` from the queries ``who``. At least one of
+        the two must be given."""
+        check_keys_or_queries(who, to)
         self._add("remove", layers, heads, stack, who=who, to=to)
 
     def temperature(
@@ -125,6 +132,9 @@ class Edits(Following):
     # --- what cannot apply -----------------------------------------------------------------------
 
     def _add(self, name: str, layers: Any, heads: Any, stack: str | None, **values: Any) -> None:
+        if self.is_over:
+            raise made(InvalidArgument, op=name, found="the `with` of these edits has ended",
+                       expected="an edit inside of it")  # fmt: skip
         place, known = self._stack(name, stack)
         places, of_all = places_of(name, layers, heads)
         new = Edit(name, places, of_all, place.path, **values)
@@ -160,7 +170,11 @@ class Edits(Following):
     def check_everything_applied(self) -> None:
         for each in self._edits:
             if not each.was_applied:
-                why = "the model did not run" if self._passes == 0 else "nothing was as it says"
+                why = "nothing was as it says"
+                if each.name in ("remove", "steer"):
+                    why = "no query in who sees a key in to"
+                if self._passes == 0:
+                    why = "the model did not run"
                 raise made(
                     InvalidArgument, op="edit", argument=str(each),
                     found=f"never applied, since {why}",
@@ -234,7 +248,7 @@ def _role(prefix: str, is_pair: bool) -> str:
 # --- layers and heads -----------------------------------------------------------------------------
 
 
-def _stacks_of(
+def stacks_of(
     model: PreTrainedModel, modules: dict[nn.Module, list[str]]
 ) -> dict[str, tuple[Place, dict[int, nn.Module]]]:
     """Returns each stack's place and its layers by number, before the model has run."""

@@ -47,13 +47,15 @@ class Finder:
         return word_places(self._op, self._argument, word, pieces, where)
 
 
-def check_words(op: str, argument: str, given: Any, tokenizer: Any) -> None:
+def check_words(
+    op: str, argument: str, given: Any, tokenizer: Any, given_to: str = "edit"
+) -> None:  # fmt: skip
     for each in [] if given is None else listed(given):
         if isinstance(each, str):
             if tokenizer is None:
                 raise made(
                     InvalidArgument, op=op, argument=argument, found=repr(each),
-                    expected="a position, or edit(model, tokenizer) to find words",
+                    expected=f"a position, or {given_to}(model, tokenizer) to find words",
                 )  # fmt: skip
             if not each.strip():
                 raise made(InvalidArgument, op=op, argument=argument, found=repr(each),

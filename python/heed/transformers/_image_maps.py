@@ -55,7 +55,8 @@ def patches_of(images: list[Grid], pictures: Any) -> list[ImagePatches]:
     if pictures is not None:
         shown = list(pictures) if isinstance(pictures, (list, tuple)) else [pictures]
     if len(shown) != len(images):
-        raise made(InvalidArgument, op="look", argument="image", found=f"{len(shown)} pictures",
+        found = f"{len(shown)} picture{'s' * (len(shown) != 1)}"
+        raise made(InvalidArgument, op="look", argument="image", found=found,
                    expected=f"{len(images)}, as many as there are images")  # fmt: skip
     if len(images) > _MOST:
         said = f"look: only the first {_MOST} of {len(images)} images are shown"

@@ -11,8 +11,9 @@ import torch
 from transformers import PreTrainedModel
 
 from .._checks import kind_of
-from .._patching import Asked, Ends
-from ..errors import WrongType, made
+from .._edited import listed
+from .._patching import Asked, Ends, check_equally_many
+from ..errors import InvalidArgument, WrongType, made
 from ._editing import edit
 from ._models import unwrapped
 from ._watching import watch
@@ -21,25 +22,26 @@ from ._watching import watch
 def patching(
     model: PreTrainedModel, clean: Any, corrupted: Any, metric: Callable[[Any], Any], *,
     tokenizer: Any = None, edges: Any = None, heads: Any = None,
-    layers: Iterable[int] | None = None, stack: str | None = None, at_most: int = 1000,
-    progress: Callable[[int, int], None] | None = None,
+    layers: Iterable[int] | None = None, stack: str | None = None, who: Any = None,
+    at_most: int = 1000, progress: Callable[[int, int], None] | None = None,
 ) -> Any:  # fmt: skip
     """Activation patching, and knockout of each of some ``edges``, as :func:`heed.patching`.
 
     Parameters
     ----------
-    clean, corrupted : the model's arguments, one dict each, with equally many tokens; or texts,
-        if a ``tokenizer`` is given. With ``edges`` ``corrupted`` may be None
+    clean, corrupted : the model's arguments, one dict each, with tensors of the same shapes; or
+        texts with equally many tokens, if a ``tokenizer`` is given. With ``edges`` ``corrupted``
+        may be None, and may have another length
     metric : a function of the model's output that returns a number, such as the difference of two
         logits
-    edges, heads, layers, at_most, progress : as of :func:`heed.patching`. Words need a
+    edges, heads, layers, who, at_most, progress : as of :func:`heed.patching`. Words need a
         ``tokenizer``; "all" edges are those of the first sequence
 
     Returns
     -------
     The table of :func:`heed.patching`.
     """
-    asked = Asked(edges, heads, layers, stack, at_most)
+    asked = Asked(edges, heads, layers, stack, who, at_most)
     return sweep(model, clean, corrupted, metric, asked, progress, tokenizer=tokenizer)
 
 
@@ -48,9 +50,13 @@ def sweep(
     asked: Asked, progress: Callable[[int, int], None] | None, *, tokenizer: Any = None,
 ) -> Any:  # fmt: skip
     is_of_edges = asked.edges is not None
+    if tokenizer is None:
+        _check_positions(asked)
     read = partial(_inputs, tokenizer=tokenizer, device=unwrapped(model, "patching").device)
     of_clean = read("clean", clean)
     of_corrupted = None if corrupted is None and is_of_edges else read("corrupted", corrupted)
+    if not is_of_edges:
+        _check_shapes(of_clean, of_corrupted)
 
     def found(inputs: dict[str, Any]) -> Any:
         return metric(model(**inputs))
@@ -67,7 +73,7 @@ def sweep(
         def edited(row: dict[str, Any]) -> Any:
             with edit(model, tokenizer) as edits:
                 if not is_of_edges:
-                    edits.patch(seen, row["layer"], row["head"], stack=asked.stack)
+                    edits.patch(seen, row["layer"], row["head"], who=asked.who, stack=asked.stack)
                     return found(of_corrupted)
                 places = asked.places(row)
                 edits.remove(row["who"], row["to"], heads=places, stack=asked.stack)
@@ -87,3 +93,33 @@ def _inputs(name: str, given: Any, *, tokenizer: Any, device: torch.device) -> d
             expected="a dict of the model's arguments, or a text and tokenizer=",
         )  # fmt: skip
     return dict(given)
+
+
+def _check_positions(asked: Asked) -> None:
+    """Refuses words, which only a tokenizer finds."""
+    named = {"who": [asked.who]}
+    if isinstance(asked.edges, (list, tuple)):
+        named["edges"] = [end for edge in asked.edges if isinstance(edge, (list, tuple))
+                          for end in edge]  # fmt: skip
+    for argument, given in named.items():
+        for each in (word for some in given for word in listed(some)):
+            if isinstance(each, str):
+                raise made(InvalidArgument, op="patching", argument=argument, found=repr(each),
+                           expected="positions, or tokenizer= to find words")  # fmt: skip
+
+
+def _check_shapes(clean: dict[str, Any], corrupted: dict[str, Any]) -> None:
+    """Refuses tensors of different shapes, whose positions do not correspond."""
+    for name, given in clean.items():
+        other = corrupted.get(name)
+        if not isinstance(given, torch.Tensor) or not isinstance(other, torch.Tensor):
+            continue
+        one, two = list(given.shape), list(other.shape)
+        if name == "input_ids" and len(one) == len(two) == 2 and one[0] == two[0]:
+            check_equally_many(one[1], two[1])
+        if one != two:
+            raise made(
+                InvalidArgument, op="patching",
+                found=f"clean has {name} of {one} and corrupted of {two}",
+                expected="equal shapes",
+            )  # fmt: skip

@@ -9,6 +9,7 @@ from .._seen import Seen
 from ._runs import Run
 
 NAMES = ("previous", "current", "next", "sink", "distance", "entropy", "largest")
+_ROWS = 128  # queries per step
 _WITHIN = NAMES[:5]
 """Scores that compare positions of queries and keys, which have no meaning between two texts."""
 
@@ -16,19 +17,56 @@ _WITHIN = NAMES[:5]
 def scores_of(run: Run) -> list[dict[str, float]]:
     """Returns one dict per head: means over the queries of all sequences, without padding."""
     sums, counts = None, 0
+    heads = run.first.q.shape[1]
+    induction = pairs = torch.zeros(heads, dtype=torch.float64, device="cpu")
     for sequence in range(run.first.q.shape[0]):
         one = run.of_one(sequence)
         if len(one.rows) == 0:
             continue
-        found, count = _sums(one.without_padding)
+        seen = one.without_padding
+        found, count = _sums(seen)
+        if (ids := _ids(run, one, sequence)) is not None:
+            of_one, pairs_of_one = _induction(seen, ids)
+            induction, pairs = induction + of_one, pairs + pairs_of_one
         sums = found if sums is None else sums + found
         counts = counts + count
     if sums is None:
-        sums = counts = torch.zeros(len(NAMES), run.first.q.shape[1], device="cpu")
+        sums = counts = torch.zeros(len(NAMES), heads, device="cpu")
     means = sums / counts.clamp(min=1)
     if run.first.is_cross:
         means[[NAMES.index(name) for name in _WITHIN]] = torch.nan
-    return [dict(zip(NAMES, column)) for column in means.T.tolist()]
+    means = torch.cat([means, (induction / pairs)[None]])  # NaN where nothing repeats
+    return [dict(zip((*NAMES, "induction"), column)) for column in means.T.tolist()]
+
+
+def _ids(run: Run, one: Run, sequence: int) -> Tensor | None:
+    """Returns the ids of a sequence of text without padding; None if they are not known or if the
+    keys are other tokens."""
+    ids = run.ids
+    if run.first.is_cross or ids is None or ids.shape[0] != run.first.q.shape[0] or one.images:
+        return None
+    of_one = ids[sequence, one.rows.start : one.rows.stop]
+    return of_one if len(of_one) == one.without_padding.shape[3] else None
+
+
+def _induction(seen: Seen, ids: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns, for one sequence, the sum of the weights on tokens that followed the query's token
+    elsewhere, and the number of queries that see such a key; both [H]. The token after the query
+    does not count as evidence."""
+    sums = counts = torch.zeros(seen.shape[1], dtype=torch.float64, device="cpu")
+    before = ids[:-1]
+    keys = torch.arange(1, len(ids), device="cpu")
+    _, kinds, occurrences = ids.unique(return_inverse=True, return_counts=True)
+    rows = (occurrences[kinds] > 1).nonzero()[:, 0]
+    for part in rows.split(_ROWS):
+        follows = (ids[part][:, None] == before) & (keys != part[:, None] + 1)
+        follows &= keys != part[:, None]
+        which = part.tolist()
+        visible = follows & torch.as_tensor(seen.scores[0, :, which, 1:]).isfinite()
+        weights = torch.as_tensor(seen.weights[0, :, which, 1:]).double()
+        sums = sums + (weights * visible).sum((1, 2))
+        counts = counts + visible.any(2).sum(1)
+    return sums, counts
 
 
 def _sums(seen: Seen) -> tuple[Tensor, Tensor]:

@@ -8,6 +8,7 @@ import numpy as np
 from torch import Tensor
 
 from .._checks import whole
+from .._edited import word_places
 from .._libraries import Torch
 from .._plots import draw_image_map
 from .._seen import Seen
@@ -15,6 +16,7 @@ from .._tables import table_of
 from .._weights import Weights
 from ..errors import InvalidArgument, NotFound, OutOfRange, made
 from ._calls import Call
+from ._finding import check_words
 from ._image_maps import image_map, marked, patches_of, shares_of
 from ._pieces import pieces, tokenizer_of
 from ._runs import Run
@@ -122,8 +124,10 @@ class SeenModel:
         The scores are means over the queries of all sequences, without padding: the weight on the
         token before (``previous``), on the token itself (``current``), on the token after it
         (``next``) and on the first token (``sink``), the ``distance`` to the keys in tokens, the
-        ``entropy`` in nats and the ``largest`` weight. The first five are NaN for "cross". The
-        first query does not count for ``current`` and ``sink``.
+        ``entropy`` in nats, the ``largest`` weight, and the weight on tokens that followed the same
+        token elsewhere (``induction``). The first five are NaN for "cross". The first query does
+        not count for ``current`` and ``sink``. ``induction`` is a mean over the queries that see
+        such a key, and NaN if no token repeats, for "cross" and for images.
         """
         rows: list[dict[str, Any]] = []
         self.check_ran()
@@ -140,16 +144,17 @@ class SeenModel:
     # --- images ----------------------------------------------------------------------------------
 
     def image_map(
-        self, layer: int, head: int, token: int = -1, image: int = 0, *, stack: str | None = None,
-        text: int = -1, sequence: int = 0,
+        self, layer: int, head: int, token: int | str = -1, image: int = 0, *,
+        stack: str | None = None, text: int = -1, sequence: int = 0,
     ) -> np.ndarray:  # fmt: skip
         """Returns the weights of one query on the patches of an image, [rows, columns] of float32;
         NaN for cells without a token.
 
-        ``token`` is the index of a query, counted without padding; -1 is the last. ``image`` is the
-        index of an image, tile or frame of the sequence. ``stack`` may be left out if exactly one
-        stack has images; for a model that reads text, only the stacks of its text count. Frames of
-        sound are a grid of one row.
+        ``token`` is the index of a query, counted without padding; -1 is the last. With a tokenizer
+        it may be a word of the text, and stands for the last token of its last occurrence.
+        ``image`` is the index of an image, tile or frame of the sequence. ``stack`` may be left out
+        if exactly one stack has images; for a model that reads text, only the stacks of its text
+        count. Frames of sound are a grid of one row.
 
         Raises
         ------
@@ -158,7 +163,8 @@ class SeenModel:
             exist
         """
         run = self._with_images("image_map", layer, stack, text, sequence)
-        return image_map(run, head, token, image)[0]
+        query = self._query(token, run)
+        return image_map(run, head, query, image)[0]
 
     def image_share(self, stack: str | None = None, *, text: int = -1, sequence: int = 0) -> Any:
         """Returns one row per head: the weight on patches (``image``) and on all other tokens
@@ -188,15 +194,26 @@ class SeenModel:
                 for each in run.images if each.of_keys]  # fmt: skip
 
     def plot_image_map(
-        self, layer: int, head: int, token: int = -1, image: int = 0, ax: Any = None, *,
+        self, layer: int, head: int, token: int | str = -1, image: int = 0, ax: Any = None, *,
         stack: str | None = None, text: int = -1, sequence: int = 0, **settings: Any,
     ) -> Any:  # fmt: skip
         """Draws :meth:`image_map` over its image with matplotlib; ``settings`` go to ``ax.imshow``.
         Returns ``ax``."""
         run = self._with_images("image_map", layer, stack, text, sequence)
-        cells, grid = image_map(run, head, token, image)
+        cells, grid = image_map(run, head, self._query(token, run), image)
         picture = None if grid.picture is None else grid.picture.numpy()
         return draw_image_map(cells, picture, f"L{layer}.H{head}", ax, settings)
+
+    def _query(self, token: int | str, run: Run) -> int:
+        """Returns the index of a word's last token; ``run`` has one sequence."""
+        if not isinstance(token, str):
+            return token
+        check_words("image_map", "token", token, self._tokenizer, "watch")
+        if run.ids is None:
+            raise made(InvalidArgument, op="image_map", argument="token", found=repr(token),
+                       expected="a position: the queries are not words")  # fmt: skip
+        ids = run.ids[0, run.rows.start : run.rows.stop].tolist()
+        return word_places("image_map", "token", token, pieces(self._tokenizer, ids))[-1]
 
     def _stack_with_images(self, op: str, stack: str | None) -> str:
         """Returns the named stack, or the only one with images; if a stack reads text, only such
