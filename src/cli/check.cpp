@@ -18,6 +18,7 @@
 #include "heed/models/registry.h"
 #include "heed/text/tokenizer.h"
 #include "inspect/golden/golden_check.h"
+#include "models/byte_activations.h"
 #include "onnx/node_tests.h"
 #include "tensor/text.h"
 
@@ -175,8 +176,8 @@ void compare(std::span<const float> exact, std::span<const float> rounded, Round
 // On the same 64 tokens, drawn at random: random weights have no text that suits them.
 RoundingError measure_rounding(const std::filesystem::path& folder) {
   const LoadedModel exact = load_model(folder, {.tokenizers = false, .packed = true});
-  const LoadedModel rounded =
-      load_model(folder, {.tokenizers = false, .packed = true, .byte_activations = true});
+  const LoadedModel rounded = load_model(folder, {.tokenizers = false, .packed = true});
+  round_activations(rounded);
   const ModelInfo& info = exact.model->info();
   if (!info.has_logits)
     fail({.code = ErrorCode::kUnsupported,

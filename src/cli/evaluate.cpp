@@ -19,6 +19,7 @@
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
 #include "heed/models/registry.h"
+#include "models/byte_activations.h"
 #include "tensor/text.h"
 
 namespace heed::cli {
@@ -108,9 +109,9 @@ Json score_json(const LoadedModel& model, const EvaluateOptions& options, const 
 }
 
 int run(EvaluateOptions options) {
-  const LoadedModel model = load_model(
-      find_model(options.model),
-      {.packed = true, .dtype = options.dtype, .byte_activations = options.byte_activations});
+  const LoadedModel model =
+      load_model(find_model(options.model), {.packed = true, .dtype = options.dtype});
+  if (options.byte_activations) round_activations(model);
   set_windows(model, options);
   const AskedTokens asked = asked_tokens(model, options);
   TextScore found = {.bytes = asked.bytes, .tokens = std::ssize(asked.ids) - asked.given};

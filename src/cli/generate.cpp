@@ -19,6 +19,7 @@
 #include "cli/terminal/progress.h"
 #include "heed/error.h"
 #include "heed/models/registry.h"
+#include "models/byte_activations.h"
 
 namespace heed::cli {
 namespace {
@@ -161,10 +162,9 @@ int run(GenerateOptions options, const Given& given) {
   const std::filesystem::path folder = find_model(options.model);
   const GenerationConfig config = follow_folder(folder, given, options);
   if (options.ids.empty()) read_inputs(options);
-  const LoadedModel model = load_model(folder, {.needs_tokenizers = options.ids.empty(),
-                                                .packed = true,
-                                                .dtype = options.dtype,
-                                                .byte_activations = options.byte_activations});
+  const LoadedModel model = load_model(
+      folder, {.needs_tokenizers = options.ids.empty(), .packed = true, .dtype = options.dtype});
+  if (options.byte_activations) round_activations(model);
   tell_of_lost_tokenizer("generate", model);
   check(config, model.model->info(), model.writing_tokenizer());
   check_stop(given, model);

@@ -149,11 +149,6 @@ LoadedModel load_model(const fs::path& folder, const LoadOptions& options) {
                      .unread = &loaded.unread};
   if (options.packed) reading.packed = options.dtype ? *options.dtype : stored_type(weights);
   loaded.model = family.load(source.config, weights, reading);
-  if (options.byte_activations && !multiply_by_bytes(loaded.model->parameters()))
-    fail({.code = ErrorCode::kUnsupported,
-          .argument = "activations",
-          .found = "q8",
-          .expected = fmt::format("f32: no weight of {} has codes of 2 to 6 bits", loaded.name)});
   if (!options.tokenizers) return loaded;
   try {
     load_tokenizers(source, loaded);

@@ -74,17 +74,6 @@ void stream(Parameter& parameter, DType dtype, const BlockType* blocks,
   parameter.value = {};
 }
 
-bool multiply_by_bytes(std::span<Parameter* const> parameters) {
-  bool any = false;
-  for (Parameter* const parameter : parameters)
-    if (parameter->packed != nullptr && parameter->packed->gains_by_bytes()) {
-      parameter->packed =
-          std::make_shared<const PackedMatrix>(parameter->packed->multiplied_by_bytes());
-      any = true;
-    }
-  return any;
-}
-
 void hold(std::span<Parameter* const> parameters) {
   for (Parameter* const parameter : parameters)
     if (parameter->is_streamed())

@@ -52,10 +52,6 @@ struct LoadOptions {
   /// needs and drops it, so memory holds one matrix at a time; results have the same bits. The file
   /// must not be written over while the model is there.
   bool streamed = false;
-  /// Packed: products with quantised weights of 2 to 6 bits round activations to 8 bits, 32 numbers
-  /// with one scale, which is faster. Weights of other types are multiplied as ever. Loading fails
-  /// (kUnsupported) if no weight gains by it.
-  bool byte_activations = false;
 };
 
 /// Reads the folder or the GGUF file (the first of a split one). An error names file, tensor and

@@ -60,9 +60,6 @@ PackedMatrix packed_form(WeightLayout layout, const ConstView& value, DType dtyp
 /// `blocks`, whenever a product needs them.
 void stream(Parameter& parameter, DType dtype, const BlockType* blocks,
             std::function<PackedMatrix()> read);
-/// Products with these parameters round the other operand to bytes where that is faster (codes of 2
-/// to 6 bits); false if it is so for none.
-bool multiply_by_bytes(std::span<Parameter* const> parameters);
 /// Packs the numbers of streamed parameters, which stay in memory from here on.
 void hold(std::span<Parameter* const> parameters);
 /// Whether `pack` changes it: the weight of a linear layer, where panels are the faster form.

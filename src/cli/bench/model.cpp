@@ -16,6 +16,7 @@
 #include "heed/error.h"
 #include "heed/models/registry.h"
 #include "heed/threads.h"
+#include "models/byte_activations.h"
 #include "tensor/text.h"
 
 namespace heed::cli {
@@ -26,11 +27,11 @@ std::unique_ptr<Model> open(const BenchOptions& options) {
     fail({.found = "--model and --config are both given", .expected = "one of them"});
   std::optional<DType> dtype;
   if (!options.dtype.empty()) dtype = dtype_named(options.dtype);
-  if (options.config.empty())
-    return std::move(
-        load_model(find_model(options.model),
-                   {.packed = true, .dtype = dtype, .byte_activations = options.byte_activations})
-            .model);
+  if (options.config.empty()) {
+    LoadedModel loaded = load_model(find_model(options.model), {.packed = true, .dtype = dtype});
+    if (options.byte_activations) round_activations(loaded);
+    return std::move(loaded.model);
+  }
   if (options.byte_activations)
     fail({.found = "--activations cannot be used with --config, whose weights are not quantised"});
   std::unique_ptr<Model> model = reworded([&] { return make_model(read_file(options.config), 1); },
