@@ -78,7 +78,7 @@ struct RowByCodes {
   const float* bias = nullptr;
 };
 
-/// What is left of 32 numbers of a row beside their bytes: number = scale * byte.
+/// The scale and the sums of 32 numbers of a row that were rounded to bytes: number = scale * byte.
 struct RoundedSlab {
   float scale;
   float sums[2];  // of 16 numbers each, rounded
