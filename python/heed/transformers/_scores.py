@@ -45,7 +45,7 @@ def _ids(run: Run, one: Run, sequence: int) -> Tensor | None:
     ids = run.ids
     if run.first.is_cross or ids is None or ids.shape[0] != run.first.q.shape[0] or one.images:
         return None
-    of_one = ids[sequence, one.rows.start : one.rows.stop]
+    of_one = ids[sequence, one.rows.start : one.rows.stop].to("cpu")
     return of_one if len(of_one) == one.without_padding.shape[3] else None
 
 
@@ -62,8 +62,8 @@ def _induction(seen: Seen, ids: Tensor) -> tuple[Tensor, Tensor]:
         follows = (ids[part][:, None] == before) & (keys != part[:, None] + 1)
         follows &= keys != part[:, None]
         which = part.tolist()
-        visible = follows & torch.as_tensor(seen.scores[0, :, which, 1:]).isfinite()
-        weights = torch.as_tensor(seen.weights[0, :, which, 1:]).double()
+        visible = follows & seen.scores[0, :, which, 1:].isfinite()
+        weights = seen.weights[0, :, which, 1:].double()
         sums = sums + (weights * visible).sum((1, 2))
         counts = counts + visible.any(2).sum(1)
     return sums, counts
