@@ -175,15 +175,13 @@ void compare(std::span<const float> exact, std::span<const float> rounded, Round
 
 // On the same 64 tokens, drawn at random: random weights have no text that suits them.
 RoundingError measure_rounding(const std::filesystem::path& folder) {
-  const LoadedModel exact = load_model(folder, {.tokenizers = false, .packed = true});
-  const LoadedModel rounded = load_model(folder, {.tokenizers = false, .packed = true});
-  round_activations(rounded);
-  const ModelInfo& info = exact.model->info();
+  const LoadedModel loaded = load_model(folder, {.tokenizers = false, .packed = true});
+  const ModelInfo& info = loaded.model->info();
   if (!info.has_logits)
     fail({.code = ErrorCode::kUnsupported,
           .argument = "--activations",
           .found = "q8",
-          .expected = fmt::format("a model with logits; {} has none", exact.name)});
+          .expected = fmt::format("a model with logits; {} has none", loaded.name)});
   const std::int64_t tokens = std::min<std::int64_t>(64, info.positions);
   std::mt19937 random(1);
   const auto drawn = [&](std::int64_t vocabulary) {
@@ -195,7 +193,9 @@ RoundingError measure_rounding(const std::filesystem::path& folder) {
   const Tensor ids = drawn(info.vocabulary);
   const Tensor source = info.reads_source() ? drawn(info.source_vocabulary) : Tensor();
   const Batch batch = {.ids = ids, .source = source.given() ? source.view() : ConstView()};
-  const Tensor wanted = logits_of(*exact.model, batch), found = logits_of(*rounded.model, batch);
+  const Tensor wanted = logits_of(*loaded.model, batch);
+  round_activations(loaded);
+  const Tensor found = logits_of(*loaded.model, batch);
   RoundingError error = {.tokens = tokens};
   const auto width = static_cast<std::size_t>(wanted.dim(2));
   for (std::int64_t at = 0; at < tokens; ++at)
