@@ -69,15 +69,16 @@ HWY_INLINE void transpose_blocks(D d, V (&x)[4]) {
 template <class D, typename From>
   requires(sizeof(From) != 2)
 HWY_INLINE hn::Vec<D> load_blocks(D d, const From* from, std::int64_t step) {
-  const auto load = [&](std::size_t block) HWY_ATTR {
-    const From* const at = from + static_cast<std::int64_t>(block) * step;
-    return hn::LoadDup128(d, reinterpret_cast<const float*>(at));
-  };
-  auto blocks = load(0);
-#pragma GCC unroll 4
-  for (std::size_t b = 1; b < hn::MaxLanes(d) / 4; ++b)
-    blocks = hn::IfThenElse(hn::FirstN(d, 4 * b), blocks, load(b));
-  return blocks;
+  if constexpr (hn::MaxLanes(d) > 8) {  // g++ 12 ends with an internal error for blends of 16 lanes
+    const hn::Half<D> half;
+    return hn::Combine(d, load_blocks(half, from + 2 * step, step), load_blocks(half, from, step));
+  } else {
+    const auto load = [&](int block) HWY_ATTR {
+      return hn::LoadDup128(d, reinterpret_cast<const float*>(from + block * step));
+    };
+    if constexpr (hn::MaxLanes(d) == 4) return load(0);
+    return hn::IfThenElse(hn::FirstN(d, 4), load(0), load(1));
+  }
 }
 
 /// Loads four 16-bit numbers each, as floats.

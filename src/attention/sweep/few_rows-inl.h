@@ -4,8 +4,7 @@
 // lanes, one row would use only one lane of sixteen. The sums and their order are the same as with
 // rows in the lanes.
 //
-// Keys and values are read in place: 16-bit and i8 numbers are widened in registers. The rows 64
-// keys ahead are prefetched one at a time between the products.
+// Keys and values are read in place: 16-bit and i8 numbers are widened in registers.
 //
 // Lab notes. One row, one thread.
 //
@@ -14,19 +13,29 @@
 //
 // AMD Zen 3 (AVX2), 32 heads over 8, D = 128, best milliseconds, alternating versions:
 //
-//   change                                       keys    f32           f16           i8
-//   keys and values are not copied first         8,192   9.7 -> 8.4    4.9 -> 4.5
-//   keys are transposed to 2 KB of memory        8,192                 4.4 -> 3.8    5.6 -> 3.7
-//                                                2,048   2.0 -> 1.2    .82 -> .68
-//                                                  512                 .21 -> .18
+//   change                                        keys     f32           f16           i8
+//   keys and values are not copied first          8,192    9.7 -> 8.4    4.9 -> 4.5
+//   keys are transposed to memory                 8,192                  4.4 -> 3.8    5.6 -> 3.7
+//                                                 2,048    2.0 -> 1.2    .82 -> .68
+//   the next columns are transposed while these
+//   are multiplied, 16-bit numbers before they
+//   are widened; sums are stored by shuffles        512                  .183 -> .160
 //
-// The last figure is 47 of 103 GFLOP/s. Scores take 57 % of the time, P V 22 %. The transposition
-// costs as much as the multiplication. With the columns of one key in the lanes it would not be
-// needed, but then the sums would have another order than in the passes that recompute scores.
+// On a day when the memory gave half of that, medians of versions in turns:
 //
-// No gain from: prefetching all rows of a tile at once (f16 5.8 ms: more lines than the core can
-// have in flight), eight rows on this path (equal to rows in the lanes), four vectors of keys for
-// one or two rows.
+//   rows are prefetched in the order of their
+//   addresses, not by columns                     8,192   13.8 -> 8.9    6.9 -> 5.4
+//   values during scores, the next keys during
+//   P V; both halves of a tile side by side       8,192    8.9 -> 6.5    5.4 -> 4.2
+//
+// The time for 512 keys in f16 is 52 of 100 GFLOP/s. The scores take half of it, where the four
+// vector ports are busy for 32 of 56 cycles per key with products, shuffles and conversions, and
+// P V a quarter, close to its limit. With the columns of one key in the lanes nothing would be
+// transposed, but then the sums would have another order than in the passes that recompute scores.
+//
+// No gain from: prefetching all rows of a tile at once (more lines than the core can have in
+// flight), four ranges of a tile side by side (two are 5 to 10 % better), the L1 cache, eight rows
+// on this path (equal to rows in the lanes), four vectors of keys for one or two rows.
 #if defined(HEED_SWEEP_FEW_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_FEW_ROWS_INL_H
 #undef HEED_SWEEP_FEW_ROWS_INL_H
@@ -35,6 +44,8 @@
 #endif
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "attention/sweep/keys-inl.h"
 #include "attention/sweep/product-inl.h"
@@ -45,141 +56,240 @@ namespace heed::kernels::sweep::HWY_NAMESPACE {
 /// The most rows of a tile that count as few; all are in one strip.
 constexpr int kMostFewRows = HWY_TARGET == HWY_SCALAR ? 0 : 4;
 
-/// Rows that are prefetched to the L2 cache while scores are computed, kColumnsAtOnce columns of
-/// one row at a time: the core can have only few lines in flight.
-struct RowsAhead {
-  static constexpr std::int64_t kColumnsAtOnce = 32;
-  static constexpr std::int64_t kKeysAhead = 64;
-  const char* data = nullptr;  // null: nothing to prefetch
-  std::int64_t row_bytes = 0;
-  std::int64_t lines = 0;  // cache lines per step; for i8 half a line
-
+/// The 64 rows of a tile, prefetched to the L2 cache between products: both halves side by side,
+/// each in the order of its addresses.
+class RowsAhead {
+ public:
   RowsAhead() = default;
-  /// The rows of a later tile. Past the last key the addresses are invalid, which a prefetch
+  /// Rows `first` to `first` + 63. Past the last key the addresses are invalid, which a prefetch
   /// permits.
-  explicit RowsAhead(const Input& rows) {
+  RowsAhead(const Input& rows, std::int64_t columns, std::int64_t first) {
     if (rows.data == nullptr) return;
     const auto bytes = static_cast<std::int64_t>(size_bytes(rows.dtype));
-    row_bytes = rows.row * bytes;
-    data = static_cast<const char*>(rows.data) + kKeysAhead * row_bytes;
-    lines = std::max<std::int64_t>(kColumnsAtOnce * bytes / 64, 1);
+    rows_ = static_cast<const char*>(rows.data) + first * rows.row * bytes;
+    half_ = kTileKeys / 2 * rows.row * bytes;
+    lines_ = rows.row == columns ? std::numeric_limits<std::int64_t>::max()
+                                 : (columns * bytes + kLine - 1) / kLine;
+    next_row_ = rows.row * bytes - kLine * lines_;
+    left_ = lines_;
   }
-  HWY_INLINE void fetch(std::int64_t row) const {
-    if (data == nullptr) return;
-    const char* const at = data + row * row_bytes;
-    __builtin_prefetch(at, 0, 2);
-    if (lines > 1) __builtin_prefetch(at + 64, 0, 2);
+  template <int kLines>
+  HWY_INLINE void fetch() {
+#pragma GCC unroll 16
+    for (int i = 0; i < kLines; ++i) {
+      __builtin_prefetch(rows_ + fetched_ % 2 * half_ + offset_, 0, 2);
+      if (fetched_++ % 2 == 0) continue;
+      offset_ += kLine;
+      if (--left_ > 0) continue;
+      offset_ += next_row_;
+      left_ = lines_;
+    }
   }
-  void advance() { data += data != nullptr ? lines * 64 : 0; }  // to the next columns
+
+ private:
+  static constexpr std::int64_t kLine = 64;
+  static constexpr char kNothing[kLine] = {};
+  const char* rows_ = kNothing;
+  std::int64_t half_ = 0;           // bytes from the first half to the second
+  std::int64_t lines_ = 1;          // per row
+  std::int64_t next_row_ = -kLine;  // bytes from the end of a row's lines to the next row
+  std::uint64_t fetched_ = 0;       // lines
+  std::int64_t offset_ = 0;         // bytes to the line that is next in the first half
+  std::int64_t left_ = 1;           // lines of its row
 };
 
 #if HWY_TARGET != HWY_SCALAR
 constexpr int kKeyVectors = 2;  // as many chains per row
 constexpr int kKeysAtOnce = kKeyVectors * kLanes<float>;
 
-/// Columns of the keys that are transposed before they are multiplied, 2 KB. When each vector of
-/// keys was transposed in registers, each query was broadcast for that vector alone.
-constexpr std::int64_t kColumnsAtOnce = RowsAhead::kColumnsAtOnce;
-
-/// Columns [x, x + count) of kKeysAtOnce keys from `first` on: to[column][key]. `count` is a
-/// multiple of 4, for i8 of 16.
+/// Columns of the keys that are transposed at once: 16 bytes.
 template <typename Key>
-HWY_INLINE void transpose_keys(const Factors<Key, float>& p, std::int64_t first, std::int64_t x,
-                               std::int64_t count, float* to) {
+constexpr std::int64_t kColumnsAtOnce = 16 / sizeof(Key);
+/// Transposed keys: i8 becomes f32, 16-bit numbers keep their bits.
+template <typename Key>
+using Transposed = std::conditional_t<sizeof(Key) == 2, std::uint16_t, float>;
+
+/// Columns [x, x + kColumnsAtOnce) of kKeysAtOnce keys from `first` on: to[column][key].
+HWY_INLINE void transpose_keys(const Factors<float, float>& p, std::int64_t first, std::int64_t x,
+                               float* to, const Nothing&) {
   const Tag<float> d;
-  for (std::int64_t c = 0; c < count; c += 4)
 #pragma GCC unroll 2
-    for (int g = 0; g < kKeyVectors; ++g) {
-      Vec<float> columns[4];
-      load_columns(d, p.a + (first + g * kLanes<float>)*p.a_row + x + c, p.a_row, columns);
+  for (int g = 0; g < kKeyVectors; ++g) {
+    Vec<float> columns[4];
+    load_columns(d, p.a + (first + g * kLanes<float>)*p.a_row + x, p.a_row, columns);
 #pragma GCC unroll 4
-      for (int u = 0; u < 4; ++u)
-        hn::Store(columns[u], d, to + (c + u) * kKeysAtOnce + g * kLanes<float>);
-    }
+    for (int u = 0; u < 4; ++u) hn::Store(columns[u], d, to + u * kKeysAtOnce + g * kLanes<float>);
+  }
 }
+
+/// 8 x 8 numbers per 128 bits: block b of row r is key r + 8 b.
+template <typename Key>
+  requires(sizeof(Key) == 2)
+HWY_INLINE void transpose_keys(const Factors<Key, float>& p, std::int64_t first, std::int64_t x,
+                               std::uint16_t* to, const Nothing&) {
+  const hn::Repartition<std::uint16_t, Tag<float>> ones;
+  const hn::Repartition<std::uint32_t, Tag<float>> pairs;
+  const hn::Repartition<std::uint64_t, Tag<float>> fours;
+  const auto* rows = reinterpret_cast<const std::int8_t*>(p.a + first * p.a_row + x);
+  const std::int64_t row = p.a_row * static_cast<std::int64_t>(sizeof(Key));
+  hn::Vec<decltype(pairs)> two[8];  // keys; column c and c + 1 in [c % 4 / 2 ...]
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const auto even = hn::BitCast(ones, load_blocks(Tag<float>(), rows + 2 * i * row, 8 * row));
+    const auto odd =
+        hn::BitCast(ones, load_blocks(Tag<float>(), rows + (2 * i + 1) * row, 8 * row));
+    two[i] = hn::BitCast(pairs, hn::InterleaveLower(ones, even, odd));
+    two[4 + i] = hn::BitCast(pairs, hn::InterleaveUpper(ones, even, odd));
+  }
+#pragma GCC unroll 2
+  for (int half = 0; half < 2; ++half) {  // columns 0 to 3, then 4 to 7
+    const auto* const t = two + 4 * half;
+    auto* const at = reinterpret_cast<std::uint64_t*>(to + 4 * half * kKeysAtOnce);
+    constexpr int kColumn = kKeysAtOnce / 4;
+    const auto low01 = hn::BitCast(fours, hn::InterleaveLower(pairs, t[0], t[1]));
+    const auto low23 = hn::BitCast(fours, hn::InterleaveUpper(pairs, t[0], t[1]));
+    const auto high01 = hn::BitCast(fours, hn::InterleaveLower(pairs, t[2], t[3]));
+    const auto high23 = hn::BitCast(fours, hn::InterleaveUpper(pairs, t[2], t[3]));
+    hn::Store(hn::InterleaveLower(fours, low01, high01), fours, at);
+    hn::Store(hn::InterleaveUpper(fours, low01, high01), fours, at + kColumn);
+    hn::Store(hn::InterleaveLower(fours, low23, high23), fours, at + 2 * kColumn);
+    hn::Store(hn::InterleaveUpper(fours, low23, high23), fours, at + 3 * kColumn);
+  }
+}
+
+/// Scales of kKeysAtOnce keys for kGroups groups of columns: [group][key].
+struct KeyScales {
+  static constexpr int kGroups = 4;
+  alignas(64) float of[kGroups * kKeysAtOnce];
+
+  HWY_INLINE void read(const Scales& from, std::int64_t key, std::int64_t group,
+                       std::int64_t groups) {
+    const Tag<float> d;
+    const float* const first = from.data + key * from.row + group * from.column;
+    if (from.column != 1 || groups < kGroups) {
+      for (std::int64_t g = 0; g < std::min<std::int64_t>(groups, kGroups); ++g)
+        for (int i = 0; i < kKeysAtOnce; ++i)
+          of[g * kKeysAtOnce + i] = first[i * from.row + g * from.column];
+      return;
+    }
+    for (int v = 0; v < kKeysAtOnce; v += kLanes<float>) {
+      Vec<float> columns[kGroups];
+      load_columns(d, first + v * from.row, from.row, columns);
+      for (int g = 0; g < kGroups; ++g) hn::Store(columns[g], d, of + g * kKeysAtOnce + v);
+    }
+  }
+};
 
 /// The same for i8: a word of four columns is transposed like a float, and shifts split it into
 /// four vectors of integers.
 HWY_INLINE void transpose_keys(const Factors<std::int8_t, float>& p, std::int64_t first,
-                               std::int64_t x, std::int64_t count, float* to) {
+                               std::int64_t x, float* to, KeyScales& scales) {
   const Tag<float> d;
   const hn::RebindToSigned<Tag<float>> integers;
-  for (std::int64_t c = 0; c < count; c += 16)
+  const std::int64_t group = x / kElementsPerScale;
+  if (x % (KeyScales::kGroups * kElementsPerScale) == 0)
+    scales.read(p.scales, first, group,
+                (p.depth + kElementsPerScale - 1) / kElementsPerScale - group);
 #pragma GCC unroll 2
-    for (int g = 0; g < kKeyVectors; ++g) {
-      const std::int64_t from = first + g * kLanes<float>;
-      alignas(64) float scale[kLanes<float>];
-      for (int key = 0; key < kLanes<float>; ++key) scale[key] = p.scales.of(from + key, x + c);
-      const auto scales = hn::Load(d, scale);
-      Vec<float> words[4];
-      load_columns(d, p.a + from * p.a_row + x + c, p.a_row, words);
+  for (int g = 0; g < kKeyVectors; ++g) {
+    const auto scale =
+        hn::Load(d, scales.of + group % KeyScales::kGroups * kKeysAtOnce + g * kLanes<float>);
+    Vec<float> words[4];
+    load_columns(d, p.a + (first + g * kLanes<float>)*p.a_row + x, p.a_row, words);
 #pragma GCC unroll 4
-      for (int word = 0; word < 4; ++word) {
-        const auto four = hn::BitCast(integers, words[word]);
-        const Vec<float> columns[4] = {
-            hn::ConvertTo(d, hn::ShiftRight<24>(hn::ShiftLeft<24>(four))),
-            hn::ConvertTo(d, hn::ShiftRight<24>(hn::ShiftLeft<16>(four))),
-            hn::ConvertTo(d, hn::ShiftRight<24>(hn::ShiftLeft<8>(four))),
-            hn::ConvertTo(d, hn::ShiftRight<24>(four))};
+    for (int word = 0; word < 4; ++word) {
+      const auto four = hn::BitCast(integers, words[word]);
+      const Vec<float> columns[4] = {hn::ConvertTo(d, hn::ShiftRight<24>(hn::ShiftLeft<24>(four))),
+                                     hn::ConvertTo(d, hn::ShiftRight<24>(hn::ShiftLeft<16>(four))),
+                                     hn::ConvertTo(d, hn::ShiftRight<24>(hn::ShiftLeft<8>(four))),
+                                     hn::ConvertTo(d, hn::ShiftRight<24>(four))};
 #pragma GCC unroll 4
-        for (int u = 0; u < 4; ++u)
-          hn::Store(hn::Mul(columns[u], scales), d,
-                    to + (c + 4 * word + u) * kKeysAtOnce + g * kLanes<float>);
-      }
+      for (int u = 0; u < 4; ++u)
+        hn::Store(hn::Mul(columns[u], scale), d,
+                  to + (4 * word + u) * kKeysAtOnce + g * kLanes<float>);
     }
+  }
 }
 
-/// Scores of kKeysAtOnce keys from `first` on for the queries of `p`; `scores` [key][stride].
+template <typename Key>
+HWY_INLINE Vec<float> load_transposed(const Transposed<Key>* keys) {
+  if constexpr (sizeof(Key) == 2)
+    return kernels::HWY_NAMESPACE::load_lanes(reinterpret_cast<const Key*>(keys));
+  else
+    return hn::Load(Tag<float>(), keys);
+}
+
+/// sums += keys[column][key] queries[column][row] over kColumnsAtOnce columns.
+template <int kRows, typename Key>
+HWY_INLINE void add_columns(const Transposed<Key>* keys, const float* queries, std::int64_t stride,
+                            Vec<float> (&sums)[kKeyVectors][kRows]) {
+  const Tag<float> d;
+#pragma GCC unroll 8
+  for (std::int64_t c = 0; c < kColumnsAtOnce<Key>; ++c, keys += kKeysAtOnce, queries += stride) {
+    Vec<float> key[kKeyVectors];
+#pragma GCC unroll 2
+    for (int g = 0; g < kKeyVectors; ++g) key[g] = load_transposed<Key>(keys + g * kLanes<float>);
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i) {
+      const auto query = hn::Set(d, queries[i]);
+#pragma GCC unroll 2
+      for (int g = 0; g < kKeyVectors; ++g) sums[g][i] = add_product(key[g], query, sums[g][i]);
+    }
+  }
+}
+
+/// Sums by row to scores[key][stride]; 0 in lanes without a row.
+template <int kRows>
+HWY_INLINE void store_scores(const Vec<float> (&sums)[kKeyVectors][kRows], float* scores,
+                             std::int64_t stride) {
+  const Tag<float> d;
+  for (int key = 0; key < kKeysAtOnce; ++key) hn::Store(hn::Zero(d), d, scores + key * stride);
+  for (int g = 0; g < kKeyVectors; ++g, scores += kLanes<float> * stride) {
+    Vec<float> rows[4];
+    for (int i = 0; i < 4; ++i) rows[i] = i < kRows ? sums[g][i % kRows] : hn::Zero(d);
+    transpose_blocks(d, rows);
+    for (int i = 0; i < 4; ++i) store_blocks(rows[i], scores + i * stride, 4 * stride);
+  }
+}
+
+/// Scores of kKeysAtOnce keys from `first` on for the queries of `p`; `scores` [key][stride]. The
+/// next columns are transposed while these are multiplied: shuffles have ports of their own.
 template <int kRows, typename Key>
 HWY_INLINE void scores_of_keys(const Factors<Key, float>& p, std::int64_t first, float* scores,
-                               std::int64_t stride, RowsAhead k, RowsAhead v) {
+                               std::int64_t stride, RowsAhead& ahead) {
+  constexpr std::int64_t kColumns = kColumnsAtOnce<Key>;
+  constexpr std::int64_t kLines = kKeysAtOnce * kColumns * sizeof(Key) / 64;
   const Tag<float> d;
-  alignas(64) float columns[kColumnsAtOnce * kKeysAtOnce];
+  alignas(64) Transposed<Key> transposed[2][kColumns * kKeysAtOnce];
   Vec<float> sums[kKeyVectors][kRows];
 #pragma GCC unroll 2
   for (int g = 0; g < kKeyVectors; ++g) {
 #pragma GCC unroll 4
     for (int i = 0; i < kRows; ++i) sums[g][i] = hn::Zero(d);
   }
-  constexpr std::int64_t kStepsOfAKey = kColumnsAtOnce / kKeysAtOnce;
   const float* queries = p.b;
-  for (std::int64_t x = 0; x < p.depth; x += kColumnsAtOnce) {
-    const std::int64_t count = std::min(kColumnsAtOnce, p.depth - x);
-    transpose_keys(p, first, x, count, columns);
-    const float* column = columns;
-    for (std::int64_t c = 0; c < count; ++c, column += kKeysAtOnce, queries += p.b_row) {
-      if (c % kStepsOfAKey == 0) {
-        k.fetch(first + c / kStepsOfAKey);
-        v.fetch(first + c / kStepsOfAKey);
-      }
-      Vec<float> keys[kKeyVectors];
-#pragma GCC unroll 2
-      for (int g = 0; g < kKeyVectors; ++g) keys[g] = hn::Load(d, column + g * kLanes<float>);
-#pragma GCC unroll 4
-      for (int i = 0; i < kRows; ++i) {
-        const auto query = hn::Set(d, queries[i]);
-#pragma GCC unroll 2
-        for (int g = 0; g < kKeyVectors; ++g) sums[g][i] = add_product(keys[g], query, sums[g][i]);
-      }
-    }
-    k.advance();
-    v.advance();
+  auto* now = transposed[0];
+  auto* next = transposed[1];
+  std::conditional_t<std::is_same_v<Key, std::int8_t>, KeyScales, Nothing> scales;
+  transpose_keys(p, first, 0, now, scales);
+  for (std::int64_t x = kColumns; x < p.depth; x += kColumns) {
+    transpose_keys(p, first, x, next, scales);
+    ahead.fetch<kLines>();
+    add_columns<kRows, Key>(now, queries, p.b_row, sums);
+    queries += kColumns * p.b_row;
+    std::swap(now, next);
+    hide_origin(now);  // g++ would keep the stored columns in registers, too
   }
-  alignas(64) float by_row[kRows][kKeysAtOnce];
-  for (int g = 0; g < kKeyVectors; ++g)
-    for (int i = 0; i < kRows; ++i) hn::Store(sums[g][i], d, by_row[i] + g * kLanes<float>);
-  for (int key = 0; key < kKeysAtOnce; ++key, scores += stride) {
-    hn::Store(hn::Zero(d), d, scores);  // lanes without a row
-    for (int i = 0; i < kRows; ++i) scores[i] = by_row[i][key];
-  }
+  add_columns<kRows, Key>(now, queries, p.b_row, sums);
+  store_scores(sums, scores, stride);
 }
 
 template <int kRows, typename Key>
 HWY_NOINLINE void scores_of_rows(const Factors<Key, float>& p, std::int64_t keys, float* scores,
-                                 std::int64_t stride, const RowsAhead& k, const RowsAhead& v) {
+                                 std::int64_t stride, RowsAhead ahead) {
   for (std::int64_t j = 0; j < keys; j += kKeysAtOnce) {
     const std::int64_t from = std::min(j, keys - kKeysAtOnce);  // the last block repeats some keys
-    scores_of_keys<kRows>(p, from, scores + from * stride, stride, k, v);
+    scores_of_keys<kRows>(p, from, scores + from * stride, stride, ahead);
   }
 }
 #endif
@@ -190,33 +300,39 @@ template <typename Key, typename T>
 bool scores_of_few_rows([[maybe_unused]] int rows, [[maybe_unused]] const Factors<Key, T>& p,
                         [[maybe_unused]] std::int64_t keys, [[maybe_unused]] T* scores,
                         [[maybe_unused]] std::int64_t stride,
-                        [[maybe_unused]] const RowsAhead& k = {},
-                        [[maybe_unused]] const RowsAhead& v = {}) {
+                        [[maybe_unused]] const RowsAhead& ahead = {}) {
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (std::is_same_v<T, float>) {
-    if (keys < kKeysAtOnce || p.depth % 4 != 0) return false;
+    if (keys < kKeysAtOnce || p.depth % kColumnsAtOnce<Key> != 0) return false;
     if (rows == 1)
-      scores_of_rows<1>(p, keys, scores, stride, k, v);
+      scores_of_rows<1>(p, keys, scores, stride, ahead);
     else if (rows == 2)
-      scores_of_rows<2>(p, keys, scores, stride, k, v);
+      scores_of_rows<2>(p, keys, scores, stride, ahead);
     else
-      scores_of_rows<4>(p, keys, scores, stride, k, v);
+      scores_of_rows<4>(p, keys, scores, stride, ahead);
     return true;
   }
 #endif
   return false;
 }
 
+/// Lines of keys per `kKeys` keys of kWide vectors of values, so that products with the values of a
+/// tile fetch as many keys.
+template <typename Value, int kWide, int kKeys>
+constexpr int kLinesOf = std::max<int>(1, kWide* HWY_LANES(float) * kKeys * sizeof(Value) / 64);
+
 /// kRows rows of out, with enough sums to hide the latency.
 template <int kRows, typename T, typename Value>
 void add_values_of(const Factors<T, Value>& p, std::int64_t columns, const T* factor, T* out,
-                   std::int64_t stride) {
+                   std::int64_t stride, RowsAhead ahead) {
   constexpr int kWide = 8 / kRows;
   constexpr int kStep = kWide * kLanes<T>;
+  constexpr int kLines = kLinesOf<Value, kWide, 4>;
   Factors<T, Value> at = p;
   std::int64_t x = 0;
   for (; x + kStep <= columns; x += kStep, at.b += kStep)
-    add_scaled_product<kRows, kWide, Left::kByDepth, Scaled::kByRow>(at, factor, out + x, stride);
+    add_scaled_product<kRows, kWide, Left::kByDepth, Scaled::kByRow>(
+        at, factor, out + x, stride, [&]() HWY_ATTR { ahead.fetch<kLines>(); });
   for (; x < columns; x += kLanes<T>, at.b += kLanes<T>)
     add_scaled_product<kRows, 1, Left::kByDepth, Scaled::kByRow>(at, factor, out + x, stride);
 }
@@ -224,27 +340,36 @@ void add_values_of(const Factors<T, Value>& p, std::int64_t columns, const T* fa
 /// The same for V in i8.
 template <int kRows, int kWide>
 HWY_INLINE void add_scaled_values(const Factors<float, std::int8_t>& p, std::int64_t x,
-                                  const float* factor, float* out, std::int64_t stride) {
+                                  const float* factor, float* out, std::int64_t stride,
+                                  RowsAhead& ahead) {
+  constexpr int kKeys = 4;
+  constexpr int kLines = kLinesOf<std::int8_t, kWide, kKeys>;
+  constexpr int kPerScale = std::max<int>(kElementsPerScale / kLanes<float>, 1);  // vectors
   const Tag<float> d;
   Vec<float> sums[kRows][kWide];
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
     for (int v = 0; v < kWide; ++v) sums[r][v] = hn::Zero(d);
+  const std::int8_t* value = p.b + x;
+  const float* weights = p.a;
+  const float* scales = p.scales.data + x / kElementsPerScale * p.scales.column;
   for (std::int64_t key = 0; key < p.depth; ++key) {
+    if (key % kKeys == 0) ahead.fetch<kLines>();
     Vec<float> line[kWide];
 #pragma GCC unroll 8
-    for (int v = 0; v < kWide; ++v) {
-      const std::int64_t column = x + v * kLanes<float>;
-      line[v] = hn::Mul(kernels::HWY_NAMESPACE::load_lanes(p.b + key * p.b_row + column),
-                        hn::Set(d, p.scales.of(key, column)));
-    }
+    for (int v = 0; v < kWide; ++v)
+      line[v] = hn::Mul(kernels::HWY_NAMESPACE::load_lanes(value + v * kLanes<float>),
+                        hn::Set(d, scales[v / kPerScale * p.scales.column]));
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-      const auto weight = hn::Set(d, p.a[key * p.a_row + r]);
+      const auto weight = hn::Set(d, weights[r]);
 #pragma GCC unroll 8
       for (int v = 0; v < kWide; ++v) sums[r][v] = add_product(weight, line[v], sums[r][v]);
     }
+    value += p.b_row;
+    weights += p.a_row;
+    scales += p.scales.row;
   }
   for (int r = 0; r < kRows; ++r)
     for (int v = 0; v < kWide; ++v) {
@@ -255,25 +380,27 @@ HWY_INLINE void add_scaled_values(const Factors<float, std::int8_t>& p, std::int
 
 template <int kRows>
 void add_values_of(const Factors<float, std::int8_t>& p, std::int64_t columns, const float* factor,
-                   float* out, std::int64_t stride) {
+                   float* out, std::int64_t stride, RowsAhead ahead) {
   constexpr int kWide = 8 / kRows;
   constexpr int kStep = kWide * kLanes<float>;
   std::int64_t x = 0;
   for (; x + kStep <= columns; x += kStep)
-    add_scaled_values<kRows, kWide>(p, x, factor, out, stride);
-  for (; x < columns; x += kLanes<float>) add_scaled_values<kRows, 1>(p, x, factor, out, stride);
+    add_scaled_values<kRows, kWide>(p, x, factor, out, stride, ahead);
+  for (; x < columns; x += kLanes<float>)
+    add_scaled_values<kRows, 1>(p, x, factor, out, stride, ahead);
 }
 
 /// out [rows][stride] = out factor + P V for `rows` <= kMostFewRows rows; whole vectors of columns.
 template <typename T, typename Value>
 void add_values_to_few_rows(int rows, const Factors<T, Value>& p, std::int64_t columns,
-                            const T* factor, T* out, std::int64_t stride) {
+                            const T* factor, T* out, std::int64_t stride,
+                            const RowsAhead& ahead = {}) {
   if (rows == 1)
-    add_values_of<1>(p, columns, factor, out, stride);
+    add_values_of<1>(p, columns, factor, out, stride, ahead);
   else if (rows == 2)
-    add_values_of<2>(p, columns, factor, out, stride);
+    add_values_of<2>(p, columns, factor, out, stride, ahead);
   else
-    add_values_of<4>(p, columns, factor, out, stride);
+    add_values_of<4>(p, columns, factor, out, stride, ahead);
 }
 
 /// Rows of keys or values in place, in their stored type; null data: not available.
@@ -298,7 +425,7 @@ inline StoredRows stored_rows(const AttentionProblem& problem, const KeyOperand&
   const Input& values = from.values;
   if (values.dtype == DType::kF64) return {};
   const KeyRun run = first_run(problem, span);
-  if (values.dtype == DType::kI8) columns = std::max<std::int64_t>(columns, 16);
+  columns = std::max(columns, 16 / static_cast<std::int64_t>(size_bytes(values.dtype)));
   if (values.column != 1 || falls_on_few_sets(values, from.columns) || run.count < span.count ||
       from.columns % columns != 0)
     return {};

@@ -188,15 +188,17 @@ void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Pa
   const T* const values = keys.v.data + patch.key_begin * keys.v.row;
   const T* const factor = tile.softmax.factor + patch.lane;
   if constexpr (std::is_same_v<T, float>)
-    if (keys.stored_v.rows.data != nullptr)
+    if (keys.stored_v.rows.data != nullptr) {
+      const RowsAhead next(keys.stored_k.rows, task.problem.head_dim, kTileKeys);
       return with_rows(keys.stored_v, [&]<typename Value>(const Value* rows) HWY_ATTR {
         const std::int64_t row = keys.stored_v.rows.row;
         const Factors<float, Value> factors = {
             patch.data, patch.stride, rows + patch.key_begin * row,
             row,        patch.keys,   keys.stored_v.scales.from(patch.key_begin)};
         add_values_to_few_rows(tile.few_rows(), factors, columns, factor, tile.out,
-                               whole_lines(columns));
+                               whole_lines(columns), next);
       });
+    }
   if (const int rows = tile.few_rows(); rows > 0) {
     const Factors<T> factors = {patch.data, patch.stride, values, keys.v.row, patch.keys};
     add_values_to_few_rows(rows, factors, columns, factor, tile.out, whole_lines(columns));
@@ -297,7 +299,7 @@ void stored_similarities([[maybe_unused]] const ForwardTask<T>& task,
           rows,       keys.stored_k.rows.row, tile.queries,
           tile.width, task.problem.head_dim,  keys.stored_k.scales};
       scores_of_few_rows(tile.few_rows(), factors, patch.keys, patch.data, patch.stride,
-                         RowsAhead(keys.stored_k.rows), RowsAhead(keys.stored_v.rows));
+                         RowsAhead(keys.stored_v.rows, task.problem.value_dim, 0));
     });
 #endif
 }

@@ -137,9 +137,16 @@ HWY_INLINE void add_terms(const LeftElements<kRows, kLeft, T>& a, int step, cons
   }
 }
 
-/// sums[r][v] = the sum over k of Term(a(r, k), b(k, v)).
-template <int kRows, int kVectors, Left kLeft, class Term, typename T, typename B>
-HWY_INLINE void sum_terms(const Factors<T, B>& p, Vec<T> (&sums)[kRows][kVectors]) {
+struct Nothing {
+  void operator()() const {}
+};
+
+/// sums[r][v] = the sum over k of Term(a(r, k), b(k, v)). Calls `between` once for every
+/// kStepsAtOnce terms.
+template <int kRows, int kVectors, Left kLeft, class Term, typename T, typename B,
+          class Between = Nothing>
+HWY_INLINE void sum_terms(const Factors<T, B>& p, Vec<T> (&sums)[kRows][kVectors],
+                          Between&& between = {}) {
   constexpr int kSteps = kStepsAtOnce<kRows * kVectors, Term>;
   constexpr bool kByRow = kLeft == Left::kByRow;
 #pragma GCC unroll 12
@@ -151,6 +158,7 @@ HWY_INLINE void sum_terms(const Factors<T, B>& p, Vec<T> (&sums)[kRows][kVectors
   const B* b = p.b;
   std::int64_t k = p.depth;
   for (; k >= kSteps; k -= kSteps) {
+    between();
 #pragma GCC unroll 4
     for (int step = 0; step < kSteps; ++step) {
       add_terms<kRows, kVectors, kLeft, Term, T>(a, step, b, sums);
@@ -202,9 +210,10 @@ HWY_INLINE void store_product(const Factors<T>& p, T* c, std::int64_t c_row, T* 
 enum class Scaled : std::uint8_t { kByLane, kByRow };
 
 /// c = c factor + the product.
-template <int kRows, int kVectors, Left kLeft, Scaled kScaled, typename T, typename B>
+template <int kRows, int kVectors, Left kLeft, Scaled kScaled, typename T, typename B,
+          class Between = Nothing>
 HWY_INLINE void add_scaled_product(const Factors<T, B>& p, const T* factor, T* c,
-                                   std::int64_t c_row) {
+                                   std::int64_t c_row, Between&& between = {}) {
   const Tag<T> d;
   Vec<T> sums[kRows][kVectors];
   if (kRows > 2) {  // the old output has left L1 since the last tile
@@ -216,7 +225,7 @@ HWY_INLINE void add_scaled_product(const Factors<T, B>& p, const T* factor, T* c
       hide_origin(ahead);
     }
   }
-  sum_terms<kRows, kVectors, kLeft, Multiply, T>(p, sums);
+  sum_terms<kRows, kVectors, kLeft, Multiply, T>(p, sums, between);
   Vec<T> scale[kVectors];
   if (kScaled == Scaled::kByLane) {
 #pragma GCC unroll 8
