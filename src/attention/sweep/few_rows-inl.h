@@ -28,14 +28,18 @@
 //   values during scores, the next keys during
 //   P V; both halves of a tile side by side       8,192    8.9 -> 6.5    5.4 -> 4.2
 //
-// The time for 512 keys in f16 is 52 of 100 GFLOP/s. The scores take half of it, where the four
-// vector ports are busy for 32 of 56 cycles per key with products, shuffles and conversions, and
-// P V a quarter, close to its limit. With the columns of one key in the lanes nothing would be
-// transposed, but then the sums would have another order than in the passes that recompute scores.
+//   32 heads over 4: eight rows on this path         512    .332 -> .310  .374 -> .281
+//                                                 8,192   23 -> 9.1     9.5 -> 6.7
+//
+// The time of 32 heads over 8 for 512 keys in f16 is 52 of 100 GFLOP/s. The scores take half of it,
+// where the four vector ports are busy for 32 of 56 cycles per key with products, shuffles and
+// conversions, and P V a quarter, close to its limit. With the columns of one key in the lanes
+// nothing would be transposed, but then the sums would have another order than in the passes that
+// recompute scores.
 //
 // No gain from: prefetching all rows of a tile at once (more lines than the core can have in
-// flight), four ranges of a tile side by side (two are 5 to 10 % better), the L1 cache, eight rows
-// on this path (equal to rows in the lanes), four vectors of keys for one or two rows.
+// flight), four ranges of a tile side by side (two are 5 to 10 % better), the L1 cache, four
+// vectors of keys for one or two rows.
 #if defined(HEED_SWEEP_FEW_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_FEW_ROWS_INL_H
 #undef HEED_SWEEP_FEW_ROWS_INL_H
@@ -53,8 +57,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {
 
-/// The most rows of a tile that count as few; all are in one strip.
-constexpr int kMostFewRows = HWY_TARGET == HWY_SCALAR ? 0 : 4;
+/// The most rows of a tile that count as few; all are in the first vector of a strip.
+constexpr int kMostFewRows = HWY_TARGET == HWY_SCALAR ? 0 : std::min(8, kLanes<float>);
 
 /// The 64 rows of a tile, prefetched to the L2 cache between products: both halves side by side,
 /// each in the order of its addresses.
@@ -238,12 +242,11 @@ HWY_INLINE void add_columns(const Transposed<Key>* keys, const float* queries, s
   }
 }
 
-/// Sums by row to scores[key][stride]; 0 in lanes without a row.
+/// Sums of up to four rows to scores[key][stride].
 template <int kRows>
 HWY_INLINE void store_scores(const Vec<float> (&sums)[kKeyVectors][kRows], float* scores,
                              std::int64_t stride) {
   const Tag<float> d;
-  for (int key = 0; key < kKeysAtOnce; ++key) hn::Store(hn::Zero(d), d, scores + key * stride);
   for (int g = 0; g < kKeyVectors; ++g, scores += kLanes<float> * stride) {
     Vec<float> rows[4];
     for (int i = 0; i < 4; ++i) rows[i] = i < kRows ? sums[g][i % kRows] : hn::Zero(d);
@@ -252,36 +255,49 @@ HWY_INLINE void store_scores(const Vec<float> (&sums)[kKeyVectors][kRows], float
   }
 }
 
-/// Scores of kKeysAtOnce keys from `first` on for the queries of `p`; `scores` [key][stride]. The
-/// next columns are transposed while these are multiplied: shuffles have ports of their own.
+/// Scores of kKeysAtOnce keys from `first` on for the queries of `p`; `scores` [key][stride], 0 in
+/// lanes without a row. The next columns are transposed while these are multiplied: shuffles have
+/// ports of their own. Rows after the fourth take the transposed keys from memory.
 template <int kRows, typename Key>
 HWY_INLINE void scores_of_keys(const Factors<Key, float>& p, std::int64_t first, float* scores,
                                std::int64_t stride, RowsAhead& ahead) {
+  constexpr int kPasses = (kRows + 3) / 4;
+  constexpr int kPassRows = kRows / kPasses;
+  constexpr std::int64_t kMostColumns = 128;  // 8 KB on AVX2
   constexpr std::int64_t kColumns = kColumnsAtOnce<Key>;
-  constexpr std::int64_t kLines = kKeysAtOnce * kColumns * sizeof(Key) / 64;
+  constexpr int kLines = kKeysAtOnce * kColumns * sizeof(Key) / 64 / kPasses;
   const Tag<float> d;
-  alignas(64) Transposed<Key> transposed[2][kColumns * kKeysAtOnce];
-  Vec<float> sums[kKeyVectors][kRows];
-#pragma GCC unroll 2
-  for (int g = 0; g < kKeyVectors; ++g) {
-#pragma GCC unroll 4
-    for (int i = 0; i < kRows; ++i) sums[g][i] = hn::Zero(d);
-  }
-  const float* queries = p.b;
-  auto* now = transposed[0];
-  auto* next = transposed[1];
+  alignas(64) Transposed<Key> transposed[kMostColumns * kKeysAtOnce];
   std::conditional_t<std::is_same_v<Key, std::int8_t>, KeyScales, Nothing> scales;
-  transpose_keys(p, first, 0, now, scales);
-  for (std::int64_t x = kColumns; x < p.depth; x += kColumns) {
-    transpose_keys(p, first, x, next, scales);
-    ahead.fetch<kLines>();
-    add_columns<kRows, Key>(now, queries, p.b_row, sums);
-    queries += kColumns * p.b_row;
-    std::swap(now, next);
-    hide_origin(now);  // g++ would keep the stored columns in registers, too
+  Vec<float> sums[kPasses][kKeyVectors][kPassRows];
+#pragma GCC unroll 16
+  for (int i = 0; i < kPasses * kKeyVectors * kPassRows; ++i)
+    sums[i / kPassRows / kKeyVectors][i / kPassRows % kKeyVectors][i % kPassRows] = hn::Zero(d);
+  const float* queries = p.b;
+  for (std::int64_t begin = 0; begin < p.depth; begin += kMostColumns) {
+    const std::int64_t count = std::min(kMostColumns, p.depth - begin);
+    transpose_keys(p, first, begin, transposed, scales);
+#pragma GCC unroll 2
+    for (int pass = 0; pass < kPasses; ++pass) {
+      const float* row = queries + pass * kPassRows;
+      const auto* columns = transposed;
+      for (std::int64_t x = kColumns;; x += kColumns) {
+        auto* next = transposed + x * kKeysAtOnce;
+        hide_origin(columns);  // g++ would keep the stored columns in registers, too
+        if (pass == 0 && x < count) transpose_keys(p, first, begin + x, next, scales);
+        ahead.fetch<kLines>();
+        add_columns<kPassRows, Key>(columns, row, p.b_row, sums[pass]);
+        if (x >= count) break;
+        row += kColumns * p.b_row;
+        columns = next;
+      }
+    }
+    queries += count * p.b_row;
   }
-  add_columns<kRows, Key>(now, queries, p.b_row, sums);
-  store_scores(sums, scores, stride);
+  for (int key = 0; key < kKeysAtOnce; ++key) hn::Store(hn::Zero(d), d, scores + key * stride);
+#pragma GCC unroll 2
+  for (int pass = 0; pass < kPasses; ++pass)
+    store_scores(sums[pass], scores + pass * kPassRows, stride);
 }
 
 template <int kRows, typename Key>
@@ -308,8 +324,10 @@ bool scores_of_few_rows([[maybe_unused]] int rows, [[maybe_unused]] const Factor
       scores_of_rows<1>(p, keys, scores, stride, ahead);
     else if (rows == 2)
       scores_of_rows<2>(p, keys, scores, stride, ahead);
-    else
+    else if (rows <= 4)
       scores_of_rows<4>(p, keys, scores, stride, ahead);
+    else
+      scores_of_rows<8>(p, keys, scores, stride, ahead);
     return true;
   }
 #endif
@@ -342,12 +360,12 @@ template <int kRows, int kWide>
 HWY_INLINE void add_scaled_values(const Factors<float, std::int8_t>& p, std::int64_t x,
                                   const float* factor, float* out, std::int64_t stride,
                                   RowsAhead& ahead) {
-  constexpr int kKeys = 4;
+  constexpr int kKeys = std::max(4, 64 / (kWide * kLanes<float>));
   constexpr int kLines = kLinesOf<std::int8_t, kWide, kKeys>;
   constexpr int kPerScale = std::max<int>(kElementsPerScale / kLanes<float>, 1);  // vectors
   const Tag<float> d;
   Vec<float> sums[kRows][kWide];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
     for (int v = 0; v < kWide; ++v) sums[r][v] = hn::Zero(d);
@@ -361,7 +379,7 @@ HWY_INLINE void add_scaled_values(const Factors<float, std::int8_t>& p, std::int
     for (int v = 0; v < kWide; ++v)
       line[v] = hn::Mul(kernels::HWY_NAMESPACE::load_lanes(value + v * kLanes<float>),
                         hn::Set(d, scales[v / kPerScale * p.scales.column]));
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
       const auto weight = hn::Set(d, weights[r]);
 #pragma GCC unroll 8
@@ -399,8 +417,10 @@ void add_values_to_few_rows(int rows, const Factors<T, Value>& p, std::int64_t c
     add_values_of<1>(p, columns, factor, out, stride, ahead);
   else if (rows == 2)
     add_values_of<2>(p, columns, factor, out, stride, ahead);
-  else
+  else if (rows <= 4)
     add_values_of<4>(p, columns, factor, out, stride, ahead);
+  else
+    add_values_of<8>(p, columns, factor, out, stride, ahead);
 }
 
 /// Rows of keys or values in place, in their stored type; null data: not available.

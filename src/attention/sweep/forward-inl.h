@@ -63,7 +63,7 @@ namespace heed::kernels::sweep::HWY_NAMESPACE {
 template <typename T>
 struct ForwardTile : QueryTile<T> {
   OnlineSoftmax<T> softmax;
-  T* out = nullptr;  // [strip][Dv][width]; for few rows [4][whole_lines(Dv)]
+  T* out = nullptr;  // [strip][Dv][width]; for few rows [8][whole_lines(Dv)]
 };
 
 /// If L1 holds the scores of two strips, the second half of a strip's work waits for the first half
@@ -90,7 +90,8 @@ struct ForwardScratch {
     line = arena.take<T>(std::max(kLanes<T> * value_width, 4 * whole_lines(problem.head_dim)));
     for (std::int64_t t = 0; t < count; ++t) {
       T* const queries = arena.take<T>(kTileRows * problem.head_dim);
-      T* const out = arena.take<T>(std::max(kTileRows * problem.value_dim, 4 * value_width));
+      T* const out =
+          arena.take<T>(std::max(kTileRows * problem.value_dim, kMostFewRows * value_width));
       if (tiles == nullptr) continue;  // counting only
       new (&tiles[t]) ForwardTile<T>;
       tiles[t].queries = queries;
