@@ -65,7 +65,8 @@ KeyRows<T> read_rows(const AttentionProblem& problem, const KeyOperand& from, co
   if (in_place && run.count == span.count && is_read_in_place<T>(from.values, from.columns)) {
     const std::int64_t at = run.offset(from.values, span.kv_head);
     for (std::int64_t r = 0; r < span.count; ++r)
-      kernels::HWY_NAMESPACE::fetch_ahead(from.values, at + r * from.values.row, from.columns);
+      kernels::HWY_NAMESPACE::fetch_row(from.values, at + (kTileKeys + r) * from.values.row,
+                                        from.columns);
     return {static_cast<const T*>(from.values.data) + at, from.values.row};
   }
   kernels::HWY_NAMESPACE::load_keys(problem, from, span, stride, copy);

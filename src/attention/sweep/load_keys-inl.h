@@ -108,13 +108,20 @@ void load_scaled_line(const Input& from, std::int64_t offset, const Input& scale
   }
 }
 
-// Prefetches the row 64 keys ahead, because products of a few rows would wait for memory. Past the
-// last key the addresses are invalid, which a prefetch permits.
-inline void fetch_ahead(const Input& values, std::int64_t at, std::int64_t columns) {
-  constexpr std::int64_t kAhead = 64;
+// Prefetches a row.
+inline void fetch_row(const Input& values, std::int64_t at, std::int64_t columns) {
   const auto bytes = static_cast<std::int64_t>(size_bytes(values.dtype));
-  const char* line = static_cast<const char*>(values.data) + (at + kAhead * values.row) * bytes;
+  const char* line = static_cast<const char*>(values.data) + at * bytes;
   for (std::int64_t x = 0; x < columns * bytes; x += 64) __builtin_prefetch(line + x, 0, 2);
+}
+
+// The keys that come 64 after a span's, as far as the sequence has them: products of a few rows
+// would wait for memory. A copy of pages of 16 keys prefetched those of another head before.
+inline KeyRun run_ahead(const AttentionProblem& problem, KeySpan span) {
+  constexpr std::int64_t kAhead = 64;
+  span.begin += kAhead;
+  span.count = std::min(span.count, problem.sequences[span.batch].key_length - span.begin);
+  return span.count > 0 ? first_run(problem, span) : KeyRun{};
 }
 
 // A span of keys as T: to[key][column], rows `width` apart, 0 past the columns.
@@ -123,17 +130,21 @@ void load_keys(const AttentionProblem& problem, const KeyOperand& from, KeySpan 
                std::int64_t width, T* HWY_RESTRICT to) {
   const Input& values = from.values;
   while (span.count > 0) {
-    const KeyRun run = first_run(problem, span);
+    KeyRun run = first_run(problem, span);
+    const KeyRun ahead = run_ahead(problem, span);
+    if (ahead.count > 0) run.count = std::min(run.count, ahead.count);
     std::int64_t at = run.offset(values, span.kv_head);
+    std::int64_t next = ahead.offset(values, span.kv_head);
     std::int64_t scale_at = run.offset(from.scales, span.kv_head);
     for (std::int64_t r = 0; r < run.count; ++r, to += width) {
-      fetch_ahead(values, at, from.columns);
+      if (r < ahead.count) fetch_row(values, next, from.columns);
       if (values.dtype == DType::kI8)
         load_scaled_line(values, at, from.scales, scale_at, from.columns, to);
       else
         load_line(values, at, values.column, from.columns, to);
       std::fill(to + from.columns, to + width, T{0});
       at += values.row;
+      next += values.row;
       scale_at += from.scales.row;
     }
     span.begin += run.count;
