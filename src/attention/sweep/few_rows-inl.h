@@ -28,8 +28,10 @@
 //   values during scores, the next keys during
 //   P V; both halves of a tile side by side       8,192    8.9 -> 6.5    5.4 -> 4.2
 //
-//   32 heads over 4: eight rows on this path         512    .332 -> .310  .374 -> .281
-//                                                 8,192   23 -> 9.1     9.5 -> 6.7
+//   32 heads over 4: eight rows on this path      512      .332 -> .310  .374 -> .281
+//                                                 8,192    23 -> 9.1     9.5 -> 6.7
+//   8 heads over 8, D = 64: four vectors of keys
+//   for the only row                              1,024                  .182 -> .116
 //
 // The time of 32 heads over 8 for 512 keys in f16 is 52 of 100 GFLOP/s. The scores take half of it,
 // where the four vector ports are busy for 32 of 56 cycles per key with products, shuffles and
@@ -39,7 +41,7 @@
 //
 // No gain from: prefetching all rows of a tile at once (more lines than the core can have in
 // flight), four ranges of a tile side by side (two are 5 to 10 % better), the L1 cache, four
-// vectors of keys for one or two rows.
+// vectors of keys for two rows.
 #if defined(HEED_SWEEP_FEW_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_FEW_ROWS_INL_H
 #undef HEED_SWEEP_FEW_ROWS_INL_H
@@ -103,8 +105,11 @@ class RowsAhead {
 };
 
 #if HWY_TARGET != HWY_SCALAR
-constexpr int kKeyVectors = 2;  // as many chains per row
-constexpr int kKeysAtOnce = kKeyVectors * kLanes<float>;
+/// Keys that are transposed at once, in two vectors.
+constexpr int kKeysAtOnce = 2 * kLanes<float>;
+/// Vectors of keys that are multiplied at once, as many chains for each row: one row needs more.
+template <int kRows>
+constexpr int kKeyVectors = kRows == 1 ? 4 : 2;
 
 /// Columns of the keys that are transposed at once: 16 bytes.
 template <typename Key>
@@ -113,21 +118,22 @@ constexpr std::int64_t kColumnsAtOnce = 16 / sizeof(Key);
 template <typename Key>
 using Transposed = std::conditional_t<sizeof(Key) == 2, std::uint16_t, float>;
 
-/// Columns [x, x + kColumnsAtOnce) of kKeysAtOnce keys from `first` on: to[column][key].
+/// Columns [x, x + kColumnsAtOnce) of kKeysAtOnce keys from `first` on: to[column * kColumn + key].
+template <int kColumn>
 HWY_INLINE void transpose_keys(const Factors<float, float>& p, std::int64_t first, std::int64_t x,
                                float* to, const Nothing&) {
   const Tag<float> d;
 #pragma GCC unroll 2
-  for (int g = 0; g < kKeyVectors; ++g) {
+  for (int g = 0; g < 2; ++g) {
     Vec<float> columns[4];
     load_columns(d, p.a + (first + g * kLanes<float>)*p.a_row + x, p.a_row, columns);
 #pragma GCC unroll 4
-    for (int u = 0; u < 4; ++u) hn::Store(columns[u], d, to + u * kKeysAtOnce + g * kLanes<float>);
+    for (int u = 0; u < 4; ++u) hn::Store(columns[u], d, to + u * kColumn + g * kLanes<float>);
   }
 }
 
 /// 8 x 8 numbers per 128 bits: block b of row r is key r + 8 b.
-template <typename Key>
+template <int kColumn, typename Key>
   requires(sizeof(Key) == 2)
 HWY_INLINE void transpose_keys(const Factors<Key, float>& p, std::int64_t first, std::int64_t x,
                                std::uint16_t* to, const Nothing&) {
@@ -148,16 +154,16 @@ HWY_INLINE void transpose_keys(const Factors<Key, float>& p, std::int64_t first,
 #pragma GCC unroll 2
   for (int half = 0; half < 2; ++half) {  // columns 0 to 3, then 4 to 7
     const auto* const t = two + 4 * half;
-    auto* const at = reinterpret_cast<std::uint64_t*>(to + 4 * half * kKeysAtOnce);
-    constexpr int kColumn = kKeysAtOnce / 4;
+    auto* const at = reinterpret_cast<std::uint64_t*>(to + 4 * half * kColumn);
+    constexpr int kFours = kColumn / 4;
     const auto low01 = hn::BitCast(fours, hn::InterleaveLower(pairs, t[0], t[1]));
     const auto low23 = hn::BitCast(fours, hn::InterleaveUpper(pairs, t[0], t[1]));
     const auto high01 = hn::BitCast(fours, hn::InterleaveLower(pairs, t[2], t[3]));
     const auto high23 = hn::BitCast(fours, hn::InterleaveUpper(pairs, t[2], t[3]));
     hn::Store(hn::InterleaveLower(fours, low01, high01), fours, at);
-    hn::Store(hn::InterleaveUpper(fours, low01, high01), fours, at + kColumn);
-    hn::Store(hn::InterleaveLower(fours, low23, high23), fours, at + 2 * kColumn);
-    hn::Store(hn::InterleaveUpper(fours, low23, high23), fours, at + 3 * kColumn);
+    hn::Store(hn::InterleaveUpper(fours, low01, high01), fours, at + kFours);
+    hn::Store(hn::InterleaveLower(fours, low23, high23), fours, at + 2 * kFours);
+    hn::Store(hn::InterleaveUpper(fours, low23, high23), fours, at + 3 * kFours);
   }
 }
 
@@ -186,8 +192,9 @@ struct KeyScales {
 
 /// The same for i8: a word of four columns is transposed like a float, and shifts split it into
 /// four vectors of integers.
-HWY_INLINE void transpose_keys(const Factors<std::int8_t, float>& p, std::int64_t first,
-                               std::int64_t x, float* to, KeyScales& scales) {
+template <int kColumn>
+HWY_NOINLINE void transpose_keys(const Factors<std::int8_t, float>& p, std::int64_t first,
+                                 std::int64_t x, float* to, KeyScales& scales) {
   const Tag<float> d;
   const hn::RebindToSigned<Tag<float>> integers;
   const std::int64_t group = x / kElementsPerScale;
@@ -195,7 +202,7 @@ HWY_INLINE void transpose_keys(const Factors<std::int8_t, float>& p, std::int64_
     scales.read(p.scales, first, group,
                 (p.depth + kElementsPerScale - 1) / kElementsPerScale - group);
 #pragma GCC unroll 2
-  for (int g = 0; g < kKeyVectors; ++g) {
+  for (int g = 0; g < 2; ++g) {
     const auto scale =
         hn::Load(d, scales.of + group % KeyScales::kGroups * kKeysAtOnce + g * kLanes<float>);
     Vec<float> words[4];
@@ -209,8 +216,7 @@ HWY_INLINE void transpose_keys(const Factors<std::int8_t, float>& p, std::int64_
                                      hn::ConvertTo(d, hn::ShiftRight<24>(four))};
 #pragma GCC unroll 4
       for (int u = 0; u < 4; ++u)
-        hn::Store(hn::Mul(columns[u], scale), d,
-                  to + (4 * word + u) * kKeysAtOnce + g * kLanes<float>);
+        hn::Store(hn::Mul(columns[u], scale), d, to + (4 * word + u) * kColumn + g * kLanes<float>);
     }
   }
 }
@@ -224,30 +230,30 @@ HWY_INLINE Vec<float> load_transposed(const Transposed<Key>* keys) {
 }
 
 /// sums += keys[column][key] queries[column][row] over kColumnsAtOnce columns.
-template <int kRows, typename Key>
+template <typename Key, int kVectors, int kRows>
 HWY_INLINE void add_columns(const Transposed<Key>* keys, const float* queries, std::int64_t stride,
-                            Vec<float> (&sums)[kKeyVectors][kRows]) {
+                            Vec<float> (&sums)[kVectors][kRows]) {
   const Tag<float> d;
 #pragma GCC unroll 8
-  for (std::int64_t c = 0; c < kColumnsAtOnce<Key>; ++c, keys += kKeysAtOnce, queries += stride) {
-    Vec<float> key[kKeyVectors];
-#pragma GCC unroll 2
-    for (int g = 0; g < kKeyVectors; ++g) key[g] = load_transposed<Key>(keys + g * kLanes<float>);
+  for (std::int64_t c = 0; c < kColumnsAtOnce<Key>; ++c, queries += stride) {
+    Vec<float> key[kVectors];
+#pragma GCC unroll 4
+    for (int g = 0; g < kVectors; ++g, keys += kLanes<float>) key[g] = load_transposed<Key>(keys);
 #pragma GCC unroll 4
     for (int i = 0; i < kRows; ++i) {
       const auto query = hn::Set(d, queries[i]);
-#pragma GCC unroll 2
-      for (int g = 0; g < kKeyVectors; ++g) sums[g][i] = add_product(key[g], query, sums[g][i]);
+#pragma GCC unroll 4
+      for (int g = 0; g < kVectors; ++g) sums[g][i] = add_product(key[g], query, sums[g][i]);
     }
   }
 }
 
 /// Sums of up to four rows to scores[key][stride].
-template <int kRows>
-HWY_INLINE void store_scores(const Vec<float> (&sums)[kKeyVectors][kRows], float* scores,
+template <int kVectors, int kRows>
+HWY_INLINE void store_scores(const Vec<float> (&sums)[kVectors][kRows], float* scores,
                              std::int64_t stride) {
   const Tag<float> d;
-  for (int g = 0; g < kKeyVectors; ++g, scores += kLanes<float> * stride) {
+  for (int g = 0; g < kVectors; ++g, scores += kLanes<float> * stride) {
     Vec<float> rows[4];
     for (int i = 0; i < 4; ++i) rows[i] = i < kRows ? sums[g][i % kRows] : hn::Zero(d);
     transpose_blocks(d, rows);
@@ -255,57 +261,69 @@ HWY_INLINE void store_scores(const Vec<float> (&sums)[kKeyVectors][kRows], float
   }
 }
 
-/// Scores of kKeysAtOnce keys from `first` on for the queries of `p`; `scores` [key][stride], 0 in
-/// lanes without a row. The next columns are transposed while these are multiplied: shuffles have
-/// ports of their own. Rows after the fourth take the transposed keys from memory.
+/// Scores of kKeys keys from `first` on for the queries of `p`; `scores` [key][stride], 0 in lanes
+/// without a row. The next columns are transposed while these are multiplied: shuffles have ports
+/// of their own. Rows after the fourth take the transposed keys from memory.
 template <int kRows, typename Key>
-HWY_INLINE void scores_of_keys(const Factors<Key, float>& p, std::int64_t first, float* scores,
-                               std::int64_t stride, RowsAhead& ahead) {
-  constexpr int kPasses = (kRows + 3) / 4;
-  constexpr int kPassRows = kRows / kPasses;
-  constexpr std::int64_t kMostColumns = 128;  // 8 KB on AVX2
-  constexpr std::int64_t kColumns = kColumnsAtOnce<Key>;
-  constexpr int kLines = kKeysAtOnce * kColumns * sizeof(Key) / 64 / kPasses;
-  const Tag<float> d;
-  alignas(64) Transposed<Key> transposed[kMostColumns * kKeysAtOnce];
-  std::conditional_t<std::is_same_v<Key, std::int8_t>, KeyScales, Nothing> scales;
-  Vec<float> sums[kPasses][kKeyVectors][kPassRows];
-#pragma GCC unroll 16
-  for (int i = 0; i < kPasses * kKeyVectors * kPassRows; ++i)
-    sums[i / kPassRows / kKeyVectors][i / kPassRows % kKeyVectors][i % kPassRows] = hn::Zero(d);
-  const float* queries = p.b;
-  for (std::int64_t begin = 0; begin < p.depth; begin += kMostColumns) {
-    const std::int64_t count = std::min(kMostColumns, p.depth - begin);
-    transpose_keys(p, first, begin, transposed, scales);
+struct ScoresOfKeys {
+  static constexpr int kVectors = kKeyVectors<kRows>;
+  static constexpr int kKeys = kVectors * kLanes<float>;
+  static constexpr int kPasses = (kRows + 3) / 4;
+  static constexpr int kPassRows = kRows / kPasses;
+  static constexpr std::int64_t kColumns = kColumnsAtOnce<Key>;
+  static constexpr std::int64_t kMostColumns = 256 / kVectors;  // 8 KB on AVX2
+  static constexpr int kLines = kKeys * kColumns * sizeof(Key) / 64 / kPasses;
+  using Scale = std::conditional_t<std::is_same_v<Key, std::int8_t>, KeyScales, Nothing>;
+
+  alignas(64) Transposed<Key> transposed[kMostColumns * kKeys];
+  Scale scales[kKeys / kKeysAtOnce];
+
+  HWY_INLINE void transpose(const Factors<Key, float>& p, std::int64_t first, std::int64_t x) {
 #pragma GCC unroll 2
-    for (int pass = 0; pass < kPasses; ++pass) {
-      const float* row = queries + pass * kPassRows;
-      const auto* columns = transposed;
-      for (std::int64_t x = kColumns;; x += kColumns) {
-        auto* next = transposed + x * kKeysAtOnce;
-        hide_origin(columns);  // g++ would keep the stored columns in registers, too
-        if (pass == 0 && x < count) transpose_keys(p, first, begin + x, next, scales);
-        ahead.fetch<kLines>();
-        add_columns<kPassRows, Key>(columns, row, p.b_row, sums[pass]);
-        if (x >= count) break;
-        row += kColumns * p.b_row;
-        columns = next;
+    for (int i = 0; i < kKeys; i += kKeysAtOnce)
+      transpose_keys<kKeys>(p, first + i, x, transposed + x % kMostColumns * kKeys + i,
+                            scales[i / kKeysAtOnce]);
+  }
+
+  HWY_INLINE void operator()(const Factors<Key, float>& p, std::int64_t first, float* scores,
+                             std::int64_t stride, RowsAhead& ahead) {
+    const Tag<float> d;
+    Vec<float> sums[kPasses][kVectors][kPassRows];
+#pragma GCC unroll 16
+    for (int i = 0; i < kPasses * kVectors * kPassRows; ++i)
+      sums[i / kPassRows / kVectors][i / kPassRows % kVectors][i % kPassRows] = hn::Zero(d);
+    for (std::int64_t begin = 0; begin < p.depth; begin += kMostColumns) {
+      const std::int64_t end = std::min(begin + kMostColumns, p.depth);
+#pragma GCC unroll 2
+      for (int pass = 0; pass < kPasses; ++pass) {
+        const float* queries = p.b + begin * p.b_row + pass * kPassRows;
+        const auto* columns = transposed;
+        for (std::int64_t x = pass == 0 ? begin - kColumns : begin; x < end; x += kColumns) {
+          hide_origin(columns);  // g++ would keep the stored columns in registers, too
+          if (pass == 0 && x + kColumns < end) transpose(p, first, x + kColumns);
+          if (x < begin) continue;
+          ahead.fetch<kLines>();
+          add_columns<Key>(columns, queries, p.b_row, sums[pass]);
+          queries += kColumns * p.b_row;
+          columns += kColumns * kKeys;
+        }
       }
     }
-    queries += count * p.b_row;
-  }
-  for (int key = 0; key < kKeysAtOnce; ++key) hn::Store(hn::Zero(d), d, scores + key * stride);
+    for (int key = 0; key < kKeys; ++key) hn::Store(hn::Zero(d), d, scores + key * stride);
 #pragma GCC unroll 2
-  for (int pass = 0; pass < kPasses; ++pass)
-    store_scores(sums[pass], scores + pass * kPassRows, stride);
-}
+    for (int pass = 0; pass < kPasses; ++pass)
+      store_scores(sums[pass], scores + pass * kPassRows, stride);
+  }
+};
 
 template <int kRows, typename Key>
 HWY_NOINLINE void scores_of_rows(const Factors<Key, float>& p, std::int64_t keys, float* scores,
                                  std::int64_t stride, RowsAhead ahead) {
-  for (std::int64_t j = 0; j < keys; j += kKeysAtOnce) {
-    const std::int64_t from = std::min(j, keys - kKeysAtOnce);  // the last block repeats some keys
-    scores_of_keys<kRows>(p, from, scores + from * stride, stride, ahead);
+  ScoresOfKeys<kRows, Key> scores_of;
+  constexpr std::int64_t kKeys = ScoresOfKeys<kRows, Key>::kKeys;
+  for (std::int64_t j = 0; j < keys; j += kKeys) {
+    const std::int64_t from = std::min(j, keys - kKeys);  // the last block repeats some keys
+    scores_of(p, from, scores + from * stride, stride, ahead);
   }
 }
 #endif
@@ -320,7 +338,7 @@ bool scores_of_few_rows([[maybe_unused]] int rows, [[maybe_unused]] const Factor
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (std::is_same_v<T, float>) {
     if (keys < kKeysAtOnce || p.depth % kColumnsAtOnce<Key> != 0) return false;
-    if (rows == 1)
+    if (rows == 1 && keys >= ScoresOfKeys<1, Key>::kKeys)
       scores_of_rows<1>(p, keys, scores, stride, ahead);
     else if (rows == 2)
       scores_of_rows<2>(p, keys, scores, stride, ahead);
@@ -413,14 +431,16 @@ template <typename T, typename Value>
 void add_values_to_few_rows(int rows, const Factors<T, Value>& p, std::int64_t columns,
                             const T* factor, T* out, std::int64_t stride,
                             const RowsAhead& ahead = {}) {
-  if (rows == 1)
-    add_values_of<1>(p, columns, factor, out, stride, ahead);
-  else if (rows == 2)
-    add_values_of<2>(p, columns, factor, out, stride, ahead);
-  else if (rows <= 4)
-    add_values_of<4>(p, columns, factor, out, stride, ahead);
-  else
-    add_values_of<8>(p, columns, factor, out, stride, ahead);
+  if constexpr (kMostFewRows > 0) {
+    if (rows == 1)
+      add_values_of<1>(p, columns, factor, out, stride, ahead);
+    else if (rows == 2)
+      add_values_of<2>(p, columns, factor, out, stride, ahead);
+    else if (rows <= 4)
+      add_values_of<4>(p, columns, factor, out, stride, ahead);
+    else
+      add_values_of<8>(p, columns, factor, out, stride, ahead);
+  }
 }
 
 /// Rows of keys or values in place, in their stored type; null data: not available.
