@@ -119,7 +119,7 @@ constexpr std::array kScores = {
           same_word_score},
     Score{{.name = "value_weighted",
            .short_name = "carried",
-           .about = "what a row carries: its weights times |W v|, the lengths of what values write",
+           .about = "what a row carries, its weights times |W v| (lengths of what values write)",
            .title = "p |W v|",
            .unit = kSize},
           value_scores,
