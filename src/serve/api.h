@@ -116,7 +116,7 @@ Handler get_flow, get_flow_graph, get_effects;
 Handler get_atlas, get_tile, get_row, get_rows, get_column, get_edges, get_marginals, get_sweep,
     get_cell;
 // head_answers.cpp
-Handler get_late, get_evidence, post_similar, get_alignment, get_changes;
+Handler get_chosen, get_late, get_evidence, post_similar, get_alignment, get_changes;
 // evidence_answers.cpp
 Handler get_why, get_origins, get_effect, get_test, get_anatomy, get_dimensions, get_geometry,
     post_derive;

@@ -59,7 +59,26 @@ PatternExample example_of(const LiveSession& session, const StackShape& stack, c
   return example;
 }
 
+void require_scored(const LiveSession& session) {
+  require_ready(session);
+  if (!session.progress().scored)
+    refuse(409, "not_ready",
+           {.found = fmt::format("the heads of session {} have not been scored", session.id),
+            .hint = "wait for the event chosen"});
+}
+
 }  // namespace
+
+void get_chosen(const Call& call) {
+  const SessionPointer session = find_session(call);
+  const Stack stack = find_stack(*session, call).stack;
+  std::vector<std::int64_t> queries;
+  if (call.request().has_param("query"))
+    queries.push_back(token_asked(call, "query", 0, session->size(stack).queries));
+  require_scored(*session);
+  send_answer(call, session,
+              [=](Cancel&) { return answer_chosen(session->chosen(stack, queries)); });
+}
 
 void get_late(const Call& call) {
   const SessionPointer session = find_session(call);

@@ -25,6 +25,17 @@ TEST(Arguments, AWholeNumberHasDigitsOnly) {
                  "--steps is \"2.5\", expected a whole number");
 }
 
+TEST(Arguments, JsonAndAnotherFormatContradictEachOther) {
+  const auto message = [](const char* format) {
+    return fmt::format("--json and --format {} contradict each other, expected one of them",
+                       format);
+  };
+  expect_refused({"look", "abc", "--json", "--format", "tsv"}, message("tsv"));
+  expect_refused({"look", "abc", "--format=tsv", "--json"}, message("tsv"));
+  expect_refused({"embed", "abc", "--model", "m", "--json", "--format", "npy"}, message("npy"));
+  expect_refused({"tokenize", "abc", "--format", "text", "--json"}, message("text"));
+}
+
 TEST(Arguments, AWholeNumberStaysInItsRange) {
   expect_refused({"look", "abc", "--threads", "0"},
                  "--threads is \"0\", expected a whole number from 1 to 4096");

@@ -123,6 +123,20 @@ TEST_F(AttendCommand, WritesObservations) {
   EXPECT_EQ(to_string(read_npy(in_scratch("seen/heatmap.npy")).shape()), "[2, 4, 2, 3]");
 }
 
+TEST_F(AttendCommand, SaysWhichObservationsItWroteAndWhichPlacesArePadding) {
+  const std::string folder = in_scratch("told");
+  const Answer answer = run({"--observe", "topk=99,received", "--observe-out", folder, "-o", "-"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  EXPECT_EQ(answer.error,
+            "heed attend: wrote [2, 4, 7, 99] i64 to " + folder +
+                "/topk_keys.npy; rows have at most 9 keys: places 10 to 99 hold key -1 and weight "
+                "0\nheed attend: wrote [2, 4, 7, 99] f32 to " +
+                folder + "/topk_weights.npy\nheed attend: wrote [2, 4, 9] f32 to " + folder +
+                "/received.npy\n");
+  EXPECT_EQ(read_npy(folder + "/topk_keys.npy").data<std::int64_t>()[9], -1);
+  EXPECT_EQ(read_npy(folder + "/topk_weights.npy").data<float>()[9], 0);
+}
+
 TEST_F(AttendCommand, WritesEveryKindOfObservation) {
   const std::pair<const char*, const char*> kinds[] = {{"row_max", "[2, 4, 7]"},
                                                        {"received_in_all", "[2, 9]"},
@@ -253,6 +267,14 @@ TEST_F(AttendCommand, RefusesShapesThatDoNotFitAsTheOperatorDoes) {
   const Answer answer = run({"-o", "x"});
   EXPECT_EQ(answer.status, 2);
   EXPECT_EQ(answer.error, "heed attend: K's shape[3] is 8, expected 6 (q's head size)\n");
+}
+
+TEST_F(AttendCommand, NamesKIfItsHeadsFitNeitherQNorV) {
+  files[2] = written("three_heads.npy", wave({2, 3, 9, 8}, 1).view());
+  const Answer answer = run({"-o", "x"});
+  EXPECT_EQ(answer.status, 2);
+  EXPECT_EQ(answer.error,
+            "heed attend: K's shape[1] is 3, expected 2 as V, and a divisor of 4 (Q's heads)\n");
 }
 
 TEST_F(AttendCommand, ReportsAFullDiskWithStatusOne) {

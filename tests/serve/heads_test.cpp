@@ -100,5 +100,17 @@ TEST(ServerEvents, TheChosenHeadComesWithItsEdgeAndASentence) {
   EXPECT_NE(chosen["reason"].get<std::string>().find("looks back"), std::string::npos) << chosen;
 }
 
+TEST(ServerHeads, ARowThatIsNamedHasAHeadOfItsOwn) {
+  const Served served;
+  httplib::Client client = served.client();
+  const std::string path = path_of(served);
+  const json chosen = json::parse(client.Get(path + "/chosen?query=12")->body);
+  EXPECT_EQ(chosen["query"], 12);
+  EXPECT_NE(chosen["reason"].get<std::string>().find("from here this head"), std::string::npos)
+      << chosen;
+  EXPECT_TRUE(json::parse(client.Get(path + "/chosen")->body).contains("reason"));
+  expect_error(client.Get(path + "/chosen?query=9999"), 404, "not_found");
+}
+
 }  // namespace
 }  // namespace heed

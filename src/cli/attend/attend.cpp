@@ -2,12 +2,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/wording.h"
 #include "cli/attend/attention_options.h"
 #include "cli/attend/gradient_options.h"
 #include "cli/attend/observe_options.h"
@@ -179,11 +182,35 @@ void write_gradients(const AttendOptions& options, const AttentionProblemData& p
   write_into(options.grad_out, arrays);
 }
 
+// The largest number of keys in a row of `topk_keys` [B, H, Tq, K]; the places after them hold -1.
+std::int64_t most_keys(const ConstView& topk_keys) {
+  const Tensor keys = Tensor::copy_of(topk_keys);
+  const std::int64_t places = keys.dim(3);
+  std::int64_t most = 0;
+  for (std::int64_t at = 0; at < keys.element_count(); ++at)
+    if (keys.data<std::int64_t>()[at] >= 0) most = std::max(most, at % places + 1);
+  return most;
+}
+
+// Reports the written files on stderr, because -o - may use stdout.
+void tell_of_observations(const std::string& folder, const Observations::Answers& answers) {
+  for (const auto& [stem, array] : answers) {
+    std::string padding;
+    if (stem == "topk_keys")
+      if (const std::int64_t most = most_keys(array); most < array.dim(3))
+        padding = fmt::format("; rows have at most {}: places {} to {} hold key -1 and weight 0",
+                              number_of(most, "key"), most + 1, array.dim(3));
+    tell("heed attend: wrote {} {} to {}{}\n", to_string(array.shape()), name(array.dtype()),
+         file_in(folder, stem).string(), padding);
+  }
+}
+
 void write_observations(const AttendOptions& options, const AttentionProblemData& problem,
                         const Attended& attended) {
   Observations observations(options.observe);
   observe(problem.args, attended, observations.observers());
   write_into(options.observe_out, observations.answers());
+  tell_of_observations(options.observe_out, observations.answers());
 }
 
 int run(const AttendOptions& options) {

@@ -148,6 +148,16 @@ void add_execution_options(OptionList& list, AttentionOptions& options) {
              {"--kernel", &options.kernel, "NAME", "run this kernel and no other"}});
 }
 
+// The operator would blame V, whose heads must be those of K, for a mistake in K.
+void check_heads_of_k(const AttentionArgs& args) {
+  const auto heads_of = [](const ConstView& array) { return array.dim(array.rank() == 3 ? 0 : 1); };
+  const std::int64_t q = heads_of(args.q), k = heads_of(args.keys.k), v = heads_of(args.keys.v);
+  if (k == v || (k > 0 && q % k == 0)) return;
+  fail({.argument = fmt::format("K's shape[{}]", args.keys.k.rank() == 3 ? 0 : 1),
+        .found = k,
+        .expected = fmt::format("{} as V, and a divisor of {} (Q's heads)", v, q)});
+}
+
 }  // namespace
 
 void add_attention_options(OptionList& list, AttentionOptions& options) {
@@ -213,6 +223,7 @@ AttentionProblemData read_problem(const AttentionOptions& options) {
           .expected = "[B, H, T, D], [H, T, D] or [T, D]"});
   problem.args.q = lifted(problem.q, problem.packed());
   read_keys(options, problem);
+  check_heads_of_k(problem.args);
   read_settings(options, problem);
   return problem;
 }

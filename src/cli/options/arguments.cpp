@@ -135,6 +135,27 @@ std::vector<const Option*> write_out(const OptionList& options,
   return without_value;
 }
 
+// --json means --format=json and contradicts --format tsv, in either order.
+void refuse_contradictions(const OptionList& options, const std::vector<std::string>& arguments) {
+  for (const Option& flag : options) {
+    if (!is_flag(flag) || flag.means.empty()) continue;
+    const std::size_t equals = flag.means.find('=');
+    const std::string name = flag.means.substr(0, equals);
+    const std::string meant = flag.means.substr(equals + 1);
+    const auto end = std::ranges::find(arguments, "--");
+    if (std::find(arguments.begin(), end, flag.long_name()) == end) continue;
+    for (auto at = arguments.begin(); at != end; ++at) {
+      const bool joined = at->starts_with(name + "=");
+      if (!joined && (*at != name || at + 1 == end)) continue;
+      const std::string value = joined ? at->substr(name.size() + 1) : *(at + 1);
+      if (value != meant)
+        fail({.found =
+                  fmt::format("{} and {} {} contradict each other", flag.long_name(), name, value),
+              .expected = "one of them"});
+    }
+  }
+}
+
 bool has_gap(const std::string& list) {
   return list.starts_with(',') || list.ends_with(',') || list.find(",,") != std::string::npos;
 }
@@ -220,6 +241,7 @@ bool read_arguments(const std::string& command, const OptionList& options,
   std::vector<const CLI::Option*> declared;
   for (std::size_t n = 0; n < options.size(); ++n)
     declared.push_back(declare(app, options[n], [&given, n] { given.mark(n); }));
+  refuse_contradictions(options, arguments);
   const std::vector<const Option*> without_value = write_out(options, arguments);
   refuse_gaps(options, arguments);
   refuse_joined_help(arguments);

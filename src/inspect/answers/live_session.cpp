@@ -159,8 +159,8 @@ std::vector<HeadScores> LiveSession::scores() const {
   return scores;
 }
 
-ChosenHead LiveSession::chosen(Stack stack) const {
-  return choose_head(session_, scores(), stack, {}, {});
+ChosenHead LiveSession::chosen(Stack stack, std::span<const std::int64_t> queries) const {
+  return choose_head(session_, scores(), stack, {}, {}, queries);
 }
 
 bool LiveSession::keeps_next(std::int64_t position) const {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -87,8 +88,8 @@ class LiveSession {
   /// Scores that need passes of the model; the pass must have ended.
   LateScores& late() { return late_; }
   const LateScores& late() const { return late_; }
-  /// The head to show first in a stack; all layers must have been scored.
-  ChosenHead chosen(Stack stack) const;
+  /// The head to show first in a stack, or for these rows; all layers must have been scored.
+  ChosenHead chosen(Stack stack, std::span<const std::int64_t> queries = {}) const;
   /// The cache key of a head.
   std::string head_name(const Place& place) const;
   /// The words after a position; kNotFound if they were not kept.

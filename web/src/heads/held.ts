@@ -22,6 +22,14 @@ export function lackOf(model: ModelInfo, {label, ofScores}: {label: string; ofSc
   return `${isSaved(model) ? 'This file' : model.name} has nothing to show in ${label}.`;
 }
 
+/** Which views a saved file lacks that the model has, and how to get them; null if it lacks none. */
+export function lackOfFile(model: ModelInfo, views: readonly {label: string; needs(model: ModelInfo): boolean}[]): string | null {
+  const {held, held_view: saved, ...live} = {...model, runs: true};
+  const lacking = held === undefined ? [] : views.filter(({needs}) => !needs(model) && needs(live)).map(({label}) => label);
+  if (lacking.length === 0) return null;
+  return `Not in this file: ${lacking.join(', ')}. They need the model: save the page from such a view, with a pinned pair for Why and Anatomy, or open the text with heed serve.`;
+}
+
 /** Whether the view's questions about runs of the model have answers: from the model, or from a file that was saved with the view. */
 export function answersRuns({runs, held_view: held}: ModelInfo, view: string): boolean { return runs || held === view; }
 

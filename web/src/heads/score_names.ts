@@ -7,6 +7,9 @@ export function sourceOf(name: string): string {
   return name.startsWith('probe_') ? 'on random tokens' : name === 'induction' || name === 'duplicate' ? 'on this text' : '';
 }
 
+/** What the sink-adjusted form of a score is. */
+export const kAdjusted = 'sink-adjusted: without the first token, where many heads rest; the other weights of a row are scaled to sum to 1';
+
 /** `induction` for both sources, `same word`, `without it`. */
 export function plainName(name: string): string { return name === 'without' ? 'without it' : name.replace(/^probe_/, '').replace(/_/g, ' '); }
 

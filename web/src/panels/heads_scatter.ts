@@ -4,7 +4,7 @@ import {roundStep} from '../drawing/axis';
 import {html, menu, svg} from '../drawing/dom';
 import {fixed, shortWeight} from '../drawing/format';
 import type {Page, Panel} from './panel';
-import {briefName, fullName, plainName, sourceOf} from '../heads/score_names';
+import {fullName, plainName, sourceOf} from '../heads/score_names';
 import {choose} from '../shell/chips';
 import type {Place} from '../selection/selection';
 import {headText} from '../selection/selection';
@@ -79,7 +79,7 @@ export class HeadsScatter implements Panel {
   /** A menu of all scores, labelled with the chosen one. */
   private choice(name: 'x' | 'y', chosen: Column): HTMLElement {
     const {api, store} = this.page;
-    const scores = api.about.scores.filter(({name: each}) => !each.startsWith('probe_') && isOfSide(this.page, each)).map((score) => ({name: score.name, label: fullName(columnOf(this.page, score.name, null)!.name)}));
+    const scores = api.about.scores.filter(({name: each}) => !each.startsWith('probe_') && isOfSide(this.page, each)).map((score) => ({name: score.name, label: fullName(columnOf(this.page, score.name, null)!.name), about: score.about}));
     return html('label', {class: 'quiet'}, `${name} `,
       menu(`${name} axis`, this.page.side.isSquare ? scores : [{name: 'in_order', label: 'in order'}, ...scores], chosen.name.replace(/^probe_/, ''), (score) => store.set({[name]: score})));
   }
@@ -124,7 +124,7 @@ export class HeadsScatter implements Panel {
       const own: Place = store.now.places[0]!.stack === undefined ? {layer: place.layer, head: place.head} : place;
       const mark = isPinned(place) ? ' pinned' : isHovered(place) ? ' hovered' : '';
       const point = svg('circle', {cx: left, cy: top, r: mark ? 5 : 2.5, class: `point${mark}`});
-      const target = svg('circle', {cx: left, cy: top, r: 8, class: 'target'}, svg('title', {}, `${name}: ${briefName(x)} ${valueText(x, a)}, ${briefName(y)} ${valueText(y, b)}`));
+      const target = svg('circle', {cx: left, cy: top, r: 8, class: 'target'}, svg('title', {}, `${name}: ${fullName(x.name)} ${valueText(x, a)}, ${fullName(y.name)} ${valueText(y, b)}`));
       target.addEventListener('click', (event) => choose(store, own, event));
       target.addEventListener('pointerenter', () => store.preview({place: own}));
       target.addEventListener('pointerleave', () => store.preview({}));

@@ -6,11 +6,12 @@ import {linkOf, whyNoLink} from '../export/link';
 import type {Format} from '../export/save';
 import {kFormats, save} from '../export/save';
 import {panelNames} from '../export/svg';
-import {isSaved} from '../heads/held';
+import {isSaved, lackOfFile} from '../heads/held';
 import type {Page, Panel} from '../panels/panel';
 import {primary} from '../panels/panel';
 import {stacksOf} from '../attention/sides';
 import type {Marginals} from '../transport/api';
+import {kViews} from '../views/list';
 import type {Drawn, KeyText, View} from '../views/view';
 
 const kDrawnMilliseconds = 500;
@@ -77,6 +78,7 @@ export function footPanel(container: HTMLElement, page: Page, view: View, {said}
   const {store, api} = page;
   const address = html('span', {class: 'address'});
   const reason = html('span', {class: 'quiet reason', 'data-unsaved': true});
+  const lack = html('span', {class: 'quiet lacks', 'data-unsaved': true}, said ? null : lackOfFile(api.model, kViews));
   const check = html('span', {class: said ? 'check said' : 'quiet check'});
   const {footKeys: own} = view;
   const keys = html('span', {class: 'foot-keys', 'data-unsaved': true}, ...(typeof own === 'function' ? own(api.model) : own ?? keysOf(page)).map(([name, does]) =>
@@ -84,7 +86,7 @@ export function footPanel(container: HTMLElement, page: Page, view: View, {said}
   const saving = saver(page);
   const margins = new Slot<Marginals>('check', () => update());
   container.classList.toggle('one-line', said !== undefined);
-  container.append(address, reason, check, saving.element, keys);
+  container.append(address, reason, lack, check, saving.element, keys);
   const update = () => {
     say(address, store.isFresh ? '' : `#${format(store.chosen)}`);
     say(reason, store.reason && !said ? `heed chose: ${store.reason.replace(/`([^`]*)`/g, '\u201c$1\u201d')}` : '');

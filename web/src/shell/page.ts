@@ -3,6 +3,7 @@ import {parse, remarks} from '../selection/address';
 import type {Compared} from '../selection/comparison';
 import {Comparison} from '../selection/comparison';
 import {html} from '../drawing/dom';
+import {count} from '../drawing/format';
 import {deliver} from '../export/deliver';
 import {fit, misfit} from '../selection/fit';
 import {firstHeld, heldOf, lackOf, missing} from '../heads/held';
@@ -56,6 +57,7 @@ export class PageShell implements Mounted, Showing {
   private readonly notice = new Notice();
   private readonly opening: Opening;
   private readonly main = html('main', {});
+  private readonly spoken = html('div', {class: 'spoken', role: 'status'});
   address: string;
   private header: Header | null = null;
   private api: SessionApi | null = null;
@@ -88,7 +90,7 @@ export class PageShell implements Mounted, Showing {
     this.requests.carried = () => this.store.now.quantity === 'carried' && this.api?.model.held === undefined;
     this.comparison = new Comparison(this.store, () => this.compare());
     this.seen = this.store.chosen;
-    root.append(this.main);
+    root.append(this.main, this.spoken);
     this.store.listen(() => this.moveOn());
     root.addEventListener('pointerdown', () => { this.isPointed = true; }, {signal: this.stop.signal});
     root.addEventListener('keydown', ({key}) => { this.isPointed &&= key === 'Escape'; }, {capture: true, signal: this.stop.signal});
@@ -174,9 +176,18 @@ export class PageShell implements Mounted, Showing {
     if (steps && isSameText && this.address !== '') this.store.isHeadFresh = false;
     const isRestored = this.restored !== null && isSameInput(this.restored, info);
     this.restored = null;
+    const isOfField = this.stage.root.querySelector('.field textarea:focus') !== null;
     this.isNewText = (old !== null || this.opening.hasBegun) && !isSameText && !isRestored;
     this.open(new SessionApi(this.opening.about!, info, this.requests), old === null || isSameText || isRestored);
+    if (isOfField) this.moveToText(info);
     if (old && !old.hasWeights && old.info.session !== info.session) void drop(this.requests, old.info);
+  }
+
+  /** The field with the keyboard focus is gone: the focus goes to the text's token, and the length is spoken. */
+  private moveToText({tokens}: SessionInfo): void {
+    (this.main.querySelector<HTMLElement>('.text:not([hidden]) [tabindex="0"]') ?? this.main.querySelector<HTMLElement>('.asker[tabindex="0"]'))?.focus();
+    this.store.preview({});  // heed's row is shown, not the focused one
+    this.spoken.textContent = count(tokens.length, 'token');
   }
 
   private close(): void {

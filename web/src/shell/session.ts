@@ -1,6 +1,6 @@
 // One session on the page: layer and chips, progress, text, view, foot; its stream and its keys.
 import {html} from '../drawing/dom';
-import {headAfter, layerAfter} from '../heads/held';
+import {headAfter, isSaved, layerAfter} from '../heads/held';
 import {hasPatches} from '../text/images';
 import type {Page, Panel} from '../panels/panel';
 import {Ahead} from '../transport/ahead';
@@ -32,6 +32,27 @@ function unpin({store}: Page): void {
   const {query, key, range} = store.now;
   if (key !== null) store.set({query: store.pinnedToken, key: null});
   else if (query !== null || range) store.set({query: null, range: null});
+}
+
+/** Gives a row that the reader pins the head that looks from there to a distant word, as long as he chose no head. */
+function headsForRows({store, api, side}: Page): () => void {
+  let row = store.chosen.query;
+  const isAsked = () => {
+    const {view, query, key, to, range, versus, places} = store.chosen;
+    return query === row && query !== null && key === null && !to && range === null && versus === '' && view === 'look' && places.length === 1
+      && store.isHeadFresh && store.hasChoice;
+  };
+  return () => {
+    if (store.chosen.query === row) return;
+    row = store.chosen.query;
+    if (store.byHeed || isSaved(api.model) || !isAsked()) return;
+    const asked = row;
+    api.ask<Chosen>(`${side.stack}/chosen?query=${row}`).get('chosen').then(({layer, head, reason}) => {
+      if (row !== asked || !isAsked()) return;
+      store.reason = reason;
+      store.set({places: [{...store.chosen.places[0]!, layer, head}]}, {replace: true, byHeed: true});
+    }, () => undefined);  // the row keeps its head
+  };
 }
 
 /** The view of the selection, and what the shell draws around it. */
@@ -119,7 +140,7 @@ export function showSession(container: HTMLElement, page: Page, comparison: Comp
     const edge = query !== undefined && store.isRowFresh ? {query, key: key ?? null} : {};
     store.set({places: [{...store.chosen.places[0]!, layer, head}], ...edge}, {replace: true, byHeed: true});
   };
-  const stops = [store.listen(update), stage.listen(update), api.follow(store.now.places[0]!, update, begin)];
+  const stops = [store.listen(headsForRows(page)), store.listen(update), stage.listen(update), api.follow(store.now.places[0]!, update, begin)];
   update();
   return {
     update,

@@ -8,7 +8,7 @@ import {HeadsScatter} from '../panels/heads_scatter';
 import {columnsOf, openHeads, sortName, valueOf, valueText} from '../panels/heads_scores';
 import {HeadsTable, nextName} from '../panels/heads_table';
 import {primary} from '../panels/panel';
-import {fullName} from '../heads/score_names';
+import {fullName, kAdjusted} from '../heads/score_names';
 import {headText} from '../selection/selection';
 import {sideSwitch} from '../attention/sides';
 import {headsOf} from '../heads/late';
@@ -43,18 +43,19 @@ export const heads: View = {
     const stacks = page.side.split === null ? sideSwitch(page) : null;
     const late = html('div', {class: 'heads-late quiet', role: 'status'});
     const probe = html('span', {class: 'quiet'}, 'random tokens are given twice; an induction head looks from a token of the second half to the token that followed its first occurrence');
+    const adjusted = html('p', {class: 'quiet heads-adjusted', hidden: true}, kAdjusted);
     const sources = html('div', {class: 'heads-sources', hidden: !page.side.isSquare}, label('induction and duplicate on', on.element), probe);
     container.classList.add('heads-view');
     container.append(
       html('div', {class: 'heads-left'}, scatter.element, evidence.element),
       html('div', {class: 'heads-right'}, html('div', {class: 'heads-switches'}, pattern.element,
-        ...stacks ? [stacks.element] : [], label('score', form.element), label('compare with', compare.switches)), late, compare.element, sources, table.element));
+        ...stacks ? [stacks.element] : [], label('score', form.element), label('compare with', compare.switches)), late, compare.element, adjusted, sources, table.element));
     const progress = () => {
       late.textContent = api.late.kinds.map(({from, done, of}) => `${from === 'probe' ? 'random tokens' : 'run without it'}: ${done} of ${count(of, 'head')}`).join(', ');
     };
     const panels = [
       scatter, table, evidence, compare,
-      {update: () => { form.show(store.now.form); on.show(store.now.on); probe.hidden = store.now.on === 'text'; stacks?.show(); progress(); }},
+      {update: () => { form.show(store.now.form); on.show(store.now.on); probe.hidden = store.now.on === 'text'; adjusted.hidden = store.now.form !== 'adjusted'; stacks?.show(); progress(); }},
     ];
     return {
       keys: {

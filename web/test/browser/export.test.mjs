@@ -304,6 +304,15 @@ test('a saved page says why heed chose its head', async () => {
   await soon.equal(() => own.locator('.reason').textContent(), '');
 });
 
+test('a saved page names the views that it lacks, and says how to get them', async () => {
+  const own = await openFile(await look('lacks.html', '--view', kView, '--format', 'html'));
+  await soon.match(() => own.locator('.lacks').innerText(), /^Not in this file: Why, Anatomy, Words, Flow\. .*pinned pair for Why and Anatomy/);
+  assert.equal(await (await open(`#${kView}`)).locator('.lacks').innerText(), '');
+  const why = await blank({fresh: true});
+  await why.goto(pathToFileURL(await look('why.html', '--view', kView.replace('look', 'why'), '--format', 'html')).href);
+  await soon.match(() => why.locator('.lacks').innerText(), /^Not in this file: Anatomy, Words, Flow\./);
+});
+
 test('a saved page can be hovered, pinned, zoomed and turned to another head', async () => {
   const own = await openFile(await look('alive.html', '--view', kView, '--format', 'html'));
   await token(own, 40).hover();

@@ -104,6 +104,15 @@ test('the evidence says how many rows have their largest weight where the score 
   await soon.equal(() => page.locator('.heads-worst li').count(), 3);
 });
 
+test('words that are no plain English are explained beside the axes and the switch', async () => {
+  const page = await open('#heads/L1.H3/across=value_sink/up=normalised_entropy');
+  await soon.match(() => page.locator('.heads-scatter svg').first().textContent(), /how evenly a row spreads its weight.*the first token's share of what a row carries/);
+  assert.match(await page.locator('.heads-axes option[value=value_weighted]').first().getAttribute('title'), /^what a row carries, its weights times/);
+  assert.equal(await page.locator('.heads-adjusted').isVisible(), false);
+  await page.locator('.heads-switch [data-option=adjusted]').click();
+  await soon.match(() => page.locator('.heads-adjusted').innerText(), /^sink-adjusted: without the first token/);
+});
+
 test('sink-adjusted scores are those of the server', async () => {
   const page = await open('#heads/L1.H3/form=adjusted');
   const all = (await scores(page)).sort((a, b) => b.adjusted.previous - a.adjusted.previous);

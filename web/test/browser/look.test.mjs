@@ -1,7 +1,7 @@
 // The text, the next words, the keys, the address: every hover, click and key that the list of keys names.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {eventually, hash, ready, row, run, soon, token, tokenCount, withPages} from './harness.mjs';
+import {eventually, hash, quiet, ready, row, run, soon, startServer, token, tokenCount, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const written = (weight) => weight.toFixed(3).slice(1);
@@ -48,6 +48,28 @@ test('clicking a token pins it, Escape unpins it, Back pins it again', async () 
   await page.goBack();
   await soon.equal(() => hash(page), '#look/L1.H3/i=60');
   await page.waitForSelector('.token.pinned[data-index="60"]');
+});
+
+test('a click on a word takes the head that links it to a distant word, until the reader chooses a head', async () => {
+  const server = await startServer(0, {text: 'The king had a daughter, and he loved her.', folder: 'tales'});
+  try {
+    const page = await blank();
+    await page.goto(server.address);
+    await soon.equal(() => hash(page), '#look/L4.H2/i=9/j=2');
+    await token(page, 8).click();
+    await soon.equal(() => hash(page), '#look/L1.H1/i=8');
+    await soon.match(() => page.locator('.reason').textContent(), /^heed chose: \u201che\u201d looks back 6 tokens to \u201cking\u201d/);
+    await page.goBack();
+    await soon.equal(() => hash(page), '#look/L4.H2/i=9/j=2');
+    await page.keyboard.press('.');
+    await soon.equal(() => hash(page), '#look/L4.H3/i=9/j=2');
+    await token(page, 8).click();
+    await quiet(page);
+    assert.equal(await hash(page), '#look/L4.H3/i=8');
+    await page.context().close();  // before its server ends
+  } finally {
+    await server.stop();
+  }
 });
 
 test('dragging over the text takes a span', async () => {

@@ -10,7 +10,7 @@ import {writeModel} from './model.mjs';
 const {blank} = withPages();
 const kViews = ['look', 'grid', 'matrix', 'why', 'anatomy', 'words', 'heads', 'flow'];
 const kSizes = [{width: 1440, height: 900, colorScheme: 'light'}, {width: 1280, height: 800, colorScheme: 'dark'}, {width: 390, height: 844, colorScheme: 'light'}];
-const kWidths = [360, 390, 600, 768, 800, 900, 1024, 1200, 1440].map((width) => ({width, height: 768, colorScheme: 'light'}));
+const kWidths = [360, 390, 600, 768, 800, 900, 1024, 1200, 1300, 1440].map((width) => ({width, height: 768, colorScheme: 'light'}));
 const kAgain = 5;  // looks at what may still move
 const kBrown = 'Mr Brown gave his dog to Mary, because he could not keep it. Mary loved the dog, and she walked with it every day. '
   + 'When Mr Brown came back, he was very glad to see the dog.';
@@ -96,6 +96,9 @@ function wrongTexts(page) {
         const across = overlapOf(one.corners, other.corners);
         if (across > kSlack) found.push(`${said(one.node.data)} (${placeOf(one.element)}) and ${said(other.node.data)} (${placeOf(other.element)}) overlap by ${across.toFixed(1)} px`);
       }
+    }
+    for (const explained of root.querySelectorAll('.why-part-block .heading .quiet')) {
+      if (explained.checkVisibility() && explained.scrollWidth > explained.clientWidth + kSlack) found.push(`${said(explained.textContent)} is cut`);
     }
     const {scrollWidth} = document.documentElement;
     if (scrollWidth > wide) found.push(`the page is ${scrollWidth} px wide`);

@@ -31,6 +31,16 @@ test('with no text the field has the focus and three examples stand below', asyn
   await page.waitForSelector('.token');
 });
 
+test('Ctrl+Enter leads the keyboard to the text, whose length is spoken', async () => {
+  const page = await empty();
+  await page.locator('textarea').fill('Tom and the old dog');
+  await page.keyboard.press('Control+Enter');
+  await soon.ok(() => page.evaluate(() => document.activeElement.matches('.token')));
+  await soon.match(() => page.locator('.heed > .spoken[role=status]').textContent(), /^\d+ tokens$/);
+  await page.waitForFunction(() => /^#look\/L\d+\.H\d+\/i=\d+/.test(location.hash));
+  await soon.ok(() => page.locator('.token:focus').evaluate((focused) => !focused.matches('.hovered')));  // heed's row is shown, not the focused one
+});
+
 test('Back leads from the first text to the field with it, and Forward to the text', async () => {
   const page = await empty();
   await page.locator('textarea').fill('Tom and the old dog');
