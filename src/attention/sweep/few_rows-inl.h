@@ -51,7 +51,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
+#include <type_traits>
 
 #include "attention/sweep/keys-inl.h"
 #include "attention/sweep/product-inl.h"
@@ -132,7 +132,7 @@ HWY_INLINE void transpose_keys(const Factors<float, float>& p, std::int64_t firs
   }
 }
 
-/// 8 x 8 numbers per 128 bits: block b of row r is key r + 8 b.
+/// The same for 16 bits: 8 x 8 numbers per 128 bits, block b of vector i holds key i + 8 b.
 template <int kColumn, typename Key>
   requires(sizeof(Key) == 2)
 HWY_INLINE void transpose_keys(const Factors<Key, float>& p, std::int64_t first, std::int64_t x,
@@ -142,7 +142,8 @@ HWY_INLINE void transpose_keys(const Factors<Key, float>& p, std::int64_t first,
   const hn::Repartition<std::uint64_t, Tag<float>> fours;
   const auto* rows = reinterpret_cast<const std::int8_t*>(p.a + first * p.a_row + x);
   const std::int64_t row = p.a_row * static_cast<std::int64_t>(sizeof(Key));
-  hn::Vec<decltype(pairs)> two[8];  // keys; column c and c + 1 in [c % 4 / 2 ...]
+  // Keys 2 i and 2 i + 1: columns 0 to 3 in two[i], 4 to 7 in two[4 + i].
+  hn::Vec<decltype(pairs)> two[8];
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     const auto even = hn::BitCast(ones, load_blocks(Tag<float>(), rows + 2 * i * row, 8 * row));

@@ -8,9 +8,9 @@
 // whole sum is multiplied by the scales of the weights and the row.
 //
 // Two threads of a Zen 3 (AVX2), 512 rows of 2,048 x 5,632, GFLOP/s, beside 140 in f32: Q4_0 228,
-// Q4_K 232, Q6_K 142; since then Q6_K takes a fifth less, as the first product of a sum is not added
-// to zeros. One thread, before and after: rows in pieces of 256 bytes, one below the
-// other, 91 to 140 (rows of 2,048 bytes share few sets of the L1 cache); inline assembly instead of
+// Q4_K 232, Q6_K 142; since then Q6_K takes a fifth less, as the first product of a sum is not
+// added to zeros. One thread, before and after: rows in pieces of 256 bytes, one below the other,
+// 91 to 140 (rows of 2,048 bytes share few sets of the L1 cache); inline assembly instead of
 // intrinsics, 70 to 91. Tried: codes of 8 bits as two of 4, with two products each: 45, where f32
 // gave 64.
 #if defined(HEED_KERNELS_CPU_MATMUL_BYTES_INL_H) == defined(HWY_TARGET_TOGGLE)
