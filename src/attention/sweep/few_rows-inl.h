@@ -381,7 +381,7 @@ HWY_INLINE void add_scaled_values(const Factors<float, std::int8_t>& p, std::int
                                   RowsAhead& ahead) {
   constexpr int kKeys = std::max(4, 64 / (kWide * kLanes<float>));
   constexpr int kLines = kLinesOf<std::int8_t, kWide, kKeys>;
-  constexpr int kPerScale = std::max<int>(kElementsPerScale / kLanes<float>, 1);  // vectors
+  constexpr int kPerScale = kElementsPerScale / kLanes<float>;  // vectors
   const Tag<float> d;
   Vec<float> sums[kRows][kWide];
 #pragma GCC unroll 8
@@ -460,7 +460,7 @@ inline void with_rows(const StoredRows& stored, const Use& use) {
 }
 
 /// The rows of a span if they are one run that products of a few rows can read: contiguous columns,
-/// their number a multiple of `columns` (i8: of 16). Else none.
+/// their number a multiple of `columns`, and their size of 16 bytes. Else none.
 inline StoredRows stored_rows(const AttentionProblem& problem, const KeyOperand& from,
                               const KeySpan& span, std::int64_t columns) {
   const Input& values = from.values;

@@ -115,8 +115,8 @@ inline void fetch_row(const Input& values, std::int64_t at, std::int64_t columns
   for (std::int64_t x = 0; x < columns * bytes; x += 64) __builtin_prefetch(line + x, 0, 2);
 }
 
-// The keys that come 64 after a span's, as far as the sequence has them: products of a few rows
-// would wait for memory. A copy of pages of 16 keys prefetched those of another head before.
+// The run that begins 64 keys after a span, none past the sequence's end: products of a few rows
+// would wait for memory. In pages these keys do not lie 64 rows further on.
 inline KeyRun run_ahead(const AttentionProblem& problem, KeySpan span) {
   constexpr std::int64_t kAhead = 64;
   span.begin += kAhead;

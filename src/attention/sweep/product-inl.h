@@ -54,9 +54,6 @@ struct Scales {
   std::int64_t row = 0;
   std::int64_t column = 0;
 
-  float of(std::int64_t r, std::int64_t x) const {
-    return data[r * row + x / kElementsPerScale * column];
-  }
   /// The scales from row r on.
   Scales from(std::int64_t r) const { return {data + r * row, row, column}; }
 };

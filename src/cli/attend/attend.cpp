@@ -184,11 +184,11 @@ void write_gradients(const AttendOptions& options, const AttentionProblemData& p
 
 // The largest number of keys in a row of `topk_keys` [B, H, Tq, K]; the places after them hold -1.
 std::int64_t most_keys(const ConstView& topk_keys) {
-  const Tensor keys = Tensor::copy_of(topk_keys);
-  const std::int64_t places = keys.dim(3);
+  const auto* const keys = topk_keys.data<std::int64_t>();
+  const std::int64_t places = topk_keys.dim(3);
   std::int64_t most = 0;
-  for (std::int64_t at = 0; at < keys.element_count(); ++at)
-    if (keys.data<std::int64_t>()[at] >= 0) most = std::max(most, at % places + 1);
+  for (std::int64_t at = 0; at < topk_keys.element_count(); ++at)
+    if (keys[at] >= 0) most = std::max(most, at % places + 1);
   return most;
 }
 
@@ -209,8 +209,9 @@ void write_observations(const AttendOptions& options, const AttentionProblemData
                         const Attended& attended) {
   Observations observations(options.observe);
   observe(problem.args, attended, observations.observers());
-  write_into(options.observe_out, observations.answers());
-  tell_of_observations(options.observe_out, observations.answers());
+  const Observations::Answers answers = observations.answers();
+  write_into(options.observe_out, answers);
+  tell_of_observations(options.observe_out, answers);
 }
 
 int run(const AttendOptions& options) {
