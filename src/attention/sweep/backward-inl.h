@@ -21,7 +21,8 @@
 //   from 57 to 66 %, D = 128 from 58 to 71 %, causal at N = 4,096 from 62 to 71 %. A bare kernel
 //   that transposes q and dout of a whole head first and has neither masks nor tails has 65 to 85 %
 //   there.
-// - Rows read in place instead of copied: +1 to +2 points at N = 64, none at N = 1,024.
+// - Rows read in place instead of copied: +1 to +2 points at N = 64, none at N = 1,024. At D = 128
+//   the copy takes 1 to 4 % less time on AVX2, as in the forward pass.
 // - Remaining losses (AVX2, D = 64): the products take 83 % of the time and run at 81 to 88 %
 //   of the peak, since a sum has only 64 terms; e^x and its surroundings take 7 %.
 #if defined(HEED_SWEEP_BACKWARD_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -182,7 +183,7 @@ KeyRows<T> load_rows(const Input& from, const BackwardTile<T>& tile, bool in_pla
                      std::int64_t columns, std::int64_t stride, T* to) {
   const std::int64_t slot = tile.problem().sequences[tile.at.batch].query_begin + tile.row;
   std::int64_t offset = tile.at.batch * from.batch + tile.head * from.head + slot * from.row;
-  if (in_place && columns == stride && tile.rows % kLanes<T> == 0 &&
+  if (in_place && columns <= kMostInPlace && columns == stride && tile.rows % kLanes<T> == 0 &&
       is_read_in_place<T>(from, columns))
     return {static_cast<const T*>(from.data) + offset, from.row};
   T* const first = to;

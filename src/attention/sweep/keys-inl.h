@@ -8,6 +8,7 @@
 #endif
 
 #include <cmath>
+#include <limits>
 
 #include "attention/sweep/load_keys-inl.h"
 #include "attention/sweep/tile.h"
@@ -44,6 +45,11 @@ struct KeyRows {
   std::int64_t row = 0;
 };
 
+/// Columns up to which sweeps read tiles in place: on AVX2 longer rows leave L1 between strips, and
+/// come back faster from a copy in L2 (lab notes of the forward and the backward pass).
+constexpr std::int64_t kMostInPlace =
+    kStripVectors == 2 ? 96 : std::numeric_limits<std::int64_t>::max();
+
 /// Rows whose distance is a multiple of 512 bytes (and not their own width) map to few sets of the
 /// L1 cache: a [B, T, H, D] array with H * D = 1024 uses one set of 64.
 inline bool falls_on_few_sets(const Input& from, std::int64_t columns) {
@@ -75,11 +81,12 @@ KeyRows<T> read_rows(const AttentionProblem& problem, const KeyOperand& from, co
 
 /// Like `read_rows`, for k: for the cosine, rows are scaled to norm 1.
 template <typename T>
-KeyRows<T> read_keys(const AttentionProblem& problem, const KeySpan& span, std::int64_t stride,
-                     T* copy, double* norms = nullptr) {
+KeyRows<T> read_keys(const AttentionProblem& problem, const KeySpan& span, bool in_place,
+                     std::int64_t stride, T* copy) {
   const bool cosine = problem.score.similarity == Similarity::kCosine;
-  const KeyRows<T> rows = read_rows(problem, keys_of(problem), span, !cosine, stride, copy);
-  if (cosine) normalise_rows(span.count, problem.head_dim, stride, copy, norms);
+  const KeyRows<T> rows =
+      read_rows(problem, keys_of(problem), span, in_place && !cosine, stride, copy);
+  if (cosine) normalise_rows<T>(span.count, problem.head_dim, stride, copy, nullptr);
   return rows;
 }
 

@@ -240,7 +240,8 @@ WeightTile compute_tile(const WeightTask<T>& task, const TilePlace& at, const Ke
   name_stages(kept, tile);
   const int rows = task.queries.rows.rows;
   spell_out(rows, span.count, visible);
-  const KeyRows<T> keys = read_keys<T>(problem, span, whole_lines(problem.head_dim), scratch.k);
+  const KeyRows<T> keys =
+      read_keys<T>(problem, span, true, whole_lines(problem.head_dim), scratch.k);
   for (int strip = 0; strip < strips_of<T>(rows); ++strip)
     compute_strip(task, at, keys, strip, kept, tile, visible);
   if (task.steps.bias)
