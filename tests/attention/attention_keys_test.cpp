@@ -33,6 +33,11 @@ struct Kind {
   Mask mask = {};
   Scores scores = {};
   std::int64_t query_length = 1;
+  std::int64_t heads = 4;  // over 2
+  // 40 columns are a group of 32 and a shorter one. The products of a few rows read i8 in place
+  // only if both widths are multiples of 16.
+  std::int64_t head_dim = 40;
+  std::int64_t value_dim = 24;
 };
 
 // GoogleTest finds it by this name.
@@ -58,6 +63,17 @@ std::vector<Kind> kinds() {
        .keys = DType::kI8,
        .scores = {.similarity = Similarity::kCosine},
        .query_length = 2},
+      {.name = "WideStep", .heads = 2, .head_dim = 80, .value_dim = 48},
+      {.name = "WideChunk", .query_length = 3, .head_dim = 80, .value_dim = 48},
+      {.name = "WideHalf", .keys = DType::kF16, .head_dim = 80, .value_dim = 48},
+      {.name = "WideHalfStep", .keys = DType::kF16, .heads = 2, .head_dim = 64, .value_dim = 80},
+      {.name = "WideInt8", .keys = DType::kI8, .head_dim = 80, .value_dim = 48},
+      {.name = "WideInt8Step", .keys = DType::kI8, .heads = 2, .head_dim = 144, .value_dim = 112},
+      {.name = "WideInt8Chunk",
+       .keys = DType::kI8,
+       .query_length = 4,
+       .head_dim = 144,
+       .value_dim = 80},
       {.name = "Sigmoid", .scores = {.normaliser = Normaliser::kSigmoid}, .query_length = 2},
   };
 }
@@ -68,13 +84,15 @@ struct Results {
 
 class KeyForms : public testing::TestWithParam<Kind> {
  protected:
-  // 4 heads over 2; 40 columns are a group of 32 and a shorter one.
-  Tensor q = random_tensor({kBatch, 4, GetParam().query_length, 40}, 1, GetParam().queries);
-  Tensor dout = random_tensor({kBatch, 4, GetParam().query_length, 24}, 4, GetParam().queries);
-  Tensor dentropy = random_tensor({kBatch, 4, GetParam().query_length}, 5,
-                                  GetParam().queries == DType::kF64 ? DType::kF64 : DType::kF32);
-  HeldKeys contiguous = test::held_as(random_tensor({kBatch, 2, kLongest, 40}, 2),
-                                      random_tensor({kBatch, 2, kLongest, 24}, 3), GetParam().keys);
+  const Kind& kind = GetParam();
+  Tensor q = random_tensor({kBatch, kind.heads, kind.query_length, kind.head_dim}, 1, kind.queries);
+  Tensor dout =
+      random_tensor({kBatch, kind.heads, kind.query_length, kind.value_dim}, 4, kind.queries);
+  Tensor dentropy = random_tensor({kBatch, kind.heads, kind.query_length}, 5,
+                                  kind.queries == DType::kF64 ? DType::kF64 : DType::kF32);
+  HeldKeys contiguous =
+      test::held_as(random_tensor({kBatch, 2, kLongest, kind.head_dim}, 2),
+                    random_tensor({kBatch, 2, kLongest, kind.value_dim}, 3), kind.keys);
 
   void TearDown() override { set_thread_count(0); }
 
@@ -114,7 +132,7 @@ class KeyForms : public testing::TestWithParam<Kind> {
 TEST_P(KeyForms, PagesOfAnySizeGiveTheBitsOfOneRow) {
   for_every_kernel(problem(contiguous.keys()), [&](const AttentionArgs& each) {
     const Results expected = computed(each, contiguous.keys());
-    for (const std::int64_t size : {1, 3, 16, 64, 256}) {
+    for (const std::int64_t size : {1, 3, 16, 24, 32, 64, 256}) {
       SCOPED_TRACE(size);
       const HeldKeys pages = test::paged(contiguous, size, kKeyLengths);
       expect_same(computed(each, pages.keys()), expected);
@@ -203,7 +221,8 @@ TEST_P(KeyForms, PackedQueriesMayMeetPages) {
   const HeldKeys pages = test::paged(contiguous, 16, kKeyLengths);
   const std::int64_t rows = GetParam().query_length;
   const auto packed = [&](const Tensor& x) {  // [H, B * T, D]
-    return Tensor::copy_of(x.view().permute({1, 0, 2, 3})).reshaped({4, kBatch * rows, x.dim(3)});
+    return Tensor::copy_of(x.view().permute({1, 0, 2, 3}))
+        .reshaped({kind.heads, kBatch * rows, x.dim(3)});
   };
   const Tensor q_rows = packed(q);
   for_every_kernel(problem(contiguous.keys()), [&](const AttentionArgs& each) {

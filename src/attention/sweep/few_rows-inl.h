@@ -33,6 +33,10 @@
 //   8 heads over 8, D = 64: four vectors of keys
 //   for the only row                              1,024                  .182 -> .116
 //
+//   pages of 16 keys are read in place, too       8,192   13.0 -> 8.8    10.0 -> 7.4
+//   (one row of 64 columns in f32: 10 % more,
+//   since it has two chains of sums, not four)
+//
 // The time of 32 heads over 8 for 512 keys in f16 is 52 of 100 GFLOP/s. The scores take half of it,
 // where the four vector ports are busy for 32 of 56 cycles per key with products, shuffles and
 // conversions, and P V a quarter, close to its limit. With the columns of one key in the lanes
@@ -62,23 +66,83 @@ namespace heed::kernels::sweep::HWY_NAMESPACE {
 /// The most rows of a tile that count as few; all are in the first vector of a strip.
 constexpr int kMostFewRows = HWY_TARGET == HWY_SCALAR ? 0 : std::min(8, kLanes<float>);
 
-/// The 64 rows of a tile, prefetched to the L2 cache between products: both halves side by side,
-/// each in the order of its addresses.
+/// The most runs in which a tile of K or V is read in place.
+constexpr int kMostRuns = 4;
+
+/// The rows of a tile of keys or values where they lie, in their stored type.
+struct StoredRows {
+  struct Run {  // not initialised
+    const char* data;
+    const float* scales;
+    std::int64_t keys;
+  };
+  DType dtype = DType::kF32;
+  std::int64_t row = 0;  // elements from one row to the next
+  Scales scales = {};    // the strides of those of i8
+  int count = 0;         // of runs; 0: the rows cannot be read in place
+  Run runs[kMostRuns];
+
+  template <typename Row>
+  const Row* rows(int run) const {
+    return reinterpret_cast<const Row*>(runs[run].data);
+  }
+  Scales scales_of(int run) const { return {runs[run].scales, scales.row, scales.column}; }
+};
+
+/// Calls `use` with a null pointer of the rows' type.
+template <class Use>
+inline void with_rows(const StoredRows& stored, const Use& use) {
+  if (stored.dtype == DType::kI8) return use(static_cast<const std::int8_t*>(nullptr));
+  with_type(stored.dtype,
+            [&]<typename Row>(Row*) HWY_ATTR { use(static_cast<const Row*>(nullptr)); });
+}
+
+/// Finds the rows of a span if products of a few rows can read them: in up to kMostRuns runs of at
+/// least `least` keys, with contiguous columns, their number a multiple of `columns`, and their
+/// size of 16 bytes. Else `stored` has no runs.
+inline void find_rows(const AttentionProblem& problem, const KeyOperand& from, KeySpan span,
+                      std::int64_t columns, std::int64_t least, StoredRows& stored) {
+  const Input& values = from.values;
+  const auto bytes = static_cast<std::int64_t>(size_bytes(values.dtype));
+  columns = std::max(columns, values.dtype == DType::kI8 ? 16 : 16 / bytes);
+  stored.count = 0;
+  if (values.dtype == DType::kF64 || values.column != 1 ||
+      falls_on_few_sets(values, from.columns) || from.columns % columns != 0)
+    return;
+  stored.dtype = values.dtype;
+  stored.row = values.row;
+  if (values.dtype == DType::kI8) stored.scales = {nullptr, from.scales.row, from.scales.column};
+  int count = 0;
+  while (span.count > 0) {
+    const KeyRun run = first_run(problem, span);
+    if (run.count < least || count == kMostRuns) return;
+    StoredRows::Run& to = stored.runs[count++];
+    to.data = static_cast<const char*>(values.data) + run.offset(values, span.kv_head) * bytes;
+    to.keys = run.count;
+    to.scales = nullptr;
+    if (values.dtype == DType::kI8)
+      to.scales =
+          static_cast<const float*>(from.scales.data) + run.offset(from.scales, span.kv_head);
+    span.begin += run.count;
+    span.count -= run.count;
+  }
+  stored.count = count;
+}
+
+/// Rows of one run, prefetched to the L2 cache between products: both halves side by side, each in
+/// the order of its addresses.
 class RowsAhead {
  public:
   RowsAhead() = default;
-  /// Rows `first` to `first` + 63. Past the last key the addresses are invalid, which a prefetch
-  /// permits.
-  RowsAhead(const Input& rows, std::int64_t columns, std::int64_t first) {
-    if (rows.data == nullptr) return;
-    const auto bytes = static_cast<std::int64_t>(size_bytes(rows.dtype));
-    rows_ = static_cast<const char*>(rows.data) + first * rows.row * bytes;
-    half_ = kTileKeys / 2 * rows.row * bytes;
-    lines_ = rows.row == columns ? std::numeric_limits<std::int64_t>::max()
-                                 : (columns * bytes + kLine - 1) / kLine;
-    next_row_ = rows.row * bytes - kLine * lines_;
-    left_ = lines_;
-  }
+  /// `keys` rows of `bytes` each, `row` bytes apart, from `rows` on. Past the last key of all the
+  /// addresses are invalid, which a prefetch permits.
+  RowsAhead(const char* rows, std::int64_t keys, std::int64_t bytes, std::int64_t row)
+      : rows_(rows),
+        half_(keys / 2 * row),
+        lines_(row == bytes ? std::numeric_limits<std::int64_t>::max()
+                            : (bytes + kLine - 1) / kLine),
+        next_row_(row - kLine * lines_),
+        left_(lines_) {}
   template <int kLines>
   HWY_INLINE void fetch() {
 #pragma GCC unroll 16
@@ -91,6 +155,12 @@ class RowsAhead {
       left_ = lines_;
     }
   }
+  /// Goes on where a copy of this stopped; the rest of them is equal.
+  HWY_INLINE void go_on(const RowsAhead& copy) {
+    fetched_ = copy.fetched_;
+    offset_ = copy.offset_;
+    left_ = copy.left_;
+  }
 
  private:
   static constexpr std::int64_t kLine = 64;
@@ -102,6 +172,37 @@ class RowsAhead {
   std::uint64_t fetched_ = 0;       // lines
   std::int64_t offset_ = 0;         // bytes to the line that is next in the first half
   std::int64_t left_ = 1;           // lines of its row
+};
+
+/// A product with the keys or values of a tile: the factors of each run, its keys, and the rows to
+/// prefetch meanwhile.
+template <typename A, typename B>
+struct FactorRuns {
+  // Unions, so that entries past `count` are not initialised: that took 2 % of a tile's time.
+  union {
+    Factors<A, B> runs[kMostRuns];
+  };
+  union {
+    RowsAhead ahead[kMostRuns];
+  };
+  std::int64_t keys[kMostRuns];
+  int count = 0;
+
+  FactorRuns() {}  // NOLINT(modernize-use-equals-default): a union deletes the default
+  FactorRuns(const Factors<A, B>& only, std::int64_t its_keys) { add(only, its_keys); }
+
+  void add(const Factors<A, B>& run, std::int64_t its_keys) {
+    runs[count] = run;
+    ahead[count] = {};
+    keys[count++] = its_keys;
+  }
+  /// Prefetches `rows`, `keys_later` keys after them: every run as many keys as it has.
+  void fetch(const StoredRows& rows, std::int64_t columns, std::int64_t keys_later) {
+    const auto size = static_cast<std::int64_t>(size_bytes(rows.dtype));
+    const std::int64_t row = rows.row * size;
+    for (int i = 0; i < std::min(count, rows.count); ++i)
+      ahead[i] = {rows.runs[i].data + keys_later * row, keys[i], columns * size, row};
+  }
 };
 
 #if HWY_TARGET != HWY_SCALAR
@@ -318,13 +419,18 @@ struct ScoresOfKeys {
 };
 
 template <int kRows, typename Key>
-HWY_NOINLINE void scores_of_rows(const Factors<Key, float>& p, std::int64_t keys, float* scores,
-                                 std::int64_t stride, RowsAhead ahead) {
+HWY_NOINLINE void scores_of_rows(const FactorRuns<Key, float>& p, float* scores,
+                                 std::int64_t stride) {
   ScoresOfKeys<kRows, Key> scores_of;
   constexpr std::int64_t kKeys = ScoresOfKeys<kRows, Key>::kKeys;
-  for (std::int64_t j = 0; j < keys; j += kKeys) {
-    const std::int64_t from = std::min(j, keys - kKeys);  // the last block repeats some keys
-    scores_of(p, from, scores + from * stride, stride, ahead);
+  for (int i = 0; i < p.count; ++i) {
+    RowsAhead ahead = p.ahead[i];
+    const std::int64_t keys = p.keys[i];
+    for (std::int64_t j = 0; j < keys; j += kKeys) {
+      const std::int64_t from = std::min(j, keys - kKeys);  // the last block repeats some keys
+      scores_of(p.runs[i], from, scores + from * stride, stride, ahead);
+    }
+    scores += keys * stride;
   }
 }
 #endif
@@ -332,21 +438,20 @@ HWY_NOINLINE void scores_of_rows(const Factors<Key, float>& p, std::int64_t keys
 /// S^T = K Q^T of `rows` <= kMostFewRows rows in the first vector of a strip; false if it does not
 /// support the shape.
 template <typename Key, typename T>
-bool scores_of_few_rows([[maybe_unused]] int rows, [[maybe_unused]] const Factors<Key, T>& p,
-                        [[maybe_unused]] std::int64_t keys, [[maybe_unused]] T* scores,
-                        [[maybe_unused]] std::int64_t stride,
-                        [[maybe_unused]] const RowsAhead& ahead = {}) {
+bool scores_of_few_rows([[maybe_unused]] int rows, [[maybe_unused]] const FactorRuns<Key, T>& p,
+                        [[maybe_unused]] T* scores, [[maybe_unused]] std::int64_t stride) {
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (std::is_same_v<T, float>) {
-    if (keys < kKeysAtOnce || p.depth % kColumnsAtOnce<Key> != 0) return false;
-    if (rows == 1 && keys >= ScoresOfKeys<1, Key>::kKeys)
-      scores_of_rows<1>(p, keys, scores, stride, ahead);
-    else if (rows == 2)
-      scores_of_rows<2>(p, keys, scores, stride, ahead);
+    const std::int64_t least = *std::min_element(p.keys, p.keys + p.count);
+    if (least < kKeysAtOnce || p.runs[0].depth % kColumnsAtOnce<Key> != 0) return false;
+    if (rows == 1 && least >= ScoresOfKeys<1, Key>::kKeys)
+      scores_of_rows<1>(p, scores, stride);
+    else if (rows <= 2)
+      scores_of_rows<2>(p, scores, stride);
     else if (rows <= 4)
-      scores_of_rows<4>(p, keys, scores, stride, ahead);
+      scores_of_rows<4>(p, scores, stride);
     else
-      scores_of_rows<8>(p, keys, scores, stride, ahead);
+      scores_of_rows<8>(p, scores, stride);
     return true;
   }
 #endif
@@ -358,55 +463,68 @@ bool scores_of_few_rows([[maybe_unused]] int rows, [[maybe_unused]] const Factor
 template <typename Value, int kWide, int kKeys>
 constexpr int kLinesOf = std::max<int>(1, kWide* HWY_LANES(float) * kKeys * sizeof(Value) / 64);
 
-/// kRows rows of out, with enough sums to hide the latency.
+/// The sums over all runs.
+template <int kRows, int kVectors, Left kLeft, class Term, typename T, typename Value>
+HWY_INLINE void sum_terms(FactorRuns<T, Value>& p, Vec<T> (&sums)[kRows][kVectors]) {
+  clear_sums<kRows, kVectors, T>(sums);
+  for (int i = 0; i < p.count; ++i) {
+    RowsAhead ahead = p.ahead[i];
+    add_all_terms<kRows, kVectors, kLeft, Term, T>(
+        p.runs[i], sums, [&]() HWY_ATTR { ahead.template fetch<kLinesOf<Value, kVectors, 4>>(); });
+    p.ahead[i].go_on(ahead);
+  }
+}
+
+/// kRows rows of out, with enough sums to hide the latency. Changes `p`.
 template <int kRows, typename T, typename Value>
-void add_values_of(const Factors<T, Value>& p, std::int64_t columns, const T* factor, T* out,
-                   std::int64_t stride, RowsAhead ahead) {
+void add_values_of(FactorRuns<T, Value>& p, std::int64_t columns, const T* factor, T* out,
+                   std::int64_t stride) {
   constexpr int kWide = 8 / kRows;
   constexpr int kStep = kWide * kLanes<T>;
-  constexpr int kLines = kLinesOf<Value, kWide, 4>;
-  Factors<T, Value> at = p;
+  const auto advance = [&](std::int64_t by) {
+    for (int i = 0; i < p.count; ++i) p.runs[i].b += by;
+  };
   std::int64_t x = 0;
-  for (; x + kStep <= columns; x += kStep, at.b += kStep)
-    add_scaled_product<kRows, kWide, Left::kByDepth, Scaled::kByRow>(
-        at, factor, out + x, stride, [&]() HWY_ATTR { ahead.fetch<kLines>(); });
-  for (; x < columns; x += kLanes<T>, at.b += kLanes<T>)
-    add_scaled_product<kRows, 1, Left::kByDepth, Scaled::kByRow>(at, factor, out + x, stride);
+  for (; x + kStep <= columns; x += kStep, advance(kStep))
+    add_scaled_product<kRows, kWide, Left::kByDepth, Scaled::kByRow>(p, factor, out + x, stride);
+  for (; x < columns; x += kLanes<T>, advance(kLanes<T>))
+    add_scaled_product<kRows, 1, Left::kByDepth, Scaled::kByRow>(p, factor, out + x, stride);
 }
 
 /// The same for V in i8.
 template <int kRows, int kWide>
-HWY_INLINE void add_scaled_values(const Factors<float, std::int8_t>& p, std::int64_t x,
-                                  const float* factor, float* out, std::int64_t stride,
-                                  RowsAhead& ahead) {
+HWY_INLINE void add_scaled_values(FactorRuns<float, std::int8_t>& p, std::int64_t x,
+                                  const float* factor, float* out, std::int64_t stride) {
   constexpr int kKeys = std::max(4, 64 / (kWide * kLanes<float>));
   constexpr int kLines = kLinesOf<std::int8_t, kWide, kKeys>;
   constexpr int kPerScale = kElementsPerScale / kLanes<float>;  // vectors
   const Tag<float> d;
   Vec<float> sums[kRows][kWide];
+  clear_sums<kRows, kWide, float>(sums);
+  for (int i = 0; i < p.count; ++i) {
+    const Factors<float, std::int8_t>& run = p.runs[i];
+    RowsAhead ahead = p.ahead[i];
+    const std::int8_t* value = run.b + x;
+    const float* weights = run.a;
+    const float* scales = run.scales.data + x / kElementsPerScale * run.scales.column;
+    for (std::int64_t key = 0; key < run.depth; ++key) {
+      if (key % kKeys == 0) ahead.fetch<kLines>();
+      Vec<float> line[kWide];
 #pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r)
+      for (int v = 0; v < kWide; ++v)
+        line[v] = hn::Mul(kernels::HWY_NAMESPACE::load_lanes(value + v * kLanes<float>),
+                          hn::Set(d, scales[v / kPerScale * run.scales.column]));
 #pragma GCC unroll 8
-    for (int v = 0; v < kWide; ++v) sums[r][v] = hn::Zero(d);
-  const std::int8_t* value = p.b + x;
-  const float* weights = p.a;
-  const float* scales = p.scales.data + x / kElementsPerScale * p.scales.column;
-  for (std::int64_t key = 0; key < p.depth; ++key) {
-    if (key % kKeys == 0) ahead.fetch<kLines>();
-    Vec<float> line[kWide];
+      for (int r = 0; r < kRows; ++r) {
+        const auto weight = hn::Set(d, weights[r]);
 #pragma GCC unroll 8
-    for (int v = 0; v < kWide; ++v)
-      line[v] = hn::Mul(kernels::HWY_NAMESPACE::load_lanes(value + v * kLanes<float>),
-                        hn::Set(d, scales[v / kPerScale * p.scales.column]));
-#pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) {
-      const auto weight = hn::Set(d, weights[r]);
-#pragma GCC unroll 8
-      for (int v = 0; v < kWide; ++v) sums[r][v] = add_product(weight, line[v], sums[r][v]);
+        for (int v = 0; v < kWide; ++v) sums[r][v] = add_product(weight, line[v], sums[r][v]);
+      }
+      value += run.b_row;
+      weights += run.a_row;
+      scales += run.scales.row;
     }
-    value += p.b_row;
-    weights += p.a_row;
-    scales += p.scales.row;
+    p.ahead[i].go_on(ahead);
   }
   for (int r = 0; r < kRows; ++r)
     for (int v = 0; v < kWide; ++v) {
@@ -416,69 +534,31 @@ HWY_INLINE void add_scaled_values(const Factors<float, std::int8_t>& p, std::int
 }
 
 template <int kRows>
-void add_values_of(const Factors<float, std::int8_t>& p, std::int64_t columns, const float* factor,
-                   float* out, std::int64_t stride, RowsAhead ahead) {
+void add_values_of(FactorRuns<float, std::int8_t>& p, std::int64_t columns, const float* factor,
+                   float* out, std::int64_t stride) {
   constexpr int kWide = 8 / kRows;
   constexpr int kStep = kWide * kLanes<float>;
   std::int64_t x = 0;
   for (; x + kStep <= columns; x += kStep)
-    add_scaled_values<kRows, kWide>(p, x, factor, out, stride, ahead);
-  for (; x < columns; x += kLanes<float>)
-    add_scaled_values<kRows, 1>(p, x, factor, out, stride, ahead);
+    add_scaled_values<kRows, kWide>(p, x, factor, out, stride);
+  for (; x < columns; x += kLanes<float>) add_scaled_values<kRows, 1>(p, x, factor, out, stride);
 }
 
 /// out [rows][stride] = out factor + P V for `rows` <= kMostFewRows rows; whole vectors of columns.
+/// Changes `p`.
 template <typename T, typename Value>
-void add_values_to_few_rows(int rows, const Factors<T, Value>& p, std::int64_t columns,
-                            const T* factor, T* out, std::int64_t stride,
-                            const RowsAhead& ahead = {}) {
+void add_values_to_few_rows(int rows, FactorRuns<T, Value>& p, std::int64_t columns,
+                            const T* factor, T* out, std::int64_t stride) {
   if constexpr (kMostFewRows > 0) {
     if (rows == 1)
-      add_values_of<1>(p, columns, factor, out, stride, ahead);
+      add_values_of<1>(p, columns, factor, out, stride);
     else if (rows == 2)
-      add_values_of<2>(p, columns, factor, out, stride, ahead);
+      add_values_of<2>(p, columns, factor, out, stride);
     else if (rows <= 4)
-      add_values_of<4>(p, columns, factor, out, stride, ahead);
+      add_values_of<4>(p, columns, factor, out, stride);
     else
-      add_values_of<8>(p, columns, factor, out, stride, ahead);
+      add_values_of<8>(p, columns, factor, out, stride);
   }
-}
-
-/// Rows of keys or values in place, in their stored type; null data: not available.
-struct StoredRows {
-  Input rows = {};
-  Scales scales = {};
-};
-
-/// Calls `use` with a pointer of the rows' type.
-template <class Use>
-inline void with_rows(const StoredRows& stored, const Use& use) {
-  if (stored.rows.dtype == DType::kI8)
-    return use(static_cast<const std::int8_t*>(stored.rows.data));
-  with_type(stored.rows.dtype,
-            [&]<typename Row>(Row*) HWY_ATTR { use(static_cast<const Row*>(stored.rows.data)); });
-}
-
-/// The rows of a span if they are one run that products of a few rows can read: contiguous columns,
-/// their number a multiple of `columns`, and their size of 16 bytes. Else none.
-inline StoredRows stored_rows(const AttentionProblem& problem, const KeyOperand& from,
-                              const KeySpan& span, std::int64_t columns) {
-  const Input& values = from.values;
-  if (values.dtype == DType::kF64) return {};
-  const KeyRun run = first_run(problem, span);
-  columns = std::max(columns, 16 / static_cast<std::int64_t>(size_bytes(values.dtype)));
-  if (values.column != 1 || falls_on_few_sets(values, from.columns) || run.count < span.count ||
-      from.columns % columns != 0)
-    return {};
-  StoredRows stored = {.rows = values};
-  stored.rows.data =
-      static_cast<const char*>(values.data) +
-      run.offset(values, span.kv_head) * static_cast<std::int64_t>(size_bytes(values.dtype));
-  if (values.dtype == DType::kI8)
-    stored.scales = {
-        static_cast<const float*>(from.scales.data) + run.offset(from.scales, span.kv_head),
-        from.scales.row, from.scales.column};
-  return stored;
 }
 
 }  // namespace heed::kernels::sweep::HWY_NAMESPACE

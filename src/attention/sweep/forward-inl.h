@@ -127,8 +127,9 @@ struct ForwardKeys {
   TilePlace place;
   KeyRows<T> k;
   KeyRows<T> v;
-  StoredRows stored_k = {};  // replaces k and v for few rows
-  StoredRows stored_v = {};
+  StoredRows stored_k;  // replaces k and v for few rows
+  StoredRows stored_v;
+  StoredRows next_k;  // of the next tile, if keys are in pages
   bool read = false;
   enum class Finite : std::uint8_t { kUnknown, kYes, kNo } finite = Finite::kUnknown;  // of v
   /// A strip whose scores are still to become weights and multiply V.
@@ -180,14 +181,20 @@ void read_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   // If the rows of a head are few, they are all in one tile.
   if (std::is_same_v<T, float> && task.scratch.tiles[0].few_rows() > 0 &&
       problem.score.similarity == Similarity::kDot && span.count >= kKeysAtOnce) {
-    keys.stored_k = stored_rows(problem, keys_of(problem), span, 4);
-    keys.stored_v = stored_rows(problem, values_of(problem), span, kLanes<float>);
+    find_rows(problem, keys_of(problem), span, 4, kKeysAtOnce, keys.stored_k);
+    find_rows(problem, values_of(problem), span, kLanes<float>, 1, keys.stored_v);
+    if (problem.key_form.pages != nullptr) {
+      KeySpan next = span;
+      next.begin += span.count;
+      next.count = std::min(kTileKeys, problem.sequences[span.batch].key_length - next.begin);
+      find_rows(problem, keys_of(problem), next, 4, 1, keys.next_k);
+    }
   }
 #endif
-  if (keys.stored_k.rows.data == nullptr)
+  if (keys.stored_k.count == 0)
     keys.k = read_keys<T>(problem, span, task.in_place(problem.head_dim),
                           whole_lines(problem.head_dim), task.scratch.k);
-  if (keys.stored_v.rows.data == nullptr) read_values(task, keys);
+  if (keys.stored_v.count == 0) read_values(task, keys);
 }
 
 /// out = out factor + P V for a patch of weights.
@@ -198,20 +205,26 @@ void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Pa
   const T* const values = keys.v.data + patch.key_begin * keys.v.row;
   const T* const factor = tile.softmax.factor + patch.lane;
   if constexpr (std::is_same_v<T, float>)
-    if (keys.stored_v.rows.data != nullptr) {
-      const RowsAhead next(keys.stored_k.rows, task.problem.head_dim, kTileKeys);
-      return with_rows(keys.stored_v, [&]<typename Value>(const Value* rows) HWY_ATTR {
-        const std::int64_t row = keys.stored_v.rows.row;
-        const Factors<float, Value> factors = {
-            patch.data, patch.stride, rows + patch.key_begin * row,
-            row,        patch.keys,   keys.stored_v.scales.from(patch.key_begin)};
-        add_values_to_few_rows(tile.few_rows(), factors, columns, factor, tile.out,
-                               whole_lines(columns), next);
+    if (keys.stored_v.count > 0) {
+      const StoredRows& stored = keys.stored_v;
+      return with_rows(stored, [&]<typename Value>(const Value*) HWY_ATTR {
+        FactorRuns<float, Value> products;
+        std::int64_t key = 0;  // the patch holds all keys of the tile
+        for (int i = 0; i < stored.count; key += stored.runs[i++].keys)
+          products.add({patch.data + key * patch.stride, patch.stride, stored.rows<Value>(i),
+                        stored.row, stored.runs[i].keys, stored.scales_of(i)},
+                       stored.runs[i].keys);
+        const bool pages = task.problem.key_form.pages != nullptr;
+        products.fetch(pages ? keys.next_k : keys.stored_k, task.problem.head_dim,
+                       pages ? 0 : kTileKeys);
+        add_values_to_few_rows(tile.few_rows(), products, columns, factor, tile.out,
+                               whole_lines(columns));
       });
     }
   if (const int rows = tile.few_rows(); rows > 0) {
     const Factors<T> factors = {patch.data, patch.stride, values, keys.v.row, patch.keys};
-    add_values_to_few_rows(rows, factors, columns, factor, tile.out, whole_lines(columns));
+    FactorRuns<T, T> products(factors, patch.keys);
+    add_values_to_few_rows(rows, products, columns, factor, tile.out, whole_lines(columns));
     return;
   }
   const Factors<T> factors = {values, keys.v.row, patch.data, patch.stride, patch.keys};
@@ -272,7 +285,7 @@ void finish_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   weigh(task, keys.place, keys.waiting);
   keys.waiting = {};
   using Finite = typename ForwardKeys<T>::Finite;
-  if (partial != nullptr && keys.stored_v.rows.data != nullptr) read_values(task, keys);
+  if (partial != nullptr && keys.stored_v.count > 0) read_values(task, keys);
   if (partial != nullptr && keys.finite == Finite::kUnknown)
     keys.finite = rows_are_finite(keys.v, keys.place.keys.count(), task.problem.value_dim)
                       ? Finite::kYes
@@ -304,12 +317,15 @@ void stored_similarities([[maybe_unused]] const ForwardTask<T>& task,
                          [[maybe_unused]] const ForwardTile<T>& tile) {
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (std::is_same_v<T, float>)
-    with_rows(keys.stored_k, [&]<typename Key>(const Key* rows) HWY_ATTR {
-      const Factors<Key, float> factors = {
-          rows,       keys.stored_k.rows.row, tile.queries,
-          tile.width, task.problem.head_dim,  keys.stored_k.scales};
-      scores_of_few_rows(tile.few_rows(), factors, patch.keys, patch.data, patch.stride,
-                         RowsAhead(keys.stored_v.rows, task.problem.value_dim, 0));
+    with_rows(keys.stored_k, [&]<typename Key>(const Key*) HWY_ATTR {
+      const StoredRows& stored = keys.stored_k;
+      FactorRuns<Key, float> products;
+      for (int i = 0; i < stored.count; ++i)
+        products.add({stored.rows<Key>(i), stored.row, tile.queries, tile.width,
+                      task.problem.head_dim, stored.scales_of(i)},
+                     stored.runs[i].keys);
+      products.fetch(keys.stored_v, task.problem.value_dim, 0);
+      scores_of_few_rows(tile.few_rows(), products, patch.data, patch.stride);
     });
 #endif
 }
@@ -323,7 +339,7 @@ void score_strip(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const P
   if (task.softmax() && !steps && !visible.partial() && tile.few_rows() == 0 &&
       problem.score.similarity == Similarity::kDot)
     return score_products(task, keys, patch, tile);
-  if (keys.stored_k.rows.data != nullptr)
+  if (keys.stored_k.count > 0)
     stored_similarities(task, keys, patch, tile);
   else
     similarities(problem, keys.k, tile, patch);
@@ -341,7 +357,7 @@ void attend_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys, int strip, V
   const int lane = strip * kStripRows<T>;
   KeyRange range = visible.range(lane, kStripRows<T>, keys.place.keys.count());
   if (range.count() <= 0) return;
-  if (keys.stored_k.rows.data != nullptr)
+  if (keys.stored_k.count > 0)
     range = {0, keys.place.keys.count()};  // the path for few rows computes at least these
   const Patch<T> patch = {.data = task.scratch.scores + keys.buffer * kTileKeys * kStripRows<T>,
                           .stride = tile.width,

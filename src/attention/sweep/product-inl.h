@@ -138,18 +138,22 @@ struct Nothing {
   void operator()() const {}
 };
 
-/// sums[r][v] = the sum over k of Term(a(r, k), b(k, v)). Calls `between` once for every
-/// kStepsAtOnce terms.
-template <int kRows, int kVectors, Left kLeft, class Term, typename T, typename B,
-          class Between = Nothing>
-HWY_INLINE void sum_terms(const Factors<T, B>& p, Vec<T> (&sums)[kRows][kVectors],
-                          Between&& between = {}) {
-  constexpr int kSteps = kStepsAtOnce<kRows * kVectors, Term>;
-  constexpr bool kByRow = kLeft == Left::kByRow;
+template <int kRows, int kVectors, typename T>
+HWY_INLINE void clear_sums(Vec<T> (&sums)[kRows][kVectors]) {
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(Tag<T>());
+}
+
+/// sums[r][v] += Term(a(r, k), b(k, v)) for every k. Calls `between` once for every kStepsAtOnce
+/// terms.
+template <int kRows, int kVectors, Left kLeft, class Term, typename T, typename B,
+          class Between = Nothing>
+HWY_INLINE void add_all_terms(const Factors<T, B>& p, Vec<T> (&sums)[kRows][kVectors],
+                              Between&& between = {}) {
+  constexpr int kSteps = kStepsAtOnce<kRows * kVectors, Term>;
+  constexpr bool kByRow = kLeft == Left::kByRow;
   LeftElements<kRows, kLeft, T> a(p.a, p.a_row);
   const std::int64_t b_row = p.b_row;
   const B* b = p.b;
@@ -170,6 +174,13 @@ HWY_INLINE void sum_terms(const Factors<T, B>& p, Vec<T> (&sums)[kRows][kVectors
       add_terms<kRows, kVectors, kLeft, Term, T>(a, 0, b, sums);
       a.advance(kByRow ? 1 : a.one);
     }
+}
+
+/// sums[r][v] = the sum over k of Term(a(r, k), b(k, v)).
+template <int kRows, int kVectors, Left kLeft, class Term, typename T>
+HWY_INLINE void sum_terms(const Factors<T>& p, Vec<T> (&sums)[kRows][kVectors]) {
+  clear_sums<kRows, kVectors, T>(sums);
+  add_all_terms<kRows, kVectors, kLeft, Term, T>(p, sums);
 }
 
 /// c[r * c_row + lane] = the sums; top[lane], if given, becomes the maximum of itself and the
@@ -206,11 +217,9 @@ HWY_INLINE void store_product(const Factors<T>& p, T* c, std::int64_t c_row, T* 
 /// Whether the factor of `add_scaled_product` is per lane or per row.
 enum class Scaled : std::uint8_t { kByLane, kByRow };
 
-/// c = c factor + the product.
-template <int kRows, int kVectors, Left kLeft, Scaled kScaled, typename T, typename B,
-          class Between = Nothing>
-HWY_INLINE void add_scaled_product(const Factors<T, B>& p, const T* factor, T* c,
-                                   std::int64_t c_row, Between&& between = {}) {
+/// c = c factor + the product, of Factors or of FactorRuns.
+template <int kRows, int kVectors, Left kLeft, Scaled kScaled, typename T, class Product>
+HWY_INLINE void add_scaled_product(Product& p, const T* factor, T* c, std::int64_t c_row) {
   const Tag<T> d;
   Vec<T> sums[kRows][kVectors];
   if (kRows > 2) {  // the old output has left L1 since the last tile
@@ -222,7 +231,7 @@ HWY_INLINE void add_scaled_product(const Factors<T, B>& p, const T* factor, T* c
       hide_origin(ahead);
     }
   }
-  sum_terms<kRows, kVectors, kLeft, Multiply, T>(p, sums, between);
+  sum_terms<kRows, kVectors, kLeft, Multiply, T>(p, sums);
   Vec<T> scale[kVectors];
   if (kScaled == Scaled::kByLane) {
 #pragma GCC unroll 8

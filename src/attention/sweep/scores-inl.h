@@ -140,7 +140,8 @@ void similarities(const AttentionProblem& problem, const KeyRows<T>& keys, const
   const bool is_product = kind == Similarity::kDot || kind == Similarity::kCosine;
   const Factors<T> factors = {from.data, from.row, queries, tile.width, problem.head_dim};
   if (tile.few_rows() > 0 && is_product &&
-      scores_of_few_rows(tile.few_rows(), factors, patch.keys, patch.data, patch.stride))
+      scores_of_few_rows(tile.few_rows(), FactorRuns<T, T>(factors, patch.keys), patch.data,
+                         patch.stride))
     return;
   if (kind == Similarity::kGaussian)
     store_products<Left::kByRow, SubtractSquare>(patch.keys, patch.vectors, factors, patch.data,
