@@ -104,7 +104,7 @@ inline void find_rows(const AttentionProblem& problem, const KeyOperand& from, K
                       std::int64_t columns, std::int64_t least, StoredRows& stored) {
   const Input& values = from.values;
   const auto bytes = static_cast<std::int64_t>(size_bytes(values.dtype));
-  columns = std::max(columns, values.dtype == DType::kI8 ? 16 : 16 / bytes);
+  columns = std::max(columns, 16 / bytes);
   stored.count = 0;
   if (values.dtype == DType::kF64 || values.column != 1 ||
       falls_on_few_sets(values, from.columns) || from.columns % columns != 0)
@@ -139,8 +139,7 @@ class RowsAhead {
   RowsAhead(const char* rows, std::int64_t keys, std::int64_t bytes, std::int64_t row)
       : rows_(rows),
         half_(keys / 2 * row),
-        lines_(row == bytes ? std::numeric_limits<std::int64_t>::max()
-                            : (bytes + kLine - 1) / kLine),
+        lines_(row == bytes ? kEndless : (bytes + kLine - 1) / kLine),
         next_row_(row - kLine * lines_),
         left_(lines_) {}
   template <int kLines>
@@ -164,6 +163,7 @@ class RowsAhead {
 
  private:
   static constexpr std::int64_t kLine = 64;
+  static constexpr std::int64_t kEndless = std::int64_t{1} << 48;
   static constexpr char kNothing[kLine] = {};
   const char* rows_ = kNothing;
   std::int64_t half_ = 0;           // bytes from the first half to the second
@@ -196,8 +196,9 @@ struct FactorRuns {
     ahead[count] = {};
     keys[count++] = its_keys;
   }
-  /// Prefetches `rows`, `keys_later` keys after them: every run as many keys as it has.
-  void fetch(const StoredRows& rows, std::int64_t columns, std::int64_t keys_later) {
+  /// The product will prefetch `rows`, from `keys_later` keys after them: for every run as many
+  /// keys as it has.
+  void prefetch(const StoredRows& rows, std::int64_t columns, std::int64_t keys_later) {
     const auto size = static_cast<std::int64_t>(size_bytes(rows.dtype));
     const std::int64_t row = rows.row * size;
     for (int i = 0; i < std::min(count, rows.count); ++i)

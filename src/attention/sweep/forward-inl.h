@@ -215,8 +215,8 @@ void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Pa
                         stored.row, stored.runs[i].keys, stored.scales_of(i)},
                        stored.runs[i].keys);
         const bool pages = task.problem.key_form.pages != nullptr;
-        products.fetch(pages ? keys.next_k : keys.stored_k, task.problem.head_dim,
-                       pages ? 0 : kTileKeys);
+        products.prefetch(pages ? keys.next_k : keys.stored_k, task.problem.head_dim,
+                          pages ? 0 : kTileKeys);
         add_values_to_few_rows(tile.few_rows(), products, columns, factor, tile.out,
                                whole_lines(columns));
       });
@@ -324,7 +324,7 @@ void stored_similarities([[maybe_unused]] const ForwardTask<T>& task,
         products.add({stored.rows<Key>(i), stored.row, tile.queries, tile.width,
                       task.problem.head_dim, stored.scales_of(i)},
                      stored.runs[i].keys);
-      products.fetch(keys.stored_v, task.problem.value_dim, 0);
+      products.prefetch(keys.stored_v, task.problem.value_dim, 0);
       scores_of_few_rows(tile.few_rows(), products, patch.data, patch.stride);
     });
 #endif
