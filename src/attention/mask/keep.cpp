@@ -40,14 +40,17 @@ class TableRule : public MaskRule {
     return any_kept ? TileClass::kFull : TileClass::kEmpty;
   }
 
-  // Reads lines of 64 keys, and transposes 64 x 64 bits at a time to columns.
+  // Reads lines of 64 keys, and transposes 64 x 64 bits at a time to columns. Prefetches the keys
+  // after them, which a sweep asks for next.
   void bits(const MaskPlace& place, const MaskTile& tile, std::uint64_t* by_key) const override {
     for (std::int64_t key = tile.key_begin; key < tile.key_end; key += kMaskRows) {
       const std::int64_t count = std::min(kMaskRows, tile.key_end - key);
       std::array<std::uint64_t, 64> words = {};
-      for (std::int64_t row = tile.row_begin; row < tile.row_end; ++row)
+      for (std::int64_t row = tile.row_begin; row < tile.row_end; ++row) {
+        if (strides_[3] == 1) __builtin_prefetch(at(place, row) + key + kMaskRows);
         words[static_cast<std::size_t>(row - tile.row_begin)] =
             strides_[2] == 0 && row > tile.row_begin ? words[0] : line(place, row, key, count);
+      }
       transpose_bits(words);
       std::copy_n(words.data(), count, by_key + (key - tile.key_begin));
     }
