@@ -1,7 +1,6 @@
 // Operations on the words that `MaskRule::bits` writes: one word per key, with one bit per row.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>

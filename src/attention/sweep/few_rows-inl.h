@@ -54,7 +54,6 @@
 #endif
 
 #include <algorithm>
-#include <limits>
 #include <type_traits>
 
 #include "attention/sweep/keys-inl.h"
@@ -99,9 +98,10 @@ inline void with_rows(const StoredRows& stored, const Use& use) {
 
 /// Finds the rows of a span if products of a few rows can read them: in up to kMostRuns runs of at
 /// least `least` keys, with contiguous columns, their number a multiple of `columns`, and their
-/// size of 16 bytes. Else `stored` has no runs.
-inline void find_rows(const AttentionProblem& problem, const KeyOperand& from, KeySpan span,
-                      std::int64_t columns, std::int64_t least, StoredRows& stored) {
+/// size of 16 bytes. Else `stored` has no runs. Out of line: the copies made the library larger.
+HWY_NOINLINE inline void find_rows(const AttentionProblem& problem, const KeyOperand& from,
+                                   KeySpan span, std::int64_t columns, std::int64_t least,
+                                   StoredRows& stored) {
   const Input& values = from.values;
   const auto bytes = static_cast<std::int64_t>(size_bytes(values.dtype));
   columns = std::max(columns, 16 / bytes);
@@ -198,7 +198,8 @@ struct FactorRuns {
   }
   /// The product will prefetch `rows`, from `keys_later` keys after them: for every run as many
   /// keys as it has.
-  void prefetch(const StoredRows& rows, std::int64_t columns, std::int64_t keys_later) {
+  HWY_NOINLINE void prefetch(const StoredRows& rows, std::int64_t columns,
+                             std::int64_t keys_later) {
     const auto size = static_cast<std::int64_t>(size_bytes(rows.dtype));
     const std::int64_t row = rows.row * size;
     for (int i = 0; i < std::min(count, rows.count); ++i)

@@ -53,9 +53,6 @@ struct Scales {
   const float* data = nullptr;
   std::int64_t row = 0;
   std::int64_t column = 0;
-
-  /// The scales from row r on.
-  Scales from(std::int64_t r) const { return {data + r * row, row, column}; }
 };
 
 /// The factors of a product of `depth` terms. The right factor is b[k * b_row + lane]. One of them
