@@ -152,7 +152,7 @@ nb::object run(const std::string& config, const std::string& origin, const std::
                const nb::object& batches, const nb::object& validation) {
   TrainArgs args = {.config = parsed(config, origin), .folder = folder, .resume = resume};
   Caller caller(on_step, on_note);
-  TokenBatches given = {.next = [&] { return caller.next(batches); }};
+  TokenBatches given = {.next = [&] { return caller.next(batches); }, .validation = {}};
   for (const nb::handle batch : validation) given.validation.push_back(rows_of(nb::borrow(batch)));
   if (!batches.is_none()) args.batches = &given;
   try {

@@ -16,4 +16,10 @@ mkdir -p "$site/heed"
 ln -sfn "$root"/python/heed/* "$extension" "$site/heed/" # replaces each at once: two runs may share the folder
 find -L "$site" -type l -delete                          # of files that are no more
 cd "$root/python/tests"
-PYTHONPATH=$site PYTHONDONTWRITEBYTECODE=1 "$tools/bin/pytest" -q -m "not slow" "$@"
+status=0
+PYTHONPATH=$site PYTHONDONTWRITEBYTECODE=1 "$tools/bin/pytest" -q -m "not slow" "$@" || status=$?
+if ((status == 5)); then  # pytest found no test to run
+  echo "skipped: every file needs a library that is not installed"
+  exit 77
+fi
+exit "$status"

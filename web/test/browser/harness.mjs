@@ -149,6 +149,22 @@ async function holdRequests(page) {
   });
 }
 
+/** A page may replace elements between the moment when `evaluateAll` finds them and the moment when it reads them, which then
+ * have no size: they are found again. */
+function readWhatIsThere(page) {
+  const locators = Object.getPrototypeOf(page.locator('html'));
+  if (locators.evaluateAll.rereads) return;
+  const once = locators.evaluateAll;
+  locators.evaluateAll = async function evaluateAll(read, argument) {
+    const whole = new Function('all', 'argument', `return all.every((each) => each.isConnected) ? [(${read})(all, argument)] : null`);
+    for (;;) {
+      const found = await once.call(this, whole, argument);
+      if (found) return found[0];
+    }
+  };
+  locators.evaluateAll.rereads = true;
+}
+
 /** Registers start and end with the test runner; `open()` gives a page that has looked at the text and drawn it. */
 export function withPages(served = {}) {
   const state = {server: null, browser: null, requests: [], problems: []};
@@ -194,6 +210,7 @@ export function withPages(served = {}) {
   const blank = async (options = {}) => {
     const context = await contextWith(options);
     const page = await context.newPage();
+    readWhatIsThere(page);
     countRequests(page);
     await serveDist(page);
     await holdRequests(page);
