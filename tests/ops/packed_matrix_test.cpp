@@ -236,6 +236,48 @@ TEST(PackedMatrix, OfBlocksOneRowIsAsGoodAsInF32) {
     }
 }
 
+// The largest magnitude of each 32 numbers, in the place of each of them.
+Tensor largest_of_32(const Tensor& a) {
+  Tensor largest = Tensor::empty(a.shape());
+  for (std::int64_t at = 0; at < a.element_count(); ++at) {
+    const float* const from = a.data<float>() + at / 32 * 32;
+    float& most = largest.data<float>()[at] = 0;
+    for (int k = 0; k < 32; ++k) most = std::max(most, std::abs(from[k]));
+  }
+  return largest;
+}
+
+// Rows that are tiny or huge, and whose numbers differ by a factor of 4,096: the error is that of
+// f32 for the largest of each 32 numbers.
+TEST(PackedMatrix, OfBlocksOneRowIsAsGoodAtEveryMagnitude) {
+  constexpr float kLeastFloat = std::numeric_limits<float>::denorm_min();
+  const std::int64_t inner = 512, columns = 33;
+  const Tensor none = Tensor::zeros({columns});
+  for (const BlockType& type : block_types()) {
+    const Tensor rows = random_blocks(type, columns, inner);
+    const Tensor numbers = widened(type, rows, inner);
+    const PackedMatrix of_blocks(type, rows);
+    for (const float level : {1e-42F, 1e-36F, 1e-30F, 1.0F, 1e25F})
+      for (const float outlier : {1.0F, 4096.0F}) {
+        if (level < 1e-30F && !of_blocks.gains_by_bytes()) continue;  // divides the row by 2^16
+        Tensor a = random_tensor({1, inner}, 4);
+        for (std::int64_t k = 0; k < inner; ++k)
+          a.data<float>()[k] *= k % 32 == 5 ? level * outlier : level;
+        const Tensor found = product(a, of_blocks);
+        const Tensor expected = in_f64(a, numbers.view().permute({1, 0}), none);
+        const Tensor largest = largest_of_32(a);
+        for (std::int64_t j = 0; j < columns; ++j) {
+          double error = 1e-42;
+          for (std::int64_t k = 0; k < inner; ++k)
+            error += std::max<double>(4e-7 * largest.data<float>()[k], kLeastFloat) *
+                     std::abs(numbers.data<float>()[j * inner + k]);
+          ASSERT_NEAR(found.data<float>()[j], expected.data<double>()[j], error)
+              << type.name << ", level " << level << ", outlier " << outlier << ", column " << j;
+        }
+      }
+  }
+}
+
 // Whether no number is 0 or very large.
 bool are_plain(const Tensor& numbers) {
   return std::all_of(numbers.data<float>(), numbers.data<float>() + numbers.element_count(),
@@ -284,23 +326,30 @@ TEST(PackedMatrix, ByBytesIsTheProductOfRoundedRows) {
     }
 }
 
+// Rows of two blocks whose codes have all bits of `byte`.
+Tensor rows_of(const BlockType& type, int byte, std::int64_t columns) {
+  Tensor block = random_blocks(type, 1, type.elements);
+  for (std::int64_t at = 0; at < type.bytes; ++at) {
+    const std::uint8_t drawn =
+        std::exchange(block.data<std::uint8_t>()[at], static_cast<std::uint8_t>(byte));
+    if (!are_plain(widened(type, block, type.elements)))  // it was one of a scale's
+      block.data<std::uint8_t>()[at] = drawn;
+  }
+  Tensor rows = Tensor::empty({columns, 2 * type.bytes}, DType::kU8);
+  for (std::int64_t at = 0; at < 2 * columns; ++at)
+    std::copy_n(block.data<std::uint8_t>(), type.bytes,
+                rows.data<std::uint8_t>() + at * type.bytes);
+  return rows;
+}
+constexpr int kBytes[] = {0x00, 0x7F, 0x80, 0xFF};
+
 // The largest sums that 16 bits have to hold: all codes at one end, all bytes at theirs.
 TEST(PackedMatrix, ByBytesTheLargestSumsAreExact) {
   for (const BlockType& type : types_by_bytes())
-    for (const int byte : {0x00, 0x7F, 0x80, 0xFF})
+    for (const int byte : kBytes)
       for (const float sign : {1.0F, -1.0F}) {
         const std::int64_t inner = 2 * type.elements, columns = 33;
-        Tensor block = random_blocks(type, 1, type.elements);
-        for (std::int64_t at = 0; at < type.bytes; ++at) {
-          const std::uint8_t drawn =
-              std::exchange(block.data<std::uint8_t>()[at], static_cast<std::uint8_t>(byte));
-          if (!are_plain(widened(type, block, type.elements)))  // it was one of a scale's
-            block.data<std::uint8_t>()[at] = drawn;
-        }
-        Tensor rows = Tensor::empty({columns, 2 * type.bytes}, DType::kU8);
-        for (std::int64_t at = 0; at < 2 * columns; ++at)
-          std::copy_n(block.data<std::uint8_t>(), type.bytes,
-                      rows.data<std::uint8_t>() + at * type.bytes);
+        const Tensor rows = rows_of(type, byte, columns);
         const Tensor numbers = widened(type, rows, inner);
         Tensor a = Tensor::empty({5, inner});
         std::fill_n(a.data<float>(), a.element_count(), sign);
@@ -308,6 +357,36 @@ TEST(PackedMatrix, ByBytesTheLargestSumsAreExact) {
                     in_f64(a, numbers.view().permute({1, 0}), Tensor::zeros({columns})), a, numbers,
                     std::string(type.name) + " of " + std::to_string(byte));
       }
+}
+
+// The same for one row in three digits: 127, -127 or -128 in each, beside the largest whole number.
+TEST(PackedMatrix, OfBlocksTheLargestSumsOfDigitsAreExact) {
+  constexpr float kMost = 0x7F7F7F;
+  for (const BlockType& type : types_by_bytes())
+    for (const int byte : kBytes)
+      for (const float whole : {kMost, -kMost, -128.0F * (1 + 256), -128.0F * (1 + 256 + 65536)}) {
+        const std::int64_t inner = 2 * type.elements, columns = 33;
+        const Tensor rows = rows_of(type, byte, columns);
+        const Tensor numbers = widened(type, rows, inner);
+        Tensor a = Tensor::empty({1, inner});
+        for (std::int64_t k = 0; k < inner; ++k) a.data<float>()[k] = k % 32 == 0 ? kMost : whole;
+        expect_sums(product(a, PackedMatrix(type, rows)),
+                    in_f64(a, numbers.view().permute({1, 0}), Tensor::zeros({columns})), a, numbers,
+                    std::string(type.name) + " of " + std::to_string(byte));
+      }
+}
+
+TEST(PackedMatrix, OfBlocksANumberThatIsNotFiniteIsSeen) {
+  for (const BlockType& type : block_types()) {
+    const PackedMatrix b(type, random_blocks(type, 40, 512));
+    for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+      Tensor a = random_tensor({1, 512}, 1);
+      a.data<float>()[100] = bad;
+      const Tensor out = product(a, b);
+      for (std::int64_t at = 0; at < 40; ++at)
+        EXPECT_FALSE(std::isfinite(out.data<float>()[at])) << type.name << " " << at;
+    }
+  }
 }
 
 TEST(PackedMatrix, ByBytesARowDependsOnNeitherOtherRowsNorThreads) {

@@ -1,14 +1,7 @@
-// Converts panels of codes (block_panels.h) to floats, and multiplies one row by them. Included
-// once for each target.
+// Converts panels of codes (block_panels.h) to floats. Included once for each target.
 //
-// Two or more rows: codes are widened block by block of the depth and multiplied like an f32 panel,
-// with the same bits as the product with the widened matrix.
-//
-// One row, as in text generation: codes are multiplied as whole numbers, and each group's sum once
-// by its scale. That leaves a mask, a conversion and a multiply-add for eight numbers with AVX2,
-// where scaling each number took 2.1 cycles (a second multiply-add for the same two units, and
-// scales and offsets that did not stay in registers). A code left in its byte is 2^8, 2^16 or 2^24
-// times too large; the row is divided by that once.
+// Two or more rows times codes: they are widened block by block of the depth and multiplied like an
+// f32 panel, with the same bits as the product with the widened matrix. One row: matmul_row-inl.h.
 #if defined(HEED_KERNELS_CPU_MATMUL_BLOCKS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_MATMUL_BLOCKS_INL_H
 #undef HEED_KERNELS_CPU_MATMUL_BLOCKS_INL_H
@@ -30,7 +23,6 @@ namespace {
 
 using Ints = hn::RebindToSigned<Floats>;
 constexpr int kFours = kSlabDepth / 4;  // per slab
-constexpr int kPanelsOfRow = 3;         // multiplied by one row at once: six chains
 
 // One factor for each column of a vector.
 HWY_INLINE Vector load_factors(const BlockType& type, const char* from) {
@@ -81,29 +73,33 @@ HWY_INLINE Line line_of(const BlockType& type, const BlockLayout& layout, const 
   return {scale, offset};
 }
 
+// Bits moved up by kBy places, or down.
+template <int kBy>
+HWY_INLINE hn::Vec<Words> moved(hn::Vec<Words> bits) {
+  if constexpr (kBy > 0) return hn::ShiftLeft<kBy>(bits);
+  if constexpr (kBy < 0) return hn::ShiftRight<-kBy>(bits);
+  return bits;
+}
+
 // The codes of four numbers, one byte each: the group numbered `four` of a slab.
 template <int kBits, int kFour>
 HWY_INLINE hn::Vec<Words> four_of(const char* words) {
   const Words d;
-  const auto row = [&](int index) {
+  const auto row = [&](int index) HWY_ATTR {
     return hn::LoadU(d, reinterpret_cast<const std::uint32_t*>(words) + index * kPanelColumns);
   };
   if constexpr (kBits == 8) return row(kFour);
-  constexpr int kNibbleRows = has_nibbles(kBits) ? 4 : 0;
+  constexpr int kNibble = has_nibbles(kBits) ? 4 : 0;  // its bits, and its rows of words
   constexpr int kPairRows = has_pairs_of_bits(kBits) ? 2 : 0;
   auto codes = hn::Zero(d);
-  if constexpr (kNibbleRows > 0)
-    codes = hn::And(hn::ShiftRight<kFour % 2 * 4>(row(kFour / 2)), hn::Set(d, 0x0F0F0F0FU));
-  if constexpr (kPairRows > 0) {
-    const auto bits = hn::And(hn::ShiftRight<kFour % 4 * 2>(row(kNibbleRows + kFour / 4)),
-                              hn::Set(d, 0x03030303U));
-    codes = hn::Or(codes, hn::ShiftLeft<kNibbleRows>(bits));
-  }
-  if constexpr (has_single_bits(kBits)) {
-    const auto bits =
-        hn::And(hn::ShiftRight<kFour>(row(kNibbleRows + kPairRows)), hn::Set(d, 0x01010101U));
-    codes = hn::Or(codes, hn::ShiftLeft<kBits - 1>(bits));
-  }
+  if constexpr (kNibble > 0)
+    codes = hn::And(moved<-(kFour % 2 * 4)>(row(kFour / 2)), hn::Set(d, 0x0F0F0F0FU));
+  if constexpr (kPairRows > 0)
+    codes = hn::Or(codes, hn::And(moved<kNibble - kFour % 4 * 2>(row(kNibble + kFour / 4)),
+                                  hn::Set(d, 0x03030303U << kNibble)));
+  if constexpr (has_single_bits(kBits))
+    codes = hn::Or(codes, hn::And(moved<kBits - 1 - kFour>(row(kNibble + kPairRows)),
+                                  hn::Set(d, 0x01010101U << (kBits - 1))));
   return codes;
 }
 
@@ -183,155 +179,30 @@ void read_slab(const BlockType& type, const BlockLayout& layout, const char* blo
 
 using ReadSlab = void (*)(const BlockType&, const BlockLayout&, const char*, std::int64_t, float*);
 
-// The code in byte `kByte` of every word, times 2^(8 kByte); if codes fill their bytes, the last
-// one is shifted down, because it would be taken for a sign.
-template <bool kWhole, int kByte>
-HWY_INLINE Vector code_of(hn::Vec<Words> codes) {
-  const auto code = kWhole && kByte == 3 ? hn::ShiftRight<24>(codes)
-                                         : hn::And(codes, hn::Set(Words(), 0xFFU << 8 * kByte));
-  return hn::ConvertTo(Floats(), hn::BitCast(Ints(), code));
-}
-
-// Four numbers of a row times the codes of kCount vectors of columns.
-template <int kBits, bool kTable, int kFour, int kCount>
-HWY_INLINE void add_four(const BlockType& type, const BlockLayout& layout, hn::Vec<Words> table,
-                         const float* a, const char* const (&words)[kCount], std::int64_t ahead,
-                         Vector (&sums)[kCount]) {
-  constexpr bool kWhole = kTable || kBits == 8;
-  constexpr int kLines = kBits * kPanelColumns * kWordBytes / kCacheLine;  // per slab
-  const Floats d;
-#pragma GCC unroll 8
-  for (int v = 0; v < kCount; v += kVectors)
-    for (int line = kFour * kLines / kFours; line < (kFour + 1) * kLines / kFours; ++line)
-      __builtin_prefetch(words[v] + ahead + line * kCacheLine, 0, 3);
-  hn::Vec<Words> codes[kCount];
-#pragma GCC unroll 8
-  for (int v = 0; v < kCount; ++v) {
-    codes[v] = four_of<kBits, kFour>(words[v]);
-    if constexpr (kTable) codes[v] = look_up(type, layout, table, codes[v]);
-  }
-  const Vector a0 = hn::Set(d, a[4 * kFour]), a1 = hn::Set(d, a[4 * kFour + 1]);
-#pragma GCC unroll 8
-  for (int v = 0; v < kCount; ++v) sums[v] = add_product(sums[v], a0, code_of<kWhole, 0>(codes[v]));
-#pragma GCC unroll 8
-  for (int v = 0; v < kCount; ++v) sums[v] = add_product(sums[v], a1, code_of<kWhole, 1>(codes[v]));
-  const Vector a2 = hn::Set(d, a[4 * kFour + 2]), a3 = hn::Set(d, a[4 * kFour + 3]);
-#pragma GCC unroll 8
-  for (int v = 0; v < kCount; ++v) sums[v] = add_product(sums[v], a2, code_of<kWhole, 2>(codes[v]));
-#pragma GCC unroll 8
-  for (int v = 0; v < kCount; ++v) sums[v] = add_product(sums[v], a3, code_of<kWhole, 3>(codes[v]));
-}
-
-template <int kBits, bool kTable, int kFirst, int kCount, int... kFours>
-HWY_INLINE void add_fours(std::integer_sequence<int, kFours...> /*of a half*/,
-                          const BlockType& type, const BlockLayout& layout, hn::Vec<Words> table,
-                          const float* a, const char* const (&words)[kCount], std::int64_t ahead,
-                          Vector (&sums)[kCount]) {
-  (add_four<kBits, kTable, kFirst + kFours>(type, layout, table, a, words, ahead, sums), ...);
-}
-
-// One row times kPanels panels side by side.
-template <int kBits, bool kTable, int kPanels>
-HWY_NOINLINE void one_row_tile(const RowByCodes& p, const BlockLayout& layout, const char* panels,
-                               float* out, std::int64_t columns, const float* bias) {
-  constexpr int kCount = kPanels * kVectors;
-  constexpr std::int64_t kBytesAhead = 2048;
-  using Half = std::make_integer_sequence<int, kFours / 2>;
-  const Floats d;
-  const BlockType& type = *p.type;
-  const auto table = table_of(type, layout);
-  const std::int64_t turn = p.b_panel - kBytesAhead;  // from here on, prefetches the next panel
-  Vector totals[kCount], sums[kCount];
-#pragma GCC unroll 8
-  for (int v = 0; v < kCount; ++v) totals[v] = sums[v] = hn::Zero(d);
-  for (std::int64_t k = 0; k < p.depth; k += kSlabDepth) {
-    const std::int64_t slab = k / kSlabDepth;
-    const std::int64_t at = slab / layout.slabs * layout.block;
-    const std::int64_t near = at + layout.factors + slab % layout.slabs * layout.slab;
-    const std::int64_t ahead = kBytesAhead + (near < turn ? 0 : (kPanels - 1) * p.b_panel);
-    const char* words[kCount];
-#pragma GCC unroll 8
-    for (int q = 0; q < kPanels; ++q) {
-      const char* const panel = panels + q * p.b_panel + near;
-      for (int j = 0; j < kVectors; ++j)
-        words[q * kVectors + j] =
-            panel + layout.scales + layout.least + j * kVectorLanes * kWordBytes;
-    }
-    // total += scale * sum of a * code + offset * sum of a
-    const auto end_group = [&](int group, float sum_of_a) {
-      const Vector of_a = hn::Set(d, sum_of_a);
-#pragma GCC unroll 8
-      for (int v = 0; v < kCount; ++v) {
-        const char* const panel = panels + v / kVectors * p.b_panel;
-        const Line line = line_of(type, layout, panel + at, panel + near, group, v % kVectors);
-        totals[v] = hn::MulAdd(line.scale, sums[v], hn::MulAdd(line.offset, of_a, totals[v]));
-        sums[v] = hn::Zero(d);
-      }
-    };
-    const float* const of_a = p.a_sums + k / 16;
-    add_fours<kBits, kTable, 0>(Half(), type, layout, table, p.a + k, words, ahead, sums);
-    if (type.group < kSlabDepth) end_group(0, of_a[0]);
-    add_fours<kBits, kTable, kFours / 2>(Half(), type, layout, table, p.a + k, words, ahead, sums);
-    if (type.group < kSlabDepth)
-      end_group(1, of_a[1]);
-    else
-      end_group(0, of_a[0] + of_a[1]);
-  }
-  finish_row(totals, out, columns, bias, /*add=*/false);
-}
-
-using OneRowTile = void (*)(const RowByCodes&, const BlockLayout&, const char*, float*,
-                            std::int64_t, const float*);
-
-// The functions of a type: a slab as floats, and one row.
-struct OfType {
-  ReadSlab read;
-  OneRowTile one_row;    // times kPanelsOfRow panels
-  OneRowTile one_panel;  // times one
-};
-
-template <int kBits, bool kTable>
-constexpr OfType kOfType = {read_slab<kBits, kTable>, one_row_tile<kBits, kTable, kPanelsOfRow>,
-                            one_row_tile<kBits, kTable, 1>};
-
-OfType of_type(const BlockType& type) {
+ReadSlab slab_reader(const BlockType& type) {
   switch (type.code_bits) {
     case 2:
-      return kOfType<2, false>;
+      return read_slab<2, false>;
     case 3:
-      return kOfType<3, false>;
+      return read_slab<3, false>;
     case 4:
-      return type.values != nullptr ? kOfType<4, true> : kOfType<4, false>;
+      return type.values != nullptr ? read_slab<4, true> : read_slab<4, false>;
     case 5:
-      return kOfType<5, false>;
+      return read_slab<5, false>;
     case 6:
-      return kOfType<6, false>;
+      return read_slab<6, false>;
     default:
-      return kOfType<8, false>;
+      return read_slab<8, false>;
   }
 }
 
 void read_codes(const BlockType& type, const char* panel, std::int64_t k, std::int64_t depth,
                 float* to) {
   const BlockLayout layout(type, kPanelColumns);
-  const ReadSlab read = of_type(type).read;
+  const ReadSlab read = slab_reader(type);
   for (std::int64_t slab = k / kSlabDepth; slab < (k + depth) / kSlabDepth; ++slab) {
     read(type, layout, panel + slab / layout.slabs * layout.block, slab % layout.slabs, to);
     to += kSlabDepth * kPanelColumns;
-  }
-}
-
-void multiply_row_by_codes(const RowByCodes& p) {
-  const BlockLayout layout(*p.type, kPanelColumns);
-  const OfType serves = of_type(*p.type);
-  const char* panels = p.b;
-  for (std::int64_t column = 0; column < p.columns;) {
-    const std::int64_t left = p.columns - column;
-    const int some = left > (kPanelsOfRow - 1) * kPanelColumns ? kPanelsOfRow : 1;
-    (some > 1 ? serves.one_row : serves.one_panel)(p, layout, panels, p.out + column, left,
-                                                   p.bias != nullptr ? p.bias + column : nullptr);
-    column += some * kPanelColumns;
-    panels += some * p.b_panel;
   }
 }
 

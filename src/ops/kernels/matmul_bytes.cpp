@@ -1,7 +1,5 @@
 // Products of rows that are rounded to bytes with quantised weights (matmul_bytes-inl.h).
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdint>
 
 #include "base/parallel.h"
@@ -20,33 +18,17 @@ using cpu::RoundedSlab;
 
 constexpr std::int64_t kRowBytes = std::int64_t{256}
                                    << 10;  // of the rows that stay in the L2 cache
-constexpr float kLeast = 1e-30F;           // 127 / it is finite
-constexpr float kNearest = 0x1.8p23F;  // a sum with it has the nearest whole number in its low bits
 
 thread_local ThreadMemory bytes_memory;
-
-RoundedSlab round_slab(const float* a, std::int8_t* bytes) {
-  float most = 0, not_finite = 0;
-  for (int k = 0; k < kSlabDepth; ++k) {
-    most = std::max(most, std::abs(a[k]));
-    not_finite += a[k] * 0;  // NaN for infinity and NaN
-  }
-  const bool is_finite = !std::isnan(not_finite);
-  const float factor = most < kLeast ? 0 : 127 / most;
-  std::int32_t sums[2] = {};
-  for (int k = 0; k < kSlabDepth; ++k) {
-    const float sum = (is_finite ? a[k] * factor : 0) + kNearest;
-    bytes[k] = static_cast<std::int8_t>(std::bit_cast<std::uint32_t>(sum) & 255);
-    sums[k / 16] += bytes[k];
-  }
-  const float scale = most / 127 + not_finite;
-  return {scale, {scale * static_cast<float>(sums[0]), scale * static_cast<float>(sums[1])}};
-}
 
 }  // namespace
 
 void matmul_bytes(const PanelsProblem& problem) {
-  const cpu::Product product = cpu::product_of(problem, cpu::PanelForm::kF32);
+  cpu::Product product = cpu::product_of(problem, cpu::PanelForm::kF32);
+  if (problem.rows == 1) {
+    product.in_bytes = true;
+    return cpu::run_few(product);
+  }
   const std::int64_t rows = problem.rows, depth = problem.b.inner, slabs = depth / kSlabDepth;
   const std::int64_t pieces = cpu::parts_of(slabs, kPieceSlabs);
   float* const memory = bytes_memory.at_least(
@@ -58,8 +40,8 @@ void matmul_bytes(const PanelsProblem& problem) {
       for (std::int64_t slab = 0; slab < slabs; ++slab) {
         const std::int64_t at =
             (slab / kPieceSlabs * rows + row) * kPieceSlabs + slab % kPieceSlabs;
-        rounded[at] = round_slab(problem.a + row * problem.a_row + slab * kSlabDepth,
-                                 bytes + at * kSlabDepth);
+        rounded[at] = cpu::round_to_bytes(problem.a + row * problem.a_row + slab * kSlabDepth,
+                                          bytes + at * kSlabDepth);
       }
   });
 

@@ -15,6 +15,7 @@
 #include "ops/kernels/matmul_few-inl.h"
 #include "ops/kernels/matmul_pack-inl.h"
 #include "ops/kernels/matmul_pairs-inl.h"
+#include "ops/kernels/matmul_row-inl.h"
 #include "ops/kernels/matmul_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();

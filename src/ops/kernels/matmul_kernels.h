@@ -65,10 +65,33 @@ struct FewRowsProduct {
 };
 constexpr std::int64_t kFewRows = 3;
 
-/// One row times panels of codes, prepared by prepare_row.
+/// The scale and the sums of 32 numbers of a row that were rounded to whole numbers: number = scale
+/// * whole.
+struct RoundedSlab {
+  float scale;
+  float sums[2];  // of 16 rounded numbers each
+};
+/// Rounded rows lie in pieces of the depth: [depth / 256][rows][256].
+constexpr std::int64_t kPieceSlabs = 8;
+constexpr std::int64_t kPieceDepth = 256;
+
+/// 32 numbers of one row, rounded: whole = digits[2] * 2^16 + digits[1] * 2^8 + digits[0], with
+/// digits from -128 to 127; or digits[0] alone, from -127 to 127.
+constexpr int kRowDigits = 3;
+struct RowSlab {
+  std::int8_t digits[kRowDigits][32];
+  RoundedSlab rounded;
+};
+
+/// One row times panels of codes.
 struct RowByCodes {
-  const float* a = nullptr;  // each number divided by the factor by which its code is too large
-  const float* a_sums = nullptr;  // of 16 numbers of the original row
+  // For codes that fill their bytes: each number divided by the factor by which its code is too
+  // large, and the sums of 32 numbers of the original row.
+  const float* a = nullptr;
+  const float* a_sums = nullptr;
+  // For other codes.
+  const RowSlab* slabs = nullptr;
+  int digits = kRowDigits;  // or 1
   const BlockType* type = nullptr;
   const char* b = nullptr;
   std::int64_t b_panel = 0;  // bytes from one panel to the next
@@ -77,15 +100,6 @@ struct RowByCodes {
   std::int64_t columns = 0;
   const float* bias = nullptr;
 };
-
-/// The scale and the sums of 32 numbers of a row that were rounded to bytes: number = scale * byte.
-struct RoundedSlab {
-  float scale;
-  float sums[2];  // of 16 numbers each, rounded
-};
-/// Rounded rows lie in pieces of the depth: [depth / 256][rows][256].
-constexpr std::int64_t kPieceSlabs = 8;
-constexpr std::int64_t kPieceDepth = 256;
 
 /// Rows rounded to bytes, times panels of codes of 2 to 6 bits.
 struct BytesByCodes {

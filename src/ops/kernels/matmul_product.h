@@ -16,6 +16,7 @@ struct Product {
   PanelForm form = PanelForm::kF32;
   const BlockType* type = nullptr;  // of codes
   const char* codes = nullptr;
+  bool in_bytes = false;  // the only row, which is rounded to bytes
 
   /// k in units of the panel's stored rows.
   std::int64_t panel_row(std::int64_t k) const {
@@ -29,6 +30,10 @@ struct Product {
     return panel_row(p.inner) * row_bytes();
   }
 };
+
+/// Rounds 32 numbers to multiples of 1 / 127 of the largest magnitude. Infinity or NaN makes the
+/// scale NaN.
+RoundedSlab round_to_bytes(const float* a, std::int8_t* bytes);
 
 /// For at most kFewRows adjacent rows, unpacked.
 void run_few(const Product& product);
