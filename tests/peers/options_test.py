@@ -169,7 +169,7 @@ def older_rope(rng, json_of):
         full, local = said.get("full_attention", {}), said.get("sliding_attention", {})
         json_of["global_rope_theta" if is_modern else "rope_theta"] = full.get("rope_theta")
         json_of["local_rope_theta" if is_modern else "rope_local_base_freq"] = local.get("rope_theta")
-        said = full
+        said, name = full, "rope_type"  # transformers does not read `type` here
     elif json_of["model_type"] == "gpt_neox":
         json_of |= {"rotary_emb_base": said["rope_theta"], "rotary_pct": said["partial_rotary_factor"]}
     else:
