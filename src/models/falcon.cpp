@@ -67,7 +67,7 @@ DecoderShape read_bloom(const Config& config) {
 // Reads the number of keys. With one key for all queries, the projection has all queries, then the
 // key, then the value, as in other families.
 void read_falcon_keys(const Config& config, bool is_new, DecoderShape& shape) {
-  shape.by_head = is_new || !config.flag("multi_query", true);
+  shape.by_head = is_new || config.null("multi_query") || !config.flag("multi_query", true);
   shape.kv_heads = shape.by_head ? config.extent("num_kv_heads", shape.heads) : 1;
   if (shape.heads % shape.kv_heads != 0)
     config.refuse("num_kv_heads", shape.kv_heads,
@@ -82,7 +82,7 @@ void read_falcon_keys(const Config& config, bool is_new, DecoderShape& shape) {
 
 // Reads the norms before attention and MLP, and whether both read the same input.
 void read_falcon_norms(const Config& config, bool is_new, DecoderShape& shape) {
-  shape.parallel = is_new || config.flag("parallel_attn", true);
+  shape.parallel = is_new || (!config.null("parallel_attn") && config.flag("parallel_attn", true));
   const std::int64_t norms = config.extent("num_ln_in_parallel_attn", is_new ? 2 : 1);
   if (norms > 2 || (norms == 2 && shape.parallel && !is_new))
     config.refuse("num_ln_in_parallel_attn", norms,
