@@ -162,8 +162,10 @@ class Variant:
     """A tiny model of one configuration: its file holds the configuration (metadata), the weights
     (`weight:` before their names), the inputs and the logits."""
 
-    def __init__(self, kind, config, seed=3, more=None, left_out=(), renamed=None, as_saved=False, attention="eager"):
+    def __init__(self, kind, config, seed=3, more=None, left_out=(), renamed=None, as_saved=False, attention="eager",
+                 positions=False):
         self.kind, self.config, self.seed, self.as_saved, self.attention = kind, config, seed, as_saved, attention
+        self.positions = positions  # other numbers than the sinusoids
         self.more, self.left_out, self.renamed = more or {}, left_out, renamed or (lambda name: name)
 
     def write(self, path):
@@ -171,7 +173,8 @@ class Variant:
         model = getattr(transformers, self.kind)(self.made_config()).eval()
         with torch.no_grad():
             for name, parameter in model.named_parameters():
-                if "embed_positions" not in name or self.config["model_type"] not in ("marian", "pegasus"):
+                if (self.positions or "embed_positions" not in name
+                        or self.config["model_type"] not in ("marian", "pegasus")):
                     parameter.copy_((1.0 if "norm" in name.lower() and name.endswith("weight") else 0.0)
                                     + 0.5 * torch.randn(parameter.shape))
         tensors = self.inputs(model)
@@ -258,6 +261,7 @@ BOTH_WAYS = {"is_causal": False}
 ELECTRA = {"model_type": "electra", "embedding_size": 6} | BERT
 SLIDES = {"use_sliding_window": True, "sliding_window": 2}
 TYPES = ["full_attention", "sliding_attention"]
+SHORT_AND_LONG = {"short_factor": [1.0, 1.5, 2.0, 2.5], "long_factor": [2.0, 3.0, 4.0, 5.0]}
 YARN = {"rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0, "original_max_position_embeddings": 4}
 
 VARIANTS = {
@@ -329,6 +333,13 @@ VARIANTS = {
     "gptj": Variant("GPTJForCausalLM", {"model_type": "gptj", "vocab_size": 11, "n_embd": 16, "n_layer": 2,
                                         "n_head": 2, "n_inner": 12, "n_positions": 16, "rotary_dim": 4,
                                         "bos_token_id": 0, "eos_token_id": 0}),
+    "gpt2-other-names": Variant("GPT2LMHeadModel", {
+        "model_type": "gpt2", "vocab_size": 11, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "max_position_embeddings": 8, "bos_token_id": 0, "eos_token_id": 0}),
+    "gpt-neo-types": Variant("GPTNeoForCausalLM", {
+        "model_type": "gpt_neo", "vocab_size": 11, "hidden_size": 8, "num_hidden_layers": 3, "num_attention_heads": 2,
+        "max_position_embeddings": 16, "window_size": 3, "is_causal": False,
+        "attention_types": [[["local"], 1], [["global", "local"], 1]]}),
     "gpt-neo": Variant("GPTNeoForCausalLM", {
         "model_type": "gpt_neo", "vocab_size": 11, "hidden_size": 8, "num_layers": 2, "num_heads": 2,
         "attention_types": [[["global", "local"], 1]], "window_size": 3, "max_position_embeddings": 16,
@@ -349,6 +360,9 @@ VARIANTS = {
                               | {"qk_layernorm": True, "partial_rotary_factor": 0.25}),
     "phi3": Variant("Phi3ForCausalLM", {"model_type": "phi3", "pad_token_id": 0} | WIDE | SHARED_KEYS
                     | {"sliding_window": 3}),
+    "phi3-su": Variant("Phi3ForCausalLM", {"model_type": "phi3", "pad_token_id": 0} | WIDE | {
+        "original_max_position_embeddings": 4, "rope_scaling": {"type": "longrope"} | SHORT_AND_LONG},
+        more={"rope_scaling": {"type": "su"} | SHORT_AND_LONG}),
     "phi3-longrope": Variant("Phi3ForCausalLM", {"model_type": "phi3", "pad_token_id": 0} | WIDE | {
         "original_max_position_embeddings": 8, "partial_rotary_factor": 0.5,
         "rope_scaling": {"type": "longrope", "short_factor": [1.0, 1.5], "long_factor": [2.0, 3.0]}}),
@@ -463,6 +477,7 @@ VARIANTS = {
         "scale_embedding": True, "activation_function": "relu"}),
     # Padding within a text is not counted.
     "m2m-100": Variant("M2M100ForConditionalGeneration", {"model_type": "m2m_100"} | PAIR | {"pad_token_id": 1}),
+    "marian-own-positions": Variant("MarianMTModel", {"model_type": "marian"} | PAIR, positions=True),
     "pegasus": Variant("PegasusForConditionalGeneration", {"model_type": "pegasus"} | PAIR
                        | {"scale_embedding": True}),
     "umt5": Variant("UMT5ForConditionalGeneration", T5 | {"model_type": "umt5", "num_layers": 2}),

@@ -7,6 +7,59 @@
 
 namespace heed {
 
+namespace {
+
+constexpr const char* kHeads = "num_attention_heads";
+constexpr const char* kLayers = "num_hidden_layers";
+constexpr const char* kWidth = "hidden_size";
+constexpr const char* kPositions = "max_position_embeddings";
+
+// Other names of a family's keys. Like in transformers, the other name takes precedence if a file
+// has both; an older one does not.
+struct OtherNames {
+  std::vector<std::string_view> model_types;
+  std::vector<std::pair<std::string_view, const char*>> names;  // the family's, the other
+  bool are_older = false;
+};
+
+const std::vector<OtherNames>& all_other_names() {
+  static const std::vector<OtherNames> all = {
+      {{"gpt2", "gptj"},
+       {{"n_embd", kWidth}, {"n_head", kHeads}, {"n_layer", kLayers}, {"n_positions", kPositions}}},
+      {{"gpt_neo"}, {{"num_heads", kHeads}, {"num_layers", kLayers}}},
+      {{"bloom"}, {{"n_head", kHeads}, {"n_layer", kLayers}}},
+      {{"distilbert"}, {{"dim", kWidth}, {"n_heads", kHeads}, {"n_layers", kLayers}}},
+      {{"marian", "blenderbot", "bart", "mbart", "m2m_100", "pegasus"},
+       {{"d_model", kWidth}, {"encoder_attention_heads", kHeads}, {"encoder_layers", kLayers}}},
+      {{"t5", "mt5", "umt5"},
+       {{"d_model", kWidth}, {"d_kv", "head_dim"}, {"num_heads", kHeads}, {"num_layers", kLayers}}},
+      {{"nomic_bert"},
+       {{kWidth, "n_embd"},
+        {kHeads, "n_head"},
+        {kLayers, "n_layer"},
+        {kPositions, "n_positions"},
+        {"intermediate_size", "n_inner"},
+        {"layer_norm_eps", "layer_norm_epsilon"},
+        {"rope_theta", "rotary_emb_base"}},
+       /*are_older=*/true}};
+  return all;
+}
+
+// The key of `object` that counts as `key`.
+const char* name_in(const Json& object, const char* key) {
+  const std::string* type = object["model_type"].as_text();
+  if (type == nullptr) return key;
+  for (const OtherNames& family : all_other_names()) {
+    if (std::ranges::find(family.model_types, *type) == family.model_types.end()) continue;
+    for (const auto& [own, other] : family.names)
+      if (own == key && !object[other].is_null() && !(family.are_older && object.has(own)))
+        return other;
+  }
+  return key;
+}
+
+}  // namespace
+
 Config Config::parse(std::string_view text, std::string source, std::string_view expected) {
   Config config;
   config.json_ = std::make_shared<const JsonText>(
@@ -21,20 +74,23 @@ void Config::prefer_ids_of(Config generation) {
 }
 
 void Config::refuse(const char* key, Phrase found, Phrase expected, ErrorCode code) const {
+  const char* name = name_in(*node_, key);
   fail({.code = code,
         .file = json_->file(),
-        .place = json_->place(at(key)),
-        .argument = path_ + key,
+        .place = json_->place(at(name)),
+        .argument = path_ + name,
         .found = std::move(found),
         .expected = std::move(expected)});
 }
 
 void Config::refuse(const char* key, Phrase expected) const {
-  json_->refuse(at(key), path_ + key, std::move(expected));
+  const char* name = name_in(*node_, key);
+  json_->refuse(at(name), path_ + name, std::move(expected));
 }
 
 const Json* Config::find(const char* key) const {
-  const Json& value = at(key);
+  asked_->emplace(key);
+  const Json& value = at(name_in(*node_, key));
   return value.is_null() ? nullptr : &value;
 }
 
@@ -56,13 +112,22 @@ std::int64_t Config::extent(const char* key, std::int64_t otherwise, std::int64_
 
 std::int64_t Config::id(const char* key, std::int64_t otherwise) const {
   if (generation_ && generation_->has(key)) return generation_->id(key, otherwise);
+  return own_id(key, otherwise);
+}
+
+std::int64_t Config::own_id(const char* key, std::int64_t otherwise) const {
   if (!node_->has(key)) return otherwise;
-  const std::vector<std::int64_t> found = ids(key, {});
+  const std::vector<std::int64_t> found = own_ids(key, {});
   return found.empty() ? -1 : found.front();
 }
 
 std::vector<std::int64_t> Config::ids(const char* key, std::vector<std::int64_t> otherwise) const {
   if (generation_ && generation_->has(key)) return generation_->ids(key, std::move(otherwise));
+  return own_ids(key, std::move(otherwise));
+}
+
+std::vector<std::int64_t> Config::own_ids(const char* key,
+                                          std::vector<std::int64_t> otherwise) const {
   const Json& value = at(key);
   if (value.is_null()) return node_->has(key) ? std::vector<std::int64_t>() : otherwise;
   const std::span<const Json> listed =
@@ -175,6 +240,27 @@ std::vector<std::string> Config::texts(const char* key) const {
   for (const Json& item : value->items()) {
     if (!item.is_text()) refuse(key, "a list of texts");
     texts.push_back(*item.as_text());
+  }
+  return texts;
+}
+
+std::vector<std::string> Config::repeated_texts(const char* key, std::int64_t most) const {
+  const Json* value = find(key);
+  std::vector<std::string> texts;
+  if (value == nullptr) return texts;
+  const std::string expected = fmt::format(
+      "lists of texts and how often each repeats, at most {} texts: [[[\"a\", \"b\"], 2]]", most);
+  if (!value->is_array()) refuse(key, expected);
+  for (const Json& entry : value->items()) {
+    const std::span<const Json> pair = entry.items();
+    const std::optional<std::int64_t> count =
+        pair.size() == 2 ? pair[1].as_whole_number() : std::nullopt;
+    if (!count || *count < 0 || *count > most) refuse(key, expected);
+    for (std::int64_t i = 0; i < *count; ++i)
+      for (const Json& text : pair[0].items()) {
+        if (!text.is_text() || std::ssize(texts) == most) refuse(key, expected);
+        texts.push_back(*text.as_text());
+      }
   }
   return texts;
 }

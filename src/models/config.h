@@ -36,6 +36,8 @@ class Config {
                       std::int64_t most = std::int64_t{1} << 30) const;
   /// One id, or the first of a list; -1 if it is null, negative or an empty list.
   std::int64_t id(const char* key, std::int64_t otherwise) const;
+  /// The same without generation_config.json, for ids that positions depend on.
+  std::int64_t own_id(const char* key, std::int64_t otherwise) const;
   /// One id, a list of them, or null; negative ids are dropped.
   std::vector<std::int64_t> ids(const char* key, std::vector<std::int64_t> otherwise) const;
   /// `bad_words_ids`: lists of ids. Like transformers, from generation_config.json if it exists,
@@ -55,6 +57,9 @@ class Config {
   /// The activation called `name`, a part of the value of `key`.
   Activation activation_of(const char* key, std::string_view name) const;
   std::vector<std::string> texts(const char* key) const;  // empty if absent
+  /// Lists of texts, each with the number of its repetitions: [[["a", "b"], 2]] is a, b, a, b.
+  /// Empty if absent; refused if they are more than `most`.
+  std::vector<std::string> repeated_texts(const char* key, std::int64_t most) const;
   /// `count` numbers above 0.
   std::vector<double> positives(const char* key, std::int64_t count) const;
   /// A member that is an object; empty if it is absent or null.
@@ -71,7 +76,8 @@ class Config {
                            ErrorCode code = ErrorCode::kCorrupt) const;
 
  private:
-  const Json* find(const char* key) const;  // null if absent or null
+  const Json* find(const char* key) const;  // by its other names too; null if absent or null
+  std::vector<std::int64_t> own_ids(const char* key, std::vector<std::int64_t> otherwise) const;
   const Json& at(const char* key) const {
     asked_->emplace(key);
     return (*node_)[key];

@@ -161,7 +161,8 @@ void read_usual(const Config& config, const UsualKeys& usual, DecoderShape& shap
 /// Reads one rotation for all layers.
 void read_rotation(const Config& config, DecoderShape& shape, RopeKeys keys = {});
 /// Reads two rotations: one for layers with a window (`slides`) and one for the others. Each has
-/// its entry in `rope_parameters`; `base` and `local_base` are the defaults.
+/// its entry in `rope_parameters`; `base` is the default without `rope_theta`, `local_base` without
+/// an entry.
 void read_two_rotations(const Config& config, double base, double local_base,
                         const std::vector<bool>& slides, DecoderShape& shape);
 /// Gives the layers in `slides` the window `sliding_window`.

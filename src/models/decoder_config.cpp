@@ -118,7 +118,7 @@ void read_two_rotations(const Config& config, double base, double local_base,
   const RopeKeys keys = {.head_dim = shape.head_dim, .positions = shape.positions};
   RopeKeys whole = keys, local = keys;
   whole.base = config.positive("rope_theta", base);
-  local.base = config.positive("rope_local_base_freq", local_base);
+  local.base = local_base;
   const std::optional<Config> none = Config::parse("{}", "config");
   const std::optional<Config> sliding = part("sliding_attention");
   const std::optional<Config> full = older ? older : part("full_attention");

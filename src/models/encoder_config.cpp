@@ -58,7 +58,7 @@ void read_encoder_sizes(const Config& config, const EncoderKin& kin, EncoderShap
 }
 
 void read_rows(const Config& config, const EncoderKin& kin, EncoderShape& read) {
-  const std::int64_t said = config.null("pad_token_id") ? 0 : config.id("pad_token_id", 1);
+  const std::int64_t said = config.null("pad_token_id") ? 0 : config.own_id("pad_token_id", 1);
   const std::int64_t pad = kin.padding < 0 ? said : kin.padding;
   read.rows.pad = kin.counts_past_padding ? pad : -1;  // a negative one means no padding
   read.rows.first = read.rows.pad + 1;

@@ -242,6 +242,23 @@ constexpr EncoderKin kModernBert = {.model_type = "modernbert",
                                     .dropout = 0,
                                     .more = read_modernbert};
 
+// Settings of the files published before transformers supported the family. It does not read them,
+// so heed refuses values that such a model would not have.
+void require_older_nomic(const Config& config) {
+  for (const char* key : {"prenorm", "causal", "use_rms_norm", "parallel_block", "qkv_proj_bias",
+                          "mlp_fc1_bias", "mlp_fc2_bias", "rotary_emb_interleaved"})
+    if (config.flag(key, false)) config.refuse(key, "true", "false", ErrorCode::kUnsupported);
+  for (const char* key : {"rotary_scaling_factor", "rotary_emb_scale_base"})
+    if (config.has(key)) config.refuse(key, config.number(key, 0), "null", ErrorCode::kUnsupported);
+  if (const double share = config.number("rotary_emb_fraction", 1); share != 1)
+    config.refuse("rotary_emb_fraction", share, "1", ErrorCode::kUnsupported);
+  if (!config.flag("scale_attn_weights", true))
+    config.refuse("scale_attn_weights", "false", "true", ErrorCode::kUnsupported);
+  if (const std::string kind = config.text("activation_function", "swiglu"); kind != "swiglu")
+    config.refuse("activation_function", fmt::format("'{}'", kind), "swiglu",
+                  ErrorCode::kUnsupported);
+}
+
 // Nomic Embed (Nussbaum et al. 2024): BERT with rotations and a gated MLP.
 void read_nomic(const Config& config, EncoderShape& shape) {
   shape.head_dim = config.extent("head_dim", shape.head_dim);
@@ -249,6 +266,7 @@ void read_nomic(const Config& config, EncoderShape& shape) {
       read_rope(config, {.head_dim = shape.head_dim, .positions = shape.positions, .base = 1000})};
   for (EncoderLayer& layer : shape.of_layers) layer.rotation = 0;
   shape.attention_bias = shape.mlp_bias = false;
+  require_older_nomic(config);
 }
 
 // Names in the files published before transformers supported the family.

@@ -23,6 +23,13 @@ const char* key_of(const Config& config, const char* key, const char* other) {
   return config.has(key) ? key : other;
 }
 
+// Without a causal mask, transformers adds more to the scores of later tokens, not less.
+void require_causal_alibi(const Config& config, const DecoderShape& shape) {
+  if (shape.alibi && !shape.causal)
+    config.refuse("is_causal", "false", "true: ALiBi is for earlier tokens",
+                  ErrorCode::kUnsupported);
+}
+
 DecoderShape read_bloom(const Config& config) {
   DecoderShape shape{.family = "bloom", .title = "BLOOM", .names = kFalconParts};
   shape.names.embedding_norm = "transformer.word_embeddings_layernorm";
@@ -50,6 +57,7 @@ DecoderShape read_bloom(const Config& config) {
                   "false: branches add to the stream, not to its norm", ErrorCode::kUnsupported);
   shape.positions = kAnyLength;
   shape.alibi = shape.by_head = true;
+  require_causal_alibi(config, shape);
   for (DecoderLayer& layer : shape.of_layers) layer.rotation = {};
   shape.qkv_bias = shape.out_bias = shape.mlp_bias = true;
   shape.dropout = config.rate("hidden_dropout", 0);
@@ -59,7 +67,7 @@ DecoderShape read_bloom(const Config& config) {
 // Reads the number of keys. With one key for all queries, the projection has all queries, then the
 // key, then the value, as in other families.
 void read_falcon_keys(const Config& config, bool is_new, DecoderShape& shape) {
-  shape.by_head = is_new || !config.flag("multi_query", true);
+  shape.by_head = is_new || config.null("multi_query") || !config.flag("multi_query", true);
   shape.kv_heads = shape.by_head ? config.extent("num_kv_heads", shape.heads) : 1;
   if (shape.heads % shape.kv_heads != 0)
     config.refuse("num_kv_heads", shape.kv_heads,
@@ -74,7 +82,7 @@ void read_falcon_keys(const Config& config, bool is_new, DecoderShape& shape) {
 
 // Reads the norms before attention and MLP, and whether both read the same input.
 void read_falcon_norms(const Config& config, bool is_new, DecoderShape& shape) {
-  shape.parallel = is_new || config.flag("parallel_attn", true);
+  shape.parallel = is_new || (!config.null("parallel_attn") && config.flag("parallel_attn", true));
   const std::int64_t norms = config.extent("num_ln_in_parallel_attn", is_new ? 2 : 1);
   if (norms > 2 || (norms == 2 && shape.parallel && !is_new))
     config.refuse("num_ln_in_parallel_attn", norms,
@@ -113,6 +121,7 @@ DecoderShape read_falcon(const Config& config) {
   shape.unserved_dropout_key = "hidden_dropout";  // applies to the sum of both branches
   shape.unserved_dropout = config.rate("hidden_dropout", 0);
   shape.alibi = shape.rounds_alibi = config.flag("alibi", false);
+  require_causal_alibi(config, shape);
   if (shape.alibi)
     for (DecoderLayer& layer : shape.of_layers) layer.rotation = {};
   else

@@ -98,7 +98,8 @@ DecoderShape read_gemma3(const Config& config) {
   shape.logit_cap = cap_of(config, "final_logit_softcapping", 0);
   const std::vector<bool> slides =
       read_later_gemma(config, shape, config.extent("sliding_window_pattern", 6));
-  read_two_rotations(config, 1000000, 10000, slides, shape);
+  read_two_rotations(config, 1000000, config.positive("rope_local_base_freq", 10000), slides,
+                     shape);
   return shape;
 }
 

@@ -22,20 +22,19 @@ constexpr DecoderNames kNeoParts = {.prefix = "transformer.",
                                     .down = "mlp.c_proj",
                                     .last_norm = "transformer.ln_f"};
 
-// `attention_layers` has an entry per layer; `attention_types` alone, which few files have, is not
-// read.
+// `attention_layers` has an entry per layer. Without it `attention_types` counts, whose entries are
+// lists of kinds and how often each list repeats.
 void read_local_layers(const Config& config, DecoderShape& shape) {
-  const std::vector<std::string> types = config.texts("attention_layers");
-  if (types.empty() && config.has("attention_types"))
-    config.refuse("attention_types", "a list of repetitions", "attention_layers: one per layer",
-                  ErrorCode::kUnsupported);
-  require_one_per_layer(config, "attention_layers", std::ssize(types), shape.layers);
+  std::vector<std::string> types = config.texts("attention_layers");
+  const char* key = types.empty() ? "attention_types" : "attention_layers";
+  if (types.empty()) types = config.repeated_texts(key, shape.layers);
+  require_one_per_layer(config, key, std::ssize(types), shape.layers);
   const std::int64_t window = config.extent("window_size", 256);
   for (std::size_t layer = 0; layer < shape.of_layers.size(); ++layer) {
     const std::string type = types.empty() ? (layer % 2 == 0 ? "global" : "local") : types[layer];
     if (type != "global" && type != "local")
-      config.refuse("attention_layers", fmt::format("'{}' in layer {}", type, layer),
-                    "global or local", ErrorCode::kUnsupported);
+      config.refuse(key, fmt::format("'{}' in layer {}", type, layer), "global or local",
+                    ErrorCode::kUnsupported);
     shape.of_layers[layer] = {.window = type == "local" ? window : 0, .rotation = {}, .scale = 1};
   }
 }
@@ -59,6 +58,7 @@ DecoderShape read_gpt_neo(const Config& config) {
               .bos = 50256,
               .eos = {50256}},
              shape);
+  shape.causal = true;  // whatever `is_causal` says, like in transformers, whose layers have masks
   shape.out_bias = shape.mlp_bias = true;
   shape.embedding_dropout = config.rate("embed_dropout", 0);
   shape.dropout = config.rate("resid_dropout", 0);

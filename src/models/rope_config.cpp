@@ -25,9 +25,15 @@ const char* kind_key(const Config& scaling) {
   return scaling.has("rope_type") ? "rope_type" : "type";  // the older name
 }
 
-RopeScalingKind scaling_of(const Config& scaling) {
+// Earlier files of Phi-3 have other names for its scaling.
+bool is_long_of_phi3(const std::string& kind, const Config& top) {
+  return (kind == "su" || kind == "yarn") && top.text("model_type", "") == "phi3";
+}
+
+RopeScalingKind scaling_of(const Config& scaling, const Config& top) {
   const char* key = kind_key(scaling);
   const std::string wanted = scaling.text(key, "default");
+  if (is_long_of_phi3(wanted, top)) return RopeScalingKind::kLong;
   std::string known;
   for (const auto& [name, kind] : kKinds) {
     if (name == wanted) return kind;
@@ -88,7 +94,7 @@ void read_llama3(const Config& scaling, RopeScaling& rope) {
 // `top` is the whole configuration, where Phi keeps the trained length.
 void read_scaling(const Config& scaling, const Config& top, std::int64_t positions,
                   RopeScaling& rope) {
-  rope.kind = scaling_of(scaling);
+  rope.kind = scaling_of(scaling, top);
   if (rope.kind == RopeScalingKind::kNone) return;
   const bool dynamic = rope.kind == RopeScalingKind::kDynamic;
   rope.trained_positions = dynamic ? positions : trained_positions(scaling, top, positions);

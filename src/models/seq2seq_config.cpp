@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/wording.h"
 #include "models/family.h"
@@ -142,7 +143,7 @@ void read_places(const Config& config, const Seq2seqKin& kin, Seq2seqShape& read
   }
   read.sinusoids = {.width = read.width};
   if (kin.places != Places::kCountedSinusoids) return;
-  read.rows.pad = config.id("pad_token_id", 1);
+  read.rows.pad = config.own_id("pad_token_id", 1);
   if (read.rows.pad < 0)
     config.refuse("pad_token_id", "none", "a token id: positions begin behind it");
   if (read.width < 4) config.refuse("d_model", read.width, "at least 4, for its sinusoids");
@@ -248,6 +249,30 @@ Spelling seq2seq_spelling(const Seq2seqShape& read) {
   return spelling;
 }
 
+// Whether the file holds this table of positions with other numbers than the model's sinusoids.
+bool has_other_positions(const Seq2seqShape& read, const StoredWeights& stored, const char* side) {
+  const std::string name = fmt::format("model.{}.embed_positions.weight", side);
+  if (!stored.holds(name)) return false;
+  const Tensor table = stored.numbers(name, {read.positions, read.width});
+  std::vector<std::int32_t> rows(static_cast<std::size_t>(read.positions));
+  std::iota(rows.begin(), rows.end(), 0);
+  const ConstView all(rows.data(), DType::kI32, {1, read.positions});
+  const Tensor usual = sinusoids(all, *read.sinusoids, DType::kF32);
+  const auto *found = table.data<float>(), *expected = usual.data<float>();
+  return !std::equal(found, found + table.element_count(), expected,
+                     [](float a, float b) { return std::abs(a - b) <= 1e-5F; });
+}
+
+// Like transformers: a table of positions in the file counts, except in M2M-100.
+void read_stored_positions(const StoredWeights& stored, Seq2seqShape& read) {
+  if (!read.sinusoids || read.sinusoids->reaches_base) return;
+  if (!has_other_positions(read, stored, "encoder") &&
+      !has_other_positions(read, stored, "decoder"))
+    return;
+  read.sinusoids = {};
+  read.names.positions = "embed_positions";
+}
+
 void require_copies(const Seq2seqShape& read, const StoredWeights& stored) {
   constexpr const char* kShared = "model.shared.weight";
   constexpr const char* kDecoder = "model.decoder.embed_tokens.weight";
@@ -261,6 +286,8 @@ void require_copies(const Seq2seqShape& read, const StoredWeights& stored) {
 std::unique_ptr<Model> load_seq2seq(const Config& config, const Weights& weights,
                                     const Reading& reading) {
   Seq2seqShape read = read_seq2seq(config);
+  if (!reading.headers_only)
+    read_stored_positions(StoredWeights(weights, seq2seq_spelling(read)), read);
   const StoredWeights stored(weights, seq2seq_spelling(read));
   // Files of the bare model, from which training may start, lack it.
   if (!stored.holds("final_logits_bias")) read.names.logit_bias = "";

@@ -84,6 +84,10 @@ class StoredWeights {
   /// Throws unless the file holds it with this shape. Called before memory is allocated for the
   /// layers and widths that a configuration claims.
   void require(const std::string& name, const Shape& shape) const;
+  /// The numbers of a parameter as f32; throws unless the file holds it with this shape.
+  Tensor numbers(const std::string& name, const Shape& shape) const {
+    return weights_.load_f32(stored_name(name), shape);
+  }
   /// Reads all parameters. A tensor of the file that is neither a parameter nor known to be unused
   /// is an error, because the model would compute something else.
   void load(std::span<Parameter* const> parameters, const Reading& reading) const;

@@ -110,6 +110,38 @@ TEST(EncoderConfig, WhatItsKinDoNotServeIsNamed) {
                     "1 to 12");
 }
 
+TEST(EncoderConfig, SettingsOfOlderNomicFilesAreReadOrNamed) {
+  const auto nomic = [](const std::string& more) {
+    return R"({"model_type": "nomic_bert", "n_embd": 16, "n_head": 2, "n_layer": 3, "n_inner": 8,
+      "n_positions": 9, "vocab_size": 11, )" +
+           more + "}";
+  };
+  const ModelInfo info = make_model(nomic(R"("rotary_emb_base": 100)"), 1)->info();
+  EXPECT_EQ(info.layers, 3);
+  EXPECT_EQ(info.heads, 2);
+  EXPECT_EQ(info.width, 16);
+  EXPECT_EQ(info.positions, 9);
+  EXPECT_HEED_ERROR(make_model(nomic(R"("prenorm": true)"), 1), ErrorCode::kUnsupported,
+                    "config: line 2, column 54: prenorm is true, expected false");
+  EXPECT_HEED_ERROR(make_model(nomic(R"("rotary_scaling_factor": 2)"), 1), ErrorCode::kUnsupported,
+                    "config: line 2, column 68: rotary_scaling_factor is 2, expected null");
+}
+
+TEST(DecoderConfig, AlibiNeedsACausalMask) {
+  EXPECT_HEED_ERROR(make_model(R"({"model_type": "bloom", "is_causal": false})", 1),
+                    ErrorCode::kUnsupported,
+                    "config: line 1, column 38: is_causal is false, expected true: ALiBi is for "
+                    "earlier tokens");
+}
+
+TEST(DecoderConfig, TheOtherNameOfAKeyIsNamed) {
+  EXPECT_HEED_ERROR(
+      make_model(R"({"model_type": "gpt2", "n_head": 4, "num_attention_heads": 0})", 1),
+      ErrorCode::kCorrupt,
+      "config: line 1, column 60: num_attention_heads is 0, expected a whole number, 1 to "
+      "1073741824");
+}
+
 TEST(Seq2seqConfig, PaddingThatPositionsBeginBehindIsNeeded) {
   EXPECT_HEED_ERROR(make_model(R"({"model_type": "m2m_100", "pad_token_id": null})", 1),
                     ErrorCode::kCorrupt,

@@ -140,6 +140,17 @@ TEST(Folder, AHeadThatIsNoCopyOfTheWordsCountsOrIsRefused) {
   }
 }
 
+TEST(Folder, PaddingOfTheGenerationConfigDoesNotMovePositions) {
+  const test::Scratch scratch;
+  const auto model = make_model(R"({"model_type": "roberta", "num_hidden_layers": 1,
+    "num_attention_heads": 2, "hidden_size": 8, "intermediate_size": 8, "vocab_size": 11,
+    "max_position_embeddings": 12, "pad_token_id": 1})",
+                                1);
+  save_model(scratch.folder(), *model, nullptr, DType::kF32);
+  write_file(scratch / "generation_config.json", R"({"pad_token_id": 4})");
+  EXPECT_TRUE(test::same_bits(answer_of(*load_model(scratch.folder()).model), answer_of(*model)));
+}
+
 TEST(Folder, ACopyOfTheWordsIsLeftUnreadAndAnotherTableOfATranslatorIsRefused) {
   const std::string marian = R"({"model_type": "marian", "encoder_layers": 1, "decoder_layers": 1,
     "encoder_attention_heads": 2, "decoder_attention_heads": 2, "encoder_ffn_dim": 8,
