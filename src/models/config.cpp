@@ -9,10 +9,10 @@ namespace heed {
 
 namespace {
 
-constexpr const char* kHeads = "num_attention_heads";
-constexpr const char* kLayers = "num_hidden_layers";
-constexpr const char* kWidth = "hidden_size";
-constexpr const char* kPositions = "max_position_embeddings";
+constexpr const char* kHeadsKey = "num_attention_heads";
+constexpr const char* kLayersKey = "num_hidden_layers";
+constexpr const char* kWidthKey = "hidden_size";
+constexpr const char* kPositionsKey = "max_position_embeddings";
 
 // Other names of a family's keys. Like in transformers, the other name takes precedence if a file
 // has both; an older one does not.
@@ -25,19 +25,27 @@ struct OtherNames {
 const std::vector<OtherNames>& all_other_names() {
   static const std::vector<OtherNames> all = {
       {{"gpt2", "gptj"},
-       {{"n_embd", kWidth}, {"n_head", kHeads}, {"n_layer", kLayers}, {"n_positions", kPositions}}},
-      {{"gpt_neo"}, {{"num_heads", kHeads}, {"num_layers", kLayers}}},
-      {{"bloom"}, {{"n_head", kHeads}, {"n_layer", kLayers}}},
-      {{"distilbert"}, {{"dim", kWidth}, {"n_heads", kHeads}, {"n_layers", kLayers}}},
+       {{"n_embd", kWidthKey},
+        {"n_head", kHeadsKey},
+        {"n_layer", kLayersKey},
+        {"n_positions", kPositionsKey}}},
+      {{"gpt_neo"}, {{"num_heads", kHeadsKey}, {"num_layers", kLayersKey}}},
+      {{"bloom"}, {{"n_head", kHeadsKey}, {"n_layer", kLayersKey}}},
+      {{"distilbert"}, {{"dim", kWidthKey}, {"n_heads", kHeadsKey}, {"n_layers", kLayersKey}}},
       {{"marian", "blenderbot", "bart", "mbart", "m2m_100", "pegasus"},
-       {{"d_model", kWidth}, {"encoder_attention_heads", kHeads}, {"encoder_layers", kLayers}}},
+       {{"d_model", kWidthKey},
+        {"encoder_attention_heads", kHeadsKey},
+        {"encoder_layers", kLayersKey}}},
       {{"t5", "mt5", "umt5"},
-       {{"d_model", kWidth}, {"d_kv", "head_dim"}, {"num_heads", kHeads}, {"num_layers", kLayers}}},
+       {{"d_model", kWidthKey},
+        {"d_kv", "head_dim"},
+        {"num_heads", kHeadsKey},
+        {"num_layers", kLayersKey}}},
       {{"nomic_bert"},
-       {{kWidth, "n_embd"},
-        {kHeads, "n_head"},
-        {kLayers, "n_layer"},
-        {kPositions, "n_positions"},
+       {{kWidthKey, "n_embd"},
+        {kHeadsKey, "n_head"},
+        {kLayersKey, "n_layer"},
+        {kPositionsKey, "n_positions"},
         {"intermediate_size", "n_inner"},
         {"layer_norm_eps", "layer_norm_epsilon"},
         {"rope_theta", "rotary_emb_base"}},
