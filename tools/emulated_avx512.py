@@ -86,7 +86,7 @@ def write_disk(folder, program, chosen):
 
 
 def emulate(folder):
-    """Starts Bochs on a terminal whose output nobody needs; Debian's has a debugger, which is told to continue."""
+    """Starts Bochs on a terminal, and drops its output. Debian's Bochs waits in its debugger for `c`, continue."""
     (folder / "machine.txt").write_text(MACHINE)
     (folder / "debugger.txt").write_text("c\n")
     child, terminal = pty.fork()

@@ -45,7 +45,7 @@ POOLS = {
     "reorder_and_upcast_attn": [True], "residual_in_fp32": [True], "attention_bias": [True, False],
     "mlp_bias": [True, False], "is_gated_act": [True, False], "use_sliding_window": [True, False],
 }
-# What the tests rely on.
+# The tests rely on these settings.
 FIXED = {"is_encoder_decoder", "add_cross_attention", "return_dict", "output_hidden_states", "output_attentions",
          "sparse_prediction"}
 KEPT = {"model_type", "vocab_size", "decoder_start_token_id", "bos_token_id"}  # needed to write a text
