@@ -380,6 +380,9 @@ VARIANTS = {
     "gemma3-score-cap": Variant("Gemma3ForCausalLM", {
         "model_type": "gemma3_text", **LLAMA, "head_dim": 6, "sliding_window": 3, "query_pre_attn_scalar": 4,
         "layer_types": ["sliding_attention", "full_attention"], "attn_logit_softcapping": 1.5}),
+    "gemma3-both-ways": Variant("Gemma3TextModel", {
+        "model_type": "gemma3_text", **LLAMA, "head_dim": 6, "sliding_window": 4, "query_pre_attn_scalar": 4,
+        "layer_types": TYPES, "use_bidirectional_attention": True, "pad_token_id": 0}),
     "gemma3-with-pictures": Variant("Gemma3ForConditionalGeneration", GEMMA3_PICTURES),
     "gemma3-with-pictures-older": Variant(
         "Gemma3ForConditionalGeneration", GEMMA3_PICTURES,
@@ -407,12 +410,16 @@ VARIANTS = {
         "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 3, "rope_theta": 100.0,
         "rope_scaling": {"rope_type": "linear", "factor": 2.0}}),
     "cohere": Variant("CohereForCausalLM", {"model_type": "cohere"} | LLAMA),
+    "cohere-head-norms": Variant("CohereForCausalLM", {"model_type": "cohere"} | LLAMA | {
+        "num_attention_heads": 4, "num_key_value_heads": 2, "use_qk_norm": True}),
     "cohere2": Variant("Cohere2ForCausalLM", {"model_type": "cohere2"} | LLAMA | {
         "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 3}),
     "stablelm": Variant("StableLmForCausalLM", {"model_type": "stablelm"} | WIDE | SHARED_KEYS
                         | {"use_qkv_bias": True}),
     "stablelm-parallel": Variant("StableLmForCausalLM", {"model_type": "stablelm"} | WIDE | SHARED_KEYS
                                  | {"use_parallel_residual": True, "partial_rotary_factor": 0.5}),
+    "stablelm-head-norms": Variant("StableLmForCausalLM", {"model_type": "stablelm"} | WIDE | SHARED_KEYS
+                                   | {"qk_layernorm": True}),
     "starcoder2": Variant("Starcoder2ForCausalLM", {"model_type": "starcoder2"} | LLAMA | {"sliding_window": 3}),
     "smollm3": Variant("SmolLM3ForCausalLM", {"model_type": "smollm3", "pad_token_id": 0} | LLAMA
                        | {"no_rope_layers": [1, 0]}),

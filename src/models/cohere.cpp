@@ -23,11 +23,14 @@ DecoderShape read_cohere(const Config& config) {
               .bos = 5,
               .eos = {255001}},
              shape);
-  if (config.flag("use_qk_norm", false))
-    config.refuse("use_qk_norm", "true", "false: each head would have a norm of its own",
-                  ErrorCode::kUnsupported);
   shape.parallel = true;
   shape.norm.bias = false;
+  if (!is_second && config.flag("use_qk_norm", false)) {
+    shape.names.q_norm = "self_attn.q_norm";
+    shape.names.k_norm = "self_attn.k_norm";
+    shape.head_norm = {.width = shape.head_dim, .epsilon = shape.norm.epsilon, .bias = false};
+    shape.head_norms = HeadNorms::kStacked;
+  }
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
   shape.logit_scale = config.positive("logit_scale", 0.0625);
   read_rotation(config, shape,

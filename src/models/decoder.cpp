@@ -1,5 +1,7 @@
 #include "models/decoder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -65,6 +67,18 @@ std::optional<Norm> Decoder::norm_inside(const std::string& block, const char* n
   return Norm("", {.width = shape_.width, .centred = false, .factor = shape_.branch_scale});
 }
 
+std::vector<Norm> Decoder::head_norms(const std::string& block, const char* name,
+                                      std::int64_t heads) const {
+  if (!is_given(name)) return {};
+  NormShape shape = shape_.head_norm;
+  if (shape.width == 0) shape.width = heads * shape_.head_dim;
+  if (shape_.head_norms == HeadNorms::kShared) return {Norm(block + name, shape)};
+  std::vector<Norm> norms;
+  for (std::int64_t head = 0; head < heads; ++head)
+    norms.emplace_back(fmt::format("{}{}.norms.{}", block, name, head), shape);
+  return norms;
+}
+
 Attention Decoder::make_attention(
     int layer, std::span<const std::shared_ptr<const Rotation>> rotations) const {
   const auto& [s, names] = std::tie(shape_, shape_.names);
@@ -82,13 +96,8 @@ Attention Decoder::make_attention(
       .out = linear(block + names.out, H * D, C, s.out_bias),
       .rotation = own.rotation ? rotations[*own.rotation] : nullptr,
       .dropout = dropout_of(s, layer, 0)};
-  const auto head_norm = [&](const char* name, std::int64_t heads) {
-    NormShape shape = s.head_norm;
-    if (shape.width == 0) shape.width = heads * D;
-    return Norm(block + name, shape);
-  };
-  if (is_given(names.q_norm)) parts.q_norm = head_norm(names.q_norm, H);
-  if (is_given(names.k_norm)) parts.k_norm = head_norm(names.k_norm, G);
+  parts.q_norms = head_norms(block, names.q_norm, H);
+  parts.k_norms = head_norms(block, names.k_norm, G);
   if (is_given(names.sinks)) {
     parts.sinks = std::make_shared<Parameter>();
     parts.sinks->name = block + names.sinks;
@@ -215,7 +224,7 @@ Decoder::Decoder(DecoderShape shape)
     rotations.push_back(std::make_shared<const Rotation>(scaling));
   for (int layer = 0; layer < shape_.layers; ++layer)
     blocks_.push_back(make_block(layer, rotations));
-  if (shape_.experts.stacked)
+  if (shape_.experts.stacked || shape_.head_norms == HeadNorms::kStacked)
     for (Parameter* parameter : parameters())
       parameter->stacked = stacked_name(parameter->name).has_value();
 }

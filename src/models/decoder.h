@@ -78,6 +78,10 @@ struct ExpertsShape {
   WeightLayout layout() const { return stacked ? WeightLayout::kInOut : WeightLayout::kOutIn; }
 };
 
+/// Whether all heads share one norm of queries or keys, or each has its own weights: in files as
+/// "q_norm.norms.3.weight", or stacked as "q_norm.weight" [heads, D].
+enum class HeadNorms : std::uint8_t { kShared, kOwn, kStacked };
+
 struct DecoderShape {
   std::string family, title;
   DecoderNames names = {};
@@ -89,6 +93,7 @@ struct DecoderShape {
   std::int64_t first_position = 0;  // the first token's row in the table of positions
   NormShape norm = {};              // of the stream, with width `width`
   NormShape head_norm = {};         // of queries and keys: per head or over all heads, by width
+  HeadNorms head_norms = HeadNorms::kShared;
   std::vector<RopeScaling> rotations = {};
   bool alibi = false;         // scores decrease with distance, with a slope per head
   bool rounds_alibi = false;  // AttentionShape::rounds_slopes
@@ -229,6 +234,8 @@ class Decoder : public Model {
   Mlp make_mlp(int layer) const;
   Experts make_experts(int layer) const;
   std::optional<Norm> norm(const std::string& block, const char* name) const;
+  std::vector<Norm> head_norms(const std::string& block, const char* name,
+                               std::int64_t heads) const;
   std::optional<Norm> norm_inside(const std::string& block, const char* name) const;
   Linear linear(const std::string& name, std::int64_t in, std::int64_t out, bool bias) const;
   std::optional<Linear> make_head() const;

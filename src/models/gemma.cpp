@@ -15,11 +15,18 @@ double cap_of(const Config& config, const char* key, double otherwise) {
   return config.positive(key, otherwise);
 }
 
+bool sees_both_ways(const Config& config) {
+  return config.flag("use_bidirectional_attention", false);
+}
+
+void refuse_both_ways(const Config& config) {
+  if (sees_both_ways(config))
+    config.refuse("use_bidirectional_attention", "true", "false", ErrorCode::kUnsupported);
+}
+
 // The settings common to all three.
 void read_gemma(const Config& config, const UsualKeys& usual, DecoderShape& shape) {
   read_usual(config, usual, shape);
-  if (config.flag("use_bidirectional_attention", false))
-    config.refuse("use_bidirectional_attention", "true", "false", ErrorCode::kUnsupported);
   shape.norm.centred = false;
   shape.norm.offset = 1;
   shape.head_norm = {
@@ -58,6 +65,7 @@ std::vector<bool> read_later_gemma(const Config& config, DecoderShape& shape, st
 }
 
 DecoderShape read_gemma1(const Config& config) {
+  refuse_both_ways(config);
   DecoderShape shape{.family = "gemma", .title = "Gemma"};
   read_gemma(config,
              {.layers = 28,
@@ -80,6 +88,7 @@ DecoderShape read_gemma1(const Config& config) {
 }
 
 DecoderShape read_gemma2(const Config& config) {
+  refuse_both_ways(config);
   DecoderShape shape{.family = "gemma2", .title = "Gemma 2", .names = kGemma2Parts};
   read_gemma(config, later_gemma_keys(256000, 8192), shape);
   shape.score_cap = cap_of(config, "attn_logit_softcapping", 50);
@@ -87,6 +96,18 @@ DecoderShape read_gemma2(const Config& config) {
   read_rotation(config, shape);
   read_later_gemma(config, shape, 2);
   return shape;
+}
+
+// EmbeddingGemma: every token sees both ways. Half of the window lies on each side; like
+// transformers, one key more if `is_causal` is false, too.
+void see_both_ways(const Config& config, DecoderShape& shape) {
+  for (DecoderLayer& layer : shape.of_layers) {
+    if (layer.window == 1 && shape.causal)
+      config.refuse("sliding_window", 1, "at least 2, half of them on each side",
+                    ErrorCode::kUnsupported);
+    if (layer.window != 0) layer.window = layer.window / 2 + (shape.causal ? 0 : 1);
+  }
+  shape.causal = false;
 }
 
 DecoderShape read_gemma3(const Config& config) {
@@ -100,6 +121,7 @@ DecoderShape read_gemma3(const Config& config) {
       read_later_gemma(config, shape, config.extent("sliding_window_pattern", 6));
   read_two_rotations(config, 1000000, config.positive("rope_local_base_freq", 10000), slides,
                      shape);
+  if (sees_both_ways(config)) see_both_ways(config, shape);
   return shape;
 }
 
@@ -107,6 +129,7 @@ DecoderShape read_gemma3(const Config& config) {
 DecoderShape read_gemma3_with_pictures(const Config& config) {
   const std::optional<Config> text = config.part("text_config");
   if (!text) config.refuse("text_config", "missing", "the configuration of the text model");
+  refuse_both_ways(*text);
   DecoderShape shape = read_gemma3(*text);
   shape.bos = config.id("bos_token_id", shape.bos);
   shape.eos = config.ids("eos_token_id", shape.eos);

@@ -92,8 +92,8 @@ enum class GgufRows : std::uint8_t { kAll, kEven, kOdd };
 Tensor interleaved(const Tensor& even, const Tensor& odd);
 Tensor rows_of(const Tensor& matrix, GgufRows rows);
 
-/// One tensor's name in a file and on the hub; `#` is the layer, `%` an expert (a file stores all
-/// experts in one tensor); endings such as ".weight" are the same in both.
+/// One tensor's name in a file and on the hub; `#` is the layer, `%` an expert or head (a file
+/// stores all of them in one tensor); endings such as ".weight" are the same in both.
 struct GgufName {
   std::string stored;
   std::string hub;

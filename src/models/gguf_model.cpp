@@ -106,19 +106,20 @@ GgufModel::Entry GgufModel::Entry::half(const GgufTensor* of) const {
 
 void GgufModel::add_experts(const std::string& stored, const GgufTensor& tensor,
                             const RenamedTensor& hub, std::size_t expert, Entries& entries) const {
-  const bool is_bias = stored.ends_with(".bias");
-  if (tensor.shape.rank() != (is_bias ? 2 : 3))
-    file_.refuse(stored, to_string(tensor.shape),
-                 is_bias ? "two axes: experts, rows" : "three axes: experts, rows, columns");
+  const bool is_vector = stored.ends_with(".bias") || stored.ends_with("_norm.weight");
+  if (tensor.shape.rank() != (is_vector ? 2 : 3))
+    file_.refuse(
+        stored, to_string(tensor.shape),
+        is_vector ? "two axes: experts or heads, rows" : "three axes: experts, rows, columns");
   const std::int64_t rows = tensor.shape[1];
-  Entry entry = {.change = is_bias ? GgufChange::kNone : hub.change,
-                 .shape = is_bias ? Shape{rows} : Shape{rows, tensor.shape[2]},
+  Entry entry = {.change = is_vector ? GgufChange::kNone : hub.change,
+                 .shape = is_vector ? Shape{rows} : Shape{rows, tensor.shape[2]},
                  .is_halved = hub.rows != GgufRows::kAll};
   if (entry.is_halved) entry.shape[0] *= 2;
   for (std::int64_t i = 0; i < tensor.shape[0]; ++i) {
     std::string name = hub.name;
     name.replace(expert, 1, std::to_string(i));
-    entry.first_row = i * (is_bias ? 1 : rows);  // all numbers of a bias are one row
+    entry.first_row = i * (is_vector ? 1 : rows);  // all numbers of a vector are one row
     Entry& own = entries.try_emplace(std::move(name), entry).first->second;
     (hub.rows == GgufRows::kOdd ? own.odd : own.tensor) = &tensor;
   }

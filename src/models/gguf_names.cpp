@@ -44,6 +44,10 @@ constexpr PartName kLayerParts[] = {{&DecoderNames::attention_norm, "attn_norm"}
                                     {&DecoderNames::up, "ffn_up"},
                                     {&DecoderNames::down, "ffn_down"}};
 
+bool is_head_norm(const char* DecoderNames::* part) {
+  return part == &DecoderNames::q_norm || part == &DecoderNames::k_norm;
+}
+
 GgufChange change_of(const GgufDecoder& decoder, const DecoderShape& shape,
                      const char* DecoderNames::* part) {
   const bool permutes = decoder.turns_neighbours && !shape.rotations.empty() &&
@@ -53,8 +57,7 @@ GgufChange change_of(const GgufDecoder& decoder, const DecoderShape& shape,
     return part == &DecoderNames::q ? kQueryRows : kKeyRows;
   }
   if (part == &DecoderNames::qkv && shape.by_head) return kHeadRows;
-  const bool is_head_norm = part == &DecoderNames::q_norm || part == &DecoderNames::k_norm;
-  if (is_head_norm && shape.head_norm.offset == 1) return kLessOne;
+  if (is_head_norm(part) && shape.head_norm.offset == 1) return kLessOne;
   constexpr std::array kNorms = {&DecoderNames::attention_norm, &DecoderNames::attention_inside,
                                  &DecoderNames::mlp_norm, &DecoderNames::mlp_inside,
                                  &DecoderNames::last_norm};
@@ -63,7 +66,8 @@ GgufChange change_of(const GgufDecoder& decoder, const DecoderShape& shape,
   constexpr std::array kTables = {&DecoderNames::tokens, &DecoderNames::positions,
                                   &DecoderNames::head};
   const bool is_table = std::ranges::find(kTables, part) != kTables.end();
-  return shape.layout == WeightLayout::kInOut && !is_table && !is_head_norm ? kTransposed : kNone;
+  return shape.layout == WeightLayout::kInOut && !is_table && !is_head_norm(part) ? kTransposed
+                                                                                  : kNone;
 }
 
 void add_experts(const DecoderNames& parts, const std::string& layer, GgufChange change,
@@ -87,11 +91,14 @@ void add_experts(const DecoderNames& parts, const std::string& layer, GgufChange
 
 std::vector<GgufName> gguf_decoder_names(const GgufDecoder& decoder, const DecoderShape& shape) {
   std::vector<GgufName> names;
+  const auto has_own = [&](const PartName& part) {
+    return shape.head_norms != HeadNorms::kShared && is_head_norm(part.hub);
+  };
   const auto add = [&](const PartName& part, std::string_view stored, std::string_view hub) {
     const std::string_view own = shape.names.*part.hub;
     if (!own.empty())
       names.push_back({.stored = fmt::format("{}{}", stored, part.stored),
-                       .hub = fmt::format("{}{}", hub, own),
+                       .hub = fmt::format("{}{}{}", hub, own, has_own(part) ? ".norms.%" : ""),
                        .change = change_of(decoder, shape, part.hub),
                        .bare = part.hub == &DecoderNames::sinks});
   };

@@ -45,22 +45,16 @@ Tensor stored_as(const Tensor& hub, GgufChange change, const ModelInfo& info) {
   return more;
 }
 
-const GgufType* type_of(const Tensor& tensor, const GgufType* wanted) {
-  if (tensor.rank() < 2) return gguf_type_named("F32");
-  return tensor.dim(-1 + tensor.rank()) % wanted->elements == 0 ? wanted : gguf_type_named("F16");
-}
-
 struct NamedTensor {
   std::string name;
   Tensor value;
 };
 
-// The pattern in GgufName for "experts.3.up_proj.weight": "experts.%.up_proj.weight".
-std::string of_all_experts(const std::string& name) {
-  constexpr std::string_view kBefore = ".experts.";
-  if (!stacked_name(name)) return name;
-  const std::size_t begin = name.find(kBefore) + kBefore.size();
-  return name.substr(0, begin) + "%" + name.substr(name.find('.', begin));
+// Like llama.cpp, keeps norms per head [heads, D] in f32.
+const GgufType* type_of(const NamedTensor& tensor, const GgufType* wanted) {
+  const auto& [name, value] = tensor;
+  if (value.rank() < 2 || name.ends_with("_norm.weight")) return gguf_type_named("F32");
+  return value.dim(-1 + value.rank()) % wanted->elements == 0 ? wanted : gguf_type_named("F16");
 }
 
 std::vector<NamedTensor> factors_of(const GgufWritten& keys) {
@@ -80,7 +74,7 @@ std::vector<NamedTensor> stored_tensors(const Model& model, const std::vector<Gg
   std::map<std::string, std::vector<Tensor>> stacks;
   for (const Parameter* parameter : model.parameters()) {
     const std::vector<RenamedTensor> stored =
-        renamed(names, of_all_experts(parameter->name), &GgufName::hub, &GgufName::stored);
+        renamed(names, name_of_all(parameter->name), &GgufName::hub, &GgufName::stored);
     // llama.cpp has no head for BERT.
     if (stored.empty() && parameter->name.starts_with("cls.")) continue;
     if (stored.empty())
@@ -151,7 +145,7 @@ void save_gguf(const std::filesystem::path& path, const LoadedModel& model, std:
   for (const NamedTensor& tensor : tensors)
     out.push_back({.name = tensor.name,
                    .view = tensor.value.view(),
-                   .type = type_of(tensor.value, gguf_type_named(type))});
+                   .type = type_of(tensor, gguf_type_named(type))});
   write_gguf(path, metadata, out);
 }
 

@@ -25,9 +25,12 @@ DecoderShape read_stablelm(const Config& config) {
               .bos = 0,
               .eos = {0}},
              shape);
-  if (config.flag("qk_layernorm", false))
-    config.refuse("qk_layernorm", "true", "false: each head would have a norm of its own",
-                  ErrorCode::kUnsupported);
+  if (config.flag("qk_layernorm", false)) {
+    shape.names.q_norm = "self_attn.q_layernorm";
+    shape.names.k_norm = "self_attn.k_layernorm";
+    shape.head_norm = {.width = shape.head_dim, .epsilon = shape.norm.epsilon, .bias = false};
+    shape.head_norms = HeadNorms::kOwn;
+  }
   shape.qkv_bias = config.flag("use_qkv_bias", false);
   shape.parallel = config.flag("use_parallel_residual", false);
   if (shape.parallel) shape.names.mlp_norm = "";

@@ -1,4 +1,4 @@
-// Weights of experts: files may have those of all experts in one tensor.
+// Weights of experts, and of norms per head: a file may hold them all in one tensor.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -18,6 +18,8 @@ namespace heed {
 
 namespace {
 
+constexpr std::string_view kExperts = ".experts.", kNorms = ".norms.";
+
 Tensor numbers_of(const BlockRows& blocks) {
   const std::int64_t rows = blocks.rows.dim(0), bytes = blocks.rows.dim(1);
   Tensor numbers = Tensor::empty({rows, bytes / blocks.type->bytes * blocks.type->elements});
@@ -35,18 +37,29 @@ std::string StackedName::scales() const {
 }
 
 std::optional<StackedName> stacked_name(const std::string& name) {
-  constexpr std::string_view kBefore = ".experts.";
-  const std::size_t at = name.find(kBefore);
-  if (at == std::string::npos) return {};
-  const std::size_t begin = at + kBefore.size(), end = name.find('.', begin);
-  StackedName stacked;
-  const auto [read, error] = std::from_chars(name.data() + begin, name.data() + end, stacked.index);
-  if (error != std::errc() || read != name.data() + end) return {};
-  stacked.name = name.substr(0, begin) + name.substr(end + 1);
-  return stacked;
+  for (const std::string_view before : {kExperts, kNorms}) {
+    const std::size_t at = name.find(before);
+    if (at == std::string::npos) continue;
+    const std::size_t begin = at + before.size(), end = name.find('.', begin);
+    StackedName stacked;
+    const auto [read, error] =
+        std::from_chars(name.data() + begin, name.data() + end, stacked.index);
+    if (error != std::errc() || read != name.data() + end) continue;
+    stacked.name = name.substr(0, before == kNorms ? at + 1 : begin) + name.substr(end + 1);
+    return stacked;
+  }
+  return {};
+}
+
+std::string name_of_all(const std::string& name) {
+  const std::optional<StackedName> part = stacked_name(name);
+  if (!part) return name;
+  const std::string number = fmt::format(".{}.", part->index);
+  return std::string(name).replace(name.rfind(number), number.size(), ".%.");
 }
 
 std::string without_ending(const StackedName& stacked) {
+  if (stacked.name.find(kExperts) == std::string::npos) return stacked.name;
   const std::string base = stacked.name.substr(0, stacked.name.rfind('.'));
   return stacked.name.ends_with(".bias") ? base + "_bias" : base;
 }
@@ -113,7 +126,7 @@ Shape StoredWeights::require_part(const StackedName& part, const Shape& own) con
     fail({.code = ErrorCode::kCorrupt,
           .file = weights_.file(part.name).string(),
           .argument = part.name,
-          .found = fmt::format("of {} experts", whole[0]),
+          .found = fmt::format("{} parts", whole[0]),
           .expected = fmt::format("at least {}", part.index + 1)});
   if (!part.has_blocks()) weights_.require(part.name, Shape(whole));
   return Shape(whole);

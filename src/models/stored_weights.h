@@ -53,8 +53,9 @@ struct Reading {
 /// Of a tensor whose numbers are codes; its scales are in another one.
 inline constexpr std::string_view kBlocksEnding = "_blocks";
 
-/// The tensor that holds a parameter of every expert, and which of them it is:
-/// "experts.3.up_proj.weight" is part 3 of "experts.up_proj.weight".
+/// The tensor that holds a parameter of every expert or head, and which of them it is:
+/// "experts.3.up_proj.weight" is part 3 of "experts.up_proj.weight", and "q_norm.norms.3.weight" of
+/// "q_norm.weight".
 struct StackedName {
   std::string name;
   std::int64_t index = 0;
@@ -63,10 +64,12 @@ struct StackedName {
   std::string scales() const;  // of a tensor with blocks
 };
 std::optional<StackedName> stacked_name(const std::string& name);
-/// The spelling in gpt-oss: "experts.up_proj", "experts.up_proj_bias".
+/// The name with `%` for the number, as in `GgufName`: "experts.%.up_proj.weight".
+std::string name_of_all(const std::string& name);
+/// The spelling in gpt-oss: "experts.up_proj", "experts.up_proj_bias". Norms keep their ending.
 std::string without_ending(const StackedName& stacked);
 
-/// Stacks the matrices of all experts into one tensor.
+/// Stacks the parts of all experts or heads into one tensor.
 Tensor stacked(std::span<const Tensor> parts, DType dtype);
 
 class StoredWeights {

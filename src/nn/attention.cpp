@@ -52,12 +52,21 @@ std::uint32_t dropout_offset(const AttentionShape& shape) {
          static_cast<std::uint32_t>(shape.layer);
 }
 
-// Applies a norm to the rows of each head of x [B, T, H D], or to all heads together, or computes
-// its gradient.
-Tensor over_heads(Tensor x, const Norm& norm, const auto& use) {
+// Applies one norm to the rows of each head of x [B, T, H D] or to all heads together, or applies
+// each head's own norm. `use` computes the norm or its gradient; gradients go `back` from the last
+// head, because the last saved tensor is taken first.
+Tensor over_heads(Tensor x, const std::vector<Norm>& norms, bool back, const auto& use) {
+  if (norms.empty()) return x;
   const Shape whole = x.shape();
-  const Shape rows = {whole[0], whole[1], whole[2] / norm.width(), norm.width()};
-  return use(std::move(x).reshaped(rows)).reshaped(whole);
+  const std::int64_t width = norms[0].width(), count = std::ssize(norms);
+  Tensor heads = std::move(x).reshaped({whole[0], whole[1], whole[2] / width, width});
+  if (count == 1) return use(norms[0], heads).reshaped(whole);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t head = back ? count - 1 - i : i;
+    const View rows = heads.view().slice(2, head, head + 1);
+    copy_elements(use(norms[static_cast<std::size_t>(head)], Tensor::copy_of(rows)), rows);
+  }
+  return std::move(heads).reshaped(whole);
 }
 
 }  // namespace
@@ -93,13 +102,13 @@ std::vector<Tensor> Attention::project(const Tensor& x, Run& run) const {
   std::vector<Tensor> projected;
   for (const Linear& linear : parts_.projections) projected.push_back(linear.forward(x, run));
   if (shape_.by_head) projected[0] = reordered(std::move(projected[0]), shape_, /*back=*/false);
-  const auto apply = [&](const std::optional<Norm>& norm, Tensor& rows) {
-    if (norm)
-      rows = over_heads(std::move(rows), *norm,
-                        [&](const Tensor& heads) { return norm->forward(heads, run); });
+  const auto apply = [&](const std::vector<Norm>& norms, Tensor& rows) {
+    rows =
+        over_heads(std::move(rows), norms, /*back=*/false,
+                   [&](const Norm& norm, const Tensor& heads) { return norm.forward(heads, run); });
   };
-  apply(parts_.q_norm, projected[0]);
-  if (!fused()) apply(parts_.k_norm, projected[1]);
+  apply(parts_.q_norms, projected[0]);
+  if (!fused()) apply(parts_.k_norms, projected[1]);
   if (shape_.clip == 0) return projected;
   for (Tensor& rows : projected) {
     if (run.saved != nullptr) run.saved->put(rows.clone());
@@ -113,13 +122,14 @@ Tensor Attention::project_backward(std::vector<Tensor> dprojected, Run& run,
   if (shape_.clip > 0)
     for (auto rows = dprojected.rbegin(); rows != dprojected.rend(); ++rows)
       *rows = clamp_backward(run.saved->take(), -shape_.clip, shape_.clip, std::move(*rows));
-  const auto undo = [&](const std::optional<Norm>& norm, Tensor& rows) {
-    if (norm)
-      rows = over_heads(std::move(rows), *norm,
-                        [&](const Tensor& heads) { return norm->backward(heads, run, gradients); });
+  const auto undo = [&](const std::vector<Norm>& norms, Tensor& rows) {
+    rows = over_heads(std::move(rows), norms, /*back=*/true,
+                      [&](const Norm& norm, const Tensor& heads) {
+                        return norm.backward(heads, run, gradients);
+                      });
   };
-  if (!fused()) undo(parts_.k_norm, dprojected[1]);
-  undo(parts_.q_norm, dprojected[0]);
+  if (!fused()) undo(parts_.k_norms, dprojected[1]);
+  undo(parts_.q_norms, dprojected[0]);
   if (shape_.by_head) dprojected[0] = reordered(std::move(dprojected[0]), shape_, /*back=*/true);
   Tensor dx = parts_.projections.back().backward(dprojected.back(), run, gradients);
   for (std::size_t i = parts_.projections.size() - 1; i-- > 0;)
@@ -323,8 +333,8 @@ Tensor Attention::backward(const Tensor& dy, const Source& source, Tensor& dstat
 
 void Attention::collect(std::vector<Parameter*>& into) {
   for (Linear& linear : parts_.projections) linear.collect(into);
-  if (parts_.q_norm) parts_.q_norm->collect(into);
-  if (parts_.k_norm) parts_.k_norm->collect(into);
+  for (std::vector<Norm>* norms : {&parts_.q_norms, &parts_.k_norms})
+    for (Norm& norm : *norms) norm.collect(into);
   if (parts_.sinks) into.push_back(parts_.sinks.get());
   parts_.out.collect(into);
 }

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "heed/mask.h"
@@ -42,9 +41,10 @@ std::vector<Linear> separate_projections(Linear q, Linear k, Linear v);
 struct AttentionParts {
   std::vector<Linear> projections;
   Linear out;  // H D -> C
-  // Its width decides whether the norm is per head or over all heads. Needs separate projections.
-  std::optional<Norm> q_norm = {};
-  std::optional<Norm> k_norm = {};
+  // One norm, whose width decides whether it is per head or over all heads; or each head's own
+  // norm. Needs separate projections.
+  std::vector<Norm> q_norms = {};
+  std::vector<Norm> k_norms = {};
   std::shared_ptr<const Rotation> rotation = {};  // of q and k, after their norms
   std::shared_ptr<const PositionBias> bias = {};
   std::shared_ptr<Parameter> sinks = {};  // Scores::sink [H]

@@ -164,8 +164,8 @@ Attention rotated_layer(RopeScaling rope = {.width = 4}) {
                                                               Linear("k", {.in = 5, .out = 12}),
                                                               Linear("v", {.in = 5, .out = 12})),
                           .out = Linear("out", {.in = 24, .out = 5, .bias = false}),
-                          .q_norm = Norm("q_norm", {.width = 6, .centred = false}),
-                          .k_norm = Norm("k_norm", {.width = 6, .centred = false}),
+                          .q_norms = {Norm("q_norm", {.width = 6, .centred = false})},
+                          .k_norms = {Norm("k_norm", {.width = 6, .centred = false})},
                           .rotation = std::make_shared<const Rotation>(rope)};
   return {std::move(parts),
           {.heads = 4,

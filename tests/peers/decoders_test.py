@@ -57,10 +57,13 @@ CONFIGS = {
     "olmo2": ("Olmo2ForCausalLM", GROUPED),
     "olmo3": ("Olmo3ForCausalLM", GROUPED | TYPES),
     "cohere": ("CohereForCausalLM", GROUPED),
+    "cohere with norms of heads": ("CohereForCausalLM", GROUPED | {"use_qk_norm": True}),
     "cohere2": ("Cohere2ForCausalLM", GROUPED | TYPES),
     "stablelm": ("StableLmForCausalLM", GROUPED | {"partial_rotary_factor": 0.5, "use_qkv_bias": True}),
     "stablelm, parallel": ("StableLmForCausalLM", GROUPED | {"partial_rotary_factor": 0.5,
                                                              "use_parallel_residual": True}),
+    "stablelm with norms of heads": ("StableLmForCausalLM", GROUPED | {
+        "partial_rotary_factor": 0.5, "qk_layernorm": True, "use_parallel_residual": True}),
     "starcoder2": ("Starcoder2ForCausalLM", GROUPED | {"sliding_window": 6}),
     "smollm3": ("SmolLM3ForCausalLM", GROUPED | {"no_rope_layers": [1, 0, 1]}),
     "glm": ("GlmForCausalLM", GROUPED | {"head_dim": 16}),

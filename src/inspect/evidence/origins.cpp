@@ -35,15 +35,19 @@ Columns columns_of(const Attention& attention, Side side, int head) {
   return {0, ((is_key ? shape.heads : 0) + head) * D, D};
 }
 
-const std::optional<Norm>& norm_of(const Attention& attention, Side side) {
-  return side == Side::kQuery ? attention.parts().q_norm : attention.parts().k_norm;
+// The norm of a head's queries or keys, if it has one.
+const Norm* norm_of(const Attention& attention, Side side, int head) {
+  const AttentionParts& parts = attention.parts();
+  const std::vector<Norm>& norms = side == Side::kQuery ? parts.q_norms : parts.k_norms;
+  if (norms.empty()) return nullptr;
+  return &norms[norms.size() == 1 ? 0 : static_cast<std::size_t>(head)];
 }
 
 // The same for all heads, if their queries or keys share one norm.
 Columns normed_columns(const Attention& attention, Side side, int head) {
-  const std::optional<Norm>& norm = norm_of(attention, side);
+  const Norm* norm = norm_of(attention, side, head);
   const Columns own = columns_of(attention, side, head);
-  return norm && norm->width() > own.count ? Columns{own.linear, 0, norm->width()} : own;
+  return norm != nullptr && norm->width() > own.count ? Columns{own.linear, 0, norm->width()} : own;
 }
 
 // Projects rows [N, C] to those columns, without the bias.
@@ -87,8 +91,8 @@ std::vector<StreamPart> projected_parts(const Attention& attention, Side side, i
     parts.push_back({part->name, std::move(of)});
   }
   std::ranges::reverse(parts);
-  const std::optional<Norm>& norm = norm_of(attention, side);
-  if (!norm) return parts;
+  const Norm* norm = norm_of(attention, side, head);
+  if (norm == nullptr) return parts;
   const FrozenNorm frozen(norm->numbers(), total_of(parts));
   for (StreamPart& part : parts) {
     frozen.apply(part.rows);
