@@ -26,6 +26,7 @@ INIT = """#!/bin/busybox sh
 cd /tmp
 /bin/tests --gtest_filter='{filter}' --gtest_color=no
 echo "status $?"
+/bin/busybox sleep 1
 /bin/busybox poweroff -f
 """
 MENU = """set timeout=0

@@ -158,14 +158,23 @@ Attention attention_layer(DropoutLayer dropout = {}) {
       {.layer = 4, .heads = 2, .kv_heads = 2, .head_dim = 3, .scale = 0.7, .mask = Mask::causal()}};
 }
 
+// One norm for all heads, or one for each.
+std::vector<Norm> norms_of(const std::string& name, int count, bool centred = false) {
+  std::vector<Norm> norms;
+  for (int i = 0; i < count; ++i)
+    norms.emplace_back(name + std::to_string(i),
+                       NormShape{.width = 6, .centred = centred, .bias = false});
+  return norms;
+}
+
 // Four query heads of 6 over two of keys, on a stream of 5: every part that a layer can have.
-Attention rotated_layer(RopeScaling rope = {.width = 4}) {
+Attention rotated_layer(RopeScaling rope = {.width = 4}, bool norms_of_heads = false) {
   AttentionParts parts = {.projections = separate_projections(Linear("q", {.in = 5, .out = 24}),
                                                               Linear("k", {.in = 5, .out = 12}),
                                                               Linear("v", {.in = 5, .out = 12})),
                           .out = Linear("out", {.in = 24, .out = 5, .bias = false}),
-                          .q_norms = {Norm("q_norm", {.width = 6, .centred = false})},
-                          .k_norms = {Norm("k_norm", {.width = 6, .centred = false})},
+                          .q_norms = norms_of("q_norm", norms_of_heads ? 4 : 1, norms_of_heads),
+                          .k_norms = norms_of("k_norm", norms_of_heads ? 2 : 1, norms_of_heads),
                           .rotation = std::make_shared<const Rotation>(rope)};
   return {std::move(parts),
           {.heads = 4,
@@ -205,6 +214,8 @@ TEST(AttentionLayer, GradientsGoThroughNormsRotationAndSharedKeys) {
                                     .factor = 2,
                                     .trained_positions = 3});
   expect_layer_gradients(scaled, {2, 5, 5});
+  Attention normed = rotated_layer({.width = 4}, /*norms_of_heads=*/true);
+  expect_layer_gradients(normed, {2, 5, 5});
 }
 
 TEST(AttentionLayer, GradientsOfASourceAreFiniteDifferences) {
