@@ -252,7 +252,7 @@ Spelling seq2seq_spelling(const Seq2seqShape& read) {
 // Whether the file holds this table of positions with other numbers than the model's sinusoids.
 bool has_other_positions(const Seq2seqShape& read, const StoredWeights& stored, const char* side) {
   const std::string name = fmt::format("model.{}.embed_positions.weight", side);
-  if (!stored.holds(name)) return false;
+  if (!read.sinusoids || !stored.holds(name)) return false;
   const Tensor table = stored.numbers(name, {read.positions, read.width});
   std::vector<std::int32_t> rows(static_cast<std::size_t>(read.positions));
   std::iota(rows.begin(), rows.end(), 0);
