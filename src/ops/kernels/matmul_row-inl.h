@@ -42,10 +42,12 @@ namespace {
 
 // --- codes of 2 to 6 bits -----------------------------------------------------------------------
 
-// sums[digit][vector] of four numbers of a row; the first of a sum is not added to zeros.
-template <int kBits, int kDigits, int kFour, bool kFirst>
+// sums[digit][vector] of four numbers of a row: the group numbered kFirst + kOf of a slab. The
+// first of a sum, 0, is not added to zeros.
+template <int kBits, int kDigits, int kFirst, int kOf>
 HWY_INLINE void add_digits(const char* words, const RowSlab& a,
                            PairSums (&sums)[kDigits][kVectors]) {
+  constexpr int kFour = kFirst + kOf;
   hn::Vec<Words> codes[kVectors];
 #pragma GCC unroll 2
   for (int j = 0; j < kVectors; ++j)
@@ -57,8 +59,8 @@ HWY_INLINE void add_digits(const char* words, const RowSlab& a,
     const auto four_of_a = hn::Set(Words(), four);
 #pragma GCC unroll 2
     for (int j = 0; j < kVectors; ++j)
-      sums[digit][j] = kFirst ? byte_pairs(codes[j], four_of_a)
-                              : add_byte_pairs(sums[digit][j], codes[j], four_of_a);
+      sums[digit][j] = kOf == 0 ? byte_pairs(codes[j], four_of_a)
+                                : add_byte_pairs(sums[digit][j], codes[j], four_of_a);
   }
 }
 
@@ -67,7 +69,7 @@ template <int kBits, int kDigits, int kFirst, int... kOf>
 HWY_INLINE void sum_chunk(std::integer_sequence<int, kOf...> /*of the chunk*/, const char* words,
                           const RowSlab& a, hn::Vec<Ints> (&wholes)[kDigits][kVectors]) {
   PairSums sums[kDigits][kVectors];
-  (add_digits < kBits, kDigits, kFirst + kOf, kOf == 0 > (words, a, sums), ...);
+  (add_digits<kBits, kDigits, kFirst, kOf>(words, a, sums), ...);
 #pragma GCC unroll 3
   for (int digit = 0; digit < kDigits; ++digit)
 #pragma GCC unroll 2
@@ -124,11 +126,11 @@ HWY_INLINE void add_group(const BlockType& type, const BlockLayout& layout, cons
 }
 
 // One panel after the other, and all of its bytes in order: two or more side by side take longer.
+// They are prefetched to the L2 cache, which serves both threads of a core.
 template <int kBits, int kDigits>
 void multiply_by_digits(const RowByCodes& p) {
   constexpr int kLines = kBits * kPanelColumns * kWordBytes / kCacheLine + 1;  // of a slab
-  constexpr std::int64_t kBytesAhead =
-      4096;  // in the L2 cache, which serves both threads of a core
+  constexpr std::int64_t kBytesAhead = 4096;
   const BlockLayout layout(*p.type, kPanelColumns);
   const std::int64_t slabs = p.depth / kSlabDepth;
   const char* block = p.b;
