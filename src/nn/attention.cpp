@@ -99,8 +99,9 @@ Attention::Heads Attention::by_head(std::vector<Tensor>& projected) const {
 }
 
 std::vector<Tensor> Attention::project(const Tensor& x, Run& run) const {
-  std::vector<Tensor> projected;
-  for (const Linear& linear : parts_.projections) projected.push_back(linear.forward(x, run));
+  std::vector<const Linear*> projections;
+  for (const Linear& linear : parts_.projections) projections.push_back(&linear);
+  std::vector<Tensor> projected = Linear::forward_each(projections, x, run);
   if (shape_.by_head) projected[0] = reordered(std::move(projected[0]), shape_, /*back=*/false);
   const auto apply = [&](const std::vector<Norm>& norms, Tensor& rows) {
     rows =

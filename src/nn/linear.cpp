@@ -1,7 +1,9 @@
 #include "nn/linear.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "base/numbers.h"
 #include "heed/error.h"
@@ -69,11 +71,38 @@ Tensor Linear::apply(const Tensor& x, const Run& run) const { return apply(x, bi
 
 Tensor Linear::product(const Tensor& x, const Run& run) const { return apply(x, {}, run); }
 
+std::vector<Tensor> Linear::forward_each(std::span<const Linear* const> layers, const Tensor& x,
+                                         Run& run) {
+  std::vector<Tensor> all;
+  std::vector<PackedMatmulArgs> products;
+  std::vector<View> outs;
+  for (const Linear* const layer : layers) {
+    const PackedMatrix* const packed = layer->weight_->packed.get();
+    if (packed == nullptr) {
+      all.push_back(layer->apply(x, run));
+    } else {
+      Tensor y = layer->output_for(x);
+      products.push_back({.a = x.view().reshape(as_matrix(x)),
+                          .b = *packed,
+                          .bias = layer->bias(),
+                          .in_bulk = run.in_bulk});
+      outs.push_back(y.view().reshape(as_matrix(y)));
+      all.push_back(std::move(y));
+    }
+    if (run.saved != nullptr) run.saved->put(x.share());
+  }
+  matmul(products, outs);
+  return all;
+}
+
+Tensor Linear::output_for(const Tensor& x) const {
+  return Tensor::empty(with_width(x.shape(), outputs()), x.dtype());
+}
+
 Tensor Linear::apply(const Tensor& x, const ConstView& bias, const Run& run) const {
   const ConstView rows = x.view().reshape(as_matrix(x));
   const PackedMatrix* const packed = weight_->packed.get();
-  const std::int64_t width = packed != nullptr ? packed->columns() : in_out().dim(1);
-  Tensor y = Tensor::empty(with_width(x.shape(), width), x.dtype());
+  Tensor y = output_for(x);
   const View out = y.view().reshape(as_matrix(y));
   if (packed != nullptr)
     matmul({.a = rows, .b = *packed, .bias = bias, .in_bulk = run.in_bulk}, out);

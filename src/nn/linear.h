@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ class Linear {
 
   Tensor forward(const Tensor& x, Run& run) const;  // [..., in] -> [..., out]
   Tensor backward(const Tensor& dy, Run& run, Gradients& gradients) const;
+  /// forward() of several layers with the same input. Few rows times packed weights share one
+  /// parallel loop, as in text generation.
+  static std::vector<Tensor> forward_each(std::span<const Linear* const> layers, const Tensor& x,
+                                          Run& run);
 
   /// The same without keeping x, for a layer that can recompute x.
   Tensor apply(const Tensor& x, const Run& run) const;
@@ -47,6 +52,7 @@ class Linear {
 
  private:
   Tensor apply(const Tensor& x, const ConstView& bias, const Run& run) const;
+  Tensor output_for(const Tensor& x) const;
   ConstView in_out() const;  // the weight as [in, out]
 
   std::shared_ptr<Parameter> weight_;

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "nn/residual.h"
 #include "ops/elementwise.h"
@@ -52,8 +53,11 @@ Tensor Mlp::gated(const Tensor& up) const {
 Tensor Mlp::forward(const Tensor& x, Run& run) const {
   const auto& [gate, up, holds_gate, alternates, limit, activation, down, dropout, where] = parts_;
   const Shown show{run, where.stack, where.layer};
-  Tensor hidden = gate ? gate->forward(x, run) : Tensor();  // [B, T, F]
-  Tensor other = up.forward(x, run);
+  std::vector<const Linear*> projections = {&up};
+  if (gate) projections.insert(projections.begin(), &*gate);
+  std::vector<Tensor> projected = Linear::forward_each(projections, x, run);  // [B, T, F]
+  Tensor hidden = gate ? std::move(projected[0]) : Tensor();
+  Tensor other = std::move(projected.back());
   if (holds_gate) {
     hidden = part_of(other, 0, alternates);
     other = part_of(other, 1, alternates);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "heed/error.h"
 #include "ops/kernels/matmul.h"
@@ -100,26 +102,34 @@ void PackedMatrix::copy_column(std::int64_t index, float* to) const {
 
 bool packing_pays(DType dtype) { return dtype != DType::kF32 || !kernels::has_amx(); }
 
-void matmul(const PackedMatmulArgs& args, const View& out) {
-  check(args, out);
-  if (out.element_count() == 0) return;
-  if (args.b.is_streamed()) {
-    const PackedMatrix held = args.b.held();
-    return matmul({.a = args.a, .b = held, .bias = args.bias, .in_bulk = args.in_bulk}, out);
+void matmul(std::span<const PackedMatmulArgs> products, std::span<const View> outs) {
+  std::vector<kernels::PanelsProblem> problems;
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    const auto& [a, b, bias, in_bulk] = products[i];
+    const View& out = outs[i];
+    check(products[i], out);
+    if (out.element_count() == 0) continue;
+    if (b.is_streamed()) {
+      const PackedMatrix held = b.held();
+      matmul({.a = a, .b = held, .bias = bias, .in_bulk = in_bulk}, out);
+      continue;
+    }
+    problems.push_back({.rows = out.dim(0),
+                        .a = a.data<float>(),
+                        .a_row = std::max(a.stride(0), a.dim(1)),
+                        .b = panels_of(b),
+                        .bias = bias.given() ? bias.data<float>() : nullptr,
+                        .out = out.data<float>(),
+                        .out_row = std::max(out.stride(0), out.dim(1)),
+                        .by_bytes = b.by_bytes()});
+    if (in_bulk && b.dtype() == DType::kBF16 && kernels::has_fast_pairs()) {
+      kernels::matmul_pairs(problems.back());
+      problems.pop_back();
+    }
   }
-  const kernels::PanelsProblem problem = {
-      .rows = out.dim(0),
-      .a = args.a.data<float>(),
-      .a_row = std::max(args.a.stride(0), args.a.dim(1)),
-      .b = panels_of(args.b),
-      .bias = args.bias.given() ? args.bias.data<float>() : nullptr,
-      .out = out.data<float>(),
-      .out_row = std::max(out.stride(0), out.dim(1)),
-  };
-  if (args.in_bulk && args.b.dtype() == DType::kBF16 && kernels::has_fast_pairs())
-    return kernels::matmul_pairs(problem);
-  if (args.b.by_bytes()) return kernels::matmul_bytes(problem);
-  kernels::matmul_panels(problem);
+  kernels::matmul_panels(problems);
 }
+
+void matmul(const PackedMatmulArgs& args, const View& out) { matmul({&args, 1}, {&out, 1}); }
 
 }  // namespace heed

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "heed/tensor.h"
 #include "tensor/block_type.h"
@@ -85,5 +86,8 @@ struct PackedMatmulArgs {
 
 /// Writes to the caller's memory, whose rows must be contiguous.
 void matmul(const PackedMatmulArgs& args, const View& out);
+/// Several products with the same bits as one by one. Those of few rows of the same `a` share one
+/// parallel loop.
+void matmul(std::span<const PackedMatmulArgs> products, std::span<const View> outs);
 
 }  // namespace heed

@@ -4,10 +4,11 @@
 
 #include <cmath>
 
+#include "base/blocks.h"
 #include "base/numbers.h"
 #include "heed/error.h"
 #include "heed/ops/operators.h"
-#include "heed/threads.h"
+#include "ops/kernels/blocks.h"
 #include "tensor/text.h"
 
 namespace heed {
@@ -168,7 +169,7 @@ void turn(const RopeArgs& args, const ConstView& x, double sign, const View& y) 
   const std::int64_t tokens = x.dim(2);
   const std::int64_t turns = turning(args);
   const bool halves = args.pairs == RopePairs::kHalves;
-  parallel_for(x.dim(0) * heads, [&](std::int64_t place, int /*thread*/) {
+  const auto turn_head = [&](std::int64_t place) {
     const std::int64_t batch = place / heads;
     const T* from = x.data<T>() + batch * x.stride(0) + place % heads * x.stride(1);
     T* to = y.data<T>() + batch * y.stride(0) + place % heads * y.stride(1);
@@ -184,7 +185,11 @@ void turn(const RopeArgs& args, const ConstView& x, double sign, const View& y) 
                                    .sines = angles.sines.template data<Angle>() + angle,
                                    .y = to + token * y.stride(2)});
     }
-  });
+  };
+  in_blocks(x.dim(0) * heads, kernels::cpu::rows_of_block(tokens * x.dim(3)),
+            [&](std::int64_t begin, std::int64_t end) {
+              for (std::int64_t place = begin; place < end; ++place) turn_head(place);
+            });
 }
 
 void turn_into(const RopeArgs& args, const ConstView& x, double sign, const View& y) {

@@ -203,6 +203,58 @@ TEST(PackedMatrix, OfBlocksProductsHaveTheBitsOfTheF32MatrixThatTheyMean) {
     }
 }
 
+// Matrices that are prepared in every way, in an order in which only some neighbours share rows.
+TEST(PackedMatrix, SeveralProductsHaveTheBitsOfEachAlone) {
+  constexpr std::int64_t kInner = 3 * 256;
+  std::vector<PackedMatrix> matrices;
+  const auto add = [&](DType dtype, std::int64_t columns) {
+    matrices.emplace_back(Tensor::converted(random_tensor({kInner, columns}, 1), dtype));
+  };
+  const auto add_blocks = [&](const char* name, std::int64_t columns) -> PackedMatrix& {
+    const BlockType* const type = block_type_named(name);
+    return matrices.emplace_back(*type, random_blocks(*type, columns, kInner));
+  };
+  for (const DType dtype : kTypes)
+    for (const std::int64_t columns : {390, 16, 7}) add(dtype, columns);
+  for (const char* const name : {"Q4_0", "Q6_K", "Q4_0", "Q8_0", "IQ4_NL", "Q8_0", "Q2_K"})
+    add_blocks(name, 390);
+  for (const std::int64_t columns : {40, 1000, 5}) add_blocks("Q4_K", columns);
+  for (const std::int64_t columns : {5, 700}) {
+    PackedMatrix& last = add_blocks("Q5_K", columns);
+    last = last.multiplied_by_bytes();
+  }
+  const BlockType* const q5 = block_type_named("Q5_K");
+  const auto read = [&] { return PackedMatrix(*q5, random_blocks(*q5, 700, kInner)); };
+  matrices.emplace_back(
+      PackedMatrix::Streamed{.inner = kInner, .columns = 700, .blocks = q5, .read = read});
+  const Tensor bias = random_tensor({1000}, 3), others = random_tensor({5, kInner}, 5);
+  for (const int threads : {1, 2, 3}) {
+    set_thread_count(threads);
+    for (const std::int64_t rows : {1, 2, 3, 5}) {
+      const Tensor a = random_tensor({rows, kInner}, 4);
+      std::vector<PackedMatmulArgs> products;
+      std::vector<Tensor> found;
+      std::vector<View> outs;
+      for (const PackedMatrix& b : matrices) {
+        const ConstView of_others = others.view().slice(0, 0, rows);
+        const bool is_other = products.size() % 8 == 5;
+        products.push_back({.a = is_other ? of_others : a.view(),
+                            .b = b,
+                            .bias = products.size() % 2 == 0
+                                        ? ConstView()
+                                        : bias.view().slice(0, 0, b.columns())});
+        found.push_back(Tensor::empty({rows, b.columns()}));
+        outs.push_back(found.back().view());
+      }
+      matmul(products, outs);
+      for (std::size_t i = 0; i < products.size(); ++i)
+        EXPECT_TRUE(same_bits(found[i], product(products[i].a, products[i].b, products[i].bias)))
+            << "product " << i << ", " << rows << " rows, " << threads << " threads";
+    }
+  }
+  set_thread_count(0);
+}
+
 // Sums of whole codes are larger than those of numbers where a minimum or a centre is taken off:
 // the error is measured by the sum of magnitudes of both.
 void expect_sums(const Tensor& found, const Tensor& expected, const Tensor& a,

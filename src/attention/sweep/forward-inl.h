@@ -129,7 +129,7 @@ struct ForwardKeys {
   KeyRows<T> v;
   StoredRows stored_k;  // replaces k and v for few rows
   StoredRows stored_v;
-  StoredRows next_k;  // of the next tile, if keys are in pages
+  StoredRows next_k;  // to prefetch, unless they follow stored_k in memory
   bool read = false;
   enum class Finite : std::uint8_t { kUnknown, kYes, kNo } finite = Finite::kUnknown;  // of v
   /// A strip whose scores are still to become weights and multiply V.
@@ -183,12 +183,13 @@ void read_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
       problem.score.similarity == Similarity::kDot && span.count >= kKeysAtOnce) {
     find_rows(problem, keys_of(problem), span, 4, kKeysAtOnce, keys.stored_k);
     find_rows(problem, values_of(problem), span, kLanes<float>, 1, keys.stored_v);
-    if (problem.key_form.pages != nullptr) {
-      KeySpan next = span;
-      next.begin += span.count;
-      next.count = std::min(kTileKeys, problem.sequences[span.batch].key_length - next.begin);
+    const std::int64_t length = problem.sequences[span.batch].key_length;
+    KeySpan next = {span.batch, span.kv_head, span.begin + span.count};
+    const bool is_last = next.begin == length;
+    if (is_last) next = {span.batch, span.kv_head + task.block.heads_ahead};
+    next.count = std::min(kTileKeys, length - next.begin);
+    if ((is_last || problem.key_form.pages != nullptr) && next.kv_head < problem.kv_heads)
       find_rows(problem, keys_of(problem), next, 4, 1, keys.next_k);
-    }
   }
 #endif
   if (keys.stored_k.count == 0)
@@ -214,9 +215,9 @@ void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Pa
           products.add({patch.data + key * patch.stride, patch.stride, stored.rows<Value>(i),
                         stored.row, stored.runs[i].keys, stored.scales_of(i)},
                        stored.runs[i].keys);
-        const bool pages = task.problem.key_form.pages != nullptr;
-        products.prefetch(pages ? keys.next_k : keys.stored_k, task.problem.head_dim,
-                          pages ? 0 : kTileKeys);
+        const bool is_found = keys.next_k.count > 0;
+        products.prefetch(is_found ? keys.next_k : keys.stored_k, task.problem.head_dim,
+                          is_found ? 0 : kTileKeys);
         add_values_to_few_rows(tile.few_rows(), products, columns, factor, tile.out,
                                whole_lines(columns));
       });

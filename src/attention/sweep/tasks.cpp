@@ -106,7 +106,10 @@ void run_forward(const AttentionProblem& problem, const AttentionForward& forwar
       block_rows = std::max(block_rows / 2, kTileRows);
       tasks = tasks_of(problem, block_rows);
     }
-    for (Task& task : tasks) task.cost = cost_of(problem, task.block);
+    for (Task& task : tasks) {
+      task.cost = cost_of(problem, task.block);
+      task.block.heads_ahead = threads;
+    }
     std::ranges::stable_sort(tasks, std::greater{}, &Task::cost);
   }
   parallel_for(std::ssize(tasks), [&](std::int64_t index, int) {

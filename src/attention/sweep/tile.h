@@ -57,6 +57,8 @@ struct RowBlock {
   std::int64_t kv_head = 0;
   std::int64_t row_begin = 0;
   std::int64_t row_end = 0;
+  /// From this key/value head to the one that the same thread probably takes next.
+  std::int64_t heads_ahead = 1;
 };
 
 /// Selects [begin, begin + 64) of a key/value head's rows, up to the end of the block.

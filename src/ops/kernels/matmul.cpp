@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "base/thread_memory.h"
 #include "heed/threads.h"
@@ -21,6 +23,7 @@
 namespace heed::kernels {
 namespace {
 
+using cpu::has_few_rows;
 using cpu::kBlockDepth;
 using cpu::matmul_kernels;
 using cpu::PanelForm;
@@ -28,7 +31,9 @@ using cpu::PanelProduct;
 using cpu::part_begin;
 using cpu::parts_of;
 using cpu::Product;
-using cpu::product_of;
+using cpu::run_by_bytes;
+using cpu::run_few;
+using cpu::shares_rows;
 using cpu::StripForm;
 using cpu::whole_lines;
 
@@ -216,15 +221,7 @@ PanelForm form_of(DType dtype) {
                                 : PanelForm::kBF16;
 }
 
-void run_any(const Product& product) {
-  const std::int64_t few = product.codes != nullptr ? 1 : cpu::kFewRows;
-  product.p.rows <= few&& product.p.a.column == 1 ? cpu::run_few(product) : run(product);
-}
-
-}  // namespace
-
-namespace cpu {
-
+// A product with packed panels.
 Product product_of(const PanelsProblem& problem, PanelForm form) {
   const auto* const data = static_cast<const char*>(problem.b.data);
   const bool in_codes = problem.b.blocks != nullptr;
@@ -239,17 +236,33 @@ Product product_of(const PanelsProblem& problem, PanelForm form) {
           .panels = in_codes ? nullptr : data,
           .form = form,
           .type = problem.b.blocks,
-          .codes = in_codes ? data : nullptr};
+          .codes = in_codes ? data : nullptr,
+          .in_bytes = problem.by_bytes};
 }
 
-}  // namespace cpu
+}  // namespace
 
 const char* matmul_kernel_name() { return matmul_kernels().name; }
 
-void matmul_f32(const MatmulProblem<float>& problem) { run_any({.p = problem}); }
+void matmul_f32(const MatmulProblem<float>& problem) {
+  const Product product = {.p = problem};
+  has_few_rows(product) ? run_few({&product, 1}) : run(product);
+}
 
-void matmul_panels(const PanelsProblem& problem) {
-  run_any(product_of(problem, form_of(problem.b.dtype)));
+void matmul_panels(std::span<const PanelsProblem> problems) {
+  std::vector<Product> few;
+  for (const PanelsProblem& problem : problems) {
+    const Product product = product_of(problem, form_of(problem.b.dtype));
+    if (!few.empty() && !shares_rows(product, few[0])) {
+      run_few(few);
+      few.clear();
+    }
+    if (has_few_rows(product))
+      few.push_back(product);
+    else
+      product.in_bytes ? run_by_bytes(product) : run(product);
+  }
+  if (!few.empty()) run_few(few);
 }
 
 void matmul_pairs(const PanelsProblem& problem) { run(product_of(problem, PanelForm::kPairs)); }

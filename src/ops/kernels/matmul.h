@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "heed/dtype.h"
 
@@ -81,12 +82,13 @@ struct PanelsProblem {
   const float* bias = nullptr;  // null: none
   float* out = nullptr;
   std::int64_t out_row = 0;
+  /// Rounds 32 numbers of a row at a time to bytes, -127 to 127 times the largest / 127. b must
+  /// have codes of 2 to 6 bits. 32 numbers below 1e-30 count as 0.
+  bool by_bytes = false;
 };
 
-void matmul_panels(const PanelsProblem& problem);
-/// With 32 numbers of a row at a time rounded to bytes, -127 to 127 times the largest / 127. b must
-/// have codes of 2 to 6 bits. A group whose largest number is below 1e-30 counts as 0.
-void matmul_bytes(const PanelsProblem& problem);
+/// One after the other; those of few rows of the same `a` in one parallel loop.
+void matmul_panels(std::span<const PanelsProblem> problems);
 
 /// Whether this CPU multiplies bf16 in pairs faster than floats: AMD's with AVX512-BF16 do, Intel's
 /// have half the rate of f32.

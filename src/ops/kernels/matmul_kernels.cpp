@@ -15,6 +15,7 @@
 #include "ops/kernels/matmul_few-inl.h"
 #include "ops/kernels/matmul_pack-inl.h"
 #include "ops/kernels/matmul_pairs-inl.h"
+#include "ops/kernels/matmul_round-inl.h"
 #include "ops/kernels/matmul_row-inl.h"
 #include "ops/kernels/matmul_tile-inl.h"
 
@@ -195,6 +196,8 @@ const MatmulKernels* kernels_of_target() {
                                              .multiply = multiply,
                                              .multiply_few = multiply_few,
                                              .read_codes = read_codes,
+                                             .round_to_bytes = round_to_bytes,
+                                             .round_to_digits = round_to_digits,
                                              .multiply_row_by_codes = multiply_row_by_codes,
                                              .multiply_bytes = multiply_bytes};
   return &kKernels;

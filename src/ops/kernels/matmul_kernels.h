@@ -143,6 +143,11 @@ struct MatmulKernels {
   /// kSlabDepth.
   void (*read_codes)(const BlockType& type, const char* panel, std::int64_t k, std::int64_t depth,
                      float* to);
+  /// Rounds 32 numbers to multiples of 1 / 127 of the largest magnitude. Infinity or NaN makes the
+  /// scale NaN.
+  RoundedSlab (*round_to_bytes)(const float* a, std::int8_t* bytes);
+  /// The same to 24 bits.
+  void (*round_to_digits)(const float* a, RowSlab& slab);
   void (*multiply_row_by_codes)(const RowByCodes& product);
   void (*multiply_bytes)(const BytesByCodes& product);
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "ops/kernels/block_panels.h"
 #include "ops/kernels/matmul.h"
@@ -16,7 +17,7 @@ struct Product {
   PanelForm form = PanelForm::kF32;
   const BlockType* type = nullptr;  // of codes
   const char* codes = nullptr;
-  bool in_bytes = false;  // the only row, which is rounded to bytes
+  bool in_bytes = false;  // rows are rounded to bytes
 
   /// k in units of the panel's stored rows.
   std::int64_t panel_row(std::int64_t k) const {
@@ -31,14 +32,14 @@ struct Product {
   }
 };
 
-/// Rounds 32 numbers to multiples of 1 / 127 of the largest magnitude. Infinity or NaN makes the
-/// scale NaN.
-RoundedSlab round_to_bytes(const float* a, std::int8_t* bytes);
+/// Whether run_few takes it: at most kFewRows adjacent rows, or one if b has codes.
+bool has_few_rows(const Product& product);
+/// Whether run_few takes both at once: they have the same rows, prepared alike.
+bool shares_rows(const Product& product, const Product& other);
+/// Multiplies rows, unpacked, by several matrices in one parallel loop.
+void run_few(std::span<const Product> products);
 
-/// For at most kFewRows adjacent rows, unpacked.
-void run_few(const Product& product);
-
-/// A product with packed panels.
-Product product_of(const PanelsProblem& problem, PanelForm form);
+/// Multiplies rows that are rounded to bytes.
+void run_by_bytes(const Product& product);
 
 }  // namespace heed::kernels::cpu
