@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "ops/kernels/block_panels.h"
@@ -179,21 +180,28 @@ void read_slab(const BlockType& type, const BlockLayout& layout, const char* blo
 
 using ReadSlab = void (*)(const BlockType&, const BlockLayout&, const char*, std::int64_t, float*);
 
-ReadSlab slab_reader(const BlockType& type) {
+// Calls `use` with the number of bits of a type's codes as a constant.
+template <typename Use>
+auto with_bits(const BlockType& type, const Use& use) {
   switch (type.code_bits) {
     case 2:
-      return read_slab<2, false>;
+      return use(std::integral_constant<int, 2>());
     case 3:
-      return read_slab<3, false>;
+      return use(std::integral_constant<int, 3>());
     case 4:
-      return type.values != nullptr ? read_slab<4, true> : read_slab<4, false>;
+      return use(std::integral_constant<int, 4>());
     case 5:
-      return read_slab<5, false>;
+      return use(std::integral_constant<int, 5>());
     case 6:
-      return read_slab<6, false>;
+      return use(std::integral_constant<int, 6>());
     default:
-      return read_slab<8, false>;
+      return use(std::integral_constant<int, 8>());
   }
+}
+
+ReadSlab slab_reader(const BlockType& type) {
+  if (type.values != nullptr) return read_slab<4, true>;
+  return with_bits(type, [](auto bits) -> ReadSlab { return read_slab<bits, false>; });
 }
 
 void read_codes(const BlockType& type, const char* panel, std::int64_t k, std::int64_t depth,

@@ -221,18 +221,9 @@ void multiply_bytes_of(const BytesByCodes& p) {
 }
 
 void multiply_bytes(const BytesByCodes& p) {
-  switch (p.type->code_bits) {
-    case 2:
-      return multiply_bytes_of<2>(p);
-    case 3:
-      return multiply_bytes_of<3>(p);
-    case 4:
-      return multiply_bytes_of<4>(p);
-    case 5:
-      return multiply_bytes_of<5>(p);
-    default:
-      return multiply_bytes_of<6>(p);
-  }
+  with_bits(*p.type, [&](auto bits) {
+    if constexpr (bits < 8) multiply_bytes_of<bits>(p);
+  });
 }
 
 }  // namespace

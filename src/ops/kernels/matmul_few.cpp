@@ -122,7 +122,7 @@ bool shares_rows(const Product& product, const Product& other) {
 // plain b, as many panels as are read at once.
 void run_few(std::span<const Product> products) {
   const bool in_codes = products[0].codes != nullptr;
-  const std::int64_t panels_at_once = in_codes ? 3 : 4;
+  const std::int64_t panels_at_once = in_codes ? kPanelsOfRow : 4;
   const std::int64_t panel = matmul_kernels().panel;
   struct Tasks {
     const Product& product;

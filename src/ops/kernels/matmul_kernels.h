@@ -83,6 +83,10 @@ struct RowSlab {
   RoundedSlab rounded;
 };
 
+/// Panels of codes that fill their bytes are multiplied with a row as many at once: six chains with
+/// AVX2.
+constexpr int kPanelsOfRow = 3;
+
 /// One row times panels of codes.
 struct RowByCodes {
   // For codes that fill their bytes: each number divided by the factor by which its code is too

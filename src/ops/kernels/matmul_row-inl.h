@@ -160,14 +160,7 @@ void multiply_by_digits(const RowByCodes& p) {
   }
 }
 
-template <int kBits>
-void multiply_by_digits_of(const RowByCodes& p) {
-  p.digits == 1 ? multiply_by_digits<kBits, 1>(p) : multiply_by_digits<kBits, kRowDigits>(p);
-}
-
 // --- codes that fill their bytes ----------------------------------------------------------------
-
-constexpr int kPanelsOfRow = 3;  // multiplied at once: six chains
 
 // The code in byte `kByte` of every word, times 2^(8 kByte); the last one is shifted down, because
 // it would be taken for a sign.
@@ -272,20 +265,14 @@ void multiply_by_floats(const RowByCodes& p) {
 
 void multiply_row_by_codes(const RowByCodes& p) {
   if (p.type->values != nullptr) return multiply_by_floats<true>(p);
-  switch (p.type->code_bits) {
-    case 2:
-      return multiply_by_digits_of<2>(p);
-    case 3:
-      return multiply_by_digits_of<3>(p);
-    case 4:
-      return multiply_by_digits_of<4>(p);
-    case 5:
-      return multiply_by_digits_of<5>(p);
-    case 6:
-      return multiply_by_digits_of<6>(p);
-    default:
-      return multiply_by_floats<false>(p);
-  }
+  with_bits(*p.type, [&](auto bits) {
+    if constexpr (bits == 8)
+      multiply_by_floats<false>(p);
+    else if (p.digits == 1)
+      multiply_by_digits<bits, 1>(p);
+    else
+      multiply_by_digits<bits, kRowDigits>(p);
+  });
 }
 
 }  // namespace
