@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import peer
+from conftest import peer, rows_of
 
 torch = peer("torch")
 transformers = peer("transformers")
 
 from architectures import ALL, DECODERS, ENCODERS, OTHERS, PAIRS  # noqa: E402
-from watched import close, rows_of, weights_of  # noqa: E402
+from watched import close, weights_of  # noqa: E402
 
 import heed  # noqa: E402
 from heed.transformers import SeenModel, watch  # noqa: E402

@@ -10,14 +10,14 @@ import re
 
 import numpy as np
 import pytest
-from conftest import peer
+from conftest import peer, rows_of
 
 torch = peer("torch")
 transformers = peer("transformers")
 
 from architectures import ALL, MORE, MUSICGEN, SWIN, TWO_IMAGES, WITH_IMAGES  # noqa: E402
 from test_transformers import assert_close, attentions_of, result  # noqa: E402
-from watched import close, rows_of  # noqa: E402
+from watched import close  # noqa: E402
 
 import heed  # noqa: E402
 from heed.transformers import watch  # noqa: E402

@@ -7,7 +7,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from conftest import peer
+from conftest import peer, rows_of
 
 torch = peer("torch")
 transformers = peer("transformers")
@@ -15,7 +15,7 @@ transformers = peer("transformers")
 from architectures import ALL, MORE, WITH_IMAGES  # noqa: E402
 from test_transformers import result  # noqa: E402
 from test_watch_words import of_words  # noqa: E402
-from watched import close, rows_of  # noqa: E402
+from watched import close  # noqa: E402
 
 import heed  # noqa: E402
 from heed.transformers import SeenModel, edit, patching, watch  # noqa: E402

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import peer
+from conftest import peer, rows_of
 
 torch = peer("torch")
 transformers = peer("transformers")
@@ -12,7 +12,7 @@ transformers = peer("transformers")
 from architectures import (  # noqa: E402
     ALL, IMAGE, MORE, OTHERS, PICTURE, SWIN, WITH_IMAGES, A,
 )  # fmt: skip
-from watched import close, rows_of  # noqa: E402
+from watched import close  # noqa: E402
 
 from heed import ImagePatches  # noqa: E402
 from heed.transformers import SeenModel, edit, watch  # noqa: E402

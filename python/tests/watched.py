@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from heed._tables import Table
-
 
 def weights_of(model, layer, **inputs):
     with torch.no_grad():
@@ -15,7 +13,3 @@ def weights_of(model, layer, **inputs):
 
 def close(found, wanted, bound=1e-5):
     return np.asarray(found).shape == wanted.shape and abs(np.asarray(found) - wanted).max() < bound
-
-
-def rows_of(table):
-    return list(table) if isinstance(table, Table) else table.to_dict("records")
