@@ -13,7 +13,7 @@ transformers = peer("transformers")
 
 from architectures import ALL, DECODERS, IMAGE, MORE, WITH_IMAGES  # noqa: E402
 from test_transformers import result  # noqa: E402
-from watched import close  # noqa: E402
+from watched import close, watch_pass  # noqa: E402
 
 import heed  # noqa: E402
 from heed.transformers import edit, patching, watch  # noqa: E402
@@ -499,10 +499,8 @@ def test_a_copy_of_a_model_has_no_edits(llama, ids):
 
 
 def test_freezing_some_queries_leaves_the_others_to_other_edits(llama, ids):
-    with torch.no_grad(), watch(llama) as other:
-        llama(ids.flip(1))
-    with torch.no_grad(), watch(llama) as plain:
-        llama(ids)
+    other = watch_pass(llama, ids.flip(1))
+    plain = watch_pass(llama, ids)
     with torch.no_grad(), edit(llama) as e, watch(llama) as seen:
         e.freeze(other, 1, [0, 1], who=3)
         e.steer(2, by=1.0, who=5, layers=1)

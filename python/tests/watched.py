@@ -5,6 +5,15 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from heed.transformers import watch
+
+
+def watch_pass(model, *given, tokenizer=None, **inputs):
+    """What `watch` has seen after one pass without gradients."""
+    with watch(model, tokenizer) as seen, torch.no_grad():
+        model(*given, **inputs)
+    return seen
+
 
 def weights_of(model, layer, **inputs):
     with torch.no_grad():

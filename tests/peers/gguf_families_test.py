@@ -20,7 +20,6 @@ try:
     import numpy
     import tokenizers
     import torch
-    import transformers
     from gguf_file import add_ends, of_model, write
     from safetensors.torch import save_file
 except ImportError as error:

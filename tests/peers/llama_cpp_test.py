@@ -17,7 +17,7 @@ import pathlib
 import sys
 import tempfile
 
-from places import SKIPPED, SOURCE
+from places import SOURCE
 
 sys.path.insert(0, str(SOURCE / "bench/peers"))
 try:
