@@ -142,7 +142,7 @@ def compare(options, name):
         for dtype in options.dtype:
             if LLAMA_CPP:
                 import gguf_file
-                gguf_file.write(folder / f"{dtype}.gguf", model, name, dtype)
+                gguf_file.write_model(folder / f"{dtype}.gguf", model, name, dtype)
             model = model.to(TYPES[dtype])
             for case in CASES:
                 ours, *theirs = rates(options, folder, model, case, dtype)

@@ -7,22 +7,14 @@ from difflib import get_close_matches
 from operator import index
 from typing import Any
 
-from .errors import WrongType, made, refused
-
-
-def kind_of(value: Any) -> str:
-    """The name of a value in errors: "a str", "an int"."""
-    name = type(value).__name__
-    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+from .errors import mistyped, out_of_range, refused
 
 
 def flag(op: str, argument: str, given: Any) -> bool:
     """Returns a flag as a bool; takes NumPy's bool too. Raises WrongType for anything else."""
     if isinstance(given, bool) or type(given).__name__ in ("bool", "bool_"):
         return bool(given)
-    raise made(
-        WrongType, op=op, argument=argument, found=kind_of(given), expected="True or False"
-    )
+    raise mistyped(op, argument, given, "True or False")
 
 
 def whole(op: str, argument: str, number: Any, least: int | None = None) -> int:
@@ -31,9 +23,7 @@ def whole(op: str, argument: str, number: Any, least: int | None = None) -> int:
     try:
         value = index(number)
     except TypeError:
-        raise made(
-            WrongType, op=op, argument=argument, found=kind_of(number), expected="a whole number"
-        ) from None
+        raise mistyped(op, argument, number, "a whole number") from None
     if least is not None and value < least:
         raise refused(op, argument, value, f"at least {least}")
     return value
@@ -41,6 +31,27 @@ def whole(op: str, argument: str, number: Any, least: int | None = None) -> int:
 
 def whole_if_given(op: str, argument: str, number: Any, least: int | None = None) -> int | None:
     return None if number is None else whole(op, argument, number, least)
+
+
+def below(op: str, argument: str, number: Any, count: int) -> int:
+    """Returns a whole number from 0 to ``count - 1``."""
+    value = whole(op, argument, number)
+    if not 0 <= value < count:
+        raise out_of_range(op, argument, value, f"0 to {count - 1}")
+    return value
+
+
+def index_of(op: str, argument: str, number: Any, count: int, what: str = "") -> int:
+    """Returns an index from 0 to ``count - 1``; ``number`` may count from the end, as -1 does.
+    ``what`` follows the range in the error."""
+    value = whole(op, argument, number)
+    if not -count <= value < count:
+        raise out_of_range(op, argument, value, f"{-count} to {count - 1}{what}")
+    return value % count
+
+
+def token_place(op: str, argument: str, number: Any, count: int) -> int:
+    return index_of(op, argument, number, count, ", a token of the text")
 
 
 def one_of(given: Any, names: Iterable[str]) -> str:

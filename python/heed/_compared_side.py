@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ._checks import kind_of, whole
+from ._checks import whole
 from ._session import Session
 from ._session_questions import Who
-from .errors import InvalidArgument, NotFound, WrongType, made, refused
+from .errors import NotFound, made, mistyped, refused
 
 
 class Side:
@@ -27,10 +27,8 @@ class Side:
             self._tokenizer = None if given.model is None else given.model.target_tokenizer
             return
         if not _is_seen_model(given):
-            raise made(
-                WrongType, op="compare", argument=argument, found=kind_of(given),
-                expected="a heed.Session, or what heed.transformers.watch yields",
-            )  # fmt: skip
+            raise mistyped("compare", argument, given,
+                           "a heed.Session, or what heed.transformers.watch yields")  # fmt: skip
         self.session = given.look(sequence, stack, text)
         self._tokenizer = given._tokenizer
         for name in self.session.stacks:
@@ -71,15 +69,13 @@ class Side:
                 raise refused("compare", argument, id, f"0 to {count - 1}, a token's id")
             return id
         if self._tokenizer is None:
-            raise made(InvalidArgument, op="compare", argument=argument, found=repr(word),
-                       expected="a token's id: the run has no tokenizer")  # fmt: skip
+            raise refused("compare", argument, repr(word), "a token's id: the run has no tokenizer")
         for text in (f" {word}", word) if not word[:1].isspace() else (word,):
             ids = self._ids(text)
             if len(ids) == 1:
                 return ids[0]
         pieces = ", ".join(repr(self.name(id)) for id in ids)
-        raise made(InvalidArgument, op="compare", argument=argument, found=f"{word!r}: {pieces}",
-                   expected="a word that is one token")  # fmt: skip
+        raise refused("compare", argument, f"{word!r}: {pieces}", "a word that is one token")
 
     def _ids(self, text: str) -> list[int]:
         if self.is_session:

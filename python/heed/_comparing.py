@@ -15,7 +15,7 @@ from ._notebook import saved_in_a_frame, shown_in_a_notebook
 from ._session import Session
 from ._session_questions import Who
 from ._tables import table_of
-from .errors import InvalidArgument, Unsupported, WrongType, made, refused
+from .errors import Unsupported, WrongType, made, refused
 
 _PART = 2**22  # weights compared at a time
 
@@ -208,8 +208,7 @@ def _check_alike(a: Side, b: Side) -> None:
                   for name, (layers, heads, queries, keys) in shape.items())
         for shape in reversed(shapes)
     )  # fmt: skip
-    raise made(InvalidArgument, op="compare", argument="b", found=found,
-               expected=f"{expected}, as run a has")  # fmt: skip
+    raise refused("compare", "b", found, f"{expected}, as run a has")
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -243,8 +242,8 @@ def _both_logits(
                 )  # fmt: skip
             return None
     if found[0].shape != found[1].shape:
-        raise made(InvalidArgument, op="compare", argument="b", found=f"{len(found[1])} words",
-                   expected=f"{len(found[0])}, the vocabulary of run a")  # fmt: skip
+        raise refused("compare", "b", f"{len(found[1])} words",
+                      f"{len(found[0])}, the vocabulary of run a")  # fmt: skip
     return found[0], found[1]
 
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._checks import kind_of, whole
+from ._checks import whole
 from ._probe import plain_tokens
 from ._scored import inner_model, positions_of, read
 from ._tables import table_of
-from .errors import Unsupported, WrongType, made, refused
+from .errors import Unsupported, made, mistyped, refused
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -51,8 +51,8 @@ def copy_scores(
     from importlib.util import find_spec
 
     if find_spec("transformers") is None:
-        raise made(WrongType, op="copy_scores", argument="model", found=kind_of(model),
-                   expected="a model of transformers, which is not installed")  # fmt: skip
+        raise mistyped("copy_scores", "model", model,
+                       "a model of transformers, which is not installed")  # fmt: skip
     import torch
 
     inner = inner_model(model, "copy_scores")

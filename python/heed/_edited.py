@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ._checks import kind_of, whole
-from .errors import InvalidArgument, NotFound, WrongType, made
+from ._checks import whole
+from .errors import InvalidArgument, NotFound, made, mistyped, refused
 
 Places = dict[int, list[int] | None]
 """The edited heads of each layer; None means all heads."""
@@ -26,12 +26,10 @@ def places_of(op: str, layers: Any, heads: Any) -> tuple[Places | None, list[int
     in every layer (None: all)."""
     chosen = None if heads is None else listed(heads)
     if chosen is not None and not chosen:
-        raise made(InvalidArgument, op=op, argument="heads", found="empty",
-                   expected="numbers, or None for all")  # fmt: skip
+        raise refused(op, "heads", "empty", "numbers, or None for all")
     if chosen is not None and all(isinstance(each, (tuple, list)) for each in chosen):
         if layers is not None:
-            raise made(InvalidArgument, op=op, argument="layers", found="given beside pairs",
-                       expected="None, since each head has its layer")  # fmt: skip
+            raise refused(op, "layers", "given beside pairs", "None, since each head has its layer")
         places: Places = {}
         for layer, head in chosen:
             of_layer = places.setdefault(whole(op, "heads", layer), [])
@@ -42,8 +40,7 @@ def places_of(op: str, layers: Any, heads: Any) -> tuple[Places | None, list[int
         return None, chosen
     numbers = [whole(op, "layer", each) for each in listed(layers)]
     if not numbers:
-        raise made(InvalidArgument, op=op, argument="layers", found="empty",
-                   expected="numbers, or None for all")  # fmt: skip
+        raise refused(op, "layers", "empty", "numbers, or None for all")
     return dict.fromkeys(numbers, chosen), None
 
 
@@ -52,11 +49,9 @@ def number(op: str, argument: str, given: Any) -> float:
     try:
         found = float(given)
     except (TypeError, ValueError):
-        raise made(WrongType, op=op, argument=argument, found=kind_of(given),
-                   expected="a number") from None  # fmt: skip
+        raise mistyped(op, argument, given, "a number") from None
     if not np.isfinite(found):
-        raise made(InvalidArgument, op=op, argument=argument, found=str(found),
-                   expected="a finite number")  # fmt: skip
+        raise refused(op, argument, found, "a finite number")
     return found
 
 
@@ -71,8 +66,7 @@ def check_keys_or_queries(who: Any, to: Any) -> None:
 
 def check_output(what: Any) -> None:
     if what != "output":
-        raise made(InvalidArgument, op="patch", argument="what", found=repr(what),
-                   expected='"output"')  # fmt: skip
+        raise refused("patch", "what", repr(what), '"output"')
 
 
 def word_places(

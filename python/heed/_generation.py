@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._texts import checked
-from ._checks import kind_of, whole
-from .errors import Error, WrongType, made, refused, renamed
+from ._checks import whole
+from .errors import Error, mistyped, refused, renamed
 
 if TYPE_CHECKING:
     from ._models import Model
@@ -154,8 +154,7 @@ def _prompt(model: Model, given: Any) -> Any:
         assert model.tokenizer is not None  # without one there is no chat
         return model.tokenizer.encode(text, special=False).ids
     if given is None or isinstance(given, Number):
-        raise made(WrongType, op="generate", argument="prompt", found=kind_of(given),
-                   expected="a str, a list of ids, or a list of messages")  # fmt: skip
+        raise mistyped("generate", "prompt", given, "a str, a list of ids, or a list of messages")
     return checked(given, "prompt", "generate") if isinstance(given, str) else given
 
 
@@ -169,8 +168,7 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
     if "stop" in given:
         stop = [given["stop"]] if isinstance(given["stop"], str) else given["stop"]
         if not isinstance(stop, Iterable):
-            raise made(WrongType, op="generate", argument="stop", found=kind_of(stop),
-                       expected="a str, or a list of them")  # fmt: skip
+            raise mistyped("generate", "stop", stop, "a str, or a list of them")
         given["stop"] = [checked(each, "stop", "generate") for each in stop]
     for name, known in (("early_stopping", _STOPPING), ("cache_dtype", _CACHE_TYPES)):
         if name in given:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _masks
-from ._checks import whole, whole_if_given
+from ._checks import below, whole_if_given
 from ._seen import Seen
 from ._session_arrays import as_array, opened, stacks_of
-from .errors import OutOfRange, made, refused
+from .errors import refused
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -79,11 +79,8 @@ def _of_sequence(given: Any, argument: str, sequence: int | None) -> np.ndarray:
     if sequence is None and len(array) != 1:
         raise refused("session", f"{argument}.shape", list(array.shape),
                       "a batch of 1, or sequence= of Session.from_weights")  # fmt: skip
-    at = 0 if sequence is None else whole("session", "sequence", sequence)
-    if not 0 <= at < len(array):
-        raise made(OutOfRange, op="session", argument="sequence", found=str(at),
-                   expected=f"0 to {len(array) - 1}")  # fmt: skip
-    return array[at]
+    at = 0 if sequence is None else sequence
+    return array[below("session", "sequence", at, len(array))]
 
 
 def _check(weights: np.ndarray, argument: str) -> None:

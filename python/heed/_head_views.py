@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ._checks import kind_of, whole
+from ._checks import below
 from ._session import Session
 from ._session_arrays import as_array
-from .errors import OutOfRange, WrongType, made, refused
+from .errors import mistyped, refused
 
 _MARKS = {"Ġ": " ", "▁": " ", "Ċ": "\n", "</w>": " "}  # of byte-level BPE, SentencePiece, BPE
 
@@ -193,8 +193,7 @@ def _kept(op: str, name: str, layers: Any, include: Any, heads: Any) -> Any:
     """Returns the layers, None for layers that are left out, and 0 in heads that are left out."""
     argument = "attention" if name == "self" else f"{name}_attention"
     if not isinstance(layers, (list, tuple)):
-        raise made(WrongType, op=op, argument=argument, found=kind_of(layers),
-                   expected="a list or a tuple, one array for each layer")  # fmt: skip
+        raise mistyped(op, argument, layers, "a list or a tuple, one array for each layer")
     count = len(layers)
     wanted = range(count) if include is None else _numbers(op, "include_layers", include, count)
     kept = [layer if at in wanted else None for at, layer in enumerate(layers)]
@@ -215,12 +214,7 @@ def _with_heads(op: str, layer: np.ndarray, heads: Any) -> np.ndarray:
 
 
 def _numbers(op: str, argument: str, given: Any, count: int) -> list[int]:
-    numbers = [whole(op, argument, each) for each in given]
-    for number in numbers:
-        if not 0 <= number < count:
-            raise made(OutOfRange, op=op, argument=argument, found=str(number),
-                       expected=f"0 to {count - 1}")  # fmt: skip
-    return numbers
+    return [below(op, argument, each, count) for each in given]
 
 
 def _address(session: Session, layer: int | None, heads: Any, include: Any) -> str:

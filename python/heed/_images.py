@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ._checks import kind_of, whole
+from ._checks import whole
 from ._texts import checked
-from .errors import Unsupported, WrongType, made, refused
+from .errors import Unsupported, WrongType, kind_of, made, mistyped, refused
 
 _OP = "ImagePatches"
 _LONGEST = 512  # pixels of the longer side
@@ -66,8 +66,7 @@ def checked_images(images: ImagePatches | Iterable[ImagePatches] | None) -> list
     found = [images] if isinstance(images, ImagePatches) else list(images or [])
     for at, image in enumerate(found):
         if not isinstance(image, ImagePatches):
-            raise made(WrongType, op="session", argument=f"images[{at}]", found=kind_of(image),
-                       expected="heed.ImagePatches")  # fmt: skip
+            raise mistyped("session", f"images[{at}]", image, "heed.ImagePatches")
     return found
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._checks import kind_of, whole
+from ._checks import whole
 from ._core import Mask
-from .errors import WrongType, made
+from .errors import WrongType, kind_of, made
 
 __all__ = ["Mask", "band", "blocks", "causal", "custom", "edges", "keep", "prefix", "segments"]
 

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._checks import flag, kind_of, one_of
+from ._checks import flag, one_of
 from ._generation import Generation, generate
 from ._session import Session
 from ._session_opening import Kept, open_session
 from ._tokenizer import Tokenizer
-from .errors import WrongType, made, refused
+from .errors import WrongType, made, mistyped, refused
 
 _TYPES = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
@@ -281,8 +281,7 @@ def load(name: str | Path | None = None, *, dtype: str | None = "float32",
         if the folder is not a model's, or cannot be read; names file and tensor
     """
     if not isinstance(name, (str, PathLike, type(None))):
-        raise made(WrongType, op="load", argument="name", found=kind_of(name),
-                   expected="a folder, a name, or None")  # fmt: skip
+        raise mistyped("load", "name", name, "a folder, a name, or None")
     if dtype is not None and dtype not in _TYPES:
         expected = '"float32", "float16", "bfloat16" or None, the file\'s own'
         raise refused("load", "dtype", repr(dtype), expected)

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import edits
-from ._checks import kind_of, whole
+from ._checks import whole
 from ._edited import places_of
 from ._models import Model
 from ._session import Session
 from ._tables import table_of
-from .errors import InvalidArgument, OutOfRange, WrongType, made, refused
+from .errors import InvalidArgument, WrongType, kind_of, made, mistyped, out_of_range, refused
 
 Head = tuple[int, int]
 """A layer and a head in it."""
@@ -129,8 +129,7 @@ class Asked:
         chosen = [(layer, head) for layer, of_layer in places.items() for head in of_layer or ()]
         for place in chosen:
             if place not in known:
-                raise made(OutOfRange, op="patching", argument="heads", found=f"{place}",
-                           expected=f"(layer, head) of {_spans(known)}")  # fmt: skip
+                raise out_of_range("patching", "heads", place, f"(layer, head) of {_spans(known)}")
         return chosen
 
     def _all_edges(self, weights: Callable[[int, int], np.ndarray]) -> list[dict[str, Any]]:
@@ -186,10 +185,8 @@ class Ends(NamedTuple):
             if end is not None and not np.isfinite(end):
                 raise refused("patching", "metric", f"{end} for {name}", "a finite number")
         if best == worst:
-            raise made(
-                InvalidArgument, op="patching", argument="metric",
-                found=f"{best:g} for clean and corrupted", expected="different numbers",
-            )  # fmt: skip
+            raise refused("patching", "metric", f"{best:g} for clean and corrupted",
+                          "different numbers")  # fmt: skip
         return cls(best, worst)
 
     def table_of(
@@ -233,8 +230,7 @@ def _session(model: Model, name: str, given: Any) -> Session:
         return model.look(given)
     if isinstance(given, Session) and given.model is not None:
         return given
-    raise made(WrongType, op="patching", argument=name, found=kind_of(given),
-               expected="a text, or a session of the model")  # fmt: skip
+    raise mistyped("patching", name, given, "a text, or a session of the model")
 
 
 def _heads(session: Session, layers: Iterable[int] | None, stack: str | None) -> list[Head]:
@@ -244,6 +240,5 @@ def _heads(session: Session, layers: Iterable[int] | None, stack: str | None) ->
         chosen = [whole("patching", "layers", each) for each in layers]
     for layer in chosen:
         if layer not in of.layer_numbers:
-            raise made(OutOfRange, op="patching", argument="layers", found=str(layer),
-                       expected=f"0 to {of.layers - 1}")  # fmt: skip
+            raise out_of_range("patching", "layers", layer, f"0 to {of.layers - 1}")
     return [(layer, head) for layer in chosen for head in range(of.heads)]

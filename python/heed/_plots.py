@@ -10,7 +10,7 @@ import numpy as np
 from ._answers import Token
 from ._checks import one_of, whole
 from ._session_questions import Who, answer
-from .errors import NotFound, OutOfRange, Unsupported, made
+from .errors import NotFound, Unsupported, made, out_of_range
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -105,8 +105,8 @@ def plot_image_map(
             expected="a session with images",
         )  # fmt: skip
     if not -len(images) <= at < len(images):
-        raise made(OutOfRange, op="plot_image_map", argument="image", found=str(at),
-                   expected=f"one of the {len(images)} images of the stack's keys")  # fmt: skip
+        raise out_of_range("plot_image_map", "image", at,
+                           f"one of the {len(images)} images of the stack's keys")  # fmt: skip
     query = session.find(who, stack=stack, argument="who")[-1]
     place = _place(session, layer, head, stack, who)
     tokens = np.array(images[at].tokens)

@@ -10,11 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ._checks import kind_of
 from ._models import Model, load
 from ._session import Session
 from ._texts import checked
-from .errors import Unsupported, WrongType, made, refused
+from .errors import Unsupported, WrongType, kind_of, made, refused
 
 if TYPE_CHECKING:
     from torch import nn

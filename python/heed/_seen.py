@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core
-from ._checks import kind_of, whole
+from ._checks import index_of, whole
 from ._libraries import library_of
 from ._weights import Weights
-from .errors import InvalidArgument, OutOfRange, Unsupported, WrongType, made, refused
+from .errors import InvalidArgument, Unsupported, WrongType, kind_of, made, refused
 
 _EVERYTHING = (0, -1)
 
@@ -81,12 +81,7 @@ class Seen:
     def head_output(self, head: int) -> Any:
         """Returns the output of one head, its weighted sum of values before the output projection,
         [B, Tq, Dv]."""
-        heads = self.shape[1]
-        number = whole("head_output", "head", head)
-        if not -heads <= number < heads:
-            raise made(OutOfRange, op="head_output", argument="head", found=str(number),
-                       expected=f"{-heads} to {heads - 1}")  # fmt: skip
-        return self._output[..., number % heads, :, :]
+        return self._output[..., index_of("head_output", "head", head, self.shape[1]), :, :]
 
     @cached_property
     def _output(self) -> Any:

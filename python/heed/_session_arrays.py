@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from ._checks import kind_of, whole_if_given
+from ._checks import whole_if_given
 from ._images import ImagePatches, checked_images
 from ._seen import Seen
 from ._texts import checked
-from .errors import WrongType, made, refused
+from .errors import mistyped, refused
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -66,13 +66,7 @@ def stacks_of(given: Any, stack: str | None, key_tokens: Any) -> Mapping[str, An
 def _of_batch(name: str, array: Any) -> Any:
     """Returns the array with a batch axis of 1, which the caller may have left out."""
     if not hasattr(array, "__array_interface__") and not hasattr(array, "__dlpack__"):
-        raise made(
-            WrongType,
-            op="session",
-            argument=name,
-            found=kind_of(array),
-            expected="an array, or a list with one per layer",
-        )
+        raise mistyped("session", name, array, "an array, or a list with one per layer")
     rank = 3 if name.startswith("lse") else 4
     return array[None] if array.ndim == rank - 1 else array
 
@@ -104,8 +98,7 @@ def as_array(given: Any, argument: str) -> np.ndarray:
         array = np.asarray(given)
         return array if array.dtype == np.float64 else array.astype(np.float32, copy=False)
     except (TypeError, ValueError):
-        raise made(WrongType, op="session", argument=argument, found=kind_of(given),
-                   expected="an array of numbers") from None  # fmt: skip
+        raise mistyped("session", argument, given, "an array of numbers") from None
 
 
 def of_seen(
@@ -123,8 +116,7 @@ def of_seen(
     for stack, layers in stacks.items():
         for layer in layers:
             if layer is not None and not isinstance(layer, Seen):
-                raise made(WrongType, op="session", argument=f"stacks[{stack!r}]",
-                           found=kind_of(layer), expected="heed.Seen or None")  # fmt: skip
+                raise mistyped("session", f"stacks[{stack!r}]", layer, "heed.Seen or None")
     return opened(kind, stacks, tokens, key_tokens, name, sequence, images=images)
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
-from ._checks import kind_of, whole
+from ._checks import below, token_place
 from ._edited import listed, word_places
 from .edits import Edit
-from .errors import InvalidArgument, NotFound, OutOfRange, Unsupported, WrongType, made
+from .errors import NotFound, Unsupported, made, mistyped, refused
 
 if TYPE_CHECKING:
     from ._models import Model, StackInfo
@@ -22,13 +22,11 @@ def edited(core: _core.Session, model: Model | None, edits: Any) -> _core.Sessio
                    expected="one of a model that heed runs")  # fmt: skip
     given = [edits] if isinstance(edits, Edit) else edits
     if not isinstance(given, Iterable) or isinstance(given, (str, dict)):
-        raise made(WrongType, op="look", argument="edits", found=kind_of(edits),
-                   expected="a list of edits, which heed.edits makes")  # fmt: skip
+        raise mistyped("look", "edits", edits, "a list of edits, which heed.edits makes")
     given = list(given)
     for each in given:
         if not isinstance(each, Edit):
-            raise made(WrongType, op="look", argument="edits", found=kind_of(each),
-                       expected="edits, which heed.edits makes")  # fmt: skip
+            raise mistyped("look", "edits", each, "edits, which heed.edits makes")
     text = _Text.of(core)
     return _core.edited(core, [_resolved(each, model, text) for each in given])
 
@@ -73,20 +71,14 @@ def _stack(edit: Edit, model: Model) -> StackInfo:
 def _places(edit: Edit, stack: StackInfo) -> list[tuple[str, int, int]]:
     chosen = edit.places or dict.fromkeys(range(stack.layers), edit.heads)
     for layer, heads in chosen.items():
-        _check_range(edit, "layer", layer, stack.layers)
+        below(edit.name, "layer", layer, stack.layers)
         for head in heads or ():
-            _check_range(edit, "heads", head, stack.heads)
+            below(edit.name, "heads", head, stack.heads)
     return [
         (stack.name, layer, head)
         for layer, heads in chosen.items()
         for head in (range(stack.heads) if heads is None else heads)
     ]
-
-
-def _check_range(edit: Edit, argument: str, found: int, count: int) -> None:
-    if not 0 <= found < count:
-        raise made(OutOfRange, op=edit.name, argument=argument, found=str(found),
-                   expected=f"0 to {count - 1}")  # fmt: skip
 
 
 def _positions(edit: Edit, argument: str, pieces: list[bytes]) -> list[int] | None:
@@ -98,15 +90,10 @@ def _positions(edit: Edit, argument: str, pieces: list[bytes]) -> list[int] | No
     for each in listed(given):
         if isinstance(each, str):
             if not each.strip():
-                raise made(InvalidArgument, op=edit.name, argument=argument, found=repr(each),
-                           expected="a word")  # fmt: skip
+                raise refused(edit.name, argument, repr(each), "a word")
             found.update(word_places(edit.name, argument, each, pieces))
             continue
-        at = whole(edit.name, argument, each)
-        if not -count <= at < count:
-            raise made(OutOfRange, op=edit.name, argument=argument, found=str(at),
-                       expected=f"{-count} to {count - 1}, a token of the text")  # fmt: skip
-        found.add(at % count)
+        found.add(token_place(edit.name, argument, each, count))
     return sorted(found)
 
 
@@ -115,8 +102,5 @@ def _check_visible(
 ) -> None:
     """Refuses an edit whose keys are all after its queries in a causal stack."""
     if stack.causal and queries is not None and keys is not None and max(queries) < min(keys):
-        raise made(
-            InvalidArgument, op=edit.name, argument="to",
-            found=f"token {min(keys)}, behind token {max(queries)}",
-            expected="a key that the queries see: this stack is causal",
-        )  # fmt: skip
+        raise refused(edit.name, "to", f"token {min(keys)}, behind token {max(queries)}",
+                      "a key that the queries see: this stack is causal")  # fmt: skip

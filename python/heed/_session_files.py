@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._checks import whole, whole_if_given
+from ._checks import below, whole
 from ._texts import checked_if_given
-from .errors import OutOfRange, WrongType, made, refused
+from .errors import WrongType, made, refused
 
 if TYPE_CHECKING:
     from ._session import Session
@@ -54,11 +54,7 @@ def viewed(
 
 
 def _below(name: str, given: Any, count: int) -> int | None:
-    number = whole_if_given("look", name, given)
-    if number is not None and not 0 <= number < count:
-        raise made(OutOfRange, op="look", argument=name, found=str(number),
-                   expected=f"0 to {count - 1}")  # fmt: skip
-    return number
+    return None if given is None else below("look", name, given, count)
 
 
 def save(session: Session, path: Path, width: int, theme: str, asked: dict[str, Any]) -> None:

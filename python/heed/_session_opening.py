@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
-from ._checks import flag, kind_of, whole
+from ._checks import flag, whole
 from ._session import Session
 from ._session_edits import edited
 from ._texts import checked, checked_if_given
-from .errors import Error, InvalidArgument, WrongType, made, refused
+from .errors import Error, InvalidArgument, made, mistyped, refused
 
 if TYPE_CHECKING:
     from ._models import Model
@@ -32,8 +32,8 @@ class Kept(NamedTuple):
             try:
                 layers = list(layers)
             except TypeError:
-                raise made(WrongType, op="look", argument="keep_layers", found=kind_of(layers),
-                           expected="layers, as range(8, 13), or None") from None  # fmt: skip
+                raise mistyped("look", "keep_layers", layers,
+                               "layers, as range(8, 13), or None") from None  # fmt: skip
             layers = sorted({whole("look", "keep_layers", layer) for layer in layers})
         if dtype not in ("float32", "float16"):
             raise refused("look", "keep", repr(dtype), '"float32" or "float16"')

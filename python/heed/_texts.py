@@ -7,16 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ._checks import kind_of
-from .errors import InvalidArgument, WrongType, made
+from .errors import InvalidArgument, made, mistyped
 
 
 def checked(text: Any, argument: str, op: str = "") -> str:
     """Returns the text; raises an error unless it is a str that UTF-8 can encode."""
     if not isinstance(text, str):
-        raise made(
-            WrongType, op=op, argument=argument, found=kind_of(text), expected="a str"
-        )
+        raise mistyped(op, argument, text, "a str")
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._checks import kind_of
-from .errors import InvalidArgument, WrongType, made
+from .errors import InvalidArgument, WrongType, kind_of, made, mistyped, refused
 
 Rows = list[np.ndarray]
 _EXPECTED = "token ids [rows, tokens], or a list of rows"
@@ -20,8 +19,7 @@ def rows_of(place: str, batch: Any) -> Rows:
     A list or tuple that holds one such array is what PyTorch's loader makes of a TensorDataset.
     """
     if isinstance(batch, Mapping):
-        raise made(WrongType, op="train", argument=place, found=kind_of(batch),
-                   expected=f'{_EXPECTED}, as batch["input_ids"]')  # fmt: skip
+        raise mistyped("train", place, batch, f'{_EXPECTED}, as batch["input_ids"]')
     if isinstance(batch, (list, tuple)):
         if len(batch) == 1 and getattr(batch[0], "ndim", 1) == 2:
             return list(_ids(place, batch[0], 2))
@@ -37,8 +35,7 @@ def _ids(place: str, given: Any, dimensions: int) -> np.ndarray:
         raise made(WrongType, op="train", argument=place, found=f"{kind_of(given)} ({why})",
                    expected=_EXPECTED) from error  # fmt: skip
     if array.ndim != dimensions:
-        raise made(InvalidArgument, op="train", argument=place, expected=_EXPECTED,
-                   found=f"{kind_of(given)} of shape {list(array.shape)}")  # fmt: skip
+        raise refused("train", place, f"{kind_of(given)} of shape {list(array.shape)}", _EXPECTED)
     if array.size and array.dtype.kind not in "iu":
         raise made(WrongType, op="train", argument=place, found=f"{array.dtype} elements",
                    expected="whole numbers, the ids of tokens")  # fmt: skip
@@ -93,8 +90,7 @@ def validation_rows(batches: Iterable[Any]) -> list[Rows]:
     given = _iterator("validation_batches", batches)
     rows = [rows_of(f"validation_batches[{i}]", batch) for i, batch in enumerate(given)]
     if not rows:
-        raise made(InvalidArgument, op="train", argument="validation_batches", found="empty",
-                   expected="at least one batch, or None")  # fmt: skip
+        raise refused("train", "validation_batches", "empty", "at least one batch, or None")
     return rows
 
 
@@ -102,5 +98,4 @@ def _iterator(argument: str, batches: Any) -> Iterator[Any]:
     try:
         return iter(batches)
     except TypeError:
-        raise made(WrongType, op="train", argument=argument, found=kind_of(batches),
-                   expected="an iterable of batches of token ids") from None  # fmt: skip
+        raise mistyped("train", argument, batches, "an iterable of batches of token ids") from None

@@ -16,9 +16,17 @@ import numpy as np
 
 from . import _core
 from ._models import Model, load
-from ._checks import kind_of
 from ._token_batches import TokenBatches, validation_rows
-from .errors import Corrupt, FileMissing, InvalidArgument, WrongType, made, refused
+from .errors import (
+    Corrupt,
+    FileMissing,
+    InvalidArgument,
+    WrongType,
+    kind_of,
+    made,
+    mistyped,
+    refused,
+)
 
 _log = logging.getLogger("heed.train")
 
@@ -159,19 +167,15 @@ def train(
     if folder is None:
         raise made(InvalidArgument, op="train", argument="folder", expected="the run's folder")
     if not isinstance(config, (Mapping, str, PathLike, type(None))):
-        raise made(WrongType, op="train", argument="config", found=kind_of(config),
-                   expected="a dict, the name of a JSON file, or None")  # fmt: skip
+        raise mistyped("train", "config", config, "a dict, the name of a JSON file, or None")
     if on_step is not None and not callable(on_step):
-        raise made(WrongType, op="train", argument="on_step", found=kind_of(on_step),
-                   expected="a function, or None")  # fmt: skip
+        raise mistyped("train", "on_step", on_step, "a function, or None")
     if writer is not None and not callable(getattr(writer, "add_scalar", None)):
-        raise made(WrongType, op="train", argument="writer", found=kind_of(writer),
-                   expected="a SummaryWriter, or None")  # fmt: skip
+        raise mistyped("train", "writer", writer, "a SummaryWriter, or None")
     where = Path(folder)
     if batches is None and validation_batches is not None:
-        raise made(InvalidArgument, op="train", argument="validation_batches",
-                   found="given without batches",
-                   expected="both (validation_data names files)")  # fmt: skip
+        raise refused("train", "validation_batches", "given without batches",
+                      "both (validation_data names files)")  # fmt: skip
     stream = None if batches is None else TokenBatches(batches)
     validation = [] if validation_batches is None else validation_rows(validation_batches)
     usual = {} if stream is None else _usual_of(batches, stream)

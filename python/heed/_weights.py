@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from .errors import OutOfRange, made
+from .errors import out_of_range
 
 KINDS = {"weights": 0, "scores": 1, "before_softcap": 2, "before_bias": 3, "before_mask": 4}
 
@@ -191,8 +191,7 @@ def _chosen(entry: Any, extent: int, axis: str) -> tuple[list[int], Any]:
         )
     for number in (int(array.min()), int(array.max())):
         if not -extent <= number < extent:
-            raise made(OutOfRange, op="weights", argument=axis, found=str(number),
-                       expected=f"{-extent} to {extent - 1}")  # fmt: skip
+            raise out_of_range("weights", axis, number, f"{-extent} to {extent - 1}")
     chosen, places = np.unique(np.where(array < 0, array + extent, array), return_inverse=True)
     places = places.reshape(array.shape)
     return chosen.tolist(), int(places) if array.ndim == 0 else places

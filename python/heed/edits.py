@@ -20,11 +20,10 @@ from typing import Any
 import numpy as np
 
 from . import _edited
-from ._checks import kind_of
 from ._edited import Places, check_keys_or_queries, check_output, number, places_of
 from ._masks import Mask, keep
 from ._session import Session
-from .errors import InvalidArgument, Unsupported, WrongType, made
+from .errors import Unsupported, made, mistyped, refused
 
 __all__ = ["Edit", "ablate", "freeze", "mask", "patch", "remove", "steer", "temperature"]
 
@@ -100,8 +99,7 @@ def mask(mask: Any, layers: Any = None, heads: Any = None, *, stack: str | None 
                 expected="a heed.Mask or an array of bool; steer adds to scores",
             )  # fmt: skip
         if array.dtype != bool:
-            raise made(WrongType, op="mask", argument="mask", found=kind_of(mask),
-                       expected="a heed.Mask or an array of bool")  # fmt: skip
+            raise mistyped("mask", "mask", mask, "a heed.Mask or an array of bool")
         mask = keep(array)
     return _edit("mask", layers, heads, stack, mask=mask)
 
@@ -127,12 +125,11 @@ def _edit(name: str, layers: Any, heads: Any, stack: str | None, **values: Any) 
     for argument in ("who", "to"):
         given = values.get(argument)
         if given is not None and not _edited.listed(given):
-            raise made(InvalidArgument, op=name, argument=argument, found="empty",
-                       expected="words or positions, or None for all")  # fmt: skip
+            raise refused(name, argument, "empty", "words or positions, or None for all")
     return Edit(name, *places_of(name, layers, heads), stack, **values)
 
 
 def _run(op: str, run: Any) -> Session:
     if isinstance(run, Session):
         return run
-    raise made(WrongType, op=op, argument="run", found=kind_of(run), expected="a heed.Session")
+    raise mistyped(op, "run", run, "a heed.Session")

@@ -94,9 +94,25 @@ def made(kind: type[Kind], **parts: str) -> Kind:
     return error
 
 
+def kind_of(value: Any) -> str:
+    """The name of a value in errors: "a str", "an int"."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
+
+
 def refused(op: str, argument: str, found: Any, expected: str = "") -> InvalidArgument:
     """Returns the error for an argument whose value does not fit."""
     return made(InvalidArgument, op=op, argument=argument, found=str(found), expected=expected)
+
+
+def mistyped(op: str, argument: str, given: Any, expected: str) -> WrongType:
+    """Returns the error for an argument of another type."""
+    return made(WrongType, op=op, argument=argument, found=kind_of(given), expected=expected)
+
+
+def out_of_range(op: str, argument: str, found: Any, expected: str) -> OutOfRange:
+    """Returns the error for a number that is out of range."""
+    return made(OutOfRange, op=op, argument=argument, found=str(found), expected=expected)
 
 
 def renamed(error: Error, names: dict[str, str]) -> Error:

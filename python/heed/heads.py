@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._checks import flag, kind_of, whole
+from ._checks import flag, whole
 from ._copy_scores import copy_scores
 from ._many_texts import PLACE, Answer, Work, scored
 from ._models import Model
@@ -23,7 +23,7 @@ from ._probe import Probe, probe
 from ._scored import scored_model
 from ._students_t import quantile
 from ._tables import table_of
-from .errors import InvalidArgument, WrongType, made, refused
+from .errors import InvalidArgument, WrongType, kind_of, made, refused
 
 if TYPE_CHECKING:
     from torch import nn

@@ -28,10 +28,20 @@ from torch.nn.attention.bias import CausalBias, CausalVariant
 from torch.overrides import handle_torch_function, has_torch_function
 
 from . import _core
-from ._checks import flag, kind_of
+from ._checks import flag
 from ._masks import causal
 from ._torch_attention import attend, drawn_seed, grad_enabled, is_direct, requires_gradient
-from .errors import Error, InvalidArgument, OutOfRange, Unsupported, WrongType, made, renamed
+from .errors import (
+    Error,
+    InvalidArgument,
+    OutOfRange,
+    Unsupported,
+    WrongType,
+    kind_of,
+    made,
+    refused,
+    renamed,
+)
 
 __all__ = ["scaled_dot_product_attention", "use"]
 
@@ -246,7 +256,7 @@ _PYTORCHS = {
 
 
 def _refuse(argument: str, found: Any, expected: str) -> NoReturn:
-    raise made(InvalidArgument, op=_OP, argument=argument, found=str(found), expected=expected)
+    raise refused(_OP, argument, found, expected)
 
 
 def _refuse_kind(argument: str, found: str, expected: str) -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -67,6 +68,25 @@ def page():
         pytest.skip(f"skipped: {error}")
 
 
+def snapshot(page: str) -> dict:
+    """The data that a page holds."""
+    begin = page.index('id="heed-snapshot">') + len('id="heed-snapshot">')
+    return json.loads(page[begin : page.index("</script>", begin)])
+
+
+def rows_of(table) -> list[dict]:
+    return table.to_dict("records") if hasattr(table, "to_dict") else list(table)
+
+
+def softmax(scores):
+    """Over the last axis, in float64; 0 where every score is -inf."""
+    scores = np.asarray(scores, np.float64)
+    high = scores.max(-1, keepdims=True)
+    weights = np.exp(scores - np.where(np.isfinite(high), high, 0))
+    total = weights.sum(-1, keepdims=True)
+    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+
+
 def formula(q, k, v, allowed=None, bias=None, scale=None, softcap=0.0):
     """Attention as its formula has it, in float64: (out, weights)."""
     q, k, v = (np.asarray(x, np.float64) for x in (q, k, v))
@@ -75,11 +95,7 @@ def formula(q, k, v, allowed=None, bias=None, scale=None, softcap=0.0):
     z = softcap * np.tanh(z / softcap) if softcap else z
     z = z if bias is None else z + bias
     allowed = np.broadcast_to(True if allowed is None else allowed, z.shape)
-    z = np.where(allowed, z, -np.inf)
-    high = np.where(np.isfinite(z.max(-1, keepdims=True)), z.max(-1, keepdims=True), 0)
-    p = np.exp(z - high)
-    total = p.sum(-1, keepdims=True)
-    p = np.divide(p, total, out=np.zeros_like(p), where=total > 0)
+    p = softmax(np.where(allowed, z, -np.inf))
     return np.einsum("bhij,bhjd->bhid", p, v), p
 
 

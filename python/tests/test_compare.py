@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 
 import numpy as np
 import pytest
-from conftest import SENTENCE
+from conftest import SENTENCE, rows_of, snapshot, softmax
 
 import heed
 from heed import edits
@@ -16,15 +15,6 @@ from heed import edits
 def runs(tales):
     a = tales.look(SENTENCE, logits=True)
     return a, a.edited([edits.remove(who="it", to="cat", layers=2), edits.ablate(3, 1)])
-
-
-def rows_of(table):
-    return table.to_dict("records") if hasattr(table, "to_dict") else list(table)
-
-
-def softmax(logits):
-    weights = np.exp(np.asarray(logits, np.float64) - logits.max())
-    return weights / weights.sum()
 
 
 def test_the_change_of_a_head_is_the_weight_that_moved(runs):
@@ -59,11 +49,6 @@ def test_the_next_word_is_compared(runs, tales):
     p, q = (softmax(each.logits[8]) for each in (a, b))
     assert earlier.kl == pytest.approx((p * np.log(p / q)).sum(), rel=1e-4)
     assert heed.compare(a, a).kl == 0
-
-
-def snapshot(page: str) -> dict:
-    begin = page.index('id="heed-snapshot">') + len('id="heed-snapshot">')
-    return json.loads(page[begin : page.index("</script>", begin)])
 
 
 def page_of(compared, **asked) -> dict:

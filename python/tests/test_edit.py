@@ -6,14 +6,14 @@ import copy
 
 import numpy as np
 import pytest
-from conftest import peer
+from conftest import peer, rows_of
 
 torch = peer("torch")
 transformers = peer("transformers")
 
 from architectures import ALL, DECODERS, IMAGE, MORE, WITH_IMAGES  # noqa: E402
 from test_transformers import result  # noqa: E402
-from watched import close, rows_of  # noqa: E402
+from watched import close, watch_pass  # noqa: E402
 
 import heed  # noqa: E402
 from heed.transformers import edit, patching, watch  # noqa: E402
@@ -297,12 +297,13 @@ def test_image_tokens_are_positions():
     assert weights[..., 10:, image].max() == 0 < weights[..., :10, image].max()
 
 
+def metric(output):
+    return output.logits[0, -1, 7] - output.logits[0, -1, 8]
+
+
 def test_patching_sweeps_the_heads(llama, ids):
     done = []
     clean, corrupted = {"input_ids": ids[:1]}, {"input_ids": ids[1:]}
-
-    def metric(output):
-        return output.logits[0, -1, 7] - output.logits[0, -1, 8]
 
     table = rows_of(
         patching(llama, clean, corrupted, metric, progress=lambda *given: done.append(given))
@@ -354,9 +355,6 @@ def test_an_edit_after_its_with_is_refused(llama, ids):
 def test_patching_says_what_is_wrong_with_a_metric_or_a_word(llama, ids):
     clean, corrupted = {"input_ids": ids[:1]}, {"input_ids": ids[1:]}
 
-    def metric(output):
-        return output.logits[0, -1, 7]
-
     with pytest.raises(TypeError, match=r"metric is a Tensor of \[99\], expected a function that"):
         patching(llama, clean, corrupted, lambda output: output.logits[0, -1])
     with pytest.raises(ValueError, match="patching: metric is nan for clean, expected a finite"):
@@ -369,9 +367,6 @@ def test_patching_says_what_is_wrong_with_a_metric_or_a_word(llama, ids):
 
 def test_patching_at_some_positions(llama, ids):
     clean, corrupted = {"input_ids": ids[:1]}, {"input_ids": ids[1:]}
-
-    def metric(output):
-        return output.logits[0, -1, 7] - output.logits[0, -1, 8]
 
     (row,) = rows_of(patching(llama, clean, corrupted, metric, heads=[(1, 2)], who=[-1, 4]))
     with torch.no_grad():
@@ -391,9 +386,6 @@ def test_patching_at_some_positions(llama, ids):
 def test_two_bare_numbers_are_two_heads_of_every_layer(llama, ids):
     clean, corrupted = {"input_ids": ids[:1]}, {"input_ids": ids[1:]}
 
-    def metric(output):
-        return output.logits[0, -1, 7] - output.logits[0, -1, 8]
-
     found = rows_of(patching(llama, clean, corrupted, metric, heads=(2, 0)))
     assert {(row["layer"], row["head"]) for row in found} == {(0, 0), (0, 2), (1, 0), (1, 2)}
     (one,) = rows_of(patching(llama, clean, corrupted, metric, heads=[(1, 0)]))
@@ -409,9 +401,6 @@ def test_two_bare_numbers_are_two_heads_of_every_layer(llama, ids):
 def test_patching_sweeps_edges(llama, ids):
     clean, corrupted = {"input_ids": ids[:1]}, {"input_ids": ids[1:]}
     done = []
-
-    def metric(output):
-        return output.logits[0, -1, 7] - output.logits[0, -1, 8]
 
     def without(heads, who, to):
         with torch.no_grad(), edit(llama) as e:
@@ -510,10 +499,8 @@ def test_a_copy_of_a_model_has_no_edits(llama, ids):
 
 
 def test_freezing_some_queries_leaves_the_others_to_other_edits(llama, ids):
-    with torch.no_grad(), watch(llama) as other:
-        llama(ids.flip(1))
-    with torch.no_grad(), watch(llama) as plain:
-        llama(ids)
+    other = watch_pass(llama, ids.flip(1))
+    plain = watch_pass(llama, ids)
     with torch.no_grad(), edit(llama) as e, watch(llama) as seen:
         e.freeze(other, 1, [0, 1], who=3)
         e.steer(2, by=1.0, who=5, layers=1)

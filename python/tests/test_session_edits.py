@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import SENTENCE, peer
+from conftest import SENTENCE, peer, rows_of, softmax
 
 import heed
 from heed import edits
@@ -15,17 +15,6 @@ LAYER, HEADS = 2, [1, 3]
 @pytest.fixture(scope="module")
 def plain(tales):
     return tales.look(SENTENCE, logits=True)
-
-
-def softmax(scores):
-    high = scores.max(-1, keepdims=True)
-    weights = np.exp(scores - np.where(np.isfinite(high), high, 0))
-    total = weights.sum(-1, keepdims=True)
-    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
-
-
-def rows_of(table):
-    return table.to_dict("records") if hasattr(table, "to_dict") else list(table)
 
 
 # --- what each does to the weights of its layer, whose q and k it leaves as they are -------------

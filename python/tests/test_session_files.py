@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import html
-import json
 import shutil
 
 import numpy as np
 import pytest
-from conftest import SENTENCE, said
+from conftest import SENTENCE, said, snapshot
 
 import heed
 
@@ -26,12 +25,6 @@ def page(session):
         return session.to_html(2, 4)
     except heed.errors.Unsupported as error:
         pytest.skip(f"skipped: {error}")
-
-
-def snapshot(page: str) -> dict:
-    """The data that a page holds."""
-    begin = page.index('id="heed-snapshot">') + len('id="heed-snapshot">')
-    return json.loads(page[begin : page.index("</script>", begin)])
 
 
 def test_text_and_json_are_files(session, tmp_path):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import base64
-import json
 import pickle
-import re
 
 import numpy as np
 import pytest
-from conftest import peer
+from conftest import peer, snapshot, softmax
 
 import heed
 
@@ -20,8 +18,7 @@ def weights_of(rng, shape, causal=False):
     scores = rng.normal(size=shape) * 2
     if causal:
         scores = np.where(np.tril(np.ones(shape[-2:], bool)), scores, -np.inf)
-    weights = np.exp(scores - scores.max(-1, keepdims=True))
-    return (weights / weights.sum(-1, keepdims=True)).astype(np.float32)
+    return softmax(scores).astype(np.float32)
 
 
 def hide(weights, head, query, key):
@@ -29,11 +26,6 @@ def hide(weights, head, query, key):
     row = weights[0, head, query]
     row[key] = 0
     row /= row.sum()
-
-
-def held_of(html):
-    data = re.search(r'id="heed-snapshot">(.*?)</script>', html, re.DOTALL)[1]
-    return json.loads(data)
 
 
 @pytest.fixture
@@ -202,7 +194,7 @@ def listed(weights, queries):
 
 def test_a_file_has_every_weight_of_a_short_text(layers, page):
     hide(layers[1], 1, 4, 2)
-    data = held_of(heed.Session.from_weights(layers, WORDS).to_html())
+    data = snapshot(heed.Session.from_weights(layers, WORDS).to_html())
     for layer in data["held"]:
         for head in layer["heads"]:
             wanted = layers[layer["layer"]][0, head["head"]]
@@ -216,7 +208,7 @@ def test_a_file_of_12_by_12_heads_of_256_tokens_is_below_4_megabytes(rng, page):
     layers = [weights_of(rng, (1, 12, 256, 256)) for _ in range(12)]
     html = heed.Session.from_weights(layers).to_html(3, 5)
     assert len(html.encode()) < 4_000_000
-    held = {layer["layer"]: layer["heads"] for layer in held_of(html)["held"]}
+    held = {layer["layer"]: layer["heads"] for layer in snapshot(html)["held"]}
     assert [len(held[layer]) for layer in range(12)] == [12] * 12
     pinned = listed(held[3][5]["weights"], 256)
     np.testing.assert_allclose(pinned, layers[3][0, 5], rtol=1.4e-4)
@@ -237,7 +229,7 @@ def test_a_session_with_a_bias_is_saved_by_its_weights(rng, page):
     gaps[5, 2] = False
     for settings in (dict(bias=bias), dict(softcap=2.0), dict(mask=heed.keep(gaps))):
         session = heed.Session.from_arrays(q, k, v, **settings)
-        head = held_of(session.to_html())["held"][0]["heads"][1]
+        head = snapshot(session.to_html())["held"][0]["heads"][1]
         found = np.nan_to_num(listed(head["weights"], 6))
         np.testing.assert_allclose(found, session.weights[0, 1], rtol=1.4e-4, atol=1e-7)
         assert "<iframe" in session._repr_html_()
@@ -253,9 +245,9 @@ def test_a_file_refuses_the_side_that_it_cannot_have(layers, page):
 
 def test_flow_and_heads_are_in_a_file_that_is_saved_there(layers, page):
     session = heed.Session.from_weights(layers, WORDS)
-    flow = held_of(session.to_html(view="flow/L0.H0/i=5"))
+    flow = snapshot(session.to_html(view="flow/L0.H0/i=5"))
     assert [each["question"] for each in flow["answers"]] == ["self/flow?position=5&by=rollout"]
-    heads = held_of(session.to_html(view="heads/L0.H0"))
+    heads = snapshot(session.to_html(view="heads/L0.H0"))
     assert any("similar" in each["question"] for each in heads["answers"])
 
 
@@ -284,7 +276,7 @@ def test_head_view_takes_the_arguments_of_bertviz(layers, capsys, page):
     assert heed.head_view(layers, tokens, 3, layer=1, heads=[0, 1]) is None
     assert "Who attends to whom" in capsys.readouterr().out
     shown = heed.head_view(layers, tokens, 3, layer=1, heads=[1], html_action="return")
-    data = held_of(shown.data)
+    data = snapshot(shown.data)
     assert data["view"] == "look/L1.H1" and data["session"]["split"] == 3
     assert [each["text"] for each in data["session"]["tokens"]][2:4] == [" cat", "s"]
     plain = heed.head_view(layers, tokens, prettify_tokens=False, html_action="return")
@@ -292,12 +284,12 @@ def test_head_view_takes_the_arguments_of_bertviz(layers, capsys, page):
     some = heed.head_view(layers, tokens, include_layers=[1], html_action="return").session
     assert not some.weights[0].any() and some.weights[1].any()
     everything = heed.head_view(layers, tokens, layer=2, html_action="return")
-    assert held_of(everything.data)["view"] == "look/L2.H0+H1"
+    assert snapshot(everything.data)["view"] == "look/L2.H0+H1"
 
 
 def test_model_view_is_the_grid(layers, page):
     shown = heed.model_view(tuple(layers), WORDS, include_heads=[1], html_action="return")
-    assert held_of(shown.data)["view"].startswith("grid/")
+    assert snapshot(shown.data)["view"].startswith("grid/")
     assert not shown.session.weights[:, 0].any() and shown.session.weights[:, 1].any()
 
 

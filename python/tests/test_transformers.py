@@ -10,6 +10,7 @@ torch = peer("torch")
 transformers = peer("transformers")
 
 from architectures import ALL, DECODERS, ENCODERS, NOT_SEEN, PAIRS  # noqa: E402
+from watched import watch_pass  # noqa: E402
 
 from heed.transformers import watch  # noqa: E402
 
@@ -271,7 +272,6 @@ def test_a_layer_of_its_own_is_named():
     with pytest.warns(
         UserWarning, match="1 attention layers of SiglipVisionModel .* head.attention"
     ):
-        with watch(model) as seen, torch.no_grad():
-            model(**ALL["siglip_vision"].inputs())
+        seen = watch_pass(model, **ALL["siglip_vision"].inputs())
     assert [name.endswith("head.attention") for name in seen.silent] == [True]
     assert list(seen.stacks) == ["encoder"]

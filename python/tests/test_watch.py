@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import peer
+from conftest import peer, rows_of
 
 torch = peer("torch")
 transformers = peer("transformers")
 
 from architectures import ALL, DECODERS, ENCODERS, OTHERS, PAIRS  # noqa: E402
-from watched import close, rows_of, weights_of  # noqa: E402
+from watched import close, watch_pass, weights_of  # noqa: E402
 
 import heed  # noqa: E402
 from heed.transformers import SeenModel, watch  # noqa: E402
 
 
 def test_an_attention_is_what_heed_attention_gives(llama, ids):
-    with watch(llama) as seen, torch.no_grad():
-        llama(ids)
+    seen = watch_pass(llama, ids)
     attention = seen.attention(1)
     assert isinstance(seen, SeenModel) and isinstance(attention, heed.Seen)
     weights = np.asarray(attention.weights)
@@ -43,8 +42,7 @@ def test_memory_is_linear_in_the_length():
     model = DECODERS["gpt2"].made()
     kept = []
     for length in (16, 32, 64):
-        with watch(model) as seen, torch.no_grad():
-            model(DECODERS["gpt2"].inputs(length=length)["input_ids"])
+        seen = watch_pass(model, DECODERS["gpt2"].inputs(length=length)["input_ids"])
         kept.append(seen.nbytes - 4 * seen.logits().numel())
     # 2 sequences, 2 layers: q, k, v and the output, of 32 numbers each
     assert kept == [2 * 2 * length * 4 * 4 * 32 for length in (16, 32, 64)]
@@ -54,8 +52,7 @@ def test_stacks_and_layers_have_names():
     stacks = {}
     for name in ("gpt2", "bert", "albert", "marian", "clip", "vit"):
         model = ALL[name].made()
-        with watch(model) as seen, torch.no_grad():
-            model(**ALL[name].inputs())
+        seen = watch_pass(model, **ALL[name].inputs())
         stacks[name] = seen.stacks
     assert stacks == {
         "gpt2": {"decoder": [0, 1]},
@@ -147,23 +144,20 @@ def test_tokens_are_words_where_there_is_a_tokenizer(llama, ids):
         def convert_ids_to_tokens(self, ids):
             return [f"word{each}" for each in ids]
 
-    with watch(llama, Tokenizer()) as seen, torch.no_grad():
-        llama(ids)
+    seen = watch_pass(llama, ids, tokenizer=Tokenizer())
     assert seen.tokens()[1][:2] == [f" word{each}" for each in ids[1, :2].tolist()]
     with pytest.raises(TypeError, match="watch: tokenizer is a str, expected a tokenizer"):
         with watch(llama, "gpt2"):
             pass
     pictures = OTHERS["vit"].made()
-    with watch(pictures) as seen, torch.no_grad():
-        pictures(**OTHERS["vit"].inputs())
+    seen = watch_pass(pictures, **OTHERS["vit"].inputs())
     assert seen.tokens() is None
 
 
 def test_heads_have_scores(llama, ids):
     mask = torch.ones_like(ids)
     mask[1, :4] = 0
-    with watch(llama) as seen, torch.no_grad():
-        llama(ids, attention_mask=mask)
+    seen = watch_pass(llama, ids, attention_mask=mask)
     rows = rows_of(seen.heads())
     assert len(rows) == 2 * 4
     weights = weights_of(llama, 1, input_ids=ids, attention_mask=mask)[:, 2]
@@ -188,8 +182,7 @@ def test_heads_have_scores(llama, ids):
 
 def test_heads_have_the_induction_of_a_session(llama):
     ids = torch.tensor([[5, 6, 7, 8, 5, 6, 7, 8, 9, 5, 5, 6], list(range(20, 32))])
-    with watch(llama) as seen, torch.no_grad():
-        llama(ids[:1])
+    seen = watch_pass(llama, ids[:1])
     found = [row["induction"] for row in rows_of(seen.heads())]
     assert close(np.array(found), np.array([r["induction"] for r in rows_of(seen.look().heads())]))
     weights = weights_of(llama, 1, input_ids=ids[:1])[0, 2]
@@ -202,16 +195,13 @@ def test_heads_have_the_induction_of_a_session(llama):
     assert close(np.array([row["induction"] for row in rows_of(both.heads())]), np.array(found))
     mask = torch.ones(1, 12, dtype=torch.int64)
     mask[0, :4] = 0
-    with watch(llama) as padded, torch.no_grad():
-        llama(ids[:1], attention_mask=mask)
+    padded = watch_pass(llama, ids[:1], attention_mask=mask)
     wanted = [row["induction"] for row in rows_of(padded.look().heads())]
     assert close(np.array([row["induction"] for row in rows_of(padded.heads())]), np.array(wanted))
-    with watch(llama) as none, torch.no_grad():
-        llama(ids[1:])
+    none = watch_pass(llama, ids[1:])
     assert all(np.isnan(row["induction"]) for row in rows_of(none.heads()))
     model, inputs = PAIRS["marian"].made(), PAIRS["marian"].inputs()
-    with watch(model) as seen, torch.no_grad():
-        model(**inputs)
+    seen = watch_pass(model, **inputs)
     assert {row["stack"] for row in rows_of(seen.heads()) if np.isnan(row["induction"])} >= {"cross"}
 
 
@@ -220,8 +210,7 @@ def test_heads_of_an_encoder_leave_padding_out():
     inputs = ENCODERS["bert"].inputs()
     inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
     inputs["attention_mask"][1, 7:] = 0
-    with watch(model) as seen, torch.no_grad():
-        model(**inputs)
+    seen = watch_pass(model, **inputs)
     rows = rows_of(seen.heads())
     weights = weights_of(model, 0, **inputs)[:, 1]
     parts = [weights[0], weights[1, :7, :7]]
@@ -233,8 +222,7 @@ def test_heads_of_an_encoder_leave_padding_out():
 
 def test_heads_of_a_translation():
     model = PAIRS["marian"].made()
-    with watch(model) as seen, torch.no_grad():
-        model(**PAIRS["marian"].inputs())
+    seen = watch_pass(model, **PAIRS["marian"].inputs())
     rows = rows_of(seen.heads())
     assert [row["stack"] for row in rows] == ["encoder"] * 8 + ["decoder"] * 8 + ["cross"] * 8
     assert np.isnan(rows[-1]["previous"]) and rows[-1]["entropy"] > 0
@@ -255,8 +243,7 @@ def test_a_look_is_a_session_of_one_sequence(monkeypatch):
     inputs = PAIRS["marian"].inputs()
     inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
     inputs["attention_mask"][1, 8:] = 0
-    with watch(model) as seen, torch.no_grad():
-        model(**inputs)
+    seen = watch_pass(model, **inputs)
     seen.look(sequence=1)
     assert list(given["stacks"]) == ["encoder", "decoder", "cross"]
     assert given["tokens"] == [f" {id}" for id in inputs["decoder_input_ids"][1].tolist()]  # ids stand apart

@@ -10,14 +10,14 @@ import re
 
 import numpy as np
 import pytest
-from conftest import peer
+from conftest import peer, rows_of
 
 torch = peer("torch")
 transformers = peer("transformers")
 
 from architectures import ALL, MORE, MUSICGEN, SWIN, TWO_IMAGES, WITH_IMAGES  # noqa: E402
 from test_transformers import assert_close, attentions_of, result  # noqa: E402
-from watched import close, rows_of  # noqa: E402
+from watched import close, watch_pass  # noqa: E402
 
 import heed  # noqa: E402
 from heed.transformers import watch  # noqa: E402
@@ -70,8 +70,7 @@ def test_weights_are_eagers_and_the_output_is_the_models_own(name, implementatio
 )  # fmt: skip
 def test_layers_have_the_models_own_numbers(name, stacks):
     model = EVERY[name].made("sdpa")
-    with watch(model) as seen, torch.no_grad():
-        model(**EVERY[name].inputs())
+    seen = watch_pass(model, **EVERY[name].inputs())
     assert seen.stacks == stacks
     rows = rows_of(seen.heads())
     assert {(row["stack"], row["layer"]) for row in rows} == {
@@ -81,8 +80,7 @@ def test_layers_have_the_models_own_numbers(name, stacks):
 
 def test_each_image_is_a_text_of_its_layer():
     model = WITH_IMAGES["qwen2_vl"].made("sdpa")
-    with watch(model) as seen, torch.no_grad():
-        model(**TWO_IMAGES())
+    seen = watch_pass(model, **TWO_IMAGES())
     assert seen.stacks == {"encoder": [0, 1], "decoder": [0, 1]}
     assert [seen.attention(1, "encoder", text=at).shape[2] for at in (0, 1)] == [16, 24]
     assert seen.tokens("encoder") is None and len(seen.tokens("decoder")[0]) == 24
@@ -92,8 +90,7 @@ def test_patches_have_no_words():
     """CLIP's picture and its text may have as many tokens."""
     inputs = EVERY["clip"].inputs(length=17)
     model = EVERY["clip"].made("sdpa")
-    with watch(model) as seen, torch.no_grad():
-        model(**inputs)
+    seen = watch_pass(model, **inputs)
     assert seen.attention(0, "vision_model").shape == seen.attention(0, "text_model").shape
     assert seen.tokens("vision_model") is None
     assert seen.tokens("text_model") == inputs["input_ids"].tolist()
@@ -101,8 +98,7 @@ def test_patches_have_no_words():
 
 def test_layers_of_several_shapes_are_looked_at_one_by_one():
     model = SWIN.made("sdpa")
-    with watch(model) as seen, torch.no_grad():
-        model(**SWIN.inputs())
+    seen = watch_pass(model, **SWIN.inputs())
     assert seen.stacks == {"encoder": [0, 1, 2]}
     assert [seen.attention(layer).shape[1] for layer in range(3)] == [2, 2, 4]
     with pytest.raises(
@@ -169,8 +165,7 @@ def test_sams_encoder_is_looked_at_through_its_weights():
 def test_frames_are_keys():
     whisper = EVERY["whisper"]
     model = whisper.made("sdpa")
-    with watch(model) as seen, torch.no_grad():
-        model(**whisper.inputs())
+    seen = watch_pass(model, **whisper.inputs())
     session = seen.look()
     assert session.stacks["cross"].keys == len(session.key_tokens) == 16
     assert [token.text.strip() for token in session.key_tokens][:2] == ["im0 c0", "im0 c1"]
@@ -181,8 +176,7 @@ def test_frames_are_keys():
 @pytest.fixture(scope="module")
 def jamba():
     model = MORE["jamba"].made("sdpa")
-    with watch(model) as seen, torch.no_grad():
-        model(**MORE["jamba"].inputs())
+    seen = watch_pass(model, **MORE["jamba"].inputs())
     return seen
 
 

@@ -7,7 +7,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from conftest import peer
+from conftest import peer, rows_of
 
 torch = peer("torch")
 transformers = peer("transformers")
@@ -15,7 +15,7 @@ transformers = peer("transformers")
 from architectures import ALL, MORE, WITH_IMAGES  # noqa: E402
 from test_transformers import result  # noqa: E402
 from test_watch_words import of_words  # noqa: E402
-from watched import close, rows_of  # noqa: E402
+from watched import close, watch_pass  # noqa: E402
 
 import heed  # noqa: E402
 from heed.transformers import SeenModel, edit, patching, watch  # noqa: E402
@@ -134,8 +134,7 @@ def test_flex_attention_is_watched_and_edited(device):
 @pytest.mark.parametrize("implementation", ["eager", "sdpa"])
 def test_what_is_watched_stays_on_its_device(implementation, device):
     pair = Pair("llama", device, implementation)
-    with watch(pair.twin) as seen, torch.no_grad():
-        pair.twin(**pair.given)
+    seen = watch_pass(pair.twin, **pair.given)
     assert not np.isnan(np.asarray(seen.attention(1).weights)).any()
     assert devices(seen) == {device}
 
@@ -145,8 +144,7 @@ def test_each_tensor_of_a_layer_that_is_asked_for_moves_once(device):
     pair = Pair("llama", device)
     moved = away.Away.moved
     moved.clear()
-    with watch(pair.twin) as seen, torch.no_grad():
-        pair.twin(**pair.given)
+    seen = watch_pass(pair.twin, **pair.given)
     assert not [shape for shape in moved if len(shape) == 4]
     seen.attention(1).weights[0]
     seen.heads()
@@ -249,8 +247,7 @@ def test_the_default_device_changes_nothing(name, device):
         padding = torch.ones_like(pair.inputs["input_ids"])
         padding[1, 9:] = 0
         pair.inputs["attention_mask"], pair.given["attention_mask"] = padding, padding.to(device)
-    with torch.no_grad(), watch(pair.model) as before:
-        pair.model(**pair.inputs)
+    before = watch_pass(pair.model, **pair.inputs)
     stack = next(iter(before.stacks))
     with torch.device(device), torch.no_grad():
         with edit(pair.twin) as edits, watch(pair.twin) as after:
@@ -294,8 +291,7 @@ def test_answers_have_gradients(device):
 
 def test_a_file_is_read_on_the_cpu(device, tmp_path):
     pair = Pair("llama", device)
-    with watch(pair.twin) as seen, torch.no_grad():
-        pair.twin(**pair.given)
+    seen = watch_pass(pair.twin, **pair.given)
     seen.save(tmp_path / "run.safetensors")
     loaded = SeenModel.load(tmp_path / "run.safetensors")
     assert last(loaded).q.device.type == "cpu"

@@ -12,7 +12,7 @@ torch = peer("torch")
 transformers = peer("transformers")
 
 from architectures import DECODERS, PAIRS  # noqa: E402
-from watched import close, weights_of  # noqa: E402
+from watched import close, watch_pass, weights_of  # noqa: E402
 
 from heed.transformers import edit, watch  # noqa: E402
 
@@ -50,8 +50,7 @@ def test_weights_that_a_function_does_not_return_are_not_made_up(llama, ids):
     llama.set_attn_implementation(
         registered(lambda *given, **more: (half_of_a_head(*given, **more)[0], None), "silent half")
     )
-    with watch(llama) as seen, torch.no_grad():
-        llama(ids)
+    seen = watch_pass(llama, ids)
     with pytest.raises(NotImplementedError) as caught:
         seen.attention(1)
     assert 'the attention function "silent half" is 0.' in str(caught.value)
@@ -69,8 +68,7 @@ def test_a_function_without_a_mask_is_seen_as_it_computes(llama, ids, hides):
         return out.transpose(1, 2), None
 
     llama.set_attn_implementation(registered(own, f"own {hides}", mask=None))
-    with watch(llama) as seen, torch.no_grad():
-        llama(ids)
+    seen = watch_pass(llama, ids)
     assert (seen.attention(0).weights[0, 0, 2, 5] == 0) == hides
 
 
@@ -98,8 +96,7 @@ def test_masks_as_flash_attention_has_them(name, padded):
     masks = masking.flash_attention_mask
     name = registered(flash, "my flash attention", masks)
     model.config._attn_implementation_internal = name  # else it is looked for among the kernels
-    with watch(model) as seen, torch.no_grad():
-        model(**inputs)
+    seen = watch_pass(model, **inputs)
     found, wanted = np.asarray(seen.attention(1).weights), weights_of(eager, 1, **inputs)
     real = inputs["attention_mask"].bool().numpy()
     assert abs(found.swapaxes(1, 2) - wanted.swapaxes(1, 2))[real].max() < 1e-5
@@ -109,8 +106,7 @@ def test_masks_as_flash_attention_has_them(name, padded):
 @pytest.mark.slow
 def test_flex_attention(ids):
     model = DECODERS["llama"].made("flex_attention")
-    with watch(model) as seen, torch.no_grad():
-        model(ids)
+    seen = watch_pass(model, ids)
     wanted = weights_of(DECODERS["llama"].made(), 1, input_ids=ids)
     assert close(seen.attention(1).weights, wanted)
 
@@ -198,8 +194,7 @@ def test_wrappers_are_taken_off(llama, ids):
             return self.base_model.model(*given)
 
     for wrapped in (torch.nn.DataParallel(llama), Peft(llama)):
-        with watch(wrapped) as seen, torch.no_grad():
-            wrapped(ids)
+        seen = watch_pass(wrapped, ids)
         assert close(seen.attention(1).weights, weights_of(llama, 1, input_ids=ids))
 
 
@@ -259,14 +254,12 @@ def test_a_copy_of_a_watched_model_is_not_watched(llama, ids):
 
 
 def test_the_last_layer_is_minus_one(llama, ids):
-    with watch(llama) as seen, torch.no_grad():
-        llama(ids)
+    seen = watch_pass(llama, ids)
     assert seen.attention(-1) is seen.attention(1)
 
 
 def test_a_sequence_that_is_not_there_is_said(llama, ids):
-    with watch(llama) as seen, torch.no_grad():
-        llama(ids[:1])
+    seen = watch_pass(llama, ids[:1])
     with pytest.raises(
         IndexError, match="look: sequence is 3, expected 0, the only one of the batch"
     ):

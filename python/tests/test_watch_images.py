@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import peer
+from conftest import peer, rows_of
 
 torch = peer("torch")
 transformers = peer("transformers")
@@ -12,7 +12,7 @@ transformers = peer("transformers")
 from architectures import (  # noqa: E402
     ALL, IMAGE, MORE, OTHERS, PICTURE, SWIN, WITH_IMAGES, A,
 )  # fmt: skip
-from watched import close, rows_of  # noqa: E402
+from watched import close, watch_pass  # noqa: E402
 
 from heed import ImagePatches  # noqa: E402
 from heed.transformers import SeenModel, edit, watch  # noqa: E402
@@ -150,8 +150,7 @@ def test_images_in_texts(name):
     for parameter in model.parameters():
         if parameter.dim() > 1 and not parameter.any():  # of Gemma's projector all are 0
             torch.nn.init.normal_(parameter)
-    with watch(model, Scaler()) as seen, torch.no_grad():
-        model(**inputs_of(name, *images))
+    seen = watch_pass(model, tokenizer=Scaler(), **inputs_of(name, *images))
     layer = seen.stacks[stack][0]
     assert len(seen.pictures()) == len(images)
     for at, shape in enumerate(grids):
@@ -172,8 +171,7 @@ def test_patches_in_blocks_and_windows(name):
     """The vision models of Qwen read 2 x 2 patches after each other, Qwen2.5's in windows."""
     images = [an_image(16, 16), an_image(16, 24, seed=6)]
     model = EVERY[name].made("eager")
-    with watch(model, Scaler()) as seen, torch.no_grad():
-        model(**inputs_of(name, *images))
+    seen = watch_pass(model, tokenizer=Scaler(), **inputs_of(name, *images))
     for layer in (0, 1):
         runs = len(seen._runs[seen._place("encoder")][layer])
         for text in range(runs):
@@ -198,8 +196,7 @@ def test_images_that_follow_each_other_and_batches_with_padding():
     ids[1, 13:] = torch.tensor([5, 6, *[IMAGE] * 16, *range(10, 19)])
     given = {"input_ids": ids, "attention_mask": (ids > 0).long(), "pixel_values": scaled(*images)}
     model = WITH_IMAGES["llava"].made("sdpa")
-    with watch(model, Scaler()) as seen, torch.no_grad():
-        model(**given)
+    seen = watch_pass(model, tokenizer=Scaler(), **given)
     weights = seen.attention(1, "decoder").weights
     first, second = (seen.image_map(1, 2, image=at) for at in (0, 1))
     assert close(first, np.asarray(weights[0, 2, -1, 1:17]).reshape(4, 4))
@@ -254,8 +251,7 @@ def test_tiles_with_a_token_behind_each_row():
         pixels = scaled(of_all, *cut)[None]  # 28 high, 18 wide: two columns are padding
         return {"input_ids": ids, "pixel_values": pixels, "image_sizes": torch.tensor([[28, 18]])}
 
-    with watch(model, Scaler()) as seen, torch.no_grad():
-        model(**make(small, tiles))
+    seen = watch_pass(model, tokenizer=Scaler(), **make(small, tiles))
     of_all = tokens_by_pixels(model, make, (small, tiles), 0, (2, 2), "decoder", ["encoder"])
     of_tiles = tokens_by_pixels(model, make, (small, tiles), 1, (4, 4), "decoder", ["encoder"])
     assert (of_tiles[:, [0, 3]] == -1).all()
@@ -280,8 +276,7 @@ def test_a_text_without_images_has_none_after_one_with_images():
 
 def test_all_queries_count_where_all_are_patches():
     model = OTHERS["siglip_vision"].made("sdpa")
-    with watch(model) as seen, torch.no_grad():
-        model(**inputs_of("siglip_vision", an_image()))
+    seen = watch_pass(model, **inputs_of("siglip_vision", an_image()))
     row = rows_of(seen.image_share())[5]
     weights = np.asarray(seen.attention(1).weights[0, 1])
     entropy = -(weights * np.log(weights)).sum(-1)
@@ -291,8 +286,7 @@ def test_all_queries_count_where_all_are_patches():
 
 def test_what_the_class_token_looks_at_is_the_share_of_a_vision_model():
     model = OTHERS["vit"].made("sdpa")
-    with watch(model) as seen, torch.no_grad():
-        model(**inputs_of("vit", an_image()))
+    seen = watch_pass(model, **inputs_of("vit", an_image()))
     own = np.asarray(seen.attention(0).weights[0, 3, 0, 1:])
     row = rows_of(seen.image_share())[3]
     assert np.isclose(row["image"], own.sum(), atol=1e-6)
@@ -313,8 +307,7 @@ class Listener:
 )
 def test_frames_of_sound_are_a_row(name, frames, stacks, length):
     model = EVERY[name].made("sdpa")
-    with watch(model, Listener()) as seen, torch.no_grad():
-        model(**EVERY[name].inputs())
+    seen = watch_pass(model, tokenizer=Listener(), **EVERY[name].inputs())
     for stack in stacks:
         run = seen._one(1, 0, stack, -1)
         (grid,) = run.images
@@ -354,8 +347,7 @@ def test_a_frame_is_where_its_sound_is():
 def test_images_survive_a_file(tmp_path):
     image = an_image()
     model = WITH_IMAGES["llava"].made("sdpa")
-    with watch(model, Scaler()) as seen, torch.no_grad():
-        model(**inputs_of("llava", image))
+    seen = watch_pass(model, tokenizer=Scaler(), **inputs_of("llava", image))
     seen.save(tmp_path / "run.safetensors")
     again = SeenModel.load(tmp_path / "run.safetensors")
     assert np.array_equal(again.image_map(1, 0), seen.image_map(1, 0))
@@ -378,8 +370,7 @@ class Processor:
 
 def test_patches_have_no_words_and_the_text_around_has():
     model = WITH_IMAGES["qwen2_vl"].made("sdpa")
-    with watch(model, Processor()) as seen, torch.no_grad():
-        model(**WITH_IMAGES["qwen2_vl"].inputs())
+    seen = watch_pass(model, tokenizer=Processor(), **WITH_IMAGES["qwen2_vl"].inputs())
     tokens = seen.tokens("decoder")[0]
     assert tokens[:6] == [" im0 r0 c0", " im0 r0 c1", " im0 r1 c0", " im0 r1 c1", " w14", " im1 r0 c0"]  # fmt: skip
     assert tokens[10:12] == [" im1 r1 c2", " w21"]
@@ -387,8 +378,7 @@ def test_patches_have_no_words_and_the_text_around_has():
     assert np.array_equal(of_word, seen.image_map(1, 0, 11, image=1, stack="decoder"), equal_nan=True)
     with pytest.raises(LookupError, match="image_map: token is 'dog', expected a word of the text"):
         seen.image_map(1, 0, "dog", stack="decoder")
-    with watch(model) as plain, torch.no_grad():
-        model(**WITH_IMAGES["qwen2_vl"].inputs())
+    plain = watch_pass(model, **WITH_IMAGES["qwen2_vl"].inputs())
     with pytest.raises(ValueError, match=r"token is 'w21', expected a position, or watch\(model, tok"):
         plain.image_map(1, 0, "w21", stack="decoder")
     with edit(model, Processor()) as e, torch.no_grad():  # finds words too
@@ -409,8 +399,7 @@ def test_patches_have_no_words_and_the_text_around_has():
 )  # fmt: skip
 def test_what_is_not_in_an_image_is_named(ask, line):
     model = OTHERS["vit"].made("sdpa")
-    with watch(model) as seen, torch.no_grad():
-        model(**OTHERS["vit"].inputs())
+    seen = watch_pass(model, **OTHERS["vit"].inputs())
     with pytest.raises(LookupError) as caught:
         ask(seen)
     assert str(caught.value) == line
@@ -423,8 +412,7 @@ SHUFFLED = A("ViTMAEModel", PICTURE | {"mask_ratio": 0.0}, "picture")
 def test_a_model_without_known_images_says_so(name):
     given = {"swin": SWIN, "shuffled": SHUFFLED}.get(name) or EVERY[name]
     model = given.made("sdpa")
-    with watch(model) as seen, torch.no_grad():
-        model(**given.inputs())
+    seen = watch_pass(model, **given.inputs())
     for ask in (lambda: seen.image_map(0, 0), seen.image_share, seen.pictures):
         with pytest.raises(LookupError, match="heed knows of no images in a run of"):
             ask()
@@ -432,8 +420,7 @@ def test_a_model_without_known_images_says_so(name):
 
 def test_the_stack_that_has_images_is_named():
     model = OTHERS["clip"].made("sdpa")
-    with watch(model) as seen, torch.no_grad():
-        model(**OTHERS["clip"].inputs())
+    seen = watch_pass(model, **OTHERS["clip"].inputs())
     with pytest.raises(LookupError, match='no images in a run of CLIPModel, .*; stack="vision_model" has'):
         seen.image_map(0, 0)
     assert seen.image_map(0, 0, stack="vision_model").shape == (4, 4)
@@ -443,8 +430,7 @@ def test_a_map_is_drawn_over_its_image():
     peer("matplotlib").use("Agg")
     image = an_image()
     model = OTHERS["vit"].made("sdpa")
-    with watch(model, Scaler()) as seen, torch.no_grad():
-        model(**inputs_of("vit", image))
+    seen = watch_pass(model, tokenizer=Scaler(), **inputs_of("vit", image))
     ax = seen.plot_image_map(1, 2, 0)
     under, over = ax.images
     assert np.array_equal(under.get_array(), image)
@@ -487,8 +473,7 @@ def kept(picture):
 def test_a_session_shows_images_where_their_patches_are():
     images = [an_image(16, 16), an_image(16, 24, seed=6)]
     model = WITH_IMAGES["qwen2_vl"].made("sdpa")
-    with watch(model, Processor()) as seen, torch.no_grad():
-        model(**inputs_of("qwen2_vl", *images))
+    seen = watch_pass(model, tokenizer=Processor(), **inputs_of("qwen2_vl", *images))
     session = seen.look(stack="decoder")
     assert [each.tokens for each in session.images] == [(0, 1, 2, 3), (5, 6, 7, 8, 9, 10)]
     assert [(each.rows, each.columns) for each in session.images] == [(2, 2), (2, 3)]
@@ -504,8 +489,7 @@ def test_a_session_shows_images_where_their_patches_are():
 
 def test_a_session_has_the_shares_of_its_images():
     model = WITH_IMAGES["llava"].made("sdpa")
-    with watch(model) as seen, torch.no_grad():
-        model(**WITH_IMAGES["llava"].inputs())
+    seen = watch_pass(model, **WITH_IMAGES["llava"].inputs())
     for row, own in zip(rows_of(seen.look(stack="decoder").heads()), rows_of(seen.image_share())):
         assert np.isclose(row["image"], own["image"], atol=1e-5)
         assert np.isclose(row["image_spread"], own["spread"], atol=1e-5)
@@ -514,8 +498,7 @@ def test_a_session_has_the_shares_of_its_images():
 def test_a_vision_model_shows_its_class_token_beside_its_image():
     image = an_image()
     model = MORE["dinov2_registers"].made("sdpa")
-    with watch(model, Scaler()) as seen, torch.no_grad():
-        model(pixel_values=scaled(image))
+    seen = watch_pass(model, pixel_values=scaled(image), tokenizer=Scaler())
     session = seen.look()
     assert [token.text for token in session.tokens][:4] == [" [CLS]", " [REG]", " [REG]", " im0 r0 c0"]
     assert session.images[0].picture == kept(image)
@@ -528,16 +511,14 @@ def test_a_vision_model_shows_its_class_token_beside_its_image():
 
 def test_queries_and_keys_of_a_session_may_have_grids_of_their_own():
     model = MORE["segformer"].made("sdpa")
-    with watch(model) as seen, torch.no_grad():
-        model(**MORE["segformer"].inputs())
+    seen = watch_pass(model, **MORE["segformer"].inputs())
     session = seen.look(layer=0)
     assert [(each.of, each.rows) for each in session.images] == [("queries", 8), ("keys", 4)]
 
 
 def test_a_session_of_sound_names_its_frames():
     model = EVERY["whisper"].made("sdpa")
-    with watch(model) as seen, torch.no_grad():
-        model(**EVERY["whisper"].inputs())
+    seen = watch_pass(model, **EVERY["whisper"].inputs())
     session = seen.look()
     (sound,) = session.images
     assert (sound.rows, sound.columns, sound.of) == (1, 16, "keys")

@@ -13,7 +13,7 @@ torch = peer("torch")
 transformers = peer("transformers")
 
 from architectures import DECODERS, OTHERS, PAIRS  # noqa: E402
-from watched import close, weights_of  # noqa: E402
+from watched import close, watch_pass, weights_of  # noqa: E402
 
 from heed.transformers import watch  # noqa: E402
 
@@ -87,8 +87,7 @@ def test_inference_mode(llama, ids):
 
 def test_what_was_seen_outlives_the_model(ids):
     model = DECODERS["llama"].made()
-    with watch(model) as seen, torch.no_grad():
-        model(ids)
+    seen = watch_pass(model, ids)
     wanted = weights_of(model, 1, input_ids=ids)
     del model
     gc.collect()
@@ -98,8 +97,7 @@ def test_what_was_seen_outlives_the_model(ids):
 def test_what_nobody_holds_is_freed_at_once(llama, ids):
     gc.disable()
     try:
-        with watch(llama) as seen, torch.no_grad():
-            llama(ids)
+        seen = watch_pass(llama, ids)
         of_the_watch = weakref.ref(seen)
         del seen
         assert of_the_watch() is None
@@ -146,8 +144,7 @@ def test_without_a_watch_nothing_is_kept(llama, ids):
     ],
 )
 def test_what_is_not_there_is_named(llama, ids, ask, kind, line):
-    with watch(llama) as seen, torch.no_grad():
-        llama(ids)
+    seen = watch_pass(llama, ids)
     with pytest.raises(kind) as caught:
         ask(seen)
     assert line in str(caught.value)
@@ -155,8 +152,7 @@ def test_what_is_not_there_is_named(llama, ids, ask, kind, line):
 
 def test_of_several_stacks_one_is_named():
     model = PAIRS["bart"].made()
-    with watch(model) as seen, torch.no_grad():
-        model(**PAIRS["bart"].inputs())
+    seen = watch_pass(model, **PAIRS["bart"].inputs())
     with pytest.raises(
         LookupError,
         match='this model has the stacks "encoder", "decoder" and "cross": pass stack="decoder"',

@@ -10,7 +10,7 @@ torch = peer("torch")
 transformers = peer("transformers")
 
 from architectures import ALL, MORE  # noqa: E402
-from watched import close  # noqa: E402
+from watched import close, watch_pass  # noqa: E402
 
 import heed  # noqa: E402
 from heed.transformers import SeenModel, watch  # noqa: E402
@@ -54,8 +54,7 @@ def test_attentions_of_generation_are_those_of_each_step():
 
 @pytest.fixture
 def seen(llama):
-    with watch(llama) as seen, torch.no_grad():
-        llama(torch.arange(8).reshape(2, 4))
+    seen = watch_pass(llama, torch.arange(8).reshape(2, 4))
     return seen
 
 
@@ -81,8 +80,7 @@ def test_weights_of_all_layers_are_those_of_each(seen):
 
 def test_weights_of_several_stacks_are_asked_for_by_name():
     model = ALL["marian"].made("sdpa")
-    with watch(model) as seen, torch.no_grad():
-        model(**ALL["marian"].inputs())
+    seen = watch_pass(model, **ALL["marian"].inputs())
     with pytest.raises(LookupError, match="stack="):
         _ = seen.weights
     found = seen.weights_of("cross")
@@ -117,6 +115,5 @@ def test_logits_of_what_is_generated_replace_those_of_the_prompt(llama):
 
 def test_models_that_do_not_write_have_no_logits():
     model = ALL["bert"].made("sdpa")
-    with watch(model) as seen, torch.no_grad():
-        model(**ALL["bert"].inputs())
+    seen = watch_pass(model, **ALL["bert"].inputs())
     assert seen.logits() is None and isinstance(seen, heed.transformers.SeenModel)

@@ -11,7 +11,7 @@ torch = peer("torch")
 transformers = peer("transformers")
 tokenizers = peer("tokenizers")
 
-from heed.transformers import watch  # noqa: E402
+from watched import watch_pass  # noqa: E402
 
 MODELS = pathlib.Path(__file__).resolve().parents[2] / "models"
 
@@ -49,8 +49,7 @@ def seen_of(tokenizer, text):
     )  # fmt: skip
     model = transformers.GPT2Model(config).eval()
     ids = tokenizer(text, add_special_tokens=False)["input_ids"]
-    with watch(model, tokenizer) as seen, torch.no_grad():
-        model(torch.tensor([ids]))
+    seen = watch_pass(model, torch.tensor([ids]), tokenizer=tokenizer)
     return seen
 
 

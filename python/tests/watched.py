@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from heed._tables import Table
+from heed.transformers import watch
+
+
+def watch_pass(model, *given, tokenizer=None, **inputs):
+    """What `watch` has seen after one pass without gradients."""
+    with watch(model, tokenizer) as seen, torch.no_grad():
+        model(*given, **inputs)
+    return seen
 
 
 def weights_of(model, layer, **inputs):
@@ -15,7 +22,3 @@ def weights_of(model, layer, **inputs):
 
 def close(found, wanted, bound=1e-5):
     return np.asarray(found).shape == wanted.shape and abs(np.asarray(found) - wanted).max() < bound
-
-
-def rows_of(table):
-    return list(table) if isinstance(table, Table) else table.to_dict("records")

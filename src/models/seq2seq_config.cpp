@@ -249,28 +249,27 @@ Spelling seq2seq_spelling(const Seq2seqShape& read) {
   return spelling;
 }
 
-// Whether the file holds this table of positions with other numbers than the model's sinusoids.
-bool has_other_positions(const Seq2seqShape& read, const StoredWeights& stored, const char* side) {
-  const std::string name = fmt::format("model.{}.embed_positions.weight", side);
-  if (!read.sinusoids || !stored.holds(name)) return false;
-  const Tensor table = stored.numbers(name, {read.positions, read.width});
+// Like transformers: a table of positions in the file counts where its numbers are not the
+// sinusoids, except in M2M-100.
+void read_stored_positions(const StoredWeights& stored, Seq2seqShape& read) {
+  if (!read.sinusoids || read.sinusoids->reaches_base) return;
   std::vector<std::int32_t> rows(static_cast<std::size_t>(read.positions));
   std::iota(rows.begin(), rows.end(), 0);
   const ConstView all(rows.data(), DType::kI32, {1, read.positions});
   const Tensor usual = sinusoids(all, *read.sinusoids, DType::kF32);
-  const auto *found = table.data<float>(), *expected = usual.data<float>();
-  return !std::equal(found, found + table.element_count(), expected,
-                     [](float a, float b) { return std::abs(a - b) <= 1e-5F; });
-}
-
-// Like transformers: a table of positions in the file counts, except in M2M-100.
-void read_stored_positions(const StoredWeights& stored, Seq2seqShape& read) {
-  if (!read.sinusoids || read.sinusoids->reaches_base) return;
-  if (!has_other_positions(read, stored, "encoder") &&
-      !has_other_positions(read, stored, "decoder"))
+  const auto is_usual = [&](const std::string& name) {
+    const Tensor table = stored.numbers(name, {read.positions, read.width});
+    const auto *found = table.data<float>(), *expected = usual.data<float>();
+    return std::equal(found, found + table.element_count(), expected,
+                      [](float a, float b) { return std::abs(a - b) <= 1e-5F; });
+  };
+  for (const char* name :
+       {"model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"}) {
+    if (!stored.holds(name) || is_usual(name)) continue;
+    read.sinusoids = {};
+    read.names.positions = "embed_positions";
     return;
-  read.sinusoids = {};
-  read.names.positions = "embed_positions";
+  }
 }
 
 void require_copies(const Seq2seqShape& read, const StoredWeights& stored) {

@@ -289,16 +289,5 @@ TEST(Dropout, ARateOfOneLeavesNothingOfOutNorOfItsGradients) {
   }
 }
 
-TEST(Observed, EntropyCountsTheSink) {
-  const Tensor zero = Tensor::zeros({1, 1, 1, 1});
-  const Tensor keys = Tensor::zeros({1, 1, 3, 1});
-  const Tensor sink = Tensor::zeros({1});
-  const AttentionArgs args = {.q = zero, .keys = {keys, keys}, .scores = {.sink = sink}};
-  EntropyObserver entropy;
-  Observer* const observers[] = {&entropy};
-  observe(args, attention(args), observers);
-  EXPECT_NEAR(entropy.entropy.data<float>()[0], std::log(4), 1e-6);
-}
-
 }  // namespace
 }  // namespace heed::attention_scores_test

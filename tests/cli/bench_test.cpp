@@ -47,11 +47,9 @@ TEST(BenchProgram, AModelWhoseLogitsAreNoNumbersIsOneLine) {
   model->parameters().back()->value.data<float>()[0] = NAN;
   save_model(folder, *model, nullptr, DType::kF32);
   for (const char* name : {"prefill-128", "step-10"}) {
-    const Answer answer = heed({"bench", "model", "--model", folder.string(), "--case", name});
-    EXPECT_EQ(answer.status, 2) << name;
-    EXPECT_EQ(answer.error,
-              "heed bench: logits[0] is nan, expected a number; weights of the model are not "
-              "finite, or too large (heed look shows where)\n");
+    test::expect_refused({"bench", "model", "--model", folder.string(), "--case", name},
+                         "logits[0] is nan, expected a number; weights of the model are not "
+                         "finite, or too large (heed look shows where)");
   }
 }
 
@@ -216,21 +214,18 @@ TEST(BenchProgram, TimesStepsOfTraining) {
 }
 
 TEST(BenchProgram, BadInputIsOneLineAndStatusTwo) {
-  const auto expect = [](const std::vector<std::string>& arguments, const std::string& line) {
-    const Answer answer = heed(arguments);
-    EXPECT_EQ(answer.status, 2);
-    EXPECT_EQ(answer.error, "heed bench: " + line + "\n");
-  };
-  expect({"bench", "nothing"},
-         "WHAT is 'nothing', expected one of attention, backward, decode, matmul, model, inspect, "
-         "arrays, "
-         "tokenize, train, ring");
-  expect({"bench", "model", "--config", tiny_config(), "--case", "step-1000"},
-         "--case is 'step-1000', expected one of prefill-128, prefill-512, step-10, step-250");
-  expect({"bench", "model", "--config", "a", "--model", "b"},
-         "--model and --config are both given, expected one of them");
-  expect({"bench", "train", "--heads", "3", "--width", "16"},
-         "--heads is 3, expected a divisor of width (16)");
+  test::expect_refused(
+      {"bench", "nothing"},
+      "WHAT is 'nothing', expected one of attention, backward, decode, matmul, model, inspect, "
+      "arrays, "
+      "tokenize, train, ring");
+  test::expect_refused(
+      {"bench", "model", "--config", tiny_config(), "--case", "step-1000"},
+      "--case is 'step-1000', expected one of prefill-128, prefill-512, step-10, step-250");
+  test::expect_refused({"bench", "model", "--config", "a", "--model", "b"},
+                       "--model and --config are both given, expected one of them");
+  test::expect_refused({"bench", "train", "--heads", "3", "--width", "16"},
+                       "--heads is 3, expected a divisor of width (16)");
 }
 
 TEST(BenchProgram, AKernelThatThereIsNotPrintsNoTable) {

@@ -91,22 +91,19 @@ TEST(CheckProgram, AFolderOfWhichNothingRunsIsNoSuccess) {
 }
 
 TEST(CheckProgram, BadInputIsOneLineAndStatusTwo) {
-  const auto expect = [](const std::vector<std::string>& arguments, const std::string& line) {
-    const Answer answer = heed(arguments);
-    EXPECT_EQ(answer.status, 2);
-    EXPECT_EQ(answer.error, "heed check: " + line + "\n");
-  };
-  expect({"check", "torch", "."}, "WHAT is 'torch', expected model or onnx");
+  test::expect_refused({"check", "torch", "."}, "WHAT is 'torch', expected model or onnx");
   const std::string expected =
       ", expected a node test's folder, with model.onnx in it, or a folder of such";
-  expect({"check", "onnx", folder_of("none")}, folder_of("none") + ": no such folder" + expected);
+  test::expect_refused({"check", "onnx", folder_of("none")},
+                       folder_of("none") + ": no such folder" + expected);
   std::ofstream(folder_of("a-file")) << "x";
-  expect({"check", "onnx", folder_of("a-file")}, folder_of("a-file") + ": is a file" + expected);
+  test::expect_refused({"check", "onnx", folder_of("a-file")},
+                       folder_of("a-file") + ": is a file" + expected);
   const std::filesystem::path dir = folder_of("broken");
   write_case(dir, "Softmax", 0.5F);
   std::ofstream(dir / "model.onnx") << "no protobuf";
-  expect({"check", "onnx", dir.string()},
-         (dir / "model.onnx").string() + ": byte 0: 6 is not a wire type");
+  test::expect_refused({"check", "onnx", dir.string()},
+                       (dir / "model.onnx").string() + ": byte 0: 6 is not a wire type");
 }
 
 }  // namespace

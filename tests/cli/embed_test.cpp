@@ -118,11 +118,10 @@ TEST(Embed, APoolingThatIsNotServedIsOneLine) {
   std::filesystem::copy(sentence_encoder(), folder, std::filesystem::copy_options::recursive);
   std::ofstream(folder / "sentence_bert_config.json") << R"({"max_seq_length": 3})";
   std::ofstream(folder / "1_Pooling/config.json") << R"({"pooling_mode_max_tokens": true})";
-  const Answer answer = test::heed({"embed", "xyzzyz", "--model", folder.string()});
-  EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error, "heed embed: " + (folder / "1_Pooling/config.json").string() +
-                              ": line 1, column 29: pooling_mode_max_tokens is true, expected the "
-                              "mean of all tokens or the first one (cls) alone\n");
+  test::expect_refused({"embed", "xyzzyz", "--model", folder.string()},
+                       (folder / "1_Pooling/config.json").string() +
+                           ": line 1, column 29: pooling_mode_max_tokens is true, expected the "
+                           "mean of all tokens or the first one (cls) alone");
 }
 
 TEST(Embed, AVectorThatIsNoNumberIsAnErrorThatNamesTheText) {
@@ -132,12 +131,9 @@ TEST(Embed, AVectorThatIsNoNumberIsAnErrorThatNamesTheText) {
   for (Parameter* parameter : model.model->parameters())
     if (parameter->name.ends_with("LayerNorm.bias")) parameter->value.data<float>()[0] = NAN;
   save_model(folder, *model.model, model.tokenizer.get(), DType::kF32);
-  const Answer answer = test::heed({"embed", "a", "b", "--model", folder.string()});
-  EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.out, "");
-  EXPECT_EQ(answer.error,
-            "heed embed: element 0 of text 1's vector is nan, expected a number: weights of "
-            "broken-sentences may not be finite\n");
+  test::expect_refused({"embed", "a", "b", "--model", folder.string()},
+                       "element 0 of text 1's vector is nan, expected a number: weights of "
+                       "broken-sentences may not be finite");
 }
 
 }  // namespace

@@ -60,10 +60,7 @@ TEST(ExplainCommand, PlansTheGradientsThatAreNamed) {
 
 TEST(ExplainCommand, AShapeThatCannotBeCountedIsRefused) {
   const auto refused = [](const char* shape, const std::string& message) {
-    const Answer answer = test::heed({"explain", "--shape", shape});
-    EXPECT_EQ(answer.status, 2);
-    EXPECT_EQ(answer.error, "heed explain: " + message + "\n");
-    EXPECT_EQ(answer.out, "");
+    test::expect_refused({"explain", "--shape", shape}, message);
   };
   refused("1,8,8,-5,16,8,8", "--shape: Tq is -5, expected at least 0");
   refused("1,8,8,4294967296,4294967296,8,8",
@@ -153,14 +150,9 @@ TEST_F(ExplainKeys, AsTextInTheTypeThatIsComputedIn) {
 }
 
 TEST_F(ExplainKeys, ThatAreNotThereHaveNoForm) {
-  const auto refused = [](const char* option) {
-    const Answer answer =
-        test::heed({"explain", "--shape", "1,2,2,4,4,8,8", option, list_of("begin.npy", {0})});
-    EXPECT_EQ(answer.status, 2);
-    EXPECT_EQ(answer.error, std::string("heed explain: ") + option + " needs Q.npy K.npy V.npy\n");
-  };
-  for (const char* option : {"--page-table", "--ring-begin", "--k-scales", "--v-scales"})
-    refused(option);
+  for (const std::string option : {"--page-table", "--ring-begin", "--k-scales", "--v-scales"})
+    test::expect_refused({"explain", "--shape", "1,2,2,4,4,8,8", option, list_of("begin.npy", {0})},
+                         option + " needs Q.npy K.npy V.npy");
 }
 
 }  // namespace

@@ -202,26 +202,23 @@ TEST(ConvertProgram, SaysWhichNumbersAreNoneInTheTypeThatIsWritten) {
 TEST(ConvertProgram, IntoItsOwnFolderIsRefused) {
   const std::filesystem::path model = test::scratch() / "itself";
   std::filesystem::copy(kGoldens + "gpt2", model);
-  const Answer answer = heed({"convert", model.string(), "-o", model.string()});
-  EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error, "heed convert: -o is " + model.string() +
-                              ", the folder of the model that is read, expected a new folder, or "
-                              "an empty one\n");
+  test::expect_refused({"convert", model.string(), "-o", model.string()},
+                       "-o is " + model.string() +
+                           ", the folder of the model that is read, expected a new folder, or an "
+                           "empty one");
 }
 
 TEST(ConvertProgram, LeavesAFolderAloneThatHoldsSomething) {
   const std::filesystem::path out = test::scratch() / "not-empty";
   std::filesystem::create_directories(out);
   std::ofstream(out / "config.json") << "mine";
-  const Answer answer = heed({"convert", kGoldens + "llama", "-o", out.string()});
-  EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error, "heed convert: -o is " + out.string() +
-                              ", a folder with files in it, expected a new folder, or an empty "
-                              "one\n");
+  test::expect_refused({"convert", kGoldens + "llama", "-o", out.string()},
+                       "-o is " + out.string() +
+                           ", a folder with files in it, expected a new folder, or an empty one");
   EXPECT_EQ(test::content(out / "config.json"), "mine");
-  const Answer file = heed({"convert", kGoldens + "llama", "-o", (out / "config.json").string()});
-  EXPECT_EQ(file.error, "heed convert: -o is " + (out / "config.json").string() +
-                            ", a file, expected a new folder, or an empty one\n");
+  const std::string file = (out / "config.json").string();
+  test::expect_refused({"convert", kGoldens + "llama", "-o", file},
+                       "-o is " + file + ", a file, expected a new folder, or an empty one");
 }
 
 TEST(ConvertProgram, FillsAnEmptyFolder) {

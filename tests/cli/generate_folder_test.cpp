@@ -62,10 +62,8 @@ TEST(GenerateProgram, WhatTheFoldersFileAsksInVainIsNamedWithItsLine) {
   const std::filesystem::path file = path / "generation_config.json";
   const auto expect = [&](const std::string& content, const std::string& message) {
     std::ofstream(file) << content;
-    const Answer answer = heed({"generate", "abc", "-n", "3", "--model", path.string()});
-    EXPECT_EQ(answer.status, 2) << content;
-    EXPECT_EQ(answer.out, "");
-    EXPECT_EQ(answer.error, "heed generate: " + file.string() + ": line " + message + "\n");
+    test::expect_refused({"generate", "abc", "-n", "3", "--model", path.string()},
+                         file.string() + ": line " + message);
   };
   for (const auto& [content, message] : kInVain) expect(content, message);
   std::filesystem::remove(path / "tokenizer.json");
@@ -79,11 +77,8 @@ TEST(GenerateProgram, WhatTheFoldersFileAsksInVainIsNamedWithItsLine) {
 TEST(GenerateProgram, AStopTextNeedsATokenizer) {
   const std::filesystem::path path = letters_folder("wordless");
   std::filesystem::remove(path / "tokenizer.json");
-  const Answer answer =
-      heed({"generate", "--ids", "3,4", "--stop", "END", "--model", path.string()});
-  EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error,
-            "heed generate: --stop is given, expected none, as wordless has no tokenizer\n");
+  test::expect_refused({"generate", "--ids", "3,4", "--stop", "END", "--model", path.string()},
+                       "--stop is given, expected none, as wordless has no tokenizer");
 }
 
 TEST(GenerateProgram, ASeedLeavesTheSamplingOfTheFolderAsItIs) {
@@ -118,12 +113,10 @@ TEST(GenerateProgram, AnErrorStandsOnALineOfItsOwn) {
 }
 
 TEST(GenerateProgram, AFirstTokenOutsideOfTheVocabularyIsNamed) {
-  const Answer answer =
-      heed({"generate", "--model", letters_folder("outside", ", \"bos_token_id\": 40"), ""});
-  EXPECT_EQ(answer.status, 2);
-  EXPECT_EQ(answer.error,
-            "heed generate: PROMPT is empty, expected at least one character (the model's first "
-            "token, bos_token_id 40, is outside of its vocabulary of 11)\n");
+  test::expect_refused(
+      {"generate", "--model", letters_folder("outside", ", \"bos_token_id\": 40"), ""},
+      "PROMPT is empty, expected at least one character (the model's first token, bos_token_id "
+      "40, is outside of its vocabulary of 11)");
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ TEST(LateScores, OfTheProbeAreThoseOfProbeHeads) {
   const Session session = test::family_session(model);
   LateScores late(session, &model);
   const Probe probe = probe_heads(model, usual_probe(model));
-  EXPECT_EQ(probe.period, 8);  // of 16 positions
+  EXPECT_EQ(probe.period, 4);  // of 8 positions
   EXPECT_EQ(value(late, {.layer = 2, .head = 1}, "probe_induction", ScoreFrom::kProbe),
             probe.heads[5].induction);
   EXPECT_EQ(value(late, {.layer = 2, .head = 1}, "probe_duplicate", ScoreFrom::kProbe),

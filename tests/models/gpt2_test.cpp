@@ -9,7 +9,7 @@
 #include "heed/models/registry.h"
 #include "ops/loss.h"
 #include "support/expect_error.h"
-#include "support/finite_differences.h"
+#include "support/model_gradients.h"
 #include "support/random_tensor.h"
 
 namespace heed {
@@ -24,46 +24,14 @@ constexpr std::string_view kWithDropout =
 constexpr std::string_view kWide = R"({"model_type": "gpt2", "n_layer": 2, "n_head": 2,
   "n_embd": 64, "n_positions": 24, "vocab_size": 37})";
 
-// In f64, far from the flat start.
-std::unique_ptr<Model> exact_model(bool tied) {
-  const std::string config = fmt::format("{}, \"tie_word_embeddings\": {}}}",
-                                         kWithDropout.substr(0, kWithDropout.size() - 1), tied);
-  auto model = make_model(config, 1);
-  for (Parameter* parameter : model->parameters()) {
-    parameter->value = Tensor::converted(parameter->value, DType::kF64);
-    for (std::int64_t i = 0; i < parameter->value.element_count(); ++i)
-      parameter->value.data<double>()[i] *= 10;
-  }
-  return model;
-}
-
 // The check of the whole backward: cross entropy of a model in f64, dropout on.
 TEST(Gpt2, GradientsAreFiniteDifferences) {
   for (const bool tied : {true, false}) {
-    const auto model = exact_model(tied);
+    const std::string config = fmt::format("{}, \"tie_word_embeddings\": {}}}",
+                                           kWithDropout.substr(0, kWithDropout.size() - 1), tied);
     const Tensor ids = test::random_ids({2, 5}, 11, 1);
-    const Tensor targets = test::random_ids({2, 5}, 11, 2);
-    Saved saved;
-    heed::Run run;
-    run.dropout_seed = 3;
-    run.saved = &saved;
-    const Tensor logits = model->forward({.ids = ids}, run);
-    Tensor dlogits = Tensor::empty(logits.shape(), DType::kF64);
-    cross_entropy({.logits = logits, .targets = targets, .dlogits = dlogits});
-    Gradients gradients;
-    model->backward(dlogits, {.ids = ids}, run, gradients);
-    EXPECT_TRUE(saved.empty());
-    run.saved = nullptr;
-    for (Parameter* parameter : model->parameters()) {
-      SCOPED_TRACE(parameter->name);
-      test::expect_gradient(
-          parameter->value, gradients.of(*parameter),
-          [&] {
-            const Tensor now = model->forward({.ids = ids}, run);
-            return cross_entropy({.logits = now, .targets = targets}).mean;
-          },
-          1e-5, 4);
-    }
+    test::expect_model_gradients(*make_model(config, 1), {.ids = ids}, {.dropout_seed = 3},
+                                 test::random_ids({2, 5}, 11, 2));
   }
 }
 

@@ -7,11 +7,11 @@ Runs where torch and transformers are installed, else says why it does not. Usag
 """
 
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 from places import SKIPPED
+from program import run
 
 try:
     import torch
@@ -105,29 +105,54 @@ def made(kind, settings, seed):
     return model
 
 
-def golden_of(model):
-    """Two texts, the second padded; then a text that the model goes on with."""
-    ids = torch.randint(3, WORDS, (2, 17), generator=torch.Generator().manual_seed(3))
+def texts(seed, length, kept):
+    """Two texts, the second `kept` tokens long."""
+    ids = torch.randint(3, WORDS, (2, length), generator=torch.Generator().manual_seed(seed))
     mask = torch.ones_like(ids)
-    mask[1, 11:] = 0
+    mask[1, kept:] = 0
+    return ids, mask
+
+
+def stacked(**kinds):
+    """Names as `heed check model` reads them; the last state is named apart, since a norm may follow the last layer."""
+    return {f"{kind}.{at}": value for kind, values in kinds.items() for at, value in enumerate(values)}
+
+
+def golden_of_pass(model):
+    """Two texts, the second padded."""
+    ids, mask = texts(3, 17, 11)
     labels = torch.where(mask == 1, ids, -100)
     with torch.no_grad():
         out = model(ids, attention_mask=mask, labels=labels, output_attentions=True, output_hidden_states=True)
-        prompt = ids[:1, :9]
+    return {"input_ids": ids, "attention_mask": mask, "labels": labels, "logits": out.logits,
+            "loss": out.loss.reshape(1), "last_hidden_state": out.hidden_states[-1],
+            **stacked(hidden_states=out.hidden_states[:-1], attentions=out.attentions)}
+
+
+def golden_of(model):
+    """Two texts, the second padded; then a text that the model goes on with."""
+    golden = golden_of_pass(model)
+    prompt = golden["input_ids"][:1, :9]
+    with torch.no_grad():
         written = model.generate(prompt, attention_mask=torch.ones_like(prompt), max_new_tokens=20,
                                  min_new_tokens=20, do_sample=False, eos_token_id=None)
-    tensors = {"input_ids": ids, "attention_mask": mask, "labels": labels, "logits": out.logits,
-               "loss": out.loss.reshape(1), "last_hidden_state": out.hidden_states[-1],
-               "greedy_prompt": prompt, "greedy": written[:, 9:]}
+    golden |= {"greedy_prompt": prompt, "greedy": written[:, 9:]}
     if getattr(model.config, "word_embed_proj_dim", None) not in (None, model.config.hidden_size):
-        del tensors["last_hidden_state"]  # of words, not of the stream
-    tensors |= {f"hidden_states.{at}": state for at, state in enumerate(out.hidden_states[:-1])}
-    tensors |= {f"attentions.{at}": weights for at, weights in enumerate(out.attentions)}
-    return {name: tensor.contiguous().clone() for name, tensor in tensors.items()}
+        del golden["last_hidden_state"]  # of words, not of the stream
+    return {name: tensor.contiguous().clone() for name, tensor in golden.items()}
 
 
-def run(*command):
-    return subprocess.run([str(part) for part in command], capture_output=True, text=True)
+def logits_of(model, golden):
+    inputs = {key: golden[key] for key in ("input_ids", "attention_mask", "decoder_input_ids") if key in golden}
+    with torch.no_grad():
+        return model(**inputs).logits
+
+
+def reopened(model, folder, golden):
+    """The model that transformers reads from a folder, as the given one is set up, and its logits."""
+    again = type(model).from_pretrained(folder, dtype=torch.float32,
+                                        attn_implementation=model.config._attn_implementation).eval()
+    return again, logits_of(again, golden)
 
 
 def check(program, name, model, golden, scratch):
@@ -141,11 +166,8 @@ def check(program, name, model, golden, scratch):
     if checked.returncode or converted.returncode:
         print(f"{name}: " + "\n  ".join(failed + [checked.stderr.strip(), converted.stderr.strip()]))
         return False
-    again = type(model).from_pretrained(written, dtype=torch.float32, attn_implementation="eager").eval()
-    inputs = {key: golden[key] for key in ("input_ids", "attention_mask", "decoder_input_ids") if key in golden}
-    with torch.no_grad():
-        logits, before = again(**inputs).logits, model(**inputs).logits
-    worst = (logits - before).abs().max().item()
+    again, logits = reopened(model, written, golden)
+    worst = (logits - logits_of(model, golden)).abs().max().item()
     ours = again.state_dict()
     changed = [key for key, value in model.state_dict().items() if not torch.equal(value, ours[key])]
     print(f"{name}: {len(golden)} tensors agree; logits of what heed wrote differ by {worst:.2g}, {len(changed)} weights do")

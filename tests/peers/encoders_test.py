@@ -7,7 +7,7 @@ Runs where torch and transformers are installed, else says why it does not. Usag
     python tests/peers/encoders_test.py build/release/heed [NAME ...]
 """
 
-from decoders_test import SIZES, WORDS, run_all, torch
+from decoders_test import SIZES, WORDS, golden_of_pass, run_all, stacked, texts, torch
 
 PAIR = {"vocab_size": WORDS, "d_model": 48, "encoder_layers": 3, "decoder_layers": 2, "encoder_attention_heads": 4,
         "decoder_attention_heads": 6, "encoder_ffn_dim": 80, "decoder_ffn_dim": 64, "max_position_embeddings": 64,
@@ -45,29 +45,6 @@ CONFIGS = {
 }
 
 
-def texts(seed, length, kept):
-    """Two texts, the second `kept` tokens long."""
-    ids = torch.randint(3, WORDS, (2, length), generator=torch.Generator().manual_seed(seed))
-    mask = torch.ones_like(ids)
-    mask[1, kept:] = 0
-    return ids, mask
-
-
-def stacked(**kinds):
-    """Names as `heed check model` reads them; the last state is named apart, since a norm may follow the last layer."""
-    return {f"{kind}.{at}": value for kind, values in kinds.items() for at, value in enumerate(values)}
-
-
-def golden_of_encoder(model):
-    ids, mask = texts(3, 17, 11)
-    labels = torch.where(mask == 1, ids, -100)
-    with torch.no_grad():
-        out = model(ids, attention_mask=mask, labels=labels, output_attentions=True, output_hidden_states=True)
-    return {"input_ids": ids, "attention_mask": mask, "labels": labels, "logits": out.logits,
-            "loss": out.loss.reshape(1), "last_hidden_state": out.hidden_states[-1],
-            **stacked(hidden_states=out.hidden_states[:-1], attentions=out.attentions)}
-
-
 def golden_of_pair(model):
     ids, mask = texts(3, 15, 9)
     decoder_ids = texts(4, 7, 7)[0]
@@ -90,7 +67,7 @@ def golden_of_pair(model):
 
 
 def golden_of(model):
-    golden = golden_of_pair(model) if model.config.is_encoder_decoder else golden_of_encoder(model)
+    golden = golden_of_pair(model) if model.config.is_encoder_decoder else golden_of_pass(model)
     return {name: tensor.contiguous().clone() for name, tensor in golden.items()}
 
 

@@ -8,11 +8,11 @@ Without folders: the small models of the test data that lie beside the checkout.
 """
 
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 from places import SHARED, SKIPPED
+from program import heed
 
 try:
     import torch
@@ -43,10 +43,7 @@ def logits_of(folder, inputs):
 
 def compare(program, folder, scratch):
     written = pathlib.Path(scratch) / folder.name
-    done = subprocess.run([program, "convert", str(folder), "-o", str(written)], capture_output=True, text=True)
-    if done.returncode != 0:
-        print(f"{folder.name}: {done.stderr.strip()}")
-        return False
+    heed(program, "convert", folder, "-o", written)
     golden = load_file(folder / "golden.safetensors")
     inputs = {name: golden[name] for name in INPUTS if name in golden}
     theirs, _ = logits_of(folder, inputs)

@@ -8,17 +8,20 @@ import argparse
 import json
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
-from places import SHARED, SKIPPED
+from places import SHARED, SKIPPED, SOURCE
+from program import heed, heed_tokens
 
+sys.path.insert(0, str(SOURCE / "bench/peers"))
 try:
     import gguf
     import ml_dtypes  # noqa: F401, gives numpy its bfloat16
     import numpy
     import safetensors.numpy
+    from gguf_file import add_ends, keys_of, tensors_of
+    from gguf_file import write as write_gguf
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(SKIPPED)
@@ -26,114 +29,34 @@ except ImportError as error:
 MODELS = SHARED / "models"
 TYPES = gguf.GGMLQuantizationType
 SEED = 1
-
-
-def run(program, *arguments):
-    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"heed {' '.join(map(str, arguments))}: {done.stderr}"
-    return done.stdout
-
-
-# --- from the hub's layout to llama.cpp's, as its conversion script does it ------------------------------------------
-
-
-def permuted(weights, heads):
-    """The rows of a rotated pair side by side."""
-    return weights.reshape(heads, 2, weights.shape[0] // heads // 2, *weights.shape[1:]).swapaxes(1, 2).reshape(weights.shape)
-
-
-def changed(architecture, name, array, config):
-    if architecture == "llama" and ".self_attn.q_proj." in name:
-        return permuted(array, config["num_attention_heads"])
-    if architecture == "llama" and ".self_attn.k_proj." in name:
-        return permuted(array, config.get("num_key_value_heads", config["num_attention_heads"]))
-    if architecture == "gemma2" and name.endswith("norm.weight"):
-        return array + numpy.float32(1)
-    if architecture == "gpt2" and name.endswith((".c_attn.weight", ".c_proj.weight", ".c_fc.weight")):
-        return numpy.ascontiguousarray(array.T)
-    return array
-
-
-ARCHITECTURES = {"llama": gguf.MODEL_ARCH.LLAMA, "qwen2": gguf.MODEL_ARCH.QWEN2, "qwen3": gguf.MODEL_ARCH.QWEN3,
-                 "gemma2": gguf.MODEL_ARCH.GEMMA2, "gpt2": gguf.MODEL_ARCH.GPT2, "bert": gguf.MODEL_ARCH.BERT}
 UNUSED = ("cls.", "bert.pooler", ".attn.bias", ".attn.masked_bias", "lm_head.weight_copy")
 
 
 def read_folder(folder):
+    """The configuration, and the tensors that a GGUF file holds."""
     config = json.loads((folder / "config.json").read_text())
-    files = sorted(folder.glob("model*.safetensors"))
     tensors = {}
-    for file in files:
+    for file in sorted(folder.glob("model*.safetensors")):
         tensors.update(safetensors.numpy.load_file(file))
-    return config, {name: tensor.astype(numpy.float32) for name, tensor in tensors.items()}
-
-
-def stored_name(names, hub):
-    """gguf's name of a tensor of the hub's; None where it has none. Its converter takes BERT's prefix off."""
-    return names.get_name(hub.removeprefix("bert."), try_suffixes=(".weight", ".bias"))
-
-
-def metadata(writer, config, architecture):
-    def of(*names, otherwise=None):
-        return next((config[name] for name in names if config.get(name) is not None), otherwise)
-
-    heads = of("num_attention_heads", "n_head")
-    width = of("hidden_size", "n_embd")
-    writer.add_context_length(of("max_position_embeddings", "n_positions"))
-    writer.add_embedding_length(width)
-    writer.add_block_count(of("num_hidden_layers", "n_layer"))
-    writer.add_feed_forward_length(of("intermediate_size", "n_inner", otherwise=4 * width))
-    writer.add_head_count(heads)
-    if architecture in ("gpt2", "bert"):
-        writer.add_layer_norm_eps(of("layer_norm_epsilon", "layer_norm_eps"))
-        return
-    writer.add_head_count_kv(of("num_key_value_heads", otherwise=heads))
-    writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
-    rope = config.get("rope_parameters") or {}
-    writer.add_rope_freq_base(rope.get("rope_theta", config.get("rope_theta", 10000.0)))
-    if config.get("head_dim"):
-        writer.add_key_length(config["head_dim"])
-        writer.add_value_length(config["head_dim"])
-    if rope.get("rope_type") in ("linear", "yarn"):
-        writer.add_rope_scaling_type(gguf.RopeScalingType(rope["rope_type"]))
-        writer.add_rope_scaling_factor(rope["factor"])
-        writer.add_rope_scaling_orig_ctx_len(rope.get("original_max_position_embeddings", config["max_position_embeddings"]))
-    if architecture == "gemma2":
-        writer.add_attn_logit_softcapping(config["attn_logit_softcapping"])
-        writer.add_final_logit_softcapping(config["final_logit_softcapping"])
-        writer.add_sliding_window(config["sliding_window"])
+    unused = (*UNUSED, "lm_head.weight") if config.get("tie_word_embeddings") else UNUSED
+    return config, {name: tensor.astype(numpy.float32) for name, tensor in tensors.items()
+                    if not any(part in name for part in unused)}
 
 
 def encoded(array, kind):
     """The array as blocks of `kind`; one that does not fit stays f32, as vectors do."""
     if array.ndim < 2 or kind == TYPES.F32 or array.shape[-1] % gguf.GGML_QUANT_SIZES[kind][0]:
-        return array, None
-    return gguf.quantize(array, kind), kind
+        return array
+    return gguf.quantize(array, kind)
 
 
-def write(path, folder, kind=TYPES.F32, architecture=None, vocabulary=None):
+def write(path, folder, kind=TYPES.F32, vocabulary=add_ends):
     config, tensors = read_folder(folder)
-    architecture = architecture or ("llama" if config["model_type"] == "mistral" else config["model_type"])
-    writer = gguf.GGUFWriter(path, architecture)
-    metadata(writer, config, architecture)
-    if vocabulary:
-        vocabulary(writer, folder)
-    layers = config.get("num_hidden_layers", config.get("n_layer"))
-    names = gguf.get_tensor_name_map(ARCHITECTURES[architecture], layers)
-    written = {}
-    for name, array in tensors.items():
-        if any(part in name for part in UNUSED) or (name == "lm_head.weight" and config.get("tie_word_embeddings")):
-            continue
-        stored = stored_name(names, name)
-        assert stored, f"gguf has no name for {name}"
-        value, type_ = encoded(numpy.ascontiguousarray(changed(architecture, name, array, config)), kind)
-        writer.add_tensor(stored, value, raw_dtype=type_)
-        written[name] = array if type_ is None else gguf.dequantize(value, type_).reshape(array.shape)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return config, written
+    architecture = config["model_type"]
+    stored = tensors_of(architecture, tensors.items(), config)
+    packed = {name: encoded(array, kind) for name, array in stored.items()}
+    write_gguf(path, architecture, keys_of(architecture, config), packed, vocabulary, dict.fromkeys(packed, kind))
+    return tensors
 
 
 # --- tokenizers -------------------------------------------------------------------------------------------------------
@@ -211,14 +134,14 @@ def test_families(program, scratch):
                  "gemma2-stretch", "gpt2", "gpt2-hub-names", "bert"):
         folder = MODELS / "tiny" / name
         file, out = scratch / f"{name}.gguf", scratch / name
-        config, written = write(file, folder)
-        run(program, "convert", file, "-o", out)
+        written = write(file, folder)
+        heed(program, "convert", file, "-o", out)
         worst = is_same(written, out)
         assert worst <= (2e-7 if "gemma" in name else 0), f"{name}: a weight differs by {worst}"
         if name not in ("bert", "gemma2-stretch"):  # the file has no masked-word head, and no query_pre_attn_scalar
             for golden in folder.glob("golden*"):
                 shutil.copy(golden, out)
-            run(program, "check", "model", out)
+            heed(program, "check", "model", out)
         print(f"{name}: {len(written)} tensors")
 
 
@@ -238,7 +161,7 @@ def test_blocks(program, scratch):
         expected = gguf.dequantize(blocks.view(numpy.float16) if kind == TYPES.F16 else blocks, kind).reshape(rows, width)
         file, out = scratch / f"{kind.name}.gguf", scratch / kind.name
         tiny_gpt2(file, expected.shape, blocks, kind)
-        run(program, "convert", file, "-o", out)
+        heed(program, "convert", file, "-o", out)
         _, found = read_folder(out)
         wpe = next(array for name, array in found.items() if name.endswith("wpe.weight"))
         same = wpe.view(numpy.uint32) == expected.astype(numpy.float32).view(numpy.uint32)
@@ -262,64 +185,50 @@ def finite_scales(blocks, kind, random):
 def tiny_gpt2(path, shape, blocks, kind):
     """A GPT-2 whose table of positions is the blocks."""
     positions, width = shape
-    writer = gguf.GGUFWriter(path, "gpt2")
-    writer.add_context_length(positions)
-    writer.add_embedding_length(width)
-    writer.add_block_count(1)
-    writer.add_feed_forward_length(32)
-    writer.add_head_count(1)
-    writer.add_layer_norm_eps(1e-5)
 
     def zeros(*extents):
         return numpy.zeros(extents, numpy.float16 if len(extents) > 1 else numpy.float32)
 
-    writer.add_tensor("token_embd.weight", zeros(4, width))
-    if kind == TYPES.F16:
-        writer.add_tensor("position_embd.weight", blocks.view(numpy.float16).reshape(shape))
-    else:
-        writer.add_tensor("position_embd.weight", blocks, raw_dtype=kind)
+    table = blocks.view(numpy.float16).reshape(shape) if kind == TYPES.F16 else blocks
+    tensors = {"token_embd.weight": zeros(4, width), "position_embd.weight": table}
     for name, (rows, columns) in {"attn_qkv": (3 * width, width), "attn_output": (width, width), "ffn_up": (32, width),
                                   "ffn_down": (width, 32)}.items():
-        writer.add_tensor(f"blk.0.{name}.weight", zeros(rows, columns))
-        writer.add_tensor(f"blk.0.{name}.bias", zeros(rows))
+        tensors |= {f"blk.0.{name}.weight": zeros(rows, columns), f"blk.0.{name}.bias": zeros(rows)}
     for name in ("blk.0.attn_norm", "blk.0.ffn_norm", "output_norm"):
-        writer.add_tensor(f"{name}.weight", zeros(width))
-        writer.add_tensor(f"{name}.bias", zeros(width))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+        tensors |= {f"{name}.weight": zeros(width), f"{name}.bias": zeros(width)}
+    config = {"n_positions": positions, "n_embd": width, "n_layer": 1, "n_inner": 32, "n_head": 1, "layer_norm_epsilon": 1e-5}
+    write_gguf(path, "gpt2", keys_of("gpt2", config), tensors, kinds={"position_embd.weight": kind})
 
 
 TEXTS = ["Once upon a time, there was a little girl.", "  two blanks", "tabs\tand\nlines\n\n", "Ünïcödé 日本語 🏳️‍🌈", "", " ", "don't we'LL 12345"]
 
 
+def require_same_ids(program, name, found, expected):
+    found, expected = ([tokens["ids"] for tokens in heed_tokens(program, TEXTS, *what)] for what in (found, expected))
+    assert found == expected, f"{name}: {found} is not {expected}"
+    print(f"{name}: {len(TEXTS)} texts")
+
+
 def test_tokenizers(program, scratch):
     """The ids of the lists in the file are those of the folder's own tokenizer."""
-    lines = scratch / "lines"
-    lines.write_text("".join(json.dumps(text) + "\n" for text in TEXTS))
     cases = [(MODELS / "stories260k", MODELS / "stories260k", sentence_piece_lists, "llama"),
              (MODELS / "tiny/gpt2", SHARED / "tokenizers/gpt2", byte_lists, "gpt2"),
              (MODELS / "tiny/bert", SHARED / "tokenizers/bert", word_piece_lists, "bert")]
     for folder, tokenizer, lists, name in cases:
         file = scratch / f"{name}-tokenizer.gguf"
-        write(file, folder, vocabulary=lambda writer, _, lists=lists, tokenizer=tokenizer: lists(writer, tokenizer))
-        expected = run(program, "tokenize", "--tokenizer", tokenizer / "tokenizer.json", "--lines", lines, "--json")
-        found = run(program, "tokenize", "--model", file, "--lines", lines, "--json")
-        ids = lambda answer: [json.loads(line)["ids"] for line in answer.splitlines()]
-        assert ids(found) == ids(expected), f"{name}: {ids(found)} is not {ids(expected)}"
-        print(f"{name}: {len(TEXTS)} texts")
+        write(file, folder, vocabulary=lambda writer, lists=lists, tokenizer=tokenizer: lists(writer, tokenizer))
+        require_same_ids(program, name, ["--model", file], ["--tokenizer", tokenizer / "tokenizer.json"])
 
 
 def test_stories(program, scratch):
     """A trained model in 8 bits goes on as its folder does; in 4 bits it still tells a story."""
     folder = MODELS / "stories260k"
     prompt = "Once upon a time"
-    expected = run(program, "generate", prompt, "--model", folder, "-n", "60")
+    expected = heed(program, "generate", prompt, "--model", folder, "-n", "60")
     for kind in (TYPES.F32, TYPES.Q8_0, TYPES.Q4_0):
         file = scratch / f"stories-{kind.name}.gguf"
-        write(file, folder, kind=kind, vocabulary=sentence_piece_lists)
-        found = run(program, "generate", prompt, "--model", file, "-n", "60", "--dtype", "f32")
+        write(file, folder, kind=kind, vocabulary=lambda writer: sentence_piece_lists(writer, folder))
+        found = heed(program, "generate", prompt, "--model", file, "-n", "60", "--dtype", "f32")
         if kind == TYPES.F32:
             assert found == expected, f"{found!r} is not {expected!r}"
         assert found.startswith(prompt) and len(found.split()) > 20, found
@@ -331,39 +240,28 @@ def test_written(program, scratch):
     for name in ("tiny/llama", "tiny/qwen2", "tiny/qwen3", "tiny/gpt2", "tiny/bert", "stories260k"):
         folder = MODELS / name
         config, tensors = read_folder(folder)
-        architecture = config["model_type"]
-        names = gguf.get_tensor_name_map(ARCHITECTURES[architecture], config.get("num_hidden_layers", config.get("n_layer")))
+        stored = tensors_of(config["model_type"], tensors.items(), config)
         for word in ("f32", "f16", "bf16", "q8_0", "q4_0"):
             file = scratch / f"{folder.name}-{word}.gguf"
-            run(program, "convert", folder, "-o", file, "--dtype", word)
+            heed(program, "convert", folder, "-o", file, "--dtype", word)
             reader = gguf.GGUFReader(file)
             found = {tensor.name: tensor for tensor in reader.tensors}
-            for hub, array in tensors.items():
-                stored = stored_name(names, hub)
-                if stored is None or any(part in hub for part in UNUSED) or (hub == "lm_head.weight" and stored not in found):
-                    continue
-                tensor = found.pop(stored)
+            for part, expected in stored.items():
+                tensor = found.pop(part)
                 kind = tensor.tensor_type
-                expected = numpy.ascontiguousarray(changed(architecture, hub, array, config))
                 rounded = gguf.dequantize(gguf.quantize(expected, kind), kind) if kind != TYPES.F32 else expected
                 read = gguf.dequantize(tensor.data, kind)
-                assert numpy.array_equal(read.reshape(expected.shape), rounded.reshape(expected.shape)), f"{name} {word}: {stored}"
+                assert numpy.array_equal(read.reshape(expected.shape), rounded.reshape(expected.shape)), f"{name} {word}: {part}"
             assert not found, f"{name} {word}: {sorted(found)} are of no tensor"
         print(f"{name}: {len(tensors)} tensors in five types")
 
 
 def test_tokenizers_written(program, scratch):
     """The lists that heed writes give the ids of the folder."""
-    lines = scratch / "lines"
-    lines.write_text("".join(json.dumps(text) + "\n" for text in TEXTS))
-    ids = lambda answer: [json.loads(line)["ids"] for line in answer.splitlines()]
     for model in ("tales", "masks", MODELS / "stories260k"):
         file = scratch / f"{pathlib.Path(model).name}.gguf"
-        run(program, "convert", model, "-o", file)
-        expected = run(program, "tokenize", "--model", model, "--lines", lines, "--json", "--special")
-        found = run(program, "tokenize", "--model", file, "--lines", lines, "--json", "--special")
-        assert ids(found) == ids(expected), f"{model}: {ids(found)} is not {ids(expected)}"
-        print(f"{model}: {len(TEXTS)} texts")
+        heed(program, "convert", model, "-o", file)
+        require_same_ids(program, model, ["--model", file, "--special"], ["--model", model, "--special"])
 
 
 def main():

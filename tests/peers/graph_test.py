@@ -6,11 +6,11 @@ Runs where networkx is installed, else says why it does not. Usage:
 
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 from places import SKIPPED
+from program import heed
 
 try:
     import networkx
@@ -24,7 +24,7 @@ TEXT = "The king had a <daughter> & he said \"no\"."
 def graphs(program, scratch):
     for name in ("flow.graphml", "flow.json", "flow.dot"):
         file = pathlib.Path(scratch) / name
-        subprocess.run([program, "look", TEXT, "--flow", "-o", str(file)], check=True)
+        heed(program, "look", TEXT, "--flow", "-o", file)
         if name.endswith("graphml"):
             yield name, networkx.read_graphml(file)
         elif name.endswith("json"):

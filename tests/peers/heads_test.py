@@ -7,10 +7,10 @@ Usage: python tests/peers/heads_test.py build/release/heed
 """
 
 import json
-import subprocess
 import sys
 
 from places import SHARED, SKIPPED
+from program import heed
 
 MODELS = SHARED / "models"
 
@@ -29,8 +29,8 @@ TEXT = (FOLDER / "expected_greedy_200.txt").read_text().rstrip("\n")
 
 
 def heed_heads(program):
-    run = [program, "look", TEXT, "--model", str(FOLDER), "--heads", "without>-99 direct>-99", "--format", "json"]
-    heads = json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)["heads"]
+    found = heed(program, "look", TEXT, "--model", FOLDER, "--heads", "without>-99 direct>-99", "--format", "json")
+    heads = json.loads(found)["heads"]
     return {(head["layer"], head["head"]): head for head in heads}
 
 

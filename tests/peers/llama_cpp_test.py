@@ -17,20 +17,22 @@ import pathlib
 import sys
 import tempfile
 
-from places import SKIPPED, SOURCE
+from places import SOURCE
 
 sys.path.insert(0, str(SOURCE / "bench/peers"))
 try:
     import gguf
     import numpy
     import torch
+    from gguf_file import of_model, write
     from llama_cpp_model import VERSION, LlamaCppModel, llama_cpp
 except (ImportError, OSError) as error:
     print(f"skipped: {error}")
     sys.exit(77)  # with --peers too: pip builds it for minutes, so python/peers.txt does not list it
 
 from decoders_test import made
-from gguf_families_test import heed, keys_of, lists_of, tensors_of, tokenizer_of, write
+from gguf_families_test import lists_of, tokenizer_of
+from program import heed, heed_array, joined
 
 TYPES = gguf.GGMLQuantizationType
 TOKENS, WRITTEN = 24, 8
@@ -76,12 +78,6 @@ def theirs(path, ids):
         return model.logits(ids)
 
 
-def ours(program, path, ids, scratch):
-    out = scratch / "logits.npy"
-    heed(program, "look", "--model", path, "--ids", ",".join(map(str, ids)), "--what", "logits", "--format", "npy", "-o", out)
-    return numpy.load(out)
-
-
 def written(program, path, ids):
     """Tokens that heed writes behind the first of `ids`, one by one, and the logarithms of their probabilities."""
     answer = json.loads(heed(program, "generate", "--model", path, "--ids", str(ids[0]), "-n", str(WRITTEN),
@@ -105,10 +101,10 @@ def bounds_of(kind, floor):
     return ours, 0.1 if kind == "BF16" else ours, 0.1 if kind == "BF16" else 0.5  # some CPUs round inputs to bf16
 
 
-def errors_of(program, file, exact, expected, ids, scratch):
+def errors_of(program, file, exact, expected, ids):
     text, found = written(program, file, ids)
     steps = probabilities(theirs(exact, ids[:1] + text[:-1]), text)
-    pairs = (ours(program, file, ids, scratch), expected), (found, steps), (theirs(file, ids), expected)
+    pairs = (heed_array(program, file, "logits", "--ids", joined(ids)), expected), (found, steps), (theirs(file, ids), expected)
     return [numpy.abs(left - right).max() / expected.std() for left, right in pairs]
 
 
@@ -131,7 +127,7 @@ def check(program, name, scratch):
     with torch.no_grad():
         logits = model(ids).logits[0].numpy()
     ids = ids[0].tolist()
-    keys, tensors = keys_of(name, model.config.to_dict()), tensors_of(name, model)
+    keys, tensors = of_model(name, model)
     folder = scratch / "folder"
     model.save_pretrained(folder)
     tokenizer.save(str(folder / "tokenizer.json"))
@@ -151,7 +147,7 @@ def check(program, name, scratch):
             print(f"{name}: llama.cpp in f32 is {floor:.2g} from transformers")
             failed += ["f32 in transformers"] if floor > 3e-3 else []  # its table of GELU is f16
         for case, file in files.items():
-            errors = errors_of(program, file, exact, expected, ids, scratch)
+            errors = errors_of(program, file, exact, expected, ids)
             print(f"{name:<8} {case:<13}" + "".join(f" {error:10.2g}" for error in errors), flush=True)
             bounds = bounds_of(kind, floor)
             failed += [case] if any(error > bound for error, bound in zip(errors, bounds, strict=True)) else []

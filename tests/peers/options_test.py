@@ -17,8 +17,9 @@ import tempfile
 
 import decoders_test
 import encoders_test
-from decoders_test import run, save_file, torch, transformers
+from decoders_test import save_file, torch, transformers
 from option_draws import drawn_settings, rename, respell
+from program import run
 
 MORE = {
     "mistral": ("MistralForCausalLM", decoders_test.GROUPED | {"sliding_window": 6}),
@@ -107,12 +108,9 @@ def fault_of_converted(program, folder, model, golden):
     written = folder.with_name(folder.name + " written")
     if (converted := run(program, "convert", folder, "-o", written)).returncode:
         return "convert: " + converted.stderr.strip()
-    kind, eager = type(model), model.config._attn_implementation
     with contextlib.redirect_stderr(io.StringIO()):
-        again = kind.from_pretrained(written, dtype=torch.float32, attn_implementation=eager).eval()
-    inputs = {key: golden[key] for key in ("input_ids", "attention_mask", "decoder_input_ids") if key in golden}
-    with torch.no_grad():
-        worst = (again(**inputs).logits - model(**inputs).logits).abs().max().item()
+        _, logits = decoders_test.reopened(model, written, golden)
+    worst = (logits - decoders_test.logits_of(model, golden)).abs().max().item()
     return "" if worst <= 2e-5 else f"logits of what heed wrote differ by {worst:.2g}"
 
 

@@ -11,12 +11,12 @@ import json
 import pathlib
 import random
 import struct
-import subprocess
 import sys
 import tempfile
 import unicodedata
 
 from places import SHARED, SKIPPED
+from program import heed, heed_tokens
 
 try:
     import tokenizers
@@ -217,16 +217,6 @@ def whole_characters(data, begin, end):
     return [begin, end]
 
 
-def heed_tokens(program, folder, texts, file="tokenizer.json"):
-    lines = pathlib.Path(folder) / "texts"
-    lines.write_text("".join(json.dumps(text) + "\n" for text in texts))
-    done = subprocess.run([program, "tokenize", "--tokenizer", str(pathlib.Path(folder) / file), "--lines", str(lines),
-                           "--json"], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"heed: {done.stderr}")
-    return [json.loads(line) for line in done.stdout.split("\n") if line]
-
-
 def reorders(text):
     """Whether a normal form moves a mark: tokenizers then gives a place, heed the mark's own bytes."""
     return unicodedata.normalize("NFD", text) != "".join(unicodedata.normalize("NFD", one) for one in text)
@@ -238,7 +228,7 @@ def compare(program, name, content, offsets, texts):
         path.write_text(json.dumps(content))
         library = tokenizers.Tokenizer.from_file(str(path))
         wrong = []
-        for text, ours in zip(texts, heed_tokens(program, folder, texts), strict=True):
+        for text, ours in zip(texts, heed_tokens(program, texts, "--tokenizer", path), strict=True):
             theirs = library.encode(text, add_special_tokens=False)
             data = text.encode()
             same = ours["ids"] == theirs.ids
@@ -269,7 +259,7 @@ def compare_sentence_piece(program, name, texts, **training):
         library = sentencepiece.SentencePieceProcessor(model_file=f"{folder}/model.model")
         texts = [text for text in texts if "\0" not in text]
         wrong = [(text, library.encode(text), ours["ids"]) for text, ours in
-                 zip(texts, heed_tokens(program, folder, texts, "model.model"), strict=True)
+                 zip(texts, heed_tokens(program, texts, "--tokenizer", f"{folder}/model.model"), strict=True)
                  if library.encode(text) != ours["ids"]]
     print(f"{name}: {len(texts) - len(wrong)} of {len(texts)} equal")
     for text, theirs, ours in wrong[:3]:
@@ -293,11 +283,9 @@ def compare_word_piece_training(program):
     """Pieces that `heed train` learns, and those of the trainer of tokenizers, from the same text."""
     text, size = SHARED / "text/alice29.txt", 1500
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run([program, "train", "--task", "mlm", "--data", text, "--tokenizer", "word-piece", "--vocabulary",
-                               str(size), "--validation", "0", "--layers", "1", "--width", "16", "--heads", "1", "--block", "32",
-                               "--steps", "1", "--warmup", "0", "-o", f"{folder}/run"], capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit(f"heed: {done.stderr}")
+        heed(program, "train", "--task", "mlm", "--data", text, "--tokenizer", "word-piece", "--vocabulary", size,
+             "--validation", 0, "--layers", 1, "--width", 16, "--heads", 1, "--block", 32, "--steps", 1, "--warmup", 0,
+             "-o", f"{folder}/run")
         ours = set(json.loads(pathlib.Path(f"{folder}/run/model/tokenizer.json").read_text())["model"]["vocab"])
     library = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]"))
     library.normalizer = tokenizers.normalizers.BertNormalizer()

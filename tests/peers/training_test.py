@@ -12,11 +12,11 @@ Usage:
 import json
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
 from places import SHARED, SKIPPED
+from program import heed, heed_array, joined
 
 try:
     import numpy as np
@@ -33,18 +33,6 @@ LOSS_TOLERANCE = 1e-5
 TEXT = "the cat sat on the mat and the dog lay at the door while the old man told a long story about the sea\n" * 60
 SOURCES = "".join(f"number {i} is {i % 7} and {i % 5}\n" for i in range(200))
 TARGETS = "".join(f"{i % 5} {i % 7} is number {i}\n" for i in range(200))
-
-
-def heed(program, *arguments):
-    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"heed {' '.join(map(str, arguments))}: {done.stderr.strip()}")
-
-
-def heed_logits(program, folder, scratch, *what):
-    path = scratch / "logits.npy"
-    heed(program, "look", *what, "--model", folder, "--format", "npy", "--what", "logits", "-o", path)
-    return np.load(path)
 
 
 def opened(kind, folder):
@@ -80,7 +68,7 @@ def trained_on(program, folder, scratch):
     ids = text_ids(24, theirs.config.vocab_size)
     with torch.no_grad():
         wanted = theirs(torch.tensor([ids])).logits[0].numpy()
-    ours = heed_logits(program, run / "model", scratch, "--ids", ",".join(map(str, ids)))
+    ours = heed_array(program, run / "model", "logits", "--ids", joined(ids))
     shutil.rmtree(run)
     if moved < 1e-3:
         sys.exit(f"{folder.name}: {STEPS} steps changed no weight by more than {moved:.2g}")
@@ -102,7 +90,7 @@ def trained_by_transformers(program, folder, scratch):
     ids = text_ids(24, model.config.vocab_size)
     with torch.no_grad():
         wanted = model(torch.tensor([ids]), labels=torch.tensor([ids])).loss.item()
-    ours = torch.from_numpy(heed_logits(program, saved, scratch, "--ids", ",".join(map(str, ids))))
+    ours = torch.from_numpy(heed_array(program, saved, "logits", "--ids", joined(ids)))
     found = torch.nn.functional.cross_entropy(ours[:-1], torch.tensor(ids[1:])).item()
     shutil.rmtree(saved)
     return judge(f"{folder.name}, {STEPS} steps by transformers: loss {wanted:.5f}", abs(found - wanted), LOSS_TOLERANCE, "losses")
@@ -118,7 +106,7 @@ def masked(program, scratch):
     inputs = tokenizer(first, second, return_tensors="pt")
     with torch.no_grad():
         wanted = model(**inputs).logits[0].numpy()
-    ours = heed_logits(program, run / "model", scratch, first, "--pair", second)
+    ours = heed_array(program, run / "model", "logits", first, "--pair", second)
     if ours.shape != wanted.shape:
         sys.exit(f"masked tokens: heed has {ours.shape}, transformers {wanted.shape}")
     return judge(f"masked tokens, {STEPS} steps by heed", np.abs(ours - wanted).max(), LOGIT_TOLERANCE)
@@ -136,7 +124,7 @@ def translating(program, scratch):
     decoder = torch.tensor([[model.config.decoder_start_token_id, *written]])
     with torch.no_grad():
         wanted = model(input_ids=ids, decoder_input_ids=decoder).logits[0].numpy()
-    ours = heed_logits(program, run / "model", scratch, source, "--target", target)
+    ours = heed_array(program, run / "model", "logits", source, "--target", target)
     if model.final_logits_bias.abs().max() != 0:
         sys.exit("translations: final_logits_bias, which transformers keeps fixed, was trained")
     if ours.shape != wanted.shape:
@@ -157,7 +145,7 @@ def by_characters(program, scratch, family):
     inputs = transformers.AutoTokenizer.from_pretrained(run / "model")(text, return_tensors="pt")
     with torch.no_grad():
         wanted = model(**inputs).logits[0].numpy()
-    ours = heed_logits(program, run / "model", scratch, text)
+    ours = heed_array(program, run / "model", "logits", text)
     if ours.shape != wanted.shape:
         sys.exit(f"characters, {family}: heed has {ours.shape}, transformers {wanted.shape}")
     return judge(f"characters, {family}, {STEPS} steps by heed", np.abs(ours - wanted).max(), LOGIT_TOLERANCE)

@@ -7,13 +7,12 @@ Without folders: the built-in decoders, and the ones of the test data that lie b
 """
 
 import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 from places import SHARED, SKIPPED, SOURCE
+from program import heed, heed_array, joined
 
 try:
     import numpy as np
@@ -50,15 +49,6 @@ def ids_for(config):
     return np.random.default_rng(7).integers(0, config.vocab_size, length).tolist()
 
 
-def look(program, folder, ids, what):
-    with tempfile.TemporaryDirectory() as scratch:
-        path = os.path.join(scratch, "array.npy")
-        command = [program, "look", "--model", str(folder), "--ids", ",".join(map(str, ids)),
-                   "--format", "npy", "--what", what, "-o", path]
-        subprocess.run(command, check=True)
-        return np.load(path)
-
-
 def compare(program, folder):
     model = transformers.AutoModelForCausalLM.from_pretrained(
         folder, attn_implementation="eager", dtype=torch.float32).eval()
@@ -67,10 +57,10 @@ def compare(program, folder):
         answer = model(torch.tensor([ids]), output_attentions=True)
     weights = np.stack([layer[0].numpy() for layer in answer.attentions])
     logits = answer.logits[0].numpy()
-    ours = look(program, folder, ids, "weights")
+    ours = heed_array(program, folder, "weights", "--ids", joined(ids))
     assert ours.shape == weights.shape, (ours.shape, weights.shape)
     worst_weight = np.abs(ours - weights).max()
-    worst_logit = np.abs(look(program, folder, ids, "logits") - logits).max()
+    worst_logit = np.abs(heed_array(program, folder, "logits", "--ids", joined(ids)) - logits).max()
     print(f"{folder.name}: {len(ids)} tokens, weights within {worst_weight:.2g}, "
           f"logits within {worst_logit:.2g}")
     return worst_weight <= WEIGHT_TOLERANCE and worst_logit <= LOGIT_TOLERANCE
@@ -81,15 +71,13 @@ def trained(program, scratch, dtype):
     text = pathlib.Path(scratch) / "text.txt"
     text.write_text("The cat sat on the mat because it was tired.\n\nIt slept, and dreamt: naïve!\n" * 40)
     run = pathlib.Path(scratch) / dtype
-    subprocess.run([program, "train", "--data", text, "--tokenizer", "byte-bpe", "--vocabulary", "300",
-                    "--layers", "2", "--width", "32", "--block", "32", "--steps", "2", "--batch", "2",
-                    "--dtype", dtype, "-o", run], check=True, capture_output=True)
+    heed(program, "train", "--data", text, "--tokenizer", "byte-bpe", "--vocabulary", 300, "--layers", 2, "--width", 32,
+         "--block", 32, "--steps", 2, "--batch", 2, "--dtype", dtype, "-o", run)
     folder = run / "model"
     line = "It dreamt of a naïve cat's mat."
-    ours = subprocess.run([program, "tokenize", line, "--json", "--model", folder], check=True,
-                          capture_output=True)
+    ours = heed(program, "tokenize", line, "--json", "--model", folder)
     theirs = transformers.AutoTokenizer.from_pretrained(folder)(line)["input_ids"]
-    same = json.loads(ours.stdout)["ids"] == theirs
+    same = json.loads(ours)["ids"] == theirs
     print(f"saved by heed in {dtype}: the same {len(theirs)} ids" if same else "ids differ")
     return folder, same
 

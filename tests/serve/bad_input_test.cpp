@@ -16,6 +16,7 @@ namespace {
 
 using nlohmann::json;
 using test::expect_error;
+using test::path_of;
 using test::Served;
 
 httplib::Result post(httplib::Client& client, const std::string& path, const json& body) {
@@ -54,7 +55,7 @@ void expect_whole(const Served& served, const json& input) {
   ASSERT_TRUE(opened);
   ASSERT_EQ(opened->status, 201) << opened->body;
   const json session = json::parse(opened->body);
-  const std::string path = "/api/v1/sessions/" + session["session"].get<std::string>();
+  const std::string path = path_of(session);
   EXPECT_NE(client.Get(path + "/events")->body.find("event: done"), std::string::npos);
   for (const json& attention : session["attentions"]) {
     const std::string stack = path + "/" + attention["stack"].get<std::string>();
@@ -87,29 +88,25 @@ TEST(BadInput, AnEmptyTargetIsOneThatHasJustBegun) {
 }
 
 TEST(BadInput, AnEditThatRemovesAllTokensIsRefused) {
-  const Served served;
-  httplib::Client client = served.client();
-  const json session = served.open("the cat sat");
-  const std::string path = "/api/v1/sessions/" + session["session"].get<std::string>();
+  test::Opened opened("the cat sat");
   json hide = json::array();
-  for (std::size_t at = 0; at < session["tokens"].size(); ++at) hide.push_back({{"position", at}});
-  const auto refused = post(client, path + "/derive", {{"hide", hide}});
+  for (std::size_t at = 0; at < opened.session["tokens"].size(); ++at)
+    hide.push_back({{"position", at}});
+  const auto refused = post(opened.client, opened.path + "/derive", {{"hide", hide}});
   expect_error(refused, 400, "bad_request");
   EXPECT_NE(refused->body.find("at least one that is seen"), std::string::npos) << refused->body;
 }
 
 TEST(BadInput, AnAblationOfEverythingIsASessionLikeOthers) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string id = served.open("the cat sat", /*statistics=*/true)["session"];
+  test::Opened opened("the cat sat", /*statistics=*/true);
+  httplib::Client& client = opened.client;
   json ablate = json::array();
   for (int layer = 0; layer < 2; ++layer)
     for (int head = 0; head < 4; ++head) ablate.push_back({{"layer", layer}, {"head", head}});
-  const auto derived = post(client, "/api/v1/sessions/" + id + "/derive", {{"ablate", ablate}});
+  const auto derived = post(client, opened.path + "/derive", {{"ablate", ablate}});
   ASSERT_TRUE(derived);
   ASSERT_EQ(derived->status, 201) << derived->body;
-  const std::string path =
-      "/api/v1/sessions/" + json::parse(derived->body)["session"].get<std::string>();
+  const std::string path = path_of(json::parse(derived->body));
   EXPECT_NE(client.Get(path + "/events")->body.find("event: done"), std::string::npos);
   const json next = json::parse(client.Get(path + "/self/next")->body);
   EXPECT_GT(next["words"].size(), 0U);
@@ -184,17 +181,14 @@ TEST(BadInput, AModelWhoseFileIsWrittenOverGoesOnAsItWas) {
   std::filesystem::resize_file(scratch / "m" / "model.safetensors", 100);
   std::ofstream(scratch / "m" / "config.json") << "{";
   httplib::Client client = served.client();
-  client.Delete("/api/v1/sessions/" + served.open("the cat sat")["session"].get<std::string>());
+  client.Delete(path_of(served.open("the cat sat")));
   EXPECT_EQ(next_of("the cat sat"), before);
   EXPECT_EQ(next_of("on the mat").size(), before.size());
 }
 
 TEST(BadInput, AFilterThatDoesNotParseInALinkIsNamed) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string id = served.open("the cat")["session"];
-  const std::string path = "/api/v1/sessions/" + id + "/export?format=html&view=";
-  const auto answer = client.Get(path + "grid/L0.H0/filter%3Dsink%3E");
+  const auto answer =
+      test::Opened("the cat").ask("/export?format=html&view=grid/L0.H0/filter%3Dsink%3E");
   expect_error(answer, 400, "bad_request");
   EXPECT_NE(answer->body.find("filter=sink"), std::string::npos) << answer->body;
 }

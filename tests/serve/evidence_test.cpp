@@ -11,72 +11,62 @@ namespace heed {
 namespace {
 
 using nlohmann::json;
+using test::got;
+using test::Opened;
+using test::path_of;
 using test::Served;
 
-json got(httplib::Client& client, const std::string& path, int status = 200) {
-  const auto answer = client.Get(path);
-  EXPECT_EQ(answer->status, status) << path << " " << answer->body;
-  return json::parse(answer->body);
-}
-
-json derived(httplib::Client& client, const std::string& path, const json& edits, int status) {
-  const auto answer = client.Post(path + "/derive", edits.dump(), "application/json");
+json derived(Opened& opened, const json& edits, int status) {
+  const auto answer = opened.client.Post(opened.path + "/derive", edits.dump(), "application/json");
   EXPECT_EQ(answer->status, status) << answer->body;
   return json::parse(answer->body);
 }
 
 TEST(ServerWhy, SaysTheScoreAsASumThatGivesTheWeight) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string id = served.open(test::kServedText, /*statistics=*/true)["session"];
-  const std::string head = "/api/v1/sessions/" + id + "/self/1/2";
-  const json why = got(client, head + "/why/3/1");
-  const json cell = got(client, head + "/cell/3/1");
+  Opened opened(test::kServedText, /*statistics=*/true);
+  const std::string head = "/self/1/2";
+  const json why = opened.get(head + "/why/3/1");
+  const json cell = opened.get(head + "/cell/3/1");
   EXPECT_NEAR(why["weight"].get<double>(), cell["weight"].get<double>(), 1e-6);
   EXPECT_NEAR(std::exp(why["sum"]["sum"].get<double>() - why["lse"].get<double>()),
               why["weight"].get<double>(), 1e-5);
   EXPECT_LT(std::abs(why["sum"]["residual"].get<double>()), 1e-4);
-  const json origins = got(client, head + "/why/3/1/origins");
+  const json origins = opened.get(head + "/why/3/1/origins");
   EXPECT_EQ(origins["against"], "mean");
   EXPECT_LT(std::abs(origins["residual"].get<double>()), 1e-4);
-  const json split = got(client, head + "/why/3/1/origins?against=raw&split=attn%200");
+  const json split = opened.get(head + "/why/3/1/origins?against=raw&split=attn%200");
   EXPECT_GT(split["query_parts"].size(), origins["query_parts"].size());
-  EXPECT_EQ(got(client, head + "/why/3/99", 404)["error"]["argument"], "key");
-  EXPECT_EQ(got(client, head + "/why/3/1/origins?against=x", 400)["error"]["argument"], "against");
-  EXPECT_EQ(got(client, head + "/why/3/1/test?edit=swap", 400)["error"]["argument"], "id");
+  EXPECT_EQ(opened.get(head + "/why/3/99", 404)["error"]["argument"], "key");
+  EXPECT_EQ(opened.get(head + "/why/3/1/origins?against=x", 400)["error"]["argument"], "against");
+  EXPECT_EQ(opened.get(head + "/why/3/1/test?edit=swap", 400)["error"]["argument"], "id");
 }
 
 TEST(ServerWhy, SaysARowByDimensionAndInAPlane) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string id = served.open(test::kServedText, /*statistics=*/true)["session"];
-  const std::string head = "/api/v1/sessions/" + id + "/self/1/2";
-  const json row = got(client, head + "/dimensions/9?most=2&key=0");
+  Opened opened(test::kServedText, /*statistics=*/true);
+  const std::string head = "/self/1/2";
+  const json row = opened.get(head + "/dimensions/9?most=2&key=0");
   EXPECT_LE(row["keys"].size(), 3);
   for (const json& key : row["keys"]) {
-    const json why = got(client, head + "/why/9/" + key["key"].dump());
+    const json why = opened.get(head + "/why/9/" + key["key"].dump());
     EXPECT_NEAR(key["weight"].get<double>(), why["weight"].get<double>(), 1e-6);
     EXPECT_NEAR(key["product"].get<double>(), why["raw"]["sum"].get<double>(), 1e-6);
   }
-  const json plane = got(client, head + "/geometry/9");
+  const json plane = opened.get(head + "/geometry/9");
   EXPECT_EQ(plane["keys"].size(), 10);
   EXPECT_FALSE(plane["turned"].get<bool>());
-  EXPECT_EQ(plane["keys"], got(client, head + "/geometry/9?rotation=before")["keys"]);
-  EXPECT_EQ(got(client, head + "/dimensions/99", 404)["error"]["argument"], "query");
-  EXPECT_EQ(got(client, head + "/dimensions/9?key=99", 404)["error"]["argument"], "key");
-  EXPECT_EQ(got(client, head + "/dimensions/9?most=65", 400)["error"]["argument"], "most");
-  EXPECT_EQ(got(client, head + "/geometry/9?rotation=x", 400)["error"]["argument"], "rotation");
+  EXPECT_EQ(plane["keys"], opened.get(head + "/geometry/9?rotation=before")["keys"]);
+  EXPECT_EQ(opened.get(head + "/dimensions/99", 404)["error"]["argument"], "query");
+  EXPECT_EQ(opened.get(head + "/dimensions/9?key=99", 404)["error"]["argument"], "key");
+  EXPECT_EQ(opened.get(head + "/dimensions/9?most=65", 400)["error"]["argument"], "most");
+  EXPECT_EQ(opened.get(head + "/geometry/9?rotation=x", 400)["error"]["argument"], "rotation");
 }
 
 TEST(ServerDerive, SaysWhichHeadsAnEditChangesMost) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string id = served.open(test::kServedText, /*statistics=*/true)["session"];
-  const std::string path = "/api/v1/sessions/" + id;
+  Opened opened(test::kServedText, /*statistics=*/true);
   const json edits = {{"ablate", {{{"layer", 0}, {"head", 1}}}}};
-  const json edited = Served::wait_for(client, derived(client, path, edits, 201), 0);
-  const std::string beside = "/api/v1/sessions/" + edited["session"].get<std::string>();
-  const json changes = got(client, beside + "/self/changes?from=" + id);
+  const json edited = Served::wait_for(opened.client, derived(opened, edits, 201), 0);
+  const std::string id = opened.session["session"];
+  const json changes = got(opened.client, path_of(edited) + "/self/changes?from=" + id);
   EXPECT_EQ(changes["rows"], edited["tokens"].size());
   double before = 1;
   for (const json& head : changes["heads"]) {
@@ -88,10 +78,10 @@ TEST(ServerDerive, SaysWhichHeadsAnEditChangesMost) {
       EXPECT_GT(change, 0) << head;
     before = change;
   }
-  EXPECT_EQ(got(client, path + "/self/changes?from=" + id)["heads"][0]["change"], 0);
-  const std::string other = served.open("a king", /*statistics=*/true)["session"];
-  EXPECT_EQ(got(client, path + "/self/changes?from=" + other, 400)["error"]["argument"], "from");
-  got(client, path + "/self/changes?from=none", 404);
+  EXPECT_EQ(opened.get("/self/changes?from=" + id)["heads"][0]["change"], 0);
+  const std::string other = opened.served.open("a king", /*statistics=*/true)["session"];
+  EXPECT_EQ(opened.get("/self/changes?from=" + other, 400)["error"]["argument"], "from");
+  opened.get("/self/changes?from=none", 404);
 }
 
 // Adds the row's weights on [begin, end); a masked one is null.
@@ -106,8 +96,7 @@ std::vector<json> rows_of(httplib::Client& client, const json& session) {
   std::vector<json> rows;
   for (std::size_t query = 0; query < session["tokens"].size(); ++query)
     rows.push_back(
-        got(client, fmt::format("/api/v1/sessions/{}/self/1/2/row/{}",
-                                session["session"].get<std::string>(), query))["weights"]);
+        got(client, fmt::format("{}/self/1/2/row/{}", path_of(session), query))["weights"]);
   return rows;
 }
 
@@ -133,7 +122,7 @@ TEST(ServerChanges, TextsOfTwoLengthsAreComparedByTheirAlignedTokens) {
   const json a = served.open("the cat sat on the mat", /*statistics=*/true);
   const json b = served.open("the tosp sat on the mat", /*statistics=*/true);
   ASSERT_NE(a["tokens"].size(), b["tokens"].size());
-  const std::string beside = "/api/v1/sessions/" + b["session"].get<std::string>();
+  const std::string beside = path_of(b);
   const std::string from = "?from=" + a["session"].get<std::string>();
   const json alignment = got(client, beside + "/alignment" + from);
   EXPECT_THAT(alignment["said"].get<std::string>(),
@@ -148,27 +137,21 @@ TEST(ServerChanges, TextsOfTwoLengthsAreComparedByTheirAlignedTokens) {
 }
 
 TEST(ServerDerive, MakesASessionBesideTheOldOne) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string id = served.open(test::kServedText, /*statistics=*/true)["session"];
-  const std::string path = "/api/v1/sessions/" + id;
+  Opened opened(test::kServedText, /*statistics=*/true);
   const json edits = {{"ablate", {{{"layer", 0}, {"head", 1}}}}};
-  const json first = derived(client, path, edits, 201);
+  const json first = derived(opened, edits, 201);
   EXPECT_EQ(first["edits"], "ablate=self.L0.H1");
-  EXPECT_EQ(first["derived_from"], id);
-  EXPECT_NE(first["session"], id);
-  EXPECT_EQ(derived(client, path, edits, 200)["session"], first["session"]);
+  EXPECT_EQ(first["derived_from"], opened.session["session"]);
+  EXPECT_NE(first["session"], opened.session["session"]);
+  EXPECT_EQ(derived(opened, edits, 200)["session"], first["session"]);
   const json posted = {{"text", test::kServedText}, {"edits", edits}};
-  const auto again = client.Post("/api/v1/sessions", posted.dump(), "application/json");
+  const auto again = opened.client.Post("/api/v1/sessions", posted.dump(), "application/json");
   EXPECT_EQ(again->status, 200) << again->body;
   EXPECT_EQ(json::parse(again->body)["session"], first["session"]);
 }
 
 TEST(ServerDerive, RefusesEditsByTheirField) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string id = served.open(test::kServedText, /*statistics=*/true)["session"];
-  const std::string path = "/api/v1/sessions/" + id;
+  Opened opened(test::kServedText, /*statistics=*/true);
   const std::pair<json, const char*> wrong[] = {
       {json::object(), "edits"},
       {{{"ablat", json::array()}}, "edits.ablat"},
@@ -181,24 +164,21 @@ TEST(ServerDerive, RefusesEditsByTheirField) {
       {{{"mask", {{{"left", -2}}}}}, "left"},
   };
   for (const auto& [edits, argument] : wrong)
-    EXPECT_EQ(derived(client, path, edits, 400)["error"]["argument"], argument);
+    EXPECT_EQ(derived(opened, edits, 400)["error"]["argument"], argument);
   json all = {{"hide", json::array()}};
-  const json session = got(client, path);
+  const json session = opened.get("");
   for (std::size_t at = 0; at < session["tokens"].size(); ++at)
     all["hide"].push_back({{"position", at}});
-  EXPECT_EQ(derived(client, path, all, 400)["error"]["argument"], "hide");
+  EXPECT_EQ(derived(opened, all, 400)["error"]["argument"], "hide");
   const json missing = {{"ablate", {{{"layer", 99}, {"head", 0}}}}};
-  EXPECT_EQ(derived(client, path, missing, 404)["error"]["argument"], "layer");
+  EXPECT_EQ(derived(opened, missing, 404)["error"]["argument"], "layer");
 }
 
 TEST(ServerDerive, ASwapNeedsASingleToken) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string id = served.open(test::kServedText, /*statistics=*/true)["session"];
+  Opened opened(test::kServedText, /*statistics=*/true);
   const json long_text = {{"swap", {{{"position", 0}, {"text", "the cat sat on the mat"}}}}};
   EXPECT_THAT(
-      derived(client, "/api/v1/sessions/" + id, long_text, 400)["error"]["message"]
-          .get<std::string>(),
+      derived(opened, long_text, 400)["error"]["message"].get<std::string>(),
       testing::ContainsRegex("\"the cat sat on the mat\" is [0-9]+ tokens .*; a swap needs a "
                              "single token"));
 }

@@ -15,6 +15,7 @@ namespace {
 
 using nlohmann::json;
 using test::expect_error;
+using test::path_of;
 using test::RawClient;
 using test::Served;
 using test::text_of;
@@ -27,7 +28,7 @@ std::string request(const Served& served, const std::string& path) {
 }
 
 std::string session_path(const Served& served, const std::string& text) {
-  return "/api/v1/sessions/" + served.open(text)["session"].get<std::string>();
+  return path_of(served.open(text));
 }
 
 /// The path of a session whose pass has begun.
@@ -87,8 +88,7 @@ TEST(Server, GoesOnWhenClientsLeaveInTheMiddle) {
 // The one worker is free again with less work than the answer takes.
 TEST(Server, TheWorkForAClientThatIsGoneStops) {
   const Served served(test::served_options({.workers = 1}), test::long_model());
-  const std::string path =
-      "/api/v1/sessions/" + served.open(text_of(4096), true)["session"].get<std::string>();
+  const std::string path = path_of(served.open(text_of(4096), true));
   const double begin = test::cpu_seconds();
   ASSERT_EQ(served.client().Get(path + kTestOfAFlow, {{"Connection", "close"}})->status, 200);
   const double whole = test::cpu_seconds() - begin;

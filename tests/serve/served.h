@@ -77,6 +77,10 @@ inline httplib::Client client_of(int port, bool with_token = true) {
   return client;
 }
 
+inline std::string path_of(const nlohmann::json& session) {
+  return "/api/v1/sessions/" + session.value("session", "none");
+}
+
 class Served {
  public:
   explicit Served(const ServerOptions& options = served_options(),
@@ -100,7 +104,7 @@ class Served {
   /// The session once its pass has ended and as many layers have their statistics.
   static nlohmann::json wait_for(httplib::Client& client, nlohmann::json session,
                                  std::int64_t layers_done) {
-    const std::string path = "/api/v1/sessions/" + session.value("session", "none");
+    const std::string path = path_of(session);
     for (;;) {
       const auto answer = client.Get(path);
       if (!answer) break;
@@ -115,6 +119,30 @@ class Served {
 
   Server server;
   const std::int64_t layers;
+};
+
+inline nlohmann::json got(httplib::Client& client, const std::string& path, int status = 200) {
+  const auto answer = client.Get(path);
+  EXPECT_TRUE(answer) << path;
+  if (!answer) return {};
+  EXPECT_EQ(answer->status, status) << path << " " << answer->body;
+  return nlohmann::json::parse(answer->body, nullptr, false);
+}
+
+/// A server with one open session.
+struct Opened {
+  explicit Opened(const std::string& text, bool statistics = false)
+      : session(served.open(text, statistics)) {}
+
+  httplib::Result ask(const std::string& rest) { return client.Get(path + rest); }
+  nlohmann::json get(const std::string& rest, int status = 200) {
+    return got(client, path + rest, status);
+  }
+
+  Served served;
+  httplib::Client client = served.client();
+  nlohmann::json session;
+  std::string path = path_of(session);
 };
 
 inline httplib::Result post(httplib::Client& client, const std::string& body) {

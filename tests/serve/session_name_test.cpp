@@ -38,13 +38,10 @@ TEST(SessionName, IdsAreASessionOfTheirOwn) {
 }
 
 TEST(SessionName, DeletedIsGone) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string path =
-      "/api/v1/sessions/" + served.open("the cat")["session"].get<std::string>();
-  EXPECT_EQ(client.Delete(path)->status, 204);
-  expect_error(client.Get(path), 404, "unknown_session");
-  expect_error(client.Get(path + "/self/0/0/tile/0/0/0"), 404, "unknown_session");
+  test::Opened opened("the cat");
+  EXPECT_EQ(opened.client.Delete(opened.path)->status, 204);
+  expect_error(opened.ask(""), 404, "unknown_session");
+  expect_error(opened.ask("/self/0/0/tile/0/0/0"), 404, "unknown_session");
 }
 
 // The name in a separate server with the folder's model, which opens the text.

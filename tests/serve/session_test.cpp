@@ -11,6 +11,8 @@ namespace {
 using nlohmann::json;
 using test::expect_error;
 using test::kServedText;
+using test::Opened;
+using test::path_of;
 using test::post;
 using test::post_text;
 using test::Served;
@@ -157,25 +159,18 @@ TEST(ServerSession, ATextThatDoesNotFitIntoMemoryIsRefusedWithWhatFits) {
 }
 
 TEST(ServerSession, AnswersBeginWithTheirStack) {
-  const Served served;
-  httplib::Client client = served.client();
-  const json session = served.open(kServedText, /*statistics=*/true);
-  const std::string id = session["session"];
-  const std::string path = "/api/v1/sessions/" + id;
-  const json attention = json::parse(client.Get(path)->body)["attentions"][0];
+  Opened opened(kServedText, /*statistics=*/true);
+  const json attention = opened.get("")["attentions"][0];
   EXPECT_EQ(attention["stack"], "self");
-  EXPECT_EQ(attention["queries"], session["tokens"].size());
-  EXPECT_EQ(attention["keys"], session["tokens"].size());
-  const json models = json::parse(client.Get("/api/v1/models")->body)["models"];
+  EXPECT_EQ(attention["queries"], opened.session["tokens"].size());
+  EXPECT_EQ(attention["keys"], opened.session["tokens"].size());
+  const json models = test::got(opened.client, "/api/v1/models")["models"];
   EXPECT_EQ(models[0]["stacks"][0]["layers"], 2);
   for (const char* rest : {"/self/1/2/row/3", "/self/1/2/column/3", "/self/1/2/cell/3/1",
-                           "/self/1/2/marginals", "/self/1/edges?heads=2", "/self/next"}) {
-    const auto answer = client.Get(path + rest);
-    ASSERT_EQ(answer->status, 200) << rest << answer->body;
-    EXPECT_EQ(json::parse(answer->body)["stack"], "self") << rest;
-  }
-  EXPECT_EQ(json::parse(client.Get(path + "/self/heads?layer=1")->body)["layers"][0]["layer"], 1);
-  expect_error(client.Get(path + "/cross/1/2/row/3"), 404, "not_found");
+                           "/self/1/2/marginals", "/self/1/edges?heads=2", "/self/next"})
+    EXPECT_EQ(opened.get(rest)["stack"], "self") << rest;
+  EXPECT_EQ(opened.get("/self/heads?layer=1")["layers"][0]["layer"], 1);
+  expect_error(opened.ask("/cross/1/2/row/3"), 404, "not_found");
 }
 
 TEST(ServerSession, ATextThatAnotherReplacesStopsItsPass) {
@@ -185,13 +180,12 @@ TEST(ServerSession, ATextThatAnotherReplacesStopsItsPass) {
   const auto answer =
       post(client, json({{"text", "the cat"}, {"replaces", old["session"]}}).dump());
   ASSERT_EQ(answer->status, 201);
-  expect_error(client.Get("/api/v1/sessions/" + old["session"].get<std::string>()), 404,
-               "unknown_session");
+  expect_error(client.Get(path_of(old)), 404, "unknown_session");
   const json fresh = served.open("the cat");
   EXPECT_EQ(fresh["session"], json::parse(answer->body)["session"]);
   // A session whose pass has ended stays: dropping it would save nothing.
   post(client, json({{"text", "the mat"}, {"replaces", fresh["session"]}}).dump());
-  EXPECT_EQ(client.Get("/api/v1/sessions/" + fresh["session"].get<std::string>())->status, 200);
+  EXPECT_EQ(client.Get(path_of(fresh))->status, 200);
 }
 
 TEST(ServerSession, InputsThatTheModelDoesNotReadAreRefusedByName) {
@@ -217,11 +211,8 @@ TEST(ServerSession, OneInputIsOpened) {
 }
 
 TEST(ServerSession, AnErrorIsDataBesideItsMessage) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string id = served.open("the cat")["session"];
-  const json error =
-      json::parse(client.Get("/api/v1/sessions/" + id + "/self/9/0/marginals")->body)["error"];
+  Opened opened("the cat");
+  const json error = opened.get("/self/9/0/marginals", 404)["error"];
   EXPECT_EQ(error["argument"], "layer");
   EXPECT_EQ(error["found"], "9");
   EXPECT_EQ(error["expected"], "0 to 1 (tiny has 2 layers)");
@@ -229,27 +220,20 @@ TEST(ServerSession, AnErrorIsDataBesideItsMessage) {
 }
 
 TEST(ServerSession, NextWordsOfEveryPositionAddUpToOne) {
-  const Served served;
-  httplib::Client client = served.client();
-  const json session = served.open(kServedText);
-  const std::string path =
-      "/api/v1/sessions/" + session["session"].get<std::string>() + "/self/next";
+  Opened opened(kServedText);
+  const std::string path = "/self/next";
   for (const char* query : {"", "?position=0", "?position=3&top=1", "?top=64"}) {
-    const json next = json::parse(client.Get(path + query)->body);
+    const json next = opened.get(path + query);
     double sum = next["rest"]["probability"];
     for (const json& word : next["words"]) sum += word["probability"].get<double>();
     EXPECT_NEAR(sum, 1, 1e-5) << query;
   }
-  expect_error(client.Get(path + "?position=9999"), 404, "not_found");
-  expect_error(client.Get(path + "?top=65"), 400, "bad_request");
+  expect_error(opened.ask(path + "?position=9999"), 404, "not_found");
+  expect_error(opened.ask(path + "?top=65"), 400, "bad_request");
 }
 
 TEST(ServerEvents, TellEverythingInOrderAndEnd) {
-  const Served served;
-  httplib::Client client = served.client();
-  const json session = served.open(kServedText);
-  const auto answer =
-      client.Get("/api/v1/sessions/" + session["session"].get<std::string>() + "/events?layer=1");
+  const auto answer = Opened(kServedText).ask("/events?layer=1");
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->get_header_value("Content-Type"), "text/event-stream");
   std::string names;

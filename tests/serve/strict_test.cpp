@@ -34,24 +34,19 @@ TEST(StrictApi, AFieldThatIsUnknownOrGivenTwiceIsRefusedByItsName) {
 }
 
 TEST(StrictApi, AParameterThatIsGivenTwiceIsRefused) {
-  const test::Served served;
-  httplib::Client client = served.client();
-  const std::string session = served.open("the cat")["session"];
-  const auto twice = client.Get("/api/v1/sessions/" + session + "/self/next?top=1&top=2");
+  test::Opened opened("the cat");
+  const auto twice = opened.ask("/self/next?top=1&top=2");
   expect_error(twice, 400, "bad_request");
   EXPECT_EQ(message_of(twice), "top is given twice, expected once");
-  const auto cut =
-      client.Get("/api/v1/sessions/" + session + "?" + std::string(39, 'a') + "%C3%A9%C3%A9=1");
+  const auto cut = opened.ask("?" + std::string(39, 'a') + "%C3%A9%C3%A9=1");
   EXPECT_EQ(message_of(cut),
             std::string(39, 'a') + "... is \"1\", expected none: this path takes no parameters");
 }
 
 TEST(StrictApi, AnExportNamesTheViewThatIsMissingOrWrong) {
-  const test::Served served;
-  httplib::Client client = served.client();
-  const std::string session = served.open("the cat", /*statistics=*/true)["session"];
+  test::Opened opened("the cat", /*statistics=*/true);
   const auto exported = [&](const std::string& query) {
-    return message_of(client.Get("/api/v1/sessions/" + session + "/export" + query));
+    return message_of(opened.ask("/export" + query));
   };
   EXPECT_EQ(exported(""), "view is missing, expected an address, as look/L2.H4");
   for (const char* query : {"?view=", "?view=look/x", "?view=look/L0.H0/units=x"})

@@ -183,28 +183,24 @@ INSTANTIATE_TEST_SUITE_P(Sizes, ServerAtlas,
                                          std::tuple{2051, 32U}));
 
 TEST(ServerAtlasRequests, NameWhatIsWrong) {
-  const Served served;
-  const std::string path =
-      "/api/v1/sessions/" + served.open("the cat")["session"].get<std::string>();
-  httplib::Client client = served.client();
+  test::Opened opened("the cat");
   for (const char* wrong :
        {"", "?heads=", "?heads=a", "?heads=0,", "?heads=0&cells=7", "?heads=0&cells=257",
         "?heads=0&cells=x", "?heads=0&other=1", "?heads=0&heads=1"})
-    test::expect_error(client.Get(path + "/self/atlas" + wrong), 400, "bad_request");
+    test::expect_error(opened.ask(std::string("/self/atlas") + wrong), 400, "bad_request");
   for (const char* none : {"/self/atlas?heads=8", "/self/atlas?heads=-1", "/cross/atlas?heads=0",
                            "/self/atlas?heads=0,1,99999999999"})
-    test::expect_error(client.Get(path + none), 404, "not_found");
+    test::expect_error(opened.ask(none), 404, "not_found");
   std::string many = "?heads=0";
   for (int head = 0; head < 256; ++head) many += ",0";
-  test::expect_error(client.Get(path + "/self/atlas" + many), 400, "bad_request");
+  test::expect_error(opened.ask("/self/atlas" + many), 400, "bad_request");
 }
 
 TEST(ServerRows, SumToOneAtEveryLength) {
   const Served served(test::served_options(), test::long_model());
   httplib::Client client = served.client();
   for (const std::int64_t length : {1, 2, 63, 64, 65, 1301}) {
-    const std::string path =
-        "/api/v1/sessions/" + served.open(text_of(length))["session"].get<std::string>();
+    const std::string path = test::path_of(served.open(text_of(length)));
     for (const std::int64_t query : {std::int64_t{0}, length / 2, length - 1}) {
       const json row = json::parse(client.Get(path + fmt::format("/self/3/1/row/{}", query))->body);
       EXPECT_NEAR(row["sum"].get<double>(), 1, 1e-5) << length << " " << query;

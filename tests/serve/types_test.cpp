@@ -10,7 +10,6 @@ namespace heed {
 namespace {
 
 using nlohmann::json;
-using test::Served;
 
 struct Field {
   bool optional = false;
@@ -69,38 +68,35 @@ void check(const json& value, const std::string& type, const std::string& where)
 }
 
 TEST(AnswerTypes, AreThoseOfRealAnswers) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string id = served.open(test::kServedText, /*statistics=*/true)["session"];
-  const std::string path = "/api/v1/sessions/" + id;
+  test::Opened opened(test::kServedText, /*statistics=*/true);
+  const std::string id = opened.session["session"];
   const std::pair<std::string, const char*> answers[] = {
-      {"/api/v1/models", "Models"},
-      {path, "Session"},
-      {path + "/self/heads", "Heads"},
-      {path + "/self/next", "Next"},
-      {path + "/self/1/2/late/probe", "LateScores"},
-      {path + "/self/1/2/late/run", "LateScores"},
-      {path + "/self/1/2/evidence/previous?against=0,1", "Evidence"},
-      {path + "/self/1/2/evidence/probe_induction?form=adjusted", "Evidence"},
-      {path + "/self/1/2/row/3", "Row"},
-      {path + "/self/1/2/column/3", "Column"},
-      {path + "/self/1/2/cell/3/1", "Cell"},
-      {path + "/self/1/2/cell/1/3?view=hover", "Cell"},
-      {path + "/self/1/2/why/3/1", "Why"},
-      {path + "/self/1/2/why/1/3", "Why"},
-      {path + "/self/1/2/why/3/1/origins", "Origins"},
-      {path + "/self/1/2/why/3/1/effect", "Effect"},
-      {path + "/self/1/2/why/3/1/test?edit=ablate", "Trial"},
-      {path + "/self/1/2/anatomy?query=1", "Anatomy"},
-      {path + "/self/1/2/dimensions/3?key=9", "Dimensions"},
-      {path + "/self/1/2/geometry/3", "Geometry"},
-      {path + "/self/1/2/marginals", "Marginals"},
-      {path + "/alignment?from=" + id, "Alignment"},
-      {path + "/self/changes?from=" + id, "Changes"},
-      {path + "/self/1/edges?heads=2", "Edges"}};
-  for (const auto& [address, type] : answers)
-    check(json::parse(client.Get(address)->body), type, type);
-  check(json::parse(client.Get(path + "/self/9/2/marginals")->body)["error"], "ApiError", "error");
+      {"", "Session"},
+      {"/self/heads", "Heads"},
+      {"/self/next", "Next"},
+      {"/self/1/2/late/probe", "LateScores"},
+      {"/self/1/2/late/run", "LateScores"},
+      {"/self/1/2/evidence/previous?against=0,1", "Evidence"},
+      {"/self/1/2/evidence/probe_induction?form=adjusted", "Evidence"},
+      {"/self/1/2/row/3", "Row"},
+      {"/self/1/2/column/3", "Column"},
+      {"/self/1/2/cell/3/1", "Cell"},
+      {"/self/1/2/cell/1/3?view=hover", "Cell"},
+      {"/self/1/2/why/3/1", "Why"},
+      {"/self/1/2/why/1/3", "Why"},
+      {"/self/1/2/why/3/1/origins", "Origins"},
+      {"/self/1/2/why/3/1/effect", "Effect"},
+      {"/self/1/2/why/3/1/test?edit=ablate", "Trial"},
+      {"/self/1/2/anatomy?query=1", "Anatomy"},
+      {"/self/1/2/dimensions/3?key=9", "Dimensions"},
+      {"/self/1/2/geometry/3", "Geometry"},
+      {"/self/1/2/marginals", "Marginals"},
+      {"/alignment?from=" + id, "Alignment"},
+      {"/self/changes?from=" + id, "Changes"},
+      {"/self/1/edges?heads=2", "Edges"}};
+  check(test::got(opened.client, "/api/v1/models"), "Models", "Models");
+  for (const auto& [rest, type] : answers) check(opened.get(rest), type, type);
+  check(opened.get("/self/9/2/marginals", 404)["error"], "ApiError", "error");
 }
 
 }  // namespace

@@ -13,19 +13,16 @@ using nlohmann::json;
 using test::expect_error;
 using test::floats;
 using test::Matrix;
+using test::Opened;
 using test::plain_scores;
 using test::plain_softmax;
-using test::Served;
 using test::text_of;
 
 TEST(ServerTile, BytesAreRightToHalfAStep) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string path = "/api/v1/sessions/" +
-                           served.open(text_of(300))["session"].get<std::string>() +
-                           "/self/0/1/tile/0/0/0";
-  const std::vector<float> exact = floats(client.Get(path + "?as=f32")->body);
-  const std::string bytes = client.Get(path)->body;
+  Opened opened(text_of(300));
+  const std::string tile = "/self/0/1/tile/0/0/0";
+  const std::vector<float> exact = floats(opened.ask(tile + "?as=f32")->body);
+  const std::string bytes = opened.ask(tile)->body;
   ASSERT_EQ(bytes.size(), exact.size());
   for (std::size_t e = 0; e < exact.size(); ++e) {
     const int byte = static_cast<unsigned char>(bytes[e]);
@@ -40,49 +37,39 @@ TEST(ServerTile, BytesAreRightToHalfAStep) {
 }
 
 TEST(ServerTile, IsImmutableAndKnownByItsTag) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string path = "/api/v1/sessions/" +
-                           served.open("the cat")["session"].get<std::string>() +
-                           "/self/0/0/tile/0/0/0";
-  const auto first = client.Get(path);
+  Opened opened("the cat");
+  const std::string tile = "/self/0/0/tile/0/0/0";
+  const auto first = opened.ask(tile);
   EXPECT_EQ(first->get_header_value("Cache-Control"), "private, max-age=31536000, immutable");
-  const auto again = client.Get(path, {{"If-None-Match", first->get_header_value("ETag")}});
+  const auto again =
+      opened.client.Get(opened.path + tile, {{"If-None-Match", first->get_header_value("ETag")}});
   EXPECT_EQ(again->status, 304);
   EXPECT_TRUE(again->body.empty());
 }
 
 TEST(ServerWeights, WhatDoesNotExistIsNotFound) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string path =
-      "/api/v1/sessions/" + served.open("the cat")["session"].get<std::string>();
+  Opened opened("the cat");
   for (const char* rest : {"/self/2/0/tile/0/0/0", "/self/0/4/tile/0/0/0", "/self/0/0/tile/1/0/0",
                            "/self/0/0/tile/0/1/0", "/self/0/0/tile/0/0/-1", "/self/-1/0/tile/0/0/0",
                            "/self/0/0/tile/9999999999999/0/0", "/self/0/0/row/99",
                            "/self/0/0/column/99", "/self/0/0/cell/0/99", "/self/0/0/cell/-1/0",
                            "/self/5/edges?heads=0", "/self/0/edges?heads=7", "/self/0/4/marginals",
                            "/self/heads?layer=7", "/self/0/0/rows?begin=99"})
-    expect_error(client.Get(path + rest), 404, "not_found");
+    expect_error(opened.ask(rest), 404, "not_found");
   for (const char* rest :
        {"/self/a/0/tile/0/0/0", "/self/0/0/tile/0/0/0?q=sum", "/self/0/0/tile/0/0/0?as=f64",
         "/self/0/0/tile/0/0/0?q=score", "/self/0/0/row/0?top_p=2", "/self/0/0/row/0?at_most=0",
         "/self/0/edges", "/self/0/edges?heads=", "/self/0/edges?heads=1,x",
         "/self/0/0/row/0?top_p=nan", "/self/99999999999999999999/0/tile/0/0/0",
         "/self/0/edges?heads=0&begin=3&end=2", "/self/0/0/rows?begin=1&end=99"})
-    expect_error(client.Get(path + rest), 400, "bad_request");
+    expect_error(opened.ask(rest), 400, "bad_request");
 }
 
 TEST(ServerWeights, ARowHoldsItsWeightsItsArcsAndTheRest) {
-  const Served served;
-  httplib::Client client = served.client();
-  const json opened = served.open(text_of(90));
+  Opened opened(text_of(90));
   const Session session = open_session(test::shared_model(), text_of(90));
   const Matrix matrix = plain_softmax(plain_scores(session.at({.layer = 0}), 3));
-  const json row = json::parse(client
-                                   .Get("/api/v1/sessions/" + opened["session"].get<std::string>() +
-                                        "/self/0/3/row/80?top_p=0.3&at_most=5")
-                                   ->body);
+  const json row = opened.get("/self/0/3/row/80?top_p=0.3&at_most=5");
   ASSERT_EQ(row["weights"].size(), 90);
   for (int j = 0; j <= 80; ++j) EXPECT_NEAR(row["weights"][j].get<double>(), matrix[80][j], 1e-5);
   EXPECT_TRUE(row["weights"][81].is_null());
@@ -95,14 +82,11 @@ TEST(ServerWeights, ARowHoldsItsWeightsItsArcsAndTheRest) {
 }
 
 TEST(ServerWeights, ASpanIsTheMeanOfItsRowsAndAColumnTheSumOverItsKeys) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string path =
-      "/api/v1/sessions/" + served.open(text_of(90))["session"].get<std::string>();
+  Opened opened(text_of(90));
   const Session session = open_session(test::shared_model(), text_of(90));
   const Matrix matrix = plain_softmax(plain_scores(session.at({.layer = 0}), 0));
-  const json span = json::parse(client.Get(path + "/self/0/0/row/60?end=70")->body);
-  const json column = json::parse(client.Get(path + "/self/0/0/column/5?end=7")->body);
+  const json span = opened.get("/self/0/0/row/60?end=70");
+  const json column = opened.get("/self/0/0/column/5?end=7");
   double mean = 0;
   for (int i = 60; i < 70; ++i) mean += matrix[i][7] / 10;
   EXPECT_NEAR(span["weights"][7].get<double>(), mean, 1e-5);
@@ -111,29 +95,21 @@ TEST(ServerWeights, ASpanIsTheMeanOfItsRowsAndAColumnTheSumOverItsKeys) {
 }
 
 TEST(ServerWeights, EdgesOfAWindowAreThoseOfItsRows) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string path =
-      "/api/v1/sessions/" + served.open(text_of(90))["session"].get<std::string>();
-  const json edges =
-      json::parse(client.Get(path + "/self/1/edges?heads=2,0&begin=50&end=53")->body);
+  Opened opened(text_of(90));
+  const json edges = opened.get("/self/1/edges?heads=2,0&begin=50&end=53");
   ASSERT_EQ(edges["heads"].size(), 2);
   EXPECT_EQ(edges["heads"][0]["head"], 2);
   ASSERT_EQ(edges["heads"][1]["rows"].size(), 3);
-  const json row = json::parse(client.Get(path + "/self/1/0/row/51")->body);
+  const json row = opened.get("/self/1/0/row/51");
   EXPECT_EQ(edges["heads"][1]["rows"][1]["edges"], row["edges"]);
   EXPECT_EQ(edges["heads"][1]["rows"][1]["query"], 51);
 }
 
 TEST(ServerWeights, MarginsAndStatisticsAgreeWithTheMatrix) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string path =
-      "/api/v1/sessions/" +
-      served.open(text_of(90), /*statistics=*/true)["session"].get<std::string>();
+  Opened opened(text_of(90), /*statistics=*/true);
   const Session session = open_session(test::shared_model(), text_of(90));
   const Matrix matrix = plain_softmax(plain_scores(session.at({.layer = 1}), 3));
-  const json margins = json::parse(client.Get(path + "/self/1/3/marginals")->body);
+  const json margins = opened.get("/self/1/3/marginals");
   double received = 0, entropy = 0, previous = 0;
   for (int i = 4; i < 90; ++i) received += matrix[i][4];
   for (int j = 0; j <= 30; ++j) entropy -= matrix[30][j] * std::log(matrix[30][j]);
@@ -141,7 +117,7 @@ TEST(ServerWeights, MarginsAndStatisticsAgreeWithTheMatrix) {
   EXPECT_NEAR(margins["received"][4].get<double>(), received, 1e-4);
   EXPECT_NEAR(margins["keys_in_use"][30].get<double>(), std::exp(entropy), 1e-3);
   EXPECT_LT(margins["row_sum_error"].get<double>(), 1e-5);
-  const json heads = json::parse(client.Get(path + "/self/heads?layer=1")->body);
+  const json heads = opened.get("/self/heads?layer=1");
   const json head = heads["layers"][0]["heads"][3];
   EXPECT_NEAR(head["previous"].get<double>(), previous, 1e-5);
   ASSERT_EQ(head["profile"].size(), 20);
@@ -149,30 +125,24 @@ TEST(ServerWeights, MarginsAndStatisticsAgreeWithTheMatrix) {
 }
 
 TEST(ServerWeights, ACellIsExactAndAMaskedOneSaysSo) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string path =
-      "/api/v1/sessions/" + served.open(text_of(90))["session"].get<std::string>();
-  const json cell = json::parse(client.Get(path + "/self/1/1/cell/40/7")->body);
+  Opened opened(text_of(90));
+  const json cell = opened.get("/self/1/1/cell/40/7");
   EXPECT_NEAR(cell["weight"].get<double>(),
               std::exp(cell["score"].get<double>() - cell["lse"].get<double>()), 1e-6);
   EXPECT_EQ(cell["of"], 41);
   EXPECT_EQ(cell["others"].size(), 2);
-  EXPECT_EQ(json::parse(client.Get(path + "/self/1/1/cell/7/40")->body)["visible"], false);
+  EXPECT_EQ(opened.get("/self/1/1/cell/7/40")["visible"], false);
 }
 
 TEST(ServerWeights, RowsAreTheRowsAsNumbers) {
-  const Served served;
-  const json session = served.open(text_of(70));
-  const std::string path = "/api/v1/sessions/" + session["session"].get<std::string>();
-  httplib::Client client = served.client();
-  const auto length = session["tokens"].size();
-  const auto rows = client.Get(path + "/self/1/2/rows?begin=3&end=6");
+  Opened opened(text_of(70));
+  const auto length = opened.session["tokens"].size();
+  const auto rows = opened.ask("/self/1/2/rows?begin=3&end=6");
   ASSERT_TRUE(rows);
   ASSERT_EQ(rows->body.size(), 3 * length * sizeof(float));
   const std::vector<float> weights = floats(rows->body);
   for (std::size_t query = 3; query < 6; ++query) {
-    const json row = json::parse(client.Get(path + fmt::format("/self/1/2/row/{}", query))->body);
+    const json row = opened.get(fmt::format("/self/1/2/row/{}", query));
     for (std::size_t key = 0; key < length; ++key) {
       const float weight = weights[(query - 3) * length + key];
       EXPECT_EQ(std::isnan(weight), row["weights"][key].is_null()) << query << " " << key;
@@ -183,14 +153,12 @@ TEST(ServerWeights, RowsAreTheRowsAsNumbers) {
 }
 
 TEST(ServerWeights, AParameterThatAPathDoesNotTakeIsRefusedByName) {
-  const Served served;
-  httplib::Client client = served.client();
-  const std::string path = "/api/v1/sessions/" + served.open("the cat").value("session", "");
+  Opened opened("the cat");
   for (const auto& [rest, expected] :
        {std::pair("/self/0/0/row/0?nonsense=1", "one of end, top_p, at_most, q, view"),
         {"/self/heads?nonsense=1", "one of layer"},
         {"?nonsense=1", "none: this path takes no parameters"}}) {
-    const auto answer = client.Get(path + rest);
+    const auto answer = opened.ask(rest);
     expect_error(answer, 400, "bad_request");
     const json error = json::parse(answer->body)["error"];
     EXPECT_EQ(error["argument"], "nonsense") << rest;

@@ -10,22 +10,15 @@ namespace {
 
 using nlohmann::json;
 using test::expect_error;
-using test::Served;
 
 struct WordsServer : testing::Test {
-  Served served;
-  httplib::Client client = served.client();
-  std::string path =
-      "/api/v1/sessions/" + served.open(test::kServedText)["session"].get<std::string>() + "/self";
+  test::Opened opened{test::kServedText};
 
-  json get(const std::string& question) {
-    const auto answer = client.Get(path + question);
-    EXPECT_TRUE(answer);
-    return answer ? json::parse(answer->body, nullptr, false) : json();
-  }
+  httplib::Result ask(const std::string& question) { return opened.ask("/self" + question); }
+  json get(const std::string& question) { return opened.get("/self" + question); }
 
   std::vector<json> lines(const std::string& question) {
-    const auto answer = client.Get(path + question);
+    const auto answer = ask(question);
     EXPECT_TRUE(answer);
     std::istringstream body(answer ? answer->body : "");
     std::vector<json> all;
@@ -36,7 +29,7 @@ struct WordsServer : testing::Test {
 
 TEST_F(WordsServer, LogitsAreThoseOfTheNextWords) {
   const json next = get("/next?position=3&top=20");
-  const auto logits = client.Get(path + "/logits?position=3");
+  const auto logits = ask("/logits?position=3");
   ASSERT_TRUE(logits);
   std::vector<float> all(logits->body.size() / sizeof(float));
   std::memcpy(all.data(), logits->body.data(), logits->body.size());
@@ -81,9 +74,8 @@ TEST_F(WordsServer, AFlowsSharesAreWhole) {
   const json effects = get("/effects?position=9");
   EXPECT_EQ(effects["hidden"].size(), 9U);
   EXPECT_EQ(get("/flow/graph?position=9")["directed"], true);
-  EXPECT_NE(client.Get(path + "/flow/graph?position=9&format=graphml")->body.find("<graphml"),
-            std::string::npos);
-  EXPECT_EQ(client.Get(path + "/flow/graph?position=9&format=dot")->body.find("digraph"), 0U);
+  EXPECT_NE(ask("/flow/graph?position=9&format=graphml")->body.find("<graphml"), std::string::npos);
+  EXPECT_EQ(ask("/flow/graph?position=9&format=dot")->body.find("digraph"), 0U);
 }
 
 TEST_F(WordsServer, TheProgressOfAFlowComesInLinesBeforeIt) {
@@ -116,21 +108,21 @@ TEST_F(WordsServer, OfManyEdgesAHundredLinesAreTold) {
 }
 
 TEST_F(WordsServer, WhatThereIsNotIsRefusedByName) {
-  expect_error(client.Get(path + "/lens?begin=9999"), 404, "not_found");
-  expect_error(client.Get(path + "/lens?begin=3&end=3"), 400, "bad_request");
-  expect_error(client.Get(path + "/logits?position=-1"), 404, "not_found");
-  expect_error(client.Get(path + "/next?top=65"), 400, "bad_request");
-  expect_error(client.Get(path + "/branch?position=3"), 400, "bad_request");
-  expect_error(client.Get(path + "/branch?position=3&token=99999"), 404, "not_found");
-  expect_error(client.Get(path + "/branch?position=3&token=1&most=0"), 400, "bad_request");
-  expect_error(client.Get(path + "/flow?position=x"), 400, "bad_request");
-  expect_error(client.Get(path + "/flow?key=9999"), 404, "not_found");
-  expect_error(client.Get(path + "/flow?by=magic"), 400, "bad_request");
-  expect_error(client.Get(path + "/flow?progress=2"), 400, "bad_request");
-  expect_error(client.Get(path + "/flow/graph?format=pdf"), 400, "bad_request");
+  expect_error(ask("/lens?begin=9999"), 404, "not_found");
+  expect_error(ask("/lens?begin=3&end=3"), 400, "bad_request");
+  expect_error(ask("/logits?position=-1"), 404, "not_found");
+  expect_error(ask("/next?top=65"), 400, "bad_request");
+  expect_error(ask("/branch?position=3"), 400, "bad_request");
+  expect_error(ask("/branch?position=3&token=99999"), 404, "not_found");
+  expect_error(ask("/branch?position=3&token=1&most=0"), 400, "bad_request");
+  expect_error(ask("/flow?position=x"), 400, "bad_request");
+  expect_error(ask("/flow?key=9999"), 404, "not_found");
+  expect_error(ask("/flow?by=magic"), 400, "bad_request");
+  expect_error(ask("/flow?progress=2"), 400, "bad_request");
+  expect_error(ask("/flow/graph?format=pdf"), 400, "bad_request");
   // An error found after the headers replaces the answer.
-  EXPECT_EQ(get("/beams")["error"]["code"], "bad_request");
-  EXPECT_EQ(get("/next?mask=1")["error"]["code"], "bad_request");
+  EXPECT_EQ(json::parse(ask("/beams")->body)["error"]["code"], "bad_request");
+  EXPECT_EQ(json::parse(ask("/next?mask=1")->body)["error"]["code"], "bad_request");
 }
 
 }  // namespace

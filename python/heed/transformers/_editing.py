@@ -10,10 +10,18 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from .._checks import kind_of
 from .._edited import check_keys_or_queries, check_output, number, places_of
 from .._masks import Mask
-from ..errors import Error, InvalidArgument, NotFound, OutOfRange, WrongType, made
+from ..errors import (
+    Error,
+    InvalidArgument,
+    NotFound,
+    WrongType,
+    made,
+    mistyped,
+    out_of_range,
+    refused,
+)
 from . import _pieces
 from ._arguments import Arguments
 from ._calls import Call
@@ -165,7 +173,7 @@ class Edits(Following):
         if layer in known or (len(known) == 1 and 0 <= layer < total):  # a shared layer runs often
             return
         expected = "one of " + ", ".join(map(str, sorted(known)))
-        raise made(OutOfRange, op=name, argument="layer", found=str(layer), expected=expected)
+        raise out_of_range(name, "layer", layer, expected)
 
     def check_everything_applied(self) -> None:
         for each in self._edits:
@@ -175,11 +183,8 @@ class Edits(Following):
                     why = "no query in who sees a key in to"
                 if self._passes == 0:
                     why = "the model did not run"
-                raise made(
-                    InvalidArgument, op="edit", argument=str(each),
-                    found=f"never applied, since {why}",
-                    expected="a pass inside of the `with` that it changes",
-                )  # fmt: skip
+                raise refused("edit", str(each), f"never applied, since {why}",
+                              "a pass inside of the `with` that it changes")  # fmt: skip
 
     # --- a pass ----------------------------------------------------------------------------------
 
@@ -290,8 +295,7 @@ def _total_layers(model: PreTrainedModel) -> int:
 
 def _run_of(op: str, seen: Any, text: int) -> tuple[SeenModel, int]:
     if not isinstance(seen, SeenModel):
-        raise made(WrongType, op=op, argument="seen", found=kind_of(seen),
-                   expected="what heed.transformers.watch yields")  # fmt: skip
+        raise mistyped(op, "seen", seen, "what heed.transformers.watch yields")
     seen.check_ran()
     return seen, text
 
@@ -310,8 +314,7 @@ def _check_lengths(edit: Edit, count: int) -> None:
     layer = next(iter(edit.places or {}), None)
     known = len(seen.run_at(edit.path, layer, text).queries)
     if count > known:
-        raise made(InvalidArgument, op=edit.name, argument="seen", found=f"a run of {known} tokens",
-                   expected=f"{count}, as this text has")  # fmt: skip
+        raise refused(edit.name, "seen", f"a run of {known} tokens", f"{count}, as this text has")
 
 
 # --- values ---------------------------------------------------------------------------------------
@@ -321,12 +324,11 @@ def _array(mask: Any) -> Tensor:
     try:
         array = torch.as_tensor(mask)
     except (TypeError, ValueError, RuntimeError):
-        raise made(WrongType, op="mask", argument="mask", found=kind_of(mask),
-                   expected="a heed.Mask or an array") from None  # fmt: skip
+        raise mistyped("mask", "mask", mask, "a heed.Mask or an array") from None
     if array.dtype != torch.bool and not array.is_floating_point():
         raise made(WrongType, op="mask", argument="mask", found=f"an array of {array.dtype}",
                    expected="bool, or floating numbers that are added")  # fmt: skip
     if not 2 <= array.dim() <= 4:
-        raise made(InvalidArgument, op="mask", argument="mask", found=f"{array.dim()} axes",
-                   expected="[Tq, Tk], [H, Tq, Tk] or [B, H, Tq, Tk]")  # fmt: skip
+        raise refused("mask", "mask", f"{array.dim()} axes",
+                      "[Tq, Tk], [H, Tq, Tk] or [B, H, Tq, Tk]")  # fmt: skip
     return array

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from .._masks import Mask
-from ..errors import InvalidArgument, OutOfRange, made
+from ..errors import InvalidArgument, made, out_of_range, refused
 from ._arguments import Arguments
 from ._calls import Call, placed
 
@@ -52,8 +52,8 @@ class Edit:
         chosen = list(range(heads)) if chosen is None else chosen
         for head in chosen:
             if not 0 <= head < heads:
-                raise made(OutOfRange, op=self.name, argument="heads", found=str(head),
-                           expected=f"0 to {heads - 1}, the heads of layer {layer}")  # fmt: skip
+                raise out_of_range(self.name, "heads", head,
+                                   f"0 to {heads - 1}, the heads of layer {layer}")  # fmt: skip
         return chosen
 
     @property
@@ -203,11 +203,8 @@ def _widened(weights: Tensor, keys: range, wanted: range, edit: Edit) -> Tensor:
     first = keys.start - wanted.start
     cut = weights[..., max(-first, 0) : len(wanted) - first]
     if not torch.allclose(cut.sum(-1), weights.sum(-1), atol=1e-5):
-        raise made(
-            InvalidArgument, op=edit.name, argument="seen",
-            found=f"a run with weights on keys up to {keys.stop - 1}",
-            expected=f"keys from {wanted.start} to {wanted.stop - 1}, as this text has",
-        )  # fmt: skip
+        raise refused(edit.name, "seen", f"a run with weights on keys up to {keys.stop - 1}",
+                      f"keys from {wanted.start} to {wanted.stop - 1}, as this text has")  # fmt: skip
     first = max(first, 0)
     return torch.nn.functional.pad(cut, (first, len(wanted) - first - cut.shape[-1]))
 

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .._checks import whole
+from .._checks import token_place, whole
 from .._edited import listed, word_places
-from ..errors import InvalidArgument, OutOfRange, made
+from ..errors import InvalidArgument, made, refused
 from . import _pieces
 
 
@@ -27,21 +27,14 @@ class Finder:
                 for sequence, of_one in enumerate(ids.tolist()):
                     found[sequence, self._word(each, of_one, sequence)] = True
             else:
-                found[:, self._position(each, ids.shape[1])] = True
+                found[:, token_place(self._op, self._argument, each, ids.shape[1])] = True
         return found
-
-    def _position(self, given: Any, count: int) -> int:
-        at = whole(self._op, self._argument, given)
-        if not -count <= at < count:
-            raise made(OutOfRange, op=self._op, argument=self._argument, found=str(at),
-                       expected=f"{-count} to {count - 1}, a token of the text")  # fmt: skip
-        return at
 
     def _word(self, word: str, ids: list[int], sequence: int) -> list[int]:
         """Returns the tokens of every occurrence of a word."""
         if self._tokenizer is None:
-            raise made(InvalidArgument, op=self._op, argument=self._argument, found=repr(word),
-                       expected="positions, since this text has no tokens")  # fmt: skip
+            raise refused(self._op, self._argument, repr(word),
+                          "positions, since this text has no tokens")  # fmt: skip
         where = f" of sequence {sequence}" if sequence else ""
         pieces = _pieces.pieces(self._tokenizer, ids)
         return word_places(self._op, self._argument, word, pieces, where)
@@ -58,10 +51,8 @@ def check_words(
                     expected=f"a position, or {given_to}(model, tokenizer) to find words",
                 )  # fmt: skip
             if not each.strip():
-                raise made(InvalidArgument, op=op, argument=argument, found=repr(each),
-                           expected="a word")  # fmt: skip
+                raise refused(op, argument, repr(each), "a word")
         else:
             whole(op, argument, each)
     if given is not None and not listed(given):
-        raise made(InvalidArgument, op=op, argument=argument, found="empty",
-                   expected="words or positions, or None for all")  # fmt: skip
+        raise refused(op, argument, "empty", "words or positions, or None for all")

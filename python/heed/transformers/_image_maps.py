@@ -12,7 +12,7 @@ from torch import Tensor
 from .._checks import whole
 from .._images import ImagePatches
 from .._seen import Seen
-from ..errors import InvalidArgument, OutOfRange, made
+from ..errors import out_of_range, refused
 from ._grids import Grid
 from ._runs import Run
 
@@ -56,8 +56,7 @@ def patches_of(images: list[Grid], pictures: Any) -> list[ImagePatches]:
         shown = list(pictures) if isinstance(pictures, (list, tuple)) else [pictures]
     if len(shown) != len(images):
         found = f"{len(shown)} picture{'s' * (len(shown) != 1)}"
-        raise made(InvalidArgument, op="look", argument="image", found=found,
-                   expected=f"{len(images)}, as many as there are images")  # fmt: skip
+        raise refused("look", "image", found, f"{len(images)}, as many as there are images")
     if len(images) > _MOST:
         said = f"look: only the first {_MOST} of {len(images)} images are shown"
         warnings.warn(said, stacklevel=3)
@@ -108,5 +107,5 @@ def _within(argument: str, given: int, count: int) -> int:
     at = whole("image_map", argument, given)
     if not -count <= at < count:
         expected = f"{-count} to {count - 1}" if count > 1 else "0, the only one"
-        raise made(OutOfRange, op="image_map", argument=argument, found=str(at), expected=expected)
+        raise out_of_range("image_map", argument, at, expected)
     return at % count

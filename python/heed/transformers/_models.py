@@ -7,8 +7,7 @@ from typing import Any
 from torch import nn
 from transformers import PreTrainedModel
 
-from .._checks import kind_of
-from ..errors import Unsupported, WrongType, made
+from ..errors import Unsupported, made, mistyped
 
 _WRAPPERS = ("_orig_mod", "module", "base_model", "model")
 """The attributes in which torch.compile, DataParallel, PEFT and pipelines hold the model."""
@@ -22,18 +21,16 @@ def unwrapped(model: Any, op: str) -> PreTrainedModel:
         held = [getattr(inner, name, None) for name in _WRAPPERS]
         following = next((each for each in held if isinstance(each, nn.Module)), None)
         if following is None:
-            raise made(
-                WrongType, op=op, argument="model", found=kind_of(model),
-                expected="a model of transformers",
-            )  # fmt: skip
+            raise mistyped(op, "model", model, "a model of transformers")
         inner = following
     if not inner._can_set_attn_implementation():
         names = [name for name, module in inner.named_modules() if is_attention(module)]
-        raise refused(op, type(inner).__name__, names)
+        raise not_seen(op, type(inner).__name__, names)
     return inner
 
 
-def refused(op: str, model: str, names: list[str]) -> Exception:
+def not_seen(op: str, model: str, names: list[str]) -> Exception:
+    """Returns the error for a model whose layers compute attention by themselves."""
     return made(
         Unsupported, op=op, argument="model", found=f"a {model}",
         expected="a model whose attention goes through transformers' AttentionInterface",

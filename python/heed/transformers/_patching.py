@@ -10,10 +10,9 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from .._checks import kind_of
 from .._edited import listed
 from .._patching import Asked, Ends, check_equally_many
-from ..errors import InvalidArgument, WrongType, made
+from ..errors import InvalidArgument, made, mistyped, refused
 from ._editing import edit
 from ._models import unwrapped
 from ._watching import watch
@@ -88,24 +87,20 @@ def _inputs(name: str, given: Any, *, tokenizer: Any, device: torch.device) -> d
         given = tokenizer(given, return_tensors="pt")
         given = {name: tensor.to(device) for name, tensor in given.items()}
     if not isinstance(given, Mapping):
-        raise made(
-            WrongType, op="patching", argument=name, found=kind_of(given),
-            expected="a dict of the model's arguments, or a text and tokenizer=",
-        )  # fmt: skip
+        raise mistyped("patching", name, given,
+                       "a dict of the model's arguments, or a text and tokenizer=")  # fmt: skip
     return dict(given)
 
 
 def _check_positions(asked: Asked) -> None:
     """Refuses words, which only a tokenizer finds."""
-    named = {"who": [asked.who]}
-    if isinstance(asked.edges, (list, tuple)):
-        named["edges"] = [end for edge in asked.edges if isinstance(edge, (list, tuple))
-                          for end in edge]  # fmt: skip
-    for argument, given in named.items():
-        for each in (word for some in given for word in listed(some)):
+    pairs = asked.edges if isinstance(asked.edges, (list, tuple)) else ()
+    ends = [end for pair in pairs if isinstance(pair, (list, tuple)) for end in pair]
+    for argument, given in (("who", asked.who), *(("edges", end) for end in ends)):
+        for each in listed(given):
             if isinstance(each, str):
-                raise made(InvalidArgument, op="patching", argument=argument, found=repr(each),
-                           expected="positions, or tokenizer= to find words")  # fmt: skip
+                raise refused("patching", argument, repr(each),
+                              "positions, or tokenizer= to find words")  # fmt: skip
 
 
 def _check_shapes(clean: dict[str, Any], corrupted: dict[str, Any]) -> None:

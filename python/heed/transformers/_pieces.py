@@ -6,8 +6,7 @@ import re
 from functools import cache
 from typing import Any
 
-from .._checks import kind_of
-from ..errors import WrongType, made
+from ..errors import mistyped
 
 _WINDOW = 4
 """The number of tokens before a token that are decoded with it, instead of the whole text."""
@@ -43,10 +42,7 @@ def tokenizer_of(given: Any, op: str = "watch") -> Any:
         return own
     if any(hasattr(given, name) for name in _PARTS):
         return None
-    raise made(
-        WrongType, op=op, argument="tokenizer", found=kind_of(given),
-        expected="a tokenizer or a processor of transformers, or None",
-    )  # fmt: skip
+    raise mistyped(op, "tokenizer", given, "a tokenizer or a processor of transformers, or None")
 
 
 def _added(tokenizer: Any, ids: list[int]) -> str:

@@ -16,8 +16,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from .. import _masks
-from .._checks import kind_of
-from ..errors import InvalidArgument, NotFound, Unsupported, made
+from ..errors import NotFound, Unsupported, kind_of, made, refused
 from . import _calls, _edits, _grids, _rules, _stacks
 from ._pattern import Pattern
 from ._runs import Run
@@ -43,8 +42,8 @@ def read(path: Path) -> Any:
         with safe_open(path, "pt") as file:
             return _made(json.loads(file.metadata()["heed"]), file.get_tensor)
     except (SafetensorError, KeyError, TypeError) as error:
-        raise made(InvalidArgument, op="load", argument="path", found=f"{path} ({error})",
-                   expected="a file that SeenModel.save wrote") from error  # fmt: skip
+        raise refused("load", "path", f"{path} ({error})",
+                      "a file that SeenModel.save wrote") from error  # fmt: skip
 
 
 class _Writer:

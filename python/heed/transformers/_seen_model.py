@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from .._checks import whole
+from .._checks import index_of
 from .._edited import word_places
 from .._libraries import Torch
 from .._plots import draw_image_map
 from .._seen import Seen
 from .._tables import table_of
 from .._weights import Weights
-from ..errors import InvalidArgument, NotFound, OutOfRange, made
+from ..errors import InvalidArgument, NotFound, made, out_of_range, refused
 from ._calls import Call
 from ._finding import check_words
 from ._image_maps import image_map, marked, patches_of, shares_of
@@ -74,10 +74,8 @@ class SeenModel:
         shapes = {layer: self._run(layer, stack, text).shape for layer in layers}
         if len(set(shapes.values())) > 1:
             sizes = " and ".join(str(list(each)) for each in sorted(set(shapes.values())))
-            raise made(
-                InvalidArgument, op="weights", argument="stack", found=f"layers of {sizes}",
-                expected="layers of one shape; attention(layer).weights has one layer's",
-            )  # fmt: skip
+            raise refused("weights", "stack", f"layers of {sizes}",
+                          "layers of one shape; attention(layer).weights has one layer's")  # fmt: skip
 
         def select(selected: list[list[int]]) -> np.ndarray:
             chosen, *others = selected
@@ -111,11 +109,7 @@ class SeenModel:
         [B, vocabulary]. None if the model does not write, or returned none."""
         if not self._logits:
             return None
-        count = len(self._logits)
-        if not -count <= whole("logits", "text", text) < count:
-            raise made(OutOfRange, op="logits", argument="text", found=str(text),
-                       expected=f"{-count} to {count - 1}")  # fmt: skip
-        return self._logits[text]
+        return self._logits[index_of("logits", "text", text, len(self._logits))]
 
     def heads(self, stack: str | None = None, text: int = -1) -> Any:
         """Returns scores with one row per head: a pandas.DataFrame where pandas is installed, else
@@ -210,8 +204,8 @@ class SeenModel:
             return token
         check_words("image_map", "token", token, self._tokenizer, "watch")
         if run.ids is None:
-            raise made(InvalidArgument, op="image_map", argument="token", found=repr(token),
-                       expected="a position: the queries are not words")  # fmt: skip
+            raise refused("image_map", "token", repr(token),
+                          "a position: the queries are not words")  # fmt: skip
         ids = run.ids[0, run.rows.start : run.rows.stop].tolist()
         return word_places("image_map", "token", token, pieces(self._tokenizer, ids))[-1]
 
@@ -339,8 +333,7 @@ class SeenModel:
         batch = run.first.k.shape[0]
         if not -batch <= sequence < batch:
             expected = f"{-batch} to {batch - 1}" if batch > 1 else "0, the only one of the batch"
-            raise made(OutOfRange, op=op, argument="sequence", found=str(sequence),
-                       expected=expected)  # fmt: skip
+            raise out_of_range(op, "sequence", sequence, expected)
         return run.of_one(sequence % batch)
 
     def _words(
@@ -428,15 +421,6 @@ class SeenModel:
             layer = max(layers)
         if layer not in layers:
             known = ", ".join(map(str, sorted(layers)))
-            raise made(
-                OutOfRange,
-                op="seen",
-                argument="layer",
-                found=str(layer),
-                expected=f"one of {known}",
-            )
+            raise out_of_range("seen", "layer", layer, f"one of {known}")
         runs = layers[layer]
-        if not -len(runs) <= text < len(runs):
-            expected = f"{-len(runs)} to {len(runs) - 1}"
-            raise made(OutOfRange, op="seen", argument="text", found=str(text), expected=expected)
-        return runs[text]
+        return runs[index_of("seen", "text", text, len(runs))]

@@ -14,13 +14,13 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from .._checks import flag, whole
-from ..errors import InvalidArgument, OutOfRange, made
+from ..errors import OutOfRange, made, refused
 from ._arguments import Arguments
 from ._calls import Call
 from ._following import Following, Hook, has_past
 from ._images import CONVOLUTIONS, Images, Packing
 from ._layers import is_inside
-from ._models import listed, refused, unwrapped
+from ._models import listed, not_seen, unwrapped
 from ._outputs import Pass
 from ._pictures import Sight
 from ._seen_model import SeenModel
@@ -62,8 +62,7 @@ def watch(
     inner = unwrapped(model, "watch")
     chosen = None if layers is None else {whole("watch", "layers", each) for each in layers}
     if chosen is not None and not chosen:
-        raise made(InvalidArgument, op="watch", argument="layers", found="empty",
-                   expected="the numbers of layers, or None for all")  # fmt: skip
+        raise refused("watch", "layers", "empty", "the numbers of layers, or None for all")
     device = None if keep is None else _device(keep)
     seen = SeenModel(type(inner).__name__, tokenizer)
     has_gradients = flag("watch", "gradients", gradients)
@@ -164,7 +163,7 @@ class Watch(Following):
         )
         self.seen.silent = tuple(silent)
         if silent and not self._called:
-            raise refused("watch", self.model_name, silent)
+            raise not_seen("watch", self.model_name, silent)
         if silent:
             warnings.warn(
                 f"watch: {len(silent)} attention layers of {self.model_name} do not go through "
@@ -200,5 +199,4 @@ def _device(keep: str) -> torch.device:
     try:
         return torch.device(keep)
     except (RuntimeError, TypeError):
-        raise made(InvalidArgument, op="watch", argument="keep", found=repr(keep),
-                   expected='a device, such as "cpu"') from None  # fmt: skip
+        raise refused("watch", "keep", repr(keep), 'a device, such as "cpu"') from None

@@ -72,15 +72,34 @@ function fraction(value: string, most: number): number | null {
   return number > 0 && number <= most ? number : null;
 }
 
+type Choice = 'unit' | 'quantity' | 'scale' | 'pair' | 'arcs' | 'line' | 'by' | 'form' | 'on' | 'rotation' | 'show';
+
+/** A part that addresses omit where it has its usual value. */
+function optional(field: Choice | 'sort' | 'x' | 'y', part: Pick<Part, 'name' | 'expected'>, fits: (value: string) => boolean): Part {
+  return {
+    ...part, write: ({[field]: chosen}) => chosen === kNothing[field] ? null : chosen,
+    read: (value) => fits(value) ? {[field]: value} : null,
+  };
+}
+
+function choice<Field extends Choice>(name: string, field: Field, values: readonly (Selection[Field] & string)[]): Part {
+  return optional(field, {name, expected: list(values)}, (value) => isOneOf(values, value));
+}
+
+function score(name: string, field: 'sort' | 'x' | 'y'): Part {
+  return optional(field, {name, expected: 'a name, as in previous'}, (value) => /^[a-z_]{1,32}$/.test(value));
+}
+
+function token(name: string, field: 'query' | 'key'): Part {
+  return {
+    name, expected: 'a number from 0', write: ({[field]: at}) => at,
+    read: (value) => indexOf(value) === null ? null : {[field]: indexOf(value)},
+  };
+}
+
 const kParts: readonly Part[] = [
-  {
-    name: 'i', expected: 'a number from 0', write: ({query}) => query,
-    read: (value) => indexOf(value) === null ? null : {query: indexOf(value)},
-  },
-  {
-    name: 'j', expected: 'a number from 0', write: ({key}) => key,
-    read: (value) => indexOf(value) === null ? null : {key: indexOf(value)},
-  },
+  token('i', 'query'),
+  token('j', 'key'),
   {
     name: 'range', expected: 'the first token and the last, as in 2-9',
     read: (value) => {
@@ -93,26 +112,11 @@ const kParts: readonly Part[] = [
     name: 'to', expected: '0 or 1', write: ({to}) => to ? '1' : null,
     read: (value) => isOneOf(['0', '1'], value) ? {to: value === '1'} : null,
   },
-  {
-    name: 'units', expected: list(kUnits), write: ({unit}) => unit === kNothing.unit ? null : unit,
-    read: (value) => isOneOf(kUnits, value) ? {unit: value} : null,
-  },
-  {
-    name: 'of', expected: list(kQuantities), write: ({quantity}) => quantity === kNothing.quantity ? null : quantity,
-    read: (value) => isOneOf(kQuantities, value) ? {quantity: value} : null,
-  },
-  {
-    name: 'scale', expected: list(kScales), write: ({scale}) => scale === kNothing.scale ? null : scale,
-    read: (value) => isOneOf(kScales, value) ? {scale: value} : null,
-  },
-  {
-    name: 'pair', expected: list(kPairs), write: ({pair}) => pair,
-    read: (value) => isOneOf(kPairs, value) ? {pair: value} : null,
-  },
-  {
-    name: 'arcs', expected: list(kArcs), write: ({arcs}) => arcs === kNothing.arcs ? null : arcs,
-    read: (value) => isOneOf(kArcs, value) ? {arcs: value} : null,
-  },
+  choice('units', 'unit', kUnits),
+  choice('of', 'quantity', kQuantities),
+  choice('scale', 'scale', kScales),
+  choice('pair', 'pair', kPairs),
+  choice('arcs', 'arcs', kArcs),
   {
     name: 'scores', expected: 'two names, as in previous+distance', read: readScores,
     write: ({scores}) => scores.join('+') === kNothing.scores.join('+') ? null : scores.join('+'),
@@ -129,18 +133,9 @@ const kParts: readonly Part[] = [
     name: 'p', expected: 'a share above 0 and at most 1, as in 0.9', write: ({topP}) => topP === 1 ? null : topP,
     read: (value) => fraction(value, 1) === null ? null : {topP: fraction(value, 1)!},
   },
-  {
-    name: 'line', expected: list(kLines), write: ({line}) => line === kNothing.line ? null : line,
-    read: (value) => isOneOf(kLines, value) ? {line: value} : null,
-  },
-  {
-    name: 'by', expected: list(kBys), write: ({by}) => by === kNothing.by ? null : by,
-    read: (value) => isOneOf(kBys, value) ? {by: value} : null,
-  },
-  {
-    name: 'sort', expected: 'a name, as in previous', write: ({sort}) => sort === kNothing.sort ? null : sort,
-    read: (value) => /^[a-z_]{1,32}$/.test(value) ? {sort: value} : null,
-  },
+  choice('line', 'line', kLines),
+  choice('by', 'by', kBys),
+  score('sort', 'sort'),
   {
     name: 'filter', expected: 'conditions with plus signs between, as in previous>0.2+layer+4-8', read: readFilterPart,
     write: ({filter}) => filter === '' ? null : filter.replace(/ /g, '+'),
@@ -149,30 +144,16 @@ const kParts: readonly Part[] = [
     name: 'zoom', expected: 'the queries and the keys in sight, as in 180-200,160-180', read: readZoom,
     write: ({zoom}) => zoom && `${zoom.queries.join('-')},${zoom.keys.join('-')}`,
   },
-  ...([['across', 'x'], ['up', 'y']] as const).map(([name, axis]): Part => ({
-    name, expected: 'a name, as in previous', write: (selection) => selection[axis] === kNothing[axis] ? null : selection[axis],
-    read: (value) => /^[a-z_]{1,32}$/.test(value) ? {[axis]: value} : null,
-  })),
-  {
-    name: 'form', expected: 'raw or adjusted', write: ({form}) => form === kNothing.form ? null : form,
-    read: (value) => isOneOf(['raw', 'adjusted'], value) ? {form: value} : null,
-  },
-  {
-    name: 'on', expected: 'probe or text', write: ({on}) => on === kNothing.on ? null : on,
-    read: (value) => isOneOf(['probe', 'text'], value) ? {on: value} : null,
-  },
-  {
-    name: 'rotation', expected: list(kRotations), write: ({rotation}) => rotation === kNothing.rotation ? null : rotation,
-    read: (value) => isOneOf(kRotations, value) ? {rotation: value} : null,
-  },
+  score('across', 'x'),
+  score('up', 'y'),
+  choice('form', 'form', ['raw', 'adjusted']),
+  choice('on', 'on', ['probe', 'text']),
+  choice('rotation', 'rotation', kRotations),
   {
     name: 'vs', expected: 'a head as in L2.H4, edits as in ablate:self.L2.H4, text: and a text, or model: and its name', write: ({versus}) => versus || null,
     read: (value) => readVersus(value) ? {versus: value} : null,
   },
-  {
-    name: 'show', expected: list(kShows), write: ({show}) => show === kNothing.show ? null : show,
-    read: (value) => isOneOf(kShows, value) ? {show: value} : null,
-  },
+  choice('show', 'show', kShows),
   {
     name: 'guide', expected: list(kSteps), write: ({guide}) => guide || null,
     read: (value) => isOneOf(kSteps, value) ? {guide: Number(value)} : null,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {eventually, hash, quiet, ready, row, run, scratch, settled, soon, startServer, token, touching, withPages} from './harness.mjs';
+import {eventually, hash, quiet, ready, retype, row, run, scratch, settled, soon, startServer, token, touching, withPages} from './harness.mjs';
 import {writeModel} from './model.mjs';
 
 const {state, blank, open} = withPages();
@@ -67,9 +67,7 @@ test('an address that names no head is said, and a head is chosen', async () => 
 test('what is too long is said until one moves on, and leaves the view in sight', async () => {
   const page = await open('#look/L1.H3/i=60');
   const before = (await page.locator('.heads').boundingBox()).y;
-  await page.locator('.header-text').click();
-  await page.locator('textarea').fill('Lily saw a ball. '.repeat(400));
-  await page.keyboard.press('Control+Enter');
+  await retype(page, 'Lily saw a ball. '.repeat(400));
   await page.waitForSelector('.failed');
   await quiet(page);
   await soon.ok(async () => (await page.locator('.heads').boundingBox()).y - before < 90);

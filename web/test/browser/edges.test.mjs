@@ -1,7 +1,7 @@
 // The chips and the edges: heads chosen and added, keys with their weights, arcs, folds, small multiples.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {eventually, frames, hash, quiet, row, soon, startServer, token, withPages} from './harness.mjs';
+import {answer, eventually, frames, hash, quiet, row, soon, startServer, token, withPages} from './harness.mjs';
 
 const {blank, open} = withPages();
 const written = (weight) => weight < 0.9995 ? weight.toFixed(3).slice(1) : '1.00';
@@ -20,11 +20,8 @@ test('a chip shows one head, Shift adds, a double click shows it alone', async (
 
 test('a chip names the score that its head has most of, and its distance', async () => {
   const page = await open('#look/L1.H3/i=60');
-  const {scores, heads} = await page.evaluate(async () => {
-    const text = sessionStorage.getItem('heed.text');
-    const {session} = await (await fetch('/api/v1/sessions', {method: 'POST', body: JSON.stringify({text})})).json();
-    return {scores: (await (await fetch('/api/v1/models')).json()).scores, heads: (await (await fetch(`/api/v1/sessions/${session}/self/heads?layer=1`)).json()).layers[0].heads};
-  });
+  const {scores} = await page.evaluate(async () => (await fetch('/api/v1/models')).json());
+  const {layers: [{heads}]} = await answer(page, '/self/heads?layer=1');
   const shares = scores.filter(({share, from}) => share && from === 'text').map(({name}) => name);
   for (const head of heads) {
     const best = shares.reduce((most, name) => head[name] > (head[most] ?? -1) ? name : most, '');
@@ -258,11 +255,7 @@ test('an arc to a folded key ends at the fold', async () => {
 });
 
 /** The tokens of each unit, as the session tells them. */
-const unitsOf = (page, unit) => page.evaluate(async (name) => {
-  const {session} = await (await fetch('/api/v1/sessions', {method: 'POST', headers: {'Content-Type': 'application/json'},
-    body: JSON.stringify({text: (await (await fetch('/api/v1/models')).json()).text})})).json();
-  return (await (await fetch(`/api/v1/sessions/${session}`)).json()).units[name];
-}, unit);
+const unitsOf = async (page, unit) => (await answer(page, '')).units[unit];
 
 for (const unit of ['word', 'sentence']) {
   test(`text, queries and keys are of the same ${unit}s, whose weights are sums`, async () => {

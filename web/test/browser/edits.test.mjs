@@ -1,7 +1,7 @@
 // Edits: what changed is said, the head in view too where it cannot change; words of several tokens are swapped.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {hash, kText, quiet, soon, withPages} from './harness.mjs';
+import {answer, hash, kText, quiet, soon, withPages} from './harness.mjs';
 
 const {open} = withPages();
 const numberOf = (text) => Number(text.replace('\u2212', '-').replace(/^<.*/, '0'));
@@ -43,11 +43,7 @@ test('after a head is ablated the one that changes most is shown, and why the ma
 
 test('over the view stand the change of the loss, as Heads has it, and the next words of both', async () => {
   const page = await open('#look/L1.H5/i=76');
-  const rise = await page.evaluate(async () => {
-    const post = {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text: sessionStorage.getItem('heed.text')})};
-    const {session} = await (await fetch('/api/v1/sessions', post)).json();
-    return (await (await fetch(`/api/v1/sessions/${session}/self/1/5/late/run`)).json()).without;
-  });
+  const {without: rise} = await answer(page, '/self/1/5/late/run');
   await ablate(page);
   await soon.match(() => page.locator('.compare-loss').textContent(), /^loss \S+ nats per token \(\S+ \u2192 \S+\)$/);
   assert.ok(Math.abs(numberOf(/loss (\S+)/.exec(await page.locator('.compare-loss').textContent())[1]) - rise) < 1e-3, `${rise}`);

@@ -6,7 +6,7 @@ import {join} from 'node:path';
 import {pathToFileURL} from 'node:url';
 import {test} from 'node:test';
 import {promisify} from 'node:util';
-import {assertAccessibleEverywhere, browserPath, eventually, frames, hash, kText, modelPath, quiet, scratch as folder, soon, withPages} from './harness.mjs';
+import {assertAccessibleEverywhere, browserPath, eventually, frames, hash, headScores, kText, modelPath, quiet, scratch as folder, soon, withPages} from './harness.mjs';
 
 const {state, blank} = withPages();
 
@@ -35,20 +35,11 @@ async function open(address = '#grid/L1.H3', options = {}) {
 
 const head = (page, layer, index) => page.locator(`.grid-head[data-layer="${layer}"][data-head="${index}"]`);
 
-/** The scores of all heads, as the server has them. */
-function scores(page) {
-  return page.evaluate(async (text) => {
-    const post = {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text})};
-    const {session} = await (await fetch('/api/v1/sessions', post)).json();
-    const {layers} = await (await fetch(`/api/v1/sessions/${session}/self/heads`)).json();
-    return layers.flatMap(({layer, heads}) => heads.map((each) => ({layer, ...each})));
-  }, kText);
-}
 const written = (value) => value >= 0.995 ? '1.0' : value.toFixed(2).slice(1);
 
 test('every head is there, by number, with its largest share', async () => {
   const page = await open();
-  const all = await scores(page);
+  const all = await headScores(page);
   await soon.equal(() => page.locator('.grid-heading h2').textContent(), `All ${all.length} heads`);
   for (const {layer, head: index, previous, current, sink, duplicate, induction, delimiter, same_word: word} of all.slice(0, 8)) {
     const text = await head(page, layer, index).locator('.grid-score b').textContent();
@@ -63,7 +54,7 @@ test('a choice sorts the heads of each layer', async () => {
   await page.locator('.grid-sort [data-option=sink]').click();
   await page.waitForFunction(() => location.hash.endsWith('/sort=sink'));
   await drawn(page);
-  const all = await scores(page);
+  const all = await headScores(page);
   const line = await page.locator('.grid-line').first().locator('.grid-head').evaluateAll((heads) =>
     heads.map(({dataset, textContent}) => ({layer: Number(dataset.layer), head: Number(dataset.head), text: textContent})));
   const own = all.filter(({layer}) => layer === line[0].layer).sort((a, b) => b.sink - a.sink).slice(0, line.length);
@@ -84,7 +75,7 @@ test('a score that is measured twice says on which tokens', async () => {
 
 test('a filter fades the others, which keep their places, and stands in the address', async () => {
   const page = await open();
-  const all = await scores(page);
+  const all = await headScores(page);
   const before = await head(page, 0, 0).boundingBox();
   const bound = [...all].sort((a, b) => b.previous - a.previous)[3].previous.toFixed(3);
   const passing = all.filter(({previous, layer}) => previous > Number(bound) && layer <= 1).length;
@@ -147,7 +138,7 @@ test('a link with a filter is read as it is written, and Back leads from view to
 
 test('hovering fills the foot line, a click pins, Shift adds', async () => {
   const page = await open();
-  const {current} = (await scores(page)).find(({layer, head: index}) => layer === 1 && index === 1);
+  const {current} = (await headScores(page)).find(({layer, head: index}) => layer === 1 && index === 1);
   await head(page, 1, 1).hover();
   await page.waitForFunction(() => document.querySelector('.said').textContent.startsWith('L1.H1 '));
   await soon.ok(async () => (await page.locator('.said').textContent()).includes(`current ${written(current)}`));
@@ -179,7 +170,7 @@ test('arrows move from head to head, Enter pins', async () => {
 
 test('what is out of sight is drawn when it is scrolled to', async () => {
   const page = await open('#grid/L0.H0', {viewport: {width: 700, height: 420}});
-  const last = (await scores(page)).at(-1);
+  const last = (await headScores(page)).at(-1);
   await soon.equal(() => head(page, last.layer, last.head).count(), 0);
   await page.locator('.grid-scroller').evaluate((scroller) => { scroller.scrollTop = scroller.scrollHeight; });
   await head(page, last.layer, last.head).waitFor();

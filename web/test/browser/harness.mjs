@@ -287,11 +287,16 @@ export function waitForText(page, beginning) {
     [...document.querySelectorAll('.token:not(.special)')][0]?.textContent.startsWith(wanted), beginning);
 }
 
-/** Runs another text, from the header. */
-export async function run(page, text) {
+/** Asks for another text in the header, and does not wait for an answer. */
+export async function retype(page, text) {
   await page.locator('.header-text').click();
   await page.locator('textarea').fill(text);
   await page.keyboard.press('Control+Enter');
+}
+
+/** Runs another text, from the header. */
+export async function run(page, text) {
+  await retype(page, text);
   await page.waitForFunction((wanted) => sessionStorage.getItem('heed.text') === wanted, text);
   await quiet(page);  // until then the text before is there, ready
   await ready(page);
@@ -315,13 +320,24 @@ export function touching(page, selector) {
   });
 }
 
+/** What the server answers about the page's text: `path` follows the session's own. */
+export function answer(page, path) {
+  return page.evaluate(async (path) => {
+    const body = JSON.stringify({text: sessionStorage.getItem('heed.text')});
+    const {session} = await (await fetch('/api/v1/sessions', {method: 'POST', headers: {'Content-Type': 'application/json'}, body})).json();
+    return (await fetch(`/api/v1/sessions/${session}${path}`)).json();
+  }, path);
+}
+
 /** The weights of a row as the server has them. */
 export function row(page, layer, head, query, what = 'row') {
-  return page.evaluate(async ([layer, head, query, what]) => {
-    const text = sessionStorage.getItem('heed.text');
-    const session = await (await fetch('/api/v1/sessions', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text})})).json();
-    return (await fetch(`/api/v1/sessions/${session.session}/self/${layer}/${head}/${what}/${query}`)).json();
-  }, [layer, head, query, what]);
+  return answer(page, `/self/${layer}/${head}/${what}/${query}`);
+}
+
+/** Every head with its scores on the text, as the server has them. */
+export async function headScores(page) {
+  const {layers} = await answer(page, '/self/heads');
+  return layers.flatMap(({layer, heads}) => heads.map((each) => ({layer, ...each})));
 }
 
 /**

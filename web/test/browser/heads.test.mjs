@@ -1,7 +1,7 @@
 // The Heads view: table, scatter, evidence, search by example, comparison.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {hash, kText, quiet, soon, startServer, told, withPages} from './harness.mjs';
+import {hash, headScores, kText, quiet, soon, startServer, told, withPages} from './harness.mjs';
 
 const {state, blank} = withPages();
 
@@ -15,21 +15,12 @@ async function open(address = '#heads/L1.H3', options = {}) {
   return page;
 }
 
-/** Every head with its scores on the text, as the server has them. */
-function scores(page) {
-  return page.evaluate(async (text) => {
-    const post = {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text})};
-    const {session} = await (await fetch('/api/v1/sessions', post)).json();
-    const {layers} = await (await fetch(`/api/v1/sessions/${session}/self/heads`)).json();
-    return layers.flatMap(({layer, heads}) => heads.map((each) => ({layer, ...each})));
-  }, kText);
-}
 const written = (value) => value >= 0.995 ? '1.0' : value.toFixed(2).slice(1);
 const names = (page) => page.locator('.heads-sheet .heads-name b').allTextContents();
 
 test('the table ranks every head by the score, the threshold stands where it belongs', async () => {
   const page = await open();
-  const all = (await scores(page)).sort((a, b) => b.previous - a.previous);
+  const all = (await headScores(page)).sort((a, b) => b.previous - a.previous);
   await soon.deepEqual(() => names(page), all.map(({layer, head}) => `L${layer}.H${head}`));
   const reached = all.filter(({previous}) => previous >= 0.4).length;
   const bound = await page.locator('.heads-threshold').textContent();
@@ -43,7 +34,7 @@ test('a click pins a head and a name ranks by its score; both stand in the addre
   await page.locator('.heads-sheet .heads-name').nth(2).click();
   await page.locator('.heads-names button', {hasText: 'sink'}).click();
   await soon.match(() => hash(page), /^#heads\/L\d\.H\d\/sort=sink$/);
-  const all = (await scores(page)).sort((a, b) => b.sink - a.sink);
+  const all = (await headScores(page)).sort((a, b) => b.sink - a.sink);
   await soon.equal(async () => (await names(page))[0], `L${all[0].layer}.H${all[0].head}`);
 });
 
@@ -115,7 +106,7 @@ test('words that are no plain English are explained beside the axes and the swit
 
 test('sink-adjusted scores are those of the server', async () => {
   const page = await open('#heads/L1.H3/form=adjusted');
-  const all = (await scores(page)).sort((a, b) => b.adjusted.previous - a.adjusted.previous);
+  const all = (await headScores(page)).sort((a, b) => b.adjusted.previous - a.adjusted.previous);
   await soon.equal(async () => (await names(page))[0], `L${all[0].layer}.H${all[0].head}`);
 });
 
@@ -204,7 +195,7 @@ test('a head that heed chose is ranked by the score in which it stands out, unti
   const [, layer, head] = /L(\d)\.H(\d)/.exec(await hash(page)).map(Number);
   await page.keyboard.press('7');
   await page.waitForSelector('.heads-sheet [role=row]');
-  const all = await scores(page);
+  const all = await headScores(page);
   const shares = (await page.evaluate(async () => (await (await fetch('/api/v1/models')).json()).scores))
     .filter(({name, share, from}, _, all) => share && from === 'text' && !all.some((each) => each.name === `probe_${name}`));
   const own = all.find((each) => each.layer === layer && each.head === head);

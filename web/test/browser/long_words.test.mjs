@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {hash, kText, quiet, scratch, soon, withPages} from './harness.mjs';
+import {answer, hash, kText, quiet, scratch, soon, withPages} from './harness.mjs';
 import {writeModel} from './model.mjs';
 
 const text = Array.from({length: 6}, () => kText).join('\n');
@@ -18,11 +18,8 @@ test('a long text is shaded by surprise, and its 20 most surprising words are li
   await quiet(page);
   assert.equal(await rows.count(), 20);
   const listed = await rows.evaluateAll((all) => all.map((row) => ({index: Number(row.dataset.index), bits: Number(row.querySelector('.value').textContent)})));
-  const {words, starts} = await page.evaluate(async (text) => {
-    const session = await (await fetch('/api/v1/sessions', {method: 'POST', body: JSON.stringify({text})})).json();
-    const {tokens} = await (await fetch(`/api/v1/sessions/${session.session}/self/words`)).json();
-    return {words: tokens, starts: session.units.words};
-  }, text);
+  const {tokens: words} = await answer(page, '/self/words');
+  const {units: {words: starts}} = await answer(page, '');
   const bits = starts.map((first, at) => ({index: first, bits: words.filter(({token}) => token >= first && token < (starts[at + 1] ?? Infinity))
     .reduce((sum, {probability}) => sum - Math.log2(probability), 0)})).sort((a, b) => b.bits - a.bits);
   listed.forEach((each, at) => assert.ok(Math.abs(each.bits - bits[at].bits) < 0.06, `${each.index}: ${each.bits}, expected ${bits[at].bits}`));

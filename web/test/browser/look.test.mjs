@@ -1,7 +1,7 @@
 // The text, the next words, the keys, the address: every hover, click and key that the list of keys names.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {eventually, hash, quiet, ready, row, run, soon, startServer, token, tokenCount, withPages} from './harness.mjs';
+import {answer, eventually, hash, quiet, ready, row, run, soon, startServer, token, tokenCount, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const written = (weight) => weight.toFixed(3).slice(1);
@@ -144,11 +144,7 @@ test('brackets step the layer, comma and full stop the head', async () => {
 
 test('next words are those after the pinned token', async () => {
   const page = await open('#look/L1.H3/i=60');
-  const words = await page.evaluate(async () => {
-    const text = sessionStorage.getItem('heed.text');
-    const {session} = await (await fetch('/api/v1/sessions', {method: 'POST', body: JSON.stringify({text})})).json();
-    return (await (await fetch(`/api/v1/sessions/${session}/self/next?position=60&top=5`)).json()).words;
-  });
+  const {words} = await answer(page, '/self/next?position=60&top=5');
   await page.waitForFunction((first) => document.querySelector('.next-row .word')?.textContent === first,
     words[0].text.trim().replace(/<0x..>/g, '\u00b7'));
   await soon.deepEqual(() => page.locator('.next-row .value').allTextContents(), words.map((word) => written(word.probability)));

@@ -1,7 +1,7 @@
 // The matrix: what is at its rows and columns, spans, late answers, the first look.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {cell, frames, hash, quiet, row, run, settled, soon, token, withPages} from './harness.mjs';
+import {answer, cell, frames, hash, quiet, row, run, settled, soon, token, withPages} from './harness.mjs';
 
 const {open} = withPages();
 
@@ -77,12 +77,7 @@ test('the late answer of another head is never drawn', async () => {
   const ahead = page.waitForRequest(/\/1\/4\/row\/150/);  // the next head's row, before anybody looks at it
   await page.evaluate(() => { location.hash = '#look/L1.H3/i=150/j=20'; });
   await ahead;
-  const [fourth, fifth] = await Promise.all([4, 5].map((head) => page.evaluate(async ([head]) => {
-    const text = sessionStorage.getItem('heed.text');
-    const body = JSON.stringify({text});
-    const {session} = await (await fetch('/api/v1/sessions', {method: 'POST', headers: {'Content-Type': 'application/json'}, body})).json();
-    return (await (await fetch(`/api/v1/sessions/${session}/self/1/${head}/cell/150/20`)).json()).weight;
-  }, [head])));
+  const [fourth, fifth] = await Promise.all([4, 5].map(async (head) => (await answer(page, `/self/1/${head}/cell/150/20`)).weight));
   const text = (weight) => weight > 0 && weight < 0.0005 ? '<0.001' : weight.toFixed(3);
   assert.notEqual(text(fourth), text(fifth));
   await page.keyboard.press('.');

@@ -7,7 +7,7 @@ import {dirname, join} from 'node:path';
 import {test} from 'node:test';
 import {fileURLToPath} from 'node:url';
 import {PNG} from 'pngjs';
-import {kText, ready, settled, withPages} from './harness.mjs';
+import {kText, ready, retype, settled, withPages} from './harness.mjs';
 
 const kBlock = 4;            // pixels a side
 const kDifference = 32;      // of 255, between the means of two blocks
@@ -136,9 +136,7 @@ test('Working', async (t) => {
 
 test('Failed', async (t) => {
   const page = await open(kView);
-  await page.locator('.header-text').click();
-  await page.locator('textarea').fill(kText.repeat(4));
-  await page.keyboard.press('Control+Enter');
+  await retype(page, kText.repeat(4));
   await page.waitForSelector('.failed');
   await compare(t, page, 'failed', {clip: {x: 0, y: 0, width: 1440, height: 330}});
 });

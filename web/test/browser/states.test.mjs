@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
 import {test} from 'node:test';
-import {hash, ownPort, quiet, ready, run, soon, startServer, textOf, waitForText, withPages, told} from './harness.mjs';
+import {hash, ownPort, quiet, ready, retype, run, soon, startServer, textOf, told, waitForText, withPages} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const json = (value, status = 200) => ({status, contentType: 'application/json', body: JSON.stringify(value)});
@@ -77,9 +77,7 @@ for (const [what, sample, name] of [['Chinese, Japanese or Korean', '\u732b', 'f
   test(`what no font of the machine can show names its package, once: ${what}`, async () => {
     const page = await open('#look/L1.H3');
     await soon.equal(() => page.locator('.fonts-missing').count(), 0);
-    await page.locator('.header-text').click();
-    await page.locator('textarea').fill(`Tom ${sample} ${sample}`);
-    await page.keyboard.press('Control+Enter');
+    await retype(page, `Tom ${sample} ${sample}`);
     await waitForText(page, 'T');
     const hasFont = execFileSync('fc-list', [`:charset=${sample.codePointAt(0).toString(16)}`], {encoding: 'utf8'}).trim() !== '';
     await soon.deepEqual(() => page.locator('.fonts-missing').allTextContents(), hasFont ? [] : [`This machine has no font for ${what}: install ${name}.`]);
@@ -97,9 +95,7 @@ test('while heads are scored one line tells how many, and their scores are dashe
 
 test('a text that is too long is refused and can be cut', async () => {
   const page = await open('#look/L1.H3');
-  await page.locator('.header-text').click();
-  await page.locator('textarea').fill('the old dog and the cat went home. '.repeat(60));
-  await page.keyboard.press('Control+Enter');
+  await retype(page, 'the old dog and the cat went home. '.repeat(60));
   await page.waitForSelector('.failed');
   await soon.match(() => page.locator('.failed').textContent(),
     /^The text is [\d,]+ tokens too longIt has [\d,]+; tiny reads 512\. Nothing was run\.Keep the first 512 or the last 512, or edit the text\.before the change$/);
@@ -145,9 +141,7 @@ test('when heed stops the page says so, and comes back when the address of the n
 
 test('text and model are kept for a reload', async () => {
   const page = await open('#look/L1.H3/i=3');
-  await page.locator('.header-text').click();
-  await page.locator('textarea').fill('Tom and the old dog');
-  await page.keyboard.press('Control+Enter');
+  await retype(page, 'Tom and the old dog');
   await waitForText(page, 'T');
   await told(page);  // a request of the page that is left would never end
   await page.reload();
@@ -188,9 +182,7 @@ test('a text that takes long to cut says so, and only then', async () => {
     await held;
     await route.continue();
   });
-  await page.locator('.header-text').click();
-  await page.locator('textarea').fill('Tom and the old dog');
-  await page.keyboard.press('Control+Enter');
+  await retype(page, 'Tom and the old dog');
   await page.waitForSelector('.notice .progress');
   await soon.equal(() => page.locator('.notice').textContent(), 'Splitting the text into tokens19 characters');
   release();
@@ -248,9 +240,7 @@ test('of a head that heed cannot be asked for any more nothing is drawn, and lea
 
 /** Runs a text without waiting for what it shows. */
 async function replaceText(page, text) {
-  await page.locator('.header-text').click();
-  await page.locator('textarea').fill(text);
-  await page.keyboard.press('Control+Enter');
+  await retype(page, text);
   await page.waitForFunction((wanted) => sessionStorage.getItem('heed.text') === wanted, text);
 }
 

@@ -1,7 +1,7 @@
 // Words and Flow: what they show is what the server answers, and what a click and a key do.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {hash, kText, quiet, soon, withPages} from './harness.mjs';
+import {answer, hash, quiet, soon, withPages} from './harness.mjs';
 
 const {open, blank, state} = withPages();
 const short = (value) => value.toFixed(2).replace(/^0/, '');
@@ -15,16 +15,9 @@ async function view(address, options) {
   return page;
 }
 
-function answer(page, question) {
-  return page.evaluate(async ([text, question]) => {
-    const session = await (await fetch('/api/v1/sessions', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({text})})).json();
-    return (await fetch(`/api/v1/sessions/${session.session}/self/${question}`)).json();
-  }, [kText, question]);
-}
-
 test('Words underlines each token by its surprise, and sums it up', async () => {
   const page = await view('#words/L0.H0/i=5');
-  const {tokens, nats} = await answer(page, 'words');
+  const {tokens, nats} = await answer(page, '/self/words');
   const {token, probability} = tokens.find((each) => each.token === 7);
   const weight = await page.locator(`.words-text .token[data-index="${token}"]`).first()
     .evaluate((element) => Number(element.style.getPropertyValue('--weight')));
@@ -74,7 +67,7 @@ for (const width of [1440, 1280, 390]) {
 
 test('pointing at a word says its surprise, whether its number found room or not', async () => {
   const page = await view('#words/L0.H0/i=5');
-  const {tokens} = await answer(page, 'words');
+  const {tokens} = await answer(page, '/self/words');
   const {token, probability, rank} = tokens[10];
   await soon.match(() => page.locator(`.words-text .tokens .token[data-index="${token}"]`).getAttribute('title'),
     new RegExp(`^surprise ${(-Math.log2(probability)).toFixed(1)} bits, probability \\S+, rank ${rank}$`));
@@ -82,7 +75,7 @@ test('pointing at a word says its surprise, whether its number found room or not
 
 test('the next words are drawn anew under another temperature without a request', async () => {
   const page = await view('#words/L0.H0/i=5');
-  const next = await answer(page, 'next?position=5&top=12');
+  const next = await answer(page, '/self/next?position=5&top=12');
   const words = page.locator('.words-row[data-id]');
   await soon.equal(() => words.count(), 12);
   await soon.equal(() => words.first().getAttribute('data-id'), String(next.words[0].id));
@@ -103,7 +96,7 @@ test('top-k cuts words: they show a dash, and how many are cut is said', async (
 test('four branches are written, a click on another word writes one more', async () => {
   const page = await view('#words/L0.H0/i=5');
   await page.waitForFunction(() => document.querySelectorAll('.branch-end b').length === 4);
-  const next = await answer(page, 'next?position=5&top=12');
+  const next = await answer(page, '/self/next?position=5&top=12');
   const last = next.words[9].id;
   await page.locator(`.words-row[data-id="${last}"]`).click();
   await page.waitForFunction((id) => document.querySelector('.branch')?.dataset.id === String(id), last);
@@ -123,7 +116,7 @@ test('the arrows go from token to token, and a click in the text chooses what ca
 
 test('the lens has a row for each layer and the embedding, and says what the server says', async () => {
   const page = await view('#words/L0.H0/i=5');
-  const lens = await answer(page, 'lens?begin=0&end=8&at=5');
+  const lens = await answer(page, '/self/lens?begin=0&end=8&at=5');
   await soon.equal(() => page.locator('.lens tbody tr').count(), lens.levels.length);
   const first = page.locator('.lens tbody tr').first().locator('td').first();
   const {probability, text} = lens.levels.at(-1).cells[0];  // the number is of the word that stands there
@@ -134,10 +127,10 @@ test('the lens has a row for each layer and the embedding, and says what the ser
 
 test('Flow shows every layer with its edges and rest, and the test beside it', async () => {
   const page = await view('#flow/L0.H0/i=30');
-  const flow = await answer(page, 'flow?position=30');
+  const flow = await answer(page, '/self/flow?position=30');
   await soon.equal(() => page.locator('.flow-layer').count(), flow.layers.length);
   await page.waitForSelector('.flow-test');
-  const effects = await answer(page, 'effects?position=30');
+  const effects = await answer(page, '/self/effects?position=30');
   await soon.match(() => page.locator('.flow-part').nth(1).textContent(), new RegExp(short(effects.rank_correlation).replace('-', '\u2212').replace('.', '\\.')));
   await soon.equal(() => page.locator('.trust-dot').count(), effects.hidden.length);
   await soon.match(() => page.locator('.check').textContent(), /sum to 1 within/);
@@ -163,7 +156,7 @@ test('by effect the same graph is weighed anew, and the address says so', async 
 test('Look has the lens in short', async () => {
   const page = await open('#look/L0.H0/i=5');
   await page.waitForSelector('.lens-short');
-  const {levels, answers} = await answer(page, 'lens?begin=5&end=6&at=5&blocks=1');
+  const {levels, answers} = await answer(page, '/self/lens?begin=5&end=6&at=5&blocks=1');
   await soon.equal(() => page.locator('.lens-short .first circle').count(), levels.length);
   const words = answers.slice(0, 2).map(({text}) => text.trim()), ends = levels.at(-1).chances;
   const said = await page.locator('.lens-short').getAttribute('aria-label');
