@@ -314,6 +314,8 @@ VARIANTS = {
     "gpt2-quick-gelu": Variant("GPT2LMHeadModel", GPT2 | {"activation_function": "quick_gelu"}),
     "llama-quick-gelu": Variant("LlamaForCausalLM", {"model_type": "llama"} | LLAMA
                                 | {"hidden_act": "quick_gelu"}),
+    # One without a kernel.
+    "bert-mish": Variant("BertForMaskedLM", {"model_type": "bert"} | BERT | {"hidden_act": "mish"}),
     # Values in the forms that other programs write.
     "llama-loose-numbers": Variant("LlamaForCausalLM", {"model_type": "llama"} | LLAMA, more={
         "hidden_size": 8.0, "num_hidden_layers": 2.0, "eos_token_id": 2.0, "bos_token_id": [1]}),

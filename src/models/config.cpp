@@ -211,6 +211,7 @@ std::string Config::text(const char* key, std::string_view otherwise) const {
 
 namespace {
 
+// The first name of an activation is the one that heed shows.
 constexpr std::pair<std::string_view, Activation> kActivations[] = {
     {"gelu", Activation::kGelu},
     {"gelu_new", Activation::kGeluTanh},
@@ -223,7 +224,16 @@ constexpr std::pair<std::string_view, Activation> kActivations[] = {
     {"gelu_python", Activation::kGelu},
     {"gelu_python_tanh", Activation::kGeluTanh},
     {"gelu_fast", Activation::kGeluTanh},
-    {"gelu_accurate", Activation::kGeluTanh}};
+    {"gelu_accurate", Activation::kGeluTanh},
+    {"gelu_10", Activation::kClippedGelu},
+    {"hardswish", Activation::kHardSwish},
+    {"laplace", Activation::kLaplace},
+    {"leaky_relu", Activation::kLeakyRelu},
+    {"linear", Activation::kLinear},
+    {"mish", Activation::kMish},
+    {"relu6", Activation::kRelu6},
+    {"sigmoid", Activation::kSigmoid},
+    {"tanh", Activation::kTanh}};
 
 }  // namespace
 
@@ -234,6 +244,11 @@ Activation Config::activation_of(const char* key, std::string_view wanted) const
     known += (known.empty() ? "" : ", ") + std::string(name);
   }
   refuse(key, fmt::format("'{}'", wanted), "one of: " + known, ErrorCode::kUnsupported);
+}
+
+std::string_view activation_name(Activation activation) {
+  return std::ranges::find(kActivations, activation, [](const auto& row) { return row.second; })
+      ->first;
 }
 
 Activation Config::activation(const char* key, std::string_view otherwise) const {

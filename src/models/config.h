@@ -16,6 +16,9 @@
 
 namespace heed {
 
+/// A name of the activation in transformers.
+std::string_view activation_name(Activation activation);
+
 class Config {
  public:
   /// `source` begins the errors: the file's path, or "config".

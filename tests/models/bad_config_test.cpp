@@ -48,10 +48,11 @@ TEST(LlamaConfig, ValuesThatDoNotFitAreNamed) {
   EXPECT_HEED_ERROR(make_model(llama(R"("rms_norm_eps": -1)"), 1), ErrorCode::kCorrupt,
                     "config: line 1, column 152: rms_norm_eps is -1, expected 0 or more");
   EXPECT_HEED_ERROR(
-      make_model(llama(R"("hidden_act": "tanh")"), 1), ErrorCode::kUnsupported,
-      "config: line 1, column 150: hidden_act is 'tanh', expected one of: gelu, "
+      make_model(llama(R"("hidden_act": "prelu")"), 1), ErrorCode::kUnsupported,
+      "config: line 1, column 150: hidden_act is 'prelu', expected one of: gelu, "
       "gelu_new, gelu_pytorch_tanh, relu, relu2, silu, swish, quick_gelu, gelu_python, "
-      "gelu_python_tanh, gelu_fast, gelu_accurate");
+      "gelu_python_tanh, gelu_fast, gelu_accurate, gelu_10, hardswish, laplace, leaky_relu, "
+      "linear, mish, relu6, sigmoid, tanh");
   EXPECT_HEED_ERROR(
       make_model(llama(R"("rope_scaling": {"rope_type": "linear", "factor": 0.5})"), 1),
       ErrorCode::kCorrupt,
