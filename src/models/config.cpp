@@ -314,6 +314,14 @@ std::optional<Config> Config::part(const char* key) const {
   return part;
 }
 
+Config Config::updated(const Config& other) const {
+  Config updated = *this;
+  updated.json_ = std::make_shared<const JsonText>(
+      JsonText::parse(with(*other.node_), {.file = json_->file() + " (merged)"}));
+  updated.node_ = &updated.json_->root();
+  return updated;
+}
+
 std::string Config::with(const Json& members) const {
   Json json = *node_;
   for (const auto& [key, value] : members.members()) json.set(key, value);

@@ -71,6 +71,8 @@ class Config {
   /// The keys queried so far, in this object and its copies.
   const std::set<std::string, std::less<>>& asked() const { return *asked_; }
 
+  /// This object with the members of another added or replaced.
+  Config updated(const Config& other) const;
   /// The configuration as text, with these members added or replaced.
   std::string with(const Json& members) const;
 

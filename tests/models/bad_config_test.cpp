@@ -96,11 +96,6 @@ TEST(EncoderConfig, WhatItsKinDoNotServeIsNamed) {
       make_model(R"({"model_type": "mpnet", "relative_attention_num_buckets": 16})", 1),
       ErrorCode::kUnsupported,
       "config: line 1, column 59: relative_attention_num_buckets is 16, expected 32");
-  EXPECT_HEED_ERROR(
-      make_model(R"({"model_type": "modernbert", "rope_scaling": {"rope_type": "linear"}})", 1),
-      ErrorCode::kUnsupported,
-      "config: line 1, column 46: rope_scaling is given, expected rope_parameters, for each kind "
-      "of layers");
   EXPECT_HEED_ERROR(make_model(R"({"model_type": "modernbert", "local_attention": 1})", 1),
                     ErrorCode::kCorrupt,
                     "config: line 1, column 49: local_attention is 1, expected a whole number, 2 "

@@ -98,6 +98,12 @@ constexpr Variant kVariants[] = {
       "num_key_value_heads": 1, "hidden_size": 8, "head_dim": 6, "intermediate_size": 12,
       "max_position_embeddings": 8, "vocab_size": 11, "sliding_window": 3,
       "layer_types": ["full_attention", "sliding_attention"], "query_pre_attn_scalar": 4})"},
+    {"gemma3_dynamic", R"({"model_type": "gemma3_text", "num_hidden_layers": 2,
+      "num_attention_heads": 2, "num_key_value_heads": 1, "hidden_size": 8, "head_dim": 6,
+      "intermediate_size": 12, "max_position_embeddings": 4, "vocab_size": 11, "sliding_window": 3,
+      "layer_types": ["full_attention", "sliding_attention"], "rope_parameters": {
+        "full_attention": {"rope_type": "dynamic", "factor": 2},
+        "sliding_attention": {"rope_type": "dynamic", "factor": 4}}})"},
     {"olmo", R"({"model_type": "olmo", "num_hidden_layers": 2, "num_attention_heads": 2,
       "hidden_size": 8, "intermediate_size": 12, "max_position_embeddings": 8,
       "vocab_size": 11})"},
