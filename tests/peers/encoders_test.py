@@ -7,6 +7,8 @@ Runs where torch and transformers are installed, else says why it does not. Usag
     python tests/peers/encoders_test.py build/release/heed [NAME ...]
 """
 
+import inspect
+
 from decoders_test import SIZES, WORDS, run_all, torch
 
 PAIR = {"vocab_size": WORDS, "d_model": 48, "encoder_layers": 3, "decoder_layers": 2, "encoder_attention_heads": 4,
@@ -58,12 +60,20 @@ def stacked(**kinds):
     return {f"{kind}.{at}": value for kind, values in kinds.items() for at, value in enumerate(values)}
 
 
+def types_of(model, ids):
+    """Random types of tokens, if the model has some."""
+    count = getattr(model.config, "type_vocab_size", 0)
+    if count < 2 or "token_type_ids" not in inspect.signature(model.forward).parameters:
+        return {}
+    return {"token_type_ids": torch.randint(0, count, ids.shape, generator=torch.Generator().manual_seed(5))}
+
+
 def golden_of_encoder(model):
     ids, mask = texts(3, 17, 11)
-    labels = torch.where(mask == 1, ids, -100)
+    labels, types = torch.where(mask == 1, ids, -100), types_of(model, ids)
     with torch.no_grad():
-        out = model(ids, attention_mask=mask, labels=labels, output_attentions=True, output_hidden_states=True)
-    return {"input_ids": ids, "attention_mask": mask, "labels": labels, "logits": out.logits,
+        out = model(ids, attention_mask=mask, labels=labels, output_attentions=True, output_hidden_states=True, **types)
+    return {**types, "input_ids": ids, "attention_mask": mask, "labels": labels, "logits": out.logits,
             "loss": out.loss.reshape(1), "last_hidden_state": out.hidden_states[-1],
             **stacked(hidden_states=out.hidden_states[:-1], attentions=out.attentions)}
 
