@@ -118,6 +118,11 @@ std::int64_t Config::extent(const char* key, std::int64_t otherwise, std::int64_
   return *number;
 }
 
+std::int64_t Config::heads(const char* key, std::int64_t otherwise) const {
+  if (null(key)) refuse(key, "null", "a number of heads");
+  return extent(key, otherwise);
+}
+
 std::int64_t Config::id(const char* key, std::int64_t otherwise) const {
   if (generation_ && generation_->has(key)) return generation_->id(key, otherwise);
   return own_id(key, otherwise);

@@ -37,6 +37,8 @@ class Config {
   /// From `least` to `most`; 16.0 is accepted as 16.
   std::int64_t extent(const char* key, std::int64_t otherwise, std::int64_t least = 1,
                       std::int64_t most = std::int64_t{1} << 30) const;
+  /// A number of heads. Null is refused: no tensor's shape would contradict the default.
+  std::int64_t heads(const char* key, std::int64_t otherwise) const;
   /// One id, or the first of a list; -1 if it is null, negative or an empty list.
   std::int64_t id(const char* key, std::int64_t otherwise) const;
   /// The same without generation_config.json, for ids that positions depend on.

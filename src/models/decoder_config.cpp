@@ -25,7 +25,7 @@ void read_extents(const Config& config, const UsualKeys& usual, DecoderShape& sh
   shape.layers = config.extent(usual.layers_key, usual.layers);
   if (shape.layers > kMostLayers)
     config.refuse(usual.layers_key, shape.layers, fmt::format("at most {}", kMostLayers));
-  shape.heads = config.extent(usual.heads_key, usual.heads);
+  shape.heads = config.heads(usual.heads_key, usual.heads);
   shape.width = config.extent(usual.width_key, usual.width);
   shape.kv_heads = shape.heads;
   shape.head_dim = std::max<std::int64_t>(shape.width / shape.heads, 1);

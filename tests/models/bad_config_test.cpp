@@ -43,6 +43,8 @@ TEST(LlamaConfig, ValuesThatDoNotFitAreNamed) {
   EXPECT_HEED_ERROR(make_model(llama(R"("num_key_value_heads": 3)"), 1), ErrorCode::kCorrupt,
                     "config: line 1, column 159: num_key_value_heads is 3, expected a divisor of "
                     "num_attention_heads (4)");
+  EXPECT_HEED_ERROR(make_model(R"({"model_type": "gpt2", "n_head": null})", 1), ErrorCode::kCorrupt,
+                    "config: line 1, column 34: n_head is null, expected a number of heads");
   EXPECT_HEED_ERROR(make_model(llama(R"("head_dim": 3)"), 1), ErrorCode::kCorrupt,
                     "config: line 1, column 148: head_dim is 3, expected an even number");
   EXPECT_HEED_ERROR(make_model(llama(R"("rms_norm_eps": -1)"), 1), ErrorCode::kCorrupt,
