@@ -314,6 +314,8 @@ VARIANTS = {
     "gpt2-quick-gelu": Variant("GPT2LMHeadModel", GPT2 | {"activation_function": "quick_gelu"}),
     "llama-quick-gelu": Variant("LlamaForCausalLM", {"model_type": "llama"} | LLAMA
                                 | {"hidden_act": "quick_gelu"}),
+    # One without a kernel.
+    "bert-mish": Variant("BertForMaskedLM", {"model_type": "bert"} | BERT | {"hidden_act": "mish"}),
     # Values in the forms that other programs write.
     "llama-loose-numbers": Variant("LlamaForCausalLM", {"model_type": "llama"} | LLAMA, more={
         "hidden_size": 8.0, "num_hidden_layers": 2.0, "eos_token_id": 2.0, "bos_token_id": [1]}),
@@ -372,6 +374,11 @@ VARIANTS = {
         "layer_types": ["sliding_attention", "full_attention"], "final_logit_softcapping": 3.0,
         "rope_parameters": {"full_attention": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1000.0},
                             "sliding_attention": {"rope_type": "default", "rope_theta": 50.0}}}),
+    "gemma3-dynamic": Variant("Gemma3ForCausalLM", {
+        "model_type": "gemma3_text", **LLAMA, "head_dim": 6, "sliding_window": 3, "query_pre_attn_scalar": 4,
+        "layer_types": ["sliding_attention", "full_attention"], "max_position_embeddings": 4, "rope_parameters": {
+            "full_attention": {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 1000.0},
+            "sliding_attention": {"rope_type": "dynamic", "factor": 4.0, "rope_theta": 50.0}}}),
     "gemma3-older": Variant("Gemma3ForCausalLM", {
         "model_type": "gemma3_text", **LLAMA, "head_dim": 6, "sliding_window": 3, "query_pre_attn_scalar": 4,
         "layer_types": ["sliding_attention", "full_attention"], "rope_theta": 1000.0,
@@ -409,6 +416,10 @@ VARIANTS = {
     "olmo3": Variant("Olmo3ForCausalLM", {"model_type": "olmo3"} | LLAMA | {
         "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 3, "rope_theta": 100.0,
         "rope_scaling": {"rope_type": "linear", "factor": 2.0}}),
+    # transformers does not read `truncate` here.
+    "olmo3-yarn": Variant("Olmo3ForCausalLM", {"model_type": "olmo3"} | LLAMA | {
+        "layer_types": TYPES, "sliding_window": 3, "num_attention_heads": 1, "rope_parameters": {
+            "full_attention": YARN | {"truncate": False, "beta_fast": 2}}}),
     "cohere": Variant("CohereForCausalLM", {"model_type": "cohere"} | LLAMA),
     "cohere-head-norms": Variant("CohereForCausalLM", {"model_type": "cohere"} | LLAMA | {
         "num_attention_heads": 4, "num_key_value_heads": 2, "use_qk_norm": True}),
@@ -501,6 +512,9 @@ VARIANTS = {
     "modernbert": Variant("ModernBertForMaskedLM", {"model_type": "modernbert"} | WIDE | MODERN | {
         "num_hidden_layers": 4, "global_attn_every_n_layers": 2, "global_rope_theta": 300.0,
         "local_rope_theta": 20.0}),
+    "modernbert-scaled": Variant("ModernBertForMaskedLM", {"model_type": "modernbert"} | WIDE | MODERN | {
+        "global_rope_theta": 300.0, "local_rope_theta": 20.0, "layer_types": TYPES,
+        "rope_scaling": {"rope_type": "linear", "factor": 2.0}}),
     "modernbert-biases": Variant("ModernBertForMaskedLM", {"model_type": "modernbert"} | WIDE | MODERN | {
         "norm_bias": True, "attention_bias": True, "mlp_bias": True, "classifier_bias": True, "decoder_bias": False,
         "hidden_activation": "silu", "classifier_activation": "relu", "tie_word_embeddings": False,

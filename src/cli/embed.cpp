@@ -95,19 +95,19 @@ std::vector<std::vector<TokenId>> tokens_of(const LoadedModel& model, const Embe
   return all;
 }
 
-// [texts, C]
+// [texts, numbers of a vector]
 Tensor vectors_of(const LoadedModel& model, const Pooling& pooling,
                   const std::vector<std::vector<TokenId>>& texts) {
-  const std::int64_t width = model.model->info().width;
-  Tensor all = Tensor::empty({std::ssize(texts), width});
+  Tensor all;
   ProgressLine progress;
   progress.begin("texts", std::ssize(texts));
   for (std::size_t first = 0; first < texts.size(); first += kSideBySide) {
     const std::size_t count = std::min(kSideBySide, texts.size() - first);
     const Tensor some =
         sentence_vectors(*model.model, std::span(texts).subspan(first, count), pooling);
+    if (first == 0) all = Tensor::empty({std::ssize(texts), some.dim(1)});
     std::copy_n(some.data<float>(), some.element_count(),
-                all.data<float>() + static_cast<std::int64_t>(first) * width);
+                all.data<float>() + static_cast<std::int64_t>(first) * all.dim(1));
     for (std::size_t done = 0; done < count; ++done) progress.advance();
   }
   return all;

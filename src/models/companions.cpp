@@ -10,8 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kCompanions[] = {"1_Pooling/config.json",
-                                            "modules.json",
+constexpr std::string_view kCompanions[] = {"modules.json",
                                             "sentence_bert_config.json",
                                             "config_sentence_transformers.json",
                                             "tokenizer_config.json",
@@ -28,8 +27,16 @@ constexpr std::string_view kWritten[] = {
     "pytorch_model.bin", "tokenizer.json",    "tokenizer_target.json",
     "tokenizer.model",   "spiece.model",      "source.spm",
     "target.spm",        "vocab.json",        "vocab.txt",
-    "merges.txt",        "added_tokens.json", "pytorch_model.bin.index.json",
-    "1_Pooling"};
+    "merges.txt",        "added_tokens.json", "pytorch_model.bin.index.json"};
+
+// Files of a module of sentence-transformers.
+constexpr std::string_view kOfModule[] = {"config.json", "model.safetensors"};
+
+// sentence-transformers names the folders of modules like 1_Pooling.
+bool is_module(const std::string& name) {
+  const std::size_t number = name.find_first_not_of("0123456789");
+  return number > 0 && number < name.size() && name[number] == '_';
+}
 
 bool is_shard(const std::string& name) {
   return name.starts_with("model-") && name.ends_with(".safetensors");
@@ -44,7 +51,11 @@ bool lists(const auto& list, std::string_view name) {
 void copy_companions(const fs::path& from, const fs::path& to) {
   std::error_code ignored;
   if (from.empty() || fs::equivalent(from, to, ignored)) return;
-  for (const std::string_view name : kCompanions) {
+  std::vector<fs::path> names(std::begin(kCompanions), std::end(kCompanions));
+  for (const auto& entry : fs::directory_iterator(from, ignored))
+    if (const fs::path name = entry.path().filename(); is_module(name.string()))
+      for (const std::string_view of_module : kOfModule) names.push_back(name / of_module);
+  for (const fs::path& name : names) {
     if (!fs::is_regular_file(from / name, ignored)) continue;
     fs::create_directories((to / name).parent_path(), ignored);
     write_file(to / name, read_file(from / name, kMostTokenizerBytes));
@@ -56,7 +67,7 @@ std::vector<std::string> left_out(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with('.') || is_shard(name) || lists(kCompanions, name) ||
+    if (name.starts_with('.') || is_shard(name) || is_module(name) || lists(kCompanions, name) ||
         lists(kWritten, name))
       continue;
     names.push_back(name + (entry.is_directory(ignored) ? "/" : ""));

@@ -118,6 +118,11 @@ std::int64_t Config::extent(const char* key, std::int64_t otherwise, std::int64_
   return *number;
 }
 
+std::int64_t Config::heads(const char* key, std::int64_t otherwise) const {
+  if (null(key)) refuse(key, "null", "a number of heads");
+  return extent(key, otherwise);
+}
+
 std::int64_t Config::id(const char* key, std::int64_t otherwise) const {
   if (generation_ && generation_->has(key)) return generation_->id(key, otherwise);
   return own_id(key, otherwise);
@@ -211,6 +216,7 @@ std::string Config::text(const char* key, std::string_view otherwise) const {
 
 namespace {
 
+// The first name of an activation is the one that heed shows.
 constexpr std::pair<std::string_view, Activation> kActivations[] = {
     {"gelu", Activation::kGelu},
     {"gelu_new", Activation::kGeluTanh},
@@ -223,7 +229,16 @@ constexpr std::pair<std::string_view, Activation> kActivations[] = {
     {"gelu_python", Activation::kGelu},
     {"gelu_python_tanh", Activation::kGeluTanh},
     {"gelu_fast", Activation::kGeluTanh},
-    {"gelu_accurate", Activation::kGeluTanh}};
+    {"gelu_accurate", Activation::kGeluTanh},
+    {"gelu_10", Activation::kClippedGelu},
+    {"hardswish", Activation::kHardSwish},
+    {"laplace", Activation::kLaplace},
+    {"leaky_relu", Activation::kLeakyRelu},
+    {"linear", Activation::kLinear},
+    {"mish", Activation::kMish},
+    {"relu6", Activation::kRelu6},
+    {"sigmoid", Activation::kSigmoid},
+    {"tanh", Activation::kTanh}};
 
 }  // namespace
 
@@ -234,6 +249,11 @@ Activation Config::activation_of(const char* key, std::string_view wanted) const
     known += (known.empty() ? "" : ", ") + std::string(name);
   }
   refuse(key, fmt::format("'{}'", wanted), "one of: " + known, ErrorCode::kUnsupported);
+}
+
+std::string_view activation_name(Activation activation) {
+  return std::ranges::find(kActivations, activation, [](const auto& row) { return row.second; })
+      ->first;
 }
 
 Activation Config::activation(const char* key, std::string_view otherwise) const {
@@ -297,6 +317,14 @@ std::optional<Config> Config::part(const char* key) const {
   part.path_ = path_ + key + ".";
   part.generation_ = {};
   return part;
+}
+
+Config Config::updated(const Config& other) const {
+  Config updated = *this;
+  updated.json_ = std::make_shared<const JsonText>(
+      JsonText::parse(with(*other.node_), {.file = json_->file() + " (merged)"}));
+  updated.node_ = &updated.json_->root();
+  return updated;
 }
 
 std::string Config::with(const Json& members) const {

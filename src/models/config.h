@@ -16,6 +16,9 @@
 
 namespace heed {
 
+/// A name of the activation in transformers.
+std::string_view activation_name(Activation activation);
+
 class Config {
  public:
   /// `source` begins the errors: the file's path, or "config".
@@ -34,6 +37,8 @@ class Config {
   /// From `least` to `most`; 16.0 is accepted as 16.
   std::int64_t extent(const char* key, std::int64_t otherwise, std::int64_t least = 1,
                       std::int64_t most = std::int64_t{1} << 30) const;
+  /// A number of heads. Null is refused: no tensor's shape would contradict the default.
+  std::int64_t heads(const char* key, std::int64_t otherwise) const;
   /// One id, or the first of a list; -1 if it is null, negative or an empty list.
   std::int64_t id(const char* key, std::int64_t otherwise) const;
   /// The same without generation_config.json, for ids that positions depend on.
@@ -68,6 +73,8 @@ class Config {
   /// The keys queried so far, in this object and its copies.
   const std::set<std::string, std::less<>>& asked() const { return *asked_; }
 
+  /// This object with the members of another added or replaced.
+  Config updated(const Config& other) const;
   /// The configuration as text, with these members added or replaced.
   std::string with(const Json& members) const;
 

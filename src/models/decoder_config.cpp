@@ -25,7 +25,7 @@ void read_extents(const Config& config, const UsualKeys& usual, DecoderShape& sh
   shape.layers = config.extent(usual.layers_key, usual.layers);
   if (shape.layers > kMostLayers)
     config.refuse(usual.layers_key, shape.layers, fmt::format("at most {}", kMostLayers));
-  shape.heads = config.extent(usual.heads_key, usual.heads);
+  shape.heads = config.heads(usual.heads_key, usual.heads);
   shape.width = config.extent(usual.width_key, usual.width);
   shape.kv_heads = shape.heads;
   shape.head_dim = std::max<std::int64_t>(shape.width / shape.heads, 1);
@@ -110,24 +110,14 @@ void read_rotation(const Config& config, DecoderShape& shape, RopeKeys keys) {
 
 void read_two_rotations(const Config& config, double base, double local_base,
                         const std::vector<bool>& slides, DecoderShape& shape) {
-  const std::optional<Config> both = config.part("rope_parameters");
-  const auto part = [&](const char* name) {
-    return both ? both->part(name) : std::optional<Config>();
-  };
-  const std::optional<Config> older = config.part("rope_scaling");
   const RopeKeys keys = {.head_dim = shape.head_dim, .positions = shape.positions};
   RopeKeys whole = keys, local = keys;
   whole.base = config.positive("rope_theta", base);
   local.base = local_base;
-  const std::optional<Config> none = Config::parse("{}", "config");
-  const std::optional<Config> sliding = part("sliding_attention");
-  const std::optional<Config> full = older ? older : part("full_attention");
-  shape.rotations = {read_rope(config, full ? full : none, whole),
-                     read_rope(config, sliding ? sliding : none, local)};
+  shape.rotations = {read_rope_of(config, "full_attention", whole, /*is_scaled=*/true),
+                     read_rope_of(config, "sliding_attention", local, /*is_scaled=*/false)};
   for (const RopeScaling& rotation : shape.rotations)
-    if (rotation.kind == RopeScalingKind::kDynamic)
-      config.refuse("rope_type", "'dynamic'", "another kind: layers have rotations of their own",
-                    ErrorCode::kUnsupported);
+    if (rotation.kind == RopeScalingKind::kDynamic) shape.positions = kAnyLength;
   for (std::size_t layer = 0; layer < slides.size(); ++layer)
     shape.of_layers[layer].rotation = slides[layer] ? 1U : 0U;
 }

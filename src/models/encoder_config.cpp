@@ -48,7 +48,7 @@ void read_encoder_sizes(const Config& config, const EncoderKin& kin, EncoderShap
   read.of_layers.resize(
       static_cast<std::size_t>(config.extent(kin.layers_key, kin.layers, 1, kMostEncoderLayers)));
   name_layers(read);
-  read.heads = config.extent(kin.heads_key, kin.heads);
+  read.heads = config.heads(kin.heads_key, kin.heads);
   read.width = config.extent(kin.width_key, kin.width);
   read.head_dim = std::max<std::int64_t>(read.width / read.heads, 1);
   read.inner = config.extent(kin.inner_key, kin.inner);

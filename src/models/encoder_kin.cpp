@@ -167,20 +167,15 @@ constexpr EncoderKin kMpnet = {.model_type = "mpnet",
 // ModernBERT (Warner et al. 2024): rotations and windows by layer, norms before each branch.
 RopeScaling modern_rotation(const Config& config, const EncoderShape& shape, const char* layers,
                             const char* base_key, double base) {
-  const std::optional<Config> both = config.part("rope_parameters");
-  std::optional<Config> said = both ? both->part(layers) : both;
-  if (!said) said = Config::parse("{}", "config");
-  return read_rope(config, said,
-                   {.head_dim = shape.head_dim,
-                    .positions = shape.positions,
-                    .base = config.positive(base_key, base),
-                    .only_inside = true});
+  return read_rope_of(config, layers,
+                      {.head_dim = shape.head_dim,
+                       .positions = shape.positions,
+                       .base = config.positive(base_key, base),
+                       .only_inside = true},
+                      /*is_scaled=*/true);
 }
 
 void read_modernbert(const Config& config, EncoderShape& shape) {
-  if (!config.is_empty("rope_scaling"))
-    config.refuse("rope_scaling", "given", "rope_parameters, for each kind of layers",
-                  ErrorCode::kUnsupported);
   const std::int64_t every = config.extent("global_attn_every_n_layers", 3);
   const std::int64_t window = config.extent("local_attention", 128, 2) / 2;
   std::vector<bool> slides;

@@ -205,7 +205,6 @@ GgufWritten gguf_decoder_keys(const GgufArchitecture& architecture, const Config
 std::vector<GgufName> gguf_decoder_names(const GgufDecoder& decoder, const DecoderShape& shape);
 std::vector<GgufFact> gguf_facts(const DecoderShape& shape);
 std::string gguf_fact(bool is);
-std::string gguf_fact(Activation activation);
 void read_gguf_rope(const GgufDecoder& decoder, const GgufKeys& keys,
                     const std::vector<bool>& slides, Json& config);
 void write_gguf_rope(const DecoderShape& shape, GgufWritten& written);

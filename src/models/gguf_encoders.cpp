@@ -142,7 +142,7 @@ std::vector<GgufName> t5_names(const Config& config) {
 
 std::vector<GgufFact> t5_facts(const Config& config) {
   const Seq2seqShape read = read_t5(config);
-  return {{"the activation", gguf_fact(read.activation)},
+  return {{"the activation", std::string(activation_name(read.activation))},
           {"a gated MLP", gguf_fact(is_gated(read))},
           {"relative_attention_max_distance", fmt::to_string(read.distances.farthest)},
           {"scale_decoder_outputs", gguf_fact(read.head_scale != 1)},

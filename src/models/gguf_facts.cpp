@@ -94,11 +94,6 @@ std::string experts_of(const DecoderShape& shape) {
 
 std::string gguf_fact(bool is) { return is ? "true" : "false"; }
 
-std::string gguf_fact(Activation activation) {
-  constexpr std::array kNames = {"gelu", "gelu with tanh", "silu", "relu", "quick_gelu", "relu2"};
-  return kNames.at(static_cast<std::size_t>(activation));
-}
-
 std::vector<GgufFact> gguf_facts(const DecoderShape& shape) {
   return {{"the list of sizes", sizes_of(shape)},
           {"sliding_window", windows_of(shape)},
@@ -108,7 +103,7 @@ std::vector<GgufFact> gguf_facts(const DecoderShape& shape) {
           {"alibi", gguf_fact(shape.alibi)},
           {"the number of positions", fmt::to_string(shape.positions)},
           {"the norms", described(shape.norm)},
-          {"the activation", gguf_fact(shape.activation)},
+          {"the activation", std::string(activation_name(shape.activation))},
           {"the cap of scores", number(shape.score_cap)},
           {"the cap of logits", number(shape.logit_cap)},
           {"the scale of logits", number(shape.logit_scale)},

@@ -127,16 +127,9 @@ void require_whole_heads(const Config& parameters, const Config& config, const R
                 ErrorCode::kUnsupported);
 }
 
-}  // namespace
-
-RopeScaling read_rope(const Config& config, const RopeKeys& keys) {
-  RopeKeys own = keys;
-  if (!keys.only_inside) own.base = config.positive("rope_theta", keys.base);
-  return read_rope(config, parameters_of(config), own);
-}
-
-RopeScaling read_rope(const Config& config, const std::optional<Config>& said,
-                      const RopeKeys& keys) {
+// `top` may have the trained length.
+RopeScaling read_object(const Config& config, const std::optional<Config>& said,
+                        const RopeKeys& keys, const Config& top) {
   constexpr const char* kShare = "partial_rotary_factor";
   if (!keys.share && keys.head_dim % 2 != 0)
     config.refuse("head_dim", keys.head_dim, "an even number");
@@ -155,10 +148,38 @@ RopeScaling read_rope(const Config& config, const std::optional<Config>& said,
   }
   rope.pairs = keys.pairs;
   rope.base = parameters.positive("rope_theta", keys.base);
-  if (said) read_scaling(*said, config, keys.positions, rope);
+  if (said) read_scaling(*said, top, keys.positions, rope);
   if (!keys.share) require_whole_heads(parameters, config, rope);
   if (rope.kind == RopeScalingKind::kDynamic && rope.width < 4)
     parameters.refuse("rope_type", "'dynamic'", "another kind: pairs are one alone");
+  return rope;
+}
+
+}  // namespace
+
+RopeScaling read_rope(const Config& config, const RopeKeys& keys) {
+  RopeKeys own = keys;
+  if (!keys.only_inside) own.base = config.positive("rope_theta", keys.base);
+  return read_rope(config, parameters_of(config), own);
+}
+
+RopeScaling read_rope(const Config& config, const std::optional<Config>& said,
+                      const RopeKeys& keys) {
+  return read_object(config, said, keys, config);
+}
+
+RopeScaling read_rope_of(const Config& config, const char* layers, const RopeKeys& keys,
+                         bool is_scaled) {
+  const std::optional<Config> all = config.part("rope_parameters");
+  const std::optional<Config> older = is_scaled ? config.part("rope_scaling") : std::nullopt;
+  std::optional<Config> own = all ? all->part(layers) : std::nullopt;
+  if (own && older)
+    own = own->updated(*older);
+  else if (!own)
+    own = older ? older : Config::parse("{}", "config");
+  RopeScaling rope = read_object(config, own, keys, *own);
+  // Like in transformers, `truncate` counts beside the kinds of layers, not inside.
+  rope.rounded_ramp = !all || all->flag("truncate", true);
   return rope;
 }
 

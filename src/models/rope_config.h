@@ -23,8 +23,12 @@ struct RopeKeys {
 /// Mistral, Qwen and Gemma read `partial_rotary_factor` but rotate all. An unknown kind of scaling,
 /// or one without its numbers, is an error.
 RopeScaling read_rope(const Config& config, const RopeKeys& keys);
-/// The same from an object of the configuration, for models whose layers rotate differently.
+/// The same from an object of the configuration.
 RopeScaling read_rope(const Config& config, const std::optional<Config>& said,
                       const RopeKeys& keys);
+/// The same for models whose kinds of layers rotate differently: from the member `layers` of
+/// `rope_parameters`. If `is_scaled`, `rope_scaling` adds or replaces members of it.
+RopeScaling read_rope_of(const Config& config, const char* layers, const RopeKeys& keys,
+                         bool is_scaled);
 
 }  // namespace heed

@@ -1,6 +1,7 @@
 #include "heed/models/sentence.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,9 +11,20 @@
 #include "base/formats/json.h"
 #include "base/numbers.h"
 #include "heed/error.h"
+#include "heed/io/files.h"
 #include "models/config.h"
+#include "nn/linear.h"
+#include "ops/elementwise.h"
 
 namespace heed {
+
+// A Dense module of sentence-transformers.
+struct SentenceLayer {
+  Linear linear;
+  std::int64_t in = 0;
+  Activation activation = Activation::kTanh;
+};
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -53,35 +65,92 @@ Pooling::Kind pooling_of(const Config& config) {
 }
 
 // The steps of sentence-transformers for a text, in order.
+constexpr std::string_view kSteps[] = {"Transformer", "Pooling", "Dense", "Normalize"};
+
 struct Modules {
   std::string pooling = "1_Pooling";  // its folder
+  std::vector<std::string> dense;     // their folders
+  bool has_pooling = false;
   bool normalise = false;
 };
 
 std::string text_of(const Json& json) { return json.as_text() == nullptr ? "" : *json.as_text(); }
 
-// Another module, for example a Dense layer, would change the vectors, so it is refused.
+// Another module, for example a LayerNorm, would change the vectors, so it is refused.
 Modules read_modules(const fs::path& file) {
   Modules modules;
   if (!fs::exists(file)) return modules;
   const JsonText json = JsonText::parse(read_file(file), {.file = file.string()});
   if (!json.root().is_array()) json.refuse(json.root(), "the whole", "a list of modules");
+  std::ptrdiff_t next = 0;  // the first step that may follow
   for (const Json& module : json.root().items()) {
     const std::string type = text_of(module["type"]);
     const std::string kind = type.substr(type.rfind('.') + 1);
-    if (kind == "Pooling")
-      modules.pooling = text_of(module["path"]);
-    else if (kind == "Normalize")
-      modules.normalise = true;
-    else if (kind != "Transformer")
+    const std::ptrdiff_t step = std::ranges::find(kSteps, kind) - std::begin(kSteps);
+    if (step < next || step == std::ssize(kSteps))
       fail({.code = ErrorCode::kUnsupported,
             .file = file.string(),
             .place = json.place(module),
             .argument = "type",
             .found = "'" + type + "'",
-            .expected = "Transformer, Pooling or Normalize"});
+            .expected = fmt::format("{}, in this order", fmt::join(kSteps, ", "))});
+    next = kind == "Dense" ? step : step + 1;
+    if (kind == "Pooling") {
+      modules.pooling = text_of(module["path"]);
+      modules.has_pooling = true;
+    }
+    if (kind == "Dense") modules.dense.push_back(text_of(module["path"]));
+    if (kind == "Normalize") modules.normalise = true;
   }
   return modules;
+}
+
+// An activation by its class in PyTorch.
+Activation activation_of(const Config& config) {
+  constexpr const char* kKey = "activation_function";
+  constexpr std::string_view kTorch = "torch.nn.";
+  constexpr std::pair<std::string_view, Activation> kClasses[] = {
+      {"Identity", Activation::kLinear}, {"Tanh", Activation::kTanh},
+      {"ReLU", Activation::kRelu},       {"GELU", Activation::kGelu},
+      {"SiLU", Activation::kSilu},       {"Sigmoid", Activation::kSigmoid}};
+  const std::string wanted = config.text(kKey, "torch.nn.modules.activation.Tanh");
+  std::string known;
+  for (const auto& [name, activation] : kClasses) {
+    if (wanted.starts_with(kTorch) && wanted.ends_with("." + std::string(name))) return activation;
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  }
+  config.refuse(kKey, "'" + wanted + "'", "a class of torch.nn: " + known, ErrorCode::kUnsupported);
+}
+
+std::int64_t features(const Config& config, const char* key) {
+  if (!config.has(key)) config.refuse(key, "missing", "a number of features");
+  return config.extent(key, 1);
+}
+
+// Dense modules also exist for the states of tokens.
+void require_sentences(const Config& config) {
+  constexpr std::string_view kSentence = "sentence_embedding";
+  for (const char* key : {"module_input_name", "module_output_name"})
+    if (const std::string name = config.text(key, kSentence); name != kSentence)
+      config.refuse(key, "'" + name + "'", std::string(kSentence), ErrorCode::kUnsupported);
+}
+
+std::shared_ptr<const SentenceLayer> read_dense(const fs::path& folder) {
+  const fs::path file = folder / "config.json";
+  const Config config = Config::parse(read_file(file), file.string(), "a JSON object");
+  require_sentences(config);
+  const LinearShape shape = {.in = features(config, "in_features"),
+                             .out = features(config, "out_features"),
+                             .bias = config.flag("bias", true)};
+  const Activation activation = activation_of(config);
+  const Weights weights = Weights::open(folder);
+  weights.require("linear.weight", {shape.out, shape.in});  // before memory is taken for it
+  SentenceLayer layer{Linear("linear", shape), shape.in, activation};
+  std::vector<Parameter*> parameters;
+  layer.linear.collect(parameters);
+  for (Parameter* parameter : parameters)
+    parameter->value = weights.load_f32(parameter->name, parameter->value.shape());
+  return std::make_shared<const SentenceLayer>(std::move(layer));
 }
 
 // A prompt before every text changes its vector.
@@ -133,8 +202,10 @@ SentenceTokens sentence_tokens(const Tokenizer& tokenizer, std::string_view text
   return {std::move(ids), whole};
 }
 
+namespace {
+
 // The mean of the rows, or the first one.
-std::vector<float> pooled(const ConstView& states, const Pooling& pooling) {
+std::vector<double> mean_or_first(const ConstView& states, const Pooling& pooling) {
   const std::int64_t width = states.dim(1);
   require_enumerator("pooled", "pooling.kind", pooling.kind, Pooling::Kind::kFirst);
   const std::int64_t counted = pooling.kind == Pooling::Kind::kFirst ? 1 : states.dim(0);
@@ -142,15 +213,32 @@ std::vector<float> pooled(const ConstView& states, const Pooling& pooling) {
   for (std::int64_t t = 0; t < counted; ++t)
     for (std::int64_t c = 0; c < width; ++c)
       sums[static_cast<std::size_t>(c)] += states.data<float>()[t * width + c];
+  for (double& sum : sums) sum /= static_cast<double>(counted);
+  return sums;
+}
+
+std::vector<double> applied(const SentenceLayer& layer, const std::vector<double>& vector) {
+  if (std::ssize(vector) != layer.in)
+    fail("pooled", "states", fmt::format("{} wide", vector.size()),
+         fmt::format("{} wide, as a Dense module reads", layer.in));
+  Tensor x = Tensor::empty({1, layer.in});
+  std::ranges::transform(vector, x.data<float>(),
+                         [](double value) { return static_cast<float>(value); });
+  const Tensor y = activate(layer.linear.apply(x, Run()), layer.activation);
+  return {y.data<float>(), y.data<float>() + y.element_count()};
+}
+
+}  // namespace
+
+std::vector<float> pooled(const ConstView& states, const Pooling& pooling) {
+  std::vector<double> vector = mean_or_first(states, pooling);
+  for (const auto& layer : pooling.layers) vector = applied(*layer, vector);
   double squares = 0;
-  for (double& sum : sums) {
-    sum /= static_cast<double>(counted);
-    squares += sum * sum;
-  }
+  for (const double value : vector) squares += value * value;
   const double length = pooling.normalised ? std::max(std::sqrt(squares), 1e-12) : 1;
-  std::vector<float> vector;
-  for (const double sum : sums) vector.push_back(static_cast<float>(sum / length));
-  return vector;
+  std::vector<float> result;
+  for (const double value : vector) result.push_back(static_cast<float>(value / length));
+  return result;
 }
 
 Pooling read_pooling(const fs::path& folder) {
@@ -158,10 +246,12 @@ Pooling read_pooling(const fs::path& folder) {
   const Modules modules = read_modules(folder / "modules.json");
   Pooling pooling;
   const fs::path file = folder / modules.pooling / "config.json";
-  if (!fs::exists(file)) return pooling;
-  const Config config = Config::parse(read_file(file), file.string());
-  pooling.kind = pooling_of(config);
-  pooling.normalised = modules.normalise;
+  if (modules.has_pooling || fs::exists(file)) {
+    pooling.kind = pooling_of(Config::parse(read_file(file), file.string()));
+    pooling.normalised = modules.normalise;
+  }
+  for (const std::string& dense : modules.dense)
+    pooling.layers.push_back(read_dense(folder / dense));
   return pooling;
 }
 
@@ -185,13 +275,14 @@ Tensor sentence_vectors(const Model& model, std::span<const std::vector<TokenId>
   for (std::int64_t i = 0; i < count; ++i)
     std::ranges::copy(texts[static_cast<std::size_t>(i)], ids.data<TokenId>() + i * longest);
   model.forward({.ids = ids}, run);
-  const std::int64_t width = model.info().width;
-  Tensor vectors = Tensor::empty({count, width});
-  for (std::int64_t i = 0; i < count; ++i)
-    std::ranges::copy(pooled(last.states.view().select(0, i).slice(
-                                 0, 0, run.extents.query_length[static_cast<std::size_t>(i)]),
-                             pooling),
-                      vectors.data<float>() + i * width);
+  Tensor vectors = Tensor::empty({count, model.info().width});
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t length = run.extents.query_length[static_cast<std::size_t>(i)];
+    const std::vector<float> vector =
+        pooled(last.states.view().select(0, i).slice(0, 0, length), pooling);
+    if (vectors.dim(1) != std::ssize(vector)) vectors = Tensor::empty({count, std::ssize(vector)});
+    std::ranges::copy(vector, vectors.data<float>() + i * vectors.dim(1));
+  }
   return vectors;
 }
 

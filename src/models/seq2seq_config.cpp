@@ -125,10 +125,10 @@ void check(const Seq2seqShape& read, const Config& config) {
 void read_sides(const Config& config, const Seq2seqKin& kin, Seq2seqShape& read) {
   const std::int64_t words = config.extent("vocab_size", kin.vocabulary);
   read.encoder = {config.extent("encoder_layers", kin.encoder_layers),
-                  config.extent("encoder_attention_heads", kin.heads),
+                  config.heads("encoder_attention_heads", kin.heads),
                   config.extent("encoder_ffn_dim", kin.inner), words};
   read.decoder = {config.extent("decoder_layers", kin.decoder_layers),
-                  config.extent("decoder_attention_heads", kin.heads),
+                  config.heads("decoder_attention_heads", kin.heads),
                   config.extent("decoder_ffn_dim", kin.inner),
                   kin.own_words ? config.extent("decoder_vocab_size", words) : words};
 }

@@ -117,7 +117,7 @@ double t5_deviation(const Seq2seqShape& shape, double factor, std::string_view n
 
 void read_t5_sizes(const Config& config, const T5Kin& kin, Seq2seqShape& read) {
   read.encoder = {.layers = config.extent("num_layers", kin.layers),
-                  .heads = config.extent("num_heads", kin.heads),
+                  .heads = config.heads("num_heads", kin.heads),
                   .inner = config.extent("d_ff", kin.inner),
                   .vocabulary = config.extent("vocab_size", kin.vocabulary)};
   read.decoder = read.encoder;

@@ -2,6 +2,7 @@
 
 #include "heed/error.h"
 #include "ops/elementwise.h"
+#include "ops/kernels/blocks.h"
 #include "ops/kernels/elementwise.h"
 #include "ops/kernels/reference/operators.h"
 #include "tensor/computable.h"
@@ -28,8 +29,36 @@ const Functions& functions_of(Activation kind) {
       {reference::silu, reference::silu_derivative},
       {reference::relu, reference::relu_derivative},
       {reference::quick_gelu, reference::quick_gelu_derivative},
-      {reference::squared_relu, reference::squared_relu_derivative}};
+      {reference::squared_relu, reference::squared_relu_derivative},
+      {reference::tanh, reference::tanh_derivative},
+      {reference::sigmoid, reference::sigmoid_derivative},
+      {reference::mish, reference::mish_derivative},
+      {reference::leaky_relu, reference::leaky_relu_derivative},
+      {reference::relu6, reference::relu6_derivative},
+      {reference::clipped_gelu, reference::clipped_gelu_derivative},
+      {reference::hard_swish, reference::hard_swish_derivative},
+      {reference::laplace, reference::laplace_derivative},
+      {reference::linear, reference::linear_derivative}};
   return kFunctions[static_cast<std::size_t>(kind)];
+}
+
+template <typename T>
+void activate_in_f64(Activation kind, const T* x, std::int64_t count, T* y) {
+  const Functions& functions = functions_of(kind);
+  in_blocks(count, kernels::cpu::rows_of_block(1), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) y[i] = static_cast<T>(functions.value(x[i]));
+  });
+}
+
+template <typename T>
+void activate_backward_in_f64(Activation kind, const T* x, std::int64_t count, T* dy, T* y) {
+  const Functions& functions = functions_of(kind);
+  in_blocks(count, kernels::cpu::rows_of_block(1), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      dy[i] = static_cast<T>(dy[i] * functions.derivative(x[i]));
+      y[i] = static_cast<T>(functions.value(x[i]));
+    }
+  });
 }
 
 }  // namespace
@@ -39,14 +68,14 @@ Tensor activate(const ConstView& x, Activation kind) {
   const Computable from(x);
   Tensor y = Tensor::empty(x.shape(), computing_type(x.dtype()));
   const std::int64_t count = x.element_count();
-  if (y.dtype() == DType::kF32) {
-    kernels::cpu::activate(kind, from.view().data<float>(), count, y.data<float>());
-    return rounded(std::move(y), x.dtype());
+  if (y.dtype() == DType::kF64) {
+    activate_in_f64(kind, from.view().data<double>(), count, y.data<double>());
+    return y;
   }
-  const Functions& functions = functions_of(kind);
-  const auto* in = from.view().data<double>();
-  for (std::int64_t i = 0; i < count; ++i) y.data<double>()[i] = functions.value(in[i]);
-  return y;
+  const auto activate_f32 =
+      kernels::cpu::has_kernel(kind) ? kernels::cpu::activate : activate_in_f64<float>;
+  activate_f32(kind, from.view().data<float>(), count, y.data<float>());
+  return rounded(std::move(y), x.dtype());
 }
 
 Tensor activate_backward(const ConstView& x, Activation kind, const View& dy) {
@@ -58,18 +87,15 @@ Tensor activate_backward(const ConstView& x, Activation kind, const View& dy) {
   const Computable from(x);
   Tensor y = Tensor::empty(x.shape(), computing);
   const std::int64_t count = x.element_count();
-  if (computing == DType::kF32) {
-    kernels::cpu::activate_backward(kind, from.view().data<float>(), count, dy.data<float>(),
-                                    y.data<float>());
-    return rounded(std::move(y), x.dtype());
+  if (computing == DType::kF64) {
+    activate_backward_in_f64(kind, from.view().data<double>(), count, dy.data<double>(),
+                             y.data<double>());
+    return y;
   }
-  const Functions& functions = functions_of(kind);
-  const auto* in = from.view().data<double>();
-  for (std::int64_t i = 0; i < count; ++i) {
-    dy.data<double>()[i] *= functions.derivative(in[i]);
-    y.data<double>()[i] = functions.value(in[i]);
-  }
-  return y;
+  const auto backward_f32 = kernels::cpu::has_kernel(kind) ? kernels::cpu::activate_backward
+                                                           : activate_backward_in_f64<float>;
+  backward_f32(kind, from.view().data<float>(), count, dy.data<float>(), y.data<float>());
+  return rounded(std::move(y), x.dtype());
 }
 
 }  // namespace heed

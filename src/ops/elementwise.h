@@ -45,7 +45,28 @@ Tensor clamp_backward(const ConstView& x, double low, double high, Tensor dy);
 /// 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). SiLU, which is also called swish
 /// (Ramachandran et al. 2017): x / (1 + e^-x). ReLU: max(x, 0), with derivative 0 at 0. Squared
 /// ReLU (So et al. 2021): max(x, 0)^2. Quick GELU: x / (1 + e^(-1.702 x)).
-enum class Activation : std::uint8_t { kGelu, kGeluTanh, kSilu, kRelu, kQuickGelu, kSquaredRelu };
+///
+/// The rarer ones have no kernel and are computed in f64. Mish (Misra 2019): x tanh(ln(1 + e^x)).
+/// Leaky ReLU (Maas et al. 2013): slope 0.01 below 0. ReLU6: min(max(x, 0), 6). Clipped GELU: in
+/// -10 .. 10. Hard swish (Howard et al. 2019): x ReLU6(x + 3) / 6. Laplace (Ma et al. 2022):
+/// Phi((x - sqrt(1 / 2)) / sqrt(1 / 4 pi)), with both constants rounded to six digits.
+enum class Activation : std::uint8_t {
+  kGelu,
+  kGeluTanh,
+  kSilu,
+  kRelu,
+  kQuickGelu,
+  kSquaredRelu,
+  kTanh,
+  kSigmoid,
+  kMish,
+  kLeakyRelu,
+  kRelu6,
+  kClippedGelu,
+  kHardSwish,
+  kLaplace,
+  kLinear
+};
 
 /// f64, f32, f16 or bf16 (the 16-bit types computed in f32 and rounded once), any shape and
 /// strides; y is row-major.

@@ -150,10 +150,11 @@ TEST(CheckProgram, PrintsTheErrorOfActivationsInBytes) {
 TEST(ConvertProgram, TakesTheSmallFilesAlongAndNamesWhatItLeavesOut) {
   const std::filesystem::path model = test::scratch() / "with-companions";
   std::filesystem::copy(kGoldens + "bert", model);
-  std::filesystem::create_directories(model / "1_Pooling");
-  std::filesystem::create_directories(model / "onnx");
-  const std::vector<std::string> small = {"1_Pooling/config.json", "modules.json",
-                                          "tokenizer_config.json", "special_tokens_map.json",
+  for (const char* folder : {"1_Pooling", "2_Dense", "onnx"})
+    std::filesystem::create_directories(model / folder);
+  const std::vector<std::string> small = {"1_Pooling/config.json",     "2_Dense/config.json",
+                                          "2_Dense/model.safetensors", "modules.json",
+                                          "tokenizer_config.json",     "special_tokens_map.json",
                                           "generation_config.json"};
   for (const std::string& name : small)
     std::ofstream(model / name) << R"({"about": ")" << name << "\"}";

@@ -139,11 +139,12 @@ TEST(Registry, ConfigValuesOfTheWrongKindAreNamed) {
                     ErrorCode::kCorrupt,
                     "config: line 1, column 34: n_embd is 10, expected a multiple of n_head (3)");
   EXPECT_HEED_ERROR(
-      make_model(R"({"model_type": "gpt2", "activation_function": "tanh"})", 1),
+      make_model(R"({"model_type": "gpt2", "activation_function": "prelu"})", 1),
       ErrorCode::kUnsupported,
-      "config: line 1, column 47: activation_function is 'tanh', expected one of: "
+      "config: line 1, column 47: activation_function is 'prelu', expected one of: "
       "gelu, gelu_new, gelu_pytorch_tanh, relu, relu2, silu, swish, quick_gelu, gelu_python, "
-      "gelu_python_tanh, gelu_fast, gelu_accurate");
+      "gelu_python_tanh, gelu_fast, gelu_accurate, gelu_10, hardswish, laplace, leaky_relu, "
+      "linear, mish, relu6, sigmoid, tanh");
 }
 
 TEST(Registry, ATensorOfTheWrongShapeIsNamed) {

@@ -87,6 +87,38 @@ TEST(RopeConfig, TheTrainedLengthBesideTheScalingCountsFirst) {
   EXPECT_EQ(rope.trained_positions, 8);
 }
 
+RopeScaling read_of(const std::string& members) {
+  return read_rope_of(Config::parse("{" + members + "}", "config"), "full_attention",
+                      {.head_dim = 8, .positions = 64}, /*is_scaled=*/true);
+}
+
+TEST(RopeConfig, ScalingUpdatesAKindOfLayers) {
+  const std::string parameters =
+      R"("rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 500}})";
+  const std::string scaling = R"("rope_scaling": {"rope_type": "linear", "factor": 2})";
+  EXPECT_EQ(read_of(parameters).base, 500);
+  EXPECT_EQ(read_of(scaling).factor, 2);
+  const RopeScaling both = read_of(parameters + ", " + scaling);
+  EXPECT_EQ(both.kind, RopeScalingKind::kLinear);
+  EXPECT_EQ(both.factor, 2);
+  EXPECT_EQ(both.base, 500);
+  EXPECT_EQ(read_of(parameters + R"(, "rope_scaling": {})").base, 500);
+  EXPECT_HEED_ERROR(read_of(parameters + R"(, "rope_scaling": {"rope_type": "linear"})"),
+                    ErrorCode::kCorrupt,
+                    "config (merged): rope_parameters.full_attention.factor is missing, expected a "
+                    "number of at least 1, as the scaling is 'linear'");
+}
+
+TEST(RopeConfig, AKindOfLayersHasTheTrainedLengthButNotTheRoundingOfItsRamp) {
+  const std::string yarn = R"({"rope_type": "yarn", "factor": 4, "truncate": false})";
+  const RopeScaling inside = read_of(R"("original_max_position_embeddings": 8, "rope_parameters":
+      {"full_attention": )" + yarn + "}");
+  EXPECT_EQ(inside.trained_positions, 64);
+  EXPECT_TRUE(inside.rounded_ramp);
+  EXPECT_FALSE(read_of(R"("rope_parameters": {"truncate": false, "full_attention": )" + yarn + "}")
+                   .rounded_ramp);
+}
+
 TEST(RopeConfig, WindowsMayBeginInTheFirstLayer) {
   const auto model = [](const char* first) {
     return make_model(R"({"model_type": "qwen2", "num_hidden_layers": 1, "num_attention_heads": 2,

@@ -89,11 +89,16 @@ TEST(Pooling, LiesWhereTheModulesSay) {
 TEST(Pooling, WhatWouldChangeTheVectorsAndIsNotServedIsNamed) {
   const test::Scratch scratch;
   const fs::path modules = scratch / "modules.json";
-  write_file(modules, R"([{"type": "sentence_transformers.models.Dense", "path": "2_Dense"}])");
-  EXPECT_HEED_ERROR(read_pooling(scratch.folder()), ErrorCode::kUnsupported,
-                    modules.string() +
-                        ": line 1, column 2: type is 'sentence_transformers.models.Dense', "
-                        "expected Transformer, Pooling or Normalize");
+  const auto refused = [&](const std::string& text, const std::string& found) {
+    write_file(modules, text);
+    EXPECT_HEED_ERROR(read_pooling(scratch.folder()), ErrorCode::kUnsupported,
+                      modules.string() + ": line 1, column " + found +
+                          ", expected Transformer, Pooling, Dense, Normalize, in this order");
+  };
+  refused(R"([{"type": "sentence_transformers.models.LayerNorm"}])",
+          "2: type is 'sentence_transformers.models.LayerNorm'");
+  refused(R"([{"type": "a.Normalize"}, {"type": "a.Dense"}])", "27: type is 'a.Dense'");
+  refused(R"([{"type": "a.Pooling"}, {"type": "a.Pooling"}])", "25: type is 'a.Pooling'");
   write_file(modules, "[]");
   const fs::path prompts = scratch / "config_sentence_transformers.json";
   write_file(prompts, R"({"prompts": {"query": "q: "}, "default_prompt_name": null})");
@@ -103,6 +108,68 @@ TEST(Pooling, WhatWouldChangeTheVectorsAndIsNotServedIsNamed) {
                     prompts.string() +
                         ": line 1, column 25: default_prompt_name is 'query', "
                         "expected none: prompts are not put before texts");
+}
+
+// A folder with two Dense modules: 2 -> 3 with tanh and a bias, 3 -> 1.
+struct DenseFolder {
+  DenseFolder() {
+    write_file(scratch / "modules.json", R"([{"type": "a.Dense", "path": "2_Dense"},
+      {"type": "a.Dense", "path": "3_Dense"}, {"type": "a.Normalize"}])");
+    fs::create_directories(scratch / "2_Dense");
+    fs::create_directories(scratch / "3_Dense");
+    const std::vector<float> first = {1, 0, 0, 2, 1, 1}, bias = {0, 0, -1}, second = {1, 2, -1};
+    const std::vector<NamedView> with_bias = {
+        {"linear.weight", ConstView(first.data(), DType::kF32, {3, 2})},
+        {"linear.bias", ConstView(bias.data(), DType::kF32, {3})}};
+    const std::vector<NamedView> without = {
+        {"linear.weight", ConstView(second.data(), DType::kF32, {1, 3})}};
+    write_safetensors(scratch / "2_Dense/model.safetensors", with_bias);
+    write_safetensors(scratch / "3_Dense/model.safetensors", without);
+    write_file(scratch / "2_Dense/config.json", R"({"in_features": 2, "out_features": 3})");
+    write_file(scratch / "3_Dense/config.json", R"({"in_features": 3, "out_features": 1,
+      "bias": false, "activation_function": "torch.nn.modules.linear.Identity"})");
+  }
+  Pooling pooling() const { return read_pooling(scratch.folder()); }
+  test::Scratch scratch;
+};
+
+TEST(Pooling, DenseModulesFollowIt) {
+  const DenseFolder folder;
+  Pooling pooling = folder.pooling();
+  EXPECT_TRUE(pooling.normalised);
+  pooling.normalised = false;
+  const std::vector<float> states = {0.1F, 0.5F, 0.3F, 0.7F};  // the mean is 0.2, 0.6
+  const std::vector<float> vector = pooled(ConstView(states.data(), DType::kF32, {2, 2}), pooling);
+  ASSERT_EQ(vector.size(), 1U);
+  EXPECT_NEAR(vector[0], std::tanh(0.2) + 2 * std::tanh(1.2) - std::tanh(-0.2), 1e-6);
+  EXPECT_HEED_ERROR(pooled(ConstView(states.data(), DType::kF32, {1, 4}), pooling),
+                    ErrorCode::kInvalidArgument,
+                    "pooled: states is 4 wide, expected 2 wide, as a Dense module reads");
+}
+
+TEST(Pooling, ADenseModuleThatIsNotServedIsNamed) {
+  const DenseFolder folder;
+  const fs::path file = folder.scratch / "2_Dense/config.json";
+  const auto refused = [&](const std::string& text, ErrorCode code, const std::string& message) {
+    write_file(file, text);
+    EXPECT_HEED_ERROR(folder.pooling(), code, message);
+  };
+  const std::string sizes = R"({"in_features": 2, "out_features": 3, )";
+  refused(sizes + R"("activation_function": "torch.nn.modules.activation.Softmax"})",
+          ErrorCode::kUnsupported,
+          file.string() +
+              ": line 1, column 62: activation_function is "
+              "'torch.nn.modules.activation.Softmax', expected a class of torch.nn: "
+              "Identity, Tanh, ReLU, GELU, SiLU, Sigmoid");
+  refused(sizes + R"("module_input_name": "token_embeddings"})", ErrorCode::kUnsupported,
+          file.string() +
+              ": line 1, column 60: module_input_name is 'token_embeddings', expected "
+              "sentence_embedding");
+  refused(R"({"in_features": 2})", ErrorCode::kCorrupt,
+          file.string() + ": out_features is missing, expected a number of features");
+  refused(R"({"in_features": 2, "out_features": 1000000000})", ErrorCode::kCorrupt,
+          (folder.scratch / "2_Dense/model.safetensors").string() +
+              ": linear.weight.shape is [3, 2], expected [1000000000, 2]");
 }
 
 TEST(Pooling, AModeThatIsNotServedIsNamed) {

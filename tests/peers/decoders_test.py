@@ -118,13 +118,13 @@ def stacked(**kinds):
     return {f"{kind}.{at}": value for kind, values in kinds.items() for at, value in enumerate(values)}
 
 
-def golden_of_pass(model):
+def golden_of_pass(model, more_inputs=lambda model, ids: {}):
     """Two texts, the second padded."""
     ids, mask = texts(3, 17, 11)
-    labels = torch.where(mask == 1, ids, -100)
+    labels, more = torch.where(mask == 1, ids, -100), more_inputs(model, ids)
     with torch.no_grad():
-        out = model(ids, attention_mask=mask, labels=labels, output_attentions=True, output_hidden_states=True)
-    return {"input_ids": ids, "attention_mask": mask, "labels": labels, "logits": out.logits,
+        out = model(ids, attention_mask=mask, labels=labels, output_attentions=True, output_hidden_states=True, **more)
+    return {**more, "input_ids": ids, "attention_mask": mask, "labels": labels, "logits": out.logits,
             "loss": out.loss.reshape(1), "last_hidden_state": out.hidden_states[-1],
             **stacked(hidden_states=out.hidden_states[:-1], attentions=out.attentions)}
 

@@ -7,6 +7,8 @@ Runs where torch and transformers are installed, else says why it does not. Usag
     python tests/peers/encoders_test.py build/release/heed [NAME ...]
 """
 
+import inspect
+
 from decoders_test import SIZES, WORDS, golden_of_pass, run_all, stacked, texts, torch
 
 PAIR = {"vocab_size": WORDS, "d_model": 48, "encoder_layers": 3, "decoder_layers": 2, "encoder_attention_heads": 4,
@@ -45,6 +47,14 @@ CONFIGS = {
 }
 
 
+def types_of(model, ids):
+    """Random types of tokens, if the model has some."""
+    count = getattr(model.config, "type_vocab_size", 0)
+    if count < 2 or "token_type_ids" not in inspect.signature(model.forward).parameters:
+        return {}
+    return {"token_type_ids": torch.randint(0, count, ids.shape, generator=torch.Generator().manual_seed(5))}
+
+
 def golden_of_pair(model):
     ids, mask = texts(3, 15, 9)
     decoder_ids = texts(4, 7, 7)[0]
@@ -67,7 +77,7 @@ def golden_of_pair(model):
 
 
 def golden_of(model):
-    golden = golden_of_pair(model) if model.config.is_encoder_decoder else golden_of_pass(model)
+    golden = golden_of_pair(model) if model.config.is_encoder_decoder else golden_of_pass(model, types_of)
     return {name: tensor.contiguous().clone() for name, tensor in golden.items()}
 
 

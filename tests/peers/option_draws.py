@@ -8,7 +8,8 @@ import random
 from safetensors.torch import load_file, save_file
 
 ACTIVATIONS = ["gelu", "gelu_new", "gelu_pytorch_tanh", "quick_gelu", "relu", "silu", "swish", "relu2", "tanh",
-               "gelu_fast", "gelu_python", "gelu_accurate", "gelu_10", "gelu_python_tanh", "mish", "leaky_relu"]
+               "gelu_fast", "gelu_python", "gelu_accurate", "gelu_10", "gelu_python_tanh", "mish", "leaky_relu",
+               "hardswish", "laplace", "linear", "relu6", "sigmoid"]
 SHARE = [0.25, 0.5, 0.75, 1.0, 0.34]
 WIDTHS = [37, 53, 64]
 HEADS = [1, 2, 3, 8]

@@ -159,6 +159,8 @@ HWY_INLINE void with_activation(Activation kind, const Use& use) {
       return use(SlopedSilu{1.702F});
     case Activation::kSquaredRelu:
       return use(SquaredRelu());
+    default:  // has_kernel() is false
+      return;
   }
 }
 

@@ -12,6 +12,8 @@ void add_to(float* y, const float* x, std::int64_t count);
 /// sums[c] += the sum of column c of x [rows, columns], rows in order.
 void add_column_sums(float* sums, const float* x, std::int64_t rows, std::int64_t columns);
 
+/// Whether `activate` and `activate_backward` serve this activation.
+constexpr bool has_kernel(Activation kind) { return kind <= Activation::kSquaredRelu; }
 /// y = f(x).
 void activate(Activation kind, const float* x, std::int64_t count, float* y);
 /// dy *= f'(x) and y = f(x).
