@@ -1,8 +1,8 @@
 // Rows rounded to whole numbers, 32 numbers at a time, for products with codes. Included once for
 // each target.
 //
-// One thread of a Zen 3 (AVX2), microseconds per 768 numbers, as plain loops for SSE2 and now: to 24
-// bits 2.7 -> 0.93, to bytes 3.2 -> 0.55.
+// One thread of a Zen 3 (AVX2), microseconds per 768 numbers, as plain loops for SSE2 and now: to
+// 24 bits 2.7 -> 0.93, to bytes 3.2 -> 0.55.
 #if defined(HEED_KERNELS_CPU_MATMUL_ROUND_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_CPU_MATMUL_ROUND_INL_H
 #undef HEED_KERNELS_CPU_MATMUL_ROUND_INL_H
