@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "models/config.h"
 #include "models/decoder.h"
 #include "models/gguf_architecture.h"
 #include "nn/norm.h"
 #include "nn/rope_scaling.h"
-#include "ops/elementwise.h"
 
 namespace heed {
 namespace {
