@@ -466,12 +466,13 @@ template <typename Value, int kWide, int kKeys>
 constexpr int kLinesOf = std::max<int>(1, kWide* HWY_LANES(float) * kKeys * sizeof(Value) / 64);
 
 /// The sums over all runs.
-template <int kRows, int kVectors, Left kLeft, class Term, typename T, typename Value>
+template <int kRows, int kVectors, Left kLeft, class Term, std::int64_t kRow, typename T,
+          typename Value>
 HWY_INLINE void sum_terms(FactorRuns<T, Value>& p, Vec<T> (&sums)[kRows][kVectors]) {
   clear_sums<kRows, kVectors, T>(sums);
   for (int i = 0; i < p.count; ++i) {
     RowsAhead ahead = p.ahead[i];
-    add_all_terms<kRows, kVectors, kLeft, Term, T>(
+    add_all_terms<kRows, kVectors, kLeft, Term, kRow, T>(
         p.runs[i], sums, [&]() HWY_ATTR { ahead.template fetch<kLinesOf<Value, kVectors, 4>>(); });
     p.ahead[i].go_on(ahead);
   }

@@ -28,12 +28,15 @@
 // - No gain: e^x one operation at a time between the steps of a 4 x 2 product of the next
 //   strip (D = 64 -3 points to +0, D = 128 +0: g++ moves the polynomial's operations together
 //   again); larger pages.
-// - No gain: e^x of a waiting strip beside 4 x 2 tiles of the next product, its constants in memory
-// and
-//   its operations between the tile's inline assembly, with equal bits: D = 64 -2 to -5 %, D = 128
-//   0 to +2 %. The same 4 x 2 tiles without e^x cost 13 % of the pass, whether strides are
-//   constants or not, though a bare kernel takes 4 x 2 and 6 x 2 tiles in equal time (and is 6 %
-//   faster than this pass without any overlap): find that difference first.
+// - The lines of a strip are a constant distance apart, and four steps share one pointer to V: no
+//   additions between the products, one function for all tiles of a strip. D = 64 and 128 take 2 %
+//   less. On a shared core, which dispatches three instructions per cycle, a step of 20 takes
+//   longer than its 12 products. With all parts of this pass in a bare kernel's loop, D = 64 is
+//   4 % slower than the bare kernel, of which e^x is 2, and the loop around them costs 3 % more.
+// - No gain: queries prefetched before they are turned; e^x of a waiting strip beside 4 x 2 tiles
+//   of the next product, its constants in memory and its operations between the tile's inline
+//   assembly, with equal bits: D = 64 -2 to -5 %, D = 128 0 to +2 %. The same 4 x 2 tiles without
+//   e^x cost 13 % of the pass.
 // - 128 keys per tile: +1 to +2, but 32,768 equal weights then drift by 3e-6, in blocks of 64 by
 //   less than 2e-6.
 // - Short sequences: rows to lanes and back by whole vectors, not four at a time; only the vectors

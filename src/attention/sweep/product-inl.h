@@ -55,8 +55,9 @@ struct Scales {
   std::int64_t column = 0;
 };
 
-/// The factors of a product of `depth` terms. The right factor is b[k * b_row + lane]. One of them
-/// may be 16-bit or i8, which the products of a few rows widen while reading.
+/// The factors of a product of `depth` terms. The right factor is b[k * b_row + lane]; if it is a
+/// strip of queries or weights, b_row is the strip's width. One of them may be 16-bit or i8, which
+/// the products of a few rows widen while reading.
 template <typename A, typename B = A>
 struct Factors {
   const A* a = nullptr;
@@ -72,12 +73,42 @@ struct Factors {
 template <int kSums, class Term>
 constexpr int kStepsAtOnce = kSums >= 8 && std::is_same_v<Term, Multiply> ? 4 : 1;
 
-/// Addresses of the left factor's elements for the next terms: a pointer to every third row and two
-/// distances. Computing rows as multiples, or keeping a pointer per row, needed more registers than
-/// there are.
+/// The width of a strip, if all of its vectors are used; 0 if only the caller knows it.
+template <int kVectors, typename T>
+constexpr std::int64_t kStripRow = kVectors == kStripVectors ? kStripRows<T> : 0;
+
+/// Addresses of the next four lines of a factor: a pointer and two distances, which a load adds at
+/// no cost. kRow is the distance between two lines, or 0 if it is not a constant.
+template <typename T, std::int64_t kRow>
+struct NextLines {
+  const T* at;
+  std::int64_t one;
+  std::int64_t three;
+
+  HWY_INLINE NextLines(const T* from, std::int64_t row) : at(from), one(row), three(3 * row) {
+    if (kRow == 0) asm("" : "+r"(one), "+r"(three));
+  }
+  HWY_INLINE const T* of(int step) const {
+    if (kRow > 0) return at + step * kRow;
+    return step == 0 ? at : step == 1 ? at + one : step == 2 ? at + 2 * one : at + three;
+  }
+  HWY_INLINE void advance(int by) {
+    at += by * (kRow > 0 ? kRow : one);
+    hide_origin(at);
+  }
+};
+
+/// Addresses of the left factor's elements for the next terms.
 template <int kRows, Left kLeft, typename T>
-struct LeftElements {
-  static constexpr int kPointers = kLeft == Left::kByRow ? (kRows + 2) / 3 : 1;
+struct LeftElements : NextLines<T, 0> {
+  HWY_INLINE LeftElements(const T* a, std::int64_t a_row) : NextLines<T, 0>(a, a_row) {}
+  HWY_INLINE const T& of(int r, int step) const { return NextLines<T, 0>::of(step)[r]; }
+};
+/// A pointer to every third row and two distances. Computing rows as multiples, or keeping a
+/// pointer per row, needed more registers than there are.
+template <int kRows, typename T>
+struct LeftElements<kRows, Left::kByRow, T> {
+  static constexpr int kPointers = (kRows + 2) / 3;
   const T* at[kPointers];
   std::int64_t one;
   std::int64_t two;
@@ -91,14 +122,11 @@ struct LeftElements {
       a += 3 * a_row;
     }
   }
-  /// The element of row r, `step` terms ahead; a factor in kByDepth layout supports only the next
-  /// term.
   HWY_INLINE const T& of(int r, int step) const {
-    if (kLeft == Left::kByDepth) return at[0][r];
     const T* const row = at[r / 3 % kPointers] + step;
     return r % 3 == 0 ? *row : r % 3 == 1 ? row[one] : row[two];
   }
-  HWY_INLINE void advance(std::int64_t by) {
+  HWY_INLINE void advance(int by) {
 #pragma GCC unroll 4
     for (int i = 0; i < kPointers; ++i) {
       at[i] += by;
@@ -144,40 +172,37 @@ HWY_INLINE void clear_sums(Vec<T> (&sums)[kRows][kVectors]) {
 }
 
 /// sums[r][v] += Term(a(r, k), b(k, v)) for every k. Calls `between` once for every kStepsAtOnce
-/// terms.
-template <int kRows, int kVectors, Left kLeft, class Term, typename T, typename B,
-          class Between = Nothing>
+/// terms. kRow: b_row if it is a constant, else 0.
+template <int kRows, int kVectors, Left kLeft, class Term, std::int64_t kRow, typename T,
+          typename B, class Between = Nothing>
 HWY_INLINE void add_all_terms(const Factors<T, B>& p, Vec<T> (&sums)[kRows][kVectors],
                               Between&& between = {}) {
   constexpr int kSteps = kStepsAtOnce<kRows * kVectors, Term>;
-  constexpr bool kByRow = kLeft == Left::kByRow;
+  HWY_DASSERT(kRow == 0 || p.b_row == kRow);
   LeftElements<kRows, kLeft, T> a(p.a, p.a_row);
-  const std::int64_t b_row = p.b_row;
-  const B* b = p.b;
+  NextLines<B, kRow> b(p.b, p.b_row);
   std::int64_t k = p.depth;
   for (; k >= kSteps; k -= kSteps) {
     between();
 #pragma GCC unroll 4
-    for (int step = 0; step < kSteps; ++step) {
-      add_terms<kRows, kVectors, kLeft, Term, T>(a, step, b, sums);
-      b += b_row;
-      hide_origin(b);
-      if (!kByRow) a.advance(a.one);
-    }
-    if (kByRow) a.advance(kSteps);
+    for (int step = 0; step < kSteps; ++step)
+      add_terms<kRows, kVectors, kLeft, Term, T>(a, step, b.of(step), sums);
+    a.advance(kSteps);
+    b.advance(kSteps);
   }
   if constexpr (kSteps > 1)
-    for (; k > 0; --k, b += b_row) {
-      add_terms<kRows, kVectors, kLeft, Term, T>(a, 0, b, sums);
-      a.advance(kByRow ? 1 : a.one);
+    for (; k > 0; --k) {
+      add_terms<kRows, kVectors, kLeft, Term, T>(a, 0, b.of(0), sums);
+      a.advance(1);
+      b.advance(1);
     }
 }
 
 /// sums[r][v] = the sum over k of Term(a(r, k), b(k, v)).
-template <int kRows, int kVectors, Left kLeft, class Term, typename T>
+template <int kRows, int kVectors, Left kLeft, class Term, std::int64_t kRow, typename T>
 HWY_INLINE void sum_terms(const Factors<T>& p, Vec<T> (&sums)[kRows][kVectors]) {
   clear_sums<kRows, kVectors, T>(sums);
-  add_all_terms<kRows, kVectors, kLeft, Term, T>(p, sums);
+  add_all_terms<kRows, kVectors, kLeft, Term, kRow, T>(p, sums);
 }
 
 /// c[r * c_row + lane] = the sums; top[lane], if given, becomes the maximum of itself and the
@@ -207,17 +232,22 @@ HWY_INLINE void store_sums(const Vec<T> (&sums)[kRows][kVectors], T* c, std::int
 template <int kRows, int kVectors, Left kLeft, class Term, typename T>
 HWY_INLINE void store_product(const Factors<T>& p, T* c, std::int64_t c_row, T* top) {
   Vec<T> sums[kRows][kVectors];
-  sum_terms<kRows, kVectors, kLeft, Term, T>(p, sums);
+  // Of products by row the right factor is a strip.
+  constexpr std::int64_t kRow = kLeft == Left::kByRow ? kStripRow<kVectors, T> : 0;
+  sum_terms<kRows, kVectors, kLeft, Term, kRow, T>(p, sums);
   store_sums<kRows, kVectors, T>(sums, c, c_row, std::is_same_v<Term, Multiply> ? top : nullptr);
 }
 
-/// Whether the factor of `add_scaled_product` is per lane or per row.
+/// Whether the factor of `add_scaled_product` is per lane or per row. If per lane, c and the right
+/// factor are strips of one width.
 enum class Scaled : std::uint8_t { kByLane, kByRow };
 
 /// c = c factor + the product, of Factors or of FactorRuns.
 template <int kRows, int kVectors, Left kLeft, Scaled kScaled, typename T, class Product>
 HWY_INLINE void add_scaled_product(Product& p, const T* factor, T* c, std::int64_t c_row) {
   const Tag<T> d;
+  constexpr std::int64_t kRow = kScaled == Scaled::kByLane ? kStripRow<kVectors, T> : 0;
+  if (kRow > 0) c_row = kRow;
   Vec<T> sums[kRows][kVectors];
   if (kRows > 2) {  // the old output has left L1 since the last tile
     const T* ahead = c;
@@ -225,10 +255,10 @@ HWY_INLINE void add_scaled_product(Product& p, const T* factor, T* c, std::int64
     for (int r = 0; r < kRows; ++r) {
       hwy::Prefetch(ahead);
       ahead += c_row;
-      hide_origin(ahead);
+      if (kRow == 0) hide_origin(ahead);
     }
   }
-  sum_terms<kRows, kVectors, kLeft, Multiply, T>(p, sums);
+  sum_terms<kRows, kVectors, kLeft, Multiply, kRow, T>(p, sums);
   Vec<T> scale[kVectors];
   if (kScaled == Scaled::kByLane) {
 #pragma GCC unroll 8
@@ -243,7 +273,7 @@ HWY_INLINE void add_scaled_product(Product& p, const T* factor, T* c, std::int64
       hn::Store(hn::MulAdd(hn::Load(d, to), scale[v], sums[r][v]), d, to);
     }
     c += c_row;
-    hide_origin(c);
+    if (kRow == 0) hide_origin(c);
   }
 }
 
@@ -335,12 +365,13 @@ template <int kVectors, Left kLeft, Scaled kScaled, typename T>
 HWY_NOINLINE void add_scaled_products_of(std::int64_t rows, const Factors<T>& p, const T* factor,
                                          T* c, std::int64_t c_row) {
   const std::int64_t a_step = kLeft == Left::kByRow ? p.a_row : 1;
-  for_row_tiles<kVectors>(rows, [&](std::int64_t r, auto count) HWY_ATTR {
-    Factors<T> at = p;
-    at.a += r * a_step;
-    add_scaled_product<count, kVectors, kLeft, kScaled, T>(
-        at, kScaled == Scaled::kByRow ? factor + r : factor, c + r * c_row, c_row);
-  });
+  for_row_tiles<kVectors>(
+      rows, [&](std::int64_t r, auto count) HWY_ATTR __attribute__((always_inline)) {
+        Factors<T> at = p;
+        at.a += r * a_step;
+        add_scaled_product<count, kVectors, kLeft, kScaled, T>(
+            at, kScaled == Scaled::kByRow ? factor + r : factor, c + r * c_row, c_row);
+      });
 }
 
 /// c [rows][lanes] = c factor + a b.
