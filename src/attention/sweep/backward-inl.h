@@ -353,8 +353,7 @@ void weigh_again(const BackwardTile<T>& tile, const Patch<T>& patch) {
   const Factors<T> factors = {s.v + patch.key_begin * s.value_width, s.value_width,
                               columns_of(patch, s.dout, problem.value_dim), kStripRows<T>,
                               problem.value_dim};
-  store_products<Left::kByRow, Multiply>(patch.keys, patch.vectors, factors, changes.data,
-                                         changes.stride);
+  store_products<Multiply>(patch.keys, patch.vectors, factors, changes.data, changes.stride);
 }
 
 /// Turns the cotangents of the weights into those of the scores; sets them and the weights to 0 at
@@ -457,7 +456,7 @@ void add_to_keys(const BackwardTile<T>& tile, const VectorRange& range, std::int
                           s.douts.row, depth};
     T* const dv = s.dv + key * s.value_width;
     if (products)
-      add_products_across<Left::kByRow>(count, s.value_width, p, dv);
+      products_across<Left::kByRow, Into::kAdd>(count, s.value_width, p, dv);
     else
       add_visible_across<Left::kByRow, T>(Similarity::kDot, pairs, count, s.value_width, p, nullptr,
                                           dv);
@@ -492,12 +491,7 @@ void query_gradients(const BackwardTile<T>& tile) {
     const T* const own = s.query_rows + i * s.width;
     const bool all = !partial || (tile.keys_finite && (is_product || tile.rows_finite));
     if (all && is_product) {
-      for_panels<T>(s.width, [&](std::int64_t column, int vectors) HWY_ATTR {
-        Factors<T> panel = p;
-        panel.b += column;
-        store_products<Left::kByDepth, Multiply>(count, vectors, panel, s.dq + i * s.width + column,
-                                                 s.width);
-      });
+      products_across<Left::kByDepth, Into::kStore>(count, s.width, p, s.dq + i * s.width);
       continue;
     }
     std::fill_n(s.dq + i * s.width, count * s.width, T{0});

@@ -67,8 +67,7 @@ void plain_tile(BackwardTile<T>& tile) {
       const Factors<T> factors = {s.v + j * s.value_width, s.value_width,
                                   columns_of(patch, s.dout, tile.problem().value_dim),
                                   kStripRows<T>, tile.problem().value_dim};
-      store_products<Left::kByRow, Multiply>(count, patch.vectors, factors,
-                                             in(patch, s.dscores).data, kTileRows);
+      store_products<Multiply>(count, patch.vectors, factors, in(patch, s.dscores).data, kTileRows);
       differentiate_plain(tile, patch);
     });
     clear_outside(tile, range, j, count);

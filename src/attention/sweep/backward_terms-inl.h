@@ -8,7 +8,6 @@
 #endif
 
 #include <algorithm>
-#include <array>
 #include <type_traits>
 
 #include "attention/sweep/product-inl.h"
@@ -16,35 +15,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {
-
-/// `act(column, vectors)` for all of `width` columns, a multiple of 16.
-template <typename T, class Act>
-HWY_INLINE void for_panels(std::int64_t width, const Act& act) {
-  for (std::int64_t column = 0; column < width;) {
-    const std::int64_t left = (width - column) / kLanes<T>;
-    const int vectors = left >= kStripVectors ? kStripVectors : left >= 2 ? 2 : 1;
-    act(column, vectors);
-    column += vectors * kLanes<T>;
-  }
-}
-
-template <typename T>
-constexpr auto kOnes = [] {
-  std::array<T, kTileRows> ones{};
-  ones.fill(T{1});
-  return ones;
-}();
-
-/// c [rows][width] += a b; the rows of c and b are `width` apart.
-template <Left kLeft, typename T>
-void add_products_across(std::int64_t rows, std::int64_t width, const Factors<T>& p, T* c) {
-  for_panels<T>(width, [&](std::int64_t column, int vectors) HWY_ATTR {
-    Factors<T> panel = p;
-    panel.b += column;
-    add_scaled_products<kLeft, Scaled::kByRow>(rows, vectors, panel, kOnes<T>.data(), c + column,
-                                               width);
-  });
-}
 
 /// Adds one pair's part of the gradient of `own` for similarities of a difference: the cotangent
 /// times the derivative of the similarity. For -(own - other)^2 it is 2 (other - own), with the
@@ -140,7 +110,7 @@ struct VisiblePairs {
   bool sees(std::int64_t j, std::int64_t i) const { return (words[key + j] >> (row + i) & 1) != 0; }
 };
 
-/// Like `add_products_across` and `add_slopes_across`, over visible pairs only; kByRow: the rows of
+/// Like `products_across` and `add_slopes_across`, over visible pairs only; kByRow: the rows of
 /// c are keys, and their terms query rows.
 template <Left kLeft, typename T>
 void add_visible_across(Similarity kind, const VisiblePairs& pairs, std::int64_t rows,
@@ -177,8 +147,8 @@ void add_similarity_gradients(Similarity kind, std::int64_t rows, std::int64_t w
     add_slopes_across<kLeft, SquareSlope>(rows, width, p, own, c);
   else if (kind == Similarity::kAbsolute)
     add_slopes_across<kLeft, DistanceSlope>(rows, width, p, own, c);
-  else
-    add_products_across<kLeft>(rows, width, p, c);
+  else if constexpr (kLeft == Left::kByRow)  // dq of products is stored, not added
+    products_across<kLeft, Into::kAdd>(rows, width, p, c);
 }
 
 /// The cosine uses x / |x|: turns the accumulated gradient of x / |x| into that of x, in place. A

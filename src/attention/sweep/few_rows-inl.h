@@ -466,13 +466,12 @@ template <typename Value, int kWide, int kKeys>
 constexpr int kLinesOf = std::max<int>(1, kWide* HWY_LANES(float) * kKeys * sizeof(Value) / 64);
 
 /// The sums over all runs.
-template <int kRows, int kVectors, Left kLeft, class Term, std::int64_t kRow, typename T,
-          typename Value>
+template <int kRows, int kVectors, Layout kLayout, class Term, typename T, typename Value>
 HWY_INLINE void sum_terms(FactorRuns<T, Value>& p, Vec<T> (&sums)[kRows][kVectors]) {
   clear_sums<kRows, kVectors, T>(sums);
   for (int i = 0; i < p.count; ++i) {
     RowsAhead ahead = p.ahead[i];
-    add_all_terms<kRows, kVectors, kLeft, Term, kRow, T>(
+    add_all_terms<kRows, kVectors, kLayout, Term, T>(
         p.runs[i], sums, [&]() HWY_ATTR { ahead.template fetch<kLinesOf<Value, kVectors, 4>>(); });
     p.ahead[i].go_on(ahead);
   }
@@ -489,9 +488,11 @@ void add_values_of(FactorRuns<T, Value>& p, std::int64_t columns, const T* facto
   };
   std::int64_t x = 0;
   for (; x + kStep <= columns; x += kStep, advance(kStep))
-    add_scaled_product<kRows, kWide, Left::kByDepth, Scaled::kByRow>(p, factor, out + x, stride);
+    add_scaled_product<kRows, kWide, Layout{Left::kByDepth}, Scaled::kByRow>(p, factor, out + x,
+                                                                             stride);
   for (; x < columns; x += kLanes<T>, advance(kLanes<T>))
-    add_scaled_product<kRows, 1, Left::kByDepth, Scaled::kByRow>(p, factor, out + x, stride);
+    add_scaled_product<kRows, 1, Layout{Left::kByDepth}, Scaled::kByRow>(p, factor, out + x,
+                                                                         stride);
 }
 
 /// The same for V in i8.

@@ -233,8 +233,7 @@ void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Pa
   }
   const Factors<T> factors = {values, keys.v.row, patch.data, patch.stride, patch.keys};
   T* const out = tile.out + patch.lane * columns;
-  add_scaled_products<Left::kByDepth, Scaled::kByLane>(columns, patch.vectors, factors, factor, out,
-                                                       tile.width);
+  add_scaled_products(columns, patch.vectors, factors, factor, out);
 }
 
 /// `add_values` for V that is not finite, where 0 * V is not 0: reads only visible values, in the
@@ -309,8 +308,8 @@ void score_products(const ForwardTask<T>& task, const ForwardKeys<T>& keys, cons
                               tile.strip(patch.lane / kStripRows<T>, task.problem.head_dim),
                               tile.width, task.problem.head_dim};
   tile.softmax.start_top(patch);
-  store_products<Left::kByRow, Multiply>(patch.keys, patch.vectors, factors, patch.data,
-                                         patch.stride, tile.softmax.top + patch.lane);
+  store_products<Multiply>(patch.keys, patch.vectors, factors, patch.data, patch.stride,
+                           tile.softmax.top + patch.lane);
 }
 
 /// Similarities of few rows to keys that are not copied. Prefetches the next tile meanwhile.

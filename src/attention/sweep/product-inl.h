@@ -48,6 +48,13 @@ struct SubtractDistance {
 /// Layout of the left factor: element (r, k) is at [r * a_row + k], or at [k * a_row + r].
 enum class Left : std::uint8_t { kByRow, kByDepth };
 
+/// The layout of both factors; a row is 0 if it is not a constant.
+struct Layout {
+  Left left;
+  std::int64_t a_row = 0;
+  std::int64_t b_row = 0;
+};
+
 /// The scales of an i8 factor, one for kElementsPerScale columns of a row.
 struct Scales {
   const float* data = nullptr;
@@ -77,37 +84,44 @@ constexpr int kStepsAtOnce = kSums >= 8 && std::is_same_v<Term, Multiply> ? 4 : 
 template <int kVectors, typename T>
 constexpr std::int64_t kStripRow = kVectors == kStripVectors ? kStripRows<T> : 0;
 
-/// Addresses of the next four lines of a factor: a pointer and two distances, which a load adds at
-/// no cost. kRow is the distance between two lines, or 0 if it is not a constant.
+/// Addresses of the next four lines of a factor: a pointer and distances, which a load adds at no
+/// cost. kRow is the distance between two lines, or 0 if it is not a constant.
 template <typename T, std::int64_t kRow>
 struct NextLines {
   const T* at;
   std::int64_t one;
   std::int64_t three;
+  std::int64_t four;
 
-  HWY_INLINE NextLines(const T* from, std::int64_t row) : at(from), one(row), three(3 * row) {
-    if (kRow == 0) asm("" : "+r"(one), "+r"(three));
+  HWY_INLINE NextLines(const T* from, std::int64_t row)
+      : at(from), one(row), three(3 * row), four(4 * row) {
+    if (kRow == 0) asm("" : "+r"(one), "+r"(three), "+r"(four));
   }
   HWY_INLINE const T* of(int step) const {
     if (kRow > 0) return at + step * kRow;
     return step == 0 ? at : step == 1 ? at + one : step == 2 ? at + 2 * one : at + three;
   }
   HWY_INLINE void advance(int by) {
-    at += by * (kRow > 0 ? kRow : one);
+    at += kRow > 0 ? by * kRow : by == 4 ? four : by * one;
     hide_origin(at);
   }
 };
 
 /// Addresses of the left factor's elements for the next terms.
-template <int kRows, Left kLeft, typename T>
-struct LeftElements : NextLines<T, 0> {
-  HWY_INLINE LeftElements(const T* a, std::int64_t a_row) : NextLines<T, 0>(a, a_row) {}
-  HWY_INLINE const T& of(int r, int step) const { return NextLines<T, 0>::of(step)[r]; }
+template <int kRows, Left kLeft, std::int64_t kRow, typename T>
+struct LeftElements : NextLines<T, kRow> {
+  HWY_INLINE LeftElements(const T* a, std::int64_t a_row) : NextLines<T, kRow>(a, a_row) {}
+  HWY_INLINE const T& of(int r, int step) const { return NextLines<T, kRow>::of(step)[r]; }
+};
+template <int kRows, std::int64_t kRow, typename T>
+struct LeftElements<kRows, Left::kByRow, kRow, T> : NextLines<T, 1> {
+  HWY_INLINE LeftElements(const T* a, std::int64_t a_row) : NextLines<T, 1>(a, a_row) {}
+  HWY_INLINE const T& of(int r, int step) const { return this->at[r * kRow + step]; }
 };
 /// A pointer to every third row and two distances. Computing rows as multiples, or keeping a
 /// pointer per row, needed more registers than there are.
 template <int kRows, typename T>
-struct LeftElements<kRows, Left::kByRow, T> {
+struct LeftElements<kRows, Left::kByRow, 0, T> {
   static constexpr int kPointers = (kRows + 2) / 3;
   const T* at[kPointers];
   std::int64_t one;
@@ -144,8 +158,8 @@ HWY_INLINE Vec<T> load_right(const B* b) {
 }
 
 /// Adds the next term of every sum, or the term `step` ahead.
-template <int kRows, int kVectors, Left kLeft, class Term, typename T, typename B>
-HWY_INLINE void add_terms(const LeftElements<kRows, kLeft, T>& a, int step, const B* b,
+template <int kRows, int kVectors, class Term, typename T, class Elements, typename B>
+HWY_INLINE void add_terms(const Elements& a, int step, const B* b,
                           Vec<T> (&sums)[kRows][kVectors]) {
   const Tag<T> d;
   Vec<T> line[kVectors];
@@ -172,53 +186,63 @@ HWY_INLINE void clear_sums(Vec<T> (&sums)[kRows][kVectors]) {
 }
 
 /// sums[r][v] += Term(a(r, k), b(k, v)) for every k. Calls `between` once for every kStepsAtOnce
-/// terms. kRow: b_row if it is a constant, else 0.
-template <int kRows, int kVectors, Left kLeft, class Term, std::int64_t kRow, typename T,
-          typename B, class Between = Nothing>
+/// terms.
+template <int kRows, int kVectors, Layout kLayout, class Term, typename T, typename B,
+          class Between = Nothing>
 HWY_INLINE void add_all_terms(const Factors<T, B>& p, Vec<T> (&sums)[kRows][kVectors],
                               Between&& between = {}) {
   constexpr int kSteps = kStepsAtOnce<kRows * kVectors, Term>;
-  HWY_DASSERT(kRow == 0 || p.b_row == kRow);
-  LeftElements<kRows, kLeft, T> a(p.a, p.a_row);
-  NextLines<B, kRow> b(p.b, p.b_row);
+  HWY_DASSERT(kLayout.a_row == 0 || p.a_row == kLayout.a_row);
+  HWY_DASSERT(kLayout.b_row == 0 || p.b_row == kLayout.b_row);
+  LeftElements<kRows, kLayout.left, kLayout.a_row, T> a(p.a, p.a_row);
+  NextLines<B, kLayout.b_row> b(p.b, p.b_row);
   std::int64_t k = p.depth;
   for (; k >= kSteps; k -= kSteps) {
     between();
 #pragma GCC unroll 4
     for (int step = 0; step < kSteps; ++step)
-      add_terms<kRows, kVectors, kLeft, Term, T>(a, step, b.of(step), sums);
+      add_terms<kRows, kVectors, Term, T>(a, step, b.of(step), sums);
     a.advance(kSteps);
     b.advance(kSteps);
   }
   if constexpr (kSteps > 1)
     for (; k > 0; --k) {
-      add_terms<kRows, kVectors, kLeft, Term, T>(a, 0, b.of(0), sums);
+      add_terms<kRows, kVectors, Term, T>(a, 0, b.of(0), sums);
       a.advance(1);
       b.advance(1);
     }
 }
 
 /// sums[r][v] = the sum over k of Term(a(r, k), b(k, v)).
-template <int kRows, int kVectors, Left kLeft, class Term, std::int64_t kRow, typename T>
+template <int kRows, int kVectors, Layout kLayout, class Term, typename T>
 HWY_INLINE void sum_terms(const Factors<T>& p, Vec<T> (&sums)[kRows][kVectors]) {
   clear_sums<kRows, kVectors, T>(sums);
-  add_all_terms<kRows, kVectors, kLeft, Term, kRow, T>(p, sums);
+  add_all_terms<kRows, kVectors, kLayout, Term, T>(p, sums);
 }
 
-/// c[r * c_row + lane] = the sums; top[lane], if given, becomes the maximum of itself and the
-/// column's sums.
-template <int kRows, int kVectors, typename T>
-HWY_INLINE void store_sums(const Vec<T> (&sums)[kRows][kVectors], T* c, std::int64_t c_row,
-                           T* top) {
+/// Whether a product replaces or is added to what is there.
+enum class Into : std::uint8_t { kStore, kAdd };
+
+/// c[r * c_row + lane] = or += the sums.
+template <Into kInto, int kRows, int kVectors, typename V, typename T>
+HWY_INLINE void put_sums(const V (&sums)[kRows][kVectors], T* c, std::int64_t c_row) {
   const Tag<T> d;
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) hn::Store(sums[r][v], d, c + v * kLanes<T>);
+    for (int v = 0; v < kVectors; ++v) {
+      T* const to = c + v * kLanes<T>;
+      hn::Store(kInto == Into::kAdd ? hn::Add(hn::Load(d, to), sums[r][v]) : sums[r][v], d, to);
+    }
     c += c_row;
     hide_origin(c);
   }
-  if (top == nullptr) return;
+}
+
+/// top[lane] becomes the maximum of itself and the column's sums.
+template <int kRows, int kVectors, typename V, typename T>
+HWY_INLINE void raise_top(const V (&sums)[kRows][kVectors], T* top) {
+  const Tag<T> d;
 #pragma GCC unroll 8
   for (int v = 0; v < kVectors; ++v) {
     auto most = hn::Load(d, top + v * kLanes<T>);
@@ -228,26 +252,13 @@ HWY_INLINE void store_sums(const Vec<T> (&sums)[kRows][kVectors], T* c, std::int
   }
 }
 
-/// c[r * c_row + lane] = the product; `top` as in store_sums.
-template <int kRows, int kVectors, Left kLeft, class Term, typename T>
-HWY_INLINE void store_product(const Factors<T>& p, T* c, std::int64_t c_row, T* top) {
-  Vec<T> sums[kRows][kVectors];
-  // Of products by row the right factor is a strip.
-  constexpr std::int64_t kRow = kLeft == Left::kByRow ? kStripRow<kVectors, T> : 0;
-  sum_terms<kRows, kVectors, kLeft, Term, kRow, T>(p, sums);
-  store_sums<kRows, kVectors, T>(sums, c, c_row, std::is_same_v<Term, Multiply> ? top : nullptr);
-}
-
-/// Whether the factor of `add_scaled_product` is per lane or per row. If per lane, c and the right
-/// factor are strips of one width.
+/// How the factor of `add_scaled_product` varies.
 enum class Scaled : std::uint8_t { kByLane, kByRow };
 
 /// c = c factor + the product, of Factors or of FactorRuns.
-template <int kRows, int kVectors, Left kLeft, Scaled kScaled, typename T, class Product>
+template <int kRows, int kVectors, Layout kLayout, Scaled kScaled, typename T, class Product>
 HWY_INLINE void add_scaled_product(Product& p, const T* factor, T* c, std::int64_t c_row) {
   const Tag<T> d;
-  constexpr std::int64_t kRow = kScaled == Scaled::kByLane ? kStripRow<kVectors, T> : 0;
-  if (kRow > 0) c_row = kRow;
   Vec<T> sums[kRows][kVectors];
   if (kRows > 2) {  // the old output has left L1 since the last tile
     const T* ahead = c;
@@ -255,10 +266,10 @@ HWY_INLINE void add_scaled_product(Product& p, const T* factor, T* c, std::int64
     for (int r = 0; r < kRows; ++r) {
       hwy::Prefetch(ahead);
       ahead += c_row;
-      if (kRow == 0) hide_origin(ahead);
+      if (kLayout.b_row == 0) hide_origin(ahead);
     }
   }
-  sum_terms<kRows, kVectors, kLeft, Multiply, kRow, T>(p, sums);
+  sum_terms<kRows, kVectors, kLayout, Multiply, T>(p, sums);
   Vec<T> scale[kVectors];
   if (kScaled == Scaled::kByLane) {
 #pragma GCC unroll 8
@@ -273,7 +284,7 @@ HWY_INLINE void add_scaled_product(Product& p, const T* factor, T* c, std::int64
       hn::Store(hn::MulAdd(hn::Load(d, to), scale[v], sums[r][v]), d, to);
     }
     c += c_row;
-    if (kRow == 0) hide_origin(c);
+    if (kLayout.b_row == 0) hide_origin(c);
   }
 }
 
@@ -316,20 +327,23 @@ HWY_INLINE void for_row_tiles(std::int64_t rows, const Act& act) {
   }
 }
 
-/// c [rows][lanes] = a b for any number of rows. The last rows use the same tiles, which compute
-/// some rows twice. All tiles are in one function, so that the next tile begins while the last sums
-/// finish.
-template <int kVectors, Left kLeft, class Term, typename T>
+/// c [rows][lanes] = a b for any number of rows, `a` by row, b a strip. The last rows use the same
+/// tiles, which compute some rows twice. All tiles are in one function, so that the next tile
+/// begins while the last sums finish. If `top` is given, it becomes the maximum of itself and the
+/// sums.
+template <int kVectors, class Term, typename T>
 HWY_NOINLINE void store_products_of(std::int64_t rows, const Factors<T>& p, T* c,
                                     std::int64_t c_row, T* top) {
   constexpr std::int64_t kMost = kDown<kVectors>;
-  const std::int64_t a_step = kLeft == Left::kByRow ? p.a_row : 1;
   std::int64_t r = 0;
   const auto tile = [&](auto count) HWY_ATTR {
     const std::int64_t from = std::min<std::int64_t>(r, rows - count);
     Factors<T> at = p;
-    at.a += from * a_step;
-    store_product<count, kVectors, kLeft, Term, T>(at, c + from * c_row, c_row, top);
+    at.a += from * p.a_row;
+    Vec<T> sums[count][kVectors];
+    sum_terms<count, kVectors, Layout{Left::kByRow, 0, kStripRow<kVectors, T>}, Term, T>(at, sums);
+    put_sums<Into::kStore>(sums, c + from * c_row, c_row);
+    if (std::is_same_v<Term, Multiply> && top != nullptr) raise_top(sums, top);
     r = from + count;
   };
   while (r < rows) {
@@ -345,44 +359,70 @@ HWY_NOINLINE void store_products_of(std::int64_t rows, const Factors<T>& p, T* c
   }
 }
 
-template <Left kLeft, class Term, typename T>
+template <class Term, typename T>
 HWY_INLINE void store_products(std::int64_t rows, int vectors, const Factors<T>& p, T* c,
                                std::int64_t c_row, T* top = nullptr) {
-  if (vectors == 1) return store_products_of<1, kLeft, Term, T>(rows, p, c, c_row, top);
+  if (vectors == 1) return store_products_of<1, Term, T>(rows, p, c, c_row, top);
   if (vectors == 3) {
-    store_products<kLeft, Term>(rows, 2, p, c, c_row, top);
+    store_products<Term>(rows, 2, p, c, c_row, top);
     Factors<T> last = p;
     last.b += 2 * kLanes<T>;
-    return store_products<kLeft, Term>(rows, 1, last, c + 2 * kLanes<T>, c_row,
-                                       top == nullptr ? nullptr : top + 2 * kLanes<T>);
+    return store_products<Term>(rows, 1, last, c + 2 * kLanes<T>, c_row,
+                                top == nullptr ? nullptr : top + 2 * kLanes<T>);
   }
   if (vectors == 2 || kStripVectors == 2)
-    return store_products_of<2, kLeft, Term, T>(rows, p, c, c_row, top);
-  if constexpr (kStripVectors == 4) store_products_of<4, kLeft, Term, T>(rows, p, c, c_row, top);
+    return store_products_of<2, Term, T>(rows, p, c, c_row, top);
+  if constexpr (kStripVectors == 4) store_products_of<4, Term, T>(rows, p, c, c_row, top);
 }
 
-template <int kVectors, Left kLeft, Scaled kScaled, typename T>
+template <int kVectors, typename T>
 HWY_NOINLINE void add_scaled_products_of(std::int64_t rows, const Factors<T>& p, const T* factor,
-                                         T* c, std::int64_t c_row) {
-  const std::int64_t a_step = kLeft == Left::kByRow ? p.a_row : 1;
-  for_row_tiles<kVectors>(
-      rows, [&](std::int64_t r, auto count) HWY_ATTR __attribute__((always_inline)) {
-        Factors<T> at = p;
-        at.a += r * a_step;
-        add_scaled_product<count, kVectors, kLeft, kScaled, T>(
-            at, kScaled == Scaled::kByRow ? factor + r : factor, c + r * c_row, c_row);
-      });
+                                         T* c) {
+  constexpr std::int64_t kRow = kStripRow<kVectors, T>;
+  const std::int64_t c_row = kRow > 0 ? kRow : p.b_row;
+  const auto tile = [&](std::int64_t r, auto count) HWY_ATTR __attribute__((always_inline)) {
+    Factors<T> at = p;
+    at.a += r;
+    add_scaled_product<count, kVectors, Layout{Left::kByDepth, 0, kRow}, Scaled::kByLane, T>(
+        at, factor, c + r * c_row, c_row);
+  };
+  for_row_tiles<kVectors>(rows, tile);
 }
 
-/// c [rows][lanes] = c factor + a b.
-template <Left kLeft, Scaled kScaled, typename T>
+/// c [rows][lanes] = c factor[lane] + a b; `a` by depth, b and c strips of one width.
+template <typename T>
 HWY_INLINE void add_scaled_products(std::int64_t rows, int vectors, const Factors<T>& p,
-                                    const T* factor, T* c, std::int64_t c_row) {
-  if (vectors == 1) return add_scaled_products_of<1, kLeft, kScaled, T>(rows, p, factor, c, c_row);
-  if (vectors == 2 || kStripVectors == 2)
-    return add_scaled_products_of<2, kLeft, kScaled, T>(rows, p, factor, c, c_row);
-  if constexpr (kStripVectors == 4)
-    add_scaled_products_of<4, kLeft, kScaled, T>(rows, p, factor, c, c_row);
+                                    const T* factor, T* c) {
+  if (vectors == 1) return add_scaled_products_of<1, T>(rows, p, factor, c);
+  if (vectors == 2 || kStripVectors == 2) return add_scaled_products_of<2, T>(rows, p, factor, c);
+  if constexpr (kStripVectors == 4) add_scaled_products_of<4, T>(rows, p, factor, c);
+}
+
+/// c [rows][width] = or += a b, where `a` is part of a [64][64] tile, and the rows of c are `width`
+/// apart, a multiple of 16.
+template <Left kLeft, Into kInto, typename T>
+HWY_NOINLINE void products_across(std::int64_t rows, std::int64_t width, const Factors<T>& p,
+                                  T* c) {
+  std::int64_t column = 0;
+  const auto panel = [&](auto vectors) HWY_ATTR __attribute__((always_inline)) {
+    constexpr int kVectors = decltype(vectors)::value;
+    for_row_tiles<kVectors>(
+        rows, [&](std::int64_t r, auto count) HWY_ATTR __attribute__((always_inline)) {
+          constexpr int kRows = decltype(count)::value;
+          Factors<T> at = p;
+          at.a += r * (kLeft == Left::kByRow ? kTileRows : 1);
+          at.b += column;
+          Vec<T> sums[kRows][kVectors];
+          sum_terms<kRows, kVectors, Layout{kLeft, kTileRows}, Multiply, T>(at, sums);
+          put_sums<kInto>(sums, c + r * width + column, width);
+        });
+    column += kVectors * kLanes<T>;
+  };
+  while (column + kStripRows<T> <= width) panel(std::integral_constant<int, kStripVectors>());
+  if constexpr (kStripVectors == 4) {
+    while (column + 2 * kLanes<T> <= width) panel(std::integral_constant<int, 2>());
+    while (column < width) panel(std::integral_constant<int, 1>());
+  }
 }
 
 }  // namespace heed::kernels::sweep::HWY_NAMESPACE

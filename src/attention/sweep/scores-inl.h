@@ -144,14 +144,11 @@ void similarities(const AttentionProblem& problem, const KeyRows<T>& keys, const
                          patch.stride))
     return;
   if (kind == Similarity::kGaussian)
-    store_products<Left::kByRow, SubtractSquare>(patch.keys, patch.vectors, factors, patch.data,
-                                                 patch.stride);
+    store_products<SubtractSquare>(patch.keys, patch.vectors, factors, patch.data, patch.stride);
   else if (kind == Similarity::kAbsolute)
-    store_products<Left::kByRow, SubtractDistance>(patch.keys, patch.vectors, factors, patch.data,
-                                                   patch.stride);
+    store_products<SubtractDistance>(patch.keys, patch.vectors, factors, patch.data, patch.stride);
   else
-    store_products<Left::kByRow, Multiply>(patch.keys, patch.vectors, factors, patch.data,
-                                           patch.stride);
+    store_products<Multiply>(patch.keys, patch.vectors, factors, patch.data, patch.stride);
 }
 
 /// The batch, head and keys of a tile.
