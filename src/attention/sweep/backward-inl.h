@@ -253,13 +253,15 @@ VectorRange range_of(const BackwardTile<T>& tile, std::int64_t key, std::int64_t
   return {std::countr_zero(any) / kLanes<T>, std::min(last, tile.vectors())};
 }
 
-/// `act(patch)` for the parts of strips in a range, for keys [key, key + count); the patch is in
-/// `pairs`, whose first key is `first`.
+/// `act(patch)` for the parts of strips in a range, for keys [key, key + count), whose pairs begin
+/// at `pairs`. `together`: neighbouring whole strips are one patch.
 template <typename T, class Act>
 HWY_INLINE void for_patches(const VectorRange& range, std::int64_t key, std::int64_t count,
-                            T* pairs, const Act& act) {
+                            T* pairs, const Act& act, bool together = false) {
   for (int v = range.begin; v < range.end;) {
-    const int vectors = std::min(kStripVectors - v % kStripVectors, range.end - v);
+    int vectors = std::min(kStripVectors - v % kStripVectors, range.end - v);
+    if (together && vectors == kStripVectors)
+      vectors = (range.end - v) / kStripVectors * kStripVectors;
     act(Patch<T>{pairs + v * kLanes<T>, kTileRows, key, count, v * kLanes<T>, vectors});
     v += vectors;
   }

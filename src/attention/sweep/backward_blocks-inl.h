@@ -14,32 +14,50 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {
 
-/// Does the work of `weigh_patch`, `through_normaliser` and `through_steps` in one loop if a score
-/// is the plain product.
+/// Does the work of `weigh_patch`, `through_normaliser` and `through_steps` for kVectors pairs of a
+/// key if a score is the plain product. `word`: the rows that see the key.
+template <int kVectors, typename T>
+HWY_INLINE void differentiate_pairs(const BackwardScratch<T>& s, Vec<T> scale, bool partial,
+                                    std::uint64_t word, int lane, T* scores, T* changes) {
+  const Tag<T> d;
+  Vec<T> p[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v)
+    p[v] = s.lse->below(hn::Load(d, scores + v * kLanes<T>), lane + v * kLanes<T>);
+  exp_each(d, p);
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    const int at = v * kLanes<T>;
+    const auto beyond = hn::Sub(hn::Load(d, changes + at), hn::Load(d, s.delta + lane + at));
+    auto ds = hn::Mul(hn::Mul(scale, p[v]), beyond);
+    if (partial) {
+      const auto seen = kernels::HWY_NAMESPACE::mask_lanes(d, word, lane + at);
+      p[v] = hn::IfThenElseZero(seen, p[v]);
+      ds = hn::IfThenElseZero(seen, ds);
+    }
+    hn::Store(p[v], d, scores + at);
+    hn::Store(ds, d, changes + at);
+  }
+}
+
 template <typename T>
 void differentiate_plain(const BackwardTile<T>& tile, const Patch<T>& patch) {
-  const Tag<T> d;
+  constexpr int kTogether = std::is_same_v<T, float> ? 4 : 1;  // as in OnlineSoftmax
   const BackwardScratch<T>& s = tile.s;
-  const auto scale = hn::Set(d, static_cast<T>(tile.problem().scale[tile.head]));
+  const auto scale = hn::Set(Tag<T>(), static_cast<T>(tile.problem().scale[tile.head]));
   const Patch<T> changes = in(patch, s.dscores);
   const bool partial = tile.visible().partial();
   for (std::int64_t j = 0; j < patch.keys; ++j) {
     const std::uint64_t word = partial ? tile.visible().words[patch.key_begin + j] : 0;
-    for (int i = 0; i < patch.lanes(); i += kLanes<T>) {
-      const int lane = patch.lane + i;
-      T* const score = patch.data + j * patch.stride + i;
-      T* const change = changes.data + j * changes.stride + i;
-      auto p = exp(d, s.lse->below(hn::Load(d, score), lane));
-      const auto beyond = hn::Sub(hn::Load(d, change), hn::Load(d, s.delta + lane));
-      auto ds = hn::Mul(hn::Mul(scale, p), beyond);
-      if (partial) {
-        const auto seen = kernels::HWY_NAMESPACE::mask_lanes(d, word, lane);
-        p = hn::IfThenElseZero(seen, p);
-        ds = hn::IfThenElseZero(seen, ds);
-      }
-      hn::Store(p, d, score);
-      hn::Store(ds, d, change);
-    }
+    T* const score = patch.data + j * patch.stride;
+    T* const change = changes.data + j * changes.stride;
+    int v = 0;
+    for (; v + kTogether <= patch.vectors; v += kTogether)
+      differentiate_pairs<kTogether>(s, scale, partial, word, patch.lane + v * kLanes<T>,
+                                     score + v * kLanes<T>, change + v * kLanes<T>);
+    for (; v < patch.vectors; ++v)
+      differentiate_pairs<1>(s, scale, partial, word, patch.lane + v * kLanes<T>,
+                             score + v * kLanes<T>, change + v * kLanes<T>);
   }
 }
 
@@ -62,14 +80,15 @@ void plain_tile(BackwardTile<T>& tile) {
   for (std::int64_t j = 0; j < tile.keys(); j += kGroup) {
     const std::int64_t count = std::min(kGroup, tile.keys() - j);
     const VectorRange range = range_of(tile, j, count);
-    for_patches(range, j, count, s.weights, [&](const Patch<T>& patch) HWY_ATTR {
+    const auto act = [&](const Patch<T>& patch) HWY_ATTR {
       score_patch(tile, patch);
       const Factors<T> factors = {s.v + j * s.value_width, s.value_width,
                                   columns_of(patch, s.dout, tile.problem().value_dim),
                                   kStripRows<T>, tile.problem().value_dim};
       store_products<Multiply>(count, patch.vectors, factors, in(patch, s.dscores).data, kTileRows);
       differentiate_plain(tile, patch);
-    });
+    };
+    for_patches(range, j, count, s.weights, act, true);
     clear_outside(tile, range, j, count);
     add_to_keys(tile, range, j, count, s.weights);
   }

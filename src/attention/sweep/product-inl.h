@@ -359,6 +359,25 @@ HWY_NOINLINE void store_products_of(std::int64_t rows, const Factors<T>& p, T* c
   }
 }
 
+/// The same for several strips and few rows, which one call for each strip would slow down.
+template <typename T>
+HWY_NOINLINE void store_products_of_strips(std::int64_t rows, int strips, const Factors<T>& p, T* c,
+                                           std::int64_t c_row) {
+  constexpr std::int64_t kRow = kStripRows<T>;
+  for_row_tiles<kStripVectors>(
+      rows, [&](std::int64_t r, auto count) HWY_ATTR __attribute__((always_inline)) {
+        constexpr int kRows = decltype(count)::value;
+        Factors<T> at = p;
+        at.a += r * p.a_row;
+        for (int i = 0; i < strips; ++i, at.b += p.depth * kRow) {
+          Vec<T> sums[kRows][kStripVectors];
+          sum_terms<kRows, kStripVectors, Layout{Left::kByRow, 0, kRow}, Multiply, T>(at, sums);
+          put_sums<Into::kStore>(sums, c + r * c_row + i * kRow, c_row);
+        }
+      });
+}
+
+/// The same for a part of a strip, or for several whole strips and without `top`.
 template <class Term, typename T>
 HWY_INLINE void store_products(std::int64_t rows, int vectors, const Factors<T>& p, T* c,
                                std::int64_t c_row, T* top = nullptr) {
@@ -370,9 +389,14 @@ HWY_INLINE void store_products(std::int64_t rows, int vectors, const Factors<T>&
     return store_products<Term>(rows, 1, last, c + 2 * kLanes<T>, c_row,
                                 top == nullptr ? nullptr : top + 2 * kLanes<T>);
   }
-  if (vectors == 2 || kStripVectors == 2)
-    return store_products_of<2, Term, T>(rows, p, c, c_row, top);
-  if constexpr (kStripVectors == 4) store_products_of<4, Term, T>(rows, p, c, c_row, top);
+  if (vectors < kStripVectors) return store_products_of<2, Term, T>(rows, p, c, c_row, top);
+  if (vectors > kStripVectors && std::is_same_v<Term, Multiply>)
+    return store_products_of_strips<T>(rows, vectors / kStripVectors, p, c, c_row);
+  Factors<T> strip = p;
+  for (; vectors > 0; vectors -= kStripVectors, c += kStripRows<T>) {
+    store_products_of<kStripVectors, Term, T>(rows, strip, c, c_row, top);
+    strip.b += strip.depth * kStripRows<T>;
+  }
 }
 
 template <int kVectors, typename T>
