@@ -21,10 +21,7 @@ HWY_INLINE void differentiate_pairs(const BackwardScratch<T>& s, Vec<T> scale, b
                                     std::uint64_t word, int lane, T* scores, T* changes) {
   const Tag<T> d;
   Vec<T> p[kVectors];
-#pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v)
-    p[v] = s.lse->below(hn::Load(d, scores + v * kLanes<T>), lane + v * kLanes<T>);
-  exp_each(d, p);
+  weigh_scores(*s.lse, lane, scores, p);
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
     const int at = v * kLanes<T>;
@@ -42,7 +39,6 @@ HWY_INLINE void differentiate_pairs(const BackwardScratch<T>& s, Vec<T> scale, b
 
 template <typename T>
 void differentiate_plain(const BackwardTile<T>& tile, const Patch<T>& patch) {
-  constexpr int kTogether = std::is_same_v<T, float> ? 4 : 1;  // as in OnlineSoftmax
   const BackwardScratch<T>& s = tile.s;
   const auto scale = hn::Set(Tag<T>(), static_cast<T>(tile.problem().scale[tile.head]));
   const Patch<T> changes = in(patch, s.dscores);
@@ -51,13 +47,12 @@ void differentiate_plain(const BackwardTile<T>& tile, const Patch<T>& patch) {
     const std::uint64_t word = partial ? tile.visible().words[patch.key_begin + j] : 0;
     T* const score = patch.data + j * patch.stride;
     T* const change = changes.data + j * changes.stride;
-    int v = 0;
-    for (; v + kTogether <= patch.vectors; v += kTogether)
-      differentiate_pairs<kTogether>(s, scale, partial, word, patch.lane + v * kLanes<T>,
-                                     score + v * kLanes<T>, change + v * kLanes<T>);
-    for (; v < patch.vectors; ++v)
-      differentiate_pairs<1>(s, scale, partial, word, patch.lane + v * kLanes<T>,
-                             score + v * kLanes<T>, change + v * kLanes<T>);
+    for_vectors_together<T>(
+        patch.vectors, [&](int v, auto count) HWY_ATTR __attribute__((always_inline)) {
+          const int at = v * static_cast<int>(kLanes<T>);
+          differentiate_pairs<decltype(count)::value>(s, scale, partial, word, patch.lane + at,
+                                                      score + at, change + at);
+        });
   }
 }
 
@@ -71,24 +66,40 @@ void look_for_infinities(BackwardTile<T>& tile) {
   tile.keys_finite = all_finite(s.k, tile.keys() * s.width);
 }
 
-/// A tile whose scores are plain products, a few keys at a time.
+/// From scores to cotangents of similarities.
 template <typename T>
-void plain_tile(BackwardTile<T>& tile) {
-  constexpr std::int64_t kGroup = kDown<kStripVectors>;
+void differentiate_patch(const BackwardTile<T>& tile, const Patch<T>& patch) {
+  if (!tile.plain()) {
+    weigh_again(tile, patch);
+    through_normaliser(tile, patch);
+    return through_steps(tile, in(patch, tile.s.dscores));
+  }
+  score_patch(tile, patch);
+  weight_cotangents(tile, patch);
+  differentiate_plain(tile, patch);
+}
+
+/// Keys that `grouped_tile` takes at once: few where L1 does not hold their weights beside the rows
+/// of K, and in a partial tile, since only rows that see one of them are computed.
+template <typename T>
+std::int64_t keys_at_once(const BackwardTile<T>& tile) {
+  constexpr std::int64_t kFew = kDown<kStripVectors>;
+  if (!tile.visible().partial() && tile.problem().head_dim <= kMostInPlace) return kTileKeys;
+  return tile.problem().dropout.threshold != 0 ? 2 * kFew : kFew;  // it draws for four keys at once
+}
+
+/// A tile whose keys need nothing of one another.
+template <typename T>
+void grouped_tile(BackwardTile<T>& tile) {
+  const std::int64_t group = keys_at_once(tile);
   BackwardScratch<T>& s = tile.s;
   look_for_infinities(tile);
-  for (std::int64_t j = 0; j < tile.keys(); j += kGroup) {
-    const std::int64_t count = std::min(kGroup, tile.keys() - j);
+  for (std::int64_t j = 0; j < tile.keys(); j += group) {
+    const std::int64_t count = std::min(group, tile.keys() - j);
     const VectorRange range = range_of(tile, j, count);
-    const auto act = [&](const Patch<T>& patch) HWY_ATTR {
-      score_patch(tile, patch);
-      const Factors<T> factors = {s.v + j * s.value_width, s.value_width,
-                                  columns_of(patch, s.dout, tile.problem().value_dim),
-                                  kStripRows<T>, tile.problem().value_dim};
-      store_products<Multiply>(count, patch.vectors, factors, in(patch, s.dscores).data, kTileRows);
-      differentiate_plain(tile, patch);
-    };
-    for_patches(range, j, count, s.weights, act, true);
+    for_patches(
+        range, j, count, s.weights,
+        [&](const Patch<T>& patch) HWY_ATTR { differentiate_patch(tile, patch); }, true);
     clear_outside(tile, range, j, count);
     add_to_keys(tile, range, j, count, s.weights);
   }
@@ -225,8 +236,8 @@ void row_block_backward(BackwardTask<T>& task, const BlockPlace& place, std::int
       bias_gradient(tile, true);
       continue;
     }
-    if (tile.plain())
-      plain_tile(tile);
+    if (tile.grouped())
+      grouped_tile(tile);
     else
       general_tile(tile);
     if (job.dq.data == nullptr) continue;
