@@ -24,15 +24,13 @@
 // - Rows read in place instead of copied: +1 to +2 points at N = 64, none at N = 1,024. At D = 128
 //   the copy takes 1 to 4 % less time on AVX2, as in the forward pass.
 // - Products across all columns of a tile, or with all of its strips, in one call, whose lines are
-// a
-//   constant distance apart; e^x of four vectors at a time; whole tiles up to 96 columns, with
-//   softcap, ALiBi and dropout as without; six keys at a time in partial tiles and above: AMD Zen
-//   3, N = 1,024, D = 64 takes 11 % less time (causal 9, softcap 4, ALiBi 3, dropout 2), D = 96 5
+//   a constant distance apart; e^x of four vectors at a time; whole tiles up to 96 columns, with
+//   softcap, ALiBi and dropout as without; six keys at a time in partial tiles and above. AMD Zen
+//   3, N = 1,024: D = 64 takes 11 % less time (causal 9, softcap 4, ALiBi 3, dropout 2), D = 96 5
 //   to 9, D = 128 3 to 6; a causal softcap at N = 64 24 %. In a quiet moment D = 64 ran at 80 % of
 //   the peak.
-// - Remaining losses (AVX2, D = 64): the products take 84 % of the time and a sum has only 64
-// terms;
-//   e^x and its surroundings take 5 %.
+// - Remaining losses (AVX2, D = 64): the products take 84 % of the time, and a sum has only 64
+//   terms; e^x and its surroundings take 5 %.
 #if defined(HEED_SWEEP_BACKWARD_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_BACKWARD_INL_H
 #undef HEED_SWEEP_BACKWARD_INL_H

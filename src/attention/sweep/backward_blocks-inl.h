@@ -83,8 +83,9 @@ void differentiate_patch(const BackwardTile<T>& tile, const Patch<T>& patch) {
 /// of K, and in a partial tile, since only rows that see one of them are computed.
 template <typename T>
 std::int64_t keys_at_once(const BackwardTile<T>& tile) {
+  constexpr std::int64_t kMostColumns = 96;
   constexpr std::int64_t kFew = kDown<kStripVectors>;
-  if (!tile.visible().partial() && tile.problem().head_dim <= kMostInPlace) return kTileKeys;
+  if (!tile.visible().partial() && tile.problem().head_dim <= kMostColumns) return kTileKeys;
   return tile.problem().dropout.threshold != 0 ? 2 * kFew : kFew;  // it draws for four keys at once
 }
 
