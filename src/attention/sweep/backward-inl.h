@@ -26,9 +26,9 @@
 // - Products across all columns of a tile, or with all of its strips, in one call, whose lines are
 //   a constant distance apart; e^x of four vectors at a time; whole tiles up to 96 columns, with
 //   softcap, ALiBi and dropout as without; six keys at a time in partial tiles and above. AMD Zen
-//   3, N = 1,024: D = 64 takes 11 % less time (causal 9, softcap 4, ALiBi 3, dropout 2), D = 96 5
-//   to 9, D = 128 3 to 6; a causal softcap at N = 64 24 %. In a quiet moment D = 64 ran at 80 % of
-//   the peak.
+//   3, N = 1,024: D = 64 takes 10 to 14 % less time (causal 9, softcap 4, ALiBi 3, dropout 2, a
+//   bias 4 to 7, the Gaussian 8), D = 96 5 to 9, D = 128 3 to 6; a causal softcap at N = 64 24 %.
+//   In a quiet moment D = 64 ran at 80 % of the peak.
 // - Remaining losses (AVX2, D = 64): the products take 84 % of the time, and a sum has only 64
 //   terms; e^x and its surroundings take 5 %.
 #if defined(HEED_SWEEP_BACKWARD_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -263,15 +263,14 @@ VectorRange range_of(const BackwardTile<T>& tile, std::int64_t key, std::int64_t
   return {std::countr_zero(any) / kLanes<T>, std::min(last, tile.vectors())};
 }
 
-/// `act(patch)` for the parts of strips in a range, for keys [key, key + count), whose pairs begin
-/// at `pairs`. `together`: neighbouring whole strips are one patch.
+/// `act(patch)` for the strips in a range, for keys [key, key + count), whose pairs begin
+/// at `pairs`. Neighbouring whole strips are one patch.
 template <typename T, class Act>
 HWY_INLINE void for_patches(const VectorRange& range, std::int64_t key, std::int64_t count,
-                            T* pairs, const Act& act, bool together = false) {
+                            T* pairs, const Act& act) {
   for (int v = range.begin; v < range.end;) {
     int vectors = std::min(kStripVectors - v % kStripVectors, range.end - v);
-    if (together && vectors == kStripVectors)
-      vectors = (range.end - v) / kStripVectors * kStripVectors;
+    if (vectors == kStripVectors) vectors = (range.end - v) / kStripVectors * kStripVectors;
     act(Patch<T>{pairs + v * kLanes<T>, kTileRows, key, count, v * kLanes<T>, vectors});
     v += vectors;
   }
@@ -558,7 +557,7 @@ template <typename T>
 void differentiate(const BackwardTile<T>& tile) {
   const VectorRange all = {0, tile.vectors()};
   const auto each = [&](const auto& act)
-                        HWY_ATTR { for_patches(all, 0, tile.keys(), tile.s.weights, act, true); };
+                        HWY_ATTR { for_patches(all, 0, tile.keys(), tile.s.weights, act); };
   each([&](const Patch<T>& patch) HWY_ATTR { weigh_again(tile, patch); });
   each([&](const Patch<T>& patch) HWY_ATTR { through_normaliser(tile, patch); });
 }

@@ -98,9 +98,8 @@ void grouped_tile(BackwardTile<T>& tile) {
   for (std::int64_t j = 0; j < tile.keys(); j += group) {
     const std::int64_t count = std::min(group, tile.keys() - j);
     const VectorRange range = range_of(tile, j, count);
-    for_patches(
-        range, j, count, s.weights,
-        [&](const Patch<T>& patch) HWY_ATTR { differentiate_patch(tile, patch); }, true);
+    for_patches(range, j, count, s.weights,
+                [&](const Patch<T>& patch) HWY_ATTR { differentiate_patch(tile, patch); });
     clear_outside(tile, range, j, count);
     add_to_keys(tile, range, j, count, s.weights);
   }

@@ -76,9 +76,12 @@ struct Factors {
 };
 
 /// Steps of the depth per loop iteration for a tile of many sums. Fewer iterations make the loop's
-/// end easier to predict.
+/// end easier to predict. g++ 12 spills with four steps of SubtractDistance.
 template <int kSums, class Term>
-constexpr int kStepsAtOnce = kSums >= 8 && std::is_same_v<Term, Multiply> ? 4 : 1;
+constexpr int kStepsAtOnce = (std::is_same_v<Term, Multiply> && kSums >= 8) ||
+                                     (std::is_same_v<Term, SubtractSquare> && kSums >= 12)
+                                 ? 4
+                                 : 1;
 
 /// The width of a strip, if all of its vectors are used; 0 if only the caller knows it.
 template <int kVectors, typename T>
