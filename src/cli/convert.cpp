@@ -106,14 +106,18 @@ void refuse_own_folder(const std::filesystem::path& model, const std::string& ou
           .expected = "a new folder, or an empty one"});
 }
 
-std::string report(const ConvertOptions& options, const LoadedModel& model) {
+// `omitted`: the parameters of the model that the file has no place for.
+std::string report(const ConvertOptions& options, const LoadedModel& model,
+                   std::vector<std::string> omitted) {
   std::string said =
       fmt::format("{}: {} in {}\n", options.out, model.model->info().title, options.type);
-  if (options.to_gguf()) return said;
-  if (const std::vector<std::string> others = left_out(model.folder); !others.empty())
-    said += fmt::format("left out: {}\n", fmt::join(others, ", "));
-  if (!model.unread.empty())
-    said += fmt::format("left out tensors: {}\n", fmt::join(by_layer(model.unread), ", "));
+  if (!options.to_gguf()) {
+    if (const std::vector<std::string> others = left_out(model.folder); !others.empty())
+      said += fmt::format("left out: {}\n", fmt::join(others, ", "));
+  }
+  omitted.insert(omitted.end(), model.unread.begin(), model.unread.end());
+  if (!omitted.empty())
+    said += fmt::format("left out tensors: {}\n", fmt::join(by_layer(omitted), ", "));
   return said;
 }
 
@@ -122,14 +126,14 @@ DType range_of(const std::string& type) {
   return type.starts_with('q') ? DType::kF16 : dtype_named(type);
 }
 
-void write_file_of(const ConvertOptions& options, const LoadedModel& model) {
+std::vector<std::string> write_file_of(const ConvertOptions& options, const LoadedModel& model) {
   if (std::filesystem::exists(options.out))
     fail({.argument = "-o", .found = options.out + ", which is there", .expected = "a new file"});
   std::string type = options.type;
   std::ranges::transform(type, type.begin(), [](char letter) {
     return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 32) : letter;
   });
-  save_gguf(options.out, model, type);
+  return save_gguf(options.out, model, type);
 }
 
 void write_folder_of(const ConvertOptions& options, const LoadedModel& model, NewFolder& folder) {
@@ -149,14 +153,15 @@ int run(const ConvertOptions& options) {
   std::optional<NewFolder> folder;
   if (!options.to_gguf()) folder.emplace(options.out);
   const LoadedModel model = load_model(from);
+  std::vector<std::string> omitted;
   if (folder)
     write_folder_of(options, model, *folder);
   else
-    write_file_of(options, model);
+    omitted = write_file_of(options, model);
   if (const auto names = not_finite(*model.model, range_of(options.type)); !names.empty())
     tell("heed convert: numbers that are not finite in {}: {}\n", options.type,
          fmt::join(names, ", "));
-  print(report(options, model));
+  print(report(options, model, std::move(omitted)));
   return 0;
 }
 

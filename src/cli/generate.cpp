@@ -131,12 +131,12 @@ void tell_of_positions(const ModelInfo& info, const GenerateArgs& args, std::siz
                        const Generated& generated) {
   const std::string count = number_of(generated.tokens.size(), "token");
   if (generated.stopped == Stopped::kPositions)
-    tell("heed generate: stopped after {}: the model holds at most {} (block)\n", count,
+    tell("heed generate: stopped after {}: the model holds at most {} tokens (block)\n", count,
          info.positions);
   // The last token is written but not read.
   else if (std::ssize(args.prompts[row]) + std::ssize(generated.tokens) - 1 > info.positions)
     tell(
-        "heed generate: the model holds at most {} (block): later tokens follow from the "
+        "heed generate: the model holds at most {} tokens (block): later ones follow from the "
         "last {} alone (--no-crop stops there)\n",
         info.positions, info.positions);
 }

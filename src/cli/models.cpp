@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "base/formats/json.h"
@@ -16,6 +17,7 @@
 #include "cli/terminal/terminal.h"
 #include "heed/inspect/heads.h"
 #include "heed/models/registry.h"
+#include "heed/nn/run.h"
 
 namespace heed::cli {
 namespace {
@@ -134,6 +136,8 @@ std::string as_json(const LoadedModel& loaded, const Found& found) {
   Json& answer = json.set(
       "probe",
       {{"period", probe.period}, {"sequences", probe.sequences}, {"heads", std::move(heads)}});
+  if (info.stacks.size() > 1)
+    answer.set("stack", std::string(stack_name(info.stacks.front().stack)));
   if (info.causal && info.has_logits) {
     answer.set("loss_first", probe.loss_first);
     answer.set("loss_repeated", probe.loss_repeated);
@@ -142,9 +146,11 @@ std::string as_json(const LoadedModel& loaded, const Found& found) {
   return json.dump(2) + "\n";
 }
 
-std::string heads_text(const Terminal& terminal, const Probe& probe, const StackShape& stack) {
+std::string heads_text(const Terminal& terminal, const Probe& probe, const ModelInfo& info) {
+  const StackShape& stack = info.stacks.front();  // the one that is probed
   HeadsTable table{
-      .title = "Heads",
+      .title = info.stacks.size() > 1 ? fmt::format("Heads of the {}", stack_name(stack.stack))
+                                      : "Heads",
       .explanation = fmt::format("on {} random sequences of {}, each written twice; largest "
                                  "score of each, mean over the second half",
                                  probe.sequences, number_of(probe.period, "token")),
@@ -188,7 +194,7 @@ std::string as_text(const LoadedModel& loaded, const Found& found) {
   std::string text =
       as_text(terminal, {loaded.name, loaded.folder, loaded.built_in}, loaded.name.size());
   text += "\n";
-  text += heads_text(terminal, probe, info.stacks.front());
+  text += heads_text(terminal, probe, info);
   if (info.causal && info.has_logits)
     text +=
         "\n" + heading(terminal, "Loss on these",

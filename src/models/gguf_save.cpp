@@ -69,14 +69,18 @@ std::vector<NamedTensor> factors_of(const GgufWritten& keys) {
 }
 
 std::vector<NamedTensor> stored_tensors(const Model& model, const std::vector<GgufName>& names,
-                                        const GgufWritten& keys) {
+                                        const GgufWritten& keys,
+                                        std::vector<std::string>& omitted) {
   std::vector<NamedTensor> tensors = factors_of(keys);
   std::map<std::string, std::vector<Tensor>> stacks;
   for (const Parameter* parameter : model.parameters()) {
     const std::vector<RenamedTensor> stored =
         renamed(names, name_of_all(parameter->name), &GgufName::hub, &GgufName::stored);
     // llama.cpp has no head for BERT.
-    if (stored.empty() && parameter->name.starts_with("cls.")) continue;
+    if (stored.empty() && parameter->name.starts_with("cls.")) {
+      omitted.push_back(parameter->name);
+      continue;
+    }
     if (stored.empty())
       fail({.code = ErrorCode::kUnsupported,
             .op = "gguf",
@@ -122,7 +126,8 @@ std::vector<std::string_view> gguf_written_types() {
   return types;
 }
 
-void save_gguf(const std::filesystem::path& path, const LoadedModel& model, std::string_view type) {
+std::vector<std::string> save_gguf(const std::filesystem::path& path, const LoadedModel& model,
+                                   std::string_view type) {
   const auto* file_type =
       std::ranges::find(kFileTypes, type, &std::pair<std::string_view, std::int64_t>::first);
   if (file_type == std::end(kFileTypes))
@@ -138,8 +143,9 @@ void save_gguf(const std::filesystem::path& path, const LoadedModel& model, std:
     metadata.set(fmt::format("{}.{}", architecture.name, key), value);
   if (model.tokenizer) write_token_lists(*model.tokenizer, metadata);
   add_special_tokens(model.model->info(), metadata);
+  std::vector<std::string> omitted;
   const std::vector<NamedTensor> tensors =
-      stored_tensors(*model.model, gguf_names(architecture, config), keys);
+      stored_tensors(*model.model, gguf_names(architecture, config), keys, omitted);
   require_said(architecture, config, content_of(path.string(), metadata, tensors, keys));
   std::vector<GgufOut> out;
   for (const NamedTensor& tensor : tensors)
@@ -147,6 +153,7 @@ void save_gguf(const std::filesystem::path& path, const LoadedModel& model, std:
                    .view = tensor.value.view(),
                    .type = type_of(tensor, gguf_type_named(type))});
   write_gguf(path, metadata, out);
+  return omitted;
 }
 
 }  // namespace heed

@@ -16,9 +16,10 @@ std::vector<std::string_view> gguf_written_types();
 
 /// Writes atomically. Vectors are F32; rows that are not a multiple of the type's blocks are F16.
 /// kUnsupported for anything that GGUF cannot represent (another family, a scaling of positions, a
-/// tokenizer's way of splitting words); BERT's head for masked words is omitted. `type` is one of
-/// `gguf_written_types`.
-void save_gguf(const std::filesystem::path& path, const LoadedModel& model, std::string_view type);
+/// tokenizer's way of splitting words). `type` is one of `gguf_written_types`. Returns the names of
+/// omitted parameters: those of BERT's head for masked words, for which GGUF has no names.
+std::vector<std::string> save_gguf(const std::filesystem::path& path, const LoadedModel& model,
+                                   std::string_view type);
 
 /// Adds `tokenizer.ggml.*`; kUnsupported for a tokenizer that such lists cannot represent.
 void write_token_lists(const Tokenizer& tokenizer, Json& metadata);

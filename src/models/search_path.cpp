@@ -263,6 +263,7 @@ std::string way_to_fetch(std::string_view name) {
       nearest = fmt::format("the nearest is {}; ", other);
       least = distance;
     }
+  const bool is_file = fs::exists(name, ignored);
   const std::string expected =
       known.empty() ? "the known names (there is none)" : fmt::format("{}", fmt::join(known, ", "));
   if (name.empty())
@@ -276,11 +277,14 @@ std::string way_to_fetch(std::string_view name) {
         .argument = "model",
         .found = fmt::format(
             "'{}', {}", name,
-            fs::exists(name, ignored) ? "which is a file" : "neither a folder nor a known name"),
-        .expected = fmt::format("a model's folder, or one of {}", expected),
-        .hint = nearest +
-                (searched.empty() ? "" : fmt::format("looked in {}; ", fmt::join(searched, ", "))) +
-                way_to_fetch(name)});
+            is_file ? "which is a file, but not in GGUF" : "neither a folder nor a known name"),
+        .expected = fmt::format("a model's folder, a GGUF file, or one of {}", expected),
+        .hint = is_file ? ""
+                        : nearest +
+                              (searched.empty()
+                                   ? ""
+                                   : fmt::format("looked in {}; ", fmt::join(searched, ", "))) +
+                              way_to_fetch(name)});
 }
 
 }  // namespace

@@ -185,6 +185,13 @@ TEST(ConvertProgram, NamesTheTensorsThatItLeavesOut) {
               HasSubstr("\nleft out tensors: score.weight, transformer.h.*.attn.bias (2)\n"));
 }
 
+TEST(ConvertProgram, NamesTheHeadForGapsThatGgufHasNoPlaceFor) {
+  const Answer answer = heed({"convert", HEED_SOURCE_DIR "/models/masks", "-o",
+                              (test::scratch() / "masks.gguf").string()});
+  EXPECT_EQ(answer.status, 0) << answer.error;
+  EXPECT_THAT(answer.out, HasSubstr("\nleft out tensors: cls.predictions."));
+}
+
 TEST(ConvertProgram, SaysWhichNumbersAreNoneInTheTypeThatIsWritten) {
   const std::filesystem::path path = test::scratch() / "too-large";
   LoadedModel model = load_model(kGoldens + "gpt2");

@@ -26,6 +26,21 @@ TEST(LookFlow, ShowsSharesPathsAndHowFarToTrustThem) {
     EXPECT_THAT(answer.out, HasSubstr(part));
 }
 
+TEST(LookFlow, OfAMaskedTextGoesIntoTheGap) {
+  const Answer answer = test::heed(
+      {"look", "The king had a [MASK].", "--flow", "--model", HEED_SOURCE_DIR "/models/masks"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  EXPECT_THAT(answer.out, HasSubstr("into [MASK] 5; the most probable word there is "));
+}
+
+TEST(LookFlow, OfADecoderThatReadsASourceSaysHowItMovesAndMarksTheSource) {
+  const Answer answer = test::heed({"look", "My father is a doctor.", "--stack", "cross", "--flow",
+                                    "--model", HEED_SOURCE_DIR "/models/enja"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  EXPECT_THAT(answer.out, HasSubstr("a quarter stays, a quarter moves by self-attention"));
+  EXPECT_THAT(answer.out, HasSubstr("doctor (source)"));
+}
+
 TEST(LookFlow, TheGraphsEdgesGoFromALevelToTheNext) {
   const Answer answer = look({kText, "--flow", "--who", "mat", "--format", "json"});
   ASSERT_EQ(answer.status, 0) << answer.error;

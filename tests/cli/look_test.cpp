@@ -22,6 +22,24 @@ using test::kText;
 using test::look;
 using test::tiny_model;
 
+TEST(Look, SeveralGapsAreNoRepeatedWord) {
+  const test::Answer answer = test::heed({"look", "She opened the [MASK] and [MASK] out.",
+                                          "--model", HEED_SOURCE_DIR "/models/masks"});
+  ASSERT_EQ(answer.status, 0) << answer.error;
+  EXPECT_THAT(answer.out, testing::HasSubstr("the gap `[MASK]` looks"));
+}
+
+TEST(Look, AByteOrderMarkIsNotPartOfTheText) {
+  const std::string plain = test::in_scratch("plain-mark.txt");
+  const std::string marked = test::in_scratch("byte-order-mark.txt");
+  std::ofstream(plain) << "The king had a daughter.";
+  std::ofstream(marked) << "\xEF\xBB\xBFThe king had a daughter.";
+  const auto of = [](const std::string& file) {
+    return test::heed({"look", "--file", file, "--model", HEED_SOURCE_DIR "/models/tales"}).out;
+  };
+  EXPECT_EQ(of(marked), of(plain));
+}
+
 TEST(LookCommand, NeverWritesOverItsOwnInput) {
   const std::string file = in_scratch("own.txt");
   std::ofstream(file) << kText;

@@ -38,6 +38,16 @@ TEST(LookWhy, ItsTermsSumToTheScore) {
   EXPECT_NEAR(sum, found["score"].get<double>(), 1e-4);
 }
 
+TEST(LookWhy, TheOthersAreAllKeysThatItDoesNotName) {
+  const std::vector<std::string> story = {
+      "look",  "--file",  HEED_SOURCE_DIR "/examples/story.txt", "--who", "he", "--to", "king",
+      "--why", "--model", HEED_SOURCE_DIR "/models/tales"};
+  const Answer text = test::heed(story);
+  ASSERT_EQ(text.status, 0) << text.error;
+  EXPECT_THAT(text.out, HasSubstr("row log-sum-exp, 17 keys"));
+  EXPECT_THAT(text.out, HasSubstr("11 others"));  // of 17 keys six are named
+}
+
 TEST(LookWhy, NeedsBothWordsAndNothingThatShowsMore) {
   EXPECT_THAT(why({"--who", "tired"}).error, HasSubstr("--why needs --who and --to"));
   EXPECT_EQ(why({"--who", "tired"}).status, 2);

@@ -29,8 +29,8 @@ TEST(Mistyped, WhatIsNoModelIsNamedWithWhatThereIs) {
   const test::Answer file = test::heed({"look", "hi", "--model", HEED_SOURCE_DIR "/LICENSE"});
   EXPECT_EQ(file.status, 2);
   EXPECT_THAT(file.error,
-              testing::HasSubstr("LICENSE', which is a file, expected a model's folder, "
-                                 "or one of "));
+              testing::HasSubstr("LICENSE', which is a file, but not in GGUF, expected a model's "
+                                 "folder, a GGUF file, or one of "));
   expect_refused({"models", "--threads", "2"}, "--threads needs NAME");
 }
 

@@ -236,8 +236,8 @@ TEST(ChooseHead, SaysSoWhereNoneLooksPastTheNearestWords) {
   const Session session = session_of({{0, 0, 1}, {0, 0, 0}});
   EXPECT_EQ(shown(session), (ShownPlace{0, 0, "t2", "t1"}));
   EXPECT_EQ(choose(session).reason,
-            "`t2` looks back 1 token to `t1` (1.0): the first head, as none links distant "
-            "words");
+            "`t2` looks back 1 token to `t1` (1.0): the first head that links words, as none links "
+            "distant ones");
 }
 
 TEST(ChooseHead, KeepsToTheHeadThatIsAskedFor) {

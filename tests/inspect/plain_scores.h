@@ -31,6 +31,13 @@ struct PlainRow {
 
 using Plain = std::function<PlainRow(const PlainHead&, std::int64_t row)>;
 
+// Whether the row sees more than one key.
+inline bool chooses(const PlainHead& head, std::int64_t i) {
+  std::int64_t keys = 0;
+  for (std::int64_t j = 0; j < head.size(); ++j) keys += head.sees(i, j) ? 1 : 0;
+  return keys > 1;
+}
+
 inline std::optional<double> only(bool holds, double value) {
   return holds ? std::optional(value) : std::nullopt;
 }
@@ -133,7 +140,8 @@ inline const std::map<std::string, Plain>& scores_by_place() {
       {"next", one_key([](std::int64_t i) { return i + 1; }, false)},
       {"current",
        [](const PlainHead& head, std::int64_t i) -> PlainRow {
-         return {only(i > 0, head.weight(i, i)), only(i > 0, head.weight(i, i))};
+         return {only(chooses(head, i), head.weight(i, i)),
+                 only(chooses(head, i) && i > 0, head.weight(i, i))};
        }},
       {"distance",
        [](const PlainHead& head, std::int64_t i) {
@@ -148,7 +156,7 @@ inline const std::map<std::string, Plain>& scores_by_place() {
        }},
       {"confidence",
        [](const PlainHead& head, std::int64_t i) -> PlainRow {
-         return i > 0 ? largest(head, i, [](std::int64_t) { return true; }) : PlainRow{};
+         return chooses(head, i) ? largest(head, i, [](std::int64_t) { return true; }) : PlainRow{};
        }},
       {"local", local}};
   return kAll;

@@ -32,12 +32,15 @@ class FlowText {
     const bool is_source = node >= flow_.tokens;
     const auto tokens =
         is_source ? session_.keys(flow_.request.stack) : session_.queries(flow_.request.stack);
-    return TokenNames::shown(
-        terminal_, tokens[static_cast<std::size_t>(is_source ? node - flow_.tokens : node)].bytes);
+    const std::string shown =
+        TokenNames::shown(terminal_, tokens[static_cast<std::size_t>(index(node))].bytes);
+    return is_source ? shown + " (source)" : shown;
   }
   std::int64_t index(std::int64_t node) const {
     return node >= flow_.tokens ? node - flow_.tokens : node;
   }
+  bool reads_source() const { return flow_.request.stack == Stack::kCross; }
+  bool is_causal() const { return session_.at(flow_.request.stack).shape.causal; }
   std::string said() const {
     return TokenNames::shown(terminal_, word_of(session_.tokenizer, test_.outcome.word));
   }
@@ -46,7 +49,8 @@ class FlowText {
     const std::int64_t position = flow_.request.position;
     std::string into = fmt::format("into {} {}", name(position), position);
     if (test_.outcome.has_word)
-      into += fmt::format("; the most probable next word is {}, {}", said(),
+      into += fmt::format("; the most probable {} is {}, {}",
+                          reads_source() || is_causal() ? "next word" : "word there", said(),
                           weight_text(test_.outcome.probability));
     const std::string how =
         options.by_effect
@@ -54,8 +58,12 @@ class FlowText {
                   "by effect, an approximation: the share that moves is split by the change when "
                   "an edge is removed ({} tried)",
                   number_of(tried, "edge"))
-            : "rollout, an approximation: in each layer half stays and half moves by the mean of "
-              "the heads; values, MLPs and signs are ignored";
+            : fmt::format(
+                  "rollout, an approximation: in each layer {} by the mean of the heads; values, "
+                  "MLPs and signs are ignored",
+                  reads_source() ? "a quarter stays, a quarter moves by self-attention and half by "
+                                   "cross-attention, each"
+                                 : "half stays and half moves");
     return heading(terminal_, "Flow", into) + paragraph(terminal_, how, 2);
   }
 

@@ -123,8 +123,11 @@ void write_flow(const LookOptions& options, const Session& session, const Loaded
                 Stack stack) {
   FlowOptions flow{
       .flow = {.stack = stack}, .by_effect = options.by == "effect", .format = options.format};
-  flow.flow.position = options.who.empty() ? std::ssize(session.queries(stack)) - 1
-                                           : tokens_of_who(session, stack, options.who).back();
+  const std::vector<std::int64_t> gaps =
+      stack == Stack::kCross ? std::vector<std::int64_t>() : mask_places(session);
+  flow.flow.position = !options.who.empty() ? tokens_of_who(session, stack, options.who).back()
+                       : gaps.empty()       ? std::ssize(session.queries(stack)) - 1
+                                            : gaps.front();
   if (!options.top.empty()) flow.top = count_of("--top", options.top);
   if (flow.top > 0) flow.flow.paths = flow.top;
   Output output(options.out);

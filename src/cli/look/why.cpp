@@ -83,15 +83,21 @@ class WhyText {
   std::string against() const {
     std::string text = heading(terminal_, "Competing keys", "the row's largest weights");
     text += row("", "weight", Style::kDim, "score");
-    for (std::size_t at = 0; at < std::min(kTop, why_.keys.size()); ++at) {
+    std::int64_t others = why_.rest_count;
+    double left = why_.rest_weight;
+    for (std::size_t at = 0; at < why_.keys.size(); ++at) {
       const auto& [key, score, weight] = why_.keys[at];
+      if (at >= kTop) {
+        ++others;
+        left += static_cast<double>(weight);
+        continue;
+      }
       const Style style = key == cell_.key ? Style::kBold : Style::kPlain;
       text +=
           row(fmt::format("{} {}", key_name(key), key), weight_text(weight), style, number(score));
     }
-    if (why_.rest_count == 0) return text;
-    return text +
-           row(number_of(why_.rest_count, "other"), weight_text(why_.rest_weight), Style::kDim);
+    if (others == 0) return text;
+    return text + row(number_of(others, "other"), weight_text(left), Style::kDim);
   }
 
   std::string effect(const Effect& effect) const {

@@ -39,6 +39,12 @@ std::string read_stdin(std::size_t most_bytes) {
   return text;
 }
 
+// Windows programs begin UTF-8 files with a byte-order mark.
+std::string without_mark(std::string text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
+  return text;
+}
+
 bool is_name(const std::string& text) {
   return !text.empty() && text.find_first_of(" \n") == std::string::npos;
 }
@@ -46,17 +52,18 @@ bool is_name(const std::string& text) {
 }  // namespace
 
 std::string read_text(const std::string& path, std::size_t most_bytes) {
-  if (path == "-") return read_stdin(most_bytes);
-  return reworded([&] { return read_file(path, static_cast<std::int64_t>(most_bytes)); },
-                  [&](ErrorParts& parts) {
-                    const std::string found = parts.found.text();
-                    if (parts.code == ErrorCode::kUnsupported) return;
-                    if (parts.code == ErrorCode::kCorrupt) parts.found = "is " + found;
-                    if (const auto reason = found.find(": "); reason != std::string::npos)
-                      parts.found = "cannot be read" + found.substr(reason);
-                    parts.expected = "a text file";
-                    parts.code = ErrorCode::kInvalidArgument;
-                  });
+  if (path == "-") return without_mark(read_stdin(most_bytes));
+  return reworded(
+      [&] { return without_mark(read_file(path, static_cast<std::int64_t>(most_bytes))); },
+      [&](ErrorParts& parts) {
+        const std::string found = parts.found.text();
+        if (parts.code == ErrorCode::kUnsupported) return;
+        if (parts.code == ErrorCode::kCorrupt) parts.found = "is " + found;
+        if (const auto reason = found.find(": "); reason != std::string::npos)
+          parts.found = "cannot be read" + found.substr(reason);
+        parts.expected = "a text file";
+        parts.code = ErrorCode::kInvalidArgument;
+      });
 }
 
 std::string given_text(const std::string& text, const std::string& file) {

@@ -210,6 +210,11 @@ bool GoldenReport::passed() const {
 }
 
 GoldenReport check_golden(const fs::path& folder, DType dtype) {
+  if (fs::is_regular_file(folder))
+    fail({.code = ErrorCode::kInvalidArgument,
+          .file = folder.string(),
+          .found = "is a file, which has no published numbers beside it",
+          .expected = "a model folder with golden.safetensors"});
   if (fs::is_directory(folder) && !fs::exists(folder / "golden.safetensors"))
     fail({.code = ErrorCode::kNotFound,
           .file = folder.string(),

@@ -295,8 +295,9 @@ ChosenHead Chooser::choose(const Candidates& candidates, const ChoiceWords& word
   if (is_between_)
     if (const auto found = links(candidates)) return chosen(*found, words.of_link(found->edge));
   if (is_cross_) return by_content(candidates, words);
-  if (const auto found = repeats(candidates))
-    return chosen(*found, words.of_induction(found->edge));
+  if (!is_masked_)  // several gaps are no repeated word
+    if (const auto found = repeats(candidates))
+      return chosen(*found, words.of_induction(found->edge));
   if (is_narrowed_)
     if (const auto found = from_rows(candidates))
       return chosen(*found, words.of_row(found->edge, is_masked_));

@@ -65,14 +65,16 @@ std::string ChoiceWords::of_link(const Edge& edge) const {
 }
 
 std::string ChoiceWords::of_row(const Edge& edge, bool is_gap) const {
-  return fmt::format("{}{} {}: from here this head links distant words more strongly {}",
-                     is_gap ? "the gap " : "", query(edge.query), seen(edge), than_any_other());
+  return fmt::format("{}{} {}: from here this head links {} more strongly {}",
+                     is_gap ? "the gap " : "", query(edge.query), seen(edge),
+                     is_beside(edge.query, edge.key) ? "words" : "distant words", than_any_other());
 }
 
 std::string ChoiceWords::of_content(const std::optional<Edge>& edge, double score) const {
   std::string why = fmt::format("this head links distant words more strongly {}", than_any_other());
   if (score == 0)
     why = stack == Stack::kCross ? "the first head, as none looks hardest at a word of the source"
+          : edge                 ? "the first head that links words, as none links distant ones"
                                  : "the first head, as none links distant words";
   return edge ? fmt::format("{} {}: {}", query(edge->query), seen(*edge), why) : why;
 }

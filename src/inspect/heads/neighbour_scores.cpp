@@ -4,14 +4,14 @@
 // Means over the rows i of a head's weights p[i, j], for positions that a row has: a row without a
 // previous token does not count for `previous`, and so on. 0 where no row counts.
 //   0 previous    p[i, i - 1]   over i >= 1
-//   1 current     p[i, i]       over i >= 1: the first row has no choice when causal
+//   1 current     p[i, i]       over rows that see two keys: with one there is no choice
 //   2 next        p[i, i + 1]   over i <= T - 2
-//   3 sink        p[i, 0]       over i >= 1
+//   3 sink        p[i, 0]       over rows that see two keys
 //   4 entropy     -sum_j p ln p over all rows, in nats
 //   5 elsewhere   the largest p[i, j] past the first, previous, own and next token, over rows that
 //                 have one
 //   6 normalised  the entropy over the log of the number of visible keys, over rows that see two
-//   7 confidence  the largest p[i, j] over i >= 1
+//   7 confidence  the largest p[i, j] over rows that see two keys
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -127,16 +127,17 @@ void NeighbourScores::add_neighbours(const NeighbourRows& block, const ObservedR
   const auto of = [lane](const auto& lanes) { return static_cast<double>(lanes[lane]); };
   const double sink = of(block.sink);
   const bool later = row > 0;
+  const bool chooses = block.visible[lane] >= 2;
   const bool has_elsewhere = (block.has_elsewhere >> lane & 1) != 0;
   const double past_first = std::max({of(block.elsewhere), row > 1 ? of(block.previous) : 0,
                                       later ? of(block.current) : 0, of(block.next)});
   add(rows, 0, {of(block.previous), later, of(block.previous), row > 1}, sink);
-  add(rows, 1, {of(block.current), later, of(block.current), later}, sink);
+  add(rows, 1, {of(block.current), chooses, of(block.current), chooses && later}, sink);
   const bool has_next = row < queries_ - 1;
   add(rows, 2, {of(block.next), has_next, of(block.next), has_next}, sink);
-  add(rows, 3, {sink, later, sink, later}, 0);  // the sink's own share is not adjusted
+  add(rows, 3, {sink, chooses, sink, chooses}, 0);  // the sink's own share is not adjusted
   add(rows, 5, {of(block.elsewhere), has_elsewhere, of(block.elsewhere), has_elsewhere}, sink);
-  add(rows, 7, {std::max(past_first, sink), later, past_first, later}, sink);
+  add(rows, 7, {std::max(past_first, sink), chooses, past_first, chooses}, sink);
 }
 
 void NeighbourScores::add_entropies(const NeighbourRows& block, const ObservedRows& rows,
