@@ -93,8 +93,9 @@ TEST(CheckProgram, AFolderOfWhichNothingRunsIsNoSuccess) {
 TEST(CheckProgram, BadInputIsOneLineAndStatusTwo) {
   std::ofstream(folder_of("a-model.gguf")) << "GGUF";
   test::expect_refused({"check", "model", folder_of("a-model.gguf")},
-                       "is a file, which has no published numbers beside it, expected a model "
-                       "folder with golden.safetensors");
+                       folder_of("a-model.gguf") +
+                           ": is a file, which has no published numbers beside it, expected a "
+                           "model folder with golden.safetensors");
   test::expect_refused({"check", "torch", "."}, "WHAT is 'torch', expected model or onnx");
   const std::string expected =
       ", expected a node test's folder, with model.onnx in it, or a folder of such";
