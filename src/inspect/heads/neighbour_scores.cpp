@@ -4,7 +4,7 @@
 // Means over the rows i of a head's weights p[i, j], for positions that a row has: a row without a
 // previous token does not count for `previous`, and so on. 0 where no row counts.
 //   0 previous    p[i, i - 1]   over i >= 1
-//   1 current     p[i, i]       over rows that see two keys: with one there is no choice
+//   1 current     p[i, i]       over rows that see two keys
 //   2 next        p[i, i + 1]   over i <= T - 2
 //   3 sink        p[i, 0]       over rows that see two keys
 //   4 entropy     -sum_j p ln p over all rows, in nats
