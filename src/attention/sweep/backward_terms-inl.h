@@ -42,7 +42,6 @@ struct DistanceSlope {
 /// since a product of large operands would cancel.
 template <int kRows, int kVectors, Left kLeft, class Slope, typename T>
 HWY_INLINE void add_slopes(const Factors<T>& p, const T* own, T* c, std::int64_t c_row) {
-  constexpr int kSteps = Slope::kSteps;
   const Tag<T> d;
   Vec<T> sums[kRows][kVectors], mine[kRows][kVectors];
   clear_sums<kRows, kVectors, T>(sums);
@@ -64,18 +63,7 @@ HWY_INLINE void add_slopes(const Factors<T>& p, const T* own, T* c, std::int64_t
         sums[r][v] = Slope()(weight, line[v], mine[r][v], sums[r][v]);
     }
   };
-  std::int64_t k = p.depth;
-  for (; k >= kSteps; k -= kSteps) {
-#pragma GCC unroll 4
-    for (int step = 0; step < kSteps; ++step) add(step);
-    a.advance(kSteps);
-    b.advance(kSteps);
-  }
-  for (; k > 0; --k) {
-    add(0);
-    a.advance(1);
-    b.advance(1);
-  }
+  for_terms<Slope::kSteps>(p.depth, a, b, add);
   const auto times = hn::Set(d, T{Slope::kTimes});
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r)

@@ -188,6 +188,26 @@ HWY_INLINE void clear_sums(Vec<T> (&sums)[kRows][kVectors]) {
     for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(Tag<T>());
 }
 
+/// Calls `add(step)` for the `depth` terms of a product whose factors' next lines are `a` and `b`,
+/// and `between` once for every kSteps terms.
+template <int kSteps, class A, class B, class Add, class Between = Nothing>
+HWY_INLINE void for_terms(std::int64_t depth, A& a, B& b, const Add& add,
+                          const Between& between = {}) {
+  for (; depth >= kSteps; depth -= kSteps) {
+    between();
+#pragma GCC unroll 4
+    for (int step = 0; step < kSteps; ++step) add(step);
+    a.advance(kSteps);
+    b.advance(kSteps);
+  }
+  if constexpr (kSteps > 1)
+    for (; depth > 0; --depth) {
+      add(0);
+      a.advance(1);
+      b.advance(1);
+    }
+}
+
 /// sums[r][v] += Term(a(r, k), b(k, v)) for every k. Calls `between` once for every kStepsAtOnce
 /// terms.
 template <int kRows, int kVectors, Layout kLayout, class Term, typename T, typename B,
@@ -199,21 +219,12 @@ HWY_INLINE void add_all_terms(const Factors<T, B>& p, Vec<T> (&sums)[kRows][kVec
   HWY_DASSERT(kLayout.b_row == 0 || p.b_row == kLayout.b_row);
   LeftElements<kRows, kLayout.left, kLayout.a_row, T> a(p.a, p.a_row);
   NextLines<B, kLayout.b_row> b(p.b, p.b_row);
-  std::int64_t k = p.depth;
-  for (; k >= kSteps; k -= kSteps) {
-    between();
-#pragma GCC unroll 4
-    for (int step = 0; step < kSteps; ++step)
-      add_terms<kRows, kVectors, Term, T>(a, step, b.of(step), sums);
-    a.advance(kSteps);
-    b.advance(kSteps);
-  }
-  if constexpr (kSteps > 1)
-    for (; k > 0; --k) {
-      add_terms<kRows, kVectors, Term, T>(a, 0, b.of(0), sums);
-      a.advance(1);
-      b.advance(1);
-    }
+  for_terms<kSteps>(
+      p.depth, a, b,
+      [&](int step) HWY_ATTR __attribute__((always_inline)) {
+        add_terms<kRows, kVectors, Term, T>(a, step, b.of(step), sums);
+      },
+      between);
 }
 
 /// sums[r][v] = the sum over k of Term(a(r, k), b(k, v)).
