@@ -37,7 +37,7 @@ std::int64_t targets_of_cpu() {
   std::int64_t targets = 0;
   if (has_avx2()) targets |= HWY_AVX2;
   if (has_avx2() && has_avx3()) targets |= HWY_AVX3;
-  return targets;
+  return targets & HWY_TARGETS;  // those that heed was compiled for
 }
 #else
 std::int64_t targets_of_cpu() { return HWY_STATIC_TARGET; }

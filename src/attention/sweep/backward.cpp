@@ -47,8 +47,10 @@ BackwardKernel best_kernel(const AttentionProblem& problem) {
 }
 
 BackwardKernel kernel_of([[maybe_unused]] SweepTarget target, const AttentionProblem& problem) {
-#if HWY_ARCH_X86
+#if HWY_TARGETS & HWY_AVX3
   if (target == SweepTarget::kAvx512) return N_AVX3::backward_kernel(accumulator(problem));
+#endif
+#if HWY_TARGETS & HWY_AVX2
   if (target == SweepTarget::kAvx2) return N_AVX2::backward_kernel(accumulator(problem));
 #endif
   return HWY_STATIC_DISPATCH(backward_kernel)(accumulator(problem));

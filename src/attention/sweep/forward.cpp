@@ -39,8 +39,10 @@ namespace heed::kernels::sweep {
 namespace {
 
 ForwardKernel kernel_of([[maybe_unused]] SweepTarget target, const AttentionProblem& problem) {
-#if HWY_ARCH_X86
+#if HWY_TARGETS & HWY_AVX3
   if (target == SweepTarget::kAvx512) return N_AVX3::forward_kernel(problem);
+#endif
+#if HWY_TARGETS & HWY_AVX2
   if (target == SweepTarget::kAvx2) return N_AVX2::forward_kernel(problem);
 #endif
   return HWY_STATIC_DISPATCH(forward_kernel)(problem);
@@ -58,7 +60,10 @@ std::string refusal(std::int64_t target, Isa isa, const char* needs) {
 namespace heed::kernels {
 
 std::string avx512_refusal(const AttentionProblem& /*problem*/) {
-  return sweep::refusal(HWY_AVX3, Isa::kAvx512, "this CPU has no AVX-512 (F, BW, CD, DQ, VL)");
+  constexpr bool kCompiled = (HWY_TARGETS & HWY_AVX3) != 0;
+  return sweep::refusal(HWY_AVX3, Isa::kAvx512,
+                        kCompiled ? "this CPU has no AVX-512 (F, BW, CD, DQ, VL)"
+                                  : "heed was built for CPUs without AVX-512 (HEED_AVX512=OFF)");
 }
 
 std::string avx2_refusal(const AttentionProblem& /*problem*/) {
