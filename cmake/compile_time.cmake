@@ -44,7 +44,7 @@ set(HEED_TOGETHER
   "src/base" "src/(tensor|attention)(/.*)?" "src/ops(/.*)?" "src/text(/.*)?" "src/(base/formats|io|generate|ranks)"
   "src/(nn|models)" "src/(onnx|train)(/.*)?"
   "src/inspect/(heads|evidence|session)" "src/inspect/(rows|map|golden|saved|answers)"
-  "src/cli(/options|/terminal)?" "src/cli/(look|attend|bench)")
+  "src/cli(/options|/terminal|/bench|/attend)?")
 set(HEED_KERNELS "/attention/(sweep/|observe/tile_sums)|/ops/kernels/")
 set(HEED_PLAIN_KERNELS "/ops/kernels/(blocks|embedding|matmul|matmul_(bytes|few|panels))\\.cpp$")
 function(heed_unity target)

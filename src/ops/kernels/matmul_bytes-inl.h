@@ -98,7 +98,7 @@ struct Summing {
   static constexpr int kGroups = kOfGroups, kChunk = kOfChunk;
 };
 
-constexpr int kTileRows = 4;
+constexpr int kTileRows = HWY_TARGET == HWY_SCALAR ? 1 : 4;
 
 struct OpenSlab {
   std::uint32_t words[kFours][kPanelColumns];

@@ -146,6 +146,7 @@ void multiply(const PanelProduct& p) {
 // of floats with AVX2 is limited by memory before four chains matter, and two streams are faster.
 template <int kRows, PanelForm kForm>
 constexpr int kPanelsAtOnce = HWY_TARGET == HWY_AVX3     ? 4
+                              : HWY_TARGET == HWY_SCALAR ? 1
                               : kRows == 3               ? 2
                               : kRows == 2               ? 3
                               : kForm == PanelForm::kF32 ? 2

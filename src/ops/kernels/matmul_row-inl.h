@@ -250,16 +250,17 @@ HWY_NOINLINE void one_row_tile(const RowByCodes& p, const BlockLayout& layout, c
 
 template <bool kTable>
 void multiply_by_floats(const RowByCodes& p) {
+  constexpr int kAtOnce = HWY_TARGET == HWY_SCALAR ? 1 : kPanelsOfRow;
   const BlockLayout layout(*p.type, kPanelColumns);
   const char* panels = p.b;
   for (std::int64_t column = 0; column < p.columns;) {
     const std::int64_t left = p.columns - column;
-    const bool whole = left > (kPanelsOfRow - 1) * kPanelColumns;
-    (whole ? one_row_tile<kTable, kPanelsOfRow>
+    const bool whole = left > (kAtOnce - 1) * kPanelColumns;
+    (whole ? one_row_tile<kTable, kAtOnce>
            : one_row_tile<kTable, 1>)(p, layout, panels, p.out + column, left,
                                       p.bias != nullptr ? p.bias + column : nullptr);
-    column += (whole ? kPanelsOfRow : 1) * kPanelColumns;
-    panels += (whole ? kPanelsOfRow : 1) * p.b_panel;
+    column += (whole ? kAtOnce : 1) * kPanelColumns;
+    panels += (whole ? kAtOnce : 1) * p.b_panel;
   }
 }
 

@@ -66,8 +66,10 @@ constexpr int kVectorLanes = HWY_TARGET == HWY_AVX3     ? 16
 constexpr int kVectors = 2;  // per panel
 constexpr int kPanelColumns = kVectors * kVectorLanes;
 constexpr int kCacheLine = 64;
-constexpr int kLargestStrip = HWY_TARGET == HWY_AVX3 ? 12 : 6;
-constexpr int kTogether = HWY_TARGET == HWY_AVX3 ? 1 : 3;  // panels, for small strips
+// Without vectors, small tiles: large ones took half of the kernels' compile time.
+constexpr int kLargestStrip = HWY_TARGET == HWY_AVX3 ? 12 : HWY_TARGET == HWY_SCALAR ? 2 : 6;
+constexpr int kTogether =
+    HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_SCALAR ? 1 : 3;  // panels, for small strips
 
 // sum + a b. As inline assembly: for the intrinsic, g++ 12 reloads b for every product, or moves
 // and spills sums (AVX2: 70 to 90 of 104 GFLOP/s; 94 to 100 this way).
