@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "attention/api/checked.h"
+#include "base/wording.h"
 #include "bench/attention_cases.h"
 
 namespace heed {
@@ -20,7 +21,7 @@ std::string scores_name(const CaseScores& scores) {
   if (scores.normaliser != Normaliser::kSoftmax)
     text += fmt::format(" {}", name(scores.normaliser));
   if (scores.softcap != 0) text += fmt::format(" softcap {}", scores.softcap);
-  if (!scores.bias.empty()) text += fmt::format(" bias {}", fmt::join(scores.bias, "x"));
+  if (!scores.bias.empty()) text += fmt::format(" bias {}", joined(scores.bias, "x"));
   if (scores.alibi) text += " alibi";
   if (scores.sink) text += " sink";
   if (scores.scale_a_head) text += " scales";

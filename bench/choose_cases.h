@@ -2,13 +2,13 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/wording.h"
 #include "heed/error.h"
 
 namespace heed {
@@ -29,7 +29,7 @@ std::vector<Case> choose_cases(const std::vector<Case>& all,
             .op = "bench",
             .argument = "case",
             .found = fmt::format("'{}'", name),
-            .expected = fmt::format("one of {}", fmt::join(known, ", "))});
+            .expected = fmt::format("one of {}", joined(known, ", "))});
     }
     chosen.push_back(*found);
   }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "arrays.h"
+#include "base/wording.h"
 #include "bind.h"
 #include "computing.h"
 #include "heed/error.h"
@@ -29,7 +30,7 @@ std::size_t place_of(const char* argument, const std::string& word,
   const auto found = std::ranges::find(words, word);
   if (found == words.end())
     fail("linear_attention", argument, fmt::format("\"{}\"", word),
-         fmt::format("one of \"{}\"", fmt::join(words, "\", \"")));
+         fmt::format("one of \"{}\"", joined(words, "\", \"")));
   return static_cast<std::size_t>(found - words.begin());
 }
 

@@ -8,6 +8,7 @@
 #include "attention/reference/attention.h"
 #include "attention/sweep/attention.h"
 #include "base/machine.h"
+#include "base/wording.h"
 #include "heed/error.h"
 
 namespace heed {
@@ -73,7 +74,7 @@ std::string known_names() {
   };
   add(kForward);
   add(kBackward);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined(names, ", ");
 }
 
 void check_known(const char* argument, const std::string& name) {

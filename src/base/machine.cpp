@@ -1,7 +1,6 @@
 #include "base/machine.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/wording.h"
 #include "heed/error.h"
 #include "hwy/targets.h"
 
@@ -62,7 +62,7 @@ Isa read_isa() {
     fail({.code = ErrorCode::kNotFound,
           .argument = "HEED_ISA",
           .found = fmt::format("'{}'", variable()),
-          .expected = fmt::format("one of {}", fmt::join(kNames, ", "))});
+          .expected = fmt::format("one of {}", joined(kNames, ", "))});
   return Isa::kAmx;
 }
 

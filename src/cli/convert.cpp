@@ -1,5 +1,4 @@
 // heed convert: saves a model with another type, in one file, or converts from or to GGUF.
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/wording.h"
 #include "cli/command.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/output.h"
@@ -113,11 +113,11 @@ std::string report(const ConvertOptions& options, const LoadedModel& model,
       fmt::format("{}: {} in {}\n", options.out, model.model->info().title, options.type);
   if (!options.to_gguf()) {
     if (const std::vector<std::string> others = left_out(model.folder); !others.empty())
-      said += fmt::format("left out: {}\n", fmt::join(others, ", "));
+      said += fmt::format("left out: {}\n", joined(others, ", "));
   }
   omitted.insert(omitted.end(), model.unread.begin(), model.unread.end());
   if (!omitted.empty())
-    said += fmt::format("left out tensors: {}\n", fmt::join(by_layer(omitted), ", "));
+    said += fmt::format("left out tensors: {}\n", joined(by_layer(omitted), ", "));
   return said;
 }
 
@@ -160,7 +160,7 @@ int run(const ConvertOptions& options) {
     omitted = write_file_of(options, model);
   if (const auto names = not_finite(*model.model, range_of(options.type)); !names.empty())
     tell("heed convert: numbers that are not finite in {}: {}\n", options.type,
-         fmt::join(names, ", "));
+         joined(names, ", "));
   print(report(options, model, std::move(omitted)));
   return 0;
 }

@@ -1,5 +1,4 @@
 // heed embed: one vector per text, by a sentence encoder.
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -146,7 +145,7 @@ void write_objects(Output& output, const LoadedModel& model, const std::vector<s
   output.write(fmt::format("{{\"model\":{},\"vectors\":[", json_string(model.name)));
   for (std::size_t text = 0; text < texts.size(); ++text)
     output.write(fmt::format("{}\n{{\"text\":{},\"vector\":[{}]}}", text > 0 ? "," : "",
-                             json_string(texts[text]), fmt::join(row_of(vectors, text), ",")));
+                             json_string(texts[text]), joined(row_of(vectors, text), ",")));
   output.write("\n]}\n");
 }
 

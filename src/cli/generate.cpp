@@ -1,8 +1,6 @@
 // heed generate: continues a text with a model.
 #include "heed/generate/generate.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -106,7 +104,7 @@ std::vector<Generated> generate_aloud(const LoadedModel& model, const GenerateOp
 std::string ids_text(const Generated& generated) {
   std::vector<TokenId> ids;
   for (const GeneratedToken& token : generated.tokens) ids.push_back(token.id);
-  return fmt::format("{}\n", fmt::join(ids, ","));
+  return fmt::format("{}\n", joined(ids, ","));
 }
 
 // The end of the output: a single prompt's text was already printed piece by piece; several

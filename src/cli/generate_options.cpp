@@ -1,12 +1,11 @@
 #include "cli/generate_options.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/wording.h"
 #include "cli/command.h"
 #include "cli/options/file_format.h"
 #include "cli/terminal/output.h"
@@ -54,7 +53,7 @@ GenerationConfig follow_file(const std::filesystem::path& folder, const Given& g
   follow(config, args, own);
   if (!config.not_followed.empty())
     tell("heed generate: {} asks for {}, which heed does not follow\n",
-         displayable(config.file.string()), fmt::join(config.not_followed, ", "));
+         displayable(config.file.string()), joined(config.not_followed, ", "));
   return config;
 }
 

@@ -103,7 +103,7 @@ int dispatch(const std::vector<std::string>& arguments) {
   return report({},
                 fmt::format("unknown command \"{}\"{}; commands: {}", arguments[0],
                             nearest.empty() ? "" : fmt::format(", the nearest is {}", nearest),
-                            fmt::join(names, ", ")),
+                            joined(names, ", ")),
                 kBadInput);
 }
 

@@ -1,10 +1,10 @@
 #include "io/gguf_types.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <vector>
+
+#include "base/wording.h"
 
 namespace heed {
 namespace {
@@ -64,7 +64,7 @@ std::string gguf_type_name(std::uint32_t id) {
 std::string gguf_type_names() {
   std::vector<std::string_view> names;
   for (const GgufType& type : kTypes) names.push_back(type.name);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return joined(names, ", ");
 }
 
 }  // namespace heed

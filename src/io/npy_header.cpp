@@ -161,10 +161,9 @@ std::string format_npy_header(const NpyHeader& header) {
   constexpr std::size_t kBefore = 10;  // magic, version, length
   const auto* descriptor =
       std::ranges::find(kDescriptors, header.dtype, &std::pair<DType, std::string_view>::first);
-  std::string dictionary =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
-                  descriptor->second, fmt::join(header.shape.begin(), header.shape.end(), ", "),
-                  header.shape.rank() == 1 ? "," : "");
+  std::string dictionary = fmt::format(
+      "{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descriptor->second,
+      joined(header.shape, ", "), header.shape.rank() == 1 ? "," : "");
   const std::size_t whole = (kBefore + dictionary.size() + 1 + 63) / 64 * 64;
   dictionary.resize(whole - kBefore - 1, ' ');
   dictionary += '\n';

@@ -62,7 +62,7 @@ namespace {
   fail({.code = ErrorCode::kNotFound,
         .file = path.string(),
         .found = fmt::format("has no tensor '{}'", name),
-        .hint = fmt::format("it holds {}: {}{}", count, fmt::join(names, ", "),
+        .hint = fmt::format("it holds {}: {}{}", count, joined(names, ", "),
                             count > kShown ? ", ..." : "")});
 }
 

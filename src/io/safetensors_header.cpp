@@ -1,7 +1,5 @@
 #include "io/safetensors_header.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -10,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/formats/json.h"
+#include "base/wording.h"
 #include "heed/error.h"
 
 namespace heed {
@@ -97,7 +96,7 @@ class HeaderParser {
       if (found == Json(row.safetensors_name)) return row.dtype;
       served.push_back(row.safetensors_name);
     }
-    json_.refuse(found, name + ".dtype", fmt::format("one of {}", fmt::join(served, " ")),
+    json_.refuse(found, name + ".dtype", fmt::format("one of {}", joined(served, " ")),
                  found.is_text() ? ErrorCode::kUnsupported : ErrorCode::kCorrupt);
   }
 
@@ -122,7 +121,7 @@ class HeaderParser {
     const std::string bytes = bytes_of(extents, dtype);
     if (bytes != fmt::to_string(end - begin))
       refuse_offsets(fmt::format("{} bytes for {} [{}]", bytes, info(dtype).safetensors_name,
-                                 fmt::join(extents, ", ")));
+                                 joined(extents, ", ")));
     return {.dtype = dtype, .shape = Shape(extents), .begin = begin, .end = end};
   }
 

@@ -1,4 +1,3 @@
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "base/philox.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "models/family.h"
 
@@ -125,7 +125,7 @@ const Family& family_of(const Config& config) {
   const std::string unserved = what_is_unserved(wanted);
   config.refuse(
       "model_type", fmt::format("'{}'", wanted),
-      unserved.empty() ? fmt::format("one of: {}", fmt::join(known_model_types(), ", ")) : unserved,
+      unserved.empty() ? fmt::format("one of: {}", joined(known_model_types(), ", ")) : unserved,
       ErrorCode::kUnsupported);
 }
 

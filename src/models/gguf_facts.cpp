@@ -1,6 +1,5 @@
 // The settings that affect a decoder's computation, to compare a model with its GGUF file.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/wording.h"
 #include "models/config.h"
 #include "models/decoder.h"
 #include "models/gguf_architecture.h"
@@ -33,9 +33,10 @@ std::string described(const RopeScaling& rope) {
   if (rope.kind == RopeScalingKind::kYarn)
     text += fmt::format(", {:.5g} to {:.5g}{}", rope.beta_fast, rope.beta_slow,
                         rope.rounded_ramp ? "" : ", not rounded");
+  const auto five_digits = [](double factor) { return fmt::format("{:.5g}", factor); };
   if (rope.kind == RopeScalingKind::kLong)
-    text += fmt::format(", {:.5g}, then {:.5g}", fmt::join(rope.short_factors, " "),
-                        fmt::join(rope.long_factors, " "));
+    text += fmt::format(", {}, then {}", joined(rope.short_factors, " ", five_digits),
+                        joined(rope.long_factors, " ", five_digits));
   return text;
 }
 
@@ -44,7 +45,7 @@ std::string by_layer(const DecoderShape& shape, auto of) {
   std::vector<std::string> values;
   for (const DecoderLayer& layer : shape.of_layers) values.push_back(of(layer));
   const bool alike = std::ranges::adjacent_find(values, std::not_equal_to()) == values.end();
-  return alike && !values.empty() ? values.front() : fmt::format("{}", fmt::join(values, ", "));
+  return alike && !values.empty() ? values.front() : joined(values, ", ");
 }
 
 std::string number(double value) { return fmt::format("{:.5g}", value); }

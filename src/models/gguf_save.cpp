@@ -1,7 +1,5 @@
 #include "models/gguf_save.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "base/formats/json.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/models/model.h"
 #include "heed/tensor.h"
@@ -131,7 +130,7 @@ std::vector<std::string> save_gguf(const std::filesystem::path& path, const Load
   const auto* file_type =
       std::ranges::find(kFileTypes, type, &std::pair<std::string_view, std::int64_t>::first);
   if (file_type == std::end(kFileTypes))
-    fail("gguf", "type", type, fmt::format("one of {}", fmt::join(gguf_written_types(), ", ")));
+    fail("gguf", "type", type, fmt::format("one of {}", joined(gguf_written_types(), ", ")));
   const Config config = Config::parse(model.model->config_json(), "config");
   const GgufArchitecture& architecture = gguf_architecture(config);
   Json metadata = {{"general.architecture", architecture.name},

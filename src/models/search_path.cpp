@@ -2,8 +2,6 @@
 // share/heed/models beside the program.
 #include "models/search_path.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
@@ -265,13 +263,13 @@ std::string way_to_fetch(std::string_view name) {
     }
   const bool is_file = fs::exists(name, ignored);
   const std::string expected =
-      known.empty() ? "the known names (there is none)" : fmt::format("{}", fmt::join(known, ", "));
+      known.empty() ? "the known names (there is none)" : joined(known, ", ");
   if (name.empty())
     fail({.code = ErrorCode::kNotFound,
           .op = "model",
           .found = fmt::format(
-              "none came with this program, looked in {}{}", fmt::join(searched, " and "),
-              known.empty() ? "" : fmt::format("; found elsewhere: {}", fmt::join(known, ", "))),
+              "none came with this program, looked in {}{}", joined(searched, " and "),
+              known.empty() ? "" : fmt::format("; found elsewhere: {}", joined(known, ", "))),
           .hint = "name a model's folder, or a folder of models in $HEED_MODELS"});
   fail({.code = ErrorCode::kNotFound,
         .argument = "model",
@@ -283,7 +281,7 @@ std::string way_to_fetch(std::string_view name) {
                         : nearest +
                               (searched.empty()
                                    ? ""
-                                   : fmt::format("looked in {}; ", fmt::join(searched, ", "))) +
+                                   : fmt::format("looked in {}; ", joined(searched, ", "))) +
                               way_to_fetch(name)});
 }
 

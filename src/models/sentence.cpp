@@ -1,7 +1,6 @@
 #include "heed/models/sentence.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,7 @@
 #include "base/file.h"
 #include "base/formats/json.h"
 #include "base/numbers.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/io/files.h"
 #include "models/config.h"
@@ -93,7 +93,7 @@ Modules read_modules(const fs::path& file) {
             .place = json.place(module),
             .argument = "type",
             .found = "'" + type + "'",
-            .expected = fmt::format("{}, in this order", fmt::join(kSteps, ", "))});
+            .expected = fmt::format("{}, in this order", joined(kSteps, ", "))});
     next = kind == "Dense" ? step : step + 1;
     if (kind == "Pooling") {
       modules.pooling = text_of(module["path"]);

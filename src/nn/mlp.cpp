@@ -29,7 +29,7 @@ Tensor part_of(Tensor& x, int which, bool alternates) {
 }
 
 // Joins two parts [..., F] to rows [..., 2 F].
-Tensor joined(const Tensor& first, const Tensor& second, bool alternates) {
+Tensor concatenated(const Tensor& first, const Tensor& second, bool alternates) {
   const std::int64_t width = first.dim(-1), rows = first.element_count() / width;
   Tensor both = Tensor::empty(of_width(first.shape(), 2 * width), first.dtype());
   copy_elements(first.view().reshape({rows, width}), both_parts(both, 0, alternates));
@@ -101,7 +101,7 @@ Tensor Mlp::backward(const Tensor& dy, Run& run, Gradients& gradients) const {
   multiply_by(active, factor);
   parts_.down.add_weight_gradients(active, dropped, run, gradients);
   if (parts_.holds_gate)
-    return parts_.up.backward(joined(dgate, dup, parts_.alternates), run, gradients);
+    return parts_.up.backward(concatenated(dgate, dup, parts_.alternates), run, gradients);
   Tensor dx = parts_.up.backward(dup, run, gradients);
   return add(std::move(dx), parts_.gate->backward(dgate, run, gradients));
 }

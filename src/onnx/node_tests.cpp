@@ -69,7 +69,7 @@ std::string place_of(std::int64_t element, const Shape& shape) {
     index[static_cast<std::size_t>(axis)] = element % shape[axis];
     element /= shape[axis];
   }
-  return fmt::format("[{}]", fmt::join(index, ", "));
+  return fmt::format("[{}]", joined(index, ", "));
 }
 
 // The error relative to the tolerance; infinite if only one is NaN or infinite.

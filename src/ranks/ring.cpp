@@ -53,7 +53,7 @@ std::array<Likeness, 13> likeness_of(const RingAttentionArgs& args, bool refused
            {"keys.k.dtype", type(local.keys.k)},
            {"keys.v.dtype", type(local.keys.v)},
            {"mask", digest(local.mask.describe())},
-           {"scores", digest(fmt::format("{} {} {}", fmt::join(local.scores.scale, ","),
+           {"scores", digest(fmt::format("{} {} {}", joined(local.scores.scale, ","),
                                          local.scores.softcap, local.scores.sink.given()))}}};
 }
 

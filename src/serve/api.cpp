@@ -1,7 +1,6 @@
 #include "serve/api.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <exception>
 #include <optional>
@@ -105,7 +104,7 @@ void answer_route(Api& api, const httplib::Request& request, httplib::Response& 
     if (values)
       allowed.emplace_back(route.method == std::string_view("GET") ? kRead : route.method);
   }
-  if (!allowed.empty()) refuse_method(response, fmt::format("{}", fmt::join(allowed, ", ")));
+  if (!allowed.empty()) refuse_method(response, joined(allowed, ", "));
   refuse(404, "not_found", {.found = "no such path", .hint = "docs/api.md lists them"});
 }
 

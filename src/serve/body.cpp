@@ -1,7 +1,5 @@
 #include "serve/body.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -26,7 +24,7 @@ void check_fields(const Json& object, const std::string& name,
   for (const auto& [field, value] : object.members())
     if (std::ranges::find(fields, field) == fields.end())
       fail("body", name + clipped(field, kMostShown), "unknown",
-           fmt::format("one of {}", fmt::join(fields, ", ")));
+           fmt::format("one of {}", joined(fields, ", ")));
 }
 
 std::int64_t whole_number(const Json& number, const std::string& name) {

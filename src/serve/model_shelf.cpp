@@ -1,7 +1,6 @@
 #include "serve/model_shelf.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -101,7 +100,7 @@ std::filesystem::path ModelShelf::folder_of(const std::string& name,
     refuse(404, "not_found",
            {.argument = "model",
             .found = json_string(clipped(name, kMostShown)) + ", which this machine does not have",
-            .expected = fmt::format("one of {}", fmt::join(names, ", "))});
+            .expected = fmt::format("one of {}", joined(names, ", "))});
   }
   return own->folder;
 }

@@ -58,7 +58,7 @@ void check_names(const httplib::Request& request, std::string_view known) {
     if (std::ranges::find(names, name) == names.end())
       refuse_parameter(clipped(name, kMostShown), found(value),
                        names.empty() ? "none: this path takes no parameters"
-                                     : fmt::format("one of {}", fmt::join(names, ", ")));
+                                     : fmt::format("one of {}", joined(names, ", ")));
   }
 }
 
@@ -114,7 +114,7 @@ std::size_t Parameters::choice(const char* name, const std::vector<std::string>&
   const std::string text = request_.get_param_value(name);
   const auto place = std::ranges::find(choices, text);
   if (place == choices.end())
-    refuse_parameter(name, found(text), fmt::format("one of {}", fmt::join(choices, ", ")));
+    refuse_parameter(name, found(text), fmt::format("one of {}", joined(choices, ", ")));
   return static_cast<std::size_t>(place - choices.begin());
 }
 

@@ -1,5 +1,4 @@
 // Questions about a whole session: its tokens, statistics, next words.
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -63,7 +62,7 @@ void check_fields(const Json& body) {
       fail({.op = "body",
             .argument = clipped(name, kMostShown),
             .found = "unknown",
-            .expected = fmt::format("one of {}", fmt::join(kFields, ", "))});
+            .expected = fmt::format("one of {}", joined(kFields, ", "))});
 }
 
 void check_inputs(const Json& body) {

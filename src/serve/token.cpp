@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/wording.h"
 #include "heed/error.h"
 #include "serve/server.h"
 
@@ -107,7 +108,7 @@ std::string random_token() {
     fail({.code = ErrorCode::kIo,
           .op = "token",
           .found = fmt::format("no random bytes: {}", std::strerror(errno))});
-  return fmt::format("{:02x}", fmt::join(bytes, ""));
+  return joined(bytes, "", [](unsigned char byte) { return fmt::format("{:02x}", byte); });
 }
 
 std::string server_token(bool renew) {

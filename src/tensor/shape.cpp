@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/tensor.h"
 
@@ -21,9 +22,7 @@ std::int64_t Shape::element_count() const {
 
 bool Shape::operator==(const Shape& other) const { return std::ranges::equal(*this, other); }
 
-std::string to_string(const Shape& shape) {
-  return fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", "));
-}
+std::string to_string(const Shape& shape) { return fmt::format("[{}]", joined(shape, ", ")); }
 
 Shape contiguous_strides(const Shape& shape) {
   Shape strides = shape;

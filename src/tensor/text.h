@@ -22,10 +22,10 @@ inline DType dtype_named(std::string_view name) {
 }  // namespace heed
 
 template <>
-struct fmt::formatter<heed::Shape> : fmt::formatter<std::string_view> {
-  template <typename Context>
-  auto format(const heed::Shape& shape, Context& context) const {
-    return fmt::formatter<std::string_view>::format(heed::to_string(shape), context);
+struct fmt::formatter<heed::Shape> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  auto format(const heed::Shape& shape, fmt::format_context& context) const {
+    return std::ranges::copy(heed::to_string(shape), context.out()).out;
   }
 };
 

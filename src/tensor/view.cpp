@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/numbers.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/tensor.h"
 #include "tensor/text.h"
@@ -84,15 +85,14 @@ ConstView ConstView::select(int axis, std::int64_t index) const {
 
 ConstView ConstView::permute(std::initializer_list<int> order) const {
   if (static_cast<int>(order.size()) != rank())
-    fail("view", "order", fmt::format("[{}]", fmt::join(order, ", ")),
-         fmt::format("{} axes", rank()));
+    fail("view", "order", fmt::format("[{}]", joined(order, ", ")), fmt::format("{} axes", rank()));
   ConstView result = *this;
   std::uint32_t taken = 0;
   int to = 0;
   for (const int from : order) {
     const int axis = absolute_axis(from, rank());
     if ((taken >> axis & 1U) != 0)
-      fail("view", "order", fmt::format("[{}]", fmt::join(order, ", ")), "every axis once");
+      fail("view", "order", fmt::format("[{}]", joined(order, ", ")), "every axis once");
     taken |= 1U << axis;
     result.shape_[to] = shape_[axis];
     result.strides_[to++] = strides_[axis];

@@ -1,6 +1,5 @@
 // Checks the ranges of the keys, and their combinations.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -38,7 +37,7 @@ void between(double value, double least, double limit, std::string_view key) {
 void one_of(const std::string& value, std::initializer_list<std::string_view> known,
             std::string_view key) {
   if (std::ranges::find(known, value) == known.end())
-    refuse(key, quoted(value), fmt::format("{}", fmt::join(known, " or ")));
+    refuse(key, quoted(value), joined(known, " or "));
 }
 
 // Per pass: beyond it, the logits alone do not fit in a machine's memory.

@@ -14,7 +14,7 @@
 namespace heed {
 namespace {
 
-std::string joined(std::span<const TextLine> lines) {
+std::string as_lines(std::span<const TextLine> lines) {
   std::string all;
   for (const TextLine& line : lines) (all += line.text) += '\n';
   return all;
@@ -75,9 +75,9 @@ Seq2seqTask::Seq2seqTask(const TrainConfig& config) : config_(config) {
   training_ = training_rows(std::ssize(sources), config.validation, "pairs of lines");
   // Like in next-token training: characters from both parts, pieces only from the training part.
   const auto learned_of = [&](std::span<const TextLine> lines) {
-    return joined(config.tokenizer == "characters"
-                      ? lines
-                      : lines.first(static_cast<std::size_t>(training_)));
+    return as_lines(config.tokenizer == "characters"
+                        ? lines
+                        : lines.first(static_cast<std::size_t>(training_)));
   };
   if (config.target_tokenizer.empty() && !config.start_from.empty())
     data_.target_tokenizer = load_target_tokenizer(start_folder(config));

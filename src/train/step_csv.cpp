@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/wording.h"
 #include "heed/error.h"
 #include "io/atomic_file.h"
 
@@ -120,7 +120,7 @@ GradientNorms::GradientNorms(std::filesystem::path path, std::int64_t step,
                              std::span<const Parameter* const> parameters)
     : parts_(parts_of(parameters)),
       sums_(parts_.size()),
-      csv_(std::move(path), fmt::format("step,all,{}\n", fmt::join(parts_, ",")), step) {
+      csv_(std::move(path), fmt::format("step,all,{}\n", joined(parts_, ",")), step) {
   for (const Parameter* parameter : parameters)
     part_of_.push_back(static_cast<std::size_t>(
         std::ranges::find(parts_, part_of_model(parameter->name)) - parts_.begin()));

@@ -1,7 +1,6 @@
 #include "train/task.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -142,8 +141,8 @@ class GeneratedTask : public Task {
       fail({.op = "train",
             .argument = "task",
             .found = fmt::format("\"{}\"", config_.task),
-            .expected = fmt::format("{} (to generate \"{}\")", fmt::join(tasks, " or "),
-                                    config_.generate)});
+            .expected =
+                fmt::format("{} (to generate \"{}\")", joined(tasks, " or "), config_.generate)});
     if (config_.block < longest())
       fail({.op = "train",
             .argument = "block",

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "attention/mask/bit_words.h"
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/mask.h"
 
@@ -36,7 +37,7 @@ class PrefixRule : public MaskRule {
   }
 
   std::string describe() const override {
-    return fmt::format("prefix({})", fmt::join(lengths_, ", "));
+    return fmt::format("prefix({})", joined(lengths_, ", "));
   }
 
  private:

@@ -1,7 +1,6 @@
 #include "cli/look/heads_table.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -77,9 +76,8 @@ std::string heads_table(const Terminal& terminal, const HeadsTable& table) {
   const int a_band =
       wide ? table.heads
            : std::max(1, (terminal.width - kNarrowColumn + 1) / (table.narrow_cells + kGap));
-  const std::string explanation = wide || table.legend.empty()
-                                      ? table.explanation
-                                      : fmt::format("{}", fmt::join(table.legend, "  "));
+  const std::string explanation =
+      wide || table.legend.empty() ? table.explanation : joined(table.legend, "  ");
   const bool marks = !terminal.colour && std::ranges::any_of(table.entries, &HeadEntry::chosen);
   std::string text =
       heading(terminal, table.title, explanation + table.note + (marks ? "; [ ] chosen" : ""));

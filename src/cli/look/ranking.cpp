@@ -1,7 +1,5 @@
 #include "cli/look/ranking.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -170,7 +168,7 @@ std::string filter_forms() {
   for (const ScoreInfo& info : score_infos())
     if (!info.of_images) names.push_back(info.name);  // heed's own models read none
   return fmt::format("terms such as \"sink>0.4\", \"layer 2\" and \"head 0-3\", or all; scores: {}",
-                     fmt::join(names, ", "));
+                     joined(names, ", "));
 }
 
 HeadFilter ranking_filter(const std::string& text, const std::string& model,

@@ -1,13 +1,12 @@
 #include "cli/options/file_format.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <string_view>
 #include <vector>
 
+#include "base/wording.h"
 #include "heed/error.h"
 
 namespace heed::cli {
@@ -26,7 +25,7 @@ std::string ending_of(const std::string& file) {
   std::ranges::replace(endings, "text", "txt");
   fail({.argument = "-o",
         .found = file,
-        .expected = fmt::format("an ending among .{}", fmt::join(endings, ", .")),
+        .expected = fmt::format("an ending among .{}", joined(endings, ", .")),
         .hint = "--format allows any other ending"});
 }
 

@@ -1,7 +1,6 @@
 #include "cli/options/option.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <concepts>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "base/numbers.h"
+#include "base/wording.h"
 #include "heed/error.h"
 
 namespace heed::cli {
@@ -71,7 +71,7 @@ Value value_of(const Option& option, const std::string& text) {
     if (!option.words.empty() && std::ranges::find(option.words, text) == option.words.end())
       refuse(option, text,
              fmt::format("{}{}", option.words.size() > 1 ? "one of " : "",
-                         fmt::join(option.words, ", ")));
+                         joined(option.words, ", ")));
     return text;
   }
 }
@@ -114,7 +114,7 @@ std::vector<std::string> pieces_of(const std::vector<std::string>& values) {
 template <typename Value>
 std::string written(const Value& value) {
   if constexpr (is_vector<Value>)
-    return fmt::format("{}", fmt::join(value, ","));
+    return joined(value, ",");
   else
     return fmt::format("{}", value);
 }
@@ -125,7 +125,7 @@ std::string Option::long_name() const { return name.substr(name.rfind(',') + 1);
 
 std::string Option::type_name() const {
   if (!type.empty()) return type;
-  if (!words.empty()) return fmt::format("{}", fmt::join(words, "|"));
+  if (!words.empty()) return joined(words, "|");
   return std::visit(
       [](const auto& target) -> std::string {
         using Value = OneOf<decltype(target)>;
@@ -142,7 +142,7 @@ std::string Option::expected() const {
   for (const auto& [type_of_help, in_words] : kWordsOfTypes)
     if (type_of_help == named) return in_words;
   if (named.ends_with(".npy")) return fmt::format("a file's name, {}", named);
-  if (!words.empty()) return fmt::format("one of {}", fmt::join(words, ", "));
+  if (!words.empty()) return fmt::format("one of {}", joined(words, ", "));
   if (takes_several()) return named;
   return std::visit(
       [&](const auto& target) -> std::string {

@@ -1,7 +1,5 @@
 #include "cli/options/text_input.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -79,8 +77,7 @@ namespace {
 // `a b c d e ...`: the first five.
 std::string listed(std::span<const std::string_view> pieces) {
   const std::size_t shown = std::min<std::size_t>(pieces.size(), 5);
-  return fmt::format("{}{}", fmt::join(pieces.first(shown), " "),
-                     shown < pieces.size() ? " ..." : "");
+  return fmt::format("{}{}", joined(pieces.first(shown), " "), shown < pieces.size() ? " ..." : "");
 }
 
 // Normalisers drop other characters on purpose.
@@ -179,7 +176,7 @@ WrittenChat chat_of(std::string_view command, const LoadedModel& model,
   if (special.empty())
     tell("heed {}: the chat template added no special token\n", command);
   else
-    tell("heed {}: special tokens of the chat: {}\n", command, fmt::join(special, " "));
+    tell("heed {}: special tokens of the chat: {}\n", command, joined(special, " "));
   return chat;
 }
 

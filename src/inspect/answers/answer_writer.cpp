@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/wording.h"
 #include "heed/text/tokenizer.h"
 
 namespace heed {
@@ -72,7 +73,7 @@ void append_escaped(std::string& json, char letter) {
   if (at != std::string_view::npos) {
     json += {'\\', kLetters[at]};
   } else if (static_cast<unsigned char>(letter) < 0x20) {
-    fmt::format_to(std::back_inserter(json), "\\u{:04x}", static_cast<unsigned char>(letter));
+    json += fmt::format("\\u{:04x}", static_cast<unsigned char>(letter));
   } else {
     json += letter;
   }
@@ -93,10 +94,7 @@ std::string token_text(std::string_view bytes) {
 
 std::optional<std::string> token_hex(std::string_view bytes) {
   if (find_invalid_utf8(bytes) < 0) return {};
-  std::string hex;
-  for (const char byte : bytes)
-    fmt::format_to(std::back_inserter(hex), "{:02x}", static_cast<unsigned char>(byte));
-  return hex;
+  return joined(bytes, "", [](unsigned char byte) { return fmt::format("{:02x}", byte); });
 }
 
 }  // namespace heed

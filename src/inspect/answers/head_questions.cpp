@@ -1,12 +1,12 @@
 // Questions about heads beyond their scores on the text, and about changes between two sessions.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
+#include "base/wording.h"
 #include "heed/error.h"
 #include "inspect/answers/questions.h"
 #include "inspect/map/cells.h"
@@ -155,7 +155,7 @@ std::string said(const Session& a, const Session& b, const Alignment& alignment)
     parts.push_back(fmt::format("{} of A has no counterpart", quoted(a, alignment.alone.a)));
   if (alignment.alone.b.size() > 0)
     parts.push_back(fmt::format("{} of B has no counterpart", quoted(b, alignment.alone.b)));
-  return fmt::format("{}", fmt::join(parts, "; "));
+  return joined(parts, "; ");
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // Checks whether a session has everything that an address names.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "base/wording.h"
 #include "heed/error.h"
 #include "heed/inspect/heads.h"
 #include "heed/inspect/view.h"
@@ -39,7 +39,7 @@ void check_score(const char* part, const char* count, const std::string& name,
           .op = "view",
           .argument = part,
           .found = name,
-          .expected = fmt::format("{} of {}", count, fmt::join(names, ", "))});
+          .expected = fmt::format("{} of {}", count, joined(names, ", "))});
 }
 
 // Checks that the other side of the comparison exists.

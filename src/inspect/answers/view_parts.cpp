@@ -1,11 +1,11 @@
 #include "inspect/answers/view_parts.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 
+#include "base/wording.h"
 #include "heed/text/tokenizer.h"
 
 namespace heed {
@@ -180,8 +180,7 @@ std::vector<ViewPart> make_parts() {
           choice("arcs", &View::arcs, {"apart", "together"}),
           {"scores", "two names, as in previous+distance", read_scores,
            [](const View& view) {
-             return view.scores == View().scores ? ""
-                                                 : fmt::format("{}", fmt::join(view.scores, "+"));
+             return view.scores == View().scores ? "" : joined(view.scores, "+");
            }},
           fraction("t", "a temperature above 0 and at most 10, as in 0.7", &View::temperature, 10),
           number("k", "how many words may come, from 1", &View::top_k),

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/wording.h"
+
 namespace heed {
 namespace {
 
@@ -109,7 +111,7 @@ void write(std::vector<std::string>& parts, const char* name, const std::vector<
   if (edits.empty()) return;
   std::vector<std::string> texts;
   for (const Edit& edit : edits) texts.push_back(text_of(edit));
-  parts.push_back(fmt::format("{}={}", name, fmt::join(texts, ",")));
+  parts.push_back(fmt::format("{}={}", name, joined(texts, ",")));
 }
 
 }  // namespace
@@ -174,7 +176,7 @@ std::string to_text(const Edits& edits) {
   write(parts, "masked", edits.masked);
   write(parts, "freeze", edits.freeze);
   write(parts, "patch", edits.patch);
-  return fmt::format("{}", fmt::join(parts, ";"));
+  return joined(parts, ";");
 }
 
 }  // namespace heed

@@ -126,7 +126,7 @@ TokenId one_token(const Session& session, TokenSide side, const std::string& tex
   if (cut.ids.size() != 1)
     fail({.op = "edits",
           .found = fmt::format("\"{}\" is {}{}", text, number_of(cut.ids.size(), "token"),
-                               pieces.empty() ? "" : fmt::format(" ({})", fmt::join(pieces, "|"))),
+                               pieces.empty() ? "" : fmt::format(" ({})", joined(pieces, "|"))),
           .hint = "a swap needs a single token"});
   return cut.ids[0];
 }

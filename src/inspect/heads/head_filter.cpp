@@ -2,7 +2,6 @@
 //                                           | ("layer" | "head") whole ("-" whole)?
 // Spaces are allowed between all tokens. web/src/heads/head_filter.ts implements the same grammar;
 // tests/vectors/filters.json checks both.
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -194,7 +193,7 @@ void check_head_filter(const HeadFilter& filter, std::span<const std::string_vie
         score && std::ranges::find(scores, score_infos()[*score].name) != scores.end();
     if (!is_there)
       refuse(filter.text, static_cast<std::size_t>(term.at),
-             fmt::format("{}, layer or head", fmt::join(scores, ", ")),
+             fmt::format("{}, layer or head", joined(scores, ", ")),
              nearest_name(scores, term.name));
   }
 }

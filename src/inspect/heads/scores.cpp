@@ -1,12 +1,12 @@
 #include "inspect/heads/scores.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <iterator>
 
+#include "base/wording.h"
 #include "heed/error.h"
 #include "inspect/heads/scored_layer.h"
 
@@ -219,7 +219,7 @@ std::size_t score_index(std::string_view name) {
           .op = "scores",
           .argument = "name",
           .found = name,
-          .expected = fmt::format("one of {}", fmt::join(names, ", "))});
+          .expected = fmt::format("one of {}", joined(names, ", "))});
   }
   return static_cast<std::size_t>(found - kInfos.begin());
 }

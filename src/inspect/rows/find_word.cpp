@@ -97,7 +97,7 @@ std::string near(std::span<const SessionToken> tokens, std::string_view word) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min(kNearWords, words.size()); ++i)
     names.push_back(fmt::format("\"{}\" ({})", displayable(words[i].text), words[i].last));
-  return names.empty() ? "" : fmt::format("nearest: {}", fmt::join(names, ", "));
+  return names.empty() ? "" : fmt::format("nearest: {}", joined(names, ", "));
 }
 
 // The tokens that spell the word; if there are none, ignoring case.

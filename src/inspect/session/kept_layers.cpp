@@ -1,6 +1,5 @@
 // Which layers a session keeps.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -52,7 +51,7 @@ std::string layers_text(std::span<const int> layers) {
                                     : fmt::format("{} to {}", layers[begin], layers[end - 1]));
     begin = end;
   }
-  return fmt::format("{}", fmt::join(runs, ", "));
+  return joined(runs, ", ");
 }
 
 void check_kept(const Session& session) {

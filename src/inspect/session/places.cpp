@@ -13,7 +13,7 @@ namespace {
 std::string names(std::span<const StackShape> shapes) {
   std::vector<std::string_view> all;
   for (const StackShape& shape : shapes) all.push_back(stack_name(shape.stack));
-  return fmt::format("{}", fmt::join(all, ", "));
+  return joined(all, ", ");
 }
 
 void check_number(std::string_view op, std::string_view model, const char* what,

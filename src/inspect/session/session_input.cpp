@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "base/wording.h"
 #include "heed/text/tokenizer.h"
 #include "heed/version.h"
 
@@ -66,7 +67,7 @@ std::string state_of(const std::filesystem::path& folder) {
     lines.insert(fmt::format("{} {} {}", file.path().filename().string(), size, written));
   }
   return fmt::format("{}\n{}", std::filesystem::absolute(folder, error).string(),
-                     fmt::join(lines, "\n"));
+                     joined(lines, "\n"));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "inspect/session/session_memory.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -128,7 +127,7 @@ std::string what_fits(const Session& session, const SessionMemory& need,
   const auto tokens =
       static_cast<std::int64_t>(share * static_cast<double>(std::ssize(session.tokens)));
   if (tokens > 0) ways.push_back(fmt::format("a text of {}", number_of(tokens, "token")));
-  return ways.empty() ? "" : fmt::format("what would fit: {}", fmt::join(ways, "; or "));
+  return ways.empty() ? "" : fmt::format("what would fit: {}", joined(ways, "; or "));
 }
 
 }  // namespace
