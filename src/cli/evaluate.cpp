@@ -56,7 +56,12 @@ AskedTokens asked_tokens(const LoadedModel& model, const EvaluateOptions& option
   if (!model.tokenizer)
     fail({.argument = "MODEL", .found = model.name, .expected = "a model with a tokenizer"});
   const std::string text = read_text(options.file);
-  const Encoding encoding = model.tokenizer->encode(text, /*add_special=*/true);
+  const Encoding encoding =
+      reworded([&] { return model.tokenizer->encode(text, /*add_special=*/true); },
+               [&](ErrorParts& parts) {
+                 parts.file = options.file;
+                 parts.op = {};
+               });
   tell_of_lost_text("evaluate", "text", *model.tokenizer, text,
                     model.tokenizer->encode(text, /*add_special=*/false));
   const auto is_text = [](std::int8_t which) { return which >= 0; };

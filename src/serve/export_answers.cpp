@@ -12,9 +12,8 @@ namespace {
 constexpr auto kExportPatience = std::chrono::milliseconds(100);  // between checks whether to stop
 
 ViewAddress view_of(const Parameters& parameters, const LiveSession& session) {
-  if (!parameters.request().has_param("view"))
-    refuse_parameter("view", "missing", "an address, as look/L2.H4");
-  const ViewAddress view = reworded([&] { return parse_view(parameters.text("view", "")); },
+  const std::string text = parameters.required("view", "an address, as look/L2.H4");
+  const ViewAddress view = reworded([&] { return parse_view(text); },
                                     [](ErrorParts& parts) {  // not of one part of the address
                                       if (!parts.argument.empty() && !parts.found.empty()) return;
                                       parts.op = {};

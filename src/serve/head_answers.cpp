@@ -119,7 +119,8 @@ void post_similar(const Call& call) {
 
 void get_alignment(const Call& call) {
   const SessionPointer session = find_session(call);
-  const SessionPointer from = call.api.sessions.find(call.text("from", ""));
+  const SessionPointer from =
+      call.api.sessions.find(call.required("from", "the id of another session"));
   send_json(call.response, 200, to_json(answer_alignment(*session, *from)));
 }
 

@@ -72,6 +72,11 @@ std::string Parameters::text(const char* name, const std::string& otherwise) con
   return request_.has_param(name) ? request_.get_param_value(name) : otherwise;
 }
 
+std::string Parameters::required(const char* name, const char* expected) const {
+  if (!request_.has_param(name)) refuse_parameter(name, "missing", expected);
+  return request_.get_param_value(name);
+}
+
 std::int64_t Parameters::number(const char* name, std::int64_t otherwise, std::int64_t least,
                                 std::int64_t most) const {
   if (!request_.has_param(name)) return otherwise;

@@ -39,6 +39,8 @@ class Parameters {
   }
   std::int64_t path_number(std::string_view name) const;
   std::string text(const char* name, const std::string& otherwise) const;
+  /// The same for one that must be given; `expected` says what it holds.
+  std::string required(const char* name, const char* expected) const;
   /// From `least` to `most`; `otherwise` if not given.
   std::int64_t number(const char* name, std::int64_t otherwise, std::int64_t least,
                       std::int64_t most) const;

@@ -148,7 +148,7 @@ void get_lens(const Call& call) {
 
 void get_branch(const Call& call) {
   const WordsRequest at = words_request(call);
-  if (!call.request().has_param("token")) refuse_parameter("token", "missing", "the id of a word");
+  call.required("token", "the id of a word");
   BranchRequest branch{.position = position_of(at, call)};
   branch.word = static_cast<TokenId>(call.number("token", 0, 0, INT32_MAX));
   branch.most_tokens = call.number("most", branch.most_tokens, 1, 512);

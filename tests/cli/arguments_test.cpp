@@ -217,6 +217,7 @@ TEST(Arguments, TooFewAndTooManyAreNamed) {
   expect_refused({"train"}, "--output is missing");
   expect_refused({"look", "abc", "def"},
                  "unexpected argument \"def\"; put quotes around a text of several words");
+  expect_refused({"models", "tales", "masks"}, "unexpected argument \"masks\"");
   expect_refused(
       {"attend", "q", "k", "v", "--scale", "0.1", "0.2"},
       "unexpected argument \"0.2\"; separate the values of --scale by commas, without spaces");

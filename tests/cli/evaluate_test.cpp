@@ -60,6 +60,8 @@ TEST(Evaluate, SaysWhatDoesNotFit) {
          "--stride is 8, expected 1 to 7, less than the context");
   refuse({test::tiny_model(), text_file("empty.txt", "")},
          "empty.txt: no token of text, expected ");
+  refuse({test::tiny_model(), text_file("latin1.txt", "ab\xe9")},
+         "latin1.txt: byte 2 is 0xE9, which is not valid UTF-8 there");
   refuse({test::tiny_encoder(), file}, "does not predict next tokens, expected a decoder");
   refuse({test::tiny_model()}, "FILE");
 }

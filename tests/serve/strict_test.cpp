@@ -53,6 +53,13 @@ TEST(StrictApi, AnExportNamesTheViewThatIsMissingOrWrong) {
     EXPECT_EQ(exported(query).substr(0, 9), "view is \"") << exported(query);
 }
 
+TEST(StrictApi, AnAlignmentNamesTheSessionThatIsMissing) {
+  test::Opened opened("the cat");
+  const auto found = opened.ask("/alignment");
+  expect_error(found, 400, "bad_request");
+  EXPECT_EQ(message_of(found), "from is missing, expected the id of another session");
+}
+
 // Generates for a while.
 LoadedModel slow_translator() {
   LoadedModel model{.name = "slow", .folder = {}, .model = {}, .tokenizer = {}};

@@ -87,8 +87,11 @@ std::string hint_of_more(const OptionList& options, const Given& given) {
   for (const Option& option : options)
     if (given.has(option.long_name()) && is_list_by_commas(option) && !has_fixed_count(option))
       return fmt::format("separate the values of {} by commas, without spaces", option.long_name());
-  if (std::ranges::any_of(options, &Option::is_positional))
-    return "put quotes around a text of several words";
+  const auto is_text = [](const Option& option) {
+    return option.name == "TEXT" || option.name == "PROMPT";
+  };
+  if (std::ranges::any_of(options, is_text)) return "put quotes around a text of several words";
+  if (std::ranges::any_of(options, &Option::is_positional)) return {};
   return std::ranges::find(options, "--text", &Option::long_name) != options.end()
              ? "give a text with --text"
              : "this command takes only options";

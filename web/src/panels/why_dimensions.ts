@@ -6,7 +6,7 @@ import {bar, heading, note, quiet, residual, row} from './why_parts';
 import {scaleName} from './why_sum';
 
 export const kAgainst = [
-  {name: 'raw', label: 'raw'}, {name: 'mean', label: 'mean key'}, {name: 'runner_up', label: 'runner-up'},
+  {name: 'raw', label: 'raw'}, {name: 'mean', label: 'mean key'}, {name: 'runner_up', label: 'other key'},
 ] as const;
 export type Against = (typeof kAgainst)[number]['name'];
 const kMost = 8;
@@ -18,7 +18,7 @@ export function sumAgainst(why: Why, against: Against): Why['raw'] {
 export function dimensionsBlock(why: Why, against: Against, choose: (against: Against) => void): Node[] {
   const {terms, sum, residual: left} = sumAgainst(why, against);
   const base = against === 'raw' ? null : against === 'mean' ? why.mean_key : why.runner_key;
-  const name = against === 'raw' ? 'k' : against === 'mean' ? '(k \u2212 mean key)' : '(k \u2212 runner-up)';
+  const name = against === 'raw' ? 'k' : against === 'mean' ? '(k \u2212 mean key)' : '(k \u2212 other key)';
   const switches = choice('Against', kAgainst, choose);
   switches.show(against);
   const order = terms.map((term, at) => ({at, value: term.value})).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
@@ -33,7 +33,7 @@ export function dimensionsBlock(why: Why, against: Against, choose: (against: Ag
       quiet(sum === 0 ? '' : `${fixed(100 * soFar / sum, 0)} %`));
   });
   if (order.length > kMost) rows.push(row('dim', '', '', quiet(`${order.length - kMost} more`), bar(rest, most, least), signed(rest), quiet('100 %')));
-  const less = against === 'raw' ? 'q\u00b7k, scaled' : `score less ${against === 'mean' ? 'the keys\u2019 mean' : 'the runner-up'}, ${scored(why.raw.sum - sum)}`;
+  const less = against === 'raw' ? 'q\u00b7k, scaled' : `score less ${against === 'mean' ? 'the keys\u2019 mean' : 'the strongest other key\u2019s'}, ${scored(why.raw.sum - sum)}`;
   return [
     heading('By dimension', `q \u00d7 ${name} ${why.scale === 1 ? '' : scaleName(why)}`, switches.element),
     row('dim head', quiet('dim'), quiet('q'), quiet(against === 'raw' ? 'k' : against === 'mean' ? 'k \u2212 mean' : 'k \u2212 other'), '', quiet('term'), quiet('so far')),

@@ -49,7 +49,7 @@ export const whyShort: MakePanel = (container, page): Panel => {
       ...of.sum.terms.map(({name, value}, at) => row('short', quiet(name === 'position' ? `position, ${count(Math.abs(of.query - of.key), 'token')} back` : name), at === 0 ? scored(value) : signed(value))),
       row('short summed', 'score', html('b', {}, scored(of.score))), row('short', quiet('row log-sum-exp'), scored(-of.lse)),
       row('short summed', html('span', {}, 'weight, exp of ', scored(of.score - of.lse)), html('b', {}, weight(of.weight))),
-      ...runner && other ? [row('short', quiet(`runner-up, ${isolated(plain(runner))} ${of.runner_up}`), weight(other.weight))] : [],
+      ...runner && other ? [row('short', quiet(`strongest other key, ${isolated(plain(runner))} ${of.runner_up}`), weight(other.weight))] : [],
       ...typeof without === 'string' ? [note(without)] : after(of.query, without),
       html('div', {class: 'if-room'}, note('by dimension, against the mean key'), columns(of)),
     ];

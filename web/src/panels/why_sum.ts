@@ -61,7 +61,7 @@ export function rowBlock(why: Why, page: Page): Node[] {
   const other = why.keys.find(({key}) => key === why.runner_up);
   const gap = other ? why.score - other.score : 0;
   const name = other?.key === why.query && side.isSquare ? 'the query\u2019s own token' : other ? isolated(`\u201c${context(other.key)}\u201d`) + ` ${other.key}` : '';
-  const verdict = !other || !why.visible ? [] : [note(`runner-up: ${name}, ${scored(Math.abs(gap))} ${gap >= 0 ? 'lower' : 'higher'}: about ${times(Math.exp(Math.abs(gap)))} times ${gap >= 0 ? 'smaller' : 'larger'}`)];
+  const verdict = !other || !why.visible ? [] : [note(`strongest other key: ${name}, ${scored(Math.abs(gap))} ${gap >= 0 ? 'lower' : 'higher'}: about ${times(Math.exp(Math.abs(gap)))} times ${gap >= 0 ? 'smaller' : 'larger'}`)];
   return [
     heading('Competing keys', `the ${why.keys.length} largest of ${why.of}`),
     row('whom head', '', '', '', quiet('score'), quiet('weight')), ...rows, ...verdict,

@@ -200,7 +200,7 @@ export const why: View = {
   needs: (model) => (!isSaved(model) || model.held_view === 'why') && !hasOnlyWeights(model),  // a saved page has no model to ask
   fits: ({stage}) => !stage.isTwo,
   parts: [],
-  keys: [['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean key, runner-up'], ['r', 'removes the edge: the text is run without it']],
-  footKeys: [['w', 'closes'], ['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean, runner-up'], ['r', 'remove edge']],
+  keys: [['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean key, strongest other key'], ['r', 'removes the edge: the text is run without it']],
+  footKeys: [['w', 'closes'], ['\u2190 \u2192', 'next key'], ['v', 'against: raw, mean, strongest other'], ['r', 'remove edge']],
   draw: (container, page) => new WhyView(container, page),
 };
