@@ -86,7 +86,8 @@ std::vector<bool> who_serves(std::span<const Candidate<Results>> candidates,
   std::vector<bool> served;
   for (const Candidate<Results>& candidate : candidates) {
     const std::string reason = candidate.refusal(problem);
-    served.push_back(reason.empty() || reason.starts_with("this CPU has no"));
+    served.push_back(reason.empty() || reason.starts_with("this CPU has no") ||
+                     reason.starts_with("heed was built for CPUs without"));
   }
   return served;
 }

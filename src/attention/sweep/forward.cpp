@@ -60,10 +60,11 @@ std::string refusal(std::int64_t target, Isa isa, const char* needs) {
 namespace heed::kernels {
 
 std::string avx512_refusal(const AttentionProblem& /*problem*/) {
-  constexpr bool kCompiled = (HWY_TARGETS & HWY_AVX3) != 0;
-  return sweep::refusal(HWY_AVX3, Isa::kAvx512,
-                        kCompiled ? "this CPU has no AVX-512 (F, BW, CD, DQ, VL)"
-                                  : "heed was built for CPUs without AVX-512 (HEED_AVX512=OFF)");
+#if HWY_ARCH_X86 && !(HWY_TARGETS & HWY_AVX3)
+  if (__builtin_cpu_supports("avx512vl") != 0)
+    return "heed was built for CPUs without AVX-512 (HEED_AVX512=OFF)";
+#endif
+  return sweep::refusal(HWY_AVX3, Isa::kAvx512, "this CPU has no AVX-512 (F, BW, CD, DQ, VL)");
 }
 
 std::string avx2_refusal(const AttentionProblem& /*problem*/) {
