@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,11 @@ def tokens_of(found: Sequence[tuple], text: str, pair: str | None) -> list[Token
     ]
 
 
+def _number(value: float | None) -> float:
+    """JSON has null for NaN."""
+    return math.nan if value is None else value
+
+
 @dataclass(frozen=True)
 class Weight:
     """A weight and the token at its other end."""
@@ -47,6 +53,10 @@ class Weight:
     index: int
     token: str
     weight: float
+
+    @classmethod
+    def of(cls, each: dict[str, Any], end: str) -> Weight:
+        return cls(each[end], each["token"], _number(each["weight"]))
 
 
 @dataclass(frozen=True)
@@ -65,10 +75,10 @@ class Row:
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> Row:
-        attends = [Weight(key["key"], key["token"], key["weight"]) for key in row["attends"]]
+        attends = [Weight.of(each, "key") for each in row["attends"]]
         rest = row["rest"]
-        return cls(row["query"], row["token"], row["entropy"], attends, rest["count"],
-                   rest["weight"])  # fmt: skip
+        return cls(row["query"], row["token"], _number(row["entropy"]), attends, rest["count"],
+                   _number(rest["weight"]))  # fmt: skip
 
     def __str__(self) -> str:
         keys = ", ".join(f"{each.token.strip()} {each.weight:.2f}" for each in self.attends)
@@ -91,9 +101,10 @@ class Column:
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> Column:
-        queries = [Weight(each["query"], each["token"], each["weight"]) for each in row["from"]]
+        queries = [Weight.of(each, "query") for each in row["from"]]
         rest = row["rest"]
-        return cls(row["key"], row["token"], row["sum"], queries, rest["count"], rest["weight"])
+        return cls(row["key"], row["token"], _number(row["sum"]), queries, rest["count"],
+                   _number(rest["weight"]))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -114,8 +125,8 @@ class Cell:
 
     @classmethod
     def of_answer(cls, row: dict[str, Any]) -> Cell:
-        return cls(row["query"], row["key"], row["visible"], row["weight"], row.get("score"),
-                   row.get("lse"), row.get("rank"), row.get("of"))  # fmt: skip
+        return cls(row["query"], row["key"], row["visible"], _number(row["weight"]),
+                   row.get("score"), row.get("lse"), row.get("rank"), row.get("of"))  # fmt: skip
 
 
 @dataclass(frozen=True)

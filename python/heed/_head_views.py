@@ -42,9 +42,12 @@ def head_view(
     texts = _Texts(prettify_tokens, tokens, encoder_tokens, decoder_tokens)
     stacks = _stacks(attention, encoder_attention, decoder_attention, cross_attention)
     session = _session("head_view", stacks, texts, sentence_b_start, include_layers, None)
+    first = {}
     if layer is not None or heads is not None:
-        session._address = _address(session, layer, heads, include_layers)
-    return _shown("head_view", session, html_action)
+        at, shown = _first(session, layer, heads, include_layers)
+        session._address = f"look/L{at}." + "+".join(f"H{head}" for head in shown)
+        first = {"layer": at, "head": shown[0]}
+    return _shown("head_view", session, html_action, **first)
 
 
 def model_view(
@@ -217,7 +220,10 @@ def _numbers(op: str, argument: str, given: Any, count: int) -> list[int]:
     return [below(op, argument, each, count) for each in given]
 
 
-def _address(session: Session, layer: int | None, heads: Any, include: Any) -> str:
+def _first(
+    session: Session, layer: int | None, heads: Any, include: Any
+) -> tuple[int, list[int]]:
+    """Returns the layer and the heads that are shown first."""
     stack = session.stack()
     first = include[0] if include is not None and len(include) > 0 else stack.layer_numbers[0]
     (layer,) = _numbers("head_view", "layer", [first if layer is None else layer], stack.layers)
@@ -226,10 +232,10 @@ def _address(session: Session, layer: int | None, heads: Any, include: Any) -> s
     )
     if not shown:
         raise refused("head_view", "heads", "empty", "at least one, or None")
-    return f"look/L{layer}." + "+".join(f"H{head}" for head in shown)
+    return layer, shown
 
 
-def _shown(op: str, session: Session, action: str) -> SavedView | None:
+def _shown(op: str, session: Session, action: str, **place: int) -> SavedView | None:
     if action == "return":
         return SavedView(session)
     if action != "view":
@@ -238,5 +244,5 @@ def _shown(op: str, session: Session, action: str) -> SavedView | None:
     if ipython is not None and ipython.get_ipython() is not None:
         ipython.display.display(session)
     else:
-        print(session)
+        print(session.to_text(**place))
     return None

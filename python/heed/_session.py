@@ -16,7 +16,7 @@ from ._answers import Cell, Column, NextWord, NextWords, Row, Token, tokens_of
 from ._checks import whole
 from ._notebook import page_of, saved_in_a_frame, shown_in_a_notebook
 from ._session_files import save, viewed
-from ._session_questions import Who, answer, find, question
+from ._session_questions import Who, answer, find, question, refuse_none
 from ._session_stack import SessionStack
 from ._tables import table_of
 from .errors import NotFound, Unsupported, made
@@ -254,6 +254,7 @@ class Session:
         top: int | None = 3,
     ) -> Row:
         """Returns the row of one token; if several have the name, of the last one."""
+        refuse_none(self, stack, who=who)
         return self.rows(layer, head, stack=stack, who=who, top=top)[-1]
 
     def column(
@@ -267,6 +268,7 @@ class Session:
     ) -> Column:
         """Returns the queries that attend to a token (if several have the name, to the last one),
         the largest weights first."""
+        refuse_none(self, stack, to=to)
         found = answer(self, layer, head, stack, None, to, top)
         return Column.of(found["columns"][-1])
 
@@ -280,6 +282,7 @@ class Session:
         stack: str | None = None,
     ) -> Cell:
         """Returns one weight with its score, the row's log-sum-exp and its rank in the row."""
+        refuse_none(self, stack, who=who, to=to)
         found = answer(self, layer, head, stack, who, to, 3)
         return Cell.of_answer(found["cells"][-1])
 
@@ -294,7 +297,7 @@ class Session:
         """
         wanted = None if stack is None else self.stack(stack).name
         rows = [row for row in self._head_rows() if wanted in (None, row["stack"])]
-        return table_of([row for row in rows if row["confidence"] != 0])  # 0: it sees nothing
+        return table_of([row for row in rows if row.get("confidence") != 0])  # 0: it sees nothing
 
     def _head_rows(self) -> list[dict[str, Any]]:
         return [_flat(row) for row in json.loads(_core.heads(self._core))["heads"]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from ._checks import whole_if_given
+from ._checks import index_of, whole_if_given
 from ._texts import checked
 from .errors import refused
 
@@ -35,7 +35,8 @@ def question(
     head = whole_if_given("look", "head", head)
     if min(layer or 0, head or 0) < 0 and (stack is not None or len(session.stacks) == 1):
         of = session.stack(stack)
-        layer, head = _counted(layer, of.layers), _counted(head, of.heads)
+        layer = None if layer is None else index_of("look", "layer", layer, of.layers)
+        head = None if head is None else index_of("look", "head", head, of.heads)
     top = whole_if_given("look", "top", top, least=1)
     rows = whole_if_given("look", "rows", rows, least=1)
     queries = [] if who is None else find(session, who, stack, False, "who")
@@ -43,11 +44,6 @@ def question(
     cells, columns = (keys, []) if who is not None else ([], keys)
     top, rows = (-1 if most is None else most for most in (top, rows))
     return _core.Question(stack, layer, head, top, queries, cells, columns, rows, scored)
-
-
-def _counted(number: int | None, count: int) -> int | None:
-    """Returns a number from the beginning for one from the end; -1 is the last."""
-    return number + count if number is not None and -count <= number < 0 else number
 
 
 def answer(
@@ -77,3 +73,10 @@ def find(session: Session, word: Who, stack: str | None, keys: bool, argument: s
         expected = f"a word of the text, or {-count} to {count - 1} (it has {tokens})"
         raise refused("session", argument, repr(word), expected)
     return [int(word) % count]
+
+
+def refuse_none(session: Session, stack: str | None, **words: Who) -> None:
+    """Refuses None as one token: elsewhere it means all tokens."""
+    for argument, word in words.items():
+        if word is None:
+            find(session, word, stack, argument == "to", argument)

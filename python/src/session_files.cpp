@@ -100,8 +100,15 @@ std::string html(HeldSession& held, const Viewed& viewed) {
 nb::bytes picture(HeldSession& held, const Viewed& viewed, const std::string& format, int width,
                   bool dark) {
   const std::string program = cli::find_browser(format, "html");
-  const SessionPointer live = live_of(held);
-  live->dropped = false;  // by the server of an earlier picture
+  // The picture's server drops its sessions when it ends; they are the caller's.
+  struct Kept {
+    SessionPointer live, beside;
+    ~Kept() {
+      live->dropped = false;
+      if (beside) beside->dropped = false;
+    }
+  } const kept{live_of(held), live_beside(held)};
+  const SessionPointer& live = kept.live;
   SignalWatch watch;
   const auto check = [&] {
     if (watch()) fail({.code = ErrorCode::kInterrupted, .found = "stopped"});
@@ -113,7 +120,7 @@ nb::bytes picture(HeldSession& held, const Viewed& viewed, const std::string& fo
                               .dark = dark,
                               .program = program,
                               .model = held.model.get(),
-                              .beside = live_beside(held),
+                              .beside = kept.beside,
                               .check = check});
   }));
 }

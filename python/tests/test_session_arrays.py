@@ -27,6 +27,30 @@ def test_arrays_are_looked_at(rng):
     assert session.logits is None
 
 
+def test_a_nan_shows_in_every_answer(rng):
+    q, k = (rng.normal(size=(1, 2, 5, 8)).astype(np.float32) for _ in range(2))
+    q[0, 0, 2, 0] = np.nan
+    session = heed.Session.from_arrays(q, k, mask=heed.causal(), tokens=list("abcde"))
+    row = session.row(2, 0, 0)
+    assert np.isnan(row.entropy) and all(np.isnan(each.weight) for each in row.attends)
+    assert "nan" in str(row) and not np.isnan(session.row(3, 0, 0).entropy)
+    heads = session.heads()
+    assert list(heads["head"]) == [0, 1]
+    for name in ("confidence", "elsewhere", "entropy", "previous_adjusted"):
+        assert list(np.isnan(heads[name])) == [True, False], name
+    assert " (nan)" not in session.to_text()  # heed chooses another edge
+
+
+def test_one_token_is_named(rng):
+    q = rng.normal(size=(1, 1, 3, 4)).astype(np.float32)
+    session = heed.Session.from_arrays(q, q, tokens=list("abc"))
+    for ask in (session.row, session.column, lambda none: session.cell("a", none)):
+        with pytest.raises(ValueError, match="is None, expected a word of the text, or -3 to 2"):
+            ask(None)
+    with pytest.raises(heed.errors.OutOfRange, match="layer is -2, expected -1 to 0"):
+        session.row("a", layer=-2)
+
+
 def test_arrays_of_several_layers_without_values(rng):
     q = [rng.normal(size=(2, 5, 8)) for _ in range(3)]  # float64, no batch axis
     k = [rng.normal(size=(2, 7, 8)) for _ in range(3)]

@@ -4,6 +4,7 @@
 #include "base/wording.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
+#include "inspect/heads/similar_heads.h"
 #include "serve/api.h"
 #include "serve/body.h"
 
@@ -59,6 +60,10 @@ PatternExample example_of(const LiveSession& session, const StackShape& stack, c
   return example;
 }
 
+SessionPointer session_beside(const Call& call) {
+  return call.api.sessions.find(call.required("from", "the id of another session"));
+}
+
 void require_scored(const LiveSession& session) {
   require_ready(session);
   if (!session.progress().scored)
@@ -112,6 +117,7 @@ void post_similar(const Call& call) {
   require_ready(*session);
   const JsonText body = parse_body(call.request().body);
   const PatternExample example = example_of(*session, stack, body.root());
+  check_example(session->session(), stack.stack, example);
   send_answer(call, session, [=, stack = stack.stack](Cancel& cancel) {
     return answer_similar(*session, stack, example, cancel);
   });
@@ -119,15 +125,14 @@ void post_similar(const Call& call) {
 
 void get_alignment(const Call& call) {
   const SessionPointer session = find_session(call);
-  const SessionPointer from =
-      call.api.sessions.find(call.required("from", "the id of another session"));
+  const SessionPointer from = session_beside(call);
   send_json(call.response, 200, to_json(answer_alignment(*session, *from)));
 }
 
 void get_changes(const Call& call) {
   const SessionPointer session = find_session(call);
   const Stack stack = find_stack(*session, call).stack;
-  const SessionPointer from = call.api.sessions.find(call.text("from", ""));
+  const SessionPointer from = session_beside(call);
   require_ready(*session);
   require_ready(*from);
   check_same_heads(*session, *from, stack);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "heed/inspect/heads.h"
+#include "inspect/heads/scores.h"
 #include "inspect/patterns.h"
 
 namespace heed {
@@ -41,6 +42,22 @@ TEST(HeadScores, OfUniformRowsAreMeansOfOneOverTheLength) {
   EXPECT_NEAR(scores.of("sink"), later_rows, 1e-6);
   EXPECT_NEAR(scores.of("entropy"), (std::log(2) + std::log(3) + std::log(4)) / 4, 1e-6);
   EXPECT_NEAR(scores.of("elsewhere"), 1.0 / 4, 1e-6);  // only row 3 has such a key: key 1
+}
+
+TEST(HeadScores, ARowOfNanIsInEveryMean) {
+  const LayerAttention layer =
+      test::layer_of(2, kLength, [](std::int64_t head, std::int64_t i, std::int64_t j) {
+        return head == 0 && i == 9 ? NAN : peak(j == i - 1);
+      });
+  const std::vector<HeadScores> scores = score_heads(layer, 0);
+  for (const char* name : {"previous", "current", "sink", "entropy", "elsewhere", "confidence",
+                           "local", "normalised_entropy"}) {
+    EXPECT_TRUE(std::isnan(scores[0].of(name))) << name;
+    EXPECT_FALSE(std::isnan(scores[1].of(name))) << name;
+    EXPECT_TRUE(std::isnan(scores[0].adjusted[score_index(name)]) ||
+                std::string_view(name) == "sink")
+        << name;
+  }
 }
 
 TEST(HeadScores, NextCountsWhereNothingIsCausal) {

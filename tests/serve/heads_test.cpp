@@ -58,13 +58,10 @@ TEST_F(ServerHeads, WhatDoesNotExistIsRefused) {
   expect_error(similar(R"({"layer": 9, "head": 0})"), 404, "not_found");
   expect_error(similar(R"({"rows": [{"query": 1, "keys": ["a"]}]})"), 400, "bad_request");
   expect_error(similar("[]nonsense"), 400, "bad_request");
-}
-
-// An invalid pattern is found while it is computed: the error is the answer.
-TEST_F(ServerHeads, APatternThatIsNoneIsSaid) {
-  const auto found = similar(R"({"back": 5000})");
-  EXPECT_NE(found->body.find("pattern: back is 5000, expected 0 to"), std::string::npos)
-      << found->body;
+  expect_error(similar("{}"), 400, "bad_request");
+  const auto far = similar(R"({"back": 5000})");
+  expect_error(far, 400, "bad_request");
+  EXPECT_NE(far->body.find("pattern: back is 5000, expected 0 to"), std::string::npos) << far->body;
 }
 
 TEST(ServerEvents, TheChosenHeadComesWithItsEdgeAndASentence) {

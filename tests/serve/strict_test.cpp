@@ -55,9 +55,11 @@ TEST(StrictApi, AnExportNamesTheViewThatIsMissingOrWrong) {
 
 TEST(StrictApi, AnAlignmentNamesTheSessionThatIsMissing) {
   test::Opened opened("the cat");
-  const auto found = opened.ask("/alignment");
-  expect_error(found, 400, "bad_request");
-  EXPECT_EQ(message_of(found), "from is missing, expected the id of another session");
+  for (const char* path : {"/alignment", "/self/changes"}) {
+    const auto found = opened.ask(path);
+    expect_error(found, 400, "bad_request");
+    EXPECT_EQ(message_of(found), "from is missing, expected the id of another session");
+  }
 }
 
 // Generates for a while.

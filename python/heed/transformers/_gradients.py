@@ -58,7 +58,8 @@ class _Asked(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, cotangent: Tensor) -> tuple[Any, ...]:
         wanted = tuple(n for n, needs in zip(_NAMES, ctx.needs_input_grad[2:]) if needs)
-        asked = {f"d{ctx.name}": cotangent.float().contiguous()}
+        accumulator = torch.float64 if torch.float64 in ctx.types else torch.float32
+        asked = {f"d{ctx.name}": cotangent.to(accumulator).contiguous()}
         found = dict(zip(wanted, ctx.seen.observed_backward(**asked, of=wanted))) if wanted else {}
         grads = (found[n].to(t) if n in found else None for n, t in zip(_NAMES, ctx.types))
         return None, None, *grads

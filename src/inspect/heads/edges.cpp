@@ -1,6 +1,7 @@
 #include "inspect/heads/edges.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <iterator>
 
@@ -17,16 +18,20 @@ struct Received {
   std::int64_t rows = 0;
 };
 
+// NaN counts as 0: a row of NaN links nothing.
 Edge largest_of_row(const RowView& row) {
-  const auto largest = std::ranges::max_element(row.weights);
-  return {row.query, std::distance(row.weights.begin(), largest), static_cast<double>(*largest)};
+  const auto or_zero = [](float weight) { return std::isnan(weight) ? 0 : weight; };
+  const auto largest = std::ranges::max_element(row.weights, {}, or_zero);
+  return {row.query, std::distance(row.weights.begin(), largest),
+          static_cast<double>(or_zero(*largest))};
 }
 
 void receive(const RowView& row, std::vector<Received>& keys) {
   keys.resize(row.weights.size());
   for (std::size_t key = 0; key < keys.size(); ++key) {
     const float weight = row.weights[key];
-    if (weight == kHiddenWeight || is_beside(row.query, static_cast<std::int64_t>(key))) continue;
+    if (weight == kHiddenWeight || std::isnan(weight)) continue;
+    if (is_beside(row.query, static_cast<std::int64_t>(key))) continue;
     keys[key].sum += static_cast<double>(weight);
     ++keys[key].rows;
   }

@@ -129,14 +129,18 @@ void NeighbourScores::add_neighbours(const NeighbourRows& block, const ObservedR
   const bool later = row > 0;
   const bool chooses = block.visible[lane] >= 2;
   const bool has_elsewhere = (block.has_elsewhere >> lane & 1) != 0;
+  // Maxima lose NaN, which the entropy of such a row has.
+  const double or_nan = std::isnan(block.entropy[lane]) ? kNoScore : 0;
+  const double elsewhere = of(block.elsewhere) + or_nan;
   const double past_first = std::max({of(block.elsewhere), row > 1 ? of(block.previous) : 0,
-                                      later ? of(block.current) : 0, of(block.next)});
+                                      later ? of(block.current) : 0, of(block.next)}) +
+                            or_nan;
   add(rows, 0, {of(block.previous), later, of(block.previous), row > 1}, sink);
   add(rows, 1, {of(block.current), chooses, of(block.current), chooses && later}, sink);
   const bool has_next = row < queries_ - 1;
   add(rows, 2, {of(block.next), has_next, of(block.next), has_next}, sink);
   add(rows, 3, {sink, chooses, sink, chooses}, 0);  // the sink's own share is not adjusted
-  add(rows, 5, {of(block.elsewhere), has_elsewhere, of(block.elsewhere), has_elsewhere}, sink);
+  add(rows, 5, {elsewhere, has_elsewhere, elsewhere, has_elsewhere}, sink);
   add(rows, 7, {std::max(past_first, sink), chooses, past_first, chooses}, sink);
 }
 

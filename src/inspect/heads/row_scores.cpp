@@ -30,7 +30,7 @@ double RowScores::score(std::int64_t head, int which, ScoreForm form) const {
   const Sums& sum =
       sums_[static_cast<std::size_t>(head) * scores_ + static_cast<std::size_t>(which)];
   if (form == ScoreForm::kRaw) return sum.rows > 0 ? sum.raw / static_cast<double>(sum.rows) : 0;
-  return sum.left > 0 ? sum.adjusted / sum.left : 0;
+  return sum.left == 0 ? 0 : sum.adjusted / sum.left;  // NaN stays
 }
 
 std::vector<float> RowScores::of_rows(int which, ScoreForm form) const {

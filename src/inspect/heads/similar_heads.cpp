@@ -15,8 +15,11 @@ namespace {
 constexpr std::int64_t kQueriesAtOnce = 64;
 
 struct Sizes {
-  std::int64_t queries = 0;
-  std::int64_t keys = 0;
+  Sizes(const Session& session, Stack stack)
+      : queries(std::ssize(session.queries(stack))), keys(std::ssize(session.keys(stack))) {}
+
+  std::int64_t queries;
+  std::int64_t keys;
 };
 
 // Dense rows of the example, concatenated.
@@ -46,22 +49,6 @@ void check_row(const PatternRow& row, const Sizes& sizes) {
   const float sum = std::accumulate(row.weights.begin(), row.weights.end(), 0.0F);
   if (!valid || (!row.weights.empty() && !(sum > 0)))
     fail("pattern", "weights", "negative, not finite or all 0", "weights of which some is above 0");
-}
-
-void check_example(const Session& session, Stack stack, const PatternExample& example,
-                   const Sizes& sizes) {
-  const int given =
-      (example.head ? 1 : 0) + (example.back ? 1 : 0) + (example.rows.empty() ? 0 : 1);
-  if (given != 1)
-    fail("pattern", "example", fmt::format("{} of head, back and rows", given), "one of them");
-  const StackShape& shape = session.at(stack).shape;
-  if (example.head) {
-    check_layer("pattern", session.model, shape, example.head->layer);
-    check_head("pattern", session.model, shape, example.head->head);
-  }
-  if (example.back && (*example.back < 0 || *example.back >= sizes.queries))
-    fail("pattern", "back", *example.back, fmt::format("0 to {}", sizes.queries - 1));
-  for (const PatternRow& row : example.rows) check_row(row, sizes);
 }
 
 // Heads x rows, dense.
@@ -149,10 +136,26 @@ void add_overlaps(const LayerAttention& layer, const ExampleRows& example,
 
 }  // namespace
 
+void check_example(const Session& session, Stack stack, const PatternExample& example) {
+  const Sizes sizes(session, stack);
+  const int given =
+      (example.head ? 1 : 0) + (example.back ? 1 : 0) + (example.rows.empty() ? 0 : 1);
+  if (given != 1)
+    fail("pattern", "example", fmt::format("{} of head, back and rows", given), "one of them");
+  const StackShape& shape = session.at(stack).shape;
+  if (example.head) {
+    check_layer("pattern", session.model, shape, example.head->layer);
+    check_head("pattern", session.model, shape, example.head->head);
+  }
+  if (example.back && (*example.back < 0 || *example.back >= sizes.queries))
+    fail("pattern", "back", *example.back, fmt::format("0 to {}", sizes.queries - 1));
+  for (const PatternRow& row : example.rows) check_row(row, sizes);
+}
+
 std::vector<SimilarHead> similar_heads(const Session& session, Stack stack,
                                        const PatternExample& example, Cancel& cancel) {
-  const Sizes sizes{std::ssize(session.queries(stack)), std::ssize(session.keys(stack))};
-  check_example(session, stack, example, sizes);
+  check_example(session, stack, example);
+  const Sizes sizes(session, stack);
   const SessionStack& attentions = session.at(stack);
   const auto count = static_cast<std::size_t>(attentions.shape.heads);
   std::vector<SimilarHead> heads;

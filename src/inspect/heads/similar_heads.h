@@ -29,10 +29,12 @@ struct SimilarHead {
   double overlap = 0;
 };
 
+/// Errors (kInvalidArgument, kNotFound): no example or several, tokens that do not exist.
+void check_example(const Session& session, Stack stack, const PatternExample& example);
+
 /// The mean over the example's rows of sum_j min(p_ij, e_ij), 0 to 1: the share of a row's weight
 /// that agrees with the example. Every head of the stack, most similar first. Rows that see only
-/// one key are skipped. Memory: a few rows of one layer.
-/// Errors (kInvalidArgument, kNotFound): no example or several, tokens that do not exist.
+/// one key are skipped. Memory: a few rows of one layer. Errors are those of check_example.
 std::vector<SimilarHead> similar_heads(const Session& session, Stack stack,
                                        const PatternExample& example, Cancel& cancel);
 

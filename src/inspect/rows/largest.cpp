@@ -48,7 +48,7 @@ Largest listed(std::span<const float> weights, std::size_t most) {
     if (weight == kHiddenWeight) continue;
     first.offer({static_cast<std::int64_t>(at), weight});
     all.sum += static_cast<double>(weight);
-    if (weight > 0) all.entropy -= weight * std::log(static_cast<double>(weight));
+    if (!(weight <= 0)) all.entropy -= weight * std::log(static_cast<double>(weight));
     all.largest = std::max(all.largest, weight);
     ++all.visible;
   }
