@@ -13,15 +13,33 @@ constexpr auto kExportPatience = std::chrono::milliseconds(100);  // between che
 
 ViewAddress view_of(const Parameters& parameters, const LiveSession& session) {
   const std::string text = parameters.required("view", "an address, as look/L2.H4");
-  const ViewAddress view = reworded([&] { return parse_view(text); },
-                                    [](ErrorParts& parts) {  // not of one part of the address
-                                      if (!parts.argument.empty() && !parts.found.empty()) return;
-                                      parts.op = {};
-                                      parts.argument = "view";
-                                      parts.found = json_string(parts.found.text());
-                                    });
-  check_view(view, session.session());
+  const ViewAddress view =
+      reworded([&] { return parse_view(text, ViewHeads::kOptional); },
+               [&](ErrorParts& parts) {  // not of one part of the address
+                 if (!parts.argument.empty() && !parts.found.empty()) return;
+                 parts.op = {};
+                 parts.argument = "view";
+                 parts.found = json_string(parts.found.empty() ? text : parts.found.text());
+               });
+  ViewAddress checked = view;
+  if (checked.places.empty()) checked.places = {{}};
+  check_view(checked, session.session());
   return view;
+}
+
+// Gives a view without a head heed's choice and, if it pins nothing, that head's edge.
+std::optional<ChosenHead> choose_missing_head(ViewAddress& view, const LiveSession& session) {
+  if (!view.places.empty()) return {};
+  const std::vector<std::int64_t> row(view.query ? 1 : 0, view.query.value_or(0));
+  ChosenHead chosen = session.chosen(session.shapes().front().stack, row);
+  view.places = {{.layer = chosen.layer, .head = chosen.head}};
+  if (!view.query && !view.range) {
+    view.query = chosen.query;
+    view.key = chosen.key;
+  }
+  chosen.query = view.query;
+  chosen.key = view.key;
+  return chosen;
 }
 
 // A file contains the scores of all heads.
@@ -53,8 +71,10 @@ void get_export(const Call& call) {
                        [session, edited, view](Cancel& cancel) {
                          wait_for_scores(*session, cancel);
                          if (edited) wait_for_scores(*edited, cancel);
-                         return saved_page(page_sources(), *session, view, kSavedBytes,
-                                           edited.get());
+                         ViewAddress shown = view;
+                         const auto chosen = choose_missing_head(shown, *session);
+                         return saved_page(page_sources(), *session, shown, kSavedBytes,
+                                           edited.get(), chosen);
                        },
                    .urgent = false,
                    .named = false});

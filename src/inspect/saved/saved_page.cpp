@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "inspect/answers/questions.h"
 #include "inspect/answers/view_parts.h"
 #include "inspect/evidence/edited_run.h"
+#include "inspect/evidence/read_out.h"
 #include "inspect/saved/held.h"
 
 namespace heed {
@@ -79,6 +81,30 @@ std::vector<NextAnswer> next_words(const LiveSession& session, Stack stack) {
   return next;
 }
 
+// Adds the likeliest words of the compared session, so that the page knows them on both sides.
+void add_words(std::vector<NextAnswer>& own, const std::vector<NextAnswer>& others,
+               const LiveSession& live) {
+  const std::vector<StreamLevel>& streams = live.session().streams;
+  if (own.size() != others.size() || live.model() == nullptr || streams.empty()) return;
+  const std::int64_t begin = own.front().position;
+  const auto add = [&](std::int64_t position, std::span<const float> logits) {
+    const auto at = static_cast<std::size_t>(position - begin);
+    std::vector<WordAnswer>& words = own[at].words;
+    RestWordsAnswer& rest = own[at].rest;
+    for (const WordAnswer& word : others[at].words) {
+      if (std::ranges::find(words, word.id, &WordAnswer::id) != words.end() ||
+          word.id >= std::ssize(logits))
+        continue;
+      const auto chance = static_cast<float>(chance_of(word.id, logits).probability);
+      words.push_back(
+          {word.id, word.word, chance, logits[static_cast<std::size_t>(word.id)]});
+      rest = {rest.count - 1, std::max(rest.probability - chance, 0.0F)};
+    }
+    std::ranges::stable_sort(words, std::greater(), &WordAnswer::probability);
+  };
+  visit_logits(streams.back(), *live.model(), begin, own.back().position + 1, [] {}, add);
+}
+
 HeldSessionAnswer held_session(const LiveSession& session, const std::vector<Place>& in_view,
                                const std::vector<HeldStackAnswer>& held, std::int64_t bytes,
                                const std::optional<ChosenHead>& chosen = {}) {
@@ -115,7 +141,11 @@ SnapshotAnswer snapshot(LiveSession& session, ViewAddress view, std::int64_t byt
                         .own = held_session(session, in_view, held, bytes, chosen),
                         .answers = held_answers(session, view)};
   if (!answer.answers.empty()) answer.about.models.front().held_view = view.view;
-  if (edited != nullptr) answer.edited = held_session(*edited, in_view, held, bytes);
+  if (edited != nullptr) {
+    answer.edited = held_session(*edited, in_view, held, bytes);
+    add_words(answer.own.next, answer.edited->next, session);
+    add_words(answer.edited->next, answer.own.next, *edited);
+  }
   return answer;
 }
 

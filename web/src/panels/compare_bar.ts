@@ -7,6 +7,7 @@ import {latest, Slot} from '../data/slot';
 import {button, choice, html, say} from '../drawing/dom';
 import {count, fixed, nats, shortWeight, weight} from '../drawing/format';
 import {isSaved} from '../heads/held';
+import {chanceIn, kCompared} from './next';
 import type {Page, Panel} from './panel';
 import {primary} from './panel';
 import type {Place, Selection, Show} from '../selection/selection';
@@ -154,12 +155,9 @@ export class CompareBar implements Panel {
     const {side, store} = this.page;
     const position = (side.isSquare ? store.now.query : store.pinnedQuery) ?? side.queries.length - 1;
     const can = compared && compared.a !== compared.b && compared.unlike === '' && side.isWritten && compared.a.hasWeights;
-    const [a, b] = this.slots.map((slot, at) => latest(slot.show(can ? at === 0 ? compared.a.next(position) : compared.b.next(tokenOfB(compared, position)) : null)));
+    const [a, b] = this.slots.map((slot, at) => latest(slot.show(can ? at === 0 ? compared.a.next(position, kCompared) : compared.b.next(tokenOfB(compared, position), kCompared) : null)));
     if (!a || !b) return say(this.words, '');
-    const parts = a.words.slice(0, kWords).map(({text, probability}) => {
-      const other = b.words.find((each) => each.text === text)?.probability;
-      return `\u201c${wordText(text)}\u201d ${weight(probability)} \u2192 ${other === undefined ? `<${weight(b.words.at(-1)?.probability ?? 0)}` : weight(other)}`;
-    });
+    const parts = a.words.slice(0, kWords).map(({id, text, probability}) => `\u201c${wordText(text)}\u201d ${weight(probability)} \u2192 ${chanceIn(b, id).written}`);
     say(this.words, `next: ${parts.join(', ')}`);
   }
 

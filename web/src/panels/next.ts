@@ -3,7 +3,7 @@ import type {Edge, Line} from '../attention/arcs';
 import {latest, Slot} from '../data/slot';
 import {html} from '../drawing/dom';
 import {weight} from '../drawing/format';
-import {answersRuns, hasOnlyWeights, isSaved} from '../heads/held';
+import {answersRuns, hasOnlyWeights} from '../heads/held';
 import type {MakePanel, Panel} from './panel';
 import {focus, largestName, primary, unitsOf} from './panel';
 import {isolated, phrase, plain} from '../text/tokens';
@@ -15,7 +15,8 @@ import {lensInShort} from './lens_short';
 import {areSpaced, word} from './word';
 
 const kShown = 5;      // words
-const kCompared = 64;  // words of each side, among which the other side's are searched
+export const kCompared = 64;  // words of each side, among which the other side's are searched
+const kUnseen = 0.0005;  // smaller chances are shown as `<.001`, and count as 0
 
 function row(name: Node, share: number): HTMLElement {
   const bar = html('span', {class: 'bar'});
@@ -34,22 +35,33 @@ function nextRows(next: Next, tokens: Token[]): HTMLElement[] {
   return rows;
 }
 
+/** A chance, or only its upper bound; `value`: null unless it is known to three digits. */
+interface Chance { value: number | null; written: string }
+
+/** Unlisted words are less likely than all listed ones. */
+export function chanceIn({words}: Next, id: number): Chance {
+  const value = words.find((each) => each.id === id)?.probability;
+  if (value !== undefined) return {value, written: weight(value)};
+  const most = words.at(-1)?.probability ?? 0;
+  return {value: most < kUnseen ? 0 : null, written: `<${weight(Math.max(0.001, most))}`};
+}
+
 /** The likeliest words of either side: both probabilities and their difference, largest change first. */
 function rowsOfBoth(a: Next, b: Next, tokens: Token[]): HTMLElement[] {
   const words = [...a.words.slice(0, kShown), ...b.words.slice(0, kShown).filter(({id}) => !a.words.slice(0, kShown).some((each) => each.id === id))];
   const isSpaced = areSpaced(words, tokens);
-  const of = ({words: all}: Next, id: number) => all.find((each) => each.id === id)?.probability ?? null;
-  const least = ({words: all}: Next) => all.at(-1)?.probability ?? 0;
-  const rows = words.map(({id, text}) => ({text, ofA: of(a, id), ofB: of(b, id), change: (of(a, id) ?? least(a)) - (of(b, id) ?? least(b))}))
-    .sort((one, other) => Math.abs(other.change) - Math.abs(one.change)).slice(0, kShown + 1);
-  const written = (value: number | null, all: Next) => value === null ? `<${weight(Math.max(0.001, least(all)))}` : weight(value);
+  const rows = words.map(({id, text}) => {
+    const [ofA, ofB] = [chanceIn(a, id), chanceIn(b, id)];
+    const change = ofA.value === null || ofB.value === null ? null : ofA.value - ofB.value;
+    return {text, ofA, ofB, change, size: Math.abs(change ?? ofA.value ?? ofB.value ?? 0)};
+  }).sort((one, other) => other.size - one.size).slice(0, kShown + 1);
   return [
     html('li', {class: 'next-row both quiet'}, html('span'), html('span', {class: 'value'}, 'A'), html('span', {class: 'value'}, 'B'), html('span'), html('span', {class: 'value'}, 'A \u2212 B')),
     ...rows.map(({text, ofA, ofB, change}) => {
-      const bar = html('span', {class: change < 0 ? 'bar less' : 'bar more'});
-      bar.style.setProperty('--share', String(Math.abs(change)));
-      return html('li', {class: 'next-row both'}, word(text, isSpaced), html('span', {class: 'value'}, written(ofA, a)), html('span', {class: 'value'}, written(ofB, b)),
-        html('span', {class: 'bar-room'}, bar), html('span', {class: 'value'}, weight(change)));
+      const bar = html('span', {class: change !== null && change < 0 ? 'bar less' : 'bar more'});
+      bar.style.setProperty('--share', String(Math.abs(change ?? 0)));
+      return html('li', {class: 'next-row both'}, word(text, isSpaced), html('span', {class: 'value'}, ofA.written), html('span', {class: 'value'}, ofB.written),
+        html('span', {class: 'bar-room'}, bar), html('span', {class: 'value'}, change === null ? '\u2013' : weight(change)));
     }),
   ];
 }
@@ -100,8 +112,7 @@ export const nextPanel: MakePanel = (container, page): Panel => {
   };
   /** The words after the position, on both sides of a comparison. */
   const showWords = (position: number, isPassing: boolean) => {
-    const top = sides && !isSaved(api.model) ? kCompared : kShown;  // a saved page has no more
-    const asked = sides ? [sides.a.next(position, top), sides.b.next(tokenOfB(sides, position), top)] : [api.next(position)];
+    const asked = sides ? [sides.a.next(position, kCompared), sides.b.next(tokenOfB(sides, position), kCompared)] : [api.next(position)];
     const found = asked.map((question, at) => latest(slots[at]!.show(question, isPassing)));
     const [a, b] = found;
     show('Next word', found, () => afterText(a!.position), () => b ? rowsOfBoth(a!, b, side.queries) : nextRows(a!, side.queries));

@@ -11,7 +11,8 @@ const kMostSaid = 40;  // characters shown of a wrong address
 export interface Wrong { found: string; expected: string; said: string }
 
 export interface Address {
-  selection: Selection | null;  // null if it names no head
+  selection: Selection | null;  // null if it names no head, or cannot be read
+  isHeadFree?: boolean;         // heed chooses the head
   wrong: Wrong[];               // parts that were ignored
 }
 
@@ -224,12 +225,14 @@ function noHead(address: string, found: string, expected: string): Address {
   return {selection: null, wrong: [{found, expected, said}]};
 }
 
-/** Parses an address with or without its `#`; ignores unknown parts. */
-export function parse(hash: string): Address {
+/** Parses an address with or without its `#`; ignores unknown parts. `usual`: the heads until heed chooses, if it names none. */
+export function parse(hash: string, usual?: Place[]): Address {
   const address = hash.replace(/^#/, '');
-  const [view = '', heads = '', ...rest] = address.split('/');
+  const [view = '', ...rest] = address.split('/');
   if (!isOneOf(kViewNames, view)) return noHead(address, view, list(kViewNames));
-  const places = readPlaces(heads);
+  const isHeadFree = usual !== undefined && (rest[0] ?? '=').includes('=');
+  const heads = isHeadFree ? '' : rest.shift() ?? '';
+  const places = isHeadFree ? usual : readPlaces(heads);
   if (!places) return noHead(address, heads, kPlaces);
   const selection: Selection = {...kNothing, view, places: places.slice(0, kMostHeads)};
   const wrong = rest.map((part) => readPart(selection, part)).filter((each) => each !== null);
@@ -242,7 +245,7 @@ export function parse(hash: string): Address {
     wrong.push({found, expected: 'i= beside it', said: `\u201c${found}\u201d is left out, it needs i= beside it.`});
     selection.key = null;
   }
-  return {selection, wrong};
+  return {selection, isHeadFree, wrong};
 }
 
 /** The errors of an address, one sentence each; empty without errors. */

@@ -1,4 +1,5 @@
 // Which model reads which text: turns an address, a tab's memory, a list or typed text into a session of the server.
+import type {Address} from '../selection/address';
 import {parse} from '../selection/address';
 import {html} from '../drawing/dom';
 import {deliverFailure} from '../export/deliver';
@@ -66,7 +67,7 @@ export class Opening {
       this.steps = stepsSlider(this.requests, about.steps, (model) => this.run({...this.wanted, model}));
       this.notice.element.before(this.steps.element);
     }
-    const asked = parse(this.showing.address).selection;
+    const asked = this.read(this.showing.address).selection;
     if (asked && this.isElsewhere(asked)) await this.follow(asked);
     else await this.first(about);
   }
@@ -162,9 +163,12 @@ export class Opening {
     return {...kNothing, places: [{...stack && {stack}, layer: own ? layerNear(own, 0) : 0, head: 0}]};
   }
 
+  /** An address without a head has the usual one until heed chooses. */
+  read(address: string): Address { return parse(address, this.usual.places); }
+
   /** The place whose statistics should be computed first, in an existing layer. */
   private inView({model: {stacks}}: About): Place {
-    const asked = (parse(this.showing.address).selection ?? this.usual).places[0]!;
+    const asked = (this.read(this.showing.address).selection ?? this.usual).places[0]!;
     const own = stacks.find(({stack}) => stack === asked.stack);
     return {...own && {stack: asked.stack!}, layer: layerNear(own ?? stacks[0]!, asked.layer), head: 0};
   }

@@ -1,5 +1,5 @@
 // One whole page: shows the address's view of the open session, and follows its reader.
-import {parse, remarks} from '../selection/address';
+import {remarks} from '../selection/address';
 import type {Compared} from '../selection/comparison';
 import {Comparison} from '../selection/comparison';
 import {html} from '../drawing/dom';
@@ -122,11 +122,20 @@ export class PageShell implements Mounted, Showing {
     if (input && !(this.api && isSameInput(this.api.info, input))) return void this.opening.run(this.restored = input);
     if (!this.api) return;
     if (!input && address === '' && this.opening.hasBegun) return this.empty(this.api.info);
-    const read = parse(address);
+    const read = this.opening.read(address);
     if (read.selection && this.opening.isElsewhere(read.selection)) return void this.opening.follow(read.selection);
     const said = remarks(address, read);
-    if (read.selection) this.place(this.fitted(this.api, read.selection, said), false);
+    if (read.selection) this.placeAsked(this.api, read.selection, said, read.isHeadFree);
     else if (said.length > 0) this.notice.remark(said.join(' '));
+  }
+
+  /** Shows an address's selection; if it leaves the head to heed, heed chooses again. */
+  private placeAsked(api: SessionApi, asked: Selection, said: string[], isHeadFree = false): void {
+    this.place(this.fitted(api, asked, said), false, isHeadFree);
+    if (!isHeadFree) return;
+    this.store.isRowFresh = asked.query === null && asked.range === null;
+    this.store.hasChoice = false;
+    this.draw(api);
   }
 
   /** The page before its first text, with the last one in the field. */
@@ -204,7 +213,7 @@ export class PageShell implements Mounted, Showing {
     this.close();
     this.api = api;
     api.failed = (error) => this.lose(api, error);
-    const read = parse(this.address);
+    const read = this.opening.read(this.address);
     const asked = read.selection ?? this.opening.usual;
     const side = api.side(asked.places[0]!.stack);
     const given = this.isUnitOfText && !keepSelection && asked.unit === 'character' ? kNothing.unit : asked.unit;
@@ -215,10 +224,10 @@ export class PageShell implements Mounted, Showing {
     this.isNewText &&= !isLinked;  // the link is already a step
     const kept = keepSelection || isLinked ? read.selection : null;
     const selection = {...kept ?? last, model: '', text: '', second: ''};
-    const isRowFresh = kept === null || (this.store.isRowFresh && !isFirst);
+    const isRowFresh = kept === null || (this.store.isRowFresh && !isFirst) || (read.isHeadFree === true && kept.query === null && kept.range === null);
     if (this.store.isHeadEarly && !keepSelection) this.store.isHeadFresh = true;
     this.store.hasChoice = false;
-    this.place(this.fitted(api, selection, remarks(this.address, read)), !read.selection, this.store.isHeadFresh && !(isFirst && read.selection));
+    this.place(this.fitted(api, selection, remarks(this.address, read)), !read.selection, this.store.isHeadFresh && !(isFirst && read.selection && !read.isHeadFree));
     this.store.isHeadEarly = false;
     this.store.isRowFresh = isRowFresh;
     this.header!.show(api);

@@ -130,13 +130,18 @@ export function showSession(container: HTMLElement, page: Page, comparison: Comp
     ...side.split !== null && {d: () => store.set({pair: pairAfter(store.now.pair)})},
     ...stacksOf(api).length > 1 && {e: () => store.set(stackAfter(page), {byHeed: store.isHeadFresh})},
   };
-  const begin = ({stack, layer, head, query, key, reason}: Chosen) => {
+  const begin = ({stack, layer, head, query, key, reason}: Chosen): void => {
     if (stack !== side.stack) return;
     store.hasChoice = true;
     const {places: [place, another], query: pinned, key: other} = store.chosen;
     const isShown = !another && place!.layer === layer && place!.head === head && pinned === (query ?? null) && other === (key ?? null);
     if (store.isHeadFresh || isShown) store.reason = reason;  // already shown: by a saved page, or an address
     if (!store.isHeadFresh) return isShown ? update() : undefined;
+    const isRow = !store.isRowFresh && pinned !== null && other === null && !store.chosen.to;
+    if (isRow && query !== pinned && !isSaved(api.model)) {
+      api.ask<Chosen>(`${side.stack}/chosen?query=${pinned}`).get('chosen').then((own) => begin({...own, query: pinned}), () => undefined);
+      return;
+    }
     const edge = query !== undefined && store.isRowFresh ? {query, key: key ?? null} : {};
     store.set({places: [{...store.chosen.places[0]!, layer, head}], ...edge}, {replace: true, byHeed: true});
   };

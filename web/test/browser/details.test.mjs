@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {eventually, hash, quiet, ready, retype, row, run, scratch, settled, soon, startServer, token, touching, withPages} from './harness.mjs';
+import {answer, eventually, hash, quiet, ready, retype, row, run, scratch, settled, soon, startServer, told, token, touching, withPages} from './harness.mjs';
 import {writeModel} from './model.mjs';
 
 const {state, blank, open} = withPages();
@@ -62,6 +62,32 @@ test('an address that names no head is said, and a head is chosen', async () => 
     '\u201c#map/L0.H0\u201d names no head, expected an address as in #look/L2.H4/i=17.');
   await page.keyboard.press('.');
   await soon.equal(() => page.locator('.notice').textContent(), '');
+});
+
+test('an address without a head shows the head that heed chooses, in a new tab and later', async () => {
+  const page = await open();
+  const {layer, head} = await answer(page, '/self/chosen');
+  const {session} = await answer(page, '');
+  const ofRow = await answer(page, '/self/chosen?query=40');
+  const shows = async (each, address) => {
+    await soon.match(() => hash(each), new RegExp(`^#${address}(/|$)`));
+    await told(each);
+    await soon.match(() => hash(each), new RegExp(`^#${address}(/|$)`));
+    assert.equal(await each.locator('.notice').textContent(), '');
+  };
+  for (const view of ['grid', 'heads', 'matrix/i=40', 'words/i=40']) {
+    const [name, row] = view.split('/');
+    const own = row ? `L${ofRow.layer}.H${ofRow.head}/${row}` : `L${layer}.H${head}`;
+    const fresh = await blank();
+    await fresh.goto(`${state.server.address}#${view}`);
+    await shows(fresh, `${name}/${own}`);
+    await page.evaluate(() => { location.hash = '#look/L0.H0/i=3'; });
+    await soon.equal(() => hash(page), '#look/L0.H0/i=3');
+    await page.evaluate((address) => { location.hash = address; }, view);
+    await shows(page, `${name}/${own}`);
+    const file = await page.evaluate(async (path) => (await fetch(path)).text(), `/api/v1/sessions/${session}/export?view=${encodeURIComponent(view)}&format=html`);
+    assert.match(file, new RegExp(`"view":"${name}/${own}[/"]`));
+  }
 });
 
 test('what is too long is said until one moves on, and leaves the view in sight', async () => {

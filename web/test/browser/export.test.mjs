@@ -407,6 +407,25 @@ test('a file saved beside an edit has both sides, their difference, and no other
   await eventually(async () => assert.equal(await both(other), await both(live)));
 });
 
+test('a file saved beside an edit has the chance of each word on both sides, in its table and above it', async () => {
+  const view = 'look/L1.H3/i=60/j=20/vs=ablate:self.L0.H1,self.L1.H2';
+  const rows = (page) => page.locator('.next-row.both:not(.quiet)').evaluateAll((all) => all.map((row) =>
+    [row.querySelector('.word').textContent, ...[...row.querySelectorAll('.value')].map((value) => value.textContent)]));
+  const page = await openFile(await look('words.html', '--view', view, '--format', 'html'));
+  const live = await open(`#${view}`);
+  await eventually(async () => {
+    const found = await rows(page);
+    assert.equal(found.length, 6);
+    assert.deepEqual(found, await rows(live));
+    const above = [...(await page.locator('.compare-words').textContent()).matchAll(/\u201c(.*?)\u201d (\S+) \u2192 ([^, ]+)/g)].map(([, ...each]) => each);
+    assert.equal(above.length, 3);
+    for (const [word, a, b] of above) {
+      const own = found.filter(([name]) => name.trim() === word.trim());  // also of a token that begins no word
+      assert.ok(own.length === 0 || own.some((row) => row[1] === a && row[2] === b), `${word} ${a} ${b}: ${own}`);
+    }
+  });
+});
+
 test('a file saved with Heads has the evidence of its head and the heads that are like it', async () => {
   const file = await look('heads.html', '--view', 'heads/L1.H3', '--format', 'html');
   const page = await blank({fresh: true});
