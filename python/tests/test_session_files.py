@@ -156,3 +156,4 @@ def test_pictures_are_the_programs(session, page, tmp_path):
     assert (tmp_path / "ours.svg").read_text() == (tmp_path / "theirs.svg").read_text()
     session.save(tmp_path / "ours.png", width=800)
     assert (tmp_path / "ours.png").read_bytes().startswith(b"\x89PNG")
+    assert "look/L2.H4" in session.to_html(layer=2, head=4, who=5, to=3)  # after pictures, too

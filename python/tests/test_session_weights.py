@@ -274,7 +274,7 @@ def test_what_a_file_cannot_hold_is_shown_as_a_table(rng, page):
 def test_head_view_takes_the_arguments_of_bertviz(layers, capsys, page):
     tokens = ["[CLS]", "the", "cat", "##s", "sat", "[SEP]"]
     assert heed.head_view(layers, tokens, 3, layer=1, heads=[0, 1]) is None
-    assert "Who attends to whom" in capsys.readouterr().out
+    assert "Who attends to whom  L1.H0;" in capsys.readouterr().out
     shown = heed.head_view(layers, tokens, 3, layer=1, heads=[1], html_action="return")
     data = snapshot(shown.data)
     assert data["view"] == "look/L1.H1" and data["session"]["split"] == 3

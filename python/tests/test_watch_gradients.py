@@ -14,9 +14,9 @@ import heed  # noqa: E402
 from heed.transformers import edit, watch  # noqa: E402
 
 
-def of_eager(name, loss):
+def of_eager(name, loss, dtype):
     """The gradients of a loss of layer 1's weights, by autograd, and the names of parameters."""
-    model = ALL[name].made("eager").train(False)
+    model = ALL[name].made("eager").train(False).to(dtype)
     output = model(**ALL[name].inputs(), output_attentions=True)
     found = getattr(output, "attentions", None) or output.decoder_attentions
     loss(found[1]).backward()
@@ -38,11 +38,15 @@ LOSSES = {
 
 
 @pytest.mark.parametrize("kind", LOSSES)
-@pytest.mark.parametrize("name, stack", [("llama", None), ("gpt2", None), ("t5", "decoder")])
-def test_gradients_are_those_of_eager(name, stack, kind):
+@pytest.mark.parametrize(
+    "name, stack, dtype",
+    [("llama", None, "float32"), ("gpt2", None, "float64"), ("t5", "decoder", "float32")],
+)
+def test_gradients_are_those_of_eager(name, stack, dtype, kind):
     of_seen, of_weights = LOSSES[kind]
-    wanted = of_eager(name, of_weights)
-    model = ALL[name].made("sdpa").train(False)
+    dtype = getattr(torch, dtype)
+    wanted = of_eager(name, of_weights, dtype)
+    model = ALL[name].made("sdpa").train(False).to(dtype)
     with watch(model, gradients=True) as seen:
         model(**ALL[name].inputs())
     of_seen(seen.attention(1, stack)).backward()
