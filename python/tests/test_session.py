@@ -226,5 +226,5 @@ def test_negative_layers_and_heads_count_from_the_end():
     assert session.rows(-1, -1) == session.rows(5, 5)
     last = session.attention(5).weights[0, 0]
     assert np.array_equal(session.attention(-1).weights[0, 0], last)
-    with pytest.raises(IndexError, match="layer is -7, expected 0 to 5"):
+    with pytest.raises(IndexError, match="layer is -7, expected -6 to 5"):
         session.row("it", -7, 0)
