@@ -22,6 +22,11 @@ std::string signed_decimals(double value) {
   return text == "-0.0000" ? "0.0000" : text;
 }
 
+// `0.172`, `<0.001`
+std::string weight_text(double weight) {
+  return weight > 0 && weight < 0.0005 ? "<0.001" : fmt::format("{:.3f}", weight);
+}
+
 // `3rd largest of 8`.
 std::string rank_of(const LookCell& cell) {
   const std::string place = cell.rank == 1 ? "" : ordinal(cell.rank) + " ";
@@ -35,8 +40,8 @@ std::string neighbours(const TokenNames& names, const LookCell& cell) {
     const bool larger = static_cast<std::int64_t>(i) + 1 < cell.rank;
     const char* joint =
         i == 0 ? (larger ? ", after " : ", then ") : (!larger && cell.rank == 2 ? ", then " : ", ");
-    text += fmt::format("{}{}{} {:.3f}", joint, names.quoted_key(other.key), names.mark(other.key),
-                        other.weight);
+    text += fmt::format("{}{}{} {}", joint, names.quoted_key(other.key), names.mark(other.key),
+                        weight_text(other.weight));
   }
   return text;
 }
@@ -59,7 +64,7 @@ std::string one_cell(const Terminal& terminal, const TokenNames& names, const Lo
     if (terminal.cuts()) return first.str() + paragraph(terminal, why, 2);
     return first.put(why, Style::kDim).str();
   }
-  first.put(fmt::format("{:.3f}", cell.weight), Style::kBold).to(first.column() + 3);
+  first.put(weight_text(cell.weight), Style::kBold).to(first.column() + 3);
   std::string below = neighbours(names, cell);
   if (!terminal.cuts() || first.column() + cell_width(below) <= terminal.width)
     first.put(std::exchange(below, ""), Style::kDim);
@@ -70,7 +75,7 @@ std::string one_cell(const Terminal& terminal, const TokenNames& names, const Lo
   const double lse = cell.lse;
   weight.put(fmt::format("e^({} {} {})", signed_decimals(cell.score), lse < 0 ? "+" : "-",
                          signed_decimals(std::abs(lse))));
-  const std::string value = fmt::format("{:.3f}", cell.weight);
+  const std::string value = weight_text(cell.weight);
   std::string above;  // the formula, if it needs a separate line
   if (terminal.cuts() && weight.column() + 5 + cell_width(value) > terminal.width)
     above = std::exchange(weight, Line(terminal).to(kValueColumn - 5)).str();

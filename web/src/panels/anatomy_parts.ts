@@ -73,18 +73,21 @@ export function dots(values: (number | null)[][], names: {rows: string[]; keys: 
   const label = (x: number, y: number, text: string, kind: string, turned = false) =>
     svg('text', {x, y, class: `anatomy-label ${kind}`, 'text-anchor': turned ? 'start' : 'end', transform: turned ? `rotate(-52 ${x} ${y})` : null}, text);
   const isUpright = names.keys.every((name) => kLetter * graphemes(name).length <= size - 6);
-  const isWide = (value: number, own: boolean) => kLetter * write(value, own).length > size - 1;
-  const chosen = values[marks.row]?.[marks.key] ?? null;
-  const besideWide = (j: number) => Math.abs(j - marks.key) === 1 && chosen !== null && isWide(chosen, true);
-  const hasRoom = (j: number, value: number) => j === marks.key || (!isWide(value, false) && !besideWide(j));
+  // The row's numbers that have room: the chosen one, then the larger before the smaller.
+  const own = (values[marks.row] ?? []).flatMap((value, j) => value === null ? [] : [{j, text: write(value, j === marks.key), size: j === marks.key ? Infinity : Math.abs(value)}]);
+  const half = (text: string) => kLetter * (text.length - (text.startsWith('.') ? 0.5 : 0)) / 2;  // a leading point is narrow, and divides
+  const numbered: typeof own = [];
+  for (const each of own.sort((one, other) => other.size - one.size)) {
+    if (numbered.every(({j, text}) => Math.abs(j - each.j) * size >= half(text) + half(each.text) + 3)) numbered.push(each);
+  }
   const element = svg('svg', {class: 'anatomy-dots', width: left + columns * size + kAside, height: top + rows * size + 24, role: 'img', 'aria-label': 'dots, by area'},
     ...names.keys.map((name, j) => label(left + middle(j), top - 6, inBrief(name), `${isUpright ? 'upright' : ''}${j === marks.key ? ' accent' : ''}`, !isUpright)),
     ...names.rows.map((name, i) => label(left - 6, top + middle(i) + 4, inBrief(name), i === marks.row ? 'accent' : '')),
     svg('rect', {x: left + marks.key * size, y: top + marks.row * size, width: size, height: size, class: 'anatomy-own'}), ...marksOf,
     svg('rect', {x: left - 1, y: top + marks.row * size, width: columns * size + 2, height: size, class: 'anatomy-frame'}),
-    ...(values[marks.row] ?? []).map((value, j) => value === null || !hasRoom(j, value) ? null : svg('text', {
+    ...numbered.map(({j, text}) => svg('text', {
       x: left + middle(j), y: top + rows * size + 16, class: j === marks.key ? 'anatomy-label accent' : 'anatomy-label', 'text-anchor': 'middle',
-    }, write(value, j === marks.key))));
+    }, text)));
   element.addEventListener('click', (event) => {
     const box = element.getBoundingClientRect();
     const key = Math.floor((event.clientX - box.left - left) / size), row = Math.floor((event.clientY - box.top - top) / size);

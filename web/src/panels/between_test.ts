@@ -37,7 +37,7 @@ export const betweenTest: MakePanel = (container, page): Panel => {
     const {word, hidden} = found;
     const said = isolated(wordText(word.text));
     about.textContent = `each hidden, effect on ${said}`;
-    heads.replaceChildren(...['', headName(store.now), 'log-prob.', said].map((name) => html('th', {scope: 'col'}, name)));
+    heads.replaceChildren(...['', headName(store.now), 'change in log-prob.', said].map((name) => html('th', {scope: 'col'}, name)));
     const rows = side.keys.flatMap((token, key) => {
       const own = hidden.find(({node}) => node === side.queries.length + key);
       if (!own) return [];

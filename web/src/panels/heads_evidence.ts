@@ -89,7 +89,7 @@ export class HeadsEvidence implements Panel {
       isBeside = begin === 0 && hasRoom;
       if (isBeside && runner) parts.push(svg('text', {x: (ownAt + 1) * pitch + 30, y, class: 'tick'}, `${runner.role} ${runner.name} ${runner.value}`));
     }
-    const said = `mean weight by tokens back${runner ? `; the tick is the ${runner.role}, ${runner.name}${isBeside ? '' : `, ${runner.value}`}` : ''}`;
+    const said = `mean weight by tokens back${runner ? `; the ${other ? `tick is the ${runner.role},` : `${runner.role} is`} ${runner.name}${isBeside ? '' : `, ${runner.value}`}` : ''}`;
     const label = `weight at ${begin} to ${begin + 3} tokens back: ${profile.slice(0, 4).map(shortWeight).join(' ')}`;
     return [html('p', {class: 'quiet'}, said), svg('svg', {class: 'evidence-profile', width: this.width, height: base + 20, role: 'img', 'aria-label': label}, ...parts)];
   }

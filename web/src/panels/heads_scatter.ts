@@ -4,6 +4,7 @@ import {roundStep} from '../drawing/axis';
 import {html, menu, svg} from '../drawing/dom';
 import {fixed, shortWeight} from '../drawing/format';
 import type {Page, Panel} from './panel';
+import {isSaved} from '../heads/held';
 import {fullName, plainName, sourceOf} from '../heads/score_names';
 import {choose} from '../shell/chips';
 import type {Place} from '../selection/selection';
@@ -64,7 +65,7 @@ export class HeadsScatter implements Panel {
     const points = this.points(x, y);
     const early = columnOf(page, 'normalised_entropy', null);
     if (points.length > 0 || y.from === 'text' || !early) this.draw(x, y, points);
-    else this.draw(x, early, this.points(x, early), `${plainName(early.name)}, until the loss \u201c${fullName(y.name)}\u201d is known`);  // passes of the model take long, and a model without a vocabulary has none
+    else this.draw(x, early, this.points(x, early), `${plainName(early.name)}, ${isSaved(page.api.model) ? 'as this file lacks' : 'until'} the loss \u201c${fullName(y.name)}\u201d${isSaved(page.api.model) ? '' : ' is known'}`);  // passes of the model take long, and a model without a vocabulary has none
   }
 
   private points(x: Column, y: Column): {place: Place; a: number; b: number}[] {

@@ -8,6 +8,7 @@ import {HeadsScatter} from '../panels/heads_scatter';
 import {columnsOf, openHeads, sortName, valueOf, valueText} from '../panels/heads_scores';
 import {HeadsTable, nextName} from '../panels/heads_table';
 import {primary} from '../panels/panel';
+import {isSaved} from '../heads/held';
 import {fullName, kAdjusted} from '../heads/score_names';
 import {headText} from '../selection/selection';
 import {sideSwitch} from '../attention/sides';
@@ -51,7 +52,7 @@ export const heads: View = {
       html('div', {class: 'heads-right'}, html('div', {class: 'heads-switches'}, pattern.element,
         ...stacks ? [stacks.element] : [], label('score', form.element), label('compare with', compare.switches)), late, compare.element, adjusted, sources, table.element));
     const progress = () => {
-      late.textContent = api.late.kinds.map(({from, done, of}) => `${from === 'probe' ? 'random tokens' : 'run without it'}: ${done} of ${count(of, 'head')}`).join(', ');
+      late.textContent = api.late.kinds.filter(({done}) => done > 0 || !isSaved(api.model)).map(({from, done, of}) => `${from === 'probe' ? 'random tokens' : 'run without it'}: ${done} of ${count(of, 'head')}`).join(', ');
     };
     const panels = [
       scatter, table, evidence, compare,
