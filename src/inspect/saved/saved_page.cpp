@@ -96,8 +96,7 @@ void add_words(std::vector<NextAnswer>& own, const std::vector<NextAnswer>& othe
           word.id >= std::ssize(logits))
         continue;
       const auto chance = static_cast<float>(chance_of(word.id, logits).probability);
-      words.push_back(
-          {word.id, word.word, chance, logits[static_cast<std::size_t>(word.id)]});
+      words.push_back({word.id, word.word, chance, logits[static_cast<std::size_t>(word.id)]});
       rest = {rest.count - 1, std::max(rest.probability - chance, 0.0F)};
     }
     std::ranges::stable_sort(words, std::greater(), &WordAnswer::probability);
