@@ -23,7 +23,7 @@ std::string signed_decimals(double value) {
 }
 
 // `0.172`, `<0.001`
-std::string weight_text(double weight) {
+std::string cell_weight(double weight) {
   return weight > 0 && weight < 0.0005 ? "<0.001" : fmt::format("{:.3f}", weight);
 }
 
@@ -41,7 +41,7 @@ std::string neighbours(const TokenNames& names, const LookCell& cell) {
     const char* joint =
         i == 0 ? (larger ? ", after " : ", then ") : (!larger && cell.rank == 2 ? ", then " : ", ");
     text += fmt::format("{}{}{} {}", joint, names.quoted_key(other.key), names.mark(other.key),
-                        weight_text(other.weight));
+                        cell_weight(other.weight));
   }
   return text;
 }
@@ -64,7 +64,7 @@ std::string one_cell(const Terminal& terminal, const TokenNames& names, const Lo
     if (terminal.cuts()) return first.str() + paragraph(terminal, why, 2);
     return first.put(why, Style::kDim).str();
   }
-  first.put(weight_text(cell.weight), Style::kBold).to(first.column() + 3);
+  first.put(cell_weight(cell.weight), Style::kBold).to(first.column() + 3);
   std::string below = neighbours(names, cell);
   if (!terminal.cuts() || first.column() + cell_width(below) <= terminal.width)
     first.put(std::exchange(below, ""), Style::kDim);
@@ -75,7 +75,7 @@ std::string one_cell(const Terminal& terminal, const TokenNames& names, const Lo
   const double lse = cell.lse;
   weight.put(fmt::format("e^({} {} {})", signed_decimals(cell.score), lse < 0 ? "+" : "-",
                          signed_decimals(std::abs(lse))));
-  const std::string value = weight_text(cell.weight);
+  const std::string value = cell_weight(cell.weight);
   std::string above;  // the formula, if it needs a separate line
   if (terminal.cuts() && weight.column() + 5 + cell_width(value) > terminal.width)
     above = std::exchange(weight, Line(terminal).to(kValueColumn - 5)).str();
