@@ -69,11 +69,11 @@ void check_address(const HeldSession& held, const std::string& address) {
   if (view.text.empty() && view.model.empty()) check_view(view, held.session);
 }
 
-cli::ShownView view_of(const Viewed& viewed, const LiveSession& live) {
+ShownView view_of(const Viewed& viewed, const LiveSession& live) {
   cli::ViewOptions options = viewed.options;
   if (viewed.view) {
     const ViewAddress view = read_view(*viewed.view, "view", ViewHeads::kOptional);
-    check_view(cli::with_some_head(view), live.session());
+    check_view(with_some_head(view), live.session());
     if (!view.places.empty()) return {view};
     options.view = *viewed.view;  // heed chooses the head
   }
@@ -100,15 +100,7 @@ std::string html(HeldSession& held, const Viewed& viewed) {
 nb::bytes picture(HeldSession& held, const Viewed& viewed, const std::string& format, int width,
                   bool dark) {
   const std::string program = cli::find_browser(format, "html");
-  // The picture's server drops its sessions when it ends; they are the caller's.
-  struct Kept {
-    SessionPointer live, beside;
-    ~Kept() {
-      live->dropped = false;
-      if (beside) beside->dropped = false;
-    }
-  } const kept{live_of(held), live_beside(held)};
-  const SessionPointer& live = kept.live;
+  const SessionPointer live = live_of(held);
   SignalWatch watch;
   const auto check = [&] {
     if (watch()) fail({.code = ErrorCode::kInterrupted, .found = "stopped"});
@@ -120,7 +112,7 @@ nb::bytes picture(HeldSession& held, const Viewed& viewed, const std::string& fo
                               .dark = dark,
                               .program = program,
                               .model = held.model.get(),
-                              .beside = kept.beside,
+                              .beside = live_beside(held),
                               .check = check});
   }));
 }

@@ -1,6 +1,7 @@
 // Exports: the page as a file, and the picture ordered by the command line.
 #include "base/wording.h"
 #include "inspect/answers/fields.h"
+#include "inspect/answers/shown_view.h"
 #include "inspect/answers/view_parts.h"
 #include "inspect/saved/saved_page.h"
 #include "serve/api.h"
@@ -21,25 +22,8 @@ ViewAddress view_of(const Parameters& parameters, const LiveSession& session) {
                  parts.argument = "view";
                  parts.found = json_string(parts.found.empty() ? text : parts.found.text());
                });
-  ViewAddress checked = view;
-  if (checked.places.empty()) checked.places = {{}};
-  check_view(checked, session.session());
+  check_view(with_some_head(view), session.session());
   return view;
-}
-
-// Gives a view without a head heed's choice and, if it pins nothing, that head's edge.
-std::optional<ChosenHead> choose_missing_head(ViewAddress& view, const LiveSession& session) {
-  if (!view.places.empty()) return {};
-  const std::vector<std::int64_t> row(view.query ? 1 : 0, view.query.value_or(0));
-  ChosenHead chosen = session.chosen(session.shapes().front().stack, row);
-  view.places = {{.layer = chosen.layer, .head = chosen.head}};
-  if (!view.query && !view.range) {
-    view.query = chosen.query;
-    view.key = chosen.key;
-  }
-  chosen.query = view.query;
-  chosen.key = view.key;
-  return chosen;
 }
 
 // A file contains the scores of all heads.
@@ -71,8 +55,8 @@ void get_export(const Call& call) {
                        [session, edited, view](Cancel& cancel) {
                          wait_for_scores(*session, cancel);
                          if (edited) wait_for_scores(*edited, cancel);
-                         ViewAddress shown = view;
-                         const auto chosen = choose_missing_head(shown, *session);
+                         const auto [shown, chosen] = with_chosen_head(
+                             session->session(), [&] { return session->scores(); }, view);
                          return saved_page(page_sources(), *session, shown, kSavedBytes,
                                            edited.get(), chosen);
                        },

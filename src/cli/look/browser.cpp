@@ -263,6 +263,14 @@ std::string draw_picture(const SessionPointer& session, const ViewAddress& view,
                                .take = [taken](PictureEnd end, std::string content) {
                                  taken->set_value({end, std::move(content)});
                                }};
+  // The server drops its sessions when it ends; they are the caller's.
+  struct Kept {
+    SessionPointer session, beside;
+    ~Kept() {
+      session->dropped = false;
+      if (beside) beside->dropped = false;
+    }
+  } const kept{session, task.beside};
   std::optional<Server> server;
   if (task.model != nullptr)
     server.emplace(*task.model, serve);

@@ -38,29 +38,7 @@ std::string_view part_behind_sign(std::string_view text) {
   return sign == std::string_view::npos ? text : text.substr(sign + 1);
 }
 
-// The requested head, or heed's choice: for the view's edge, column or row; otherwise free, at the
-// edge that heed chooses.
-ChosenHead chosen_for(const ViewOptions& options, const Session& cut, Stack stack,
-                      const ViewAddress& view,
-                      const std::function<std::vector<HeadScores>()>& scores) {
-  const std::optional<int> layer = options.layer, head = options.head;
-  if (view.query && view.key)
-    return choose_head_of_edge(cut, {{*view.query}}, {{*view.key}}, stack, layer, head);
-  if (view.query && view.to) return choose_head_of_keys(cut, {{*view.query}}, stack, layer, head);
-  if (layer && head) {
-    const ChosenHead named = choose_head(cut, {}, stack, layer, head);
-    return view.query ? named : at_strongest_edge(cut, named);
-  }
-  const std::vector<std::int64_t> row(view.query ? 1 : 0, view.query.value_or(0));
-  return choose_head(cut, scores(), stack, layer, head, row);
-}
-
 }  // namespace
-
-ViewAddress with_some_head(ViewAddress view) {
-  if (view.places.empty()) view.places = {{}};
-  return view;
-}
 
 ViewAddress read_view(const std::string& text) {
   const std::string_view address = part_behind_sign(text);
@@ -105,26 +83,6 @@ std::int64_t shown_token(const char* option, const std::vector<std::int64_t>& fo
   return found.back();
 }
 
-// The choice in the form that a saved page recognises: at the view's pinned row and key.
-ShownView shown(ViewAddress view, ChosenHead chosen) {
-  chosen.query = view.query;
-  chosen.key = view.key;
-  return {std::move(view), chosen.automatic ? std::optional(chosen) : std::nullopt};
-}
-
-// Gives a view without a head heed's choice and, if it pins nothing, that head's edge.
-ShownView with_chosen_head(const Session& session, const std::vector<HeadScores>& scores,
-                           ViewAddress view) {
-  const ChosenHead chosen =
-      chosen_for({}, session, session.stacks.front().shape.stack, view, [&] { return scores; });
-  view.places = {{.layer = chosen.layer, .head = chosen.head}};
-  if (!view.query && !view.range) {
-    view.query = chosen.query;
-    view.key = chosen.key;
-  }
-  return shown(std::move(view), chosen);
-}
-
 }  // namespace
 
 ShownView view_of(const ViewOptions& options, const Session& cut,
@@ -133,8 +91,8 @@ ShownView view_of(const ViewOptions& options, const Session& cut,
   if (!options.view.empty()) {
     view = read_view(options.view);
     check_view(with_some_head(view), cut);
-    if (view.places.empty() && scores) return with_chosen_head(cut, scores(), std::move(view));
-    return {with_some_head(std::move(view))};
+    if (!scores) return {with_some_head(std::move(view))};
+    return with_chosen_head(cut, scores, std::move(view));
   }
   const StackShape& stack = cut.at(options.stack.value_or(cut.stacks.front().shape.stack)).shape;
   view.to = options.who.empty() && !options.to.empty();
@@ -147,7 +105,8 @@ ShownView view_of(const ViewOptions& options, const Session& cut,
     view.query = token;
     if (!options.to.empty() && !view.to) view.key = key_of(cut, stack, options.to, token);
   }
-  const ChosenHead chosen = chosen_for(options, cut, stack.stack, view, scores);
+  const ChosenHead chosen =
+      head_for_view(cut, stack.stack, view, options.layer, options.head, scores);
   if (!view.query) {
     view.query = chosen.query.value_or(std::ssize(tokens) - 1);
     view.key = chosen.key;

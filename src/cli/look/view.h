@@ -11,6 +11,7 @@
 #include "heed/inspect/heads.h"
 #include "heed/inspect/look.h"
 #include "heed/inspect/view.h"
+#include "inspect/answers/shown_view.h"
 
 namespace heed::cli {
 
@@ -26,19 +27,11 @@ struct ViewOptions {
 /// the address names no head, as in `grid` and `look/i=17`: then heed chooses it.
 ViewAddress read_view(const std::string& text);
 
-/// The view with the first head if it names none, for checks before heed chooses.
-ViewAddress with_some_head(ViewAddress view);
-
 /// The tokens named by the words of --who and --to.
 std::vector<std::int64_t> tokens_of_who(const Session& session, Stack stack,
                                         const std::string& word);
 std::vector<std::int64_t> tokens_of_to(const Session& session, Stack stack,
                                        const std::string& word);
-
-struct ShownView {
-  ViewAddress view;
-  std::optional<ChosenHead> chosen = {};  // if heed chose the head: why, at the pinned edge
-};
 
 /// The view of these tokens, checked against the model. If the options leave the head free, heed
 /// chooses it; only then is `scores` called, because it needs the pass. Without `scores` it is the
