@@ -131,6 +131,9 @@ struct AttentionProblem {
   std::int64_t packed_queries = 0;  // total rows of q if packed, else 0
   bool packed_keys = false;
   KeyForm key_form = {};
+  /// q and k are bf16, and this CPU multiplies pairs of bf16 faster than floats. Every pass scales
+  /// their products alike, in pairs or not (sweep/steps-inl.h).
+  bool in_pairs = false;
   bool far_scores_of_f32 = false;  // in an f64 problem whose forward pass was f32
 };
 
@@ -161,6 +164,13 @@ template <typename T>
 LogSum lse_of(const AttentionBackward& backward, std::int64_t at) {
   return {static_cast<double>(static_cast<const T*>(backward.lse)[at]),
           static_cast<double>(static_cast<const T*>(backward.lse_low)[at])};
+}
+
+/// Whether the forward pass multiplies pairs of bf16, and rounds weights to bf16 for P V.
+inline bool multiplies_pairs(const AttentionProblem& problem) {
+  return problem.in_pairs && problem.v.dtype == DType::kBF16 &&
+         problem.score.similarity == Similarity::kDot &&
+         problem.score.normaliser == Normaliser::kSoftmax && problem.dropout.threshold == 0;
 }
 
 inline DType accumulator(const AttentionProblem& problem) {

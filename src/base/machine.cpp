@@ -82,6 +82,19 @@ std::int64_t highway_targets() {
   return targets;
 }
 
+bool multiplies_bf16_fast() {
+#if defined(__x86_64__)
+  static const bool fast = [] {
+    __builtin_cpu_init();
+    return allowed_isa() >= Isa::kAvx512Bf16 && __builtin_cpu_supports("avx512bf16") != 0 &&
+           __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_is("amd") != 0;
+  }();
+  return fast;
+#else
+  return false;
+#endif
+}
+
 std::string cpu_name() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {

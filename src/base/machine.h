@@ -20,6 +20,10 @@ Isa allowed_isa();
 /// hwy::SupportedTargets, which re-enables disabled targets.
 std::int64_t highway_targets();
 
+/// Whether this CPU multiplies bf16 in pairs faster than floats: AMD's with AVX512-BF16 do, Intel's
+/// have half the rate of f32.
+bool multiplies_bf16_fast();
+
 /// The system's name for it ("AMD EPYC 9575F 64-Core Processor"), or "unknown CPU".
 std::string cpu_name();
 

@@ -8,6 +8,7 @@
 
 #include "attention/api/checked.h"
 #include "attention/backends.h"
+#include "base/machine.h"
 #include "base/philox.h"
 #include "heed/attention.h"
 #include "heed/mask.h"
@@ -28,7 +29,13 @@ Tensor normal(const Shape& shape, std::uint32_t stream) {
   return tensor;
 }
 
-class SimdAttention : public testing::TestWithParam<const char*> {
+struct Kernel {
+  const char* name;
+  const char* candidate;
+  DType dtype = DType::kF32;
+};
+
+class SimdAttention : public testing::TestWithParam<Kernel> {
  protected:
   // 3 batches, 4 heads over 2, 150 queries, 170 keys: ragged in every direction.
   Tensor q = normal({3, 4, 150, 40}, 1);
@@ -39,19 +46,26 @@ class SimdAttention : public testing::TestWithParam<const char*> {
     const AttentionArgs wanted = args();
     const CheckedAttention checked(wanted);
     for (const auto& candidate : forward_candidates())
-      if (candidate.name == GetParam() && !candidate.refusal(checked.problem).empty())
+      if (candidate.name == wanted.kernel && !candidate.refusal(checked.problem).empty())
         GTEST_SKIP() << candidate.refusal(checked.problem);
   }
   void TearDown() override { set_thread_count(0); }
 
-  AttentionArgs args(Mask mask = {}) const {
-    return {.q = q, .keys = {k, v}, .mask = std::move(mask), .kernel = GetParam()};
+  Tensor typed(const Tensor& x) const { return Tensor::converted(x, GetParam().dtype); }
+  AttentionArgs args(Mask mask = {}) {
+    q_ = typed(q);
+    k_ = typed(k);
+    v_ = typed(v);
+    return {.q = q_, .keys = {k_, v_}, .mask = std::move(mask), .kernel = GetParam().candidate};
   }
   static void set_row(Tensor& tensor, std::int64_t row, float value) {
     const std::int64_t width = tensor.dim(3);
     for (std::int64_t outer = 0; outer < tensor.dim(0) * tensor.dim(1); ++outer)
       std::fill_n(tensor.data<float>() + (outer * tensor.dim(2) + row) * width, width, value);
   }
+
+ private:
+  Tensor q_, k_, v_;
 };
 
 TEST_P(SimdAttention, GivesTheSameBitsForAnyNumberOfThreads) {
@@ -68,7 +82,7 @@ TEST_P(SimdAttention, GivesTheSameBitsForAnyNumberOfThreads) {
 
 // Six (batch, key/value head) pairs: with two or more threads, key blocks run in parallel.
 TEST_P(SimdAttention, GivesTheSameGradientBitsForAnyNumberOfThreads) {
-  const Tensor dout = normal({3, 4, 150, 24}, 4);
+  const Tensor dout = typed(normal({3, 4, 150, 24}, 4));
   const Attended attended = attention(args(Mask::causal()));
   set_thread_count(1);
   const AttentionGrads one = attention_backward(args(Mask::causal()), attended, dout);
@@ -84,14 +98,14 @@ TEST_P(SimdAttention, GivesTheSameGradientBitsForAnyNumberOfThreads) {
 TEST_P(SimdAttention, ANumberThatIsNoneInACotangentReachesTheKeysOfItsRowAlone) {
   Tensor dout = normal({3, 4, 150, 24}, 4);
   const Attended attended = attention(args(Mask::causal()));
-  const AttentionGrads finite = attention_backward(args(Mask::causal()), attended, dout);
+  const AttentionGrads finite = attention_backward(args(Mask::causal()), attended, typed(dout));
   set_row(dout, 70, kNan);  // sees keys 0 to 90
-  const AttentionGrads found = attention_backward(args(Mask::causal()), attended, dout);
+  const AttentionGrads found = attention_backward(args(Mask::causal()), attended, typed(dout));
   const auto same = [&](const Tensor& a, const Tensor& b, std::int64_t begin, std::int64_t end) {
     return test::same_bits(Tensor::copy_of(a.view().slice(2, begin, end)),
                            Tensor::copy_of(b.view().slice(2, begin, end)));
   };
-  EXPECT_TRUE(std::isnan(found.dv.data<float>()[90 * 24]));
+  EXPECT_TRUE(std::isnan(test::values(found.dv)[90 * 24]));
   EXPECT_TRUE(same(found.dv, finite.dv, 91, 170));
   EXPECT_TRUE(same(found.dk, finite.dk, 91, 170));
   EXPECT_TRUE(same(found.dq, finite.dq, 0, 70));
@@ -110,6 +124,8 @@ TEST_P(SimdAttention, GivesASequenceTheSameBitsAloneAndInABatch) {
 
 // Few rows have their keys in the lanes (few_query_rows-inl.h): a decoder's step is a prompt's row.
 TEST_P(SimdAttention, GivesFewRowsTheSameBitsAsManyRows) {
+  if (GetParam().dtype == DType::kBF16 && multiplies_bf16_fast())
+    GTEST_SKIP() << "the weights of few rows are not rounded to bf16";
   for (const std::int64_t heads : {1, 2, 4}) {  // query heads of the first key/value head: 1 or 2
     for (const std::int64_t keys : {15, 40, 64, 81, 170}) {
       AttentionArgs many = args();
@@ -141,14 +157,13 @@ TEST_P(SimdAttention, AMaskedKeyHasNoInfluenceEvenIfItIsNotANumber) {
     return Tensor::copy_of(out.view().slice(2, 0, 149));
   };
   EXPECT_TRUE(test::same_bits(but_last(poisoned.out), but_last(clean.out)));
-  EXPECT_TRUE(std::isnan(poisoned.out.data<float>()[149 * 24]));
+  EXPECT_TRUE(std::isnan(test::values(poisoned.out)[149 * 24]));
 }
 
 TEST_P(SimdAttention, ANumberThatIsNoneInAVisibleValueReachesItsRows) {
   set_row(v, 3, kNan);
   const Attended found = attention(args(Mask::causal()));
-  for (std::int64_t i = 0; i < 12 * 150 * 24; ++i)
-    ASSERT_TRUE(std::isnan(found.out.data<float>()[i])) << i;
+  for (const double out : test::values(found.out)) ASSERT_TRUE(std::isnan(out));
   EXPECT_TRUE(std::isfinite(found.lse.data<float>()[0]));
 }
 
@@ -156,11 +171,11 @@ TEST_P(SimdAttention, ANumberThatIsNoneInAQueryReachesItsRowAlone) {
   const Attended clean = attention(args());
   set_row(q, 3, kNan);
   const Attended found = attention(args());
+  const std::vector<double> out = test::values(found.out);
   for (std::int64_t row = 0; row < 12 * 150; ++row) {
     const bool poisoned = row % 150 == 3;
     ASSERT_EQ(std::isnan(found.lse.data<float>()[row]), poisoned) << row;
-    for (std::int64_t d = 0; d < 24; ++d)
-      ASSERT_EQ(std::isnan(found.out.data<float>()[row * 24 + d]), poisoned) << row;
+    for (std::int64_t d = 0; d < 24; ++d) ASSERT_EQ(std::isnan(out[row * 24 + d]), poisoned) << row;
   }
 }
 
@@ -171,16 +186,19 @@ TEST_P(SimdAttention, ALongRowOfEqualWeightsIsExact) {
   Tensor keys = Tensor::zeros({1, 1, kLength, 1});
   Tensor values = Tensor::empty({1, 1, kLength, 1});
   std::fill_n(values.data<float>(), kLength, 1.0F);
-  Tensor query = Tensor::empty({1, 1, 1, 1});
-  query.data<float>()[0] = 1;
+  Tensor query = Tensor::empty({1, 1, 9, 1});  // more rows than count as few
+  std::fill_n(query.data<float>(), 9, 1.0F);
+  const Tensor q16 = typed(query), v16 = typed(values);
   for (const float score : {1.1F, 3.3F}) {
     keys.data<float>()[0] = score;
-    const Attended found = attention({.q = query, .keys = {keys, values}, .kernel = GetParam()});
-    const double exact = std::log(std::exp(static_cast<double>(score)) + kLength - 1);
+    const Tensor k16 = typed(keys);
+    const Attended found =
+        attention({.q = q16, .keys = {k16, v16}, .kernel = GetParam().candidate});
+    const double exact = std::log(std::exp(test::values(k16)[0]) + kLength - 1);
     const double lse = static_cast<double>(found.lse.data<float>()[0]) +
                        static_cast<double>(found.lse_low.data<float>()[0]);
     EXPECT_NEAR(lse, exact, 2e-6);
-    EXPECT_NEAR(found.out.data<float>()[0], 1, 2e-6);
+    EXPECT_NEAR(test::values(found.out)[0], 1, 2e-6);
   }
 }
 
@@ -193,7 +211,9 @@ TEST_P(SimdAttention, PaddingIsNeverRead) {
     set_row(v, row, kNan);
   }
   for (std::int64_t row = 100; row < 150; ++row) set_row(q, row, kNan);
-  EXPECT_TRUE(test::same_bits(attention(padded).out, clean.out));
+  AttentionArgs poisoned = args();
+  poisoned.extents = padded.extents;
+  EXPECT_TRUE(test::same_bits(attention(poisoned).out, clean.out));
 }
 
 TEST_P(SimdAttention, ARowThatSeesNobodyIsZeroAndOneWithoutAFiniteScoreIsNan) {
@@ -204,8 +224,8 @@ TEST_P(SimdAttention, ARowThatSeesNobodyIsZeroAndOneWithoutAFiniteScoreIsNan) {
   Tensor kept = Tensor::zeros({2, 1}, DType::kBool);
   kept.data<bool>()[1] = true;
   const Tensor values = normal({1, 1, 1, 4}, 4);
-  const Attended found =
-      attention({.q = one, .keys = {keys, values}, .mask = Mask::keep(kept), .kernel = GetParam()});
+  const Attended found = attention(
+      {.q = one, .keys = {keys, values}, .mask = Mask::keep(kept), .kernel = GetParam().candidate});
   EXPECT_EQ(found.out.data<float>()[0], 0.0f);
   EXPECT_EQ(found.lse.data<float>()[0], -kInfinity);
   EXPECT_TRUE(std::isnan(found.out.data<float>()[4]));
@@ -219,18 +239,20 @@ TEST_P(SimdAttention, AWindowReadsNothingBeyondItsKeys) {
   last.q = last.q.slice(2, 140, 150);
   const Attended clean = attention(last);
   for (std::int64_t row = 0; row < 140; ++row) set_row(v, row, kNan);
-  EXPECT_TRUE(test::same_bits(attention(last).out, clean.out));
+  AttentionArgs poisoned = args(window);
+  poisoned.q = poisoned.q.slice(2, 140, 150);
+  EXPECT_TRUE(test::same_bits(attention(poisoned).out, clean.out));
 }
 
-std::string kernel_name(const testing::TestParamInfo<const char*>& kernel) {
-  const std::string name = kernel.param;
-  return name == "portable" ? "Portable" : name == "cpu-avx2" ? "Avx2" : "Avx512";
-}
+const Kernel kKernels[] = {
+    {"Avx512", "cpu-avx512"},
+    {"Avx512Bf16", "cpu-avx512", DType::kBF16},  // multiplies in pairs on some CPUs
+    {"Avx2", "cpu-avx2"},
+    {"Portable", "portable"},  // NEON on ARM
+};
 
-INSTANTIATE_TEST_SUITE_P(Kernels, SimdAttention,
-                         testing::Values("cpu-avx512", "cpu-avx2",
-                                         "portable"),  // portable: NEON on ARM
-                         kernel_name);
+INSTANTIATE_TEST_SUITE_P(Kernels, SimdAttention, testing::ValuesIn(kKernels),
+                         [](const auto& kernel) { return std::string(kernel.param.name); });
 
 }  // namespace
 }  // namespace heed::attention_simd_test

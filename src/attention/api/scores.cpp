@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "attention/api/checked.h"
+#include "base/machine.h"
 #include "base/numbers.h"
 #include "heed/error.h"
 #include "tensor/text.h"
@@ -152,6 +153,8 @@ void resolve_scores(const AttentionArgs& args, CheckedAttention& checked) {
   require_enumerator("attention", "scores.normaliser", scores.normaliser, Normaliser::kNone);
   checked.scale = resolved_scale(args);
   problem.scale = checked.scale.data();
+  problem.in_pairs =
+      problem.q.dtype == DType::kBF16 && problem.k.dtype == DType::kBF16 && multiplies_bf16_fast();
   if (!(scores.softcap >= 0 && std::isfinite(scores.softcap)))
     fail("attention", "scores.softcap", scores.softcap, "a positive number, or 0 for none");
   if (scores.bias.given()) check_bias(args, problem);

@@ -215,8 +215,7 @@ void read_row_block(const BackwardTile<T>& tile) {
   s.queries = load_rows(problem.q, tile, in_place, problem.head_dim, s.width, s.query_rows);
   if (problem.score.similarity == Similarity::kCosine)
     normalise_rows(tile.rows, problem.head_dim, s.width, s.query_rows, s.query_norms);
-  const T factor =
-      scales_queries(problem, tile.head) ? static_cast<T>(problem.scale[tile.head]) : T{1};
+  const T factor = static_cast<T>(query_factor(problem, tile.head));
   transpose_rows(s.queries, problem.head_dim, lanes, factor, s.tile->queries);
   if (tile.job.observed == nullptr) {
     s.douts = load_rows(tile.job.backward.dout, tile, true, problem.value_dim, s.value_width,
@@ -458,7 +457,7 @@ TileSums sum_tile(const BackwardTile<T>& tile) {
             static_cast<double>(hn::GetLane(softcap.slope(hn::Set(Tag<T>(), tile.s.capped[e]))));
       sums.scale += change * static_cast<double>(tile.s.similarity[e]);
     }
-  if (scales_queries(problem, tile.head)) sums.scale /= problem.scale[tile.head];
+  sums.scale /= query_factor(problem, tile.head);
   return sums;
 }
 

@@ -488,11 +488,11 @@ void add_values_of(FactorRuns<T, Value>& p, std::int64_t columns, const T* facto
   };
   std::int64_t x = 0;
   for (; x + kStep <= columns; x += kStep, advance(kStep))
-    add_scaled_product<kRows, kWide, Layout{Left::kByDepth}, Scaled::kByRow>(p, factor, out + x,
-                                                                             stride);
+    add_scaled_product<kRows, kWide, Layout{Left::kByDepth}, Scaled::kByRow, Multiply>(
+        p, factor, out + x, stride);
   for (; x < columns; x += kLanes<T>, advance(kLanes<T>))
-    add_scaled_product<kRows, 1, Layout{Left::kByDepth}, Scaled::kByRow>(p, factor, out + x,
-                                                                         stride);
+    add_scaled_product<kRows, 1, Layout{Left::kByDepth}, Scaled::kByRow, Multiply>(p, factor,
+                                                                                   out + x, stride);
 }
 
 /// The same for V in i8.

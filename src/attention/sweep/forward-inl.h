@@ -55,9 +55,11 @@
 #endif
 
 #include <algorithm>
+#include <utility>
 
 #include "attention/sweep/dropout-inl.h"
 #include "attention/sweep/few_rows-inl.h"
+#include "attention/sweep/pairs-inl.h"
 #include "attention/sweep/scores-inl.h"
 #include "attention/sweep/softmax-inl.h"
 #include "attention/sweep/store_rows-inl.h"
@@ -70,7 +72,8 @@ namespace heed::kernels::sweep::HWY_NAMESPACE {
 template <typename T>
 struct ForwardTile : QueryTile<T> {
   OnlineSoftmax<T> softmax;
-  T* out = nullptr;  // [strip][Dv][width]; for few rows [8][whole_lines(Dv)]
+  T* out = nullptr;       // [strip][Dv][width]; for few rows [8][whole_lines(Dv)]
+  bool in_pairs = false;  // queries are pairs of bf16
 };
 
 /// If L1 holds the scores of two strips, the second half of a strip's work waits for the first half
@@ -85,6 +88,9 @@ struct ForwardScratch {
   T* bias = nullptr;                // [64 keys][lanes of a strip]
   T* k = nullptr;                   // [64][whole_lines(D)]
   T* v = nullptr;                   // [64][whole_lines(Dv)]
+  T* k_pairs = nullptr;             // [64][whole_lines(pairs of D)]
+  T* v_pairs = nullptr;             // [32][whole_lines(Dv)]
+  T* weight_pairs = nullptr;        // [32][lanes of a strip]
   T* line = nullptr;                // [4][whole_lines(D)], [lanes of a vector][whole_lines(Dv)]
 
   ForwardScratch(const AttentionProblem& problem, std::int64_t count, Arena& arena) {
@@ -95,6 +101,11 @@ struct ForwardScratch {
     k = arena.take<T>(kTileKeys * whole_lines(problem.head_dim));
     v = arena.take<T>(kTileKeys * value_width);
     line = arena.take<T>(std::max(kLanes<T> * value_width, 4 * whole_lines(problem.head_dim)));
+    if (kHasPairs<T> && multiplies_pairs(problem)) {
+      k_pairs = arena.take<T>(kTileKeys * whole_lines(pairs_of(problem.head_dim)));
+      v_pairs = arena.take<T>(pairs_of(kTileKeys) * value_width);
+      weight_pairs = arena.take<T>(pairs_of(kTileKeys) * kStripRows<T>);
+    }
     for (std::int64_t t = 0; t < count; ++t) {
       T* const queries = arena.take<T>(kTileRows * problem.head_dim);
       T* const out =
@@ -122,6 +133,10 @@ struct ForwardTask {
     return columns <= kMostInPlace || problem.sequences[block.batch].key_length <= kTileKeys;
   }
   bool softmax() const { return problem.score.normaliser == Normaliser::kSoftmax; }
+  /// The factors by which weights multiply scores, if no step before does; else null.
+  const T* late_scale(const ForwardTile<T>& tile) const {
+    return tile.in_pairs && steps.scale_alone ? tile.lanes.scale : nullptr;
+  }
 };
 
 /// Keys of a tile, loaded when the first row tile sees one of them.
@@ -134,6 +149,8 @@ struct ForwardKeys {
   StoredRows stored_v;
   StoredRows next_k;  // to prefetch, unless they follow stored_k in memory
   bool read = false;
+  KeyRows<T> k_pairs;  // null until a tile needs them
+  KeyRows<T> v_pairs;
   enum class Finite : std::uint8_t { kUnknown, kYes, kNo } finite = Finite::kUnknown;  // of v
   /// A strip whose scores are still to become weights and multiply V.
   struct Waiting {
@@ -151,6 +168,10 @@ void begin_tile(const ForwardTask<T>& task, std::int64_t row, ForwardTile<T>& ti
   tile.narrow();
   const bool lanes = task.steps.any() || problem.dropout.threshold != 0;
   read_queries<T>(problem, task.block.batch, lanes, task.scratch.line, tile);
+  tile.in_pairs = kHasPairs<T> && multiplies_pairs(problem) && tile.few_rows() == 0;
+  if constexpr (kHasPairs<T>)
+    for (int i = 0; tile.in_pairs && i < strips_of<T>(tile.rows.rows); ++i)
+      pack_queries(problem.head_dim, tile.width, tile.strip(i, problem.head_dim));
   tile.softmax.start(tile.rows.rows);
   const std::int64_t few = kMostFewRows * whole_lines(problem.value_dim);
   const std::int64_t all = strips_of<T>(tile.rows.rows) * tile.width * problem.value_dim;
@@ -201,6 +222,19 @@ void read_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   if (keys.stored_v.count == 0) read_values(task, keys);
 }
 
+/// Reads the keys and values of a tile in pairs.
+template <typename T>
+void read_pairs(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
+  if constexpr (kHasPairs<T>) {
+    const AttentionProblem& problem = task.problem;
+    const ForwardScratch<T>& s = task.scratch;
+    keys.k_pairs = {s.k_pairs, whole_lines(pairs_of(problem.head_dim))};
+    keys.v_pairs = {s.v_pairs, whole_lines(problem.value_dim)};
+    load_key_pairs(problem, span_of(task, keys), keys.k_pairs.row, s.k_pairs);
+    load_value_pairs(problem, span_of(task, keys), keys.v_pairs.row, s.v_pairs);
+  }
+}
+
 /// out = out factor + P V for a patch of weights.
 template <typename T>
 void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Patch<T>& patch,
@@ -236,11 +270,13 @@ void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Pa
   add_scaled_products(columns, patch.vectors, factors, factor, out);
 }
 
-/// `add_values` for V that is not finite, where 0 * V is not 0: reads only visible values, in the
-/// same order.
-template <typename T>
-void add_visible_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys,
-                        const std::uint64_t* words, const Patch<T>& patch, ForwardTile<T>& tile) {
+/// Adds P V for V that is not finite, where 0 * V is not 0: reads only visible values, in the same
+/// order. `weight(j, i)` is that of key j and lane i of the patch, `value(j, x)` a value of its
+/// key.
+template <typename T, class Weight, class Value>
+void add_visible_values(const ForwardTask<T>& task, const std::uint64_t* words,
+                        const Patch<T>& patch, ForwardTile<T>& tile, const Weight& weight,
+                        const Value& value) {
   const hn::CappedTag<T, 1> one;  // rounds like the product
   const std::int64_t columns = task.problem.value_dim;
   const bool few = tile.few_rows() > 0;
@@ -249,10 +285,8 @@ void add_visible_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys,
     for (std::int64_t x = 0; x < columns; ++x) {
       auto sum = hn::Zero(one);
       for (std::int64_t j = 0; j < patch.keys; ++j) {
-        const std::int64_t key = patch.key_begin + j;
-        if ((words[key] >> (patch.lane + i) & 1) == 0) continue;
-        sum = hn::MulAdd(hn::Set(one, patch.data[j * patch.stride + i]),
-                         hn::Set(one, keys.v.data[key * keys.v.row + x]), sum);
+        if ((words[patch.key_begin + j] >> (patch.lane + i) & 1) == 0) continue;
+        sum = hn::MulAdd(hn::Set(one, weight(j, i)), hn::Set(one, value(j, x)), sum);
       }
       T& to = few ? tile.out[i * whole_lines(columns) + x]
                   : tile.out[patch.lane * columns + x * tile.width + i];
@@ -280,13 +314,46 @@ void weigh(const ForwardTask<T>& task, const TilePlace& at,
   drop(problem, kept, patch);
 }
 
+/// The second half of a strip's work, in pairs.
+template <typename T>
+void finish_pairs(const ForwardTask<T>& task, ForwardKeys<T>& keys,
+                  const typename ForwardKeys<T>::Waiting& waiting) {
+  const auto& [waiting_tile, partial, patch] = waiting;
+  ForwardTile<T>& tile = *waiting_tile;
+  const std::int64_t columns = task.problem.value_dim;
+  const T* const weights = task.scratch.weight_pairs;
+  const T* const values = keys.v_pairs.data + patch.key_begin / 2 * keys.v_pairs.row;
+  tile.softmax.weigh_in_pairs(patch, task.late_scale(tile), task.scratch.weight_pairs);
+  using Finite = typename ForwardKeys<T>::Finite;
+  if (partial != nullptr && keys.finite == Finite::kUnknown)
+    keys.finite = pairs_are_finite(keys.v_pairs, pairs_of(keys.place.keys.count()), columns)
+                      ? Finite::kYes
+                      : Finite::kNo;
+  if (partial != nullptr && keys.finite == Finite::kNo)
+    return add_visible_values(
+        task, partial->words, patch, tile,
+        [&](std::int64_t j, int i) {
+          return number_of(weights[j / 2 * patch.stride + i], j % 2 != 0);
+        },
+        [&](std::int64_t j, std::int64_t x) {
+          return number_of(values[j / 2 * keys.v_pairs.row + x], j % 2 != 0);
+        });
+  const Factors<T> factors = {values, keys.v_pairs.row, weights, patch.stride,
+                              pairs_of(patch.keys)};
+  add_scaled_products<MultiplyPairs>(columns, patch.vectors, factors,
+                                     tile.softmax.factor + patch.lane,
+                                     tile.out + patch.lane * columns);
+}
+
 /// The second half of a strip's work.
 template <typename T>
 void finish_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   const auto [tile, partial, patch] = keys.waiting;
   if (tile == nullptr) return;
-  weigh(task, keys.place, keys.waiting);
-  keys.waiting = {};
+  const auto waiting = std::exchange(keys.waiting, {});
+  if constexpr (kHasPairs<T>)
+    if (tile->in_pairs) return finish_pairs(task, keys, waiting);
+  weigh(task, keys.place, waiting);
   using Finite = typename ForwardKeys<T>::Finite;
   if (partial != nullptr && keys.stored_v.count > 0) read_values(task, keys);
   if (partial != nullptr && keys.finite == Finite::kUnknown)
@@ -294,7 +361,12 @@ void finish_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
                       ? Finite::kYes
                       : Finite::kNo;
   if (partial != nullptr && keys.finite == Finite::kNo)
-    add_visible_values(task, keys, partial->words, patch, *tile);
+    add_visible_values(
+        task, partial->words, patch, *tile,
+        [&](std::int64_t j, int i) { return patch.data[j * patch.stride + i]; },
+        [&](std::int64_t j, std::int64_t x) {
+          return keys.v.data[(patch.key_begin + j) * keys.v.row + x];
+        });
   else
     add_values(task, keys, patch, *tile);
 }
@@ -310,6 +382,29 @@ void score_products(const ForwardTask<T>& task, const ForwardKeys<T>& keys, cons
   tile.softmax.start_top(patch);
   store_products<Multiply>(patch.keys, patch.vectors, factors, patch.data, patch.stride,
                            tile.softmax.top + patch.lane);
+}
+
+/// The same in pairs, and for every form of the scores. If the scale is the only step, it is left
+/// to the weights.
+template <typename T>
+void score_pairs(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Patch<T>& patch,
+                 Visible& visible, ForwardTile<T>& tile) {
+  const AttentionProblem& problem = task.problem;
+  const Factors<T> factors = {keys.k_pairs.data + patch.key_begin * keys.k_pairs.row,
+                              keys.k_pairs.row,
+                              tile.strip(patch.lane / kStripRows<T>, problem.head_dim), tile.width,
+                              pairs_of(problem.head_dim)};
+  const bool steps = task.steps.any() && !task.steps.scale_alone;
+  const bool plain = !steps && !visible.partial();
+  if (plain) tile.softmax.start_top(patch);
+  store_products<MultiplyPairs>(patch.keys, patch.vectors, factors, patch.data, patch.stride,
+                                plain ? tile.softmax.top + patch.lane : nullptr);
+  if (plain) return;
+  if (steps)
+    apply_steps(problem, task.steps, keys.place, tile, patch, task.scratch.bias, visible,
+                [](ScoreStage) {});
+  if (visible.partial()) hide(visible.words, kLowest<T>, patch);
+  tile.softmax.find_top(patch);
 }
 
 /// Similarities of few rows to keys that are not copied. Prefetches the next tile meanwhile.
@@ -339,6 +434,8 @@ void score_strip(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const P
                  Visible& visible, ForwardTile<T>& tile) {
   const AttentionProblem& problem = task.problem;
   const bool steps = task.steps.any();
+  if constexpr (kHasPairs<T>)
+    if (tile.in_pairs) return score_pairs(task, keys, patch, visible, tile);
   if (task.softmax() && !steps && !visible.partial() && tile.few_rows() == 0 &&
       problem.score.similarity == Similarity::kDot)
     return score_products(task, keys, patch, tile);
@@ -370,7 +467,7 @@ void attend_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys, int strip, V
                           .vectors = vectors_of<T>(tile.rows.rows, strip)};
   score_strip(task, keys, patch, visible, tile);
   if (kBuffers == 2) finish_strip(task, keys);
-  if (task.softmax()) tile.softmax.begin(patch);
+  if (task.softmax()) tile.softmax.begin(patch, task.late_scale(tile));
   keys.waiting = {&tile, visible.partial() ? &visible : nullptr, patch};
   keys.buffer = (keys.buffer + 1) % kBuffers;
   if (kBuffers == 1) finish_strip(task, keys);
@@ -381,7 +478,8 @@ void attend_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys, ForwardTile<T
   Visible visible;
   visible.look(task.problem, task.block.batch, tile.rows, keys.place.keys);
   if (visible.empty()) return;
-  if (!keys.read) read_tile(task, keys);
+  if (tile.in_pairs && keys.k_pairs.data == nullptr) read_pairs(task, keys);
+  if (!tile.in_pairs && !keys.read) read_tile(task, keys);
   for (int strip = 0; strip < strips_of<T>(tile.rows.rows); ++strip)
     attend_strip(task, keys, strip, visible, tile);
   if (keys.waiting.partial != nullptr) finish_strip(task, keys);  // `visible` ends here
@@ -413,7 +511,13 @@ void finish_tile(const ForwardTask<T>& task, const ForwardTile<T>& tile) {
                                     logs[lane], (tile.softmax.seen >> lane & 1) != 0, sink);
       end.lse.store(static_cast<T*>(forward.lse)[first + r],
                     static_cast<T*>(forward.lse_low)[first + r]);
-      factors[lane] = static_cast<T>(end.factor);
+      double factor = end.factor;
+      // Rounded weights, too, sum to 1: the gradients of a row with one large weight are small
+      // differences, and would be lost in the rounding error of that weight.
+      if (const auto multiplied = static_cast<double>(tile.softmax.multiplied[lane]);
+          tile.in_pairs && multiplied > 0)
+        factor *= sums[lane] / multiplied;
+      factors[lane] = static_cast<T>(factor);
     }
   }
   store_out(problem, forward, batch, tile.rows, {tile.out, tile.few_rows() > 0, tile.width},

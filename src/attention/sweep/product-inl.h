@@ -31,6 +31,18 @@ struct Multiply {
     return add_product(a, b, sum);
   }
 };
+/// Adds the terms of two pairs of bf16, those of the high halves first: each with one fused
+/// multiply-add, so that sums of pairs have the same bits as sums of Multiply. The factors are
+/// numbers of 32 bits, pairs in form only.
+struct MultiplyPairs {
+  template <class V>
+  HWY_INLINE V operator()([[maybe_unused]] V a, [[maybe_unused]] V b, V sum) const {
+#if HWY_TARGET == HWY_AVX3
+    asm("vdpbf16ps %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
+#endif
+    return sum;
+  }
+};
 struct SubtractSquare {  // of the difference: |q|^2 - 2 q k + |k|^2 would cancel
   template <class V>
   HWY_INLINE V operator()(V a, V b, V sum) const {
@@ -44,6 +56,9 @@ struct SubtractDistance {
     return hn::Sub(sum, hn::Abs(hn::Sub(a, b)));
   }
 };
+
+template <class Term>
+constexpr bool kMultiplies = std::is_same_v<Term, Multiply> || std::is_same_v<Term, MultiplyPairs>;
 
 /// Layout of the left factor: element (r, k) is at [r * a_row + k], or at [k * a_row + r].
 enum class Left : std::uint8_t { kByRow, kByDepth };
@@ -78,10 +93,9 @@ struct Factors {
 /// Steps of the depth per loop iteration for a tile of many sums. Fewer iterations make the loop's
 /// end easier to predict. g++ 12 spills with four steps of SubtractDistance.
 template <int kSums, class Term>
-constexpr int kStepsAtOnce = (std::is_same_v<Term, Multiply> && kSums >= 8) ||
-                                     (std::is_same_v<Term, SubtractSquare> && kSums >= 12)
-                                 ? 4
-                                 : 1;
+constexpr int kStepsAtOnce =
+    (kMultiplies<Term> && kSums >= 8) || (std::is_same_v<Term, SubtractSquare> && kSums >= 12) ? 4
+                                                                                               : 1;
 
 /// The width of a strip, if all of its vectors are used; 0 if only the caller knows it.
 template <int kVectors, typename T>
@@ -270,7 +284,8 @@ HWY_INLINE void raise_top(const V (&sums)[kRows][kVectors], T* top) {
 enum class Scaled : std::uint8_t { kByLane, kByRow };
 
 /// c = c factor + the product, of Factors or of FactorRuns.
-template <int kRows, int kVectors, Layout kLayout, Scaled kScaled, typename T, class Product>
+template <int kRows, int kVectors, Layout kLayout, Scaled kScaled, class Term, typename T,
+          class Product>
 HWY_INLINE void add_scaled_product(Product& p, const T* factor, T* c, std::int64_t c_row) {
   const Tag<T> d;
   Vec<T> sums[kRows][kVectors];
@@ -283,7 +298,7 @@ HWY_INLINE void add_scaled_product(Product& p, const T* factor, T* c, std::int64
       if (kLayout.b_row == 0) hide_origin(ahead);
     }
   }
-  sum_terms<kRows, kVectors, kLayout, Multiply, T>(p, sums);
+  sum_terms<kRows, kVectors, kLayout, Term, T>(p, sums);
   Vec<T> scale[kVectors];
   if (kScaled == Scaled::kByLane) {
 #pragma GCC unroll 8
@@ -357,7 +372,7 @@ HWY_NOINLINE void store_products_of(std::int64_t rows, const Factors<T>& p, T* c
     Vec<T> sums[count][kVectors];
     sum_terms<count, kVectors, Layout{Left::kByRow, 0, kStripRow<kVectors, T>}, Term, T>(at, sums);
     put_sums<Into::kStore>(sums, c + from * c_row, c_row);
-    if (std::is_same_v<Term, Multiply> && top != nullptr) raise_top(sums, top);
+    if (kMultiplies<Term> && top != nullptr) raise_top(sums, top);
     r = from + count;
   };
   while (r < rows) {
@@ -413,7 +428,7 @@ HWY_INLINE void store_products(std::int64_t rows, int vectors, const Factors<T>&
   }
 }
 
-template <int kVectors, typename T>
+template <int kVectors, class Term, typename T>
 HWY_NOINLINE void add_scaled_products_of(std::int64_t rows, const Factors<T>& p, const T* factor,
                                          T* c) {
   constexpr std::int64_t kRow = kStripRow<kVectors, T>;
@@ -421,19 +436,20 @@ HWY_NOINLINE void add_scaled_products_of(std::int64_t rows, const Factors<T>& p,
   const auto tile = [&](std::int64_t r, auto count) HWY_ATTR __attribute__((always_inline)) {
     Factors<T> at = p;
     at.a += r;
-    add_scaled_product<count, kVectors, Layout{Left::kByDepth, 0, kRow}, Scaled::kByLane, T>(
+    add_scaled_product<count, kVectors, Layout{Left::kByDepth, 0, kRow}, Scaled::kByLane, Term, T>(
         at, factor, c + r * c_row, c_row);
   };
   for_row_tiles<kVectors>(rows, tile);
 }
 
 /// c [rows][lanes] = c factor[lane] + a b; `a` by depth, b and c strips of one width.
-template <typename T>
+template <class Term = Multiply, typename T>
 HWY_INLINE void add_scaled_products(std::int64_t rows, int vectors, const Factors<T>& p,
                                     const T* factor, T* c) {
-  if (vectors == 1) return add_scaled_products_of<1, T>(rows, p, factor, c);
-  if (vectors == 2 || kStripVectors == 2) return add_scaled_products_of<2, T>(rows, p, factor, c);
-  if constexpr (kStripVectors == 4) add_scaled_products_of<4, T>(rows, p, factor, c);
+  if (vectors == 1) return add_scaled_products_of<1, Term, T>(rows, p, factor, c);
+  if (vectors == 2 || kStripVectors == 2)
+    return add_scaled_products_of<2, Term, T>(rows, p, factor, c);
+  if constexpr (kStripVectors == 4) add_scaled_products_of<4, Term, T>(rows, p, factor, c);
 }
 
 /// c [rows][width] = or += a b, where `a` is part of a [64][64] tile, and the rows of c are `width`

@@ -58,8 +58,7 @@ void read_segment(const AttentionProblem& problem, std::int64_t batch, const Seg
   const std::int64_t begin = batch * q.batch + segment.head * q.head + slot * q.row;
   const bool cosine = problem.score.similarity == Similarity::kCosine;
   const bool in_place = q.dtype == kTypeOf<T> && q.column == 1 && !cosine;
-  const T factor =
-      scales_queries(problem, segment.head) ? static_cast<T>(problem.scale[segment.head]) : T{1};
+  const T factor = static_cast<T>(query_factor(problem, segment.head));
   constexpr int kWhole = kLanes<T>;
   for (int i = 0, count; i < segment.count; i += count) {
     const int lane = segment.lane + i;

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 
+#include "attention/sweep/pairs-inl.h"
 #include "attention/sweep/scores-inl.h"
 #include "hwy/contrib/math/math-inl.h"
 #include "simd/exp-inl.h"
@@ -26,12 +27,13 @@ constexpr T kLowest = -std::numeric_limits<T>::infinity();
 template <typename T>
 struct OnlineSoftmax {
   alignas(64) T maximum[kTileRows];
-  alignas(64) T top[kTileRows];        // the maximum, including the latest patch's scores
+  alignas(64) T top[kTileRows];        // the maximum of the latest patch's scores
   alignas(64) T reference[kTileRows];  // subtracted from those scores
   alignas(64) T sum[kTileRows];
-  alignas(64) T sum_low[kTileRows];  // the rounding error of `sum`
-  alignas(64) T factor[kTileRows];   // scale of earlier sums and outputs after `begin`
-  std::uint64_t seen = 0;            // rows that had a visible key
+  alignas(64) T sum_low[kTileRows];     // the rounding error of `sum`
+  alignas(64) T multiplied[kTileRows];  // the sum of the weights as they multiply V
+  alignas(64) T factor[kTileRows];      // scale of earlier sums and outputs after `begin`
+  std::uint64_t seen = 0;               // rows that had a visible key
 
   /// Before the first keys of `rows` rows.
   void start(int rows) {
@@ -39,6 +41,7 @@ struct OnlineSoftmax {
     std::fill_n(maximum, lanes, kLowest<T>);
     std::fill_n(sum, lanes, T{0});
     std::fill_n(sum_low, lanes, T{0});
+    std::fill_n(multiplied, lanes, T{0});
     std::fill_n(factor, lanes, T{1});
     seen = 0;
   }
@@ -57,14 +60,14 @@ struct OnlineSoftmax {
 
   /// Initialises `top` before the scores of a patch are read.
   void start_top(const Patch<T>& patch) {
-    std::copy_n(maximum + patch.lane, patch.lanes(), top + patch.lane);
+    std::fill_n(top + patch.lane, patch.lanes(), kLowest<T>);
   }
   /// Computes `top` for a patch. Hidden scores are -inf.
   void find_top(const Patch<T>& patch) {
     const Tag<T> d;
     for (int i = 0; i < patch.lanes(); i += kLanes<T>) {
       const T* const column = patch.data + i;
-      auto m0 = hn::Load(d, maximum + patch.lane + i), m1 = m0;
+      auto m0 = hn::Set(d, kLowest<T>), m1 = m0;
       std::int64_t j = 0;
       for (; j + 2 <= patch.keys; j += 2) {
         m0 = hn::Max(m0, hn::Load(d, column + j * patch.stride));
@@ -74,13 +77,15 @@ struct OnlineSoftmax {
       hn::Store(hn::Max(m0, m1), d, top + patch.lane + i);
     }
   }
-  /// Turns the scores of a patch into weights relative to `top`, the new maximum: first `begin`,
-  /// then `weigh`.
-  void begin(const Patch<T>& patch) {
+  /// Turns the scores of a patch into weights relative to the new maximum: first `begin`, then
+  /// `weigh`. If `scale` is given, the scores are still to be multiplied by it; it is positive.
+  void begin(const Patch<T>& patch, const T* scale = nullptr) {
     const Tag<T> d;
     const auto zero = hn::Zero(d);
     for (int at = patch.lane; at < patch.lane + patch.lanes(); at += kLanes<T>) {
-      const auto highest = hn::Load(d, top + at);
+      auto highest = hn::Load(d, top + at);
+      if (scale != nullptr) highest = hn::Mul(highest, hn::Load(d, scale + at));
+      highest = hn::Max(hn::Load(d, maximum + at), highest);
       // A row without a visible key keeps -inf as maximum; its reference is 0, so that -inf scores
       // weigh 0.
       const auto subtracted =
@@ -97,8 +102,67 @@ struct OnlineSoftmax {
     for (int v = 0; v < patch.vectors; v += kTogether)
       weigh_vectors<kTogether>(patch, v * kLanes<T>);
   }
+#if HWY_TARGET == HWY_AVX3
+  /// The same with the weights as pairs of bf16, two keys per line of `to`.
+  void weigh_in_pairs(const Patch<float>& patch, const float* scale, float* to) {
+    for (int lane = 0; lane < patch.lanes(); lane += kLanes<T>) {
+      if (scale != nullptr)
+        weigh_vector_in_pairs<true>(patch, lane, scale, to);
+      else
+        weigh_vector_in_pairs<false>(patch, lane, scale, to);
+    }
+  }
+#endif
 
  private:
+#if HWY_TARGET == HWY_AVX3
+  template <bool kScaled>
+  HWY_INLINE void weigh_vector_in_pairs(const Patch<float>& patch, int first, const float* scale,
+                                        float* to) {
+    const Tag<float> d;
+    const int at = patch.lane + first;
+    const auto subtracted = hn::Load(d, reference + at);
+    const auto factors = hn::Load(d, factor + at);
+    const auto scales = kScaled ? hn::Load(d, scale + at) : factors;
+    const auto ones = pair_of(hn::Set(d, 1.0f), hn::Set(d, 1.0f));
+    auto first_sum = hn::Zero(d), second_sum = first_sum, rounded = first_sum;
+    const std::int64_t stride = patch.stride;
+    const float* line = patch.data + first;
+    to += first;
+    const auto difference = [&](const float* of) HWY_ATTR {
+      auto z = hn::Load(d, of);
+      if (kScaled) z = hn::Mul(z, scales);
+      return hn::Sub(z, subtracted);
+    };
+    const auto put = [&](Vec<float> x, Vec<float> y) HWY_ATTR {
+      first_sum = hn::Add(first_sum, x);
+      second_sum = hn::Add(second_sum, y);
+      const auto pair = pair_of(x, y);
+      hn::Store(pair, d, to);
+      rounded = MultiplyPairs()(pair, ones, rounded);
+      to += stride;
+    };
+    constexpr int kTogether = 8;
+    std::int64_t left = patch.keys;
+    for (; left >= kTogether; left -= kTogether) {
+      Vec<float> x[kTogether];
+#pragma GCC unroll 8
+      for (int i = 0; i < kTogether; ++i, line += stride) x[i] = difference(line);
+      exp_each(d, x);
+#pragma GCC unroll 4
+      for (int i = 0; i < kTogether; i += 2) put(x[i], x[i + 1]);
+    }
+    for (; left > 0; left -= 2, line += 2 * stride) {
+      Vec<float> x[2] = {difference(line),
+                         left > 1 ? difference(line + stride) : hn::Set(d, kLowest<float>)};
+      exp_each(d, x);
+      put(x[0], x[1]);
+    }
+    add_to_sum(hn::Add(first_sum, second_sum), factors, at);
+    hn::Store(hn::MulAdd(hn::Load(d, multiplied + at), factors, rounded), d, multiplied + at);
+  }
+#endif
+
   /// Turns kKeys lines of scores into weights, and adds them to the sums of even and odd keys.
   template <int kKeys, int kVectors>
   HWY_INLINE void weigh_keys(T* at, std::int64_t stride, const Vec<T> (&subtracted)[kVectors],

@@ -24,12 +24,19 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::kernels::sweep::HWY_NAMESPACE {
 
-/// Whether q is multiplied by the scale before the product: q . k alone may overflow where the
-/// score does not. Not with a scale near 0, from which the similarity could not be recovered.
-inline bool scales_queries(const AttentionProblem& problem, std::int64_t head) {
+/// The part of the scale that multiplies q before the product: q . k alone may overflow where the
+/// score does not. All of it, but 1 with a scale near 0, from which the similarity could not be
+/// recovered. Of q in pairs the largest power of 2, which changes no digit; 1 to 2 is left for the
+/// scores.
+inline double query_factor(const AttentionProblem& problem, std::int64_t head) {
   constexpr double kLeastScale = 0x1p-100;  // f32 holds the products of q with this
-  return problem.score.similarity == Similarity::kDot &&
-         std::abs(problem.scale[head]) >= kLeastScale;
+  const double scale = problem.scale[head];
+  if (problem.score.similarity != Similarity::kDot || !(std::abs(scale) >= kLeastScale)) return 1;
+  if (!problem.in_pairs) return scale;
+  return std::copysign(std::ldexp(1.0, std::ilogb(scale)), scale);
+}
+inline double score_factor(const AttentionProblem& problem, std::int64_t head) {
+  return problem.scale[head] / query_factor(problem, head);
 }
 
 /// Which steps a problem has beyond the product of scaled queries and keys.
@@ -38,14 +45,21 @@ struct Steps {
   bool softcap = false;
   bool bias = false;
   bool alibi = false;
-  bool far = false;  // scores rounded to f32, in an f64 pass
+  bool far = false;          // scores rounded to f32, in an f64 pass
+  bool scale_alone = false;  // the only step, by 1 to 2: keeps the order of scores and hides none
 
   explicit Steps(const AttentionProblem& problem)
       : softcap(problem.score.softcap > 0),
         bias(problem.score.bias.data != nullptr),
         alibi(problem.score.slope != nullptr),
         far(problem.far_scores_of_f32) {
-    for (std::int64_t h = 0; h < problem.heads; ++h) scale = scale || !scales_queries(problem, h);
+    bool is_small = true;
+    for (std::int64_t h = 0; h < problem.heads; ++h) {
+      const double factor = score_factor(problem, h);
+      scale = scale || factor != 1;
+      is_small = is_small && factor >= 1 && factor < 2;
+    }
+    scale_alone = scale && is_small && !(softcap || bias || alibi || far);
   }
   bool any() const { return scale || softcap || bias || alibi || far; }
 };
@@ -53,7 +67,7 @@ struct Steps {
 /// The per-row numbers that the steps of a tile need.
 template <typename T>
 struct RowLanes {
-  alignas(64) T scale[kTileRows];  // 1 if queries are already scaled
+  alignas(64) T scale[kTileRows];  // what is left of it after the queries' factor
   alignas(64) T slope[kTileRows];
   alignas(64) std::int64_t position[kTileRows];  // p_i
   alignas(64) std::uint32_t head[kTileRows];     // in the batch that the dropout seed is for
@@ -67,8 +81,7 @@ struct RowLanes {
       const Segment& segment = rows.segments[s];
       for (int r = 0; r < segment.count; ++r) {
         const int lane = segment.lane + r;
-        if (!scales_queries(problem, segment.head))
-          scale[lane] = static_cast<T>(problem.scale[segment.head]);
+        scale[lane] = static_cast<T>(score_factor(problem, segment.head));
         if (problem.score.slope != nullptr)
           slope[lane] = static_cast<T>(problem.score.slope[segment.head]);
         position[lane] = problem.sequences[batch].q_offset + segment.row + r;

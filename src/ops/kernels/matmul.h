@@ -90,8 +90,7 @@ struct PanelsProblem {
 /// One after the other; those of few rows of the same `a` in one parallel loop.
 void matmul_panels(std::span<const PanelsProblem> problems);
 
-/// Whether this CPU multiplies bf16 in pairs faster than floats: AMD's with AVX512-BF16 do, Intel's
-/// have half the rate of f32.
+/// Whether products in pairs of bf16 are compiled, and this CPU is faster with them.
 bool has_fast_pairs();
 /// With a rounded to bf16, in pairs. b must be bf16; needs has_fast_pairs().
 void matmul_pairs(const PanelsProblem& problem);

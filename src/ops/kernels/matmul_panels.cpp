@@ -98,19 +98,7 @@ void pack_block(const BlockType& type, const BlockLayout& layout, const BlockPar
 
 }  // namespace
 
-bool has_fast_pairs() {
-#if defined(__x86_64__)
-  static const bool has = [] {
-    __builtin_cpu_init();
-    return allowed_isa() >= Isa::kAvx512Bf16 && __builtin_cpu_supports("avx512bf16") != 0 &&
-           __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_is("amd") != 0 &&
-           matmul_kernels().multiplies_pairs;
-  }();
-  return has;
-#else
-  return false;
-#endif
-}
+bool has_fast_pairs() { return multiplies_bf16_fast() && matmul_kernels().multiplies_pairs; }
 
 std::int64_t panel_columns() { return matmul_kernels().panel; }
 

@@ -54,7 +54,17 @@ export class GridPanel implements Panel {
       });
     }, {passive: true});
     const point = ({target}: Event) => this.isReplacing || page.store.preview({place: placeOf(page, target)});
-    for (const coming of ['pointerover', 'focusin']) this.scroller.addEventListener(coming, point);
+    let pointer = '', passed = '';  // where the pointer is, and where it was when the focus last moved
+    this.scroller.addEventListener('pointerover', (event) => {
+      pointer = `${event.screenX} ${event.screenY}`;
+      if (pointer === passed) return;  // the heads have moved, not the pointer
+      passed = '';
+      point(event);
+    });
+    this.scroller.addEventListener('focusin', (event) => {
+      if (!this.isReplacing) passed = pointer;
+      point(event);
+    });
     for (const leaving of ['pointerleave', 'focusout']) this.scroller.addEventListener(leaving, () => this.isReplacing || page.store.preview({}));
     this.resized.observe(this.scroller);
   }
