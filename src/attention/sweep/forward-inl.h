@@ -74,6 +74,11 @@ struct ForwardTile : QueryTile<T> {
   OnlineSoftmax<T> softmax;
   T* out = nullptr;       // [strip][Dv][width]; for few rows [8][whole_lines(Dv)]
   bool in_pairs = false;  // queries are pairs of bf16
+
+  /// The output from a lane on, for many rows.
+  T* out_of(int lane, std::int64_t columns) const {
+    return out + lane / kStripRows<T> * kStripRows<T> * columns + lane % kStripRows<T>;
+  }
 };
 
 /// If L1 holds the scores of two strips, the second half of a strip's work waits for the first half
@@ -171,7 +176,8 @@ void begin_tile(const ForwardTask<T>& task, std::int64_t row, ForwardTile<T>& ti
   tile.in_pairs = kHasPairs<T> && multiplies_pairs(problem) && tile.few_rows() == 0;
   if constexpr (kHasPairs<T>)
     for (int i = 0; tile.in_pairs && i < strips_of<T>(tile.rows.rows); ++i)
-      pack_queries(problem.head_dim, tile.width, tile.strip(i, problem.head_dim));
+      pack_queries(problem.head_dim, tile.width,
+                   tile.queries_of(i * kStripRows<T>, problem.head_dim));
   tile.softmax.start(tile.rows.rows);
   const std::int64_t few = kMostFewRows * whole_lines(problem.value_dim);
   const std::int64_t all = strips_of<T>(tile.rows.rows) * tile.width * problem.value_dim;
@@ -266,8 +272,7 @@ void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Pa
     return;
   }
   const Factors<T> factors = {values, keys.v.row, patch.data, patch.stride, patch.keys};
-  T* const out = tile.out + patch.lane * columns;
-  add_scaled_products(columns, patch.vectors, factors, factor, out);
+  add_scaled_products(columns, patch.vectors, factors, factor, tile.out_of(patch.lane, columns));
 }
 
 /// Adds P V for V that is not finite, where 0 * V is not 0: reads only visible values, in the same
@@ -289,7 +294,7 @@ void add_visible_values(const ForwardTask<T>& task, const std::uint64_t* words,
         sum = hn::MulAdd(hn::Set(one, weight(j, i)), hn::Set(one, value(j, x)), sum);
       }
       T& to = few ? tile.out[i * whole_lines(columns) + x]
-                  : tile.out[patch.lane * columns + x * tile.width + i];
+                  : tile.out_of(patch.lane, columns)[x * tile.width + i];
       to = hn::GetLane(
           hn::MulAdd(hn::Set(one, to), hn::Set(one, tile.softmax.factor[patch.lane + i]), sum));
     }
@@ -342,7 +347,7 @@ void finish_pairs(const ForwardTask<T>& task, ForwardKeys<T>& keys,
                               pairs_of(patch.keys)};
   add_scaled_products<MultiplyPairs>(columns, patch.vectors, factors,
                                      tile.softmax.factor + patch.lane,
-                                     tile.out + patch.lane * columns);
+                                     tile.out_of(patch.lane, columns));
 }
 
 /// The second half of a strip's work.
@@ -377,8 +382,8 @@ template <typename T>
 void score_products(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Patch<T>& patch,
                     ForwardTile<T>& tile) {
   const Factors<T> factors = {keys.k.data + patch.key_begin * keys.k.row, keys.k.row,
-                              tile.strip(patch.lane / kStripRows<T>, task.problem.head_dim),
-                              tile.width, task.problem.head_dim};
+                              tile.queries_of(patch.lane, task.problem.head_dim), tile.width,
+                              task.problem.head_dim};
   tile.softmax.start_top(patch);
   store_products<Multiply>(patch.keys, patch.vectors, factors, patch.data, patch.stride,
                            tile.softmax.top + patch.lane);
@@ -391,9 +396,8 @@ void score_pairs(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const P
                  Visible& visible, ForwardTile<T>& tile) {
   const AttentionProblem& problem = task.problem;
   const Factors<T> factors = {keys.k_pairs.data + patch.key_begin * keys.k_pairs.row,
-                              keys.k_pairs.row,
-                              tile.strip(patch.lane / kStripRows<T>, problem.head_dim), tile.width,
-                              pairs_of(problem.head_dim)};
+                              keys.k_pairs.row, tile.queries_of(patch.lane, problem.head_dim),
+                              tile.width, pairs_of(problem.head_dim)};
   const bool steps = task.steps.any() && !task.steps.scale_alone;
   const bool plain = !steps && !visible.partial();
   if (plain) tile.softmax.start_top(patch);
@@ -451,11 +455,10 @@ void score_strip(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const P
   tile.softmax.find_top(patch);
 }
 
+/// A strip, or a part of it; `range` holds the keys that it sees.
 template <typename T>
-void attend_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys, int strip, Visible& visible,
-                  ForwardTile<T>& tile) {
-  const int lane = strip * kStripRows<T>;
-  KeyRange range = visible.range(lane, kStripRows<T>, keys.place.keys.count());
+void attend_lanes(const ForwardTask<T>& task, ForwardKeys<T>& keys, int lane, int vectors,
+                  KeyRange range, Visible& visible, ForwardTile<T>& tile) {
   if (range.count() <= 0) return;
   if (keys.stored_k.count > 0)
     range = {0, keys.place.keys.count()};  // the path for few rows computes at least these
@@ -464,13 +467,38 @@ void attend_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys, int strip, V
                           .key_begin = range.begin,
                           .keys = range.count(),
                           .lane = lane,
-                          .vectors = vectors_of<T>(tile.rows.rows, strip)};
+                          .vectors = vectors};
   score_strip(task, keys, patch, visible, tile);
   if (kBuffers == 2) finish_strip(task, keys);
   if (task.softmax()) tile.softmax.begin(patch, task.late_scale(tile));
   keys.waiting = {&tile, visible.partial() ? &visible : nullptr, patch};
   keys.buffer = (keys.buffer + 1) % kBuffers;
   if (kBuffers == 1) finish_strip(task, keys);
+}
+
+/// On AVX-512 a strip has 64 rows, and its vectors may see different keys: each vector then takes
+/// its own, if that saves more than the narrower products cost.
+template <typename T>
+void attend_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys, int strip, Visible& visible,
+                  ForwardTile<T>& tile) {
+  const int first = strip * kStripRows<T>;
+  const int vectors = vectors_of<T>(tile.rows.rows, strip);
+  const std::int64_t count = keys.place.keys.count();
+  const KeyRange all = visible.range(first, vectors * kLanes<T>, count);
+  if (kStripVectors > 2 && visible.partial() && tile.few_rows() == 0) {
+    KeyRange own[kStripVectors];
+    std::int64_t pairs = 0;
+    for (int v = 0; v < vectors; ++v) {
+      own[v] = visible.range(first + v * kLanes<T>, kLanes<T>, count);
+      pairs += own[v].count();
+    }
+    if (8 * pairs < 7 * vectors * all.count()) {
+      for (int v = 0; v < vectors; ++v)
+        attend_lanes(task, keys, first + v * kLanes<T>, 1, own[v], visible, tile);
+      return;
+    }
+  }
+  attend_lanes(task, keys, first, vectors, all, visible, tile);
 }
 
 template <typename T>

@@ -43,7 +43,10 @@ struct QueryTile {
   void narrow() {
     width = strips_of<T>(rows.rows) > 1 ? kStripRows<T> : vectors_of<T>(rows.rows, 0) * kLanes<T>;
   }
-  T* strip(int index, std::int64_t head_dim) const { return queries + index * head_dim * width; }
+  /// The queries from a lane on.
+  T* queries_of(int lane, std::int64_t head_dim) const {
+    return queries + lane / kStripRows<T> * head_dim * width + lane % kStripRows<T>;
+  }
   /// The number of rows if they are few, else 0.
   int few_rows() const { return rows.rows <= kMostFewRows ? rows.rows : 0; }
 };
@@ -62,7 +65,7 @@ void read_segment(const AttentionProblem& problem, std::int64_t batch, const Seg
   constexpr int kWhole = kLanes<T>;
   for (int i = 0, count; i < segment.count; i += count) {
     const int lane = segment.lane + i;
-    T* const to = tile.strip(lane / kStripRows<T>, head_dim) + lane % kStripRows<T>;
+    T* const to = tile.queries_of(lane, head_dim);
     const std::int64_t at = begin + i * q.row;
     const int left = std::min(segment.count - i, kStripRows<T> - lane % kStripRows<T>);
     count = in_place && left >= kWhole ? kWhole : std::min(4, left);
@@ -90,7 +93,7 @@ void read_queries(const AttentionProblem& problem, std::int64_t batch, bool step
   const int rows = tile.rows.rows;
   const Tag<T> d;
   if (rows > 1 && rows % kStripRows<T> != 0) {  // the lanes of whole vectors are read
-    T* const last = tile.strip(rows / kStripRows<T>, problem.head_dim);
+    T* const last = tile.queries_of(rows / kStripRows<T> * kStripRows<T>, problem.head_dim);
     for (std::int64_t x = 0; x < problem.head_dim; ++x)
       for (int lane = rows % kStripRows<T> / kLanes<T> * kLanes<T>; lane < tile.width;
            lane += kLanes<T>)
@@ -132,8 +135,7 @@ struct Visible {
 template <typename T>
 void similarities(const AttentionProblem& problem, const KeyRows<T>& keys, const QueryTile<T>& tile,
                   const Patch<T>& patch) {
-  const T* const queries =
-      tile.strip(patch.lane / kStripRows<T>, problem.head_dim) + patch.lane % kStripRows<T>;
+  const T* const queries = tile.queries_of(patch.lane, problem.head_dim);
   const KeyRows<T> from = {keys.data + patch.key_begin * keys.row, keys.row};
   const Similarity kind = problem.score.similarity;
   const bool is_product = kind == Similarity::kDot || kind == Similarity::kCosine;
