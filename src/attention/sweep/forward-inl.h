@@ -52,13 +52,13 @@
 // - f32 reaches 87 % of the FMA peak at D = 64 and 89 % at D = 128 (N = 4,096), as a bare kernel
 //   does in the same minutes (87 and 89 %).
 // - Causal, vectors of a strip with keys of their own: N = 64 from 37 to 52 % of the peak, N = 128
-//   from 52 to 65 %, N = 256 from 65 to 74 % (D = 128: 67 to 77 %); a window of 256 from 61 to 69 %.
-//   With two vectors together half of that. Where all vectors see the same keys, a narrower product
-//   costs 5 %.
+//   from 52 to 65 %, N = 256 from 65 to 74 % (D = 128: 67 to 77 %); a window of 256 from 61 to 69
+//   %. With two vectors together half of that. Where all vectors see the same keys, a narrower
+//   product costs 5 %.
 // - bf16 in pairs: 1.75 times f32 at D = 64 and 1.85 times at D = 128, 76 and 81 % of the peak of
-//   pairs. Products of 64 keys run at 90 to 93 % of it; e^x, which pairs do not shorten, takes 12 %,
-//   loading pairs 2 %. Eight keys of e^x at once instead of four: +1 %. e^x with the steps of AVX2
-//   (no vreduceps, no vscalefps): -1 %.
+//   pairs. Products of 64 keys run at 90 to 93 % of it; e^x, which pairs do not shorten, takes 12
+//   %, loading pairs 2 %. Eight keys of e^x at once instead of four: +1 %. e^x with the steps of
+//   AVX2 (no vreduceps, no vscalefps): -1 %.
 #if defined(HEED_SWEEP_FORWARD_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_FORWARD_INL_H
 #undef HEED_SWEEP_FORWARD_INL_H
