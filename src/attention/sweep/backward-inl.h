@@ -29,6 +29,10 @@
 //   3, N = 1,024: D = 64 takes 10 to 14 % less time (causal 9, softcap 4, ALiBi 3, dropout 2, a
 //   bias 4 to 7, the Gaussian 8), D = 96 5 to 9, D = 128 3 to 6; a causal softcap at N = 64 24 %.
 //   In a quiet moment D = 64 ran at 80 % of the peak.
+// - AMD Zen 5 with AVX-512, N = 1,024: f32 86 to 87 % of the peak at D = 64 and 128, causal 77 and
+//   83 %. bf16 with S^T and dP^T in pairs, which have the same bits: from 86 to 103 % of the f32
+//   peak at D = 64, from 84 to 101 % at D = 128, causal from 82 to 99 %. The other three products
+//   would need weights and cotangents rounded to bf16.
 // - Remaining losses (AVX2, D = 64): the products take 84 % of the time, and a sum has only 64
 //   terms; e^x and its surroundings take 5 %.
 #if defined(HEED_SWEEP_BACKWARD_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -46,6 +50,7 @@
 #include "attention/sweep/backward.h"
 #include "attention/sweep/backward_terms-inl.h"
 #include "attention/sweep/dropout-inl.h"
+#include "attention/sweep/pairs-inl.h"
 #include "attention/sweep/softmax-inl.h"
 #include "attention/sweep/store_rows-inl.h"
 #include "attention/sweep/turn.h"
@@ -59,11 +64,13 @@ template <typename T>
 struct BackwardScratch {
   std::int64_t width = 0;        // row width of q and k
   std::int64_t value_width = 0;  // row width of v and out
+  std::int64_t pairs_width = 0;  // row width of k in pairs
   QueryTile<T>* tile = nullptr;
   Visible* visible = nullptr;
   std::int64_t key_block = 0;  // within a group: the pointers below belong to this block
   T* k = nullptr;
-  T* v = nullptr;
+  T* v = nullptr;        // of a pass in pairs [64][whole_lines(pairs of Dv)]
+  T* k_pairs = nullptr;  // [64][whole_lines(pairs of D)]
   T* dk = nullptr;
   T* dv = nullptr;
   KeyRows<T> queries;  // by row: in place, or in query_rows
@@ -83,7 +90,9 @@ struct BackwardScratch {
   double* key_norms = nullptr;
 
   BackwardScratch(const BackwardJob& job, Arena& arena)
-      : width(whole_lines(job.problem.head_dim)), value_width(whole_lines(job.problem.value_dim)) {
+      : width(whole_lines(job.problem.head_dim)),
+        value_width(whole_lines(job.problem.value_dim)),
+        pairs_width(whole_lines(pairs_of(job.problem.head_dim))) {
     const AttentionProblem& problem = job.problem;
     tile = arena.take<QueryTile<T>>(1);
     visible = arena.take<Visible>(1);
@@ -97,6 +106,8 @@ struct BackwardScratch {
     }
     for (T** part : {&k, &dk, &dq}) *part = arena.take<T>(job.key_group * kTileRows * width);
     for (T** part : {&v, &dv}) *part = arena.take<T>(job.key_group * kTileRows * value_width);
+    if (kHasPairs<T> && job.in_pairs())
+      k_pairs = arena.take<T>(job.key_group * kTileKeys * pairs_width);
     query_rows = arena.take<T>(kTileRows * width);
     for (T** part : {&dout_rows, &dout}) *part = arena.take<T>(kTileRows * value_width);
     delta = arena.take<T>(kTileRows);
@@ -115,6 +126,7 @@ struct BackwardScratch {
     const std::int64_t keys = (to - key_block) * kTileKeys;
     for (T** part : {&k, &dk, &dq}) *part += keys * width;
     for (T** part : {&v, &dv}) *part += keys * value_width;
+    if (k_pairs != nullptr) k_pairs += keys * pairs_width;
     key_norms += keys;
     key_block = to;
   }
@@ -137,6 +149,7 @@ struct BackwardTile {
   const AttentionProblem& problem() const { return job.problem; }
   const Visible& visible() const { return *s.visible; }
   std::int64_t keys() const { return at.keys.count(); }
+  bool in_pairs() const { return kHasPairs<T> && job.in_pairs(); }
   int vectors() const { return static_cast<int>((rows + kLanes<T> - 1) / kLanes<T>); }
   /// Whether a few keys at a time can go from scores to gradients: a bias may hide pairs of the
   /// tile, and its gradient, sums and observers read a whole one.
@@ -186,6 +199,13 @@ void transpose_rows(const KeyRows<T>& from, std::int64_t columns, int lanes, T f
   }
 }
 
+/// Turns transposed rows of bf16 into pairs, in place.
+template <typename T>
+void pack_strips(std::int64_t columns, int lanes, T* strips) {
+  for (int i = 0; i < lanes; i += kStripRows<T>)
+    pack_lines(columns, kStripRows<T>, std::min(lanes - i, kStripRows<T>), strips + i * columns);
+}
+
 /// Rows of one head of `from`: in place if `in_place` allows it, else copied to `to` and padded
 /// with zeros to whole vectors.
 template <typename T>
@@ -217,10 +237,14 @@ void read_row_block(const BackwardTile<T>& tile) {
     normalise_rows(tile.rows, problem.head_dim, s.width, s.query_rows, s.query_norms);
   const T factor = static_cast<T>(query_factor(problem, tile.head));
   transpose_rows(s.queries, problem.head_dim, lanes, factor, s.tile->queries);
+  if constexpr (kHasPairs<T>)
+    if (tile.in_pairs()) pack_strips(problem.head_dim, lanes, s.tile->queries);
   if (tile.job.observed == nullptr) {
     s.douts = load_rows(tile.job.backward.dout, tile, true, problem.value_dim, s.value_width,
                         s.dout_rows);
     transpose_rows(s.douts, problem.value_dim, lanes, T{1}, s.dout);
+    if constexpr (kHasPairs<T>)
+      if (tile.in_pairs()) pack_strips(problem.value_dim, lanes, s.dout);
   }
   if (!tile.job.softmax()) return;
   const std::int64_t first = lse_index(problem, tile.at.batch, tile.head, tile.row);
@@ -297,12 +321,30 @@ void copy_patch(const Patch<T>& from, T* pairs) {
     std::copy_n(from.data + j * from.stride, from.lanes(), to.data + j * to.stride);
 }
 
+/// K Q^T or V dO^T of a patch in pairs, with the bits of the product in T; false if the pass is not
+/// in pairs.
+template <typename T>
+bool products_in_pairs(const BackwardTile<T>& tile, const Patch<T>& patch, const T* keys,
+                       const T* strips, std::int64_t columns, const Patch<T>& to) {
+  if constexpr (kHasPairs<T>) {
+    if (!tile.in_pairs()) return false;
+    const std::int64_t row = whole_lines(pairs_of(columns));
+    const Factors<T> factors = {keys + patch.key_begin * row, row,
+                                columns_of(patch, strips, columns), kStripRows<T>,
+                                pairs_of(columns)};
+    store_products<MultiplyPairs>(patch.keys, patch.vectors, factors, to.data, to.stride);
+    return true;
+  }
+  return false;
+}
+
 /// S^T of a patch: writes the scores to `patch`.
 template <typename T>
 void score_patch(const BackwardTile<T>& tile, const Patch<T>& patch) {
   const AttentionProblem& problem = tile.problem();
   BackwardScratch<T>& s = tile.s;
-  similarities(problem, KeyRows<T>{s.k, s.width}, *s.tile, patch);
+  if (!products_in_pairs(tile, patch, s.k_pairs, s.tile->queries, problem.head_dim, patch))
+    similarities(problem, KeyRows<T>{s.k, s.width}, *s.tile, patch);
   const bool wants_scale = tile.job.backward.dscale != nullptr;
   const auto keep = [&](ScoreStage stage) {
     if (stage == ScoreStage::kSimilarity && wants_scale) copy_patch(patch, s.similarity);
@@ -383,6 +425,7 @@ template <typename T>
 void weight_cotangents(const BackwardTile<T>& tile, const Patch<T>& patch) {
   const BackwardScratch<T>& s = tile.s;
   const std::int64_t columns = tile.problem().value_dim;
+  if (products_in_pairs(tile, patch, s.v, s.dout, columns, in(patch, s.dscores))) return;
   const Factors<T> factors = {s.v + patch.key_begin * s.value_width, s.value_width,
                               columns_of(patch, s.dout, columns), kStripRows<T>, columns};
   store_products<Multiply>(patch.keys, patch.vectors, factors, in(patch, s.dscores).data,

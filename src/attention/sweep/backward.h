@@ -37,6 +37,11 @@ struct BackwardJob {
     return problem.heads > problem.kv_heads ? problem.heads / problem.kv_heads : 1;
   }
   bool softmax() const { return problem.score.normaliser == Normaliser::kSoftmax; }
+  /// Whether K Q^T and V dO^T, all numbers of bf16, may be multiplied in pairs.
+  bool in_pairs() const {
+    return problem.in_pairs && problem.v.dtype == DType::kBF16 &&
+           problem.score.similarity == Similarity::kDot && observed == nullptr;
+  }
   bool wants_sums() const { return backward.dslope != nullptr || backward.dscale != nullptr; }
   bool wants_sweep() const {
     return bias_in_sweep || backward.dq.data != nullptr || backward.dk.data != nullptr ||

@@ -255,6 +255,12 @@ void read_key_block(const BackwardTile<T>& tile, std::int64_t kv_head) {
   kernels::HWY_NAMESPACE::load_keys(problem, keys_of(problem), span, tile.s.width, tile.s.k);
   if (problem.score.similarity == Similarity::kCosine)
     normalise_rows(span.count, problem.head_dim, tile.s.width, tile.s.k, tile.s.key_norms);
+  if constexpr (kHasPairs<T>)
+    if (tile.in_pairs()) {
+      load_pairs_of_columns(problem, keys_of(problem), span, tile.s.pairs_width, tile.s.k_pairs);
+      return load_pairs_of_columns(problem, values_of(problem), span,
+                                   whole_lines(pairs_of(problem.value_dim)), tile.s.v);
+    }
   if (tile.job.observed == nullptr)
     kernels::HWY_NAMESPACE::load_keys(problem, values_of(problem), span, tile.s.value_width,
                                       tile.s.v);

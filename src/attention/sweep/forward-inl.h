@@ -188,8 +188,8 @@ void begin_tile(const ForwardTask<T>& task, std::int64_t row, ForwardTile<T>& ti
   tile.in_pairs = kHasPairs<T> && multiplies_pairs(problem) && tile.few_rows() == 0;
   if constexpr (kHasPairs<T>)
     for (int i = 0; tile.in_pairs && i < strips_of<T>(tile.rows.rows); ++i)
-      pack_queries(problem.head_dim, tile.width,
-                   tile.queries_of(i * kStripRows<T>, problem.head_dim));
+      pack_lines(problem.head_dim, tile.width, tile.width,
+                 tile.queries_of(i * kStripRows<T>, problem.head_dim));
   tile.softmax.start(tile.rows.rows);
   const std::int64_t few = kMostFewRows * whole_lines(problem.value_dim);
   const std::int64_t all = strips_of<T>(tile.rows.rows) * tile.width * problem.value_dim;
@@ -248,8 +248,9 @@ void read_pairs(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
     const ForwardScratch<T>& s = task.scratch;
     keys.k_pairs = {s.k_pairs, whole_lines(pairs_of(problem.head_dim))};
     keys.v_pairs = {s.v_pairs, whole_lines(problem.value_dim)};
-    load_key_pairs(problem, span_of(task, keys), keys.k_pairs.row, s.k_pairs);
-    load_value_pairs(problem, span_of(task, keys), keys.v_pairs.row, s.v_pairs);
+    load_pairs_of_columns(problem, keys_of(problem), span_of(task, keys), keys.k_pairs.row,
+                          s.k_pairs);
+    load_pairs_of_keys(problem, span_of(task, keys), keys.v_pairs.row, s.v_pairs);
   }
 }
 

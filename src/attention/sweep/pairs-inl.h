@@ -36,19 +36,18 @@ HWY_INLINE Vec<float> pair_of(Vec<float> first, Vec<float> second) {
       _mm512_castsi512_ps(_mm512_permutexvar_epi16(_mm512_load_si512(kInterleaved), halves))};
 }
 
-/// Turns the columns of queries, [D][width], into pairs, in place. They must be numbers of bf16.
-inline void pack_queries(std::int64_t head_dim, int width, float* queries) {
+/// Turns `count` lines of numbers of bf16 into pairs, in place: the first `lanes` lanes of each.
+inline void pack_lines(std::int64_t count, int width, int lanes, float* lines) {
   const Tag<float> d;
   const hn::RebindToUnsigned<Tag<float>> words;
   const auto high = hn::Set(words, 0xFFFF0000U);
-  for (std::int64_t x = 0; x < head_dim; x += 2)
-    for (int lane = 0; lane < width; lane += kLanes<float>) {
-      const float* const from = queries + x * width + lane;
+  for (std::int64_t x = 0; x < count; x += 2)
+    for (int lane = 0; lane < lanes; lane += kLanes<float>) {
+      const float* const from = lines + x * width + lane;
       const auto first = hn::And(hn::BitCast(words, hn::Load(d, from)), high);
       auto second = hn::Zero(words);
-      if (x + 1 < head_dim)
-        second = hn::ShiftRight<16>(hn::BitCast(words, hn::Load(d, from + width)));
-      hn::Store(hn::BitCast(d, hn::Or(first, second)), d, queries + x / 2 * width + lane);
+      if (x + 1 < count) second = hn::ShiftRight<16>(hn::BitCast(words, hn::Load(d, from + width)));
+      hn::Store(hn::BitCast(d, hn::Or(first, second)), d, lines + x / 2 * width + lane);
     }
 }
 
@@ -74,13 +73,13 @@ constexpr std::uint32_t pair_of_bits(std::uint16_t first, std::uint16_t second) 
   return std::uint32_t{first} << 16 | second;
 }
 
-/// The keys of a tile, two columns per pair: to[key][width].
-inline void load_key_pairs(const AttentionProblem& problem, const KeySpan& span, std::int64_t width,
-                           float* to) {
+/// The rows of a tile of keys or values, two columns per pair: to[key][width].
+inline void load_pairs_of_columns(const AttentionProblem& problem, const KeyOperand& of,
+                                  const KeySpan& span, std::int64_t width, float* to) {
   const Tag<float> d;
   const hn::RebindToUnsigned<Tag<float>> words;
-  const Input& k = problem.k;
-  const std::int64_t columns = problem.head_dim;
+  const Input& k = of.values;
+  const std::int64_t columns = of.columns;
   const RowOffsets rows(problem, k, span);
   for (std::int64_t j = 0; j < span.count; ++j, to += width) {
     const std::uint16_t* const from = bits_of(k) + rows.at[j];
@@ -100,8 +99,8 @@ inline void load_key_pairs(const AttentionProblem& problem, const KeySpan& span,
 }
 
 /// The values of a tile, two keys per pair: to[pair][width].
-inline void load_value_pairs(const AttentionProblem& problem, const KeySpan& span,
-                             std::int64_t width, float* to) {
+inline void load_pairs_of_keys(const AttentionProblem& problem, const KeySpan& span,
+                               std::int64_t width, float* to) {
   const Tag<float> d;
   const hn::RebindToUnsigned<Tag<float>> words;
   const hn::Rebind<std::uint16_t, Tag<float>> halves;
