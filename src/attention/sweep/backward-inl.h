@@ -69,8 +69,12 @@ struct BackwardScratch {
   Visible* visible = nullptr;
   std::int64_t key_block = 0;  // within a group: the pointers below belong to this block
   T* k = nullptr;
-  T* v = nullptr;        // of a pass in pairs [64][whole_lines(pairs of Dv)]
-  T* k_pairs = nullptr;  // [64][whole_lines(pairs of D)]
+  T* v = nullptr;             // of a pass in pairs [64][whole_lines(pairs of Dv)]
+  T* k_pairs = nullptr;       // [64][whole_lines(pairs of D)]
+  T* k_by_key = nullptr;      // [32][width], two keys per pair
+  T* query_pairs = nullptr;   // [32][width], two rows per pair
+  T* dout_pairs = nullptr;    // [32][value_width], likewise
+  T* weight_pairs = nullptr;  // [64][32] or [32][64]: weights or dscores that are multiplied now
   T* dk = nullptr;
   T* dv = nullptr;
   KeyRows<T> queries;  // by row: in place, or in query_rows
@@ -106,8 +110,13 @@ struct BackwardScratch {
     }
     for (T** part : {&k, &dk, &dq}) *part = arena.take<T>(job.key_group * kTileRows * width);
     for (T** part : {&v, &dv}) *part = arena.take<T>(job.key_group * kTileRows * value_width);
-    if (kHasPairs<T> && job.in_pairs())
+    if (kHasPairs<T> && job.in_pairs()) {
       k_pairs = arena.take<T>(job.key_group * kTileKeys * pairs_width);
+      k_by_key = arena.take<T>(job.key_group * kTileKeys / 2 * width);
+      query_pairs = arena.take<T>(kTileRows / 2 * width);
+      dout_pairs = arena.take<T>(kTileRows / 2 * value_width);
+      weight_pairs = arena.take<T>(kTileRows / 2 * kTileKeys);
+    }
     query_rows = arena.take<T>(kTileRows * width);
     for (T** part : {&dout_rows, &dout}) *part = arena.take<T>(kTileRows * value_width);
     delta = arena.take<T>(kTileRows);
@@ -126,7 +135,10 @@ struct BackwardScratch {
     const std::int64_t keys = (to - key_block) * kTileKeys;
     for (T** part : {&k, &dk, &dq}) *part += keys * width;
     for (T** part : {&v, &dv}) *part += keys * value_width;
-    if (k_pairs != nullptr) k_pairs += keys * pairs_width;
+    if (k_pairs != nullptr) {
+      k_pairs += keys * pairs_width;
+      k_by_key += keys / 2 * width;
+    }
     key_norms += keys;
     key_block = to;
   }
@@ -202,8 +214,9 @@ void transpose_rows(const KeyRows<T>& from, std::int64_t columns, int lanes, T f
 /// Turns transposed rows of bf16 into pairs, in place.
 template <typename T>
 void pack_strips(std::int64_t columns, int lanes, T* strips) {
-  for (int i = 0; i < lanes; i += kStripRows<T>)
-    pack_lines(columns, kStripRows<T>, std::min(lanes - i, kStripRows<T>), strips + i * columns);
+  for (int i = 0; i < lanes; i += kStripRows<T>, strips += kStripRows<T> * columns)
+    pack_lines(columns, strips, kStripRows<T>, std::min(lanes - i, kStripRows<T>), strips,
+               kStripRows<T>);
 }
 
 /// Rows of one head of `from`: in place if `in_place` allows it, else copied to `to` and padded
@@ -238,13 +251,20 @@ void read_row_block(const BackwardTile<T>& tile) {
   const T factor = static_cast<T>(query_factor(problem, tile.head));
   transpose_rows(s.queries, problem.head_dim, lanes, factor, s.tile->queries);
   if constexpr (kHasPairs<T>)
-    if (tile.in_pairs()) pack_strips(problem.head_dim, lanes, s.tile->queries);
+    if (tile.in_pairs()) {
+      pack_strips(problem.head_dim, lanes, s.tile->queries);
+      pack_lines(tile.rows, s.queries.data, s.queries.row, s.width, s.query_pairs, s.width);
+    }
   if (tile.job.observed == nullptr) {
     s.douts = load_rows(tile.job.backward.dout, tile, true, problem.value_dim, s.value_width,
                         s.dout_rows);
     transpose_rows(s.douts, problem.value_dim, lanes, T{1}, s.dout);
     if constexpr (kHasPairs<T>)
-      if (tile.in_pairs()) pack_strips(problem.value_dim, lanes, s.dout);
+      if (tile.in_pairs()) {
+        pack_strips(problem.value_dim, lanes, s.dout);
+        pack_lines(tile.rows, s.douts.data, s.douts.row, s.value_width, s.dout_pairs,
+                   s.value_width);
+      }
   }
   if (!tile.job.softmax()) return;
   const std::int64_t first = lse_index(problem, tile.at.batch, tile.head, tile.row);
@@ -534,7 +554,7 @@ void clear_outside(const BackwardTile<T>& tile, const VectorRange& range, std::i
 /// dV += P^T dout and dK += dS^T Q for keys [key, key + count), whose weights begin at `weights`.
 template <typename T>
 void add_to_keys(const BackwardTile<T>& tile, const VectorRange& range, std::int64_t key,
-                 std::int64_t count, const T* weights) {
+                 std::int64_t count, T* weights) {
   const BackwardScratch<T>& s = tile.s;
   const std::int64_t begin = range.begin * kLanes<T>;
   const std::int64_t depth = std::min<std::int64_t>(range.end * kLanes<T>, tile.rows) - begin;
@@ -542,6 +562,26 @@ void add_to_keys(const BackwardTile<T>& tile, const VectorRange& range, std::int
   const VisiblePairs pairs = {tile.visible().words, key, begin};
   const bool products = !tile.visible().partial() || tile.rows_finite;
   const Similarity kind = tile.problem().score.similarity;
+  if constexpr (kHasPairs<T>)
+    if (tile.in_pairs() && products) {
+      const auto add = [&](const T* lines, const T* rows, std::int64_t width, T* to) {
+        pack_lanes(count, lines, begin, begin + depth, s.weight_pairs);
+        const Factors<T> p = {s.weight_pairs + begin / 2, kTileRows / 2, rows + begin / 2 * width,
+                              width, pairs_of(depth)};
+        products_across<Left::kByRow, Into::kAdd, MultiplyPairs, kTileRows / 2>(count, width, p,
+                                                                                to);
+      };
+      if (tile.job.backward.dv.data != nullptr)
+        add(weights, s.dout_pairs, s.value_width, s.dv + key * s.value_width);
+      if (tile.job.backward.dk.data != nullptr)
+        add(s.dscores + key * kTileRows, s.query_pairs, s.width, s.dk + key * s.width);
+      return;
+    }
+  if constexpr (kHasPairs<T>)
+    if (tile.in_pairs()) {  // the same weights as in pairs
+      round_lines(count, weights);
+      round_lines(count, s.dscores + key * kTileRows);
+    }
   if (tile.job.backward.dv.data != nullptr && tile.job.observed == nullptr) {
     const Factors<T> p = {weights + begin, kTileRows, s.douts.data + begin * s.douts.row,
                           s.douts.row, depth};
@@ -570,6 +610,12 @@ void query_gradients(const BackwardTile<T>& tile) {
   const Similarity kind = tile.problem().score.similarity;
   const bool is_product = kind == Similarity::kDot || kind == Similarity::kCosine;
   constexpr std::int64_t kGroup = kDown<kStripVectors>;
+  if constexpr (kHasPairs<T>)
+    if (tile.in_pairs()) {
+      pack_lines(tile.keys(), s.dscores, kTileRows, tile.vectors() * kLanes<T>, s.weight_pairs,
+                 kTileRows);
+      if (partial && !tile.keys_finite) round_lines(tile.keys(), s.dscores);
+    }
   for (std::int64_t i = 0; i < tile.rows; i += kGroup) {
     const std::int64_t count = std::min(kGroup, tile.rows - i);
     const std::uint64_t rows = ((std::uint64_t{1} << count) - 1) << i;
@@ -581,6 +627,15 @@ void query_gradients(const BackwardTile<T>& tile) {
                           s.width, end - begin};
     const T* const own = s.query_rows + i * s.width;
     const bool all = !partial || (tile.keys_finite && (is_product || tile.rows_finite));
+    if constexpr (kHasPairs<T>)
+      if (tile.in_pairs() && all) {
+        const std::int64_t first = begin / 2;
+        const Factors<T> p = {s.weight_pairs + first * kTileRows + i, kTileRows,
+                              s.k_by_key + first * s.width, s.width, pairs_of(end) - first};
+        products_across<Left::kByDepth, Into::kStore, MultiplyPairs>(count, s.width, p,
+                                                                     s.dq + i * s.width);
+        continue;
+      }
     if (all && is_product) {
       products_across<Left::kByDepth, Into::kStore>(count, s.width, p, s.dq + i * s.width);
       continue;

@@ -258,6 +258,7 @@ void read_key_block(const BackwardTile<T>& tile, std::int64_t kv_head) {
   if constexpr (kHasPairs<T>)
     if (tile.in_pairs()) {
       load_pairs_of_columns(problem, keys_of(problem), span, tile.s.pairs_width, tile.s.k_pairs);
+      pack_lines(span.count, tile.s.k, tile.s.width, tile.s.width, tile.s.k_by_key, tile.s.width);
       return load_pairs_of_columns(problem, values_of(problem), span,
                                    whole_lines(pairs_of(problem.value_dim)), tile.s.v);
     }

@@ -187,9 +187,10 @@ void begin_tile(const ForwardTask<T>& task, std::int64_t row, ForwardTile<T>& ti
   read_queries<T>(problem, task.block.batch, lanes, task.scratch.line, tile);
   tile.in_pairs = kHasPairs<T> && multiplies_pairs(problem) && tile.few_rows() == 0;
   if constexpr (kHasPairs<T>)
-    for (int i = 0; tile.in_pairs && i < strips_of<T>(tile.rows.rows); ++i)
-      pack_lines(problem.head_dim, tile.width, tile.width,
-                 tile.queries_of(i * kStripRows<T>, problem.head_dim));
+    for (int i = 0; tile.in_pairs && i < strips_of<T>(tile.rows.rows); ++i) {
+      T* const strip = tile.queries_of(i * kStripRows<T>, problem.head_dim);
+      pack_lines(problem.head_dim, strip, tile.width, tile.width, strip, tile.width);
+    }
   tile.softmax.start(tile.rows.rows);
   const std::int64_t few = kMostFewRows * whole_lines(problem.value_dim);
   const std::int64_t all = strips_of<T>(tile.rows.rows) * tile.width * problem.value_dim;

@@ -36,19 +36,41 @@ HWY_INLINE Vec<float> pair_of(Vec<float> first, Vec<float> second) {
       _mm512_castsi512_ps(_mm512_permutexvar_epi16(_mm512_load_si512(kInterleaved), halves))};
 }
 
-/// Turns `count` lines of numbers of bf16 into pairs, in place: the first `lanes` lanes of each.
-inline void pack_lines(std::int64_t count, int width, int lanes, float* lines) {
+/// Rounds `count` lines to bf16, and packs two after one another: to[line / 2][lane]. `to` may be
+/// `from` itself.
+inline void pack_lines(std::int64_t count, const float* from, std::int64_t from_row,
+                       std::int64_t lanes, float* to, std::int64_t to_row) {
   const Tag<float> d;
-  const hn::RebindToUnsigned<Tag<float>> words;
-  const auto high = hn::Set(words, 0xFFFF0000U);
-  for (std::int64_t x = 0; x < count; x += 2)
-    for (int lane = 0; lane < lanes; lane += kLanes<float>) {
-      const float* const from = lines + x * width + lane;
-      const auto first = hn::And(hn::BitCast(words, hn::Load(d, from)), high);
-      auto second = hn::Zero(words);
-      if (x + 1 < count) second = hn::ShiftRight<16>(hn::BitCast(words, hn::Load(d, from + width)));
-      hn::Store(hn::BitCast(d, hn::Or(first, second)), d, lines + x / 2 * width + lane);
+  for (std::int64_t j = 0; j < count; j += 2, from += 2 * from_row, to += to_row)
+    for (std::int64_t lane = 0; lane < lanes; lane += kLanes<float>) {
+      const auto second = j + 1 < count ? hn::LoadU(d, from + from_row + lane) : hn::Zero(d);
+      hn::Store(pair_of(hn::LoadU(d, from + lane), second), d, to + lane);
     }
+}
+
+/// Rounds lanes [begin, end) of `count` lines to bf16, and packs two neighbours: to[line][lane /
+/// 2]. `begin` is a multiple of the lanes of a vector. Lines are 64 numbers, or 32 pairs.
+inline void pack_lanes(std::int64_t count, const float* from, std::int64_t begin, std::int64_t end,
+                       float* to) {
+  const Tag<float> d;
+  constexpr auto kLane = static_cast<std::int64_t>(kLanes<float>);
+  for (std::int64_t j = 0; j < count; ++j, from += kTileRows, to += kTileRows / 2)
+    for (std::int64_t x = begin; x < end; x += 2 * kLane) {
+      const auto load = [&](std::int64_t at) HWY_ATTR {
+        if (at >= end) return hn::Zero(d);
+        const auto some = hn::FirstN(d, static_cast<std::size_t>(end - at));
+        return hn::IfThenElseZero(some, hn::Load(d, from + at));
+      };
+      __m512i halves;  // even lanes are in the low halves
+      asm("vcvtne2ps2bf16 %2, %1, %0" : "=v"(halves) : "v"(load(x + kLane).raw), "v"(load(x).raw));
+      hn::StoreU(Vec<float>{_mm512_castsi512_ps(_mm512_rol_epi32(halves, 16))}, d, to + x / 2);
+    }
+}
+
+/// Rounds numbers to bf16 as the functions above do.
+inline void round_lines(std::int64_t count, float* lines) {
+  for (std::int64_t i = 0; i < count * kTileRows; ++i)
+    lines[i] = static_cast<float>(bf16(lines[i]));
 }
 
 /// Where the rows of a span of keys or values begin.

@@ -454,7 +454,7 @@ HWY_INLINE void add_scaled_products(std::int64_t rows, int vectors, const Factor
 
 /// c [rows][width] = or += a b, where `a` is part of a [64][64] tile, and the rows of c are `width`
 /// apart, a multiple of 16.
-template <Left kLeft, Into kInto, typename T>
+template <Left kLeft, Into kInto, class Term = Multiply, std::int64_t kRow = kTileRows, typename T>
 HWY_NOINLINE void products_across(std::int64_t rows, std::int64_t width, const Factors<T>& p,
                                   T* c) {
   std::int64_t column = 0;
@@ -464,10 +464,10 @@ HWY_NOINLINE void products_across(std::int64_t rows, std::int64_t width, const F
         rows, [&](std::int64_t r, auto count) HWY_ATTR __attribute__((always_inline)) {
           constexpr int kRows = decltype(count)::value;
           Factors<T> at = p;
-          at.a += r * (kLeft == Left::kByRow ? kTileRows : 1);
+          at.a += r * (kLeft == Left::kByRow ? kRow : 1);
           at.b += column;
           Vec<T> sums[kRows][kVectors];
-          sum_terms<kRows, kVectors, Layout{kLeft, kTileRows}, Multiply, T>(at, sums);
+          sum_terms<kRows, kVectors, Layout{kLeft, kRow}, Term, T>(at, sums);
           put_sums<kInto>(sums, c + r * width + column, width);
         });
     column += kVectors * kLanes<T>;
