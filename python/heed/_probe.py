@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 NAMES = ("previous", "sink", "duplicate", "induction")
-_USUAL_PERIOD = 40
+_USUAL_PERIOD = 64
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def probe(
     model : a :class:`heed.Model`, or a folder or a name for :func:`heed.load`; or a model of
         transformers. For an encoder-decoder of transformers the encoder is probed
     sequences : the number of sequences
-    period : the number of tokens before a sequence repeats; 0: 40, or half of the model's positions
+    period : the number of tokens before a sequence repeats; 0: 64, or half of the model's positions
         if that is less
     seed : the seed of the random tokens
 

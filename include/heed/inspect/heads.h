@@ -108,7 +108,7 @@ void check_head_filter(const HeadFilter& filter, std::span<const std::string_vie
 
 struct ProbeOptions {
   int sequences = 16;
-  std::int64_t period = 0;  // tokens before the sequence repeats; 0: 40, or half of the positions
+  std::int64_t period = 0;  // tokens before the sequence repeats; 0: 64, or fewer positions
   std::uint64_t seed = 0;
 };
 

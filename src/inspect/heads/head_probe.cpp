@@ -9,11 +9,12 @@
 #include "heed/error.h"
 #include "heed/inspect/heads.h"
 #include "heed/observe.h"
-#include "inspect/heads/late_scores.h"
 #include "ops/loss.h"
 
 namespace heed {
 namespace {
+
+constexpr std::int64_t kUsualPeriod = 64;
 
 // The weights of a row that the probe measures, summed over rows.
 struct Sums {
@@ -71,20 +72,15 @@ class ProbeObserver final : public Observer {
   std::int64_t period_;
 };
 
-/// The positions of the stack that reads the random tokens.
-std::int64_t positions_of(const LoadedModel& model) {
-  const ModelInfo& info = model.model->info();
-  return info.reads_source() ? info.source_positions : info.positions;
-}
-
 std::int64_t period_for(const LoadedModel& model, const ProbeOptions& options) {
-  const std::int64_t most = positions_of(model) / 2;
+  const std::int64_t most = model.model->info().positions / 2;
   if (most < 2)
     fail({.op = "probe",
-          .found = fmt::format("the model has {}", number_of(positions_of(model), "position")),
+          .found =
+              fmt::format("the model has {}", number_of(model.model->info().positions, "position")),
           .expected = "at least 4"});
   if (options.sequences < 1) fail("probe", "sequences", options.sequences, "at least 1");
-  if (options.period == 0) return usual_probe(model).period;
+  if (options.period == 0) return std::min(kUsualPeriod, most);
   if (options.period < 2 || options.period > most)
     fail("probe", "period", options.period,
          fmt::format("2 to {} (half of the model's positions)", most));
@@ -165,11 +161,6 @@ void add_sequence(Probe& probe, const Session& session) {
 }
 
 }  // namespace
-
-ProbeOptions usual_probe(const LoadedModel& model) {
-  constexpr std::int64_t kUsualPeriod = 40;
-  return {.period = std::min(kUsualPeriod, positions_of(model) / 2)};
-}
 
 std::vector<ProbedHead> probe_layer(const LayerAttention& layer, int index, std::int64_t period) {
   ProbeObserver observer(period);

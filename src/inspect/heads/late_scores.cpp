@@ -28,6 +28,12 @@ double mean(const LateRows& rows) {
 
 }  // namespace
 
+ProbeOptions usual_probe(const LoadedModel& model) {
+  const ModelInfo& info = model.model->info();
+  const std::int64_t positions = info.reads_source() ? info.source_positions : info.positions;
+  return {.sequences = 16, .period = std::min<std::int64_t>(40, positions / 2)};
+}
+
 std::vector<double> LateScores::values(const Place& place, ScoreFrom from, Cancel& cancel) {
   std::vector<double> values(all_scores().size(), kNoScore);
   if (model_ == nullptr) return values;
