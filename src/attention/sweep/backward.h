@@ -37,7 +37,8 @@ struct BackwardJob {
     return problem.heads > problem.kv_heads ? problem.heads / problem.kv_heads : 1;
   }
   bool softmax() const { return problem.score.normaliser == Normaliser::kSoftmax; }
-  /// Whether K Q^T and V dO^T, all numbers of bf16, may be multiplied in pairs.
+  /// Whether all five products are of pairs of bf16. Of K Q^T and V dO^T, whose factors are bf16,
+  /// that changes no bit; weights and cotangents are rounded.
   bool in_pairs() const {
     return problem.in_pairs && problem.v.dtype == DType::kBF16 &&
            problem.score.similarity == Similarity::kDot && observed == nullptr;
