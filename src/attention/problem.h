@@ -166,8 +166,9 @@ LogSum lse_of(const AttentionBackward& backward, std::int64_t at) {
           static_cast<double>(static_cast<const T*>(backward.lse_low)[at])};
 }
 
-/// Whether the forward pass multiplies pairs of bf16, and rounds weights to bf16 for P V.
-inline bool multiplies_pairs(const AttentionProblem& problem) {
+/// Whether a forward pass without out_low multiplies pairs of bf16, with weights rounded to bf16.
+/// Gradients of the scores' parameters need out more exactly than rounded weights give it.
+inline bool may_round_weights(const AttentionProblem& problem) {
   return problem.in_pairs && problem.v.dtype == DType::kBF16 &&
          problem.score.similarity == Similarity::kDot &&
          problem.score.normaliser == Normaliser::kSoftmax && problem.dropout.threshold == 0;

@@ -8,7 +8,6 @@
 
 #include "attention/api/checked.h"
 #include "attention/backends.h"
-#include "base/machine.h"
 #include "base/philox.h"
 #include "heed/attention.h"
 #include "heed/mask.h"
@@ -124,8 +123,6 @@ TEST_P(SimdAttention, GivesASequenceTheSameBitsAloneAndInABatch) {
 
 // Few rows have their keys in the lanes (few_query_rows-inl.h): a decoder's step is a prompt's row.
 TEST_P(SimdAttention, GivesFewRowsTheSameBitsAsManyRows) {
-  if (GetParam().dtype == DType::kBF16 && multiplies_bf16_fast())
-    GTEST_SKIP() << "the weights of few rows are not rounded to bf16";
   for (const std::int64_t heads : {1, 2, 4}) {  // query heads of the first key/value head: 1 or 2
     for (const std::int64_t keys : {15, 40, 64, 81, 170}) {
       AttentionArgs many = args();

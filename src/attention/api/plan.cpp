@@ -183,8 +183,6 @@ Plan plan_attention(const AttentionArgs& args) {
               static_cast<double>(plan.allowed_pairs);
   plan.bytes = bytes_of(args, problem);
   plan.text = plan_text("forward", plan);
-  if (plan.kernel == "cpu-avx512" && kernels::multiplies_pairs(problem))
-    plan.text += "  bf16     multiplied in pairs, with the weights rounded to bf16\n";
   return plan;
 }
 

@@ -118,7 +118,7 @@ struct ForwardScratch {
     k = arena.take<T>(kTileKeys * whole_lines(problem.head_dim));
     v = arena.take<T>(kTileKeys * value_width);
     line = arena.take<T>(std::max(kLanes<T> * value_width, 4 * whole_lines(problem.head_dim)));
-    if (kHasPairs<T> && multiplies_pairs(problem)) {
+    if (kHasPairs<T> && may_round_weights(problem)) {
       k_pairs = arena.take<T>(kTileKeys * whole_lines(pairs_of(problem.head_dim)));
       v_pairs = arena.take<T>(pairs_of(kTileKeys) * value_width);
       weight_pairs = arena.take<T>(pairs_of(kTileKeys) * kStripRows<T>);
@@ -185,7 +185,8 @@ void begin_tile(const ForwardTask<T>& task, std::int64_t row, ForwardTile<T>& ti
   tile.narrow();
   const bool lanes = task.steps.any() || problem.dropout.threshold != 0;
   read_queries<T>(problem, task.block.batch, lanes, task.scratch.line, tile);
-  tile.in_pairs = kHasPairs<T> && multiplies_pairs(problem) && tile.few_rows() == 0;
+  tile.in_pairs = kHasPairs<T> && may_round_weights(problem) &&
+                  task.forward.out_low.data == nullptr && tile.few_rows() == 0;
   if constexpr (kHasPairs<T>)
     for (int i = 0; tile.in_pairs && i < strips_of<T>(tile.rows.rows); ++i) {
       T* const strip = tile.queries_of(i * kStripRows<T>, problem.head_dim);
@@ -554,8 +555,7 @@ void finish_tile(const ForwardTask<T>& task, const ForwardTile<T>& tile) {
       end.lse.store(static_cast<T*>(forward.lse)[first + r],
                     static_cast<T*>(forward.lse_low)[first + r]);
       double factor = end.factor;
-      // Rounded weights, too, sum to 1: the gradients of a row with one large weight are small
-      // differences, and would be lost in the rounding error of that weight.
+      // Rounded weights, too, sum to 1: equal values give their value.
       if (const auto multiplied = static_cast<double>(tile.softmax.multiplied[lane]);
           tile.in_pairs && multiplied > 0)
         factor *= sums[lane] / multiplied;
