@@ -166,12 +166,17 @@ LogSum lse_of(const AttentionBackward& backward, std::int64_t at) {
           static_cast<double>(static_cast<const T*>(backward.lse_low)[at])};
 }
 
+/// Whether the factors of every product may be pairs of bf16.
+inline bool has_pairs(const AttentionProblem& problem) {
+  return problem.in_pairs && problem.v.dtype == DType::kBF16 &&
+         problem.score.similarity == Similarity::kDot;
+}
+
 /// Whether a forward pass without out_low multiplies pairs of bf16, with weights rounded to bf16.
 /// Gradients of the scores' parameters need out more exactly than rounded weights give it.
 inline bool may_round_weights(const AttentionProblem& problem) {
-  return problem.in_pairs && problem.v.dtype == DType::kBF16 &&
-         problem.score.similarity == Similarity::kDot &&
-         problem.score.normaliser == Normaliser::kSoftmax && problem.dropout.threshold == 0;
+  return has_pairs(problem) && problem.score.normaliser == Normaliser::kSoftmax &&
+         problem.dropout.threshold == 0;
 }
 
 inline DType accumulator(const AttentionProblem& problem) {

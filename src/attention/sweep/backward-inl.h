@@ -564,7 +564,10 @@ void add_to_keys(const BackwardTile<T>& tile, const VectorRange& range, std::int
   const bool products = !tile.visible().partial() || tile.rows_finite;
   const Similarity kind = tile.problem().score.similarity;
   if constexpr (kHasPairs<T>)
-    if (tile.in_pairs() && products) {
+    if (tile.in_pairs() && !products) {  // the same weights as in pairs
+      round_lines(count, weights);
+      round_lines(count, s.dscores + key * kTileRows);
+    } else if (tile.in_pairs()) {
       const auto add = [&](const T* lines, const T* rows, std::int64_t width, T* to) {
         pack_lanes(count, lines, begin, begin + depth, s.weight_pairs);
         const Factors<T> p = {s.weight_pairs + begin / 2, kTileRows / 2, rows + begin / 2 * width,
@@ -577,11 +580,6 @@ void add_to_keys(const BackwardTile<T>& tile, const VectorRange& range, std::int
       if (tile.job.backward.dk.data != nullptr)
         add(s.dscores + key * kTileRows, s.query_pairs, s.width, s.dk + key * s.width);
       return;
-    }
-  if constexpr (kHasPairs<T>)
-    if (tile.in_pairs()) {  // the same weights as in pairs
-      round_lines(count, weights);
-      round_lines(count, s.dscores + key * kTileRows);
     }
   if (tile.job.backward.dv.data != nullptr && tile.job.observed == nullptr) {
     const Factors<T> p = {weights + begin, kTileRows, s.douts.data + begin * s.douts.row,

@@ -39,10 +39,7 @@ struct BackwardJob {
   bool softmax() const { return problem.score.normaliser == Normaliser::kSoftmax; }
   /// Whether all five products are of pairs of bf16. Of K Q^T and V dO^T, whose factors are bf16,
   /// that changes no bit; weights and cotangents are rounded.
-  bool in_pairs() const {
-    return problem.in_pairs && problem.v.dtype == DType::kBF16 &&
-           problem.score.similarity == Similarity::kDot && observed == nullptr;
-  }
+  bool in_pairs() const { return has_pairs(problem) && observed == nullptr; }
   bool wants_sums() const { return backward.dslope != nullptr || backward.dscale != nullptr; }
   bool wants_sweep() const {
     return bias_in_sweep || backward.dq.data != nullptr || backward.dk.data != nullptr ||

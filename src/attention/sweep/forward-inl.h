@@ -52,12 +52,12 @@
 // - f32 reaches 87 % of the FMA peak at D = 64 and 89 % at D = 128 (N = 4,096), as a bare kernel
 //   does in the same minutes (87 and 89 %).
 // - Causal, vectors of a strip with keys of their own: N = 64 from 37 to 52 % of the peak, N = 128
-//   from 52 to 65 %, N = 256 from 65 to 74 % (D = 128: 67 to 77 %); a window of 256 from 61 to 69
-//   %. With two vectors together half of that. Where all vectors see the same keys, a narrower
+//   from 52 to 65 %, N = 256 from 65 to 74 % (D = 128: 67 to 77 %); a window of 256 from 61 to
+//   69 %. With two vectors together half of that. Where all vectors see the same keys, a narrower
 //   product costs 5 %.
 // - bf16 in pairs: 1.75 times f32 at D = 64 and 1.85 times at D = 128, 76 and 81 % of the peak of
-//   pairs. Products of 64 keys run at 90 to 93 % of it; e^x, which pairs do not shorten, takes 12
-//   %, loading pairs 2 %. Eight keys of e^x at once instead of four: +1 %. e^x with the steps of
+//   pairs. Products of 64 keys run at 90 to 93 % of it; e^x, which pairs do not shorten, takes
+//   12 %, loading pairs 2 %. Eight keys of e^x at once instead of four: +1 %. e^x with the steps of
 //   AVX2 (no vreduceps, no vscalefps): -1 %.
 #if defined(HEED_SWEEP_FORWARD_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_FORWARD_INL_H
@@ -334,6 +334,16 @@ void weigh(const ForwardTask<T>& task, const TilePlace& at,
   drop(problem, kept, patch);
 }
 
+/// Whether a strip may read only the values that it sees: it does not see all pairs, and V is not
+/// finite. `is_finite` finds that out once.
+template <typename T, class IsFinite>
+bool reads_visible_values(ForwardKeys<T>& keys, const Visible* partial, const IsFinite& is_finite) {
+  using Finite = typename ForwardKeys<T>::Finite;
+  if (partial == nullptr) return false;
+  if (keys.finite == Finite::kUnknown) keys.finite = is_finite() ? Finite::kYes : Finite::kNo;
+  return keys.finite == Finite::kNo;
+}
+
 /// The second half of a strip's work, in pairs.
 template <typename T>
 void finish_pairs(const ForwardTask<T>& task, ForwardKeys<T>& keys,
@@ -344,12 +354,10 @@ void finish_pairs(const ForwardTask<T>& task, ForwardKeys<T>& keys,
   const T* const weights = task.scratch.weight_pairs;
   const T* const values = keys.v_pairs.data + patch.key_begin / 2 * keys.v_pairs.row;
   tile.softmax.weigh_in_pairs(patch, task.late_scale(tile), task.scratch.weight_pairs);
-  using Finite = typename ForwardKeys<T>::Finite;
-  if (partial != nullptr && keys.finite == Finite::kUnknown)
-    keys.finite = pairs_are_finite(keys.v_pairs, pairs_of(keys.place.keys.count()), columns)
-                      ? Finite::kYes
-                      : Finite::kNo;
-  if (partial != nullptr && keys.finite == Finite::kNo)
+  const auto is_finite = [&]() HWY_ATTR {
+    return pairs_are_finite(keys.v_pairs, pairs_of(keys.place.keys.count()), columns);
+  };
+  if (reads_visible_values(keys, partial, is_finite))
     return add_visible_values(
         task, partial->words, patch, tile,
         [&](std::int64_t j, int i) {
@@ -374,13 +382,11 @@ void finish_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   if constexpr (kHasPairs<T>)
     if (tile->in_pairs) return finish_pairs(task, keys, waiting);
   weigh(task, keys.place, waiting);
-  using Finite = typename ForwardKeys<T>::Finite;
   if (partial != nullptr && keys.stored_v.count > 0) read_values(task, keys);
-  if (partial != nullptr && keys.finite == Finite::kUnknown)
-    keys.finite = rows_are_finite(keys.v, keys.place.keys.count(), task.problem.value_dim)
-                      ? Finite::kYes
-                      : Finite::kNo;
-  if (partial != nullptr && keys.finite == Finite::kNo)
+  const auto is_finite = [&]() HWY_ATTR {
+    return rows_are_finite(keys.v, keys.place.keys.count(), task.problem.value_dim);
+  };
+  if (reads_visible_values(keys, partial, is_finite))
     add_visible_values(
         task, partial->words, patch, *tile,
         [&](std::int64_t j, int i) { return patch.data[j * patch.stride + i]; },
@@ -556,9 +562,8 @@ void finish_tile(const ForwardTask<T>& task, const ForwardTile<T>& tile) {
                     static_cast<T*>(forward.lse_low)[first + r]);
       double factor = end.factor;
       // Rounded weights, too, sum to 1: equal values give their value.
-      if (const auto multiplied = static_cast<double>(tile.softmax.multiplied[lane]);
-          tile.in_pairs && multiplied > 0)
-        factor *= sums[lane] / multiplied;
+      if (tile.in_pairs && tile.softmax.multiplied[lane] > 0)
+        factor *= sums[lane] / static_cast<double>(tile.softmax.multiplied[lane]);
       factors[lane] = static_cast<T>(factor);
     }
   }

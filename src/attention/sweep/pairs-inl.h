@@ -156,13 +156,18 @@ inline float number_of(float pair, bool second) {
 
 /// Whether the rows of pairs contain no infinity or NaN.
 inline bool pairs_are_finite(const KeyRows<float>& rows, std::int64_t count, std::int64_t columns) {
+  const Tag<float> d;
+  const hn::RebindToUnsigned<Tag<float>> words;
+  auto found = hn::Zero(d);
   for (std::int64_t j = 0; j < count; ++j)
-    for (std::int64_t x = 0; x < columns; ++x) {
-      constexpr std::uint32_t kExponent = 0x7F80;
-      const auto bits = std::bit_cast<std::uint32_t>(rows.data[j * rows.row + x]);
-      if ((bits >> 16 & kExponent) == kExponent || (bits & kExponent) == kExponent) return false;
+    for (std::int64_t x = 0; x < columns; x += kLanes<float>) {
+      const auto some = hn::FirstN(d, static_cast<std::size_t>(columns - x));
+      const auto pairs = hn::IfThenElseZero(some, hn::Load(d, rows.data + j * rows.row + x));
+      // The other half of a word does not change whether it is finite.
+      const auto low = hn::BitCast(d, hn::ShiftLeft<16>(hn::BitCast(words, pairs)));
+      found = hn::Or(found, hn::Or(hn::Sub(pairs, pairs), hn::Sub(low, low)));  // 0, else NaN
     }
-  return true;
+  return hn::AllTrue(d, hn::Eq(found, hn::Zero(d)));
 }
 #endif  // HWY_TARGET == HWY_AVX3
 

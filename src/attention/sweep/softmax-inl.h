@@ -41,7 +41,7 @@ struct OnlineSoftmax {
     std::fill_n(maximum, lanes, kLowest<T>);
     std::fill_n(sum, lanes, T{0});
     std::fill_n(sum_low, lanes, T{0});
-    std::fill_n(multiplied, lanes, T{0});
+    if (kHasPairs<T>) std::fill_n(multiplied, lanes, T{0});
     std::fill_n(factor, lanes, T{1});
     seen = 0;
   }
@@ -102,6 +102,7 @@ struct OnlineSoftmax {
     for (int v = 0; v < patch.vectors; v += kTogether)
       weigh_vectors<kTogether>(patch, v * kLanes<T>);
   }
+
 #if HWY_TARGET == HWY_AVX3
   /// The same with the weights as pairs of bf16, two keys per line of `to`.
   void weigh_in_pairs(const Patch<float>& patch, const float* scale, float* to) {

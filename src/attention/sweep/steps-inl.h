@@ -9,7 +9,9 @@
 #endif
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 
@@ -33,7 +35,8 @@ inline double query_factor(const AttentionProblem& problem, std::int64_t head) {
   const double scale = problem.scale[head];
   if (problem.score.similarity != Similarity::kDot || !(std::abs(scale) >= kLeastScale)) return 1;
   if (!problem.in_pairs) return scale;
-  return std::copysign(std::ldexp(1.0, std::ilogb(scale)), scale);
+  constexpr std::uint64_t kFraction = (std::uint64_t{1} << 52) - 1;
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(scale) & ~kFraction);
 }
 inline double score_factor(const AttentionProblem& problem, std::int64_t head) {
   return problem.scale[head] / query_factor(problem, head);
