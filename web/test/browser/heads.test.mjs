@@ -151,6 +151,7 @@ test('a head on two texts that differ in length stands side by side, without a d
 
 test('a word swapped for one of more tokens: every head has its score in A, in B, and the difference; the maps line up by words', async () => {
   const page = await open(`#heads/L1.H3/vs=text:${encodeURIComponent(kText.replace('a big, red ball', 'a big, red kitchen'))}`);
+  await soon.deepEqual(() => page.locator('.heads-names .option').evaluateAll((all) => all.slice(0, 3).map((each) => each.textContent)), ['previous A', 'previous B', 'A \u2212 B']);
   const cells = () => page.locator('.heads-sheet [role=row]').evaluateAll((rows) => rows.map((row) => [...row.querySelectorAll('.value')].slice(0, 3).map(({textContent}) => textContent)));
   await soon.ok(async () => (await cells()).every((row) => row.length === 3 && row.every((text) => text !== '\u2013')));
   const number = (text) => text.startsWith('<') ? 0 : Number(text.replace('\u2212', '-'));
