@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from math import isfinite
 from operator import index
 from typing import Any
 
@@ -31,6 +32,17 @@ def whole(op: str, argument: str, number: Any, least: int | None = None) -> int:
 
 def whole_if_given(op: str, argument: str, number: Any, least: int | None = None) -> int | None:
     return None if number is None else whole(op, argument, number, least)
+
+
+def number(op: str, argument: str, given: Any) -> float:
+    """Returns a finite number as a float; raises an error for anything else."""
+    try:
+        found = float(given)
+    except (TypeError, ValueError):
+        raise mistyped(op, argument, given, "a number") from None
+    if not isfinite(found):
+        raise refused(op, argument, found, "a finite number")
+    return found
 
 
 def below(op: str, argument: str, number: Any, count: int) -> int:

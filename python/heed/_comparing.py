@@ -18,6 +18,7 @@ from ._tables import table_of
 from .errors import Unsupported, WrongType, made, refused
 
 _PART = 2**22  # weights compared at a time
+_SEES_NOTHING = -1.0
 
 
 class LogitDifference(NamedTuple):
@@ -99,9 +100,11 @@ class Comparison:
         ``change`` is the total variation between a row of weights in a and in b (the share of its
         weight that moved), averaged over all rows. ``largest`` is that of the row that changed
         most, and ``row`` is that row. The weight of a sink counts like that of a key. Rows that see
-        no key in either run do not count."""
+        no key in either run do not count. Heads with a NaN weight come first, with a change of
+        NaN."""
         rows = [row for stack in self._a.session.stacks for row in self._changes(stack)]
-        return table_of(sorted(rows, key=lambda row: -row["change"]))
+        rows.sort(key=lambda row: (not np.isnan(row["change"]), -row["change"]))
+        return table_of(rows)
 
     @cached_property
     def session(self) -> Session:
@@ -156,12 +159,13 @@ class Comparison:
                  for part in _parts(a.heads, a.queries, a.keys)], 1,
             )  # fmt: skip
             for head in range(a.heads):
-                if np.isnan(moved[head]).all():  # a head without attention
+                counted = np.flatnonzero(moved[head] != _SEES_NOTHING)
+                if not counted.size:  # a head without attention
                     continue
-                row = int(np.nanargmax(moved[head]))
+                row = int(counted[np.argmax(moved[head, counted])])  # a NaN counts as the largest
                 rows.append({
                     "stack": self._a.names.get(name, name), "layer": layer, "head": head,
-                    "change": float(np.nanmean(moved[head])),
+                    "change": float(moved[head, counted].mean()),
                     "largest": float(moved[head, row]), "row": row,
                 })  # fmt: skip
         return rows
@@ -220,12 +224,12 @@ def _parts(heads: int, queries: int, keys: int) -> list[slice]:
 
 
 def _moved(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Returns the total variation of each row, [heads, rows]; NaN if a row sees no key in
-    either."""
+    """Returns the total variation of each row, [heads, rows]; ``_SEES_NOTHING`` if a row sees no
+    key in either."""
     moved = np.abs(a - b).sum(-1, dtype=np.float64)
     sums = [each.sum(-1, dtype=np.float64) for each in (a, b)]
     moved = (moved + np.abs(sums[0] - sums[1])) / 2  # the rest is a sink's
-    return np.where((sums[0] == 0) & (sums[1] == 0), np.nan, moved)
+    return np.where((sums[0] == 0) & (sums[1] == 0), _SEES_NOTHING, moved)
 
 
 def _both_logits(

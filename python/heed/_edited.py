@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import numpy as np
-
 from ._checks import whole
 from .errors import InvalidArgument, NotFound, made, mistyped, refused
 
@@ -42,17 +40,6 @@ def places_of(op: str, layers: Any, heads: Any) -> tuple[Places | None, list[int
     if not numbers:
         raise refused(op, "layers", "empty", "numbers, or None for all")
     return dict.fromkeys(numbers, chosen), None
-
-
-def number(op: str, argument: str, given: Any) -> float:
-    """Returns a finite number as a float; raises an error for anything else."""
-    try:
-        found = float(given)
-    except (TypeError, ValueError):
-        raise mistyped(op, argument, given, "a number") from None
-    if not np.isfinite(found):
-        raise refused(op, argument, found, "a finite number")
-    return found
 
 
 def check_keys_or_queries(who: Any, to: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._checks import number, whole
 from ._libraries import library_of
 
 
@@ -35,9 +36,7 @@ def rope(
     (int32 or int64). ``cosines`` and ``sines``, [P, R/2] by position or [B, T, R/2], replace
     ``base``.
     """
-    return _taken(
-        x, _core.rope(x, rotary_dim, pairs, base, offset, positions, cosines, sines, None)
-    )
+    return _rotated(x, rotary_dim, pairs, base, offset, positions, cosines, sines, None)
 
 
 def rope_backward(
@@ -53,39 +52,46 @@ def rope_backward(
     sines: Any = None,
 ) -> Any:
     """Returns dx, the gradient of ``rope`` for the cotangent ``dy``: the inverse rotation."""
-    return _taken(x, _core.rope(x, rotary_dim, pairs, base, offset, positions, cosines, sines, dy))
+    return _rotated(x, rotary_dim, pairs, base, offset, positions, cosines, sines, dy)
+
+
+def _rotated(x: Any, rotary_dim: Any, pairs: Any, base: Any, *others: Any) -> Any:
+    rotary_dim, base = whole("rope", "rotary_dim", rotary_dim), number("rope", "base", base)
+    return _taken(x, _core.rope(x, rotary_dim, str(pairs), base, *others))
 
 
 def layer_norm(x: Any, weight: Any, bias: Any, epsilon: float = 1e-5) -> Any:
     """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` over the trailing axes of
     ``weight`` (Ba et al. 2016). All three are floating arrays of one type."""
-    return _taken(x, _core.layer_norm(x, weight, bias, epsilon))
+    return _taken(x, _core.layer_norm(x, weight, bias, number("layer_norm", "epsilon", epsilon)))
 
 
 def layer_norm_backward(x: Any, weight: Any, bias: Any, dy: Any, epsilon: float = 1e-5) -> Any:
     """Returns ``(dx, dweight, dbias)``; gradients of 16-bit weights are float32."""
+    epsilon = number("layer_norm_backward", "epsilon", epsilon)
     return _taken(x, *_core.layer_norm_backward(x, weight, bias, epsilon, dy))
 
 
 def rms_norm(x: Any, weight: Any, epsilon: float = 1e-5) -> Any:
     """``x / sqrt(mean(x^2) + epsilon) * weight`` over the trailing axes of ``weight`` (Zhang &
     Sennrich 2019)."""
-    return _taken(x, _core.rms_norm(x, weight, epsilon))
+    return _taken(x, _core.rms_norm(x, weight, number("rms_norm", "epsilon", epsilon)))
 
 
 def rms_norm_backward(x: Any, weight: Any, dy: Any, epsilon: float = 1e-5) -> Any:
     """Returns ``(dx, dweight)``; the gradient of 16-bit weights is float32."""
+    epsilon = number("rms_norm_backward", "epsilon", epsilon)
     return _taken(x, *_core.rms_norm_backward(x, weight, epsilon, dy))
 
 
 def softmax(x: Any, axis: int = -1) -> Any:
     """``exp(x - max) / sum(exp(x - max))`` over ``axis``."""
-    return _taken(x, _core.softmax(x, axis))
+    return _taken(x, _core.softmax(x, whole("softmax", "axis", axis)))
 
 
 def softmax_backward(y: Any, dy: Any, axis: int = -1) -> Any:
     """Returns dx, ``y (dy - sum(y dy))``, for ``y = softmax(x)``."""
-    return _taken(y, _core.softmax_backward(y, dy, axis))
+    return _taken(y, _core.softmax_backward(y, dy, whole("softmax_backward", "axis", axis)))
 
 
 def merge(
@@ -160,5 +166,6 @@ def message_passing_backward(
 def random_projection(features: int, width: int, seed: int, dtype: Any = np.float32) -> np.ndarray:
     """Returns normally distributed rows [features, width], orthogonal within each block of
     ``width`` rows, for ``linear_attention(features="random_exponential", projection=...)``."""
-    double = np.dtype(dtype) == np.float64
-    return np.asarray(_core.random_projection(features, width, seed, double))
+    sizes = [whole("random_projection", name, given) for name, given in
+             (("features", features), ("width", width), ("seed", seed))]  # fmt: skip
+    return np.asarray(_core.random_projection(*sizes, np.dtype(dtype) == np.float64))

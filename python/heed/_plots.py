@@ -47,8 +47,9 @@ def plot_heads(
     """Implements :meth:`Session.plot_heads`."""
     of = session.stack(stack)
     rows = [row for row in session._head_rows() if row["stack"] == of.name]
-    if score not in rows[0] or score in ("stack", "layer", "head"):
-        names = [name for name in rows[0] if name not in ("stack", "layer", "head")]
+    known = dict.fromkeys(name for row in rows for name in row)
+    names = [name for name in known if name not in ("stack", "layer", "head")]
+    if score not in names:
         raise made(NotFound, op="plot_heads", argument="score", found=repr(score),
                    expected=one_of(score, names))  # fmt: skip
     ax = _axes(ax)

@@ -11,7 +11,7 @@ from . import _core
 from ._checks import index_of, whole
 from ._libraries import library_of
 from ._weights import Weights
-from .errors import InvalidArgument, Unsupported, WrongType, kind_of, made, refused
+from .errors import InvalidArgument, Unsupported, WrongType, kind_of, made, mistyped, refused
 
 _EVERYTHING = (0, -1)
 
@@ -307,6 +307,8 @@ _SETTINGS = {  # of each question
 
 
 def _names(of: Any) -> tuple[str, ...]:
+    if not hasattr(of, "__iter__"):
+        raise mistyped("attention_backward", "of", of, 'names, as in ("q", "k")')
     return (of,) if isinstance(of, str) else tuple(of)
 
 

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from . import _edited
-from ._edited import Places, check_keys_or_queries, check_output, number, places_of
+from ._checks import number
+from ._edited import Places, check_keys_or_queries, check_output, places_of
 from ._masks import Mask, keep
 from ._session import Session
 from .errors import Unsupported, made, mistyped, refused

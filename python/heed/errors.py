@@ -5,6 +5,7 @@ Each is a ``RuntimeError`` as well, because PyTorch raises that for the same mis
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeVar
 
 
@@ -72,9 +73,25 @@ _KINDS = {
 }
 
 
+# A field of a C++ struct: "scores.sink", "a.lse". What stands in quotes is the caller's.
+_FIELD = re.compile(
+    r"""(?<![\w."'/])(?:(?:extents|scores|keys|graph|attended)\.(\w+)|([ab])\.(\w+))"""
+)
+_FIELDS = {"dropout.rate": "dropout", "class_of_key": "classes"}
+
+
+def _with_keywords(text: str) -> str:
+    """``text`` with the names of Python's keywords: "sink", "lse_a"."""
+    return _FIELD.sub(lambda field: field[1] or f"{field[3]}_{field[2]}", text)
+
+
 def from_parts(text: str, parts: dict[str, str]) -> Error:
     """Returns the error that the C++ library reported."""
     kind = _KINDS[parts.pop("code")]
+    if not parts["file"]:
+        argument = _FIELDS.get(parts["argument"], parts["argument"])
+        text = _with_keywords(text.replace(parts["argument"], argument, 1))
+        parts |= {name: _with_keywords(said) for name, said in {**parts, "argument": argument}.items()}
     if kind is NotFound and parts["file"]:
         kind = FileMissing
     elif kind is NotFound and parts["found"].lstrip("-").isdigit():  # names come in quotes

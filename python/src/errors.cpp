@@ -4,7 +4,6 @@
 #include <exception>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "computing.h"
@@ -14,15 +13,6 @@ namespace heed::python {
 namespace {
 
 namespace nb = nanobind;
-
-// Fields that are separate keywords in Python.
-std::string keyword_of(std::string_view field) {
-  for (const std::string_view group : {"extents.", "scores.", "keys.", "graph.", "attended."})
-    if (field.starts_with(group)) return std::string(field.substr(group.size()));
-  if (field == "dropout.rate") return "dropout";
-  if (field == "class_of_key") return "classes";
-  return std::string(field);
-}
 
 const char* code_name(ErrorCode code) {
   switch (code) {
@@ -53,8 +43,7 @@ bool is_about_type(const Error& error) {
 }
 
 void raise(const Error& error) {
-  ErrorParts parts = error.parts();
-  parts.argument = keyword_of(parts.argument.text());
+  const ErrorParts& parts = error.parts();
   nb::dict data;
   data["code"] = is_about_type(error) ? "wrong_type" : code_name(error.code());
   const auto set = [&](const char* name, const Phrase& part) {

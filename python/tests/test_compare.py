@@ -31,6 +31,17 @@ def test_the_change_of_a_head_is_the_weight_that_moved(runs):
     assert {row["layer"] for row in rows if row["change"] > 1e-4} == {2, 3, 4, 5}
 
 
+def test_a_head_with_a_nan_comes_first(rng):
+    q, k = (rng.normal(size=(1, 2, 5, 8)).astype(np.float32) for _ in range(2))
+    broken = q.copy()
+    broken[0, 1, 3, 0] = np.nan
+    sessions = (heed.Session.from_arrays(each, k, tokens=list("abcde")) for each in (q, broken))
+    rows = rows_of(heed.compare(*sessions).heads)
+    assert [row["head"] for row in rows] == [1, 0]
+    assert np.isnan(rows[0]["change"]) and rows[0]["row"] == 3
+    assert rows[1]["change"] == 0
+
+
 def test_the_next_word_is_compared(runs, tales):
     a, b = runs
     found = heed.compare(a, b, words=("he", " she"))

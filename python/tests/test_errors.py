@@ -179,6 +179,73 @@ def test_says_what_does_not_fit(name):
     assert isinstance(caught.value, heed.errors.Error)
 
 
+O, LSE = one(1, 2, 3, 4), one(1, 2, 3)
+OTHER_CASES = {
+    "sink's gradient": (
+        lambda: heed.Seen.of(Q, Q, Q).backward(O, of=("q", "sink")),
+        ValueError,
+        "attention_backward: dsink needs sink, which is not given",
+    ),
+    "no names": (
+        lambda: heed.Seen.of(Q, Q, Q).backward(O, of=3),
+        TypeError,
+        'attention_backward: of is an int, expected names, as in ("q", "k")',
+    ),
+    "pages and a ring": (
+        lambda: heed.attention(Q, Q, Q, page_table=one(1, 3, dtype=np.int32), ring_begin=0),
+        ValueError,
+        "attention: page_table is given beside ring_begin, expected one of them",
+    ),
+    "rows of merge": (
+        lambda: heed.merge(O, one(1, 2, 4), O, LSE),
+        ValueError,
+        "merge: lse_a is f32 [1, 2, 4], expected f32 [1, 2, 3] (out_a is f32 [1, 2, 3, 4])",
+    ),
+    "outputs of merge": (
+        lambda: heed.merge(O, LSE, one(1, 2, 3, 5), LSE),
+        ValueError,
+        "merge: out_b is f32 [1, 2, 3, 5], expected f32 [1, 2, 3, 4] as out_a",
+    ),
+    "base": (lambda: heed.rope(Q, base="x"), TypeError, "rope: base is a str, expected a number"),
+    "rotary_dim": (
+        lambda: heed.rope(Q, rotary_dim=1.5),
+        TypeError,
+        "rope: rotary_dim is a float, expected a whole number",
+    ),
+    "epsilon": (
+        lambda: heed.rms_norm(Q, one(4), epsilon="x"),
+        TypeError,
+        "rms_norm: epsilon is a str, expected a number",
+    ),
+    "axis": (
+        lambda: heed.softmax(Q, axis="x"),
+        TypeError,
+        "softmax: axis is a str, expected a whole number",
+    ),
+    "axis of another array": (
+        lambda: heed.softmax(Q, axis=9),
+        ValueError,
+        "softmax: axis is 9, expected -4 to 3",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_CASES)
+def test_says_what_does_not_fit_in_other_calls(name):
+    call, kind, line = OTHER_CASES[name]
+    with pytest.raises(kind) as caught:
+        call()
+    assert str(caught.value) == line
+    assert isinstance(caught.value, heed.errors.Error)
+
+
+def test_a_name_in_quotes_is_the_callers():
+    parts = {"code": "invalid_argument", "file": "", "argument": "keys.k", "found": '"a.lse"'}
+    error = heed.errors.from_parts('keys.k is "a.lse", expected a.lse', parts)
+    assert str(error) == 'k is "a.lse", expected lse_a'
+    assert (error.argument, error.found) == ("k", '"a.lse"')
+
+
 def test_an_error_is_data():
     with pytest.raises(heed.errors.InvalidArgument) as caught:
         heed.attention(Q, Q[..., :3], Q)

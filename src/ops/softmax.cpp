@@ -16,7 +16,7 @@ void check(const ConstView& view, const char* what, int axis) {
   if (!view.given() || !is_floating(view.dtype()))
     fail("softmax", what, to_string(view), "f64, f32, f16 or bf16");
   if (-view.rank() > axis || axis >= view.rank())
-    fail("softmax", "axis", axis, fmt::format("one of {}", view.shape()));
+    fail("softmax", "axis", axis, fmt::format("{} to {}", -view.rank(), view.rank() - 1));
 }
 
 // The view with `axis` moved to the end.

@@ -119,14 +119,14 @@ TEST(Arguments, AFileOfTheBackwardPassIsNamedByItsOption) {
                                     test::in_scratch("gradients")}),
                    message);
   };
-  backward("short.npy", "--grad's shape is [1, 2, 5, 4], expected [B, H, Tq, Dv] = [1, 2, 6, 4]");
+  backward("short.npy", "shape of --grad is [1, 2, 5, 4], expected [B, H, Tq, Dv] = [1, 2, 6, 4]");
   backward("f64.npy", "--grad is f64, expected f32 (q is f32)");
 }
 
 TEST(Arguments, AFileOfKeysIsNamedAsItIsGiven) {
   std::vector<std::string> arguments = attend_on_files({"-o", test::in_scratch("O.npy")});
   arguments[3] = test::in_scratch("short.npy");
-  expect_refused(arguments, "V's shape[2] is 5, expected 6 (k's tokens)");
+  expect_refused(arguments, "shape[2] of V is 5, expected 6 (k's tokens)");
   write_npy(test::in_scratch("bytes.npy"), Tensor::zeros({1, 2, 6, 4}, DType::kI8));
   arguments[3] = test::in_scratch("bytes.npy");
   expect_refused(
@@ -140,7 +140,7 @@ TEST(Arguments, OnlyWhatIsWrongIsNamedByItsFile) {
   std::vector<std::string> arguments = attend_on_files({"-o", test::in_scratch("O.npy")});
   write_npy(test::in_scratch("wide.npy"), Tensor::zeros({1, 2, 6, 8}));
   arguments[2] = test::in_scratch("wide.npy");
-  expect_refused(arguments, "K's shape[3] is 8, expected 4 (q's head size)");
+  expect_refused(arguments, "shape[3] of K is 8, expected 4 (q's head size)");
 }
 
 TEST(Arguments, AnObserverIsNamedAsItIsGiven) {

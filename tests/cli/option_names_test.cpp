@@ -27,12 +27,12 @@ TEST(OptionNames, AnArgumentIsNamedByItsOption) {
             "--top-p is 2, expected at most 1");
 }
 
-TEST(OptionNames, APlaceInAnArgumentStandsBehindItsOption) {
+TEST(OptionNames, APlaceInAnArgumentStandsBeforeItsOption) {
   EXPECT_EQ(
       printed({.op = "attention", .argument = "k.shape[2]", .found = 6, .expected = 5}, {"K"}),
-      "K's shape[2] is 6, expected 5");
+      "shape[2] of K is 6, expected 5");
   EXPECT_EQ(printed({.op = "attention", .argument = "keys.k.shape[2]", .found = 6}, {"K"}),
-            "K's shape[2] is 6");
+            "shape[2] of K is 6");
   EXPECT_EQ(printed({.op = "attention", .argument = "extents.query_starts[1]", .found = -3},
                     {"--packed-q"}),
             "--packed-q[1] is -3");

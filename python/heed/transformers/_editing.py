@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from .._edited import check_keys_or_queries, check_output, number, places_of
+from .._checks import number
+from .._edited import check_keys_or_queries, check_output, places_of
 from .._masks import Mask
 from ..errors import (
     Error,

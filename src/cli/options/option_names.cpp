@@ -34,6 +34,8 @@ constexpr Alias kAliases[] = {
     {"key_length", "--key-lengths", "--key-lengths"},
     {"query_starts", "--packed-q", "--packed-q"},
     {"key_starts", "--packed-k", "--packed-k"},
+    {"query_ids", "--segments", "--segments"},
+    {"key_ids", "--segments", "--segments"},
     {"q", "Q", "Q"},
     {"k", "K", "K"},
     {"v", "V", "V"},
@@ -68,7 +70,7 @@ std::string in_options(const Given& given, std::string_view path, bool missing) 
     const std::string_view field = path.substr(begin);
     const std::string_view name = field.substr(0, field.find('['));
     if (const std::string words = words_for(given, name, missing); !words.empty())
-      return words + std::string(field.substr(name.size())) + (rest.empty() ? "" : "'s " + rest);
+      return (rest.empty() ? "" : rest + " of ") + words + std::string(field.substr(name.size()));
     rest = std::string(field) + (rest.empty() ? "" : "." + rest);
     path = path.substr(0, begin == 0 ? 0 : begin - 1);
   }
