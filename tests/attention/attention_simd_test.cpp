@@ -121,7 +121,7 @@ TEST_P(SimdAttention, GivesASequenceTheSameBitsAloneAndInABatch) {
   EXPECT_TRUE(test::same_bits(one.out, expected));
 }
 
-// Few rows have their keys in the lanes (few_query_rows-inl.h): a decoder's step is a prompt's row.
+// Few rows have their keys in the lanes (few_rows-inl.h): a decoder's step is a prompt's row.
 TEST_P(SimdAttention, GivesFewRowsTheSameBitsAsManyRows) {
   for (const std::int64_t heads : {1, 2, 4}) {  // query heads of the first key/value head: 1 or 2
     for (const std::int64_t keys : {15, 40, 64, 81, 170}) {
@@ -141,6 +141,26 @@ TEST_P(SimdAttention, GivesFewRowsTheSameBitsAsManyRows) {
         EXPECT_TRUE(test::same_bits(some.out, of_rows(all.out))) << rows << " " << keys;
         EXPECT_TRUE(test::same_bits(some.lse, of_rows(all.lse))) << rows << " " << keys;
       }
+    }
+  }
+}
+
+// Keys are transposed by blocks of columns; the last block may repeat some.
+TEST_P(SimdAttention, GivesFewRowsTheSameBitsForEveryHeadSize) {
+  for (const std::int64_t size : {4, 8, 12, 16, 20, 24, 72, 80, 132, 136, 144, 264}) {
+    q = normal({1, 2, 20, size}, 1);
+    k = normal({1, 1, 100, size}, 2);
+    v = normal({1, 1, 100, 32}, 3);
+    const AttentionArgs many = args();
+    const Attended all = attention(many);
+    for (const std::int64_t rows : {1, 2, 4}) {  // of two heads each
+      AttentionArgs few = many;
+      few.q = few.q.slice(2, 9, 9 + rows);
+      const Attended some = attention(few);
+      const Tensor lse = Tensor::copy_of(all.lse.view().slice(2, 9, 9 + rows));
+      EXPECT_TRUE(test::same_bits(some.lse, lse)) << size << " " << rows;
+      const Tensor out = Tensor::copy_of(all.out.view().slice(2, 9, 9 + rows));
+      EXPECT_TRUE(test::same_bits(some.out, out)) << size << " " << rows;
     }
   }
 }

@@ -563,7 +563,7 @@ void add_to_keys(const BackwardTile<T>& tile, const VectorRange& range, std::int
   const VisiblePairs pairs = {tile.visible().words, key, begin};
   const bool products = !tile.visible().partial() || tile.rows_finite;
   const Similarity kind = tile.problem().score.similarity;
-  if constexpr (kHasPairs<T>)
+  if constexpr (kHasPairs<T>) {
     if (tile.in_pairs() && !products) {  // the same weights as in pairs
       round_lines(count, weights);
       round_lines(count, s.dscores + key * kTileRows);
@@ -581,6 +581,7 @@ void add_to_keys(const BackwardTile<T>& tile, const VectorRange& range, std::int
         add(s.dscores + key * kTileRows, s.query_pairs, s.width, s.dk + key * s.width);
       return;
     }
+  }
   if (tile.job.backward.dv.data != nullptr && tile.job.observed == nullptr) {
     const Factors<T> p = {weights + begin, kTileRows, s.douts.data + begin * s.douts.row,
                           s.douts.row, depth};
@@ -629,9 +630,9 @@ void query_gradients(const BackwardTile<T>& tile) {
     if constexpr (kHasPairs<T>)
       if (tile.in_pairs() && all) {
         const std::int64_t first = begin / 2;
-        const Factors<T> p = {s.weight_pairs + first * kTileRows + i, kTileRows,
-                              s.k_by_key + first * s.width, s.width, pairs_of(end) - first};
-        products_across<Left::kByDepth, Into::kStore, MultiplyPairs>(count, s.width, p,
+        const Factors<T> packed = {s.weight_pairs + first * kTileRows + i, kTileRows,
+                                   s.k_by_key + first * s.width, s.width, pairs_of(end) - first};
+        products_across<Left::kByDepth, Into::kStore, MultiplyPairs>(count, s.width, packed,
                                                                      s.dq + i * s.width);
         continue;
       }

@@ -165,6 +165,7 @@ struct ForwardKeys {
   StoredRows stored_k;  // replaces k and v for few rows
   StoredRows stored_v;
   StoredRows next_k;  // to prefetch, unless they follow stored_k in memory
+  StoredRows next_v;
   bool read = false;
   KeyRows<T> k_pairs;  // null until a tile needs them
   KeyRows<T> v_pairs;
@@ -232,8 +233,11 @@ void read_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
     const bool is_last = next.begin == length;
     if (is_last) next = {span.batch, span.kv_head + task.block.heads_ahead};
     next.count = std::min(kTileKeys, length - next.begin);
-    if ((is_last || problem.key_form.pages != nullptr) && next.kv_head < problem.kv_heads)
+    if ((is_last || problem.key_form.pages != nullptr) && next.kv_head < problem.kv_heads) {
       find_rows(problem, keys_of(problem), next, 4, 1, keys.next_k);
+      if (kPrefetchesOwn)
+        find_rows(problem, values_of(problem), next, kLanes<float>, 1, keys.next_v);
+    }
   }
 #endif
   if (keys.stored_k.count == 0)
@@ -256,6 +260,14 @@ void read_pairs(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   }
 }
 
+/// The products will prefetch the rows of the next tile: `next`, or those that follow `stored`.
+template <class Products>
+void prefetch_next(Products& products, const StoredRows& stored, const StoredRows& next,
+                   std::int64_t columns) {
+  const bool is_found = next.count > 0;
+  products.prefetch(is_found ? next : stored, columns, is_found ? 0 : kTileKeys);
+}
+
 /// out = out factor + P V for a patch of weights.
 template <typename T>
 void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Patch<T>& patch,
@@ -273,9 +285,10 @@ void add_values(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Pa
           products.add({patch.data + key * patch.stride, patch.stride, stored.rows<Value>(i),
                         stored.row, stored.runs[i].keys, stored.scales_of(i)},
                        stored.runs[i].keys);
-        const bool is_found = keys.next_k.count > 0;
-        products.prefetch(is_found ? keys.next_k : keys.stored_k, task.problem.head_dim,
-                          is_found ? 0 : kTileKeys);
+        if (kPrefetchesOwn)
+          prefetch_next(products, stored, keys.next_v, columns);
+        else
+          prefetch_next(products, keys.stored_k, keys.next_k, task.problem.head_dim);
         add_values_to_few_rows(tile.few_rows(), products, columns, factor, tile.out,
                                whole_lines(columns));
       });
@@ -447,7 +460,10 @@ void stored_similarities([[maybe_unused]] const ForwardTask<T>& task,
         products.add({stored.rows<Key>(i), stored.row, tile.queries, tile.width,
                       task.problem.head_dim, stored.scales_of(i)},
                      stored.runs[i].keys);
-      products.prefetch(keys.stored_v, task.problem.value_dim, 0);
+      if (kPrefetchesOwn)
+        prefetch_next(products, stored, keys.next_k, task.problem.head_dim);
+      else
+        products.prefetch(keys.stored_v, task.problem.value_dim, 0);
       scores_of_few_rows(tile.few_rows(), products, patch.data, patch.stride);
     });
 #endif
