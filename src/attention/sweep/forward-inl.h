@@ -57,8 +57,8 @@
 //   product costs 5 %.
 // - bf16 in pairs: 1.75 times f32 at D = 64 and 1.85 times at D = 128, 76 and 81 % of the peak of
 //   pairs. Products of 64 keys run at 90 to 93 % of it; e^x, which pairs do not shorten, takes
-//   12 %, loading pairs 2 %. Eight keys of e^x at once instead of four: +1 %. e^x with the steps of
-//   AVX2 (no vreduceps, no vscalefps): -1 %.
+//   12 %, loading pairs 2 %. With out_low only q . k is in pairs: 1.4 times f32. Eight keys of e^x
+//   at once instead of four: +1 %. e^x with the steps of AVX2 (no vreduceps, no vscalefps): -1 %.
 #if defined(HEED_SWEEP_FORWARD_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_SWEEP_FORWARD_INL_H
 #undef HEED_SWEEP_FORWARD_INL_H
@@ -84,8 +84,9 @@ namespace heed::kernels::sweep::HWY_NAMESPACE {
 template <typename T>
 struct ForwardTile : QueryTile<T> {
   OnlineSoftmax<T> softmax;
-  T* out = nullptr;       // [strip][Dv][width]; for few rows [8][whole_lines(Dv)]
-  bool in_pairs = false;  // queries are pairs of bf16
+  T* out = nullptr;             // [strip][Dv][width]; for few rows [8][whole_lines(Dv)]
+  bool in_pairs = false;        // queries are pairs of bf16
+  bool rounds_weights = false;  // weights and values are, too
 
   /// The output from a lane on, for many rows.
   T* out_of(int lane, std::int64_t columns) const {
@@ -118,8 +119,9 @@ struct ForwardScratch {
     k = arena.take<T>(kTileKeys * whole_lines(problem.head_dim));
     v = arena.take<T>(kTileKeys * value_width);
     line = arena.take<T>(std::max(kLanes<T> * value_width, 4 * whole_lines(problem.head_dim)));
-    if (kHasPairs<T> && may_round_weights(problem)) {
+    if (kHasPairs<T> && has_pairs(problem))
       k_pairs = arena.take<T>(kTileKeys * whole_lines(pairs_of(problem.head_dim)));
+    if (kHasPairs<T> && may_round_weights(problem)) {
       v_pairs = arena.take<T>(pairs_of(kTileKeys) * value_width);
       weight_pairs = arena.take<T>(pairs_of(kTileKeys) * kStripRows<T>);
     }
@@ -152,7 +154,7 @@ struct ForwardTask {
   bool softmax() const { return problem.score.normaliser == Normaliser::kSoftmax; }
   /// The factors by which weights multiply scores, if no step before does; else null.
   const T* late_scale(const ForwardTile<T>& tile) const {
-    return tile.in_pairs && steps.scale_alone ? tile.lanes.scale : nullptr;
+    return tile.rounds_weights && steps.scale_alone ? tile.lanes.scale : nullptr;
   }
 };
 
@@ -186,8 +188,9 @@ void begin_tile(const ForwardTask<T>& task, std::int64_t row, ForwardTile<T>& ti
   tile.narrow();
   const bool lanes = task.steps.any() || problem.dropout.threshold != 0;
   read_queries<T>(problem, task.block.batch, lanes, task.scratch.line, tile);
-  tile.in_pairs = kHasPairs<T> && may_round_weights(problem) &&
-                  task.forward.out_low.data == nullptr && tile.few_rows() == 0;
+  tile.in_pairs = kHasPairs<T> && has_pairs(problem) && tile.few_rows() == 0;
+  tile.rounds_weights =
+      tile.in_pairs && may_round_weights(problem) && task.forward.out_low.data == nullptr;
   if constexpr (kHasPairs<T>)
     for (int i = 0; tile.in_pairs && i < strips_of<T>(tile.rows.rows); ++i) {
       T* const strip = tile.queries_of(i * kStripRows<T>, problem.head_dim);
@@ -246,16 +249,17 @@ void read_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   if (keys.stored_v.count == 0) read_values(task, keys);
 }
 
-/// Reads the keys and values of a tile in pairs.
+/// Reads the keys of a tile in pairs, and the values if they multiply rounded weights.
 template <typename T>
-void read_pairs(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
+void read_pairs(const ForwardTask<T>& task, bool rounds_weights, ForwardKeys<T>& keys) {
   if constexpr (kHasPairs<T>) {
     const AttentionProblem& problem = task.problem;
     const ForwardScratch<T>& s = task.scratch;
     keys.k_pairs = {s.k_pairs, whole_lines(pairs_of(problem.head_dim))};
-    keys.v_pairs = {s.v_pairs, whole_lines(problem.value_dim)};
     load_pairs_of_columns(problem, keys_of(problem), span_of(task, keys), keys.k_pairs.row,
                           s.k_pairs);
+    if (!rounds_weights) return read_values(task, keys);
+    keys.v_pairs = {s.v_pairs, whole_lines(problem.value_dim)};
     load_pairs_of_keys(problem, span_of(task, keys), keys.v_pairs.row, s.v_pairs);
   }
 }
@@ -393,7 +397,7 @@ void finish_strip(const ForwardTask<T>& task, ForwardKeys<T>& keys) {
   if (tile == nullptr) return;
   const auto waiting = std::exchange(keys.waiting, {});
   if constexpr (kHasPairs<T>)
-    if (tile->in_pairs) return finish_pairs(task, keys, waiting);
+    if (tile->rounds_weights) return finish_pairs(task, keys, waiting);
   weigh(task, keys.place, waiting);
   if (partial != nullptr && keys.stored_v.count > 0) read_values(task, keys);
   const auto is_finite = [&]() HWY_ATTR {
@@ -424,7 +428,7 @@ void score_products(const ForwardTask<T>& task, const ForwardKeys<T>& keys, cons
 }
 
 /// The same in pairs, and for every form of the scores. If the scale is the only step, it is left
-/// to the weights.
+/// to rounded weights.
 template <typename T>
 void score_pairs(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const Patch<T>& patch,
                  Visible& visible, ForwardTile<T>& tile) {
@@ -432,8 +436,8 @@ void score_pairs(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const P
   const Factors<T> factors = {keys.k_pairs.data + patch.key_begin * keys.k_pairs.row,
                               keys.k_pairs.row, tile.queries_of(patch.lane, problem.head_dim),
                               tile.width, pairs_of(problem.head_dim)};
-  const bool steps = task.steps.any() && !task.steps.scale_alone;
-  const bool plain = !steps && !visible.partial();
+  const bool steps = task.steps.any() && task.late_scale(tile) == nullptr;
+  const bool plain = task.softmax() && !steps && !visible.partial();
   if (plain) tile.softmax.start_top(patch);
   store_products<MultiplyPairs>(patch.keys, patch.vectors, factors, patch.data, patch.stride,
                                 plain ? tile.softmax.top + patch.lane : nullptr);
@@ -441,6 +445,7 @@ void score_pairs(const ForwardTask<T>& task, const ForwardKeys<T>& keys, const P
   if (steps)
     apply_steps(problem, task.steps, keys.place, tile, patch, task.scratch.bias, visible,
                 [](ScoreStage) {});
+  if (!task.softmax()) return;
   if (visible.partial()) hide(visible.words, kLowest<T>, patch);
   tile.softmax.find_top(patch);
 }
@@ -543,7 +548,7 @@ void attend_tile(const ForwardTask<T>& task, ForwardKeys<T>& keys, ForwardTile<T
   Visible visible;
   visible.look(task.problem, task.block.batch, tile.rows, keys.place.keys);
   if (visible.empty()) return;
-  if (tile.in_pairs && keys.k_pairs.data == nullptr) read_pairs(task, keys);
+  if (tile.in_pairs && keys.k_pairs.data == nullptr) read_pairs(task, tile.rounds_weights, keys);
   if (!tile.in_pairs && !keys.read) read_tile(task, keys);
   for (int strip = 0; strip < strips_of<T>(tile.rows.rows); ++strip)
     attend_strip(task, keys, strip, visible, tile);
@@ -578,7 +583,7 @@ void finish_tile(const ForwardTask<T>& task, const ForwardTile<T>& tile) {
                     static_cast<T*>(forward.lse_low)[first + r]);
       double factor = end.factor;
       // Rounded weights, too, sum to 1: equal values give their value.
-      if (tile.in_pairs && tile.softmax.multiplied[lane] > 0)
+      if (tile.rounds_weights && tile.softmax.multiplied[lane] > 0)
         factor *= sums[lane] / static_cast<double>(tile.softmax.multiplied[lane]);
       factors[lane] = static_cast<T>(factor);
     }
