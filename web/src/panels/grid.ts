@@ -1,7 +1,6 @@
 // All heads of an attention as thumbnails; only visible lines exist.
 import {isSamePlace} from '../selection/address';
-import {html, say} from '../drawing/dom';
-import {count} from '../drawing/format';
+import {html} from '../drawing/dom';
 import type {Term} from '../heads/head_filter';
 import type {Page, Panel} from './panel';
 import {primary} from './panel';
@@ -14,10 +13,10 @@ import type {GridLayout} from './grid_layout';
 import {layoutOf, lineTop, linesWithin} from './grid_layout';
 import {filterOf, meanOf, numberText, passes, sortedHeads} from './grid_scores';
 import {Thumbs} from './grid_thumbs';
+import {MoreBelow} from './more_below';
 
 const kBelow = 36;       // the foot line and the space above it
 const kLeastHeight = 300;
-const kMore = 24;        // the line with the number of heads below
 const kMargin = 8;       // px around the heads for their frames
 const kBeyond = 160;     // px above and below the visible part that also exist
 
@@ -26,7 +25,7 @@ export class GridPanel implements Panel {
   private readonly thumbs: Thumbs;
   private readonly scroller = html('div', {class: 'grid-scroller', tabindex: 0, role: 'group', 'aria-label': 'Heads'});
   private readonly sheet = html('div', {class: 'grid-sheet'});
-  private readonly more = html('div', {class: 'quiet grid-more', 'data-unsaved': true});
+  private readonly more = new MoreBelow();
   private readonly lines = new Map<number, {element: HTMLElement; state: string}>();
   private readonly canvases = new Map<number, HTMLCanvasElement>();  // of the existing heads
   private readonly resized = new ResizeObserver(() => this.update());
@@ -45,7 +44,7 @@ export class GridPanel implements Panel {
     this.heading = new GridHeading(page, () => this.focus(this.cursor));
     this.thumbs = new Thumbs(page, (heads) => this.drawThumbs(heads));
     this.scroller.append(this.sheet);
-    container.append(this.heading.element, this.scroller, this.more);
+    container.append(this.heading.element, this.scroller, this.more.element);
     this.scroller.addEventListener('scroll', () => {
       cancelAnimationFrame(this.frame);
       this.frame = requestAnimationFrame(() => {
@@ -102,8 +101,7 @@ export class GridPanel implements Panel {
   private sayMore(): void {
     const {scrollTop, clientHeight} = this.scroller;
     const {end} = linesWithin(this.layout, this.page.side.numbers.length, scrollTop, scrollTop + clientHeight - this.layout.lineHeight / 2);
-    const below = this.page.side.numbers.length - Math.ceil(end / this.layout.lines);
-    say(this.more, below > 0 ? `\u2193 ${count(below, 'more layer')}` : '');
+    this.more.say(this.page.side.numbers.length - Math.ceil(end / this.layout.lines), 'layer');
   }
 
   /** The foot line: everything known about the head under the pointer, or the pinned one. */
@@ -157,11 +155,9 @@ export class GridPanel implements Panel {
     this.layout = layoutOf(shape);
     this.thumbs.resize(this.layout.cells);
     const {height, lineHeight, pitch, cellWidth, pictureWidth, pictureHeight, above, columns} = this.layout;
-    const room = Math.max(kLeastHeight, stage.viewHeight - top - kBelow);
-    this.more.hidden = this.isOnSheet || height <= room;
-    const tall = this.more.hidden ? room : room - kMore;
+    const tall = this.more.fit(height, this.isOnSheet ? Infinity : Math.max(kLeastHeight, stage.viewHeight - top - kBelow));
     this.scroller.style.maxHeight = this.isOnSheet ? 'none' : `${tall}px`;
-    this.sheet.style.height = `${this.more.hidden ? height : tall + Math.ceil((height - tall) / lineHeight) * lineHeight}px`;  // its end, too, begins with a whole line
+    this.sheet.style.height = `${this.more.isNeeded ? tall + Math.ceil((height - tall) / lineHeight) * lineHeight : height}px`;  // its end, too, begins with a whole line
     const sizes = {pitch, cell: cellWidth, picture: pictureWidth, tall: pictureHeight, above};
     for (const [name, size] of Object.entries(sizes)) this.sheet.style.setProperty(`--${name}`, `${size}px`);
     this.sheet.classList.toggle('beside', !attention.causal);

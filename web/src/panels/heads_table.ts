@@ -10,6 +10,7 @@ import {choose} from '../shell/chips';
 import type {Place} from '../selection/selection';
 import {headText, kNothing, nameOf} from '../selection/selection';
 import type {Alike, Column, Ranked} from './heads_scores';
+import {MoreBelow} from './more_below';
 import {columnName, columnsOf, isKnown, isOfSide, ranked, reachedText, sortName, unitText, valueOf, valueText} from './heads_scores';
 
 const [kRow, kTouched] = [17, 24];  // px per row; for touch
@@ -39,6 +40,7 @@ export class HeadsTable implements Panel {
   private readonly scroller = html('div', {class: 'heads-scroller', role: 'rowgroup'});
   private readonly sheet = html('div', {class: 'heads-sheet'});
   private readonly reached = html('div', {class: 'heads-row heads-reached'});
+  private readonly more = new MoreBelow();
   private lines: Line[] = [];
   private columns: Column[] = [];
   private extents: Extent[] = [];
@@ -49,7 +51,7 @@ export class HeadsTable implements Panel {
   constructor(private readonly page: Page, private readonly alike: () => Alike | null) {
     this.element.setAttribute('role', 'table');
     this.scroller.append(this.sheet);
-    this.element.append(this.names, this.scroller, this.reached);
+    this.element.append(this.names, this.scroller, this.more.element, this.reached);
     this.scroller.addEventListener('scroll', () => {
       cancelAnimationFrame(this.frame);
       this.frame = requestAnimationFrame(() => this.drawRows());
@@ -102,11 +104,13 @@ export class HeadsTable implements Panel {
     this.bar = Math.max(8, Math.min(kBar, Math.floor(room)));
   }
 
-  /** The table ends with the window. */
+  /** The table ends with the window, and with a whole row. */
   private limitHeight(): void {
     const {stage} = this.page;
     const top = this.scroller.getBoundingClientRect().top - stage.root.getBoundingClientRect().top;
-    this.scroller.style.maxHeight = stage.sight.bottom === Infinity ? 'none' : `${Math.max(stage.isNarrow ? stage.viewHeight * 0.7 : 300, stage.viewHeight - top - kBelow)}px`;
+    const room = stage.sight.bottom === Infinity ? Infinity : Math.max(stage.isNarrow ? stage.viewHeight * 0.7 : 300, stage.viewHeight - top - kBelow);
+    const tall = this.more.fit(this.lines.length * this.rowHeight, room);
+    this.scroller.style.maxHeight = this.more.isNeeded ? `${Math.floor(tall / this.rowHeight) * this.rowHeight}px` : 'none';
   }
 
   private get rowHeight(): number { return this.page.stage.isNarrow ? kTouched : kRow; }
@@ -128,6 +132,7 @@ export class HeadsTable implements Panel {
 
   private drawRows(): void {
     const {scrollTop, clientHeight} = this.scroller;
+    this.more.say(this.lines.slice(Math.round((scrollTop + clientHeight) / this.rowHeight)).filter((line) => line !== 'threshold').length, 'head');
     const isWhole = this.page.stage.sight.bottom === Infinity;
     const first = isWhole ? 0 : Math.max(0, Math.floor(scrollTop / this.rowHeight) - kBeyond);
     const end = isWhole ? this.lines.length : Math.ceil((scrollTop + (clientHeight || 800)) / this.rowHeight) + kBeyond;

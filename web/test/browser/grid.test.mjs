@@ -181,11 +181,11 @@ test('what is out of sight is drawn when it is scrolled to', async () => {
 test('the line that says how many layers are below covers no head', async () => {
   for (const viewport of [{width: 390, height: 844}, {width: 1440, height: 480}]) {
     const page = await open('#grid/L0.H0', {viewport});
-    await soon.match(() => page.locator('.grid-more').textContent(), /^\u2193 \d+ more layers?$/);
-    const [scroller, more] = await page.evaluate(() => ['.grid-scroller', '.grid-more'].map((name) => document.querySelector(name).getBoundingClientRect().toJSON()));
+    await soon.match(() => page.locator('.more-below').textContent(), /^\u2193 \d+ more layers?$/);
+    const [scroller, more] = await page.evaluate(() => ['.grid-scroller', '.more-below'].map((name) => document.querySelector(name).getBoundingClientRect().toJSON()));
     assert.ok(more.top >= scroller.bottom, `${more.top} ${scroller.bottom}`);
     await page.locator('.grid-scroller').evaluate((each) => { each.scrollTop = each.scrollHeight; });
-    await soon.equal(() => page.locator('.grid-more').textContent(), '');
+    await soon.equal(() => page.locator('.more-below').textContent(), '');
     await soon.deepEqual(() => page.locator('.grid-scroller').evaluate((each) => each.getBoundingClientRect().bottom), scroller.bottom);
   }
 });

@@ -88,6 +88,24 @@ test('at 390 px three scores stand side by side, and a menu takes another one', 
   await soon.match(() => hash(page), /sort=distance/);
 });
 
+test('a table that goes on ends with a whole row, and says how many heads are below', async () => {
+  for (const viewport of [{width: 1280, height: 620}, {width: 700, height: 500}]) {
+    const page = await open('#heads/L1.H3', {viewport});
+    const bounds = () => page.evaluate(() => {
+      const {bottom} = document.querySelector('.heads-scroller').getBoundingClientRect();
+      const rows = [...document.querySelectorAll('.heads-sheet [role=row]')].map((row) => row.getBoundingClientRect());
+      return {cut: rows.filter((row) => row.top < bottom - 1 && row.bottom > bottom + 1).length, below: rows.filter((row) => row.top > bottom - 1).length};
+    });
+    const {cut, below} = await bounds();
+    assert.equal(cut, 0);
+    assert.ok(below > 0);
+    await soon.equal(() => page.locator('.heads-table .more-below').textContent(), `\u2193 ${below} more heads`);
+    await page.locator('.heads-scroller').evaluate((each) => { each.scrollTop = each.scrollHeight; });
+    await soon.equal(() => page.locator('.heads-table .more-below').textContent(), '');
+    await soon.deepEqual(bounds, {cut: 0, below: 0});
+  }
+});
+
 test('the evidence says how many rows have their largest weight where the score counts it', async () => {
   const page = await open();
   const said = await page.locator('.first-of-row').textContent();
