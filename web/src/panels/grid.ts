@@ -11,6 +11,7 @@ import {bracketsOver, drawThumbnail, headCell, placeOf, saidOf} from './grid_cel
 import {GridHeading} from './grid_heading';
 import type {GridLayout} from './grid_layout';
 import {layoutOf, lineTop, linesWithin} from './grid_layout';
+import {GridPointer} from './grid_pointer';
 import {filterOf, meanOf, numberText, passes, sortedHeads} from './grid_scores';
 import {Thumbs} from './grid_thumbs';
 import {MoreBelow} from './more_below';
@@ -26,6 +27,7 @@ export class GridPanel implements Panel {
   private readonly scroller = html('div', {class: 'grid-scroller', tabindex: 0, role: 'group', 'aria-label': 'Heads'});
   private readonly sheet = html('div', {class: 'grid-sheet'});
   private readonly more = new MoreBelow();
+  private readonly pointer: GridPointer;
   private readonly lines = new Map<number, {element: HTMLElement; state: string}>();
   private readonly canvases = new Map<number, HTMLCanvasElement>();  // of the existing heads
   private readonly resized = new ResizeObserver(() => this.update());
@@ -38,33 +40,20 @@ export class GridPanel implements Panel {
   private readonly orders = new Map<number, Place[]>();  // of layers, in sorted order
   private hovered: Element | null = null;
   private frame = 0;
-  private isReplacing = false;  // elements are being replaced: focus and blur are not the reader's
 
   constructor(container: HTMLElement, private readonly page: Page) {
     this.heading = new GridHeading(page, () => this.focus(this.cursor));
     this.thumbs = new Thumbs(page, (heads) => this.drawThumbs(heads));
+    this.pointer = new GridPointer(this.scroller, this.sheet, page, (place) => this.cellOf(place));
     this.scroller.append(this.sheet);
     container.append(this.heading.element, this.scroller, this.more.element);
     this.scroller.addEventListener('scroll', () => {
       cancelAnimationFrame(this.frame);
       this.frame = requestAnimationFrame(() => {
-        this.keepingFocus(() => this.drawLines());
+        this.pointer.keepingFocus(() => this.drawLines());
         this.sayMore();
       });
     }, {passive: true});
-    const point = ({target}: Event) => this.isReplacing || page.store.preview({place: placeOf(page, target)});
-    let pointer = '', passed = '';  // where the pointer is, and where it was when the focus last moved
-    this.scroller.addEventListener('pointerover', (event) => {
-      pointer = `${event.screenX} ${event.screenY}`;
-      if (pointer === passed) return;  // the heads have moved, not the pointer
-      passed = '';
-      point(event);
-    });
-    this.scroller.addEventListener('focusin', (event) => {
-      if (!this.isReplacing) passed = pointer;
-      point(event);
-    });
-    for (const leaving of ['pointerleave', 'focusout']) this.scroller.addEventListener(leaving, () => this.isReplacing || page.store.preview({}));
     this.resized.observe(this.scroller);
   }
 
@@ -79,7 +68,7 @@ export class GridPanel implements Panel {
 
   update(): void {
     this.judge();
-    this.keepingFocus(() => {
+    this.pointer.keepingFocus(() => {
       this.arrange();
       this.drawLines();
     });
@@ -162,7 +151,7 @@ export class GridPanel implements Panel {
     for (const [name, size] of Object.entries(sizes)) this.sheet.style.setProperty(`--${name}`, `${size}px`);
     this.sheet.classList.toggle('beside', !attention.causal);
     this.sheet.style.setProperty('--columns', String(columns));
-    this.replace(() => this.sheet.replaceChildren());
+    this.pointer.replace(() => this.sheet.replaceChildren());
     this.lines.clear();
     this.canvases.clear();
   }
@@ -176,7 +165,7 @@ export class GridPanel implements Panel {
       if (line >= first && line < end) continue;
       this.lines.delete(line);
       for (const cell of element.querySelectorAll<HTMLElement>('.grid-head')) this.canvases.delete(this.thumbs.indexOf(placeOf(this.page, cell)!));
-      this.replace(() => element.remove());
+      this.pointer.replace(() => element.remove());
     }
     const inSight: number[] = [];
     for (let line = first; line < end; ++line) inSight.push(...this.drawLine(line));
@@ -196,26 +185,12 @@ export class GridPanel implements Panel {
     if (known?.state !== state) {
       const element = this.lineOf(line, layer, places);
       this.lines.set(line, {element, state});
-      this.replace(() => {
+      this.pointer.replace(() => {
         if (known) known.element.replaceWith(element);
         else this.sheet.append(element);
       });
     }
     return places.map((place) => this.thumbs.indexOf(place));
-  }
-
-  /** A head keeps the focus when its cell is recreated. */
-  private keepingFocus(change: () => void): void {
-    const focused = this.sheet.contains(document.activeElement) ? placeOf(this.page, document.activeElement) : null;
-    change();
-    if (focused && !this.sheet.contains(document.activeElement)) this.replace(() => this.cellOf(focused)?.focus({preventScroll: true}));
-  }
-
-  /** Removing a focused head does not count as the reader leaving it. */
-  private replace(change: () => void): void {
-    this.isReplacing = true;
-    change();
-    this.isReplacing = false;
   }
 
   private lineOf(line: number, layer: number, places: Place[]): HTMLElement {

@@ -22,7 +22,7 @@ const kColumn = 92;    // px of a column, at least: for its name and source
 const kDigit = 7;      // px per digit, at most
 const kToBar = 6;      // px from a number to the bar right of it
 const kBeyond = 40;    // rows above and below the visible ones that also exist
-const kBelow = 70;     // the line about heads that reach it, and the foot
+const kBelow = 58;     // the line about heads that reach it, and the foot
 
 type Line = Ranked | 'threshold';
 

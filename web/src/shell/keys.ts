@@ -1,8 +1,6 @@
 // Keys for one page among several: those pressed in it, and those pressed without a focus while the pointer is over it.
 
-export function listenToKeys(root: HTMLElement, hear: (event: KeyboardEvent) => void): () => void {
-  const stop = new AbortController();
-  const {signal} = stop;
+export function listenToKeys(root: HTMLElement, signal: AbortSignal, hear: (event: KeyboardEvent) => void): void {
   let isOver = false;
   root.addEventListener('pointerenter', () => { isOver = true; }, {signal});
   root.addEventListener('pointerleave', () => { isOver = false; }, {signal});
@@ -14,7 +12,6 @@ export function listenToKeys(root: HTMLElement, hear: (event: KeyboardEvent) => 
     root.addEventListener(kind, hear, {signal});
     document.addEventListener(kind, nowhere, {signal});
   }
-  return () => stop.abort();
 }
 
 /** Reports when Alt is pressed, and when it is released or the page loses the focus. */
@@ -32,4 +29,15 @@ export function altOf(changed: (held: boolean) => void): (event: KeyboardEvent) 
 /** Whether a key is typed into a field, not meant for the page. */
 export function isTyped({target, ctrlKey, metaKey, altKey}: KeyboardEvent): boolean {
   return ctrlKey || metaKey || altKey || (target instanceof Element && target.closest('textarea, input, select') !== null);
+}
+
+/** Takes the focus from a clicked element, which would otherwise get a focus frame at Escape, as if reached by a key. */
+export function leavesClicked(root: HTMLElement, signal: AbortSignal): () => void {
+  let isPointed = false;  // the focus came from the pointer
+  root.addEventListener('pointerdown', () => { isPointed = true; }, {signal});
+  root.addEventListener('keydown', ({key}) => { isPointed &&= key === 'Escape'; }, {capture: true, signal});
+  return () => {
+    const focused = document.activeElement;
+    if (isPointed && focused instanceof HTMLElement && focused !== root && !focused.closest('dialog')) focused.blur();
+  };
 }

@@ -5,12 +5,10 @@ import {Comparison} from '../selection/comparison';
 import {html} from '../drawing/dom';
 import {count} from '../drawing/format';
 import {deliver} from '../export/deliver';
-import {fit, misfit} from '../selection/fit';
-import {firstHeld, heldOf, lackOf, missing} from '../heads/held';
+import {fit} from '../selection/fit';
 import type {Selection} from '../selection/selection';
 import {kNothing} from '../selection/selection';
 import {lastWord} from '../attention/side';
-import {stacksOf, toStack} from '../attention/sides';
 import type {Theme} from './stage';
 import {Stage} from './stage';
 import {SelectionStore} from '../selection/store';
@@ -25,9 +23,10 @@ import {versusEdits} from '../selection/versus';
 import type {Transport} from '../transport/transport';
 import {areMostlyBytes} from '../text/tokens';
 import {viewOf} from '../views/list';
+import {fitted} from './fitted';
 import type {Header} from './header';
 import {makeHeader} from './header';
-import {altOf, isTyped, listenToKeys} from './keys';
+import {altOf, isTyped, leavesClicked, listenToKeys} from './keys';
 import {Notice} from './notice';
 import type {Showing} from './opening';
 import {Opening} from './opening';
@@ -67,9 +66,8 @@ export class PageShell implements Mounted, Showing {
   private beside: Compared | null = null;
   private seen: Selection;
   private shown = '';    // the drawn attention
-  private readonly stopKeys: () => void;
   private readonly stop = new AbortController();
-  private isPointed = false;  // the focus came from the pointer
+  private readonly leave: () => void;
   private isUnitOfText = false;  // the page chose characters, because the model reads the text as bytes
   private isNewText = false;  // its first address is a step for Back
   private restored: Input | null = null;  // the text of a step back or forward
@@ -92,11 +90,10 @@ export class PageShell implements Mounted, Showing {
     this.seen = this.store.chosen;
     root.append(this.main, this.spoken);
     this.store.listen(() => this.moveOn());
-    root.addEventListener('pointerdown', () => { this.isPointed = true; }, {signal: this.stop.signal});
-    root.addEventListener('keydown', ({key}) => { this.isPointed &&= key === 'Escape'; }, {capture: true, signal: this.stop.signal});
+    this.leave = leavesClicked(root, this.stop.signal);
     // Between two lists of tokens, reversing the direction would turn a query into a key.
     const alt = altOf((held) => this.store.turn(held && (this.session?.page.side.isSquare ?? true)));
-    this.stopKeys = listenToKeys(root, (event) => {
+    listenToKeys(root, this.stop.signal, (event) => {
       alt(event);
       if (event.type === 'keydown') this.press(event);
     });
@@ -107,7 +104,6 @@ export class PageShell implements Mounted, Showing {
 
   destroy(): void {
     this.opening.stop();
-    this.stopKeys();
     this.stop.abort();
     this.close();
     this.comparison.destroy();
@@ -147,7 +143,7 @@ export class PageShell implements Mounted, Showing {
 
   private press(event: KeyboardEvent): void {
     if (isTyped(event) || !this.header) return;
-    if (event.key === 'Escape' && this.isPointed) this.leave();
+    if (event.key === 'Escape') this.leave();
     if (this.header.press(event.key)) return;
     const now = Date.now();
     this.store.isJoined = now - this.keyed < kStepMilliseconds;
@@ -156,12 +152,6 @@ export class PageShell implements Mounted, Showing {
     if (!isDone) return;
     this.keyed = now;
     event.preventDefault();
-  }
-
-  /** Otherwise a clicked element would get a focus frame, as if reached by a key. */
-  private leave(): void {
-    const focused = document.activeElement;
-    if (focused instanceof HTMLElement && focused !== this.stage.root && !focused.closest('dialog')) focused.blur();
   }
 
   get info(): SessionInfo | null { return this.api?.info ?? null; }
@@ -277,20 +267,10 @@ export class PageShell implements Mounted, Showing {
   }
 
   /** The part of the selection that can be shown; reports what is `wrong` or missing. */
-  private fitted(api: SessionApi, selection: Selection, wrong: string[]): Selection {
-    const {view} = selection;
-    const isShown = viewOf(view).needs(api.model);
-    const fitting = fit(isShown ? selection : {...selection, view: kNothing.view}, api.size);
-    const all = api.side(fitting.places[0]!.stack);
-    const lost = missing(all, fitting);
-    const said = [...wrong, ...misfit(selection, api.size), ...isShown ? [] : [lackOf(api.model, viewOf(view))], ...(lost === null ? [] : [lost])];
-    if (said.length > 0) this.notice.remark(said.join(' '));
-    if (lost === null) return fitting;
-    const held = heldOf(all, fitting);
-    const first = firstHeld(all);
-    if (held.length > 0 || first) return {...fitting, places: held.length > 0 ? held : [{...fitting.places[0]!, ...first!}]};
-    const [stack] = stacksOf(api);
-    return stack === undefined ? fitting : {...fitting, ...toStack(api, stack, fitting.places)};
+  private fitted(api: SessionApi, asked: Selection, wrong: string[]): Selection {
+    const {selection, said} = fitted(api, asked);
+    if (wrong.length + said.length > 0) this.notice.remark([...wrong, ...said].join(' '));
+    return selection;
   }
 
   /** Messages about a choice disappear with the next one; choosing the first head does not count. */
