@@ -6,6 +6,7 @@ import {flowPosition, nodeIndex, nodeName, signed} from './flow_page';
 
 const kNames = 108;       // px for the layers' names
 const kFoldRoom = 60;     // px that `130 tokens` needs
+const kLetter = 7;         // px of a bold digit, with its part of the gap
 const kTop = 22;          // px: for the top node and its name
 const kAll = 384;         // px for all layers, if they fit
 const kShareHeight = 130;  // px height of a share of 1
@@ -89,6 +90,11 @@ function layerNames({flow, isComing}: FlowData, pitch: number, top: string): HTM
   });
 }
 
+/** With so few digits that it stands apart from its neighbours. */
+function signedWithin(value: number, room: number): string {
+  return [2, 1].map((digits) => signed(value, digits)).find((text) => kLetter * text.length < room) ?? signed(value, 0);
+}
+
 /** The names of the columns, their shares and what hiding them does. */
 function feet(page: FlowPage, data: FlowData, {x, rooms, isTight}: Places, top: number): HTMLElement[] {
   const {flow, test, isComing} = data;
@@ -99,7 +105,7 @@ function feet(page: FlowPage, data: FlowData, {x, rooms, isTight}: Places, top: 
     const own = isFold ? '' : nodeName(page, begin);
     const effects = test?.hidden.filter(({node}) => node >= begin && node < end).map(({effect}) => effect) ?? [];
     const most = Math.max(0, ...effects.map(Math.abs));
-    const effect = begin === position && !isFold ? '\u2013' : effects.length === 0 ? '' : !isFold ? signed(effects[0]!)
+    const effect = begin === position && !isFold ? '\u2013' : effects.length === 0 ? '' : !isFold ? signedWithin(effects[0]!, rooms[at]!)
       : `${isTight ? '' : 'each '}${most < 0.005 ? '<.005' : `\u2264 ${shortWeight(Math.ceil(most * 100) / 100)}`}`;
     const bar = html('span', {class: 'flow-share'});
     bar.style.height = `${Math.max(1, Math.min(kMostShare, share * kShareHeight))}px`;

@@ -15,6 +15,7 @@ import {columnOf, isKnown, ranked, sortName, valueOf, valueText} from './heads_s
 
 const kProfileHeight = 78;
 const kRowsHeight = 52;
+const kLine = 16;      // px of a number, and to the bar under it
 const kNumbers = 170;  // px for the head's own number and the runner-up's
 
 export class HeadsEvidence implements Panel {
@@ -67,12 +68,13 @@ export class HeadsEvidence implements Panel {
     const parts = profile.flatMap((value, at) => {
       const isOwn = begin + at === own;
       const x = at * pitch;
+      const top = base - tall(value);
       const tick = other ? base - tall(other.profile[at]!) : base;
-      const named = isOwn || value >= 0.05;
+      const under = tick < top && tick > top - kLine ? tick : top;  // the number stands over both where the tick would run through it
       return [
-        svg('rect', {x, y: base - tall(value), width: pitch - 4, height: Math.max(1, tall(value)), class: isOwn ? 'own' : ''}),
+        svg('rect', {x, y: top, width: pitch - 4, height: Math.max(1, tall(value)), class: isOwn ? 'own' : ''}),
         other ? svg('path', {d: `M${x - 2} ${tick}h${pitch}`, class: 'runner'}) : null,
-        named && !isOwn ? svg('text', {x: x + pitch / 2 - 2, y: base - tall(value) - 4, 'text-anchor': 'middle'}, shortWeight(value)) : null,
+        value >= 0.05 && !isOwn ? svg('text', {x: x + pitch / 2 - 2, y: under - 4, 'text-anchor': 'middle'}, shortWeight(value)) : null,
         svg('text', {x: x + pitch / 2 - 2, y: base + 14, 'text-anchor': 'middle', class: isOwn ? 'own' : ''}, String(begin + at)),
       ].filter((each) => each !== null);
     });

@@ -6,14 +6,25 @@ import {Room} from './name_room';
 import {wordText} from './word';
 
 const kWidth = 255;
+const kRight = 56;    // px right of rank 1, for a name
 const kTop = 30;
 const kRow = 33;
 const kLetter = 6.5;  // px, approximately
-const kTick = 36;     // px between the vocabulary's tick and the next
+const kBetween = 12;  // px between the vocabulary's tick and the next, at least
+const kStep = 4;      // px between the points of a line that names keep off
+
+/** The points of a line, near enough that no name stands between them. */
+function along(line: {x: number; y: number}[]): {x: number; y: number}[] {
+  return line.flatMap((to, at) => {
+    const from = line[Math.max(0, at - 1)]!;
+    const steps = Math.ceil(Math.hypot(to.x - from.x, to.y - from.y) / kStep);
+    return Array.from({length: steps + 1}, (_, step) => ({x: to.x + (from.x - to.x) * step / Math.max(1, steps), y: to.y + (from.y - to.y) * step / Math.max(1, steps)}));
+  });
+}
 
 /** The ranks of the first answer at every level but the last, those of the others where there is room. */
 function rankNames(up: Lens['levels'], words: string[], places: {x: number; y: number}[][]): SVGElement[] {
-  const room = new Room(places.flat(), kWidth - 20);
+  const room = new Room(places.flatMap(along), kWidth - 20);
   return words.flatMap((word, which) => {
     const isFirst = which === 0;
     const found: SVGElement[] = [];
@@ -29,11 +40,12 @@ function rankNames(up: Lens['levels'], words: string[], places: {x: number; y: n
 
 /** One line per answer: the first in the accent colour with its ranks, the others dashed and dotted. */
 export function rankChart({levels, answers}: Lens, position: number, vocabulary: number): Element[] {
-  const scale = logAxis([vocabulary, 1], [18, kWidth - 12]);
+  const scale = logAxis([vocabulary, 1], [18, kWidth - kRight]);
   const up = [...levels].reverse();
   const y = (at: number) => kTop + 16 + at * kRow;
   const height = y(up.length - 1) + 16;
-  const ticks = [1, 10, 100, 1000, 10_000, 100_000].filter((rank) => scale(rank) - scale(vocabulary) > kTick);
+  const widthOf = (rank: number) => kLetter * rank.toLocaleString('en').length;
+  const ticks = [1, 10, 100, 1000, 10_000, 100_000].filter((rank) => scale(rank) - scale(vocabulary) > (widthOf(rank) + widthOf(vocabulary)) / 2 + kBetween);
   const element = svg('svg', {class: 'lens-ranks', width: kWidth, height, viewBox: `0 0 ${kWidth} ${height}`, role: 'img', 'aria-label': 'Ranks by layer'},
     ...[...ticks, vocabulary].flatMap((rank) => [
       svg('line', {class: 'grid-line', x1: scale(rank), x2: scale(rank), y1: kTop, y2: height}),

@@ -3,7 +3,7 @@ import {html, say} from '../drawing/dom';
 import type {Quantity} from '../selection/selection';
 import type {Stage} from '../shell/stage';
 import type {Marginals} from '../transport/api';
-import {drawReceived, drawUse, freerEnd} from './matrix_margins';
+import {drawReceived, drawUse} from './matrix_margins';
 import type {Sight} from './matrix_sight';
 
 /** The visible part of the matrix, and the marked row and column. */
@@ -14,7 +14,7 @@ export class MatrixMargins {
   readonly useName = html('div', {class: 'use-name quiet'}, html('div', {}, 'effective keys,'), html('div', {}, 'e^entropy'));
   private readonly canvas = html('canvas', {class: 'received', role: 'img'});
   private readonly name = html('span', {class: 'quiet'});
-  readonly received = html('div', {class: 'received-line'}, this.canvas, this.name);
+  readonly received = html('div', {class: 'received-line'}, this.name, this.canvas);
   private drawn: Marginals | null = null;
   private drawnReceived = '';
   private drawnUse = '';
@@ -39,10 +39,7 @@ export class MatrixMargins {
     this.drawn = marginals;
     const received = `${look} ${left} ${key}`;
     const use = `${look} ${top} ${query}`;
-    if (isNew || received !== this.drawnReceived) {
-      drawReceived(stage, this.canvas, marginals, sight, width, key);
-      this.name.classList.toggle('first', marginals !== null && freerEnd(marginals.received, sight, width) === 'left');
-    }
+    if (isNew || received !== this.drawnReceived) drawReceived(stage, this.canvas, marginals, sight, width, key);
     if (isNew || use !== this.drawnUse) drawUse(stage, this.use, marginals, sight, height, query);
     this.drawnReceived = received;
     this.drawnUse = use;

@@ -51,17 +51,8 @@ function bySign(stage: Stage, context: CanvasRenderingContext2D, values: number[
   }
 }
 
-export const kReceivedHeight = 28;
+export const kReceivedHeight = 26;
 export const kUseWidth = 42;
-
-const kNameRoom = 100;  // px for the margin's name
-
-/** The place where the name covers less: at the end with the lower bars, else on the right. */
-export function freerEnd(received: number[], {left, size}: Sight, side: number): 'left' | 'right' {
-  const highest = (from: number, to: number) => received.slice(
-    Math.max(0, Math.floor((from - left) / size)), Math.max(0, Math.ceil((to - left) / size))).reduce((most, value) => Math.max(most, value), 0);
-  return highest(side - kNameRoom, side) > highest(0, kNameRoom) ? 'left' : 'right';
-}
 
 export function drawReceived(
   stage: Stage, canvas: HTMLCanvasElement, marginals: Marginals | null, sight: Sight, side: number, key: number | null

@@ -6,8 +6,8 @@ import {heading, note, residual} from './why_parts';
 
 const kAttention = /^(attn|cross) \d+$/;
 const kMostRows = 7;    // parts of the query, so that two blocks fit one above the other; the smallest are summed into one
-const kMostColumns = 7; // parts of the key, so that they fit their column
-const kNarrowColumns = 4;
+const [kFewColumns, kMostColumns] = [4, 7];  // parts of the key, so that they fit their column
+const [kNames, kColumn] = [120, 44];  // px for the names and the totals, and of a part
 
 /** The rows and columns with the largest terms; the others are summed into one. */
 function folded({query_parts: queries, key_parts: keys, cells}: Origins, mostColumns: number): {queries: string[]; keys: string[]; cells: number[][]} {
@@ -27,11 +27,11 @@ function folded({query_parts: queries, key_parts: keys, cells}: Origins, mostCol
   };
 }
 
-export function originsBlock(origins: Origins, at: {query: number; key: number; isNarrow: boolean}, split: string | null, choose: (part: string | null) => void): Node[] {
+export function originsBlock(origins: Origins, at: {query: number; key: number; width: number}, split: string | null, choose: (part: string | null) => void): Node[] {
   if (origins.query_parts.length === 1 && origins.key_parts.length === 1) {
     return [heading('Where q and k came from', ''), note(`Nothing stands before this layer but the ${origins.query_parts[0]!}: all of the score is theirs. ${residual(origins.residual)}`)];
   }
-  const {queries, keys, cells} = folded(origins, at.isNarrow ? kNarrowColumns : kMostColumns);
+  const {queries, keys, cells} = folded(origins, Math.max(kFewColumns, Math.min(kMostColumns, Math.floor((at.width - kNames) / kColumn))));
   const largest = Math.max(1e-9, ...cells.flat().map(Math.abs));
   const name = (part: string) => kAttention.test(part) ? button({class: 'why-part'}, () => choose(part), part)
     : part.includes('\u00b7') ? button({class: 'why-part', title: 'as one'}, () => choose(null), part) : html('span', {}, part);

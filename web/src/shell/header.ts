@@ -15,6 +15,7 @@ import {makeViewsNav} from './views_nav';
 const kWords = 5;         // of the text, in the header
 const kWordsOfTwo = 8;    // of each of two texts
 const kCharacters = 40;
+const kLeastText = 88;    // px of each text in the header
 
 export interface Header {
   element: HTMLElement;
@@ -61,11 +62,18 @@ export function makeHeader(
   const views = kViews.filter(({needs}) => needs(model));
   const nav = makeViewsNav(kViews.filter((view) => views.includes(view) || (view.ofScores && hasOnlyWeights(model))),
     store, (view) => views.includes(view) ? null : lackOf(model, view));
+  const shape = html('span', {class: 'quiet shape'}, shapeOf(model));
   const element = html('header', {class: 'header'},
     html('span', {class: 'wordmark'}, 'heed'),
     button({class: 'model', title: isSaved(model) ? null : 'another model or text', disabled: isSaved(model)}, edit,
-      html('b', {}, model.name), ' ', html('span', {class: 'quiet shape'}, shapeOf(model))),
+      html('b', {}, model.name), ' ', shape),
     text, edits, beside, looking, nav.element, keys, dialog);
+  // The model's shape is there whole, and leaves the text its first words; or it is not there.
+  const fit = () => {
+    shape.hidden = false;
+    shape.hidden = [...text.querySelectorAll('.beginning')].some(({clientWidth, scrollWidth}) => clientWidth < Math.min(kLeastText, scrollWidth));
+  };
+  new ResizeObserver(fit).observe(element);
   const press = (key: string) => {
     if (key === '?') {
       dialog.open ? dialog.close() : dialog.showModal();
@@ -87,6 +95,7 @@ export function makeHeader(
     const tokens = (classes: string) => html('span', {class: classes}, count(length, 'token'));
     if (both) text.replaceChildren(...both.flatMap(([name, each]) => [html('span', {class: 'quiet two'}, name), beginning(quoted(each, kWordsOfTwo))]), tokens('quiet slim'));
     else text.replaceChildren(beginning(quoted(api.info.images ? phrase(api.info.tokens, 0, Infinity) : api.info.text)), tokens('quiet'));
+    fit();
     onTitle(`${beginningOf(api.info.text).start} \u2013 heed`);
   };
   return {element, show, press};

@@ -110,7 +110,8 @@ class WhyView implements Drawn {
     this.blocks[0]!.show([why], () => this.head(why));
     this.blocks[1]!.show([why], () => sumBlock(why));
     this.blocks[2]!.show([why, against], () => dimensionsBlock(why, against, (chosen) => this.turn(chosen)));
-    if (origins) this.blocks[3]!.show([why, origins], () => originsBlock(origins, {...why, isNarrow: page.stage.isNarrow}, this.split, (part) => {
+    const {clientWidth: width} = this.parts[2]!;
+    if (origins) this.blocks[3]!.show([why, origins, width], () => originsBlock(origins, {...why, width}, this.split, (part) => {
       this.split = part;
       this.update();
     }));

@@ -13,7 +13,6 @@ const {Requests} = await load('transport/requests');
 const {shapeOf} = await load('drawing/format');
 const {LooksReader} = await load('attention/looks');
 const {passOf} = await load('shell/progress');
-const {freerEnd} = await load('panels/matrix_margins');
 const {holds, headAfter, firstHeld, missing} = await load('heads/held');
 
 const token = (text, index) => ({index, id: index, text, begin: 0, end: 1});
@@ -233,12 +232,6 @@ test('a text that was read under another start text gives way to that of the com
 test('the pass of an encoder-decoder is that of both texts through the layers of both', () => {
   assert.equal(passOf(session), '5 tokens through 4 layers');
   assert.equal(passOf({tokens: written, attentions: [attention('self', written, written)]}), '3 tokens through 2 layers');
-});
-test('the name of a margin stands where the bars are lower', () => {
-  const sight = {left: 0, top: 0, size: 50};
-  assert.equal(freerEnd([1, 1, 1, 1, 1, 9], sight, 300), 'left');
-  assert.equal(freerEnd([9, 1, 1, 1, 1, 1], sight, 300), 'right');
-  assert.equal(freerEnd([1, 1, 9, 1, 1, 1], sight, 300), 'right');
 });
 
 test('heads of layers without attention cannot be looked at', () => {
