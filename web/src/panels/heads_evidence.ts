@@ -11,7 +11,7 @@ import {headText} from '../selection/selection';
 import {isolated, plain} from '../text/tokens';
 import type {Alike, Column} from './heads_scores';
 import {headsOf} from '../heads/late';
-import {columnOf, isKnown, ranked, sortName, valueOf, valueText} from './heads_scores';
+import {columnOf, isKnown, isNumber, ranked, sortName, valueOf, valueText} from './heads_scores';
 
 const kProfileHeight = 78;
 const kRowsHeight = 52;
@@ -33,10 +33,10 @@ export class HeadsEvidence implements Panel {
     const place = primary(page.store.now);
     const own = {...place, stack: headsOf(page)[0]!.stack!};
     const value = valueOf(page, own, column, this.alike());
-    const others = ranked(page, column, null).filter((each) => each.value !== undefined);
+    const others = ranked(page, column, null).filter((each) => isNumber(each.value));
     const runner = others.find((each) => headText(each.place) !== headText(place));
     const isWhole = isKnown(page, column);
-    const isAsked = page.api.hasWeights && value !== undefined;
+    const isAsked = page.api.hasWeights && isNumber(value);
     const data = this.slot.show(isAsked ? page.api.evidence(place, isWhole ? column.name : 'current', page.store.now.form, runner?.place ?? null) : null);
     const found = latest(data);
     const state = [headText(place), column.name, value, runner?.value, data?.state, found?.score, found?.head, found?.layer, page.store.now.form].join(' ');
@@ -45,11 +45,12 @@ export class HeadsEvidence implements Panel {
     const heading = html('div', {class: 'heading'}, html('h2', {}, 'Evidence'),
       html('span', {class: 'quiet'}, `head ${headText(place)}, ${fullName(column.name)}`));
     this.element.replaceChildren(heading);
+    if (Number.isNaN(value)) this.element.append(html('p', {class: 'quiet'}, 'some of the head\u2019s weights are NaN, and so is the score'));
     if (data?.state === 'error') this.element.append(html('p', {class: 'quiet'}, data.error.message));
     const role = runner === others[0] ? 'first head' : 'runner-up';  // the pinned head itself may be ranked after it
     const beside = runner ? {role, name: headText(runner.place), value: valueText(column, runner.value)} : null;
-    const short = value !== undefined && beside ? html('p', {class: 'quiet'}, `${valueText(column, value)}; the ${beside.role} is ${beside.name}, ${beside.value}`) : '';
-    if (!found || value === undefined) return;
+    const short = isNumber(value) && beside ? html('p', {class: 'quiet'}, `${valueText(column, value)}; the ${beside.role} is ${beside.name}, ${beside.value}`) : '';
+    if (!found || !isNumber(value)) return;
     if (isWhole && found.first_of_row !== undefined && found.counted > 0) heading.append(html('span', {class: 'quiet first-of-row'}, `first of its row at ${found.first_of_row} of ${found.counted}`));
     if (found.profile.length > 0 && page.side.isSquare) this.element.append(...this.profile(found, column, beside));
     else this.element.append(short);

@@ -11,7 +11,8 @@ import type {Place} from '../selection/selection';
 import {headText} from '../selection/selection';
 import type {Alike, Column} from './heads_scores';
 import {headsOf} from '../heads/late';
-import {columnOf, isOfSide, kLike, valueOf, valueText} from './heads_scores';
+import {hasNan} from '../heads/nan';
+import {columnOf, isNumber, isOfSide, kLike, valueOf, valueText} from './heads_scores';
 import {nextName} from './heads_table';
 import {Room} from './name_room';
 
@@ -73,7 +74,7 @@ export class HeadsScatter implements Panel {
     const alike = this.alike();
     return headsOf(page).flatMap((place) => {
       const [a, b] = [valueOf(page, place, x, alike), valueOf(page, place, y, alike)];
-      return a === undefined || b === undefined ? [] : [{place, a, b}];
+      return isNumber(a) && isNumber(b) ? [{place, a, b}] : [];
     });
   }
 
@@ -98,7 +99,7 @@ export class HeadsScatter implements Panel {
     };
     this.plot.append(said(up, {x: kLeft, y: 12}), said(axisText(x), {x: width, y: kHeight - 6}, 'end'));
     if (points.length === 0) {
-      this.plot.append(said('no head has both scores yet', {x: kLeft, y: 60}));
+      this.plot.append(said(headsOf(this.page).every((place) => hasNan(this.page.api, place)) ? 'no head has both scores: all have weights that are NaN' : 'no head has both scores yet', {x: kLeft, y: 60}));
       return;
     }
     const [h, v] = [axisOf(points.map(({a}) => a)), axisOf(points.map(({b}) => b))];

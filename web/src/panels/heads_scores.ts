@@ -9,6 +9,7 @@ import {headText, kShows, nameOf} from '../selection/selection';
 import type {SelectionStore} from '../selection/store';
 import type {HeadScores, SessionApi} from '../transport/api';
 import {headsOf} from '../heads/late';
+import {hasNan} from '../heads/nan';
 import {plainName, sourceOf} from '../heads/score_names';
 
 export const kLike = 'like';  // the column of a search by example
@@ -65,7 +66,7 @@ function apart(page: Page): string | null {
     .flatMap(({name, threshold = 0}) => {
     const value = api.scoresOf(own)?.[own.head]?.[name];
     if (typeof value !== 'number') return [];
-    const all = headsOf(page).map((place) => api.scoresOf(place)?.[place.head]?.[name] as number);
+    const all = headsOf(page).map((place) => api.scoresOf(place)?.[place.head]?.[name]).filter((each) => typeof each === 'number');
     const most = Math.max(...all);
     return [{name, value, most, isReached: most > 0 && most >= threshold, rank: all.filter((each) => each > value).length}];
   });
@@ -95,7 +96,10 @@ export function columnsOf(page: Page, alike: Alike | null): Column[] {
   return [...kShows.map((of) => ({...of === 'A-B' ? unbound : ranking, of})), ...columns.filter((column) => column !== ranking)];
 }
 
-/** Undefined if it is missing, now or for good. */
+/** Whether it can be ranked and drawn. */
+export function isNumber(value: number | undefined): value is number { return value !== undefined && !Number.isNaN(value); }
+
+/** Undefined if it is missing, now or for good; NaN if it is the score of weights that are. */
 export function valueOf(page: Page, place: Place, column: Column, alike: Alike | null): number | undefined {
   if (column.name === kLike) return alike?.overlap.get(nameOf({layer: place.layer, head: place.head}));
   const {compared} = page;
@@ -106,23 +110,24 @@ export function valueOf(page: Page, place: Place, column: Column, alike: Alike |
 
 function valueIn(api: SessionApi, page: Page, place: Place, column: Column): number | undefined {
   const scores: HeadScores | undefined = api.scoresOf(place)?.[place.head];
-  if (column.name === kInOrder.name) return scores?.order?.in_order;
+  if (column.name === kInOrder.name && isNumber(scores?.order?.in_order ?? undefined)) return scores!.order!.in_order;
   const form = page.store.now.form === 'adjusted' ? (scores?.adjusted as unknown as Record<string, number> | undefined)?.[column.name] : undefined;
   const value = form ?? scores?.[column.name];
-  return typeof value === 'number' ? value : undefined;
+  return typeof value === 'number' ? value : column.from === 'text' && hasNan(api, place) ? NaN : undefined;
 }
 
 export interface Ranked { place: Place; value: number | undefined }
 
-/** Largest first; missing values last. */
+/** Largest first; those without a number last. */
 export function ranked(page: Page, column: Column, alike: Alike | null): Ranked[] {
   const heads = headsOf(page).map((place) => ({place, value: valueOf(page, place, column, alike)}));
-  return heads.sort((a, b) => (b.value ?? -Infinity) - (a.value ?? -Infinity));
+  const rank = ({value}: Ranked) => isNumber(value) ? value : -Infinity;
+  return heads.sort((a, b) => rank(b) - rank(a));
 }
 
-/** `.63`, `48.6`, `1.32`, `+.006` (nats); a dash where there is none. */
+/** `.63`, `48.6`, `1.32`, `+.006` (nats), `NaN`; a dash where there is none. */
 export function valueText({unit, from}: Column, value: number | undefined): string {
-  if (value === undefined) return '\u2013';
+  if (!isNumber(value)) return value === undefined ? '\u2013' : 'NaN';
   if (from === 'run') return nats(value);
   if (unit === 'share') return shortWeight(value);
   return unit === 'tokens' ? tokensAway(value) : fixed(value, 2);
@@ -133,7 +138,7 @@ export function unitText({name, title, from}: Column): string { return from === 
 
 /** `4 heads ≥ .40`, `none ≥ .20`, `max L4.H4 .77`; of a difference the largest of either sign. */
 export function reachedText(page: Page, column: Column, alike: Alike | null): string {
-  const heads = ranked(page, column, alike).filter(({value}) => value !== undefined);
+  const heads = ranked(page, column, alike).filter(({value}) => isNumber(value));
   if (heads.length === 0) return '';
   const {place, value} = column.of === 'A-B' && Math.abs(heads.at(-1)!.value!) > Math.abs(heads[0]!.value!) ? heads.at(-1)! : heads[0]!;
   if (column.threshold === undefined) return `max ${headText(place)} ${valueText(column, value)}`;

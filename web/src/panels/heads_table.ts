@@ -11,7 +11,7 @@ import type {Place} from '../selection/selection';
 import {headText, kNothing, nameOf} from '../selection/selection';
 import type {Alike, Column, Ranked} from './heads_scores';
 import {MoreBelow} from './more_below';
-import {columnName, columnsOf, isKnown, isOfSide, ranked, reachedText, sortName, unitText, valueOf, valueText} from './heads_scores';
+import {columnName, columnsOf, isKnown, isNumber, isOfSide, ranked, reachedText, sortName, unitText, valueOf, valueText} from './heads_scores';
 
 const [kRow, kTouched] = [17, 24];  // px per row; for touch
 const kFew = 3;        // scores side by side on a narrow page
@@ -78,7 +78,7 @@ export class HeadsTable implements Panel {
     const heads = ranked(page, sorted, alike);
     this.lines = heads;
     if (sorted.threshold !== undefined) {
-      const first = heads.findIndex(({value}) => value === undefined || value < sorted.threshold!);
+      const first = heads.findIndex(({value}) => !isNumber(value) || value < sorted.threshold!);
       const at = first < 0 ? heads.length : first;
       this.lines = [...heads.slice(0, at), 'threshold', ...heads.slice(at)];
     }
@@ -98,7 +98,7 @@ export class HeadsTable implements Panel {
   private measure(heads: Ranked[], alike: Alike | null): void {
     const valuesOf = (column: Column) => heads.map(({place}) => valueOf(this.page, place, column, alike));
     const sides = this.columns.filter(({of}) => of === 'A' || of === 'B');  // on one scale
-    this.extents = this.columns.map((column) => extentOf(column, (sides.includes(column) ? sides : [column]).flatMap(valuesOf).map((value) => value ?? 0)));
+    this.extents = this.columns.map((column) => extentOf(column, (sides.includes(column) ? sides : [column]).flatMap(valuesOf).filter(isNumber)));
     this.numbers = this.columns.map((column) => kDigit * Math.max(4, ...valuesOf(column).map((value) => valueText(column, value).length)));
     const room = (this.scroller.clientWidth - kName) / this.columns.length - Math.max(...this.numbers) - 2 * kToBar;
     this.bar = Math.max(8, Math.min(kBar, Math.floor(room)));
@@ -165,21 +165,22 @@ export class HeadsTable implements Panel {
     const {low, high} = this.extents[at]!;
     const scale = this.bar / (high - low);
     const zero = 1 - low * scale;
-    const width = Math.max(1, Math.abs(value ?? 0) * scale);
-    const isNegative = (value ?? 0) < 0;
+    const length = isNumber(value) ? value : 0;
+    const width = Math.max(1, Math.abs(length) * scale);
+    const isNegative = length < 0;
     const sign = column.of === 'A-B' ? isNegative ? 'less' : 'more' : isNegative ? 'open' : '';
     const bar = svg('rect', {x: isNegative ? zero - width : zero + 0.5, y: this.rowHeight / 2 - 4, width, height: 7, class: sign});
     const number = html('span', {class: 'value'}, valueText(column, value));
     number.style.width = `${this.numbers[at]!}px`;
     return html('span', {class: 'heads-cell', role: 'cell'}, number, svg('svg', {width: this.bar + 3, height: this.rowHeight, 'aria-hidden': 'true'},
-      svg('path', {d: `M${zero} 0V${this.rowHeight}`, class: 'zero'}), value === undefined ? null : bar));
+      svg('path', {d: `M${zero} 0V${this.rowHeight}`, class: 'zero'}), isNumber(value) ? bar : null));
   }
 
   private threshold(at: number): HTMLElement {
     const column = this.columns.find(({name}) => name.replace(/^probe_/, '') === sortName(this.page, this.alike()))!;
     const next = this.lines[at + 1] as Ranked | undefined;
     const said = next ? valueText(column, next.value) : '';  // with another digit if rounding would seem to reach it
-    const after = next?.value === undefined ? '' : `; the next is ${headText(next.place)} ${said === shortWeight(column.threshold!) ? weight(next.value) : said}`;
+    const after = !next || !isNumber(next.value) ? '' : `; the next is ${headText(next.place)} ${said === shortWeight(column.threshold!) ? weight(next.value) : said}`;
     const count = at === 0 ? 'none' : String(at);
     return html('div', {class: 'heads-row heads-threshold'}, html('span', {class: 'heads-name quiet'}, 'threshold'),
       html('span', {}, `${shortWeight(column.threshold!)}, reached by ${count}${after}`));

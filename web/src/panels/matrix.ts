@@ -117,7 +117,7 @@ class MatrixPanel implements Panel {
   }
 
   destroy(): void {
-    [this.line, this.margins, ...this.sides].forEach((slot) => slot.stop());
+    [this.line, this.margins, this.readOut, ...this.sides].forEach((slot) => slot.stop());
     this.resized.disconnect();
     this.forget();
     this.lists?.destroy();
@@ -248,7 +248,7 @@ class MatrixPanel implements Panel {
     const line = found && rows.line(found, to);
     const row = other === null ? largestOf(line) : rows.of(other);
     const both = this.bothOf(at, row, rows);
-    this.readOut.show(row === null ? null : {at, other: row, to, line, speak, rows, ...both && {both}});
+    this.readOut.show(row === null ? null : {place: primary(store.now), at, other: row, to, line, speak, rows, ...both && {both}});
   }
 
   /** For a difference: the values of both sides. */

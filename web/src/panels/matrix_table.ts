@@ -1,6 +1,7 @@
 // The matrix as a table: the visible cells around the chosen one, as numbers.
 import {html} from '../drawing/dom';
 import {weight} from '../drawing/format';
+import {hasNan} from '../heads/nan';
 import type {Place} from '../selection/selection';
 import {plain} from '../text/tokens';
 import type {Side} from '../attention/side';
@@ -36,7 +37,7 @@ export async function tableOf(
       }));
   });
   const caption = `Weights of queries ${rows.begin} to ${rows.end - 1} (rows) on keys ${columns.begin} to `
-    + `${columns.end - 1} (columns) of ${side.keys.length} tokens; empty: may not be seen`;
+    + `${columns.end - 1} (columns) of ${side.keys.length} tokens; empty: may not be seen${hasNan(api, place) ? ', or NaN' : ''}`;
   return html('div', {class: 'table', tabindex: 0, role: 'region', 'aria-label': 'Matrix as a table'},
     html('table', {}, html('caption', {}, caption), html('thead', {}, head), html('tbody', {}, ...body)));
 }

@@ -1,19 +1,22 @@
 // The view's large number, the weight that it shows, and the legend.
+import type {Cell} from '../answers';
 import type {Line} from '../attention/arcs';
+import {Slot, valueOf} from '../data/slot';
 import {css, diverging} from '../drawing/colour';
 import {html, say} from '../drawing/dom';
 import {largeWeight, weight} from '../drawing/format';
 import type {Page, Span} from './panel';
 import {spanName} from './panel';
 import type {Side} from '../attention/side';
-import type {Scale} from '../selection/selection';
+import {hasNan} from '../heads/nan';
+import type {Place, Scale} from '../selection/selection';
 import type {Rows} from '../attention/rows';
 import {plain} from '../text/tokens';
 import {kUnaligned} from '../transport/aligned';
 import {differenceTicks, kPaleText, rampOf, ticks} from './matrix_scale';
 
 /** An edge between the tokens `at` and the row `other`; `line`: these tokens' line, null while it loads. */
-export interface Shown { at: Span; other: number; to: boolean; line: Line | null; speak: boolean; rows: Rows; both?: [number | null, number | null] }
+export interface Shown { place: Place; at: Span; other: number; to: boolean; line: Line | null; speak: boolean; rows: Rows; both?: [number | null, number | null] }
 
 export function rankOf(weights: (number | null)[], key: number): {rank: number; of: number} {
   const own = weights[key]!;
@@ -63,6 +66,7 @@ export function legendRamp(className: string, api: Page['api']): HTMLCanvasEleme
   return canvas;
 }
 
+const [kMasked, kNan] = ['may not be seen', 'its weight is NaN'];
 const kNear = 12;  // px around it that the pointer must not come to
 
 export class ReadOut {
@@ -75,6 +79,8 @@ export class ReadOut {
   private readonly legendName = html('div', {class: 'quiet'});
   private readonly labels = html('div', {class: 'ticks'});
   private scale: Scale | null = null;
+  private shown: Shown | null = null;
+  private readonly cell = new Slot<Cell>('read-out-cell', () => this.show(this.shown));
 
   constructor(private readonly side: Side, private readonly api: Page['api']) {
     this.legend.append(this.legendName, legendRamp('ramp', api), this.labels);
@@ -92,7 +98,10 @@ export class ReadOut {
     }));
   }
 
+  stop(): void { this.cell.stop(); }
+
   show(shown: Shown | null): void {
+    this.shown = shown;
     this.rank.toggleAttribute('data-unsaved', !shown);
     if (!shown) {
       this.value.textContent = '';
@@ -103,16 +112,26 @@ export class ReadOut {
     this.name(shown);
     const {line, other, at, to} = shown;
     const value = line?.weights[other] ?? null;
-    this.value.textContent = value === null ? '\u2013' : largeWeight(value);
+    const lack = line && value === null ? this.lackOf(shown) : '';
+    this.value.textContent = value !== null ? largeWeight(value) : lack === kNan ? 'NaN' : '\u2013';
     if (line) {
       const many = at.end - at.first;
       const of = to ? 'column' : 'row';
-      const rank = shown.both && (value !== null || shown.both[1] === kUnaligned) ? bothText(shown.both) : value === null ? 'may not be seen' : rankText(rankOf(line.weights, other), of);
+      const rank = shown.both && (value !== null || shown.both[1] === kUnaligned) ? bothText(shown.both) : value === null ? lack : rankText(rankOf(line.weights, other), of);
       this.rank.textContent = many === 1 ? rank : `${to ? 'sum' : 'mean'} of ${many} ${of}s, ${rank}`;
     } else {
       this.rank.textContent = '';
     }
-    if (line && shown.speak) this.say(shown, value);
+    if (line && shown.speak) this.say(shown, value === null ? lack : largeWeight(value));
+  }
+
+  /** Why there is no number: the mask, or a weight that is NaN. */
+  private lackOf({place, at, other, to, rows}: Shown): string {
+    if (this.api.isDifference || !hasNan(this.api, place)) return kMasked;
+    if (at.end - at.first > 1 || !rows.isTokens) return 'NaN, or may not be seen';
+    const [query, key] = to ? [other, at.first] : [at.first, other];
+    const cell = valueOf(this.cell.show(this.api.ofHead<Cell>(place, `cell/${query}/${key}`)));
+    return cell === null ? '' : cell.visible ? kNan : kMasked;
   }
 
   /** Whether the pointer is at it, over a zoomed matrix. */
@@ -138,11 +157,11 @@ export class ReadOut {
       : [line('from', span, index), line('to', end, ` ${other}${back}`)]);
   }
 
-  private say({at, other, to, rows}: Shown, value: number | null): void {
+  private say({at, other, to, rows}: Shown, value: string): void {
     const {queries, keys} = this.side;
     const first = rows.first(other);
     const [query, key] = to ? [first, at.first] : [at.first, first];
     this.spoken.textContent = `${plain(queries[query]!)} ${query} to ${plain(keys[key]!)} `
-      + `${key}: ${value === null ? 'may not be seen' : largeWeight(value)}`;
+      + `${key}: ${value}`;
   }
 }

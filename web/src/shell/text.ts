@@ -6,6 +6,7 @@ import {latest, Slot} from '../data/slot';
 import {button, choice, html, say} from '../drawing/dom';
 import {shortWeight, weight as written} from '../drawing/format';
 import {Frame} from '../drawing/frame';
+import {lackOfWeight} from '../heads/nan';
 import {cellName, patchOf, placeName} from '../text/images';
 import type {MakePanel, Page, Panel, Span} from '../panels/panel';
 import {focus, isIn, primary, spanName} from '../panels/panel';
@@ -129,7 +130,7 @@ class TextPanel implements Panel {
     const {shading, rows, page: {api}} = this;
     const patch = this.other === null ? undefined : patchOf(rows.tokens[this.other]);
     const weight = shading && patch && rows.weight(shading.weights, this.other!);
-    const cell = patch?.image !== image || !shading ? [] : [`${placeName(patch)}: ${weight === null ? 'may not be seen' : written(weight!)}`];
+    const cell = patch?.image !== image || !shading ? [] : [`${placeName(patch)}: ${weight === null ? this.lack : written(weight!)}`];
     const darkest = shading && shading.darkest > kNone ? `${cell.length > 0 ? '' : 'cells: '}darkest ${written(shading.darkest)}` : 'no cell has weight';
     const scale = !shading || api.isDifference ? [] : [darkest];
     return [...cell, ...scale].join(', ');
@@ -167,6 +168,12 @@ class TextPanel implements Panel {
     say(this.part, this.view.overflows ? `tokens ${first} to ${end - 1} of ${this.page.side.queries.length.toLocaleString('en')}, scroll for the rest` : '');
   }
 
+  /** What is said of a token without a number. */
+  private get lack(): string {
+    const {api, store} = this.page;
+    return lackOfWeight(api, primary(store.now), this.shading?.weights ?? [], store.to);
+  }
+
   private markOf(index: number): Mark {
     const {store} = this.page;
     const {now} = store;
@@ -183,8 +190,8 @@ class TextPanel implements Panel {
     const shade = weight === null || !this.shading ? 0
       : this.page.api.isDifference ? Math.abs(differencePosition(weight)) : Math.sqrt(weight / (patch ? this.shading.darkest : this.shading.largest));
     // While the pointer moves nobody reads it out.
-    const said = !this.shading || store.hoveredToken !== null ? '' : weight === null ? 'may not be seen' : `${this.page.api.requests.quantity} ${written(weight)}`;
-    const title = patch && this.shading ? `${cellName(patch)}: ${weight === null ? 'may not be seen' : written(weight)}` : undefined;
+    const said = !this.shading || store.hoveredToken !== null ? '' : weight === null ? this.lack : `${this.page.api.requests.quantity} ${written(weight)}`;
+    const title = patch && this.shading ? `${cellName(patch)}: ${weight === null ? this.lack : written(weight)}` : undefined;
     return {shade, number: number === undefined ? '' : shortWeight(number), classes, nudge: 0, said, ...title !== undefined && {title}};
   }
 

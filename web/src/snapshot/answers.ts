@@ -94,6 +94,7 @@ export class SnapshotTransport implements Transport {
       case 'row': return this.line(asked, false);
       case 'column': return this.line(asked, true);
       case 'edges': return this.edges(asked);
+      case 'cell': return this.cell(asked);
       case 'marginals': return this.marginals(asked);
       case 'tile': return this.tile(asked);
       case 'atlas': return this.atlas(stack, query);
@@ -185,6 +186,16 @@ export class SnapshotTransport implements Transport {
       return {head, rows};
     });
     return {stack, layer, top_p: topP, at_most: most, begin, end, heads};
+  }
+
+  /** Whether the weight may be seen, and what it is. */
+  private cell({place, rest: [query = -1, key = -1]}: Asked): object {
+    const held = this.head(place);
+    this.token('query', query, held.queries);
+    this.token('key', key, held.keys);
+    let found = {visible: false, weight: 0};
+    held.weights(query, key, key + 1, (_, weight) => { found = {visible: true, weight}; });
+    return {...place, query, key, ...found};
   }
 
   private marginals({place}: Asked): object {

@@ -329,6 +329,36 @@ export function answer(page, path) {
   }, path);
 }
 
+/** As if row `query` of every head were NaN: the server leaves out the scores of a head with such a row, and answers null for
+ * each of its weights. Before the page opens. */
+export async function withRowOfNan(page, query) {
+  const kept = ['head', 'profile', 'adjusted', 'local'];
+  await page.route('**/events?*', async (route) => {
+    const text = await (await route.fetch()).text();
+    await route.fulfill({contentType: 'text/event-stream', body: text.replace(/^event: heads\ndata: (.*)$/gm, (_, data) => {
+      const {heads, ...layer} = JSON.parse(data);
+      const left = heads.map((head) => Object.fromEntries(Object.entries(head).filter(([name]) => kept.includes(name))));
+      return `event: heads\ndata: ${JSON.stringify({...layer, heads: left})}`;
+    })});
+  });
+  await page.route('**/rows?*', async (route) => {
+    const {searchParams} = new URL(route.request().url());
+    const [begin, end] = ['begin', 'end'].map((name) => Number(searchParams.get(name)));
+    const cells = Buffer.from(await (await route.fetch()).body());
+    const width = cells.length / (end - begin);
+    if (query >= begin && query < end) for (let at = 0; at < width; at += 4) cells.writeFloatLE(NaN, (query - begin) * width + at);
+    await route.fulfill({contentType: 'application/octet-stream', body: cells});
+  });
+  await page.route(`**/row/${query}`, async (route) => {
+    const row = await (await route.fetch()).json();
+    await route.fulfill({json: {...row, weights: row.weights.map(() => null), sum: null, edges: []}});
+  });
+  await page.route(`**/cell/${query}/*`, async (route) => {
+    const cell = await (await route.fetch()).json();
+    await route.fulfill({json: {...cell, weight: cell.visible ? null : 0}});
+  });
+}
+
 /** The weights of a row as the server has them. */
 export function row(page, layer, head, query, what = 'row') {
   return answer(page, `/self/${layer}/${head}/${what}/${query}`);

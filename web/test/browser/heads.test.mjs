@@ -1,7 +1,7 @@
 // The Heads view: table, scatter, evidence, search by example, comparison.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {hash, headScores, kText, quiet, soon, startServer, told, withPages} from './harness.mjs';
+import {hash, headScores, kText, quiet, soon, startServer, told, withPages, withRowOfNan} from './harness.mjs';
 
 const {state, blank} = withPages();
 
@@ -272,4 +272,17 @@ test('the line that counts the heads run without agrees with the cells of the ta
     done = Number(/run without it: (\d+) of 24 heads/.exec(said)?.[1] ?? (cells === 24 ? 24 : 0));
     assert.equal(cells, done, said);
   }
+});
+
+test('scores of heads with weights that are NaN are NaN, and so it says', async () => {
+  const page = await blank();
+  await withRowOfNan(page, 5);
+  await page.goto(`${state.server.address}#heads/L1.H3/on=text/sort=previous`);
+  await told(page);
+  const cells = await page.locator('.heads-sheet [role=row]:not(.heads-threshold)').evaluateAll((rows) =>
+    rows.map((row) => [...row.querySelectorAll('.value')].slice(0, 2).map(({textContent}) => textContent)));
+  assert.ok(cells.length > 1 && cells.flat().every((each) => each === 'NaN'), cells.join());
+  assert.equal(await page.locator('.heads-cell rect').count() > 0 && await page.locator('.heads-row').evaluateAll((all) => all.some((each) => each.innerHTML.includes('"NaN"'))), false);
+  assert.match(await page.locator('.heads-threshold').innerText(), /reached by none$/);
+  assert.match(await page.locator('.heads-evidence').innerText(), /weights are NaN/);
 });

@@ -1,7 +1,7 @@
 // The matrix: read-out, margins, scales, zoom, box, arrows, table, numbers.
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {cell, frames, hash, quiet, row, settled, soon, token, withPages} from './harness.mjs';
+import {cell, frames, hash, quiet, row, settled, soon, token, told, withPages, withRowOfNan} from './harness.mjs';
 
 const {state, blank, open} = withPages();
 const pixel = (page, at) => page.evaluate(({x, y}) => {
@@ -312,4 +312,16 @@ test('tokens at the rows of a part of the matrix are whole where the page has on
   const rows = await page.locator('.row-token').evaluateAll((all) => all.map((each) => ({text: each.textContent, cut: each.scrollWidth > each.clientWidth, left: each.getBoundingClientRect().left})));
   assert.ok(rows.some(({text}) => text.length > 2));
   assert.deepEqual(rows.filter(({text, cut, left}) => (text.length <= 5 && cut) || left < 0), []);
+});
+
+test('a weight that is NaN is said to be, and a masked one of its row is not', async () => {
+  const page = await blank();
+  await withRowOfNan(page, 5);
+  await page.goto(`${state.server.address}#matrix/L1.H3/i=5/j=2`);
+  await told(page);
+  const said = () => page.locator('.read-out').innerText();
+  for (const [query, key, expected] of [[5, 2, /NaN[^]*its weight is NaN/], [5, 7, /\u2013[^]*may not be seen/], [6, 2, /\d of the 7|largest of 7/]]) {
+    await page.evaluate((hash) => { location.hash = hash; }, `#matrix/L1.H3/i=${query}/j=${key}`);
+    await soon.match(said, expected);
+  }
 });
