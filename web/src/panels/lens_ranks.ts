@@ -18,7 +18,10 @@ function along(line: {x: number; y: number}[]): {x: number; y: number}[] {
   return line.flatMap((to, at) => {
     const from = line[Math.max(0, at - 1)]!;
     const steps = Math.ceil(Math.hypot(to.x - from.x, to.y - from.y) / kStep);
-    return Array.from({length: steps + 1}, (_, step) => ({x: to.x + (from.x - to.x) * step / Math.max(1, steps), y: to.y + (from.y - to.y) * step / Math.max(1, steps)}));
+    return Array.from({length: steps + 1}, (_, step) => {
+      const part = step / Math.max(1, steps);
+      return {x: to.x + (from.x - to.x) * part, y: to.y + (from.y - to.y) * part};
+    });
   });
 }
 
