@@ -27,7 +27,7 @@ constexpr Route kRoutes[] = {
     {"GET", "/api/v1/sessions/{id}/alignment", get_alignment, "from"},
     {"GET", "/api/v1/sessions/{id}/export", get_export, "view format"},
     {"GET", "/api/v1/sessions/{id}/{stack}/heads", get_heads, "layer"},
-    {"GET", "/api/v1/sessions/{id}/{stack}/chosen", get_chosen, "query view"},
+    {"GET", "/api/v1/sessions/{id}/{stack}/chosen", get_chosen, "query key view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/atlas", get_atlas, "heads cells view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/next", get_next, "position top mask view"},
     {"GET", "/api/v1/sessions/{id}/{stack}/logits", get_logits, "position mask view"},

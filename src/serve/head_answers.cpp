@@ -77,12 +77,16 @@ void require_scored(const LiveSession& session) {
 void get_chosen(const Call& call) {
   const SessionPointer session = find_session(call);
   const Stack stack = find_stack(*session, call).stack;
-  std::vector<std::int64_t> queries;
-  if (call.request().has_param("query"))
-    queries.push_back(token_asked(call, "query", 0, session->size(stack).queries));
+  const auto tokens = [&](const char* name, std::int64_t count) {
+    std::vector<std::int64_t> asked;
+    if (call.request().has_param(name)) asked.push_back(token_asked(call, name, 0, count));
+    return asked;
+  };
+  const std::vector<std::int64_t> queries = tokens("query", session->size(stack).queries);
+  const std::vector<std::int64_t> keys = tokens("key", session->size(stack).keys);
   require_scored(*session);
   send_answer(call, session,
-              [=](Cancel&) { return answer_chosen(session->chosen(stack, queries)); });
+              [=](Cancel&) { return answer_chosen(session->chosen(stack, queries, keys)); });
 }
 
 void get_late(const Call& call) {

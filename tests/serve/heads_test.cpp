@@ -84,6 +84,19 @@ TEST_F(ServerHeads, ARowThatIsNamedHasAHeadOfItsOwn) {
       << chosen;
   EXPECT_TRUE(opened.get("/self/chosen").contains("reason"));
   expect_error(opened.ask("/self/chosen?query=9999"), 404, "not_found");
+  expect_error(opened.ask("/self/chosen?key=9999"), 404, "not_found");
+}
+
+TEST_F(ServerHeads, AnEdgeOrAKeyThatIsNamedHasTheHeadWithTheLargestWeight) {
+  const json chosen = opened.get("/self/chosen?query=12&key=2");
+  for (const json& layer : opened.get("/self/heads")["layers"])
+    for (std::size_t head = 0; head < layer["heads"].size(); ++head) {
+      const json row =
+          opened.get(fmt::format("/self/{}/{}/row/12", layer["layer"].get<int>(), head));
+      EXPECT_LE(row["weights"][2].get<double>(), chosen["score"].get<double>() + 1e-6);
+    }
+  EXPECT_EQ(chosen["key"], 2);
+  EXPECT_EQ(opened.get("/self/chosen?key=2")["key"], 2);
 }
 
 }  // namespace

@@ -159,8 +159,11 @@ std::vector<HeadScores> LiveSession::scores() const {
   return scores;
 }
 
-ChosenHead LiveSession::chosen(Stack stack, std::span<const std::int64_t> queries) const {
-  return choose_head(session_, scores(), stack, {}, {}, queries);
+ChosenHead LiveSession::chosen(Stack stack, std::span<const std::int64_t> queries,
+                               std::span<const std::int64_t> keys) const {
+  if (keys.empty()) return choose_head(session_, scores(), stack, {}, {}, queries);
+  return queries.empty() ? choose_head_of_keys(session_, keys, stack, {}, {})
+                         : choose_head_of_edge(session_, queries, keys, stack, {}, {});
 }
 
 bool LiveSession::keeps_next(std::int64_t position) const {

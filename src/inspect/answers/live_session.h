@@ -88,8 +88,10 @@ class LiveSession {
   /// Scores that need passes of the model; the pass must have ended.
   LateScores& late() { return late_; }
   const LateScores& late() const { return late_; }
-  /// The head to show first in a stack, or for these rows; all layers must have been scored.
-  ChosenHead chosen(Stack stack, std::span<const std::int64_t> queries = {}) const;
+  /// The head to show first in a stack, or for these rows, keys or edges; all layers must have been
+  /// scored.
+  ChosenHead chosen(Stack stack, std::span<const std::int64_t> queries = {},
+                    std::span<const std::int64_t> keys = {}) const;
   /// The cache key of a head.
   std::string head_name(const Place& place) const;
   /// The words after a position; kNotFound if they were not kept.

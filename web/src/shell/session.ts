@@ -137,10 +137,13 @@ export function showSession(container: HTMLElement, page: Page, comparison: Comp
     const isShown = !another && place!.layer === layer && place!.head === head && pinned === (query ?? null) && other === (key ?? null);
     if (store.isHeadFresh || isShown) store.reason = reason;  // already shown: by a saved page, or an address
     if (!store.isHeadFresh) return isShown ? update() : undefined;
-    const isRow = !store.isRowFresh && pinned !== null && other === null && !store.chosen.to;
-    if (isRow && query !== pinned && !isSaved(api.model)) {
-      api.ask<Chosen>(`${side.stack}/chosen?query=${pinned}`).get('chosen').then((own) => begin({...own, query: pinned}), () => undefined);
-      return;
+    if (!store.isRowFresh && pinned !== null && !isSaved(api.model)) {
+      const own: {query?: number; key?: number} = store.chosen.to ? {key: pinned} : {query: pinned, ...other !== null && {key: other}};
+      if (query !== own.query || key !== own.key) {
+        const asked = Object.entries(own).map(([name, at]) => `${name}=${at}`).join('&');
+        api.ask<Chosen>(`${side.stack}/chosen?${asked}`).get('chosen').then((found) => begin({...found, query: undefined, key: undefined, ...own}), () => undefined);
+        return;
+      }
     }
     const edge = query !== undefined && store.isRowFresh ? {query, key: key ?? null} : {};
     store.set({places: [{...store.chosen.places[0]!, layer, head}], ...edge}, {replace: true, byHeed: true});

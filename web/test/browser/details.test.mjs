@@ -69,15 +69,17 @@ test('an address without a head shows the head that heed chooses, in a new tab a
   const {layer, head} = await answer(page, '/self/chosen');
   const {session} = await answer(page, '');
   const ofRow = await answer(page, '/self/chosen?query=40');
+  const ofEdge = await answer(page, '/self/chosen?query=40&key=12');
   const shows = async (each, address) => {
     await soon.match(() => hash(each), new RegExp(`^#${address}(/|$)`));
     await told(each);
     await soon.match(() => hash(each), new RegExp(`^#${address}(/|$)`));
     assert.equal(await each.locator('.notice').textContent(), '');
   };
-  for (const view of ['grid', 'heads', 'matrix/i=40', 'words/i=40']) {
-    const [name, row] = view.split('/');
-    const own = row ? `L${ofRow.layer}.H${ofRow.head}/${row}` : `L${layer}.H${head}`;
+  for (const view of ['grid', 'heads', 'matrix/i=40', 'words/i=40', 'matrix/i=40/j=12']) {
+    const [name, row, key] = view.split('/');
+    const from = key ? ofEdge : row ? ofRow : {layer, head};
+    const own = [`L${from.layer}.H${from.head}`, ...row ? [row] : [], ...key ? [key] : []].join('/');
     const fresh = await blank();
     await fresh.goto(`${state.server.address}#${view}`);
     await shows(fresh, `${name}/${own}`);
