@@ -73,7 +73,7 @@ _KINDS = {
 }
 
 
-# A field of a C++ struct: "scores.sink", "a.lse". What stands in quotes is the caller's.
+# A field of a C++ struct: "scores.sink", "a.lse"; not within quotes, where the caller's words are.
 _FIELD = re.compile(
     r"""(?<![\w."'/])(?:(?:extents|scores|keys|graph|attended)\.(\w+)|([ab])\.(\w+))"""
 )
@@ -91,7 +91,8 @@ def from_parts(text: str, parts: dict[str, str]) -> Error:
     if not parts["file"]:
         argument = _FIELDS.get(parts["argument"], parts["argument"])
         text = _with_keywords(text.replace(parts["argument"], argument, 1))
-        parts |= {name: _with_keywords(said) for name, said in {**parts, "argument": argument}.items()}
+        parts["argument"] = argument
+        parts = {name: _with_keywords(said) for name, said in parts.items()}
     if kind is NotFound and parts["file"]:
         kind = FileMissing
     elif kind is NotFound and parts["found"].lstrip("-").isdigit():  # names come in quotes

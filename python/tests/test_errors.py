@@ -173,8 +173,12 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_says_what_does_not_fit(name):
     arguments, kind, line = CASES[name]
+    expect(lambda: heed.attention(**{"q": Q, "k": Q, "v": Q, **arguments}), kind, line)
+
+
+def expect(call, kind, line):
     with pytest.raises(kind) as caught:
-        heed.attention(**{"q": Q, "k": Q, "v": Q, **arguments})
+        call()
     assert str(caught.value) == line
     assert isinstance(caught.value, heed.errors.Error)
 
@@ -232,11 +236,7 @@ OTHER_CASES = {
 
 @pytest.mark.parametrize("name", OTHER_CASES)
 def test_says_what_does_not_fit_in_other_calls(name):
-    call, kind, line = OTHER_CASES[name]
-    with pytest.raises(kind) as caught:
-        call()
-    assert str(caught.value) == line
-    assert isinstance(caught.value, heed.errors.Error)
+    expect(*OTHER_CASES[name])
 
 
 def test_a_name_in_quotes_is_the_callers():

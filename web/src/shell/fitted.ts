@@ -1,4 +1,4 @@
-// What a session can show of a selection that an address asks for.
+// The part of an address that a session can show.
 import {fit, misfit} from '../selection/fit';
 import {firstHeld, heldOf, lackOf, missing} from '../heads/held';
 import type {Selection} from '../selection/selection';
