@@ -255,12 +255,12 @@ TEST_F(AttendCommand, RefusesBadInputInOneLine) {
 
 TEST_F(AttendCommand, RefusesShapesThatDoNotFitAsTheOperatorDoes) {
   files[1] = written("narrow.npy", wave({2, 4, 7, 6}, 0).view());
-  refused({"-o", "x"}, "K's shape[3] is 8, expected 6 (q's head size)");
+  refused({"-o", "x"}, "shape[3] of K is 8, expected 6 (q's head size)");
 }
 
 TEST_F(AttendCommand, NamesKIfItsHeadsFitNeitherQNorV) {
   files[2] = written("three_heads.npy", wave({2, 3, 9, 8}, 1).view());
-  refused({"-o", "x"}, "K's shape[1] is 3, expected 2 as V, and a divisor of 4 (Q's heads)");
+  refused({"-o", "x"}, "shape[1] of K is 3, expected 2 as V, and a divisor of 4 (Q's heads)");
 }
 
 TEST_F(AttendCommand, ReportsAFullDiskWithStatusOne) {
