@@ -153,7 +153,7 @@ void check_heads_of_k(const AttentionArgs& args) {
   const auto heads_of = [](const ConstView& array) { return array.dim(array.rank() == 3 ? 0 : 1); };
   const std::int64_t q = heads_of(args.q), k = heads_of(args.keys.k), v = heads_of(args.keys.v);
   if (k == v || (k > 0 && q % k == 0)) return;
-  fail({.argument = fmt::format("K's shape[{}]", args.keys.k.rank() == 3 ? 0 : 1),
+  fail({.argument = fmt::format("shape[{}] of K", args.keys.k.rank() == 3 ? 0 : 1),
         .found = k,
         .expected = fmt::format("{} as V, and a divisor of {} (Q's heads)", v, q)});
 }

@@ -41,7 +41,7 @@ class Given {
 bool read_arguments(const std::string& command, const OptionList& options,
                     std::vector<std::string> arguments, Given& given);
 
-/// The error with its argument renamed to the option: `--top-p is 2` for `top_p`, `K's shape[2] is
+/// The error with its argument renamed to the option: `--top-p is 2` for `top_p`, `shape[2] of K is
 /// 6` for `k.shape[2]`. An option has its argument's name with hyphens, except for the few in
 /// option_names.cpp. Values not from the command line (a file's member, a default) keep the
 /// library's name. The line begins with `command`, so an operation of that name is omitted.
