@@ -1,7 +1,11 @@
 // Questions about heads: scores that need passes of the model, evidence, similar heads.
 #include <fmt/format.h>
 
+#include <optional>
+#include <utility>
+
 #include "base/wording.h"
+#include "heed/inspect/view.h"
 #include "inspect/answers/answer_writer.h"
 #include "inspect/answers/questions.h"
 #include "inspect/heads/similar_heads.h"
@@ -77,16 +81,19 @@ void require_scored(const LiveSession& session) {
 void get_chosen(const Call& call) {
   const SessionPointer session = find_session(call);
   const Stack stack = find_stack(*session, call).stack;
-  const auto tokens = [&](const char* name, std::int64_t count) {
-    std::vector<std::int64_t> asked;
-    if (call.request().has_param(name)) asked.push_back(token_asked(call, name, 0, count));
-    return asked;
+  const auto token = [&](const char* name, std::int64_t count) {
+    const bool is_asked = call.request().has_param(name);
+    return is_asked ? std::optional(token_asked(call, name, 0, count)) : std::nullopt;
   };
-  const std::vector<std::int64_t> queries = tokens("query", session->size(stack).queries);
-  const std::vector<std::int64_t> keys = tokens("key", session->size(stack).keys);
+  ViewAddress view;
+  view.query = token("query", session->size(stack).queries);
+  view.key = token("key", session->size(stack).keys);
+  if (!view.query && view.key) {  // a column, whose key is the view's token
+    view.query = std::exchange(view.key, std::nullopt);
+    view.to = true;
+  }
   require_scored(*session);
-  send_answer(call, session,
-              [=](Cancel&) { return answer_chosen(session->chosen(stack, queries, keys)); });
+  send_answer(call, session, [=](Cancel&) { return answer_chosen(session->chosen(stack, view)); });
 }
 
 void get_late(const Call& call) {

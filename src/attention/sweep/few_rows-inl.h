@@ -40,12 +40,11 @@
 // AMD EPYC (Zen 5), AVX-512, 32 heads over 8, D = 128, 8,192 keys, GB/s beside other work (reading
 // gives 33):
 //
-//   change                                                    f32            f16            i8
-//   of the transposed keys only the columns that are
-//   multiplied and the next ones are kept; eight columns of
-//   32-bit words at once; each product prefetches the rows
-//   that it will need for the next tile                       13.6 -> 17.5   9.8 -> 12.8   6.7
-//   -> 6.9
+//   change                                               f32            f16            i8
+//   of the transposed keys only the columns that
+//   are multiplied and the next ones are kept; eight
+//   columns of 32-bit words at once; each product
+//   prefetches what it needs for the next tile           13.6 -> 17.5   9.8 -> 12.8   6.7 -> 6.9
 //
 // A prototype of the same form reaches 21 for f32: in the L3 cache it is 37, and software
 // prefetches of any kind end at 23, wherever they are placed and however far ahead. Reading values
@@ -169,8 +168,9 @@ class RowsAhead {
         left_(lines_) {}
   template <int kLines>
   HWY_INLINE void fetch() {
+    const std::int64_t step =
+        other_ == kLine ? 2 * kLine : kLine;  // the other may be the next line
     if (kLines % 2 == 0 && lines_ == kEndless) {
-      const std::int64_t step = kPrefetchesOwn ? 2 * kLine : kLine;
 #pragma GCC unroll 16
       for (int i = 0; i < kLines / 2; ++i, offset_ += step) {
         __builtin_prefetch(rows_ + offset_, 0, 2);
@@ -182,7 +182,7 @@ class RowsAhead {
     for (int i = 0; i < kLines; ++i) {
       __builtin_prefetch(rows_ + fetched_ % 2 * other_ + offset_, 0, 2);
       if (fetched_++ % 2 == 0) continue;
-      offset_ += kLine;
+      offset_ += step;
       if (--left_ > 0) continue;
       offset_ += next_row_;
       left_ = lines_;
@@ -446,11 +446,11 @@ struct ScoresOfKeys {
   static constexpr std::int64_t kColumns = kColumnsAtOnce<Key>;
   // Rows after the fourth take the transposed keys from memory if registers do not hold all sums.
   static constexpr bool kKept = kPasses > 1 && HWY_TARGET != HWY_AVX3;
-  static constexpr std::int64_t kMostColumns = kKept ? 256 / kVectors : 2 * kColumns;
+  static constexpr std::int64_t kHeldColumns = kKept ? 256 / kVectors : 2 * kColumns;
   static constexpr int kLines = kKeys * kColumns * sizeof(Key) / 64 / (kKept ? kPasses : 1);
   using Scale = std::conditional_t<std::is_same_v<Key, std::int8_t>, KeyScales, Nothing>;
 
-  alignas(64) Transposed<Key> transposed[kMostColumns * kKeys];
+  alignas(64) Transposed<Key> transposed[kHeldColumns * kKeys];
   Scale scales[kKeys / kKeysAtOnce];
 
   // Columns [x, x + kColumns), at the end those before it: they repeat some.
@@ -463,7 +463,7 @@ struct ScoresOfKeys {
   }
 
   // Where column x is, a multiple of kColumns.
-  HWY_INLINE Transposed<Key>* at(std::int64_t x) { return transposed + x % kMostColumns * kKeys; }
+  HWY_INLINE Transposed<Key>* at(std::int64_t x) { return transposed + x % kHeldColumns * kKeys; }
 
   HWY_INLINE void multiply(const Factors<Key, float>& p, std::int64_t x, int pass,
                            Vec<float> (&sums)[kVectors][kPassRows]) {
@@ -484,8 +484,9 @@ struct ScoresOfKeys {
 #pragma GCC unroll 16
     for (int i = 0; i < kPasses * kVectors * kPassRows; ++i)
       sums[i / kPassRows / kVectors][i / kPassRows % kVectors][i % kPassRows] = hn::Zero(d);
-    for (std::int64_t begin = 0; begin < p.depth; begin += kMostColumns) {
-      const std::int64_t end = kKept ? std::min(begin + kMostColumns, p.depth) : p.depth;
+    const std::int64_t part = kKept ? kHeldColumns : p.depth;
+    for (std::int64_t begin = 0; begin < p.depth; begin += part) {
+      const std::int64_t end = std::min(begin + part, p.depth);
       transpose(p, first, begin);
       for (std::int64_t x = begin; x < end; x += kColumns) {
         if (x + kColumns < end) transpose(p, first, x + kColumns);
@@ -499,7 +500,6 @@ struct ScoresOfKeys {
           ahead.fetch<kLines>();
           multiply(p, x, pass, sums[pass]);
         }
-      if (!kKept) break;
     }
     for (int key = 0; key < kKeys; ++key) hn::Store(hn::Zero(d), d, scores + key * stride);
 #pragma GCC unroll 2

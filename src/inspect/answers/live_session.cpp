@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/stop.h"
 #include "heed/error.h"
+#include "inspect/answers/shown_view.h"
 #include "inspect/heads/scored_layer.h"
 #include "inspect/session/session_memory.h"
 
@@ -159,11 +160,8 @@ std::vector<HeadScores> LiveSession::scores() const {
   return scores;
 }
 
-ChosenHead LiveSession::chosen(Stack stack, std::span<const std::int64_t> queries,
-                               std::span<const std::int64_t> keys) const {
-  if (keys.empty()) return choose_head(session_, scores(), stack, {}, {}, queries);
-  return queries.empty() ? choose_head_of_keys(session_, keys, stack, {}, {})
-                         : choose_head_of_edge(session_, queries, keys, stack, {}, {});
+ChosenHead LiveSession::chosen(Stack stack, const ViewAddress& view) const {
+  return head_for_view(session_, stack, view, {}, {}, [&] { return scores(); });
 }
 
 bool LiveSession::keeps_next(std::int64_t position) const {

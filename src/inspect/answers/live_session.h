@@ -9,11 +9,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "heed/inspect/look.h"
+#include "heed/inspect/view.h"
 #include "inspect/evidence/model_streams.h"
 #include "inspect/heads/late_scores.h"
 #include "inspect/heads/statistics.h"
@@ -88,10 +88,9 @@ class LiveSession {
   /// Scores that need passes of the model; the pass must have ended.
   LateScores& late() { return late_; }
   const LateScores& late() const { return late_; }
-  /// The head to show first in a stack, or for these rows, keys or edges; all layers must have been
-  /// scored.
-  ChosenHead chosen(Stack stack, std::span<const std::int64_t> queries = {},
-                    std::span<const std::int64_t> keys = {}) const;
+  /// The head to show first in a stack, or for the row, key or edge of a view; all layers must have
+  /// been scored.
+  ChosenHead chosen(Stack stack, const ViewAddress& view = {}) const;
   /// The cache key of a head.
   std::string head_name(const Place& place) const;
   /// The words after a position; kNotFound if they were not kept.

@@ -2,6 +2,9 @@
 import type {Place} from '../selection/selection';
 import type {SessionApi} from '../transport/api';
 
+/** What is said of a weight without a number: masked, or of a head with NaN without a closer look. */
+export const [kMasked, kNanOrMasked] = ['may not be seen', 'NaN, or may not be seen'];
+
 /** Whether some row of the head is NaN: every other head has an entropy. */
 export function hasNan(api: SessionApi, place: Place): boolean {
   const scores = api.scoresOf(place)?.[place.head];
@@ -11,5 +14,5 @@ export function hasNan(api: SessionApi, place: Place): boolean {
 /** Of a weight without a number in a line of the head: a row with numbers has none that is NaN. */
 export function lackOfWeight(api: SessionApi, place: Place, weights: (number | null)[], to: boolean): string {
   const isMasked = !hasNan(api, place) || (!to && weights.some((weight) => weight !== null));
-  return isMasked ? 'may not be seen' : 'NaN, or may not be seen';
+  return isMasked ? kMasked : kNanOrMasked;
 }

@@ -8,7 +8,7 @@ import {largeWeight, weight} from '../drawing/format';
 import type {Page, Span} from './panel';
 import {spanName} from './panel';
 import type {Side} from '../attention/side';
-import {hasNan} from '../heads/nan';
+import {hasNan, kMasked, kNanOrMasked} from '../heads/nan';
 import type {Place, Scale} from '../selection/selection';
 import type {Rows} from '../attention/rows';
 import {plain} from '../text/tokens';
@@ -66,7 +66,7 @@ export function legendRamp(className: string, api: Page['api']): HTMLCanvasEleme
   return canvas;
 }
 
-const [kMasked, kNan] = ['may not be seen', 'its weight is NaN'];
+const kNan = 'its weight is NaN';
 const kNear = 12;  // px around it that the pointer must not come to
 
 export class ReadOut {
@@ -128,7 +128,7 @@ export class ReadOut {
   /** Why there is no number: the mask, or a weight that is NaN. */
   private lackOf({place, at, other, to, rows}: Shown): string {
     if (this.api.isDifference || !hasNan(this.api, place)) return kMasked;
-    if (at.end - at.first > 1 || !rows.isTokens) return 'NaN, or may not be seen';
+    if (at.end - at.first > 1 || !rows.isTokens) return kNanOrMasked;
     const [query, key] = to ? [other, at.first] : [at.first, other];
     const cell = valueOf(this.cell.show(this.api.ofHead<Cell>(place, `cell/${query}/${key}`)));
     return cell === null ? '' : cell.visible ? kNan : kMasked;
